@@ -60,7 +60,7 @@ function defaultOf(path: string, schema: TSchema): string {
   const [, rule, field] = /^rateLimit\.(\w+)\.(\w+)$/.exec(path) ?? []
   if (field === 'windowMs' || field === 'max' || field === 'count')
     return code(DEFAULTS.rateLimit[rule as RuleName][field])
-  const value: unknown = schema['default']
+  const value: unknown = schema['default'] ?? schema['otherwise']
   if (value === undefined) return ''
   return typeof value === 'string' && !/^[/a-z:-]+$|\(\)$/i.test(value) ? value : code(value)
 }

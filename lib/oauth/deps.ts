@@ -13,7 +13,7 @@ import type { Origin, Sessions } from '../sessions/sessions.ts'
 export type { ClaimsFunction } from '../tokens/released-claims.ts'
 export type { Origin } from '../sessions/sessions.ts'
 
-export interface RefreshTokenPolicy {
+interface RefreshTokenPolicy {
   expiresInMs: number
   idleTimeoutMs: number
   rotate: 'oauth' | 'always' | 'never'

@@ -1,10 +1,11 @@
 import { CONNECTION_DEFAULTS } from './sections/connections.ts'
 import { DECORATOR_DEFAULTS } from './sections/decorators.ts'
 import { PAGES_DEFAULTS } from './sections/pages.ts'
-import { PASSWORD_DEFAULTS } from './sections/password.ts'
+import { PASSWORD_SCHEMA } from './sections/password.ts'
 import { RATE_LIMIT_DEFAULTS } from './sections/rate-limit.ts'
 import { REGISTRATION_DEFAULTS } from './sections/registration.ts'
-import { TOKEN_DEFAULTS } from './sections/tokens.ts'
+import { filled } from './schema-words.ts'
+import { filledTokens } from './sections/tokens.ts'
 
 /**
  * Every default of a plain value. The schema and the reference show them, and what resolves the options applies them;
@@ -16,9 +17,9 @@ export const DEFAULTS = {
   prefix: '/auth',
   passwordGrant: 'first-party',
   scopes: ['openid', 'profile', 'email', 'offline_access'],
-  ...TOKEN_DEFAULTS,
+  ...filledTokens({}),
   pages: PAGES_DEFAULTS,
-  password: PASSWORD_DEFAULTS,
+  password: filled(PASSWORD_SCHEMA, {}),
   registration: REGISTRATION_DEFAULTS,
   connections: CONNECTION_DEFAULTS,
   rateLimit: RATE_LIMIT_DEFAULTS,

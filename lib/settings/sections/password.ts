@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os'
 import { Type } from '@sinclair/typebox'
 import type { PasswordHasher } from '../../ports/password-hasher.ts'
-import { flag, fn, integer, optional, section, words } from '../schema-words.ts'
+import { filled, flag, fn, integer, optional, section, text, words } from '../schema-words.ts'
 
 export interface PasswordOptions {
   /** KiB of memory for one hash. */
@@ -35,76 +35,35 @@ export interface PasswordOptions {
   hasher?: PasswordHasher | undefined
 }
 
-export interface PasswordSettings {
-  /** KiB of memory for one hash. */
-  memoryCost: number
-  timeCost: number
-  parallelism: number
-  /** Code points. */
-  minLength: number
-  /** Bytes of UTF-8. */
-  maxBytes: number
-  /** Hashes that run at once. */
-  concurrency: number
-  /** Hashes that wait. */
-  maxQueue: number
-  contextWords: readonly string[]
-  isBreached: ((password: string) => boolean | Promise<boolean>) | null
-  pepper: boolean
-  /** `null`: hashes of Firebase must bear their project's key. */
-  firebase: { signerKey: Uint8Array; saltSeparator: Uint8Array } | null
-  /** Empty: none. */
-  importPepper: string
-  /** `null`: that of the package `argon2`. */
-  hasher: PasswordHasher | null
-}
-
-export const PASSWORD_DEFAULTS = {
-  memoryCost: 19_456,
-  timeCost: 2,
-  parallelism: 1,
-  minLength: 8,
-  maxBytes: 1024,
-  concurrency: availableParallelism(),
-  maxQueue: 64,
-  contextWords: [] as string[],
-  pepper: false,
-  importPepper: ''
-} as const
-
 export const PASSWORD_SCHEMA = optional(
   section(
     {
-      memoryCost: optional(
-        integer(7168, 262_144, ' of KiB', { default: PASSWORD_DEFAULTS.memoryCost, description: 'argon2id memory.' })
-      ),
+      memoryCost: optional(integer(7168, 262_144, ' of KiB', { default: 19_456, description: 'argon2id memory.' })),
       timeCost: optional(
         integer(1, 16, '', {
-          default: PASSWORD_DEFAULTS.timeCost,
+          default: 2,
           description: 'argon2id passes. `memoryCost × timeCost` must be from 35,840 to 1,048,576.'
         })
       ),
-      parallelism: optional(
-        integer(1, 16, '', { default: PASSWORD_DEFAULTS.parallelism, description: 'argon2id lanes.' })
-      ),
+      parallelism: optional(integer(1, 16, '', { default: 1, description: 'argon2id lanes.' })),
       minLength: optional(
         integer(8, 64, '', {
-          default: PASSWORD_DEFAULTS.minLength,
+          default: 8,
           description: 'Least number of characters (code points) of a new password.'
         })
       ),
       maxBytes: optional(
         integer(256, 4096, ' of bytes', {
-          default: PASSWORD_DEFAULTS.maxBytes,
+          default: 1024,
           description: 'Most bytes of any password; a longer one is refused, never cut.'
         })
       ),
       concurrency: optional(
-        integer(1, 256, '', { default: 'number of CPUs', description: 'Hashes that run at once.' })
+        integer(1, 256, '', { otherwise: 'number of CPUs', description: 'Hashes that run at once.' })
       ),
       maxQueue: optional(
         integer(0, 100_000, '', {
-          default: PASSWORD_DEFAULTS.maxQueue,
+          default: 64,
           description: 'Hashes that wait; past that a request gets 503 `temporarily_unavailable`.'
         })
       ),
@@ -144,8 +103,8 @@ export const PASSWORD_SCHEMA = optional(
         )
       ),
       importPepper: optional(
-        Type.String({
-          default: PASSWORD_DEFAULTS.importPepper,
+        text({
+          default: '',
           takes: 'a string',
           confidential: true,
           description:
@@ -157,7 +116,7 @@ export const PASSWORD_SCHEMA = optional(
         Type.Object(
           { hash: fn({ takes: 'a function' }), verify: fn({ takes: 'a function' }) },
           {
-            default: 'argon2Hasher()',
+            otherwise: 'argon2Hasher()',
             takes: 'a PasswordHasher, such as argon2Hasher() or nodeRsHasher()',
             description: 'The argon2 engine.'
           }
@@ -168,43 +127,23 @@ export const PASSWORD_SCHEMA = optional(
   )
 )
 
-export function resolvePassword(given: PasswordOptions = {}): PasswordSettings {
-  const {
-    memoryCost = PASSWORD_DEFAULTS.memoryCost,
-    timeCost = PASSWORD_DEFAULTS.timeCost,
-    parallelism = PASSWORD_DEFAULTS.parallelism
-  } = given
-  const {
-    minLength = PASSWORD_DEFAULTS.minLength,
-    maxBytes = PASSWORD_DEFAULTS.maxBytes,
-    contextWords = PASSWORD_DEFAULTS.contextWords
-  } = given
-  const {
-    concurrency = PASSWORD_DEFAULTS.concurrency,
-    maxQueue = PASSWORD_DEFAULTS.maxQueue,
-    pepper = PASSWORD_DEFAULTS.pepper
-  } = given
-  const { isBreached = null, hasher = null, importPepper = PASSWORD_DEFAULTS.importPepper } = given
-  const firebase =
-    given.firebase === undefined
-      ? null
-      : {
-          signerKey: Buffer.from(given.firebase.signerKey, 'base64'),
-          saltSeparator: Buffer.from(given.firebase.saltSeparator ?? '', 'base64')
-        }
+export type PasswordSettings = ReturnType<typeof resolvePassword>
+
+export function resolvePassword(given: PasswordOptions = {}) {
+  const { concurrency = availableParallelism(), isBreached = null, hasher = null, firebase } = given
   return {
-    memoryCost,
-    timeCost,
-    parallelism,
-    minLength,
-    maxBytes,
-    contextWords,
+    ...filled(PASSWORD_SCHEMA, given),
     concurrency,
-    maxQueue,
-    pepper,
-    firebase,
-    importPepper,
     isBreached,
+    // `null`: Firebase hashes must contain the key of their project.
+    firebase:
+      firebase === undefined
+        ? null
+        : {
+            signerKey: Buffer.from(firebase.signerKey, 'base64'),
+            saltSeparator: Buffer.from(firebase.saltSeparator ?? '', 'base64')
+          },
+    // `null`: the hasher of the package `argon2`.
     hasher
   }
 }

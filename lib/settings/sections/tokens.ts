@@ -1,6 +1,5 @@
 import { Type } from '@sinclair/typebox'
-import type { RefreshTokenPolicy } from '../../oauth/deps.ts'
-import { oneOf, optional, seconds, section, words } from '../schema-words.ts'
+import { filled, oneOf, optional, seconds, section, words } from '../schema-words.ts'
 
 /** How long tokens, codes and browser sessions live, in seconds, and what they are like. */
 export interface TokenOptions {
@@ -25,43 +24,26 @@ export interface TokenOptions {
   session?: { expiresIn?: number | undefined; idleTimeout?: number | undefined } | undefined
 }
 
-export interface TokenSettings {
-  /** `alg` is that of managed keys: the host's own say theirs. */
-  accessToken: { expiresInSeconds: number; audience: string | string[]; typ: 'at+jwt' | 'JWT'; alg: 'ES256' | 'RS256' }
-  refreshToken: RefreshTokenPolicy
-  idToken: { expiresInSeconds: number; claims: 'requested' | 'scopes' }
-  authorizationCode: { expiresInMs: number }
-  session: { expiresInMs: number; idleTimeoutMs: number }
-}
-
-export const TOKEN_DEFAULTS = {
-  accessToken: { expiresIn: 900, typ: 'at+jwt', alg: 'ES256' },
-  refreshToken: { expiresIn: 2_592_000, idleTimeout: 1_209_600, rotate: 'oauth', reuseGraceSeconds: 10 },
-  idToken: { expiresIn: 900, claims: 'requested' },
-  authorizationCode: { expiresIn: 60 },
-  session: { expiresIn: 43_200, idleTimeout: 7200 }
-} as const
-
 export const TOKEN_SCHEMAS = {
   accessToken: optional(
     section(
       {
         expiresIn: optional(
           seconds(1, 86_400, {
-            default: TOKEN_DEFAULTS.accessToken.expiresIn,
+            default: 900,
             description: 'Lifetime of an access token.'
           })
         ),
         audience: optional(
           Type.Union([Type.String({ minLength: 1 }), words({ minItems: 1, takes: 'an array of strings' })], {
-            default: 'the issuer',
+            otherwise: 'the issuer',
             takes: 'a string or an array of strings',
             description: 'Who the token is for.'
           })
         ),
         typ: optional(
           oneOf(['at+jwt', 'JWT'], {
-            default: TOKEN_DEFAULTS.accessToken.typ,
+            default: 'at+jwt',
             description:
               'The type in its header. `"JWT"`: for APIs whose library takes no other. An ID token is no ' +
               'access token in either case, nor the reverse; tokens of the type `at+jwt` that are still ' +
@@ -70,7 +52,7 @@ export const TOKEN_SCHEMAS = {
         ),
         alg: optional(
           oneOf(['ES256', 'RS256'], {
-            default: TOKEN_DEFAULTS.accessToken.alg,
+            default: 'ES256',
             description:
               'What managed keys sign access tokens with. `"RS256"`: for APIs that know nothing else. ' +
               'With the option `keys`, the first of them signs.'
@@ -85,19 +67,19 @@ export const TOKEN_SCHEMAS = {
       {
         expiresIn: optional(
           seconds(1, 31_536_000, {
-            default: TOKEN_DEFAULTS.refreshToken.expiresIn,
+            default: 2_592_000,
             description: 'Absolute lifetime of a sign-in; no refresh extends it.'
           })
         ),
         idleTimeout: optional(
           seconds(1, 31_536_000, {
-            default: TOKEN_DEFAULTS.refreshToken.idleTimeout,
+            default: 1_209_600,
             description: 'How long it lives without a refresh.'
           })
         ),
         rotate: optional(
           oneOf(['oauth', 'always', 'never'], {
-            default: TOKEN_DEFAULTS.refreshToken.rotate,
+            default: 'oauth',
             description:
               '`"oauth"`: the token endpoint rotates and `POST /auth/refresh` does not; `"always"`: both ' +
               'do; `"never"`: none does.'
@@ -105,7 +87,7 @@ export const TOKEN_SCHEMAS = {
         ),
         reuseGraceSeconds: optional(
           seconds(0, 300, {
-            default: TOKEN_DEFAULTS.refreshToken.reuseGraceSeconds,
+            default: 10,
             description: 'How long the replaced token still brings the same successor. 0: not at all.'
           })
         )
@@ -116,12 +98,10 @@ export const TOKEN_SCHEMAS = {
   idToken: optional(
     section(
       {
-        expiresIn: optional(
-          seconds(1, 86_400, { default: TOKEN_DEFAULTS.idToken.expiresIn, description: 'Lifetime of an ID token.' })
-        ),
+        expiresIn: optional(seconds(1, 86_400, { default: 900, description: 'Lifetime of an ID token.' })),
         claims: optional(
           oneOf(['requested', 'scopes'], {
-            default: TOKEN_DEFAULTS.idToken.claims,
+            default: 'requested',
             description:
               '`"requested"`: of the user, only what the `claims` parameter names; the rest is at ' +
               'userinfo. `"scopes"`: also the claims of the granted scopes, for clients that never ask ' +
@@ -138,7 +118,7 @@ export const TOKEN_SCHEMAS = {
       {
         expiresIn: optional(
           seconds(1, 600, {
-            default: TOKEN_DEFAULTS.authorizationCode.expiresIn,
+            default: 60,
             description: 'How long a code can be redeemed.'
           })
         )
@@ -151,7 +131,7 @@ export const TOKEN_SCHEMAS = {
       {
         expiresIn: optional(
           seconds(1, 31_536_000, {
-            default: TOKEN_DEFAULTS.session.expiresIn,
+            default: 43_200,
             description:
               'Absolute lifetime of a browser session, from the oldest proof that it rests on: a new ' +
               'sign-in begins it anew, a second factor alone does not.'
@@ -159,7 +139,7 @@ export const TOKEN_SCHEMAS = {
         ),
         idleTimeout: optional(
           seconds(1, 31_536_000, {
-            default: TOKEN_DEFAULTS.session.idleTimeout,
+            default: 7200,
             description: 'How long it lives without a use.'
           })
         )
@@ -169,39 +149,38 @@ export const TOKEN_SCHEMAS = {
   )
 }
 
-export function resolveTokens({
-  issuer,
-  accessToken = {},
-  refreshToken = {},
-  idToken = {},
-  authorizationCode = {},
-  session = {}
-}: TokenOptions & { issuer: string }): TokenSettings {
+export type TokenSettings = ReturnType<typeof resolveTokens>
+
+/** The given token options with all defaults. */
+export const filledTokens = (given: TokenOptions) => ({
+  accessToken: filled(TOKEN_SCHEMAS.accessToken, given.accessToken),
+  refreshToken: filled(TOKEN_SCHEMAS.refreshToken, given.refreshToken),
+  idToken: filled(TOKEN_SCHEMAS.idToken, given.idToken),
+  authorizationCode: filled(TOKEN_SCHEMAS.authorizationCode, given.authorizationCode),
+  session: filled(TOKEN_SCHEMAS.session, given.session)
+})
+
+export function resolveTokens({ issuer, ...given }: TokenOptions & { issuer: string }) {
   const {
-    expiresIn: accessSeconds = TOKEN_DEFAULTS.accessToken.expiresIn,
-    audience = issuer,
-    typ = TOKEN_DEFAULTS.accessToken.typ,
-    alg = TOKEN_DEFAULTS.accessToken.alg
-  } = accessToken
-  const { expiresIn: familySeconds, idleTimeout: familyIdleSeconds, rotate, reuseGraceSeconds } = refreshToken
-  const {
-    expiresIn: idTokenSeconds = TOKEN_DEFAULTS.idToken.expiresIn,
-    claims: idTokenClaims = TOKEN_DEFAULTS.idToken.claims
-  } = idToken
-  const { expiresIn: codeSeconds = TOKEN_DEFAULTS.authorizationCode.expiresIn } = authorizationCode
-  const { expiresIn: sessionSeconds = TOKEN_DEFAULTS.session.expiresIn } = session
-  // A session that is shorter than the default idle time has none of its own.
-  const { idleTimeout: sessionIdleSeconds = Math.min(sessionSeconds, TOKEN_DEFAULTS.session.idleTimeout) } = session
+    accessToken: { expiresIn, ...accessToken },
+    refreshToken,
+    idToken,
+    authorizationCode,
+    session
+  } = filledTokens(given)
+  // The default idle time does not exceed the lifetime of the session.
+  const idleTimeout = given.session?.idleTimeout ?? Math.min(session.expiresIn, session.idleTimeout)
   return {
-    accessToken: { expiresInSeconds: accessSeconds, audience, typ, alg },
+    // `alg` is the algorithm of managed keys. The host's own keys have their own.
+    accessToken: { ...accessToken, expiresInSeconds: expiresIn, audience: given.accessToken?.audience ?? issuer },
     refreshToken: {
-      expiresInMs: (familySeconds ?? TOKEN_DEFAULTS.refreshToken.expiresIn) * 1000,
-      idleTimeoutMs: (familyIdleSeconds ?? TOKEN_DEFAULTS.refreshToken.idleTimeout) * 1000,
-      rotate: rotate ?? TOKEN_DEFAULTS.refreshToken.rotate,
-      graceMs: (reuseGraceSeconds ?? TOKEN_DEFAULTS.refreshToken.reuseGraceSeconds) * 1000
+      expiresInMs: refreshToken.expiresIn * 1000,
+      idleTimeoutMs: refreshToken.idleTimeout * 1000,
+      rotate: refreshToken.rotate,
+      graceMs: refreshToken.reuseGraceSeconds * 1000
     },
-    idToken: { expiresInSeconds: idTokenSeconds, claims: idTokenClaims },
-    authorizationCode: { expiresInMs: codeSeconds * 1000 },
-    session: { expiresInMs: sessionSeconds * 1000, idleTimeoutMs: sessionIdleSeconds * 1000 }
+    idToken: { expiresInSeconds: idToken.expiresIn, claims: idToken.claims },
+    authorizationCode: { expiresInMs: authorizationCode.expiresIn * 1000 },
+    session: { expiresInMs: session.expiresIn * 1000, idleTimeoutMs: idleTimeout * 1000 }
   }
 }

@@ -1,9 +1,9 @@
+import { availableParallelism } from 'node:os'
 /** An option that the host leaves out, or gives as `undefined`, has its documented default, at every depth. */
 import { Kind, type TSchema, Type } from '@sinclair/typebox'
 import t from '../../support/tap.ts'
 import { memoryFactorStore, memoryState, memoryUserStore } from '../../../lib/index.ts'
 import { oidc } from '../../../lib/connections/index.ts'
-import { DEFAULTS } from '../../../lib/settings/defaults.ts'
 import { settingsOf } from '../../../lib/composition/compose.ts'
 import { OPTIONS_SCHEMA } from '../../../lib/composition/compose.ts'
 import { fastHasher, steppedClock } from '../../../lib/testing/index.ts'
@@ -367,7 +367,7 @@ t.test('fills in every default', async (t) => {
       parallelism: 1,
       minLength: 8,
       maxBytes: 1024,
-      concurrency: DEFAULTS.password.concurrency,
+      concurrency: availableParallelism(),
       maxQueue: 64,
       contextWords: [],
       isBreached: null,
