@@ -37,12 +37,12 @@ import { PATHS, type PathName } from './settings/paths.ts'
 import { warnOfUnsafeSettings } from './settings/warnings.ts'
 import { logLine } from './ports/log.ts'
 
-/** What the plugin adds to the instance, under these names or those of the option `decorators`. */
+/** The decorators of the instance, under these names or those of the option `decorators`. */
 export interface AuthorityDecorators extends TokenGuards {
   /**
-   * An `onRequest` hook for the routes of the host's own front end: sets `request.auth`. It takes an access token of a
-   * user, of no client or of a first-party one. It takes the browser session where the request comes from a page of
-   * this origin. 401 otherwise, and 403 for the tokens of third-party clients and of machines.
+   * An `onRequest` hook for the routes of the host's own front end. It sets `request.auth`. It accepts the access token
+   * of a user, issued to no client or to a first-party one, and the browser session in requests from pages of this
+   * origin. Otherwise 401; 403 for tokens of third-party clients and of machines.
    */
   requireUser: Hook
   authority: Authority
@@ -52,11 +52,11 @@ declare module 'fastify' {
   interface FastifyInstance extends AuthorityDecorators {}
   interface FastifyRequest {
     /**
-     * The claims of the verified access token, frozen. It is `null` before a guard ran, and after
-     * `authenticateOptional` where no token was sent.
+     * The frozen claims of the verified access token. `null` before a guard ran, and after `authenticateOptional`
+     * without a token.
      */
     auth: AccessTokenClaims
-    /** Who is signed in in this browser; `null` where nobody is, or before `app.authority.readSession` ran. */
+    /** The user signed in in this browser. `null` if nobody is, or before `app.authority.readSession` ran. */
     authSession: AuthSession | null
   }
 }
@@ -224,9 +224,9 @@ const plugin: FastifyPluginAsync<AuthorityOptions> = async (host, given) => {
   })
 }
 
-/** The plugin, as `app.register` takes it. */
+/** The plugin, for `app.register`. */
 export interface AuthPlugin {
-  /** `app.register(authPlugin<Account>, …)`: `claims` gets users of the type of the user store's rows. */
+  /** `app.register(authPlugin<Account>, …)`: `claims` gets users of the row type of the user store. */
   <Account extends User>(app: FastifyInstance, options: AuthorityOptions<Account>): Promise<void>
   /**
    * TypeScript checks the options of `app.register(authPlugin, …)` by the last signature, so the general one is last.

@@ -49,7 +49,7 @@ interface AccountParts {
 }
 
 /**
- * A hash of another format that matched is about to be replaced, and an application that this one replaces may still
+ * A matching hash of another format is about to be replaced, although an application that this one replaces may still
  * need it.
  */
 function toldOfOnce(imported: ImportedHashVerifier, users: UserStore, log: FastifyBaseLogger): ImportedHashVerifier {
@@ -74,8 +74,8 @@ function toldOfOnce(imported: ImportedHashVerifier, users: UserStore, log: Fasti
 }
 
 /**
- * Once for each reason: the event `login_failed` has the user each time, and whoever guesses at passwords must not
- * write the log.
+ * Logs each reason once, so that a person who guesses passwords cannot flood the log. The event `login_failed` names
+ * the user each time.
  */
 function unusableReports(log: FastifyBaseLogger): (reason: string) => void {
   const told = new Set<string>()
@@ -94,7 +94,7 @@ function unusableReports(log: FastifyBaseLogger): (reason: string) => void {
 }
 
 /**
- * The language of the user's own claim, which some write with an underscore.
+ * The language of the user's own claim, which some stores write with an underscore.
  * @see OpenID Connect Core 1.0 §5.1
  */
 function ownLocale({ locale }: MessageUser): string | undefined {
@@ -114,7 +114,7 @@ function rememberedDevices(
   }
 }
 
-/** The host's policy, with the client looked up that takes part. */
+/** The host's policy, with the client of the request looked up. */
 function policyOf({ methods, required }: FactorSettings, clients: ClientStore): FactorPolicy {
   if (required === null) return { methods, required }
   return {
@@ -124,7 +124,7 @@ function policyOf({ methods, required }: FactorSettings, clients: ClientStore): 
   }
 }
 
-/** What the account use cases need, from the settings. */
+/** The dependencies of the account use cases, from the settings. */
 export function accountsDeps(
   settings: Settings,
   {

@@ -1,4 +1,4 @@
-/** What a user allowed a client that is not the host's own. */
+/** A consent of a user to a third-party client. */
 export interface UserConsent {
   clientId: string
   scopes: string[]
@@ -6,21 +6,21 @@ export interface UserConsent {
   expiresAt: Date
 }
 
-/** An account at another provider that a user signs in with. */
+/** A provider account that a user signs in with. */
 export interface UserIdentity {
-  /** For `unlinkIdentity`: a digest, which shows neither issuer nor subject. */
+  /** For `unlinkIdentity`: a digest that reveals neither issuer nor subject. */
   id: string
-  /** The connection through which it was last used. */
+  /** The connection of the last sign-in with it. */
   connection: string
   issuer: string
   subject: string
-  /** What the provider verified and said last. */
+  /** The claims that the provider verified last. */
   email: string | null
   linkedAt: Date
   lastUsedAt: Date
 }
 
-/** A connection that people can sign in through now. */
+/** A connection that is on. */
 export interface ConnectionLink {
   id: string
   name: string
@@ -28,25 +28,25 @@ export interface ConnectionLink {
 }
 
 /**
- * A link by which a user sets a second factor up. Whoever has it needs the user's password, or what else they sign in
- * with, too.
+ * A link by which a user sets up a second factor. It works only together with the user's password or other first
+ * factor.
  */
 export interface EnrolmentLink {
-  /** To be handed to the user alone. */
+  /** Hand it to the user alone. */
   url: string
   expiresAt: Date
 }
 
-/** A second factor of a user. Nothing of it opens anything. */
+/** A second factor of a user, without any secret. */
 export interface UserFactor {
   id: string
   kind: 'totp' | 'passkey'
-  /** What the user calls it. */
+  /** The user's name for it. */
   name: string | null
   createdAt: Date
   lastUsedAt: Date | null
-  /** Whether it no longer works, after too many wrong codes. */
+  /** True after too many wrong codes. */
   disabled: boolean
-  /** Of a passkey: whether it is kept in several places by now; `null` of an app. */
+  /** True if a passkey is synced or backed up. `null` for an app. */
   synced: boolean | null
 }

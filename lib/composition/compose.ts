@@ -4,14 +4,14 @@ import { checkedSettings } from '../settings/check.ts'
 import { optionsSchema } from '../settings/schema.ts'
 import type { Settings } from '../settings/settings.ts'
 
-/** Features as one: their options, their settings, and the start of those that are on. */
+/** All features as one: their options, their settings, and the start of those that are on. */
 export function compose(features: readonly Feature[]) {
   const ordered = inOrder(features)
   const schema = optionsSchema(ordered)
   return {
     schema,
     settingsOf: (options: unknown): Settings => checkedSettings(options, schema, ordered),
-    /** Loads and makes the features that are on. Keeps nothing, so that a start after a failed one loads again. */
+    /** Loads and creates the features that are on. Keeps nothing, so that a start after a failed one loads again. */
     async start({ features: on }: Pick<Settings, 'features'>, kernel: Kernel): Promise<Parts[]> {
       const started = ordered.filter(({ name }) => Object.hasOwn(on, name))
       const loaded = await Promise.all(started.map(async (feature) => await feature.load()))
@@ -20,7 +20,7 @@ export function compose(features: readonly Feature[]) {
   }
 }
 
-/** Each feature after those that it needs. */
+/** Orders features after those that they need. */
 function inOrder(features: readonly Feature[]): Feature[] {
   const ordered: Feature[] = []
   const add = (feature: Feature, waiting: readonly string[]): void => {
@@ -33,7 +33,7 @@ function inOrder(features: readonly Feature[]): Feature[] {
     }
     ordered.push(feature)
   }
-  // The order of the exports of a module is that of the alphabet, whatever the order of its lines.
+  // A module's exports are in alphabetical order, whatever the order of its lines.
   for (const feature of features) add(feature, [])
   return ordered
 }
@@ -41,8 +41,8 @@ function inOrder(features: readonly Feature[]): Feature[] {
 const composed = compose(Object.values(FEATURES))
 export const OPTIONS_SCHEMA = composed.schema
 /**
- * Checks what the host gave, and fills in what it did not. `undefined` is "not given" at every depth.
- * @throws StartError `FST_AUTHORITY_INVALID_OPTIONS` with the option's path, what it got and what it takes
+ * Checks the host's options and fills in defaults. `undefined` means absent at every depth.
+ * @throws StartError `FST_AUTHORITY_INVALID_OPTIONS` with the option's path, the value and the accepted values
  */
 export const settingsOf = composed.settingsOf
 export const startFeatures = composed.start

@@ -3,10 +3,7 @@ import type { Connection, Upstream } from '../ports/upstream.ts'
 import type { ConnectionSettings } from '../settings/sections/connections.ts'
 import { deriveKey } from './secrets.ts'
 
-/**
- * What a link keeps of its provider, under keys of its own: the refresh token, where the provider is known to take it
- * back.
- */
+/** Seals the refresh token of a link, under keys of its own, if the provider is known to revoke it. */
 export function connectionGrants(
   { id, provider }: Pick<ConnectionSettings, 'id' | 'provider'>,
   upstream: Upstream,

@@ -6,12 +6,12 @@ import { logLine } from '../ports/log.ts'
 import type { Connection } from '../ports/upstream.ts'
 import type { ConnectionSettings } from '../settings/sections/connections.ts'
 
-/** How long an answer of the hook is kept. Strangers can't have it asked more often. */
+/** How long an answer of the hook is cached, so that strangers cannot call it more often. */
 const KEPT_MS = 1000
 /** How long a page waits for the hook. */
 const PAGE_WAIT_MS = 500
 
-/** Whether a connection is on: by its option, or by a hook of the host's that is asked once a second at most. */
+/** True if a connection is on: by its option, or by a hook of the host's that is called once a second at most. */
 export function connectionSwitch(
   { id, enabled }: Pick<ConnectionSettings, 'id' | 'enabled'>,
   { clock, log }: { clock: Clock; log: FastifyBaseLogger }

@@ -16,8 +16,8 @@ import { connectionGrants } from './connection-grants.ts'
 import type { Settings } from '../settings/settings.ts'
 
 /**
- * The standard claims that say what somebody is like, and nothing of who they are here or what they may. @see OpenID
- * Connect Core 1.0 §5.1
+ * Standard claims that describe a person, without identity or rights here.
+ * @see OpenID Connect Core 1.0 §5.1
  */
 const PROFILE_CLAIMS = [
   'name',
@@ -38,13 +38,13 @@ interface Parts {
   clock: Clock
   outbound: Outbound
   log: FastifyBaseLogger
-  /** Where a provider sends the browser back. */
+  /** The address to which a provider sends the browser back. */
   callbackUrl(id: string): string
 }
 
 /**
- * The connections by their ids. Where there is none, nothing of them is loaded; where there are, no provider is asked
- * before somebody signs in.
+ * The connections by id. Without any, nothing of them is loaded. With them, no provider is asked before the first
+ * sign-in.
  */
 export async function connectionsOf(settings: Settings, parts: Parts): Promise<ReadonlyMap<string, Connection>> {
   const { connections, registration } = settings
@@ -116,8 +116,8 @@ function reportsOf({ id, provider }: ConnectionSettings, { log }: Pick<Parts, 'l
 }
 
 /**
- * What the token exchange needs, where there is a connection that takes ID tokens of apps. The settings were checked:
- * then the state has `assertions`.
+ * The dependencies of the token exchange, if a connection accepts ID tokens of apps. The settings were checked, so the
+ * state has `assertions`.
  */
 export function tokenExchangeOf(
   connections: ReadonlyMap<string, Connection>,
@@ -132,7 +132,7 @@ export function tokenExchangeOf(
 
 interface Made extends Pick<Parts, 'clock' | 'log'>, Pick<Connection, 'callbackUrl' | 'upstream'> {
   secrets: readonly string[]
-  /** The host's fields that are no standard claims: the hook `profile` alone fills them. */
+  /** The host's fields that are not standard claims. Only the hook `profile` fills them. */
   own: readonly string[]
   fits(name: string, value: unknown): boolean
 }
@@ -155,7 +155,7 @@ function connectionOf(
   }: ConnectionSettings,
   { clock, log, callbackUrl, upstream, secrets, own, fits }: Made
 ): Connection {
-  /** What the host's function gives, or nothing where it fails: no sign-in depends on it. */
+  /** The result of the host's function, or nothing if it fails, because no sign-in depends on it. */
   const asked = <Answer>(hook: string, ask: () => Answer, otherwise: Answer): Answer => {
     try {
       return ask()

@@ -34,10 +34,10 @@ interface AuthorityDeps {
   consents: ConsentStore
   browser: Pick<RequestBrowser, 'signIn' | 'signOut'>
   readSession: Hook
-  /** `null`: there is no sign-in page to lead to. */
+  /** `null` without a sign-in page to lead to. */
   requireSession: Authority['requireSession'] | null
   limiter: Pick<RequestLimiter, 'reserveAccount'>
-  /** Where such a link leads; `null`: there are no pages. */
+  /** The address of such a link. `null` without pages. */
   enrolmentUrl: ((token: string) => string) | null
   connections: Authority['connections']
 }
@@ -61,7 +61,7 @@ export function createAuthority({
     if (!isActive(user)) throw new OAuthError('invalid_grant', 'There is no such user, or the account is disabled.')
     return user
   }
-  /** What is done to second factors is loaded when it is asked for. */
+  /** Loads the changes of second factors on first use. */
   async function withFactors(): Promise<FactorAuthority> {
     const { factors } = accounts
     if (factors === null) throw new TypeError('app.authority: there are no second factors without the option factors.')
@@ -79,7 +79,7 @@ export function createAuthority({
     return acr === undefined ? [hostProof(amr, now)] : proofsFor(acr, now)
   }
   async function existing(userId: unknown): Promise<User> {
-    // A store need not know what to do with an id that is none.
+    // A store need not handle values that are not ids.
     const user = typeof userId === 'string' ? await accounts.users.findById(userId) : null
     if (user === null) throw new OAuthError('invalid_grant', 'There is no such user.')
     return user
@@ -196,14 +196,14 @@ export function createAuthority({
   }
 }
 
-/** Refuses what is no id, because a list of nobody's sessions would look like an answer. */
+/** Refuses a value that is not an id, because an empty list of sessions would look like an answer. */
 function idOf(userId: unknown): string {
   if (typeof userId !== 'string')
     throw new TypeError(`app.authority takes the id of a user, such as user.id, and got ${kindOf(userId)}.`)
   return userId
 }
 
-/** Who of the host's acts. A mistake must not leave an audit trail without a name. */
+/** The admin who acts. A mistake must not leave an audit trail without a name. */
 function adminOf(options: { by?: string | undefined } = {}): string | undefined {
   const { by, ...others } = options
   if (Object.keys(others).length > 0 || (by !== undefined && (typeof by !== 'string' || by === '' || by.length > 128)))

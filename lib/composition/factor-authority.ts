@@ -9,17 +9,17 @@ import type { User } from '../ports/user-store.ts'
 import { badOption } from '../settings/option-error.ts'
 import type { Authority } from './authority.ts'
 
-/** What `app.authority` can do with second factors. */
+/** The methods of `app.authority` for second factors. */
 export type FactorAuthority = Pick<
   Authority,
   'factors' | 'removeFactor' | 'resetFactors' | 'startEnrolment' | 'importTotp' | 'forgetDevices'
 >
 
 interface Parts {
-  /** @throws OAuthError `invalid_grant` where there is no such user */
+  /** @throws OAuthError `invalid_grant` if there is no such user */
   existing(userId: string): Promise<User>
   adminOf(options: { by?: string | undefined } | undefined): string | undefined
-  /** Where a link to set a factor up leads; `null`: there are no pages. */
+  /** The address of a link to set a factor up. `null` without pages. */
   enrolmentUrl: ((token: string) => string) | null
 }
 

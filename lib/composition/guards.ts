@@ -8,28 +8,31 @@ import type { AccessTokenClaims } from '../protocol/access-token.ts'
 import { type AuthRequirements, scopesOf, stepUpOf } from '../settings/auth-requirements.ts'
 import type { Settings } from '../settings/settings.ts'
 
-/** The hooks of the host's routes that look at an access token. */
+/** Hooks of the host's routes that check an access token. */
 export interface TokenGuards {
-  /** An `onRequest` hook: verifies the Bearer access token and sets `request.auth`. 401 otherwise. @see RFC 6750 */
+  /**
+   * An `onRequest` hook: verifies the Bearer access token and sets `request.auth`. 401 otherwise.
+   * @see RFC 6750
+   */
   authenticate: Hook
-  /** The same where a token was sent. Where none was, `request.auth` stays `null` and the request goes on. */
+  /** The same for a request with a token. Without one, `request.auth` stays `null` and the request continues. */
   authenticateOptional: Hook
   /**
-   * A hook for after `authenticate`, which by itself takes the tokens of every client: 403 for those of clients with
-   * `firstParty: false`.
+   * A hook to follow `authenticate`, which accepts tokens of every client: 403 for those of clients with `firstParty:
+   * false`.
    */
   requireFirstParty: Hook
   /**
-   * Makes a hook for after `authenticate`: 403 unless all these scopes were granted.
-   * @throws StartError `FST_AUTHORITY_INVALID_OPTIONS`, where the hook is made, for what is no name of a scope
+   * Makes a hook to follow `authenticate`: 403 unless all these scopes were granted.
+   * @throws StartError `FST_AUTHORITY_INVALID_OPTIONS` at the call, for an invalid scope name
    */
   requireScope: (...scopes: string[]) => Hook
   /**
-   * Makes a hook for after `authenticate`: the token's user must have signed in at most `maxAge` seconds ago, and by
-   * what is worth at least `acr`. Else 401 `insufficient_user_authentication` with a challenge that names both, for a
-   * new sign-in. A claim that a token lacks counts as not met. Tokens without a user (`client_credentials`) are 403
-   * `access_denied`, because no sign-in would help.
-   * @throws StartError `FST_AUTHORITY_INVALID_OPTIONS`, where the hook is made, for what can't be met
+   * Makes a hook to follow `authenticate`: the token's user must have signed in at most `maxAge` seconds ago and with
+   * at least this `acr`. Otherwise 401 `insufficient_user_authentication` with a challenge that names both, for a new
+   * sign-in. A missing claim counts as not met. Tokens without a user (`client_credentials`) get 403 `access_denied`,
+   * because no sign-in would help.
+   * @throws StartError `FST_AUTHORITY_INVALID_OPTIONS` at the call, for a requirement that cannot be met
    * @see RFC 9470 §3
    */
   requireAuth: (required: AuthRequirements) => Hook

@@ -6,44 +6,41 @@ import type { Clock } from '../ports/clock.ts'
 import type { State } from '../ports/state.ts'
 import type { Settings } from '../settings/settings.ts'
 
-/** How the service is, as this instance sees it. Nothing of it says where a store is or why it fails. */
+/** The health of the service, as this instance sees it. It reveals neither where a store is nor why it fails. */
 export interface Health {
   /**
-   * Whether requests should be sent here: the state answers, there are keys to sign with, and the counters answer or
-   * need not (`rateLimit.onStoreError`). A full queue is no reason: every instance has it at once, and the answer to
-   * that is 503 for sign-ins alone.
+   * True if requests may come here: the state answers, signing keys exist, and the counters answer or are not needed
+   * (`rateLimit.onStoreError`). A full queue is no reason, because every instance has it at the same time and answers
+   * sign-ins alone with 503.
    */
   ready: boolean
-  /** `up`: a write was done. */
+  /** `up`: a write succeeded. */
   state: 'up' | 'down'
   /** `off`: there are no rate limits. */
   counters: 'up' | 'down' | 'off'
-  /** `missing`: a key of one of the algorithms that tokens are signed with is not there yet, or can't be had. */
+  /** `missing`: a signing key of one algorithm is not made yet, or cannot be read. */
   keys: 'ready' | 'missing'
-  /** For how many seconds the key that signs now has, by algorithm. Empty where the host gave the keys. */
+  /** Age of the signing key in seconds, by algorithm. Empty if the host gave the keys. */
   keyAges: Record<string, number>
-  /** Passwords that are hashed now, and that wait for their turn; one more than `maxQueue` is refused. */
+  /** Passwords that are hashed now, and that wait for their turn. One more than `maxQueue` is refused. */
   passwords: { running: number; waiting: number; maxQueue: number }
 }
 
-/** A look takes no longer than this. */
+/** Time limit of a look. */
 const BUDGET_MS = 1000
-/** As at the start. It is gone a second later. */
+/** The same record as at the start. It expires a second later. */
 const TRIAL = [{ rule: 'trial', key: '', windowMs: 1000, max: 1000 }]
 
 interface HealthParts {
   state: Pick<State, 'tryWrite'>
-  /** The store itself, not what stands in for it in an outage. */
+  /** The store itself, not its stand-in during an outage. */
   attempts: AttemptStore
   ring: Pick<KeyRing, 'ages' | 'algs' | 'signingKey'>
   hashing: Pick<PasswordHashing, 'load'>
   clock: Clock
 }
 
-/**
- * Looks at all at once. Whoever asks while a look is under way shares it, so that a route open to all is no load on the
- * stores.
- */
+/** Looks at all at once. Callers during a look share it, so that a public route is no load on the stores. */
 export function createHealth(
   { rateLimit, password }: Pick<Settings, 'rateLimit' | 'password'>,
   { state, attempts, ring, hashing, clock }: HealthParts

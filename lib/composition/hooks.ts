@@ -7,7 +7,7 @@ import type { RateLimits } from '../settings/sections/rate-limit.ts'
 import type { Settings } from '../settings/settings.ts'
 import { HOOK_ANSWERS, hostHook } from '../boundary/host-hooks.ts'
 
-/** The settings with every hook of the host's behind the one border: what it answers is checked, and in time. */
+/** The settings with every hook of the host's wrapped: its answers are checked, and its time is limited. */
 export function withCheckedHooks(settings: Settings, log: Pick<FastifyBaseLogger, 'warn'>): Settings {
   const { claims, factors, password, pages, rateLimit } = settings
   const clock = settings.clock ?? systemClock
@@ -30,10 +30,10 @@ export function withCheckedHooks(settings: Settings, log: Pick<FastifyBaseLogger
   }
 }
 
-/** Claims that say whose a token is, from whom and for how long. Those of the host are left out of every token. */
+/** Claims of a token's owner, issuer and lifetime. The host's values for them are dropped from every token. */
 const OF_THE_TOKEN = ['sub', 'iss', 'aud', 'exp', 'iat', 'jti']
 
-/** Tells of claims that no token takes over from the host. */
+/** Warns of claims that no token takes over from the host. */
 function toldOfOwn(read: typeof HOOK_ANSWERS.claims, advise: Advise): typeof HOOK_ANSWERS.claims {
   return (answer) => {
     const claims = read(answer)
@@ -50,7 +50,7 @@ function toldOfOwn(read: typeof HOOK_ANSWERS.claims, advise: Advise): typeof HOO
   }
 }
 
-/** Hashing takes as long as it takes, and `isBreached` has a limit of its own. */
+/** Hashing has no time limit, and `isBreached` has its own. */
 function passwordHooks({ isBreached, hasher }: PasswordSettings): Pick<PasswordSettings, 'isBreached' | 'hasher'> {
   return {
     isBreached:

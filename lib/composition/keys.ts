@@ -24,15 +24,12 @@ interface KeyParts {
   redirectLogin: boolean
 }
 
-/**
- * An algorithm for access tokens, and those that clients want for their ID tokens. Clients that are looked up want the
- * usual one.
- */
+/** The algorithms of access tokens and of the ID tokens that clients want. Clients of a store get the usual one. */
 function managedAlgorithms(
   { clients, accessToken: { alg: first } }: Settings,
   redirectLogin: boolean
 ): [string, ...string[]] {
-  // With RS256, tokens signed before the option was changed are still alive, and an elliptic key costs nothing.
+  // With RS256, tokens signed before the option was changed are still valid, and an elliptic key costs nothing.
   const always = first === 'RS256' ? ['RS256', 'ES256'] : ['ES256']
   if (!redirectLogin) return always as [string, ...string[]]
   const wanted = Array.isArray(clients)
@@ -78,7 +75,7 @@ export async function keyRing(
     {
       clock,
       engine: jwtEngine,
-      // Without a secret nothing could seal them: they stay in this process.
+      // Without a secret nothing could seal them, so they stay in this process.
       store: first === undefined ? memoryState().keys : state.keys,
       sealer: first === undefined ? PLAIN : aesSealer([first, ...former]),
       onChange(change, { kid, alg, signsFrom }) {

@@ -6,9 +6,9 @@ import type { Settings } from '../settings/settings.ts'
 const OF_REQUESTS: readonly DecoratorName[] = ['auth', 'authSession']
 
 /**
- * What two of our plugins in one app may have under one name. The value of `authSession` is that of the hook that ran,
- * so they share it. The hooks came after hosts had chosen other names for a second plugin: where these are not named,
- * they are the first plugin's.
+ * Names that two of our plugins in one app may share. `authSession` is set by whichever hook ran, so they share it. The
+ * hooks came after hosts had chosen other names for a second plugin: without names of its own, it shares the first
+ * plugin's.
  */
 const SHARED: ReadonlySet<string> = new Set<DecoratorName>([
   'authSession',
@@ -18,12 +18,12 @@ const SHARED: ReadonlySet<string> = new Set<DecoratorName>([
   'requireAuth'
 ])
 
-/** What our plugins have decorated that can be shared, by server. */
+/** The shared decorators of our plugins, by server. */
 const ours = new WeakMap<object, Set<string>>()
 
 /**
- * A name that is taken would be a crash deep inside Fastify: say it here, all of them at once, with the option that
- * would do.
+ * Reports all taken names at once, with an option that would work, because Fastify's own error would come from deep
+ * inside.
  * @throws StartError `FST_AUTHORITY_NAME_TAKEN`
  */
 export function refuseTakenNames(host: FastifyInstance, names: Settings['decorators']): void {
@@ -53,7 +53,7 @@ export function refuseTakenNames(host: FastifyInstance, names: Settings['decorat
   )
 }
 
-/** Decorates all of it, but for what can be shared and another of our plugins has decorated. */
+/** Decorates everything except shared names that another of our plugins has decorated. */
 export function decorateAll(
   host: FastifyInstance,
   names: Settings['decorators'],

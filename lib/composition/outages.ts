@@ -3,10 +3,7 @@ import { type Events, NO_REQUEST } from '../events.ts'
 import { logLine } from '../ports/log.ts'
 import { refusesWrites } from '../ports/outage.ts'
 
-/**
- * Tells of a store's outages: once by the event `store_degraded` and a line of the log, and of their end by another
- * line.
- */
+/** Reports a store's outages: each once, by the event `store_degraded` and a log line, and its end by another line. */
 export function outageReports(
   store: 'state' | 'rate limits',
   name: string,
@@ -32,7 +29,7 @@ export function outageReports(
   }
 }
 
-/** Only the message: a client library's error object can carry the command it failed on. */
+/** Only the message, because a client library's error object can contain the failed command. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : 'unknown'
 }

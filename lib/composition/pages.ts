@@ -22,8 +22,8 @@ const PAGES = {
 } as const satisfies Record<Parameters<AccountsDeps['messageUrl']>[0], PathName>
 
 /**
- * The links that messages bear. A hosted page works without scripts, so its token is in the query, which is neither
- * logged nor sent as a referrer; a page of the host's own gets it in the fragment, which no server sees.
+ * The links in messages. A hosted page works without scripts, so its token is in the query, which is neither logged nor
+ * sent as a referrer. A page of the host's own gets it in the fragment, which no server sees.
  */
 export function messageUrls(
   host: FastifyInstance,
@@ -37,7 +37,7 @@ export function messageUrls(
   }
 }
 
-/** Where a message leads whoever finds that it was not them. */
+/** The link for a person who did not do what the message reports. */
 export function accountUrl(
   host: FastifyInstance,
   { issuer, pages, factors }: Settings,
@@ -48,7 +48,7 @@ export function accountUrl(
     : `${new URL(issuer).origin}${host.prefix}${path(factors === null ? 'account' : 'security')}`
 }
 
-/** Where a message leads whoever takes back what it tells of. */
+/** The link that takes back the change that the message reports. */
 export function undoUrl(
   host: FastifyInstance,
   { issuer, pages }: Settings,
@@ -58,7 +58,7 @@ export function undoUrl(
   return pages === false ? null : (token) => `${page}?token=${token}`
 }
 
-/** Where a provider sends the browser back: from the issuer, whatever the Host header says. */
+/** The callback address of a provider, made of the issuer, whatever the Host header says. */
 export function connectionCallbacks(
   host: FastifyInstance,
   { issuer }: Settings,
@@ -68,7 +68,7 @@ export function connectionCallbacks(
   return (id) => `${origin}${host.prefix}${path('connect')}/${id}/callback`
 }
 
-/** What the hosted pages are built from. */
+/** The dependencies of the hosted pages. */
 export function pageDeps(
   host: FastifyInstance,
   { issuer, prefix, password: { minLength }, scopeTexts, secrets }: Settings,
@@ -117,7 +117,7 @@ export function pageDeps(
   }
 }
 
-/** The settings were checked: where there are connections, there are a secret and `assertions`. */
+/** The settings were checked: with connections there are a secret and `assertions`. */
 function connectDeps(
   { connections, accounts: { clock } }: PageDeps['authorize'],
   assertions: AssertionStore | undefined,

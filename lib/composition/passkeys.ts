@@ -3,10 +3,7 @@ import type { Random } from '../ports/random.ts'
 import type { Settings } from '../settings/settings.ts'
 import { anySecrets, deriveKey } from './secrets.ts'
 
-/**
- * Where passkeys are off, what makes and proves them is not loaded. Without a secret, a challenge is good for as long
- * as this process lives.
- */
+/** Loads nothing of passkeys if they are off. Without a secret, a challenge is valid as long as this process lives. */
 export async function passkeysOf(
   { issuer, secrets, factors }: Pick<Settings, 'issuer' | 'secrets' | 'factors'>,
   random: Random

@@ -6,11 +6,11 @@ import type { Color } from '../pages/colors.ts'
 import type { Message } from '../ports/message.ts'
 import { FONT, PAGES_DEFAULTS, RADIUS } from '../settings/sections/pages.ts'
 
-/** How a mail looks. As for the option `pages`, `undefined` is "not given". */
+/** The design of a mail. As for the option `pages`, `undefined` means absent. */
 export interface RenderMessageOptions {
   /** Name of the service, in the subject and above the message. Default: none. */
   title?: string | undefined
-  /** Absolute, http: or https:. The only thing that a mail loads. Default: the title as text. */
+  /** Absolute, http: or https:. The only resource that a mail loads. Default: the title as text. */
   logoUrl?: string | undefined
   /** `#rrggbb`. Colour of button and link. */
   accentColor?: string | undefined
@@ -18,15 +18,15 @@ export interface RenderMessageOptions {
   colorScheme?: 'light' | 'dark' | 'auto' | undefined
   /** `#rrggbb`: the colour around the card. */
   background?: string | { light?: string | undefined; dark?: string | undefined } | undefined
-  /** How round card and button are: `0` to `32px`, or to `2rem`. */
+  /** Corner radius of card and button: `0` to `32px`, or to `2rem`. */
   radius?: string | undefined
-  /** A CSS list of font families. Mail programs have those of their machine alone. */
+  /** A CSS list of font families. Mail programs have the fonts of their machine only. */
   font?: string | undefined
   /** Below the message. Absolute; `support` may be a `mailto:` address. */
   links?: MailLinks | undefined
 }
 
-/** A mail, ready for whatever sends it. The subject is one line, without control characters. */
+/** A mail, ready to send. The subject is one line, without control characters. */
 export interface RenderedMessage {
   subject: string
   text: string

@@ -6,12 +6,12 @@ import type { Random } from '../ports/random.ts'
 import type { Sealer } from '../ports/sealer.ts'
 import type { CookieName, COOKIES } from '../protocol/cookies.ts'
 
-/** The kinds of cookies that are made with a key of their own. */
+/** Kinds of cookies with a key of their own. */
 type Keyed = { [Kind in CookieName]: (typeof COOKIES)[Kind]['key'] extends 'own' ? Kind : never }[CookieName]
 
 /**
  * The key of a cookie. Another service, or another registration of the plugin, with the same secret has another key, so
- * that it takes no cookie of this one.
+ * that it accepts no cookie of this one.
  */
 export const cookieKey = (secret: string, kind: Keyed, owner: CookieOwner): Buffer =>
   ownKey(secret, `${kind} cookie`, owner)
@@ -21,18 +21,18 @@ function ownKey(secret: string, purpose: string, { issuer, prefix }: CookieOwner
   return deriveKey(secret, JSON.stringify([purpose, issuer, prefix]))
 }
 
-/** A key of its own for each purpose, so that none can stand in for another. */
+/** A separate key for each purpose, so that none can replace another. */
 export function deriveKey(secret: string, purpose: string): Buffer {
   return Buffer.from(hkdfSync('sha256', secret, '', `fastify-authority ${purpose}`, 32))
 }
 
-/** The host's secrets. Where it has none, one that lives as long as this process, as its state in memory does. */
+/** The host's secrets. Without any, one that lives as long as this process, like its state in memory. */
 export function anySecrets(secrets: readonly string[], random: Random): [string, ...string[]] {
   const [first = random.secret(), ...former] = secrets
   return [first, ...former]
 }
 
-/** A sealer of short texts, under the key that is made of each secret. */
+/** Seals short texts, under a key derived from each secret. */
 export function sealerOf(
   [first, ...former]: readonly [string, ...string[]],
   keyOf: (secret: string) => Buffer

@@ -8,12 +8,12 @@ import { userFrom } from '../boundary/answers.ts'
 import { misfit } from '../errors.ts'
 import type { User, UserStore } from '../ports/user-store.ts'
 
-/** A user to begin with. */
+/** An initial user. */
 export interface SeededUser {
   id: string
   /** Any spelling that a person may type. */
   username: string
-  /** Instead of `passwordHash`: hashed when the store is first used. For tests, demos and development. */
+  /** Replaces `passwordHash`: hashed when the store is first used. For tests, demos and development. */
   password?: string
   passwordHash?: string | null
   [claim: string]: unknown
@@ -28,7 +28,7 @@ const hashOf = promisify(
     done: (error: Error | null, key: Buffer) => void
   ) => void
 )
-/** Any password hasher of the option `password` verifies scrypt hashes, and replaces them at the first sign-in. */
+/** Every password hasher of the option `password` verifies scrypt hashes, and replaces them at the first sign-in. */
 const COST = { ln: 14, r: 8, p: 1 }
 
 /**

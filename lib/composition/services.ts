@@ -54,13 +54,13 @@ export interface Services {
   limiter: RequestLimiter
   known: KnownBrowsers
   health(): Promise<Health>
-  /** Removes what has expired. */
+  /** Removes expired records. */
   sweep(): Promise<void>
   close(): Promise<void>
 }
 
 const CLOCK_SKEW_SECONDS = 60
-/** About 55 MB at the most, with tokens of 500 bytes that all come again. */
+/** At most about 55 MB, with tokens of 500 bytes that all come again. */
 const VERIFIED_TOKENS = 50_000
 
 interface ServiceParts {
@@ -68,13 +68,13 @@ interface ServiceParts {
   messageUrl: AccountsDeps['messageUrl']
   accountUrl: AccountsDeps['accountUrl']
   undoUrl: AccountsDeps['undoUrl']
-  /** Where the provider of this connection sends the browser back. */
+  /** The callback address of this connection. */
   callbackUrl(id: string): string
-  /** Whether clients can send people here to sign in. */
+  /** True if clients can send people here to sign in. */
   redirectLogin: boolean
-  /** Whose cookies those of the browsers are. */
+  /** The registration that owns the browsers' cookies. */
   owner: CookieOwner
-  /** What the option `redis` names. */
+  /** The client of the option `redis`. */
   redis: RedisClient | null
 }
 
@@ -156,7 +156,7 @@ export async function createServices(
     onceRehashed: async (user) => await onceRehashed(user, accounts)
   })
   const connections = await connectionsOf(settings, { clock, log, callbackUrl, outbound: leaving })
-  // Loaded before the first sign-in, and without the option not at all.
+  // Loaded before the first sign-in, and not at all without the option.
   if (settings.factors !== null) await Promise.all([withFactors(), withMfa()])
   const slots: AccountSlots[] = []
   const accounts: AccountsDeps = accountsDeps(settings, {
@@ -180,7 +180,7 @@ export async function createServices(
   })
   const parts = await startFeatures(settings, { accounts, ...keysOf(secrets, owner, random) })
   slots.push(...parts.flatMap(({ account }) => account ?? []))
-  // In the background: the decoy is there before the first sign-in, or that one waits for it.
+  // In the background: the decoy exists before the first sign-in, or that one waits for it.
   accounts.hashing.ready().catch((error: unknown) => {
     log.error(...logLine('FST_AUTHORITY_HASHER_BROKEN', 'the password hasher does not work', { err: error }))
   })

@@ -33,30 +33,30 @@ import { within } from '../boundary/within.ts'
 import { logLine } from '../ports/log.ts'
 import { tracedStore } from '../ports/tracing.ts'
 
-/** What holds the data, behind time limits. */
+/** The stores, behind time limits. */
 interface Stores {
   clock: Clock
   state: State
   users: UserStore
-  /** `null`: there are no second factors. */
+  /** `null` without second factors. */
   factors: FactorStore | null
   clients: ClientStore
   attempts: AttemptStore
   /**
-   * Looks whether the stores can be worked with. @throws StartError for what only a person can mend; an outage is
-   * logged
+   * Checks that the stores work.
+   * @throws StartError for a fault that only a person can fix; an outage is logged
    */
   prepare(): Promise<void>
-  /** Removes what has expired, and looks at the shared clock. */
+  /** Removes expired records, and checks the shared clock. */
   sweep(): Promise<void>
 }
 
-/** A start waits no longer than this for its stores: Fastify gives up on a plugin after 10 s. */
+/** The longest that a start waits for its stores, because Fastify gives up on a plugin after 10 s. */
 const START_BUDGET_MS = 8000
 /** Time limit for reading the server's clock and the owner of the state. */
 const LOOK_BUDGET_MS = 2000
 
-/** The stores that the settings name, and the clock that all instances of them share. */
+/** The stores of the settings, and the clock that all their instances share. */
 export function connectStores(
   settings: Settings,
   {
@@ -133,7 +133,7 @@ export function connectStores(
       shared?.doubt()
       reports.onDegraded(error)
     },
-    // Where the state was out of reach at start, whoever comes first finds out whose it is.
+    // If the state was unreachable at start, the first request finds out its owner.
     settled: () => (owner.isClaimed() ? shared?.settled() : claimFirst())
   })
   return {
@@ -206,7 +206,7 @@ export function connectStores(
           : [
               prepareOne('the factor store', async () => {
                 await factors.prepare?.()
-                // Without a secret, all that is sealed is of this process.
+                // Without a secret, everything sealed belongs to this process.
                 if (settings.secrets.length > 0)
                   await checkFactorSeal(factors, {
                     issuer: settings.issuer,
@@ -232,7 +232,7 @@ export function connectStores(
 
     async sweep() {
       memoryAttempts.sweep()
-      // A clock that can't be compared now stays as it was; the next minute looks again.
+      // A clock that cannot be compared stays as it was; the next minute looks again.
       await shared?.compare().catch(() => {})
       await state.sweep(clock.now())
       await factors?.sweep?.(clock.now())
@@ -257,14 +257,14 @@ async function evictionPolicyOf(state: State & Partial<Pick<RedisState, 'evictio
   return (await state.evictionPolicy?.()) ?? null
 }
 
-/** Whether it writes each change to a file before long; `null` where that is no question. */
+/** True if the store soon writes each change to a file. `null` if that does not apply. */
 async function isAppendOnly(
   store: FactorStore & Partial<Pick<RedisFactorStore, 'isAppendOnly'>>
 ): Promise<boolean | null> {
   return (await store.isAppendOnly?.()) ?? null
 }
 
-/** A user store of ours may have tables to make. */
+/** A user store of ours may have tables to create. */
 function preparationOf(users: UserStore & { prepare?: unknown }): (() => Promise<void>) | undefined {
   const { prepare } = users
   return typeof prepare === 'function'
@@ -274,7 +274,7 @@ function preparationOf(users: UserStore & { prepare?: unknown }): (() => Promise
     : undefined
 }
 
-/** What a client of a store may have. Of managed keys there are those that every client can do with. */
+/** The algorithms that clients of a store may use. Managed keys cover those that every client supports. */
 function clientRules({ scopes, keys, accessToken, acrValues }: Settings): ClientRules {
   const reserved = reservedIds(accessToken)
   if (keys === null) return { scopes, reserved, acrValues, algorithms: ['RS256', 'ES256'] }

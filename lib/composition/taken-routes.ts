@@ -3,9 +3,9 @@ import { StartError } from '../errors.ts'
 import { PATH_NAMES, PATHS, type PathName } from '../settings/paths.ts'
 
 /**
- * A path that the host and the plugin both have would be Fastify's bare FST_ERR_DUPLICATED_ROUTE, often for a route
- * that the host's author does not know of: say it here, with the option that moves ours. Holds for what is registered
- * after it, ours and the host's.
+ * Reports a path that the host and the plugin both have, with the option that moves ours, because Fastify's bare
+ * FST_ERR_DUPLICATED_ROUTE names a route that the host's author may not know. Holds for routes registered after it,
+ * ours and the host's.
  *
  * @throws StartError `FST_AUTHORITY_ROUTE_TAKEN`
  */
@@ -15,7 +15,7 @@ export function refuseTakenRoutes(host: FastifyInstance, path: (name: PathName) 
     const isOurs = config !== undefined && 'fastifyAuthority' in config
     for (const verb of [method].flat()) {
       const route = `${verb} ${url}`
-      // Fastify makes HEAD routes of GET routes, and leaves out those that there are.
+      // Fastify makes HEAD routes of GET routes, and skips existing ones.
       if (verb !== 'HEAD' && (isOurs || ours.has(route)) && host.hasRoute({ method: verb, url, constraints }))
         throw taken(route, url)
       if (isOurs) ours.add(route)
