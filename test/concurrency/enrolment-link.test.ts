@@ -105,17 +105,21 @@ for (const [where, open] of Object.entries(WORLDS)) {
       t.equal((await logIn(browser, username)).headers.location, '/auth/second-factor/set-up')
       const { body } = await browser.get('/auth/second-factor/set-up')
       const secret = (/<code dir="ltr">([A-Z2-7 ]+)<\/code>/.exec(body)?.[1] ?? '').replaceAll(' ', '')
-      const statuses = await parallel(
+      // One form of one browser is one press, however often it arrives.
+      const presses = await parallel(
         10,
         async () =>
-          (
-            await browser.submit('/auth/second-factor/set-up', {
-              ...formOf(body).fields,
-              code: codeFor(secret, clock.now())
-            })
-          ).statusCode
+          await browser.submit('/auth/second-factor/set-up', {
+            ...formOf(body).fields,
+            code: codeFor(secret, clock.now())
+          })
       )
-      t.equal(statuses.filter((status) => status === 200).length, 1)
+      t.strictSame(tally(presses.map(({ statusCode }) => String(statusCode))), { 200: 10 })
+      const codes = presses.map((press) =>
+        [...press.body.matchAll(/<li><code>([^<]+)<\/code>/g)].map(([, code]) => code)
+      )
+      t.equal(codes[0]?.length, 10)
+      t.equal(new Set(codes.map((shown) => shown.join())).size, 1, 'all show the same recovery codes')
       t.match(await one.app.authority.factors(sub), { factors: { length: 1 } })
       t.not((await signedInAnywhere(browser)).length, 0)
       await t.rejects(one.app.authority.startEnrolment(sub), { error: 'invalid_request', message: /second factor/ })
