@@ -39,16 +39,16 @@ export interface AnswerToClient {
   response: AuthorizationResponse
 }
 
-/** Where an authorization request leads. */
+/** The outcome of an authorization request. */
 export type AuthorizeOutcome =
   | AnswerToClient
-  /** A person has to do something first; `facts` are what the page may tell them. */
+  /** A person has to do something first. The page may tell them `facts`. */
   | { to: 'sign_in' | 'sign_up' | 'second_factor' | 'enrolment' }
   | { to: 'consent'; facts: Facts }
 
 /**
  * Looks up the client of a request and checks its redirect URI. An error here is shown to the person and never sent to
- * the redirect URI, which may be anybody's.
+ * the redirect URI, which may belong to anybody.
  * @throws OAuthError `invalid_client`, `invalid_request`
  * @see RFC 6749 §3.1.2.4, §4.1.2.1, RFC 9700 §2.1
  */
@@ -85,7 +85,7 @@ export async function clientRequest(
 }
 
 /**
- * Decides an authorization request: a code, an error for the client, or what a person must do first.
+ * Decides an authorization request: a code, an error for the client, or a step that the person must take first.
  * @see RFC 6749 §4.1, OpenID Connect Core 1.0 §3.1.2
  */
 export async function authorize(
@@ -100,7 +100,7 @@ export async function authorize(
     const { signedIn, authentication } = facts
     if (obstacle !== null || signedIn === null || authentication === null) return { to: obstacle ?? 'sign_in', facts }
     const issued = await issueCode({ ...facts, authentication }, signedIn, context, deps)
-    // Signed out in another tab, or the consent was taken back, a moment ago.
+    // The session or the consent ended in another tab a moment ago.
     if (typeof issued !== 'string') return await authorize(asked, { ...context, ...issued }, deps)
     return answer(asked, { code: issued }, deps)
   } catch (error) {
@@ -110,9 +110,9 @@ export async function authorize(
 }
 
 /**
- * Whether an error waits until somebody has signed in. If a faulty request redirected at once, a link to this server
- * could lead straight to a phisher's site. So a third-party client gets its error only after a sign-in, unless it asked
- * with `prompt=none`.
+ * True if an error waits for a sign-in. A faulty request that redirects at once would let a link to this server lead
+ * straight to a phisher's site. So a third-party client gets its error only after a sign-in, unless it asked with
+ * `prompt=none`.
  * @see RFC 9700 §4.11.2
  */
 function signsInBeforeAnError({ params, client }: ClientRequest, { session }: BrowserContext): boolean {
@@ -169,10 +169,9 @@ async function gatherFacts(
 }
 
 /**
- * The requested scopes that can be granted. Unknown ones, and those that the client may not have, are left out, and the
- * token answer says so. `offline_access` is for clients that may refresh. To a third-party client the person must have
- * allowed it: the consent page asks for it as for any other scope, and with `prompt=none` it is left out unless it was
- * allowed before.
+ * The requested scopes that can be granted. Unknown and forbidden ones are left out, and the token answer says so.
+ * `offline_access` is for clients that may refresh. For a third-party client the person must have allowed it: the
+ * consent page asks for it like any other scope, and `prompt=none` leaves it out unless it was allowed before.
  * @see RFC 6749 §3.3, OpenID Connect Core 1.0 §3.1.2.1, §11
  */
 function grantableScopes(
@@ -189,10 +188,9 @@ function grantableScopes(
 }
 
 /**
- * Makes the code. It is committed together with a use of its session, in one operation of the store, and the consent is
- * looked up again after that, so that no code outlives a sign-out or a consent that was taken back. Where one of these
- * has ended meanwhile, resolves to the session (`null` where that has ended) with which the request has to be decided
- * again.
+ * Makes the code. It commits together with a use of its session, in one store operation, and the consent is looked up
+ * again afterwards, so that no code outlives a sign-out or a revoked consent. If one of them ended meanwhile, resolves
+ * to the session (`null` if that has ended) with which to decide the request again.
  */
 async function issueCode(
   facts: Facts & { authentication: AuthenticationContext },
@@ -242,8 +240,8 @@ async function issueCode(
 }
 
 /**
- * A client of the host's own needs none. A consent from before the last change of the password does not count, for a
- * thief of that password may have given it.
+ * A client of the host's own needs none. A consent from before the last change of the password does not count, because
+ * a thief of that password may have given it.
  */
 async function findConsent(
   client: Client,
@@ -271,7 +269,7 @@ function answer(
   return { to: 'client', client, response }
 }
 
-/** What a client is told of an error. A redirect has no status, so an outage is the error `temporarily_unavailable`. */
+/** The error for the client. A redirect has no status, so an outage is the error `temporarily_unavailable`. */
 function errorParams(error: unknown, { accounts }: AuthorizeDeps): Record<string, string> {
   if (error instanceof OAuthError) return { error: error.error, error_description: error.message }
   accounts.onError(error, 'an authorization request failed')

@@ -10,33 +10,33 @@ import type { IdTokenHint } from '../tokens/id-tokens.ts'
 import type { MissingStep } from './slots.ts'
 import type { RequiredAcr } from './requested-context.ts'
 
-/** All that the decision on an authorization request needs, looked up beforehand. */
+/** Everything that the decision on an authorization request needs, looked up beforehand. */
 export interface Facts {
   request: AuthorizationRequest
   client: Client
   redirectUri: string
-  /** Granted if nothing is in the way. */
+  /** Granted if no check fails. */
   scopes: string[]
-  /** Who is signed in in this browser. */
+  /** The user signed in in this browser. */
   signedIn: SignedInPerson | null
   required: RequiredAcr
-  /** What tokens will say of the sign-in; `null`: nobody is signed in, or not in a way that is required. */
+  /** The context for the tokens. `null` if nobody is signed in, or not as required. */
   authentication: AuthenticationContext | null
   /** The values of `acr` that this configuration can give. */
   acrValues: readonly string[]
-  /** What the person has to add to their sign-in before this client gets a code. */
+  /** The step that the person owes before this client gets a code. */
   missing: MissingStep
   /**
-   * Whether another sign-in can show what is required and this one did not: nobody gives a second factor that they do
-   * not have.
+   * True if another sign-in can reach the requirement that this one missed. Nobody can give a second factor that they
+   * do not have.
    */
   canProveMore: boolean
-  /** Whether a page of ours can ask for what is missing. */
+  /** True if a page of ours can ask for the missing step. */
   hostedSignIn: boolean
-  /** `null`: none was sent, or one that can't be verified, because its key may be gone. */
+  /** `null`: none was sent, or it cannot be verified because its key may be gone. */
   hint: IdTokenHint | null
   consent: Consent | null
-  /** Whether a person can make an account. */
+  /** True if a person can make an account. */
   canSignUp: boolean
   /** The page that the person has just answered for this request. */
   answered: 'sign_in' | 'consent' | null
@@ -44,7 +44,7 @@ export interface Facts {
   now: number
 }
 
-/** What stands in the way: an error for the client, or something that the person can do. */
+/** An obstacle: an error for the client, or a step for the person. */
 type Obstacle = OAuthError | 'sign_in' | 'sign_up' | 'second_factor' | 'enrolment' | 'consent'
 
 interface Check {
@@ -54,8 +54,8 @@ interface Check {
 }
 
 /**
- * What an authorization request must pass, in this order, once its client and redirect URI are known to be good. The
- * first obstacle decides. (How its parameters must look is checked before: protocol/authorization-request.)
+ * The checks of an authorization request, in this order, after its client and redirect URI are valid. The first
+ * obstacle decides. protocol/authorization-request has checked the form of the parameters before.
  */
 const CHECKS: readonly Check[] = [
   {
@@ -152,7 +152,7 @@ const CHECKS: readonly Check[] = [
   }
 ]
 
-/** The first obstacle; `null`: a code may be given. */
+/** The first obstacle. `null`: a code may be issued. */
 export function firstObstacle(facts: Facts): Obstacle | null {
   for (const { check } of CHECKS) {
     const obstacle = check(facts)
@@ -162,7 +162,7 @@ export function firstObstacle(facts: Facts): Obstacle | null {
   return null
 }
 
-/** Where the client wants no page shown, it gets an error in its place. */
+/** A client that wants no page gets an error instead. */
 function interactive(request: AuthorizationRequest, obstacle: 'sign_in' | 'consent'): Obstacle {
   if (!request.prompt.includes('none')) return obstacle
   return obstacle === 'sign_in'
@@ -171,21 +171,20 @@ function interactive(request: AuthorizationRequest, obstacle: 'sign_in' | 'conse
 }
 
 /**
- * Whether a new sign-in can show what this one does not. Our page asks for all that the account has. What the host's
- * own page asks for is the host's to know, so the person is sent there, and not again at once.
+ * True if a new sign-in can show what this one does not. Our page asks for everything that the account has. The host's
+ * own page is unknown, so the person is sent there, but not again at once.
  */
 function mayHelp({ hostedSignIn, canProveMore, signedIn, now }: Facts): boolean {
   return hostedSignIn ? canProveMore : signedIn !== null && !wasProvedJustNow(signedIn.session, now)
 }
 
-/** Where the client wants no page shown and may not learn of the sign-in, what it may learn is decided first. */
+/** For a client that wants no page and may not learn of the sign-in, decides first what it may learn. */
 function anotherSignIn(facts: Facts): Obstacle | null {
   return facts.request.prompt.includes('none') && !mayBeTold(facts) ? null : interactive(facts.request, 'sign_in')
 }
 
 /**
- * The same of what the person who is signed in has to add. A second factor is a part of signing in; to set one up is
- * more than that.
+ * The same for the step that a signed-in person owes. A second factor is a part of signing in; setting one up is more.
  */
 function addToSignIn(facts: Facts, missing: Exclude<MissingStep, null>): Obstacle | null {
   if (missing === 'sign_in') return anotherSignIn(facts)
@@ -206,14 +205,14 @@ function isRequestedSubject({ request: { claims }, signedIn, hint }: Facts): boo
 }
 
 /**
- * Whether the client may learn how old the sign-in is, and who is signed in. A third-party client may only once the
- * person has allowed it something.
+ * True if the client may learn the age of the sign-in and the user. A third-party client may, once the person has
+ * allowed it something.
  */
 function mayBeTold(facts: Facts): boolean {
   return isFirstParty(facts.client) || isAllowed(facts)
 }
 
-/** By the time that `auth_time` will say. */
+/** By the time that `auth_time` will have. */
 function isRecent({ request: { maxAge }, authentication, now }: Facts): boolean {
   return authentication === null || maxAge === undefined || now - authentication.authenticatedAt <= maxAge * 1000
 }
@@ -221,7 +220,7 @@ function isRecent({ request: { maxAge }, authentication, now }: Facts): boolean 
 function isAllowed(facts: Facts): boolean {
   const { client, redirectUri, request, scopes, consent, answered } = facts
   if (request.prompt.includes('consent')) return false
-  // To a client of the host's own, the sign-in page is enough of an answer, because it names the client.
+  // For a client of the host's own the sign-in page is enough of an answer, because it names the client.
   if (isFirstParty(client)) return !isNativeRedirect(client, redirectUri) || answered !== null
   if (consent === null || !scopes.every((scope) => consent.scopes.includes(scope))) return false
   return (

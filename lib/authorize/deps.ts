@@ -5,22 +5,24 @@ import type { Browser, BrowserSessions } from '../sessions/browser-sessions.ts'
 import type { IdTokens } from '../tokens/id-tokens.ts'
 import type { AuthorizeSlots } from './slots.ts'
 
-/** What the browser journey needs, beside what the grants need, for it begins what the code grant goes on with. */
+/**
+ * Dependencies of the browser journey, besides those of the grants, because it begins what the code grant continues.
+ */
 export interface AuthorizeDeps extends GrantDeps {
   browserSessions: BrowserSessions
   consents: ConsentStore
   idTokens: IdTokens
   issuer: string
   authorizationCode: { expiresInMs: number }
-  /** Whether a person can make an account, on our page or on the host's. */
+  /** True if a person can make an account, on our page or on the host's. */
   canSignUp: boolean
-  /** Other providers that people can sign in with, by the ids of the connections. Empty: none. */
+  /** Connections for sign-in, by id. Empty without any. */
   connections: ReadonlyMap<string, Connection>
   /** The values of `acr` that this configuration can give. */
   acrValues: readonly string[]
-  /** Whether people sign in on a page of ours, which can ask them for what is missing. */
+  /** True if people sign in on a page of ours, which can ask them for missing steps. */
   hostedSignIn: boolean
-  /** Those of the features that are on. */
+  /** The slots of the features that are on. */
   slots: readonly AuthorizeSlots[]
 }
 
@@ -29,7 +31,7 @@ export interface Advised {
   accounts: Pick<AuthorizeDeps['accounts'], 'advise'>
 }
 
-/** The browser that asks. */
+/** The browser of the request. */
 export interface BrowserContext extends Pick<Browser, 'session' | 'origin' | 'remembered'> {
   /** The page of ours that this request answers: the sign-in page, or the consent page. */
   answered?: 'sign_in' | 'consent'

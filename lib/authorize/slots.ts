@@ -10,7 +10,7 @@ import type { RequiredAcr } from './requested-context.ts'
  */
 export type MissingStep = 'second_factor' | 'enrolment' | 'sign_in' | null
 
-/** An authorization request, as far as it decides which step is missing. */
+/** The part of an authorization request that decides which step is missing. */
 export interface AskedOf {
   request: Pick<AuthorizationRequest, 'maxAge'>
   client: Client
@@ -28,7 +28,7 @@ export interface AuthorizeSlots {
   missing?(person: SignedInPerson, asked: AskedOf): Promise<MissingStep>
 }
 
-/** The first step that a feature says is missing. */
+/** The first missing step of any feature. */
 export async function missingStepOf(
   person: SignedInPerson,
   asked: AskedOf,

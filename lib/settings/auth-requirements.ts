@@ -2,25 +2,22 @@ import { isScopeToken } from '../protocol/scope.ts'
 import type { StepUp } from '../protocol/step-up.ts'
 import { badOption, invalid, noSuchOption } from './option-error.ts'
 
-/** How somebody has to have signed in. One of them at least; both have to be met where both are given. */
+/** The required sign-in: at least one of the two. With both, both must hold. */
 export interface AuthRequirements {
-  /**
-   * How many seconds ago at the most, from 1 to 31536000. Counted from the oldest of the proofs that `acr` rests on,
-   * without leeway.
-   */
+  /** Highest age in seconds, from 1 to 31536000. Counted from the oldest proof that `acr` rests on, without leeway. */
   maxAge?: number | undefined
-  /** What the sign-in is worth at the least: a value of `acr_values_supported`. A stronger one meets a weaker. */
+  /** Weakest accepted value of `acr_values_supported`. A stronger one meets a weaker. */
   acr?: string | undefined
 }
 
-/** What any sign-in meets. */
+/** The requirement that any sign-in meets. */
 export const ANY_SIGN_IN: StepUp = { maxAge: null, acr: null }
 
 const A_YEAR = 31_536_000
 
 /**
- * Checks what a host asks of a sign-in where it sets up its routes, so that a mistake stops the start and not a person.
- * @param name what the host called, for the message
+ * Checks a host's requirement where it sets up its routes, so that a mistake stops the start instead of a person.
+ * @param name the function that the host called, for the message
  * @throws StartError `FST_AUTHORITY_INVALID_OPTIONS`
  */
 export function stepUpOf(given: unknown, name: string, acrValues: readonly string[]): StepUp {
@@ -42,8 +39,8 @@ export function stepUpOf(given: unknown, name: string, acrValues: readonly strin
 }
 
 /**
- * Checks the scopes that a host asks for where it sets up its routes. A hook without a scope would let everybody in.
- * @param name what the host called, for the message
+ * Checks the scopes that a host requires where it sets up its routes. A hook without a scope would let everybody in.
+ * @param name the function that the host called, for the message
  * @throws StartError `FST_AUTHORITY_INVALID_OPTIONS`
  */
 export function scopesOf(given: readonly unknown[], name: string): string[] {
@@ -54,13 +51,13 @@ export function scopesOf(given: readonly unknown[], name: string): string[] {
   return given as string[]
 }
 
-/** Names a function that makes hooks and was given to Fastify as one, which calls it with a request. */
+/** Names a function that makes hooks but was given to Fastify as a hook, so that Fastify calls it with a request. */
 function refuseHook(given: unknown, name: string): void {
   if (typeof given === 'object' && given !== null && 'raw' in given && 'routeOptions' in given)
     throw badOption(name, `it makes hooks and is none itself: call it where the route is made, as ${name}(…)`)
 }
 
-/** What an option takes that names an `acr`. */
+/** The accepted values of an option that names an `acr`. */
 export function acrTakes(acrValues: readonly string[]): string {
   return `what a sign-in of this configuration can be worth (${acrValues.join(', ')})`
 }

@@ -9,31 +9,30 @@ import type { Settings } from './settings.ts'
 /** Apps in a web view have origins such as `capacitor://localhost`. */
 const ORIGIN = /^[a-z][a-z0-9+.-]*:\/\/(?:\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::[1-9]\d{0,4})?$/
 
-/** The error of a field that can't be: what it got and what it takes. */
+/** The error of a bad field: the value and the accepted values. */
 type Refusal = (field: string, got: unknown, takes: string) => Error
 
 export interface ClientRules {
   /** The option `scopes`. */
   scopes: readonly string[]
-  /** What ID tokens can be signed with; `null`: whatever a client wants is made. */
+  /** The algorithms that can sign ID tokens. `null`: a key of any algorithm is made on request. */
   algorithms: readonly string[] | null
   /** Ids that no client may have. */
   reserved: readonly string[]
-  /** What sign-ins can be worth. */
+  /** The values of `acr` that sign-ins can have. */
   acrValues: readonly string[]
 }
 
 /**
- * Where access tokens and ID tokens have one `typ`, an API tells them apart by their audience, and that of an ID token
- * is its client.
+ * With one `typ` for access tokens and ID tokens, an API distinguishes them by audience, and the audience of an ID
+ * token is its client.
  */
 export function reservedIds({ audience, typ }: Settings['accessToken']): readonly string[] {
   return typ === 'JWT' ? [audience].flat() : []
 }
 
 /**
- * Checks the clients that the host lists. Those of a client store are met at run time, and checked alike (see
- * client-rows).
+ * Checks the clients that the host lists. Rows of a client store pass the same check at run time (client-rows).
  * @throws StartError `FST_AUTHORITY_INVALID_OPTIONS`
  */
 export function checkClients({ clients, connections, factors, scopes, keys, accessToken, acrValues }: Settings): void {
@@ -54,7 +53,7 @@ export function checkClients({ clients, connections, factors, scopes, keys, acce
         'what the grant "password" can be worth where the client has no other ' +
           `(${factors === null ? 'with the option factors that is more' : 'a sign-in elsewhere is none of it'})`
       )
-    // Of a row in a client store the other grants go on; that one is refused when it is asked for.
+    // A row in a client store keeps its other grants. This one is refused when it is used.
     if (client.firstParty === false && client.grantTypes?.includes(TOKEN_EXCHANGE_GRANT) === true)
       throw invalid(
         `${path}.grantTypes`,
@@ -79,7 +78,7 @@ export function checkClients({ clients, connections, factors, scopes, keys, acce
   }
 }
 
-/** Whether its users get tokens by the password grant alone, past every page. */
+/** True if its users get tokens by the password grant alone, without any page. */
 function hasPasswordAlone({ grantTypes = [] }: Client): boolean {
   return (
     grantTypes.includes('password') &&
@@ -93,8 +92,8 @@ function passwordReaches(acr: string, withFactors: boolean): boolean {
 }
 
 /**
- * Checks one client by itself, beyond what the schema says of its fields.
- * @throws what `refusal` makes
+ * Checks one client by itself, beyond the schema of its fields.
+ * @throws the error that `refusal` makes
  */
 export function checkClient(
   client: Client,
@@ -144,7 +143,10 @@ function checkUris(client: Client, refusal: Refusal): void {
   }
 }
 
-/** An `Origin` header is compared character by character. @see RFC 6454 §6.2 */
+/**
+ * An `Origin` header is compared character by character.
+ * @see RFC 6454 §6.2
+ */
 function isOrigin(origin: string): boolean {
   if (!ORIGIN.test(origin) || !URL.canParse(origin)) return false
   const url = new URL(origin)

@@ -8,7 +8,7 @@ import type { AuthorityOptions } from './options.ts'
 import type { ConnectionSettings } from './sections/connections.ts'
 import type { Settings } from './settings.ts'
 
-/** The paths beside those of connections: `/connect/confirm`. */
+/** Paths next to those of connections: `/connect/confirm`. */
 const RESERVED_IDS = ['confirm']
 const DOMAIN = /^(?=.{1,253}$)(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z0-9-]{2,63}$/
 const STORE_METHODS = ['findByIdentity', 'linkIdentity'] as const
@@ -16,7 +16,8 @@ const STORE_METHODS = ['findByIdentity', 'linkIdentity'] as const
 const MADE = 'what google(…), oidc(…) and the others of fastify-authority/connections return'
 
 /**
- * Refuses a connection that no function of ours made, before its fields are looked at: they may be those of a function.
+ * Refuses a connection that no function of ours made, before reading its fields, because they may be those of a
+ * function.
  * @throws StartError `FST_AUTHORITY_INVALID_OPTIONS` with the path
  */
 export function refuseUnmade(connections: unknown): void {
@@ -30,8 +31,8 @@ export function refuseUnmade(connections: unknown): void {
 }
 
 /**
- * Whether each connection was made by a function of ours and has what is read of it, before anything is. Without types
- * a host can leave out or misspell what the function asks for.
+ * Checks that a function of ours made each connection and that all fields exist. Without types a host can omit or
+ * misspell an argument of the function.
  * @throws StartError `FST_AUTHORITY_INVALID_OPTIONS` with the path
  */
 export function checkProviders({ connections = [] }: AuthorityOptions): void {
@@ -57,7 +58,7 @@ function endpointOption(protocol: Provider['protocol'], place: string): string {
 type Refuse = (field: string, got: unknown, takes: string, confidential?: boolean) => Error
 
 /**
- * Checks the connections beyond what the schema says of each field.
+ * Checks the connections beyond the schema of each field.
  * @throws StartError `FST_AUTHORITY_INVALID_OPTIONS` with the path
  */
 export function checkConnections({ connections, users, secrets, pages, state }: Settings): void {
@@ -166,7 +167,7 @@ function checkConnection(
   if (takes !== null) throw refuse('button.logoUrl', button.logoUrl, takes)
 }
 
-/** What two of them must not share. */
+/** The values that two connections must not share. */
 function checkPair(
   { id, clientId, clientSecret, domains, provider }: ConnectionSettings,
   other: ConnectionSettings,
@@ -174,7 +175,7 @@ function checkPair(
   refuse: Refuse
 ): void {
   if (id === other.id) throw refuse('id', id, `an id that no other connection has (${where} has it)`)
-  // Links are kept by issuer and subject, and a provider may call one person differently to two of its clients.
+  // Links are kept by issuer and subject, and a provider may give one person different subjects for two of its clients.
   if (provider.issuer === other.provider.issuer) {
     const takes = `that of ${where}, which has the same issuer`
     if (clientId !== other.clientId) throw refuse('clientId', clientId, takes)

@@ -2,7 +2,7 @@ import { isLoopbackHost } from '../protocol/redirect-uri.ts'
 import { invalid } from './option-error.ts'
 import type { AuthorityOptions } from './options.ts'
 
-/** A host with or without a port: what is left where somebody leaves the scheme out. */
+/** A host with or without a port: an issuer without its scheme. */
 const HOST_ALONE = /^[a-z0-9.-]+(?::\d+)?\/?$/i
 
 /** Checks the options `issuer` and `allowInsecureIssuer`. */
@@ -37,8 +37,7 @@ export function checkIssuer({ issuer, allowInsecureIssuer = false }: AuthorityOp
   const plain =
     url.protocol === 'https:' || (url.protocol === 'http:' && (allowInsecureIssuer || isLoopbackHost(url.hostname)))
   const spelled = issuer === url.origin || issuer === url.href
-  // The well-known documents of an issuer with a path are routes, and a router takes some characters for more than they
-  // are.
+  // The well-known documents of an issuer with a path are routes, and a router gives some characters a special meaning.
   const literal = /^[A-Za-z0-9._~!$&'+,;=@/-]*$/.test(url.pathname)
   if (
     !plain ||

@@ -1,7 +1,7 @@
 import { invalid } from './option-error.ts'
 import type { Settings } from './settings.ts'
 
-/** No two things that the plugin adds to the host have one name. */
+/** No two decorators of the plugin have the same name. */
 export function checkNames({ decorators }: Settings): void {
   const names = Object.entries(decorators)
   for (const [what, name] of names) {
@@ -11,7 +11,7 @@ export function checkNames({ decorators }: Settings): void {
   }
 }
 
-/** No two endpoints have one path. */
+/** No two endpoints have the same path. */
 export function checkPaths({ paths }: Settings): void {
   const places = Object.entries(paths)
   for (const [name, place] of places) {

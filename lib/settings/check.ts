@@ -20,14 +20,14 @@ import { ARGON2_MAX_WORK } from '../protocol/bounds.ts'
 
 const ADDRESSES = ['logoUrl', 'logoUrlDark', 'faviconUrl', 'stylesheetUrl', 'home', 'loginUrl'] as const
 const LINKS = ['terms', 'privacy', 'support'] as const
-/** Without a query: a mail program would take a subject and a text from there. */
+/** Without a query, from which a mail program would take a subject and a text. */
 const MAIL_ADDRESS = /^mailto:[\w.!#$&'*+/=^`{|}~-]{1,64}@[A-Za-z0-9.-]{1,255}$/
-/** OWASP's equivalent argon2id settings all come to this product of KiB and passes, or more. */
+/** OWASP's equivalent argon2id settings all have at least this product of KiB and passes. */
 const MIN_ARGON2_WORK = 35_840
 
 /**
- * Checks what the host gave, and fills in what it did not. `undefined` is "not given" at every depth.
- * @throws StartError `FST_AUTHORITY_INVALID_OPTIONS` with the option's path, what it got and what it takes
+ * Checks the host's options and fills in defaults. `undefined` means absent at every depth.
+ * @throws StartError `FST_AUTHORITY_INVALID_OPTIONS` with the option's path, the value and the accepted values
  */
 export function checkedSettings(
   options: unknown,
@@ -35,7 +35,7 @@ export function checkedSettings(
   features: readonly FeatureSection[]
 ): Settings {
   if (!isObject(options)) throw invalid('options', options, 'an object with issuer and users')
-  // Fastify hands its own register option through.
+  // Fastify passes its own register option through.
   const { logLevel: _logLevel, ...given } = withoutUndefined(schema, options) as Record<string, unknown>
   refuseUnmade(given.connections)
   const error = schemaError(schema, given)
@@ -89,7 +89,7 @@ function checkStores({ users, state, redis }: AuthorityOptions): void {
     throw invalid('redis', redis, 'true, or an ioredis client or cluster: new Redis(url) makes one')
 }
 
-/** What makes a state of it. */
+/** The methods that make an object a state. */
 function stateHint(given: unknown): string {
   const making = makingOf(given)
   if (making !== null) return `: ${making}`
@@ -155,7 +155,7 @@ function checkFactors({ factors, mfa, pages, secret }: AuthorityOptions): void {
     return
   }
   const { methods = FACTOR_METHODS, required = false, rememberDevice = false, totpIssuer } = mfa ?? {}
-  // Without methods, factors that are there are asked for and nobody sets one up: the first step of a rollout.
+  // Without methods, existing factors are asked for and nobody sets one up: the first step of a rollout.
   if (methods.length > 0 && methods.every((method) => method === 'recovery_code'))
     throw invalid(
       'mfa.methods',
@@ -245,10 +245,7 @@ function checkBypass({ rateLimit }: Settings): void {
   }
 }
 
-/**
- * The addresses of the option `pages`. What they are written into escapes them; this refuses those that could not be
- * meant.
- */
+/** The addresses of the option `pages`. The templates escape them; this refuses addresses that nobody can mean. */
 function checkPages({ pages, issuer }: AuthorityOptions): void {
   if (pages === undefined || pages === false) return
   for (const name of ADDRESSES) checkAddress(`pages.${name}`, pages[name], issuer)

@@ -6,14 +6,14 @@ import { schemaMistake } from './option-error.ts'
 import { CLIENT_SCHEMA } from './sections/clients.ts'
 
 const SOURCE = 'clients.findById'
-/** At most 8 MB of clients that were looked up of late. */
+/** At most 8 MB of recently used clients. */
 const MOST_KNOWN = 1000
 const LONGEST_KNOWN = 4096
 
 /**
- * Reads a row of a client store: the same check as that of listed clients, on every row that is looked up. A field that
- * is `null`, as SQL has it, was not given. A name that no client has is refused too: of a table's own `first_party`
- * nobody would notice that it says nothing.
+ * Reads a row of a client store, with the check of listed clients, at each lookup. A field with `null`, as in SQL,
+ * counts as absent. An unknown field is refused, because a table's own `first_party` would otherwise be ignored
+ * silently.
  *
  * @throws MisfitError that names the field, and shows no value
  */
@@ -23,8 +23,8 @@ export function clientRows(rules: ClientRules): (row: unknown) => Client {
   const known = new Map<string, { text: string; client: Client }>()
 
   /**
-   * An object of a class may have fields as getters, which it does not list. Without them it would say less than it
-   * seems to.
+   * An object of a class may have fields as getters, which it does not list. A copy without them would lack these
+   * fields.
    */
   function fieldsOf(row: unknown): Client {
     if (typeof row !== 'object' || row === null || Array.isArray(row)) throw refusal(undefined, row, 'a client')
@@ -49,10 +49,9 @@ export function clientRows(rules: ClientRules): (row: unknown) => Client {
     return client
   }
 
-  // To check the addresses of a client takes as long as a tenth of a refresh, and most rows are what they were a moment
-  // ago.
+  // Cache the result, because checking a client's addresses takes a tenth of a refresh, and most rows have not changed.
   return (row) => {
-    // Not of the row itself: its `toJSON` may leave out what others must not see.
+    // Not of the row itself, because its `toJSON` may omit secret fields.
     const fields = fieldsOf(row)
     const text = textOf(fields)
     const before = text === null ? undefined : known.get(fields.clientId)
@@ -66,7 +65,7 @@ export function clientRows(rules: ClientRules): (row: unknown) => Client {
   }
 }
 
-/** What tells one row from another; `null` where it is too long to be kept, or no JSON. */
+/** Identifies a row. `null` if it is too long to keep, or not JSON. */
 function textOf(fields: Client): string | null {
   try {
     const text = JSON.stringify(fields)

@@ -8,8 +8,8 @@ import { filled } from './schema-words.ts'
 import { filledTokens } from './sections/tokens.ts'
 
 /**
- * Every default of a plain value. The schema and the reference show them, and what resolves the options applies them;
- * no other code reads them, because a second place that fills in defaults could leave one out.
+ * Defaults of plain values that the schema does not hold yet. The schema and the reference show them, and `resolve`
+ * applies them. No other code reads them, because a second place could leave one out.
  * @see docs/reference/options.md
  */
 export const DEFAULTS = {

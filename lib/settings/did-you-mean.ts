@@ -1,9 +1,9 @@
-/** Letters that a name may differ in and still be meant for another. */
+/** The largest distance of a name from the suggested one. */
 const MOST_SLIPS = 2
-/** Letters that two names share at their beginning, or one has of the other, to be meant for each other. */
+/** The shared prefix that also makes a suggestion, in letters. */
 const LEAST_SHARED = 4
 
-/** The name that was most likely meant; `null` where none is like it. Case, hyphens and underscores don't count. */
+/** The most similar name, or `null`. Ignores case, hyphens and underscores. */
 export function likeliest(name: string, among: readonly string[]): string | null {
   const given = plain(name)
   const [best] = among

@@ -1,9 +1,9 @@
 import { Kind, type TSchema } from '@sinclair/typebox'
 
 /**
- * What was given, without the options that are `undefined`, at every depth that the schema describes. What it leaves
- * open, such as a store, a function or a hasher, stays the object that it is. A name that the schema does not know
- * stays too, and is refused: it is a mistake whatever its value.
+ * The host's options without those that are `undefined`, at every depth that the schema describes. A value that the
+ * schema leaves open, such as a store, a function or a hasher, stays the same object. An unknown name stays too, so
+ * that it is refused whatever its value.
  */
 export function withoutUndefined(schema: TSchema, value: unknown): unknown {
   const described = variantOf(schema, value)
@@ -11,10 +11,10 @@ export function withoutUndefined(schema: TSchema, value: unknown): unknown {
   if (Array.isArray(value)) return value.map((entry) => withoutUndefined(described['items'] as TSchema, entry))
   const given = value as Record<string, unknown>
   const known = described['properties'] as Record<string, TSchema> | undefined
-  // A record has one schema for all of its values.
+  // A record has one schema for all its values.
   const [each] = Object.values((described['patternProperties'] ?? {}) as Record<string, TSchema>)
   const isKnown = (name: string): boolean => known === undefined || Object.hasOwn(known, name)
-  // Getters of a class are not among an object's own keys, so the names that the schema knows are asked for too.
+  // Ask for the names of the schema too, because getters of a class are not among an object's own keys.
   const names = new Set([
     ...Object.keys(given),
     ...Object.keys(known ?? {}).filter((name) => given[name] !== undefined)
@@ -29,7 +29,7 @@ export function withoutUndefined(schema: TSchema, value: unknown): unknown {
   )
 }
 
-/** The part of the schema that says what this array or object has in it; `undefined` where none does. */
+/** The subschema of this array's or object's values, or `undefined`. */
 function variantOf(schema: TSchema, value: unknown): TSchema | undefined {
   if (typeof value !== 'object' || value === null) return undefined
   const variants = schema[Kind] === 'Union' ? (schema['anyOf'] as TSchema[]) : [schema]

@@ -4,11 +4,11 @@ import { badOption, invalid } from './option-error.ts'
 type JsonSchema = Readonly<Record<string, unknown>>
 type Convert = (schema: JsonSchema, options: SchemaOptions, path: string) => TSchema
 
-/** What says nothing of the values that fit. */
+/** Annotations, which do not restrict values. */
 const ANNOTATIONS = ['title', 'description', 'default', 'examples', 'deprecated', 'readOnly', 'writeOnly']
 const IGNORED = ['$schema', '$id', '$comment']
 
-/** The keywords of each type that are known, and the schema that they make. */
+/** The supported keywords of each type, and the schema that they make. */
 const TYPES: Readonly<Record<string, { keywords: readonly string[]; convert: Convert }>> = {
   string: {
     keywords: ['minLength', 'maxLength', 'pattern', 'format'],
@@ -31,7 +31,7 @@ const TYPES: Readonly<Record<string, { keywords: readonly string[]; convert: Con
   object: { keywords: ['properties', 'required', 'additionalProperties'], convert: objectOf }
 }
 
-/** How a schema says what fits without a type. */
+/** Ways to restrict values without a type. */
 const WITHOUT_TYPE: Readonly<Record<string, Convert>> = {
   const: ({ const: value }, options, path) => literalOf(value, options, path),
   enum: ({ enum: values }, options, path) =>
@@ -44,8 +44,8 @@ const WITHOUT_TYPE: Readonly<Record<string, Convert>> = {
 }
 
 /**
- * The TypeBox schema of an object that is described in plain JSON Schema.
- * @throws StartError `FST_AUTHORITY_INVALID_OPTIONS` that names the first keyword that is not known, by its path
+ * The TypeBox schema of an object described in plain JSON Schema.
+ * @throws StartError `FST_AUTHORITY_INVALID_OPTIONS` that names the first unknown keyword, by its path
  */
 export function objectFromJsonSchema(schema: unknown, path: string): TObject {
   if (!isObject(schema) || schema['type'] !== 'object')
@@ -62,7 +62,7 @@ function typeOf(schema: unknown, path: string): TSchema {
   if (!isObject(schema)) throw badOption(path, 'it takes a schema')
   const { type } = schema
   if (Array.isArray(type)) return ofSeveral(type.map(String), schema, path)
-  // Beside what fits exactly a type says nothing new.
+  // An exact value needs no type.
   const [exact] = Object.keys(WITHOUT_TYPE).filter((keyword) => keyword in schema)
   const known = exact === undefined ? TYPES[String(type)] : { keywords: [exact, 'type'], convert: WITHOUT_TYPE[exact] }
   if (known?.convert === undefined)
@@ -83,7 +83,7 @@ function typeOf(schema: unknown, path: string): TSchema {
   return known.convert(schema, options, path)
 }
 
-/** A schema with several types: each keeps the keywords that are its own, and those that nobody knows. */
+/** A schema with several types. Each keeps its own keywords, and the unknown ones. */
 function ofSeveral(types: readonly string[], schema: JsonSchema, path: string): TSchema {
   const keywordsOf = (type: string): readonly string[] => TYPES[type]?.keywords ?? []
   const known = types.flatMap(keywordsOf)

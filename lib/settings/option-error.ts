@@ -3,7 +3,7 @@ import { Errors, type ValueError, ValueErrorType } from '@sinclair/typebox/error
 import { StartError } from '../errors.ts'
 import { likeliest } from './did-you-mean.ts'
 
-/** The one error of a bad option: its path, what it got (unless that is a secret) and what it takes. */
+/** The error of every bad option: its path, the value (unless secret) and the accepted values. */
 export function invalid(path: string, got: unknown, takes: string, confidential = false): StartError {
   const secret = confidential && got !== undefined && got !== ''
   return badOption(path, `got ${secret ? 'a value that is not shown' : show(got)}; it takes ${takes}`)
@@ -13,7 +13,7 @@ export function badOption(path: string, problem: string): StartError {
   return new StartError('FST_AUTHORITY_INVALID_OPTIONS', `Invalid option "${path}": ${problem}.`)
 }
 
-/** The first mistake that the schema finds, as the error of a bad option; `null` where there is none. */
+/** The schema's first mistake, as the error of a bad option. `null` without one. */
 export function schemaError(schema: TSchema, options: unknown): StartError | null {
   const mistake = schemaMistake(schema, options)
   if (mistake === null) return null
@@ -21,7 +21,7 @@ export function schemaError(schema: TSchema, options: unknown): StartError | nul
   return among === undefined ? invalid(path, got, takes, confidential) : badOption(path, noSuchOption(path, among))
 }
 
-/** What the error of an unknown option says: the name that was most likely meant, and those that there are. */
+/** The text for an unknown option: the most similar name, and all names. */
 export function noSuchOption(path: string, among: readonly string[]): string {
   const meant = likeliest(path.split('.').at(-1) ?? path, among)
   return `there is no such option. ${meant === null ? '' : `Did you mean ${meant}? `}There are: ${among.join(', ')}`
@@ -32,11 +32,11 @@ interface Mistake {
   got: unknown
   takes: string
   confidential: boolean
-  /** The names that exist, where the mistake is a name that does not. */
+  /** The existing names, if the mistake is an unknown name. */
   among?: string[]
 }
 
-/** The first mistake that the schema finds, named by the innermost field that has it; `null` where there is none. */
+/** The schema's first mistake, named by its innermost field. `null` without one. */
 export function schemaMistake(schema: TSchema, given: unknown): Mistake | null {
   let error = mostTelling(Errors(schema, given))
   if (error === undefined) return null
@@ -60,8 +60,8 @@ export function schemaMistake(schema: TSchema, given: unknown): Mistake | null {
 }
 
 /**
- * The mistake that the others may follow from: a name that does not exist comes before a value that does not fit, and
- * that before what is missing, because a misspelled option is missing under its own name.
+ * The likely cause among several mistakes. An unknown name comes before a wrong value, and that before a missing one,
+ * because a misspelled option is missing under its own name.
  */
 function mostTelling(errors: Iterable<ValueError>): ValueError | undefined {
   const all = [...errors]
@@ -73,8 +73,8 @@ function mostTelling(errors: Iterable<ValueError>): ValueError | undefined {
 }
 
 /**
- * The mistake deeper inside the one variant whose type the value has: of `clients: [{ clientId: 1 }]`, the id. An
- * object that has none of a variant's fields is not meant for it.
+ * The mistake inside the one variant that matches the type of the value: the id, for `clients: [{ clientId: 1 }]`. An
+ * object with no field of a variant does not match it.
  */
 function insideUnion({ errors, path, schema, value }: ValueError): ValueError | undefined {
   const variants = (schema['anyOf'] ?? []) as TSchema[]
@@ -104,7 +104,7 @@ function pathOf(pointer: string): string {
 function show(value: unknown): string {
   if (value === undefined) return 'nothing'
   if (typeof value === 'string') {
-    // An address may bear a password, wherever it was put by mistake.
+    // A password may be in an address by mistake.
     const shown = value.replaceAll(/\/\/[^/?#\s]*@/g, '//…@')
     return JSON.stringify(shown.length > 80 ? `${shown.slice(0, 80)}…` : shown)
   }
@@ -118,7 +118,7 @@ function show(value: unknown): string {
 const isClass = (value: unknown): value is { name: string } =>
   typeof value === 'function' && /^class\b/.test(Function.prototype.toString.call(value))
 
-/** What is to be done with what only makes the value that an option takes; `null` where it makes none. */
+/** The fix for a function that makes the accepted value. `null` for any other value. */
 export function makingOf(value: unknown): string | null {
   if (isClass(value)) return `make one with new ${value.name || 'Store'}()`
   return typeof value === 'function' ? `call it, as ${value.name || 'store'}(…)` : null
@@ -126,7 +126,7 @@ export function makingOf(value: unknown): string | null {
 
 const MOST_SHOWN = 5
 
-/** Of an array what is in it, for that is what does not fit. */
+/** The content of an array, because the content is what does not fit. */
 function showAll(values: unknown[]): string {
   if (values.length === 0) return 'an empty array'
   const shown = values.slice(0, MOST_SHOWN).map((value) => (Array.isArray(value) ? 'an array' : show(value)))

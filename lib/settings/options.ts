@@ -21,8 +21,8 @@ import type { RegistrationOptions } from './sections/registration.ts'
 import type { TokenOptions } from './sections/tokens.ts'
 
 /**
- * The options that `register(authPlugin, …)` takes. `docs/reference/options.md` has the table, which is made from the
- * schemas. `Account`: the type of the user store's rows.
+ * The options of `register(authPlugin, …)`. `docs/reference/options.md` has the table, made from the schemas. `Account`
+ * is the row type of the user store.
  */
 export interface AuthorityOptions<Account extends User = User> extends TokenOptions, FeatureOptions {
   issuer: string
@@ -37,8 +37,8 @@ export interface AuthorityOptions<Account extends User = User> extends TokenOpti
   paths?: Partial<Record<PathName, string | undefined>> | undefined
   state?: State | undefined
   /**
-   * `true`: `app.redis` of @fastify/redis; or an ioredis client. Counters live there, and the state where the option
-   * `state` names no other.
+   * `true` for `app.redis` of @fastify/redis, or an ioredis client. It holds the counters, and the state unless the
+   * option `state` names another.
    */
   redis?: true | RedisClient | undefined
   secret?: string | string[] | undefined
@@ -46,17 +46,17 @@ export interface AuthorityOptions<Account extends User = User> extends TokenOpti
   clients?: Client[] | ClientStore | undefined
   passwordGrant?: 'first-party' | 'clients' | false | undefined
   /**
-   * A list, or an object of what the consent page says of each, by language: `{ openid: {}, 'orders:read': { en: 'see
-   * your orders' } }`.
+   * A list, or an object with the consent page's description of each scope by language: `{ openid: {}, 'orders:read': {
+   * en: 'see your orders' } }`.
    */
   scopes?: string[] | ScopeTexts | undefined
   pages?: false | PagesOptions | undefined
   password?: PasswordOptions | undefined
   registration?: false | RegistrationOptions | undefined
-  /** Providers that people can sign in with, each made by a function of `fastify-authority/connections`. */
+  /** Providers for sign-in, each made by a function of `fastify-authority/connections`. */
   connections?: ConnectionOption[] | undefined
   sendMessage?: SendMessage | undefined
-  /** Where second factors are kept. Without it there are none. */
+  /** The store of second factors. Without it there are none. */
   factors?: FactorStore | undefined
   mfa?: MfaOptions | undefined
   /** Passkeys and security keys. On with `factors`. */

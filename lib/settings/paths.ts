@@ -1,6 +1,5 @@
 /**
- * Every endpoint and page by its name in the option `paths`, with where it is below `prefix`; `null`: `places.ts`
- * decides.
+ * Every endpoint and page by its name in the option `paths`, with its path below `prefix`. `null`: `places.ts` decides.
  */
 export const PATHS = {
   token: '/token',

@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify'
 import { metadataPath, openidConfigurationPath } from '../protocol/metadata.ts'
 import type { Settings } from './settings.ts'
 
-/** A well-known document: its path, and the issuer's host where two plugins have theirs at the same path. */
+/** A well-known document: its path, and the issuer's host if two plugins share that path. */
 interface WellKnownPlace {
   path: string
   constraints: { host?: string }
@@ -12,11 +12,11 @@ interface WellKnownPlace {
 export interface Places {
   prefix: string
   /**
-   * Whether clients can send people here to sign in: there is one, pages to do it on, and keys whose signatures clients
-   * can check.
+   * True if clients can send people here to sign in: there is a client, there are pages, and clients can verify the
+   * signatures.
    */
   redirectLogin: boolean
-  /** The URL paths where OpenID clients look for the provider's document and where it is, if those are two. */
+  /** The paths of the provider's document: where OpenID clients look for it, and where it is, if these differ. */
   misplaced: { expected: string; at: string } | null
   wellKnown: {
     [name: string]: WellKnownPlace | undefined
@@ -27,12 +27,12 @@ export interface Places {
   }
 }
 
-/** Where the routes of these settings are mounted. */
+/** The mounted routes of these settings. */
 export function placesOf(
   host: FastifyInstance,
   { issuer, prefix, paths, keys, pages, clients, factors }: Settings
 ): Places {
-  // A shared secret has no public keys, so no key set, and nobody else could check an ID token.
+  // A shared secret has no public keys, so there is no key set, and nobody else could verify an ID token.
   const hasKeySet = keys === null || Array.isArray(keys)
   const redirectLogin = hasKeySet && pages !== false && mayUseCodes(clients)
   const place = (path: string, instead: string): WellKnownPlace =>
@@ -77,12 +77,12 @@ function mayUseCodes(clients: Settings['clients']): boolean {
   )
 }
 
-/** The issuer hosts that have a well-known document of ours, by server and path. */
+/** The issuer hosts with a well-known document of ours, by server and path. */
 const documents = new WeakMap<object, Map<string, string[]>>()
 
 /**
- * Where a well-known document stands: at the root. A second plugin in one app has it there for its own host name, or
- * under its own prefix where both issuers share a host or the route is the host's.
+ * The place of a well-known document: the root. A second plugin in one app has it there for its own host name, or under
+ * its own prefix if both issuers share a host or the route is the host's.
  */
 function wellKnownPlace(host: FastifyInstance, issuer: string, path: string, instead: string): WellKnownPlace {
   const url = `${host.prefix}${path}`

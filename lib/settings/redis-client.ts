@@ -3,13 +3,16 @@ import type { RedisClient } from '../adapters/redis/connection.ts'
 import { invalid } from './option-error.ts'
 import type { Settings } from './settings.ts'
 
-/** The client that the option `redis` names, or `null`. @throws StartError where the host has none by that name */
+/**
+ * The client of the option `redis`, or `null`.
+ * @throws StartError if the app has none by that name
+ */
 export function redisClientOf(host: FastifyInstance, { redis }: Settings): RedisClient | null {
   if (redis !== true) return redis
   const found: unknown = (host as unknown as { redis?: unknown }).redis
   if (found === undefined)
     throw invalid('redis', true, 'true only after @fastify/redis is registered in the same app; or an ioredis client')
-  // With namespaces `app.redis` is the collection of them, and which one is meant only the host can say.
+  // With namespaces, `app.redis` is their collection, and only the host knows which one is meant.
   if (!isRedisClient(found))
     throw invalid(
       'redis',
@@ -19,7 +22,7 @@ export function redisClientOf(host: FastifyInstance, { redis }: Settings): Redis
   return found
 }
 
-/** Whether it can do what we need of an ioredis `Redis` or `Cluster`. */
+/** True if it has the methods of an ioredis `Redis` or `Cluster` that the library uses. */
 export function isRedisClient(value: unknown): value is RedisClient {
   return (
     typeof value === 'object' &&

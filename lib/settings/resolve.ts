@@ -13,9 +13,8 @@ import { resolveTokens } from './sections/tokens.ts'
 import type { FeatureSection, Settings } from './settings.ts'
 
 /**
- * The options in the form that all other code takes. It is the one place that knows what an option is where the host
- * has not said. Destructuring takes `undefined` for "not given", which a spread over the defaults would not: there it
- * replaces the default.
+ * Fills in the defaults. All other code reads the result. Destructuring treats `undefined` as absent; a spread over
+ * defaults would replace the default by it.
  */
 export function resolveSettings(options: AuthorityOptions, all: readonly FeatureSection[]): Settings {
   const {

@@ -1,7 +1,7 @@
 import { Type, type SchemaOptions, type TObject, type TProperties, type TSchema } from '@sinclair/typebox'
 
 /**
- * What a schema node says to people: `takes` goes into the error, `description` and `default` into the reference. The
+ * Texts of a schema node for people: `takes` goes into the error, `description` and `default` into the reference. The
  * settings use `default` too. `otherwise` describes a default that is computed.
  */
 interface Said extends SchemaOptions {
@@ -18,7 +18,7 @@ type About = Omit<Said, 'takes'>
 export const optional = <Schema extends TSchema>(schema: Schema) => Type.Optional(schema)
 export const words = <Given extends Said>(said: Given) =>
   withDefault(Type.Array(Type.String({ minLength: 1, takes: 'a string that is not empty' }), said), said)
-/** What every secret of a host takes. */
+/** The accepted form of every secret of a host. */
 export const SECRET_TAKES = 'random text of 32 bytes or more, such as `openssl rand -base64 32` prints'
 export const secretText = (said: Pick<Said, 'description'> = {}) =>
   Type.String({ minLength: 32, takes: SECRET_TAKES, confidential: true, ...said })
@@ -52,8 +52,8 @@ function withDefault<Schema extends TSchema, Given extends object>(schema: Schem
 }
 
 /**
- * The options of a section that have a default, each as given or with the default of its schema. An option that is
- * given as `undefined` counts as not given.
+ * The options of a section that have a default, each as given or with the default of its schema. `undefined` counts as
+ * absent.
  */
 export function filled<Properties extends TProperties, Options extends object>(
   { properties }: TObject<Properties>,

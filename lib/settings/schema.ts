@@ -14,7 +14,7 @@ import { TOKEN_SCHEMAS } from './sections/tokens.ts'
 import type { FeatureSection } from './settings.ts'
 
 /**
- * What a router takes literally: no parameter, no wildcard, no query, nothing that would have to be percent-decoded.
+ * Characters that a router takes literally: no parameter, no wildcard, no query, nothing that needs percent-decoding.
  */
 const LITERAL = "[A-Za-z0-9._~!$&'+,;=@-]"
 const PATH = `^(?:/${LITERAL}*)+$`
@@ -201,7 +201,7 @@ const KERNEL_OPTIONS = {
   )
 }
 
-/** The option schema: what is checked at start, and what the reference page is made of. */
+/** The option schema: the check at start and the reference page are made from it. */
 export const optionsSchema = (features: ReadonlyArray<Pick<FeatureSection, 'options'>>) =>
   section(
     { ...KERNEL_OPTIONS, ...Object.fromEntries(features.flatMap(({ options }) => Object.entries(options))) },

@@ -21,37 +21,37 @@ import type { TokenSettings } from './sections/tokens.ts'
 /** A feature, as far as the settings know it. */
 export interface FeatureSection {
   name: string
-  /** Its options of the top level: type, default and prose. */
+  /** Its top-level options: type, default and prose. */
   options: Readonly<Record<string, TSchema>>
-  /** `null`: the feature is off. Throws a start error if another option forbids what this one asks for. */
+  /** `null`: the feature is off. Throws a start error if another option forbids it. */
   resolve(given: AuthorityOptions): unknown
-  /** The values of `acr` that sign-ins can have where the feature is on. */
+  /** The values of `acr` that sign-ins can have with the feature. */
   acr?: readonly string[]
 }
 
 /**
- * The options as the rest of the code knows them: checked, every default filled in, times with their unit in the name.
- * Nothing in it is `undefined`; `null` is what the host does not have, or has left to the plugin.
+ * The checked options with every default filled in, and times with their unit in the name. Nothing is `undefined`;
+ * `null` is an absent part, or a choice left to the plugin.
  */
 export interface Settings extends TokenSettings {
-  /** As the host spelled it, with the trailing slash where it has one. */
+  /** As the host spelled it, with a trailing slash if it has one. */
   issuer: string
   allowInsecureIssuer: boolean
   users: UserStore
   prefix: string
-  /** Those that the host has moved. */
+  /** The paths that the host has moved. */
   paths: Readonly<{ [Name in PathName]?: string }>
-  /** `null`: in Redis where there is one, else in memory. */
+  /** `null`: in Redis if there is one, otherwise in memory. */
   state: State | null
   redis: true | RedisClient | null
-  /** The first seals, all open. Empty: there is none. */
+  /** The first seals, all open. Empty without a secret. */
   secrets: readonly string[]
-  /** `null`: managed ones. */
+  /** `null`: managed keys. */
   keys: JsonWebKeyObject[] | { secret: string } | null
   clients: Client[] | ClientStore
   passwordGrant: 'first-party' | 'clients' | false
   scopes: readonly string[]
-  /** What the host says of them to people. */
+  /** The host's descriptions for people. */
   scopeTexts: ScopeTexts
   /** The values of `acr` that sign-ins can have, from weak to strong. */
   acrValues: readonly string[]
@@ -60,13 +60,13 @@ export interface Settings extends TokenSettings {
   registration: RegistrationSettings | false
   connections: readonly ConnectionSettings[]
   sendMessage: NonNullable<AuthorityOptions['sendMessage']> | null
-  /** `null`: there are no second factors. */
+  /** `null`: no second factors. */
   factors: FactorSettings | null
   /** The settings of each feature that is on, by its name. */
   features: Readonly<Record<string, unknown>>
   rateLimit: RateLimits | false
   decorators: Readonly<Record<DecoratorName, string>>
   claims: ClaimsFunction | null
-  /** `null`: the machine's. */
+  /** `null`: the machine's clock. */
   clock: Clock | null
 }

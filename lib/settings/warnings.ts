@@ -8,8 +8,8 @@ import { logLine } from '../ports/log.ts'
 const FORWARDING_HEADERS = ['x-forwarded-for', 'forwarded', 'x-real-ip', 'cf-connecting-ip']
 
 /**
- * Logs once what works but is unsafe, and how to mend it. Returns a hook for our own routes, where there is something
- * to watch for.
+ * Logs once every setting that works but is unsafe, with the fix. Returns a hook for our own routes if requests have to
+ * be watched.
  */
 export function warnOfUnsafeSettings(
   host: FastifyInstance,
@@ -106,7 +106,7 @@ export function warnOfUnsafeSettings(
 /** Words of examples, in secrets that are otherwise long enough. */
 const PLACEHOLDER = /change.?(?:me|this)|placeholder|replace.?(?:me|this)|your.?(?:own.?)?secret/i
 
-/** Those of the listed clients that people are redirected from. */
+/** The listed clients with redirect sign-in. */
 function clientsWithoutIdTokens({ clients, scopes }: Pick<Settings, 'clients' | 'scopes'>): string[] {
   if (!Array.isArray(clients)) return []
   return clients
@@ -115,7 +115,7 @@ function clientsWithoutIdTokens({ clients, scopes }: Pick<Settings, 'clients' | 
     .map(({ clientId }) => clientId)
 }
 
-/** Tells of a server on this machine that listens on another port than people are sent to. */
+/** Warns of a server on this machine that listens on another port than the issuer names. */
 function tellOfOtherPort(host: FastifyInstance, issuer: string): void {
   const { protocol, hostname, port } = new URL(issuer)
   if (!isLoopbackHost(hostname)) return
@@ -134,7 +134,7 @@ function tellOfOtherPort(host: FastifyInstance, issuer: string): void {
   })
 }
 
-/** How the document comes to where clients look for it. */
+/** How to serve the document where clients look for it. */
 function meansOfDiscovery(mountedAt: string, issuer: string): string {
   if (mountedAt === '') return 'Something else is there: give this plugin an issuer with a path or a host of its own.'
   return (
@@ -149,7 +149,7 @@ function isInsecure(issuer: string): boolean {
   return protocol === 'http:' && !isLoopbackHost(hostname)
 }
 
-/** A proxy in front that nobody told Fastify of puts all clients into one bucket. */
+/** A proxy in front that Fastify does not know puts all clients into one bucket. */
 function forwardedRequestWatch(warn: (text: string) => void): onRequestHookHandler {
   let warned = false
   return (request, _reply, done) => {
@@ -171,8 +171,8 @@ function isForwarded(headers: FastifyRequest['headers']): boolean {
 }
 
 /**
- * Fastify keeps its options under a symbol of the instance that it made, which those of `register` inherit from, and
- * shows trustProxy nowhere else.
+ * Fastify keeps its options under a symbol of the root instance, from which child instances inherit, and shows
+ * trustProxy nowhere else.
  */
 function trustProxyOf(host: FastifyInstance): unknown {
   for (
