@@ -1,8 +1,8 @@
 /**
- * Loads a part of the code when it is first asked for, which is at the start where its option is set, and never where
- * it is not. From then on it is there at once: `import()` of what is loaded may wait for another thread, where the
- * process has module hooks. A load that failed (too many open files, say) is forgotten, so that whoever asks next,
- * which may be another start in the same process, loads again.
+ * Loads a module on first use: at the start if its option is set, and never without. Later calls get it synchronously,
+ * because a repeated `import()` may wait for another thread in a process with module hooks. A failed load (too many
+ * open files, for example) is forgotten, so that the next caller, possibly another start in the same process, loads
+ * again.
  */
 export function lazily<Part>(load: () => Promise<Part>): () => Promise<Part> {
   let part: Promise<Part> | null = null

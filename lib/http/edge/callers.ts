@@ -7,7 +7,7 @@ import type {
 } from 'fastify'
 
 /**
- * Who may call a route. Every route of ours declares it, or the start fails, and `createGuards` makes of it the hooks
+ * The allowed callers of a route. A route without a declaration stops the start, and `createGuards` makes the hooks
  * that refuse all others.
  *
  * - `anyone`: nobody has to be signed in. The handler checks what the request brings as proof (a password, a code, a

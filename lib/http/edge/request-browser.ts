@@ -11,19 +11,19 @@ import type { KnownBrowsers } from './known-browsers.ts'
 import { localeOf } from './locale.ts'
 import type { Cookies } from './session-cookie.ts'
 
-/** The browser behind a request, by its session cookie. Nothing else in `http` reads or sets that cookie. */
+/** The browser behind a request, identified by its session cookie. Only this file reads and sets that cookie. */
 export interface RequestBrowser {
-  /** Whether the request brought a session cookie, whatever it is worth. */
+  /** True if the request has a session cookie, valid or not. */
   hasCookie(request: FastifyRequest): boolean
-  /** The value of the session cookie that the browser has after the reply to this request, as far as is known. */
+  /** The value of the session cookie in the browser after the reply to this request, as far as known. */
   cookieOf(request: FastifyRequest): string | undefined
-  /** What the request shows of its browser. Does not count as a use of the session. */
+  /** The browser of the request. Does not count as a use of the session. */
   read(request: FastifyRequest): Promise<Browser>
-  /** Who is signed in there, by the stores of now. Does not count as a use of the session. */
+  /** The user signed in there, by the current stores. Does not count as a use of the session. */
   signedIn(request: FastifyRequest): Promise<SignedInPerson | null>
   /**
-   * Signs the user in, who was authenticated so, and tells nobody. Does not ask whether there is such a user. The reply
-   * must not be sent yet.
+   * Signs in an authenticated user without an event. Does not check that the user exists. The reply must not be sent
+   * yet.
    */
   signIn(
     request: FastifyRequest,
@@ -32,29 +32,27 @@ export interface RequestBrowser {
     methods: AuthenticationProof[]
   ): Promise<OpenSession>
   /**
-   * Gives the session that the user has there other proofs, under a new secret. Does nothing where the session has
-   * ended, or the secret that the request showed was replaced by another request. The reply must not be sent yet.
+   * Replaces the proofs of the user's session there, under a new secret. Does nothing if the session has ended, or if
+   * another request replaced the shown secret. The reply must not be sent yet.
    */
   renew(request: FastifyRequest, reply: FastifyReply, userId: string, methods: AuthenticationProof[]): Promise<void>
   /**
-   * The sign-in of this id stays when all others of its user end, and the browser is given a new secret where its
-   * cookie is of the session that stays. Changes nothing by itself. The reply must not be sent before that end.
+   * The sign-in that stays when all others of its user end. The browser gets a new secret if its cookie belongs to that
+   * session. Changes nothing by itself. The reply must not be sent before that end.
    */
   stay(request: FastifyRequest, reply: FastifyReply, sid: string): StayingSignIn
-  /** Ends the session, if there is one, and takes its cookie and what was begun out of the browser. */
+  /** Ends the session, if there is one, and removes its cookie and all unfinished flows from the browser. */
   signOut(request: FastifyRequest, reply: FastifyReply): Promise<void>
-  /**
-   * Gives the browser the cookie of a session that has just begun, or begun anew. What another user began there goes.
-   */
+  /** Sets the cookie of a new or renewed session. Removes the unfinished flows of another user. */
   setCookie(reply: FastifyReply, value: string): void
-  /** Makes the browser one in which the user has had a session: the next one there is no news. Never rejects. */
+  /** Marks the browser as known to the user, so that its next session is no news. Never rejects. */
   makeKnown(request: FastifyRequest, reply: FastifyReply, user: User): Promise<void>
   /**
-   * The id of the browser, where the user of this normalised name has had a session there; `null` of any other, and
-   * where the store can't be reached. Nobody is looked up for a browser that is known for no account.
+   * The id of a browser in which the user of this normalised name had a session. `null` for any other browser, and if
+   * the store is unreachable. Looks nobody up for a browser that is known to no account.
    */
   knownAs(request: FastifyRequest, name: string): Promise<string | null>
-  /** Takes the session's cookie and what was begun out of the browser, as far as the request brought them. */
+  /** Removes the session's cookie and all unfinished flows from the browser, as far as the request has them. */
   clearCookie(reply: FastifyReply): void
 }
 
@@ -75,12 +73,12 @@ export function requestBrowser({
   users,
   known
 }: RequestBrowserDeps): RequestBrowser {
-  /** The values that replies to these requests bring: with the next request the browser shows them. */
+  /** The values in replies to these requests, which the browser shows in its next request. */
   const given = new WeakMap<FastifyRequest, string>()
   const cookieOf = (request: FastifyRequest): string | undefined => given.get(request) ?? cookie.read(request)
   const setCookie = (reply: FastifyReply, value: string): void => {
     const former = cookieOf(reply.request)
-    // Both the session's cookie and that of a pending link begin with the partition of their user.
+    // The session's cookie and that of a pending link both begin with the partition of their user.
     const user = partitionIn(value)
     if (former === undefined || partitionIn(former) !== user)
       jar.forget(reply, former === undefined ? OF_A_USER : UNDER_WAY, user)

@@ -1,4 +1,4 @@
 import { lazily } from '../../accounts/lazily.ts'
 
-/** What grants do about second factors. */
+/** The part of the grants that handles second factors. */
 export const withMfa = lazily(async () => await import('./mfa.ts'))

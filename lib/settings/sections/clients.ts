@@ -2,7 +2,7 @@ import { Type } from '@sinclair/typebox'
 import { GRANT_TYPES } from '../../ports/client-store.ts'
 import { flag, oneOf, optional, secretText, words } from '../schema-words.ts'
 
-/** One registered client, listed or as a client store answers. */
+/** A registered client, listed or from a client store. */
 export const CLIENT_SCHEMA = Type.Object(
   {
     clientId: Type.String({

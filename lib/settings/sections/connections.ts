@@ -3,7 +3,7 @@ import type { ConnectionOption, UpstreamClient } from '../../ports/provider.ts'
 import type { Linking } from '../../ports/upstream.ts'
 import { flag, fn, oneOf, optional, words } from '../schema-words.ts'
 
-/** One connection, checked and with every default filled in. */
+/** A checked connection with every default filled in. */
 export interface ConnectionSettings extends UpstreamClient {
   id: string
   name: string
@@ -38,7 +38,7 @@ const PEM_TAKES = "a private key in PEM (PKCS #8), such as the content of Apple'
 
 const CONNECTION_SCHEMA = Type.Object(
   {
-    // First, so that an object that no function made is refused as such.
+    // Checked first, so that an object that no function made is refused as such.
     provider: Type.Object(
       {},
       {
@@ -239,7 +239,7 @@ export const CONNECTIONS_SCHEMA = optional(
   })
 )
 
-/** `mayRegister`: what the option `registration` and the user store allow. */
+/** `mayRegister`: the option `registration` and the user store allow new accounts. */
 export function resolveConnections(
   given: readonly ConnectionOption[] = [],
   mayRegister: boolean
@@ -291,7 +291,7 @@ export function resolveConnections(
       audiences,
       appNonce,
       enabled,
-      // As environment variables often have it.
+      // Environment variables often contain literal `\n`.
       privateKey: privateKey?.replaceAll('\\n', '\n') ?? null,
       domains: domains.map((domain) => domain.toLowerCase()),
       button: { label, logoUrl }

@@ -12,9 +12,9 @@ export type DecoratorName =
   | 'auth'
   | 'authSession'
 
-/** Other names for what the plugin adds to the app and its requests. */
+/** Other names for the decorators of the app and its requests. */
 export type DecoratorOptions = { [Name in DecoratorName]?: string | undefined } & {
-  /** Begins every name that is not given: with `staff`, there is `app.staffAuthenticate`. */
+  /** Prefix of every name that is not given: `staff` makes `app.staffAuthenticate`. */
   prefix?: string | undefined
 }
 

@@ -12,30 +12,28 @@ import {
   resolvePasskeys
 } from './passkeys.ts'
 
-/** Where a second factor is asked about: the client that takes part, and `null` where none does. */
+/** The request for a second factor: its client, or `null` without one. */
 export interface MfaContext {
   client: Client | null
   clientId: string | null
 }
 
-/** What a second factor is like, and who must have one. It takes the option `factors`. */
+/** Second factors and the users who must have one. Requires the option `factors`. */
 export interface MfaOptions {
   /**
-   * What people can set up. What they have set up before goes on counting. `[]`: nothing, which is the first step of a
+   * The kinds that users can set up. Existing factors keep counting. `[]` offers none, which is the first step of a
    * rolling update that turns factors on. Default: all three.
    */
   methods?: ReadonlyArray<'totp' | 'passkey' | 'recovery_code'> | undefined
   /**
-   * Who must have a second factor: `true` for everybody, or a function that says it of a user and a client. Whoever
-   * must and has none sets one up between the first factor and the session, before anything is issued. Where the
-   * function throws, hangs or answers anything but `true` and `false`, nobody gets in. Default: nobody.
+   * The users who must have a second factor: `true` for all, or a function of a user and a client. A user who must and
+   * has none sets one up between the first factor and the session, before anything is issued. If the function throws,
+   * hangs or returns anything but `true` and `false`, nobody gets in. Default: nobody.
    */
   required?: boolean | ((user: User, context: MfaContext) => boolean | Promise<boolean>) | undefined
-  /** What authenticator apps show beside the account. Default: `pages.title`, else the host of the issuer. */
+  /** The issuer name in authenticator apps. Default: `pages.title`, otherwise the host of the issuer. */
   totpIssuer?: string | undefined
-  /**
-   * Whether people can have a browser remembered in which they are not asked for the second factor. Default `false`.
-   */
+  /** Lets users remember a browser, which then asks for no second factor. Default `false`. */
   rememberDevice?: false | { expiresIn?: number | undefined } | undefined
 }
 
@@ -46,16 +44,18 @@ export interface FactorSettings {
   totpIssuer: string
   /** `null`: no browser is remembered. */
   rememberDeviceMs: number | null
-  /** `null`: they are off. */
+  /** `null`: passkeys are off. */
   passkeys: PasskeySettings | null
-  /** They are off because browsers have none for such an issuer. */
+  /** True if passkeys are off because browsers have none for such an issuer. */
   passkeysImpossible: boolean
   methods: readonly FactorMethod[]
-  /** `null`: nobody has to have one. */
+  /** `null`: nobody must have one. */
   required: ((user: User, context: MfaContext) => boolean | Promise<boolean>) | null
 }
 
-/** What every factor store has; a look at them catches a wrong option, and `host-factor-store` every wrong answer. */
+/**
+ * The methods of every factor store. Checking them finds a wrong option; `host-factor-store` finds every wrong answer.
+ */
 export const FACTOR_STORE_METHODS = [
   'findFactors',
   'findByHandle',
@@ -162,7 +162,7 @@ export const FACTOR_SCHEMAS = {
 
 const EVERYBODY = (): boolean => true
 
-/** `null`: there are no second factors. */
+/** `null`: no second factors. */
 export function resolveFactors(
   {
     factors,

@@ -8,33 +8,33 @@ export interface PagesOptions {
   title?: string | undefined
   /** An absolute URL or a path. */
   logoUrl?: string | undefined
-  /** The logo in the dark. Default: `logoUrl`. */
+  /** The logo in dark mode. Default: `logoUrl`. */
   logoUrlDark?: string | undefined
-  /** The icon of the browser's tab. Default: none is named, and browsers look for `/favicon.ico`. */
+  /** The icon of the browser's tab. Default: none, so that browsers look for `/favicon.ico`. */
   faviconUrl?: string | undefined
   /** `#rrggbb` */
   accentColor?: string | undefined
-  /** `'auto'`: as the browser wants it. */
+  /** `'auto'` follows the browser. */
   colorScheme?: 'light' | 'dark' | 'auto' | undefined
   /** `#rrggbb`: the colour around the card. */
   background?: string | { light?: string | undefined; dark?: string | undefined } | undefined
-  /** How round fields and buttons are: `0` to `32px`, or to `2rem`. */
+  /** Corner radius of fields and buttons: `0` to `32px`, or to `2rem`. */
   radius?: string | undefined
   /** A CSS list of font families. */
   font?: string | undefined
   /** A stylesheet of the host's own, linked after the built-in one. */
   stylesheetUrl?: string | undefined
-  /** Texts in place of the built-in ones, by language and key: `{ en: { loginTitle: 'Welcome back' } }`. */
+  /** Texts that replace built-in ones, by language and key: `{ en: { loginTitle: 'Welcome back' } }`. */
   texts?: OwnTexts | undefined
-  /** In the footer of every page. */
+  /** Links in the footer of every page. */
   links?: { terms?: string | undefined; privacy?: string | undefined; support?: string | undefined } | undefined
-  /** Where a sign-in leads that came from nowhere. Default: the issuer's root. */
+  /** The target of a sign-in without a destination. Default: the issuer's root. */
   home?: string | undefined
-  /** HTML of the host's own for any page; `undefined`: the built-in one. */
+  /** The host's own HTML for any page. Return `undefined` for the built-in one. */
   render?: RenderPage | undefined
-  /** Whether people have a page for their own account. Default: true. */
+  /** Turns the account page on. Default: true. */
   account?: boolean | undefined
-  /** The host has its own sign-in page: an absolute URL or a path. It ends with `app.authority.signIn`. */
+  /** The host's own sign-in page: an absolute URL or a path. It ends with `app.authority.signIn`. */
   loginUrl?: string | undefined
 }
 
@@ -46,21 +46,21 @@ export interface PagesSettings {
   /** `#rrggbb` */
   accentColor: string
   colorScheme: 'light' | 'dark' | 'auto'
-  /** Around the card, `#rrggbb`; `null`: the built-in one. */
+  /** Around the card, `#rrggbb`. `null`: the built-in colour. */
   background: { light: string | null; dark: string | null } | string
   /** A CSS length. */
   radius: string
-  /** A CSS list of font families; `null`: the system's. */
+  /** A CSS list of font families. `null`: the system's. */
   font: string | null
   stylesheetUrl: string | null
   texts: OwnTexts
   links: { terms: string | null; privacy: string | null; support: string | null }
-  /** Where a sign-in leads that came from nowhere. */
+  /** The target of a sign-in without a destination. */
   homeUrl: string
   render: RenderPage | null
-  /** Whether there is a page for a person's own account. */
+  /** True if users have an account page. */
   account: boolean
-  /** The host's own sign-in page, in place of ours. */
+  /** The host's own sign-in page, which replaces ours. */
   loginUrl: string | null
 }
 
@@ -81,7 +81,7 @@ const color = (description: string, shown?: string) =>
 const url = (description: string, takes = 'an https: URL or a path') =>
   optional(Type.String({ minLength: 1, takes, description }))
 
-/** A name in quotes, or words as CSS takes them without. Nothing in it can end a declaration. */
+/** A name in quotes, or unquoted CSS identifiers. Nothing in it can end a declaration. */
 const FAMILY =
   '(?:"[\\w .\\u00c0-\\ud7ff-]{1,60}"|\'[\\w ' +
   ".\\u00c0-\\ud7ff-]{1,60}'|-?[A-Za-z][\\w-]{0,60}(?: [A-Za-z][\\w-]{0,60}){0,6})"

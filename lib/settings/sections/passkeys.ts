@@ -1,18 +1,18 @@
 import { Type } from '@sinclair/typebox'
 import { flag, integer, optional, section, words } from '../schema-words.ts'
 
-/** Passkeys and security keys. They take the option `factors`. */
+/** Passkeys and security keys. Requires the option `factors`. */
 export interface PasskeyOptions {
   /**
-   * Domain that passkeys belong to: the host of the issuer, or one above it. Default: the host. Can't be changed
-   * without losing all passkeys.
+   * Domain of the passkeys: the host of the issuer, or a parent domain. Default: the host. A change makes all passkeys
+   * unusable.
    */
   rpId?: string | undefined
-  /** What the browser may show of whom the passkey is for. Default: `pages.title`, else the host of the issuer. */
+  /** The service name that browsers may show. Default: `pages.title`, otherwise the host of the issuer. */
   rpName?: string | undefined
   /** Other origins whose pages use the same passkeys. */
   relatedOrigins?: string[] | undefined
-  /** Whether a page proposes a passkey after a sign-in by password. Default: `true`. */
+  /** Proposes a passkey after a sign-in by password. Default: `true`. */
   prompt?: boolean | undefined
   /** Default: 20. */
   maxPerUser?: number | undefined
@@ -95,7 +95,10 @@ export const PASSKEYS_SCHEMA = optional(
   )
 )
 
-/** Whether browsers have passkeys for pages of this issuer. @see W3C WebAuthn Level 3 §5.1.3, Secure Contexts §3.1 */
+/**
+ * True if browsers have passkeys for pages of this issuer.
+ * @see W3C WebAuthn Level 3 §5.1.3, Secure Contexts §3.1
+ */
 export function canHavePasskeys(issuer: string): boolean {
   const { protocol, hostname } = new URL(issuer)
   const isLocal = hostname === 'localhost' || hostname.endsWith('.localhost')
@@ -103,7 +106,7 @@ export function canHavePasskeys(issuer: string): boolean {
   return !isAddress && (protocol === 'https:' || isLocal)
 }
 
-/** `null`: they are off. */
+/** `null`: passkeys are off. */
 export function resolvePasskeys(
   given: PasskeyOptions | false = {},
   issuer: string,

@@ -14,23 +14,26 @@ export interface PasswordOptions {
   maxBytes?: number | undefined
   /** Hashes that run at once. */
   concurrency?: number | undefined
-  /** Hashes that wait; past that a request gets 503. */
+  /** Hashes that may wait. Beyond that a request gets 503. */
   maxQueue?: number | undefined
-  /** Words that make a new password too easy to guess, beside the username and the issuer's name. */
+  /** Words that make a new password too easy to guess, besides the username and the issuer's name. */
   contextWords?: string[] | undefined
   /**
-   * Whether a password is known from a breach. Where it throws or takes longer than 2 s, the password is accepted;
-   * where it answers with no boolean, the request fails.
+   * Returns `true` for a password that is known from a breach. If it throws or takes longer than 2 s, the password is
+   * accepted. If it returns no boolean, the request fails.
    */
   isBreached?: ((password: string) => boolean | Promise<boolean>) | undefined
   /** Peppers password hashes with the option `secret`. */
   pepper?: boolean | undefined
   /**
-   * The hash parameters of a Firebase project, whose users' hashes are imported without them. Both in base64, as its
-   * console shows them.
+   * The hash parameters of a Firebase project, whose users' hashes are imported without them. Both in base64, as in its
+   * console.
    */
   firebase?: { signerKey: string; saltSeparator?: string | undefined } | undefined
-  /** What the system that imported bcrypt hashes are from put behind each password, such as the pepper of Devise. */
+  /**
+   * The suffix that the former system of imported bcrypt hashes appended to each password, such as the pepper of
+   * Devise.
+   */
   importPepper?: string | undefined
   hasher?: PasswordHasher | undefined
 }

@@ -5,24 +5,24 @@ import type { OnStoreError } from '../../ports/attempt-store.ts'
 import { MAX_COUNTED } from '../../protocol/bounds.ts'
 import { fn, integer, oneOf, optional, words } from '../schema-words.ts'
 
-/** What a rule takes; what is left out has its default. `false` turns it off. */
+/** Settings of a rule. Absent ones have their default. `false` turns it off. */
 export type RuleOption = false | { windowMs?: number | undefined; max?: number | undefined }
-/** Of a rule for which the host can say what counts. */
+/** Settings of a rule for which the host can choose the counted attempts. */
 export type CountingRuleOption = false | (Exclude<RuleOption, false> & { count?: 'all' | 'failed' | undefined })
 
-/** The option `rateLimit`, but for `false`. */
+/** The option `rateLimit`, unless it is `false`. */
 export interface RateLimitOptions extends Partial<Record<RuleName, RuleOption | undefined>> {
   login?: CountingRuleOption | undefined
   register?: CountingRuleOption | undefined
   passwordReset?: CountingRuleOption | undefined
-  /** Replaces the client's address as what is counted. Where it throws or returns nothing, the address counts. */
+  /** Replaces the client's address as the counted key. If it throws or returns nothing, the address counts. */
   key?: ((request: FastifyRequest) => string | Promise<string>) | undefined
-  /** The custom 429 handler: may set status and headers; what it returns is the body. */
+  /** The custom 429 handler. It may set status and headers, and returns the body. */
   onLimit?: ((request: FastifyRequest, reply: FastifyReply, info: LimitInfo) => unknown) | undefined
   apiKey?: ApiKeyOption | undefined
-  /** Addresses and CIDR ranges that the per-address rules don't limit. The `account` rule does. */
+  /** Addresses and CIDR ranges that the per-address rules do not limit. The `account` rule does. */
   bypass?: string[] | undefined
-  /** Of the keys in a shared store. Default: `rl:`. */
+  /** Prefix of the keys in a shared store. Default: `rl:`. */
   prefix?: string | undefined
   /** Default: `local`. */
   onStoreError?: OnStoreError | undefined
@@ -176,7 +176,7 @@ export const RATE_LIMIT_SCHEMA = optional(
   )
 )
 
-/** `false`: everything is off. */
+/** `false`: all rules are off. */
 export function resolveRateLimits(given: RateLimitOptions | false = {}): RateLimits | false {
   if (given === false) return false
   const {
@@ -204,7 +204,7 @@ export function resolveRateLimits(given: RateLimitOptions | false = {}): RateLim
     onStoreError,
     key,
     onLimit,
-    // As Node.js spells headers.
+    // In the spelling of Node.js headers.
     apiKey: apiKey === undefined ? null : { header: header.toLowerCase(), verify: apiKey.verify }
   }
 }

@@ -3,11 +3,11 @@ import { objectFromJsonSchema } from '../json-schema.ts'
 import { flag, oneOf, optional } from '../schema-words.ts'
 
 export interface RegistrationOptions {
-  /** `email`: the username is the e-mail address. `any`: that, or a name of 3 to 64 characters. */
+  /** `email`: the username is the email address. `any`: that, or a name of 3 to 64 characters. */
   username?: 'email' | 'any' | undefined
   /** Schema of extra profile fields: a `Type.Object` of TypeBox, or plain JSON Schema of an object. */
   fields?: TObject | Readonly<Record<string, unknown>> | undefined
-  /** Whether an account must confirm its e-mail before it can sign in. */
+  /** Requires a confirmed email address for sign-in. */
   verifyEmail?: boolean | undefined
 }
 

@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox'
 import { filled, oneOf, optional, seconds, section, words } from '../schema-words.ts'
 
-/** How long tokens, codes and browser sessions live, in seconds, and what they are like. */
+/** Lifetimes of tokens, codes and browser sessions in seconds, and their form. */
 export interface TokenOptions {
   accessToken?:
     | {
@@ -151,7 +151,7 @@ export const TOKEN_SCHEMAS = {
 
 export type TokenSettings = ReturnType<typeof resolveTokens>
 
-/** The given token options with all defaults. */
+/** The host's token options with all defaults. */
 export const filledTokens = (given: TokenOptions) => ({
   accessToken: filled(TOKEN_SCHEMAS.accessToken, given.accessToken),
   refreshToken: filled(TOKEN_SCHEMAS.refreshToken, given.refreshToken),
