@@ -101,7 +101,7 @@ export interface OAuthErrorOptions {
   /** `FST_AUTHORITY_OAUTH`, unless it is a mistake of the host's that has a code of its own. */
   code?: OAuthError['code']
   reason?: OAuthErrorReason
-  /** The page that mends the refusal: a path of this origin. */
+  /** The page that resolves the refusal: a path of this origin. */
   redirectTo?: string
   /** The field of the request that it is about. */
   field?: string
@@ -141,7 +141,7 @@ export class OAuthError extends Error {
     // An error with a cause needs no stack of its own, because the cause has one.
     const spared = options.withoutStack === true || options.cause instanceof Error
     const { stackTraceLimit } = Error
-    // Does nothing where a host has frozen the intrinsics, before or after us.
+    // Has no effect if a host has frozen the intrinsics, before or after us.
     if (spared) Reflect.set(Error, 'stackTraceLimit', 0)
     super(message, 'cause' in options ? { cause: options.cause } : undefined)
     if (spared) Reflect.set(Error, 'stackTraceLimit', stackTraceLimit)

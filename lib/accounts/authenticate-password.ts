@@ -152,9 +152,8 @@ export async function onceRehashed(
 }
 
 /**
- * Brings a hash of another format, cost or pepper up to date, off the reply's path: a login must not take longer
- * because its hash is old. Compare-and-set, or a login that began before a password change would put the old password
- * back.
+ * Replaces a hash of an old format, cost or pepper after the reply, so that a login does not take longer because of it.
+ * Compare-and-set, so that a login from before a password change does not restore the old password.
  */
 function replaceOldHash(user: User, password: string, deps: AccountsDeps): void {
   const { users, hashing } = deps

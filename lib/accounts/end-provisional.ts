@@ -9,7 +9,7 @@ import { addressed, type MessageCause } from './outbox.ts'
 /** The proof of the mailbox, or the disowning of the account. */
 type ProofCause = 'password_reset' | 'disowned' | 'email_sign_in' | 'email_changed' | 'identity_linked'
 
-/** Ends what is provisional of the user's, and tells of each. Idempotent. */
+/** Ends the user's provisional factors and links, and reports each. Idempotent. */
 export async function endProvisional(
   user: User,
   cause: MessageCause & { by: ProofCause },

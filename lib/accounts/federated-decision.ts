@@ -64,7 +64,7 @@ const ROWS: readonly Row[] = [
   { when: { mode: 'link', identity: 'theirs' }, outcome: 'already_linked' },
   { when: { mode: 'link' }, outcome: 'link' },
 
-  // For any present address.
+  // A linked identity signs in whatever address the provider sends now.
   { when: { identity: 'theirs' }, outcome: 'signed_in' },
 
   { when: { account: false, registers: false }, outcome: { refused: 'closed' } },

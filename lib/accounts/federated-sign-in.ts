@@ -27,8 +27,8 @@ interface FederatedDeps {
 }
 
 /**
- * Signs in who has signed in at another provider, registers them, or says what they have to do first. Begins the
- * session, and looks again after the commit at whom the identity leads to.
+ * Signs in a person who has signed in at another provider, registers them, or returns the step that they must take
+ * first. Begins the session, and checks after the commit that the identity still leads to the user.
  * @throws UpstreamError with the reason
  */
 export async function federatedSignIn(

@@ -46,10 +46,7 @@ export function markOf(user: User, by: FirstFactor['by']): string {
 
 type Deps = Pick<AccountsDeps, 'users' | 'verifyEmail' | 'connections'>
 
-/**
- * The user as they are now; `null` where their first factor does not count any more (another password, disabled,
- * unlinked).
- */
+/** Reads the user again. `null` if the first factor no longer counts (another password, disabled, unlinked). */
 export async function firstFactorHolds(
   { user, by, connection, identity, writes }: Pick<FirstFactor, 'user' | 'by' | 'connection' | 'identity' | 'writes'>,
   deps: Deps

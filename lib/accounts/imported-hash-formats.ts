@@ -1,7 +1,6 @@
 /**
- * The password hashes of other systems, as their strings: what each says, and whether its parameters may run. A form
- * that is not here is refused, and so are MD5 and SHA digests of one round, which others would still verify: nobody
- * should keep those.
+ * Password hashes of other systems: reads the string of each format and decides if its parameters may run. Refuses
+ * every other format, also MD5 and SHA digests of one round, which nobody should keep.
  */
 import type { ImportedHash } from '../ports/password-hasher.ts'
 

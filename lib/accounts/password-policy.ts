@@ -108,7 +108,7 @@ export function createPasswordPolicy(options: PasswordPolicyOptions, deps: Passw
       })
     })
     try {
-      // Called inside the promise: a hook that throws at once is as one that rejects.
+      // Called inside the promise, so that a hook that throws counts as one that rejects.
       return await Promise.race([Promise.resolve().then(() => isBreached(password)), late])
     } catch (error) {
       // A hook that answers with a count would otherwise let every breached password through.

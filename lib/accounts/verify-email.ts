@@ -141,7 +141,7 @@ export async function disownAccount(
     throw invalidLink()
 }
 
-/** An address that is confirmed is known to be the user's. */
+/** Nobody can disown an account with a confirmed address, because it belongs to the user. */
 function canDisown(user: User, { users }: AccountsDeps): boolean {
   return user.emailVerified !== true && users.setPasswordHash !== undefined
 }

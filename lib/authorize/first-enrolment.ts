@@ -35,7 +35,7 @@ export async function signInEnrolled(
             firstFactorHolds(done, accounts),
             accounts.factors.store.findFactors(user.id)
           ])
-          // It was reset in this very moment, or the password is another one.
+          // The factors were reset at this moment, or the password has changed.
           return [...totp, ...passkeys].some(({ id }) => id === factorId) ? now : null
         }
       },

@@ -68,7 +68,7 @@ export function hostUserStore(users: UserStore, clock: Clock): UserStore {
   }
 }
 
-/** A query without its condition answers with the first user there is. */
+/** A query without its condition returns an arbitrary user, so the id is compared. */
 function userOfId(source: string, id: string, answer: unknown): User | null {
   const user = userOrNone(source, answer)
   if (user !== null && user.id !== id)
@@ -91,8 +91,8 @@ const MOST_TOLD = 1000
 const CLIENT_ID = /^[^\0\p{Cs}]{1,512}$/u
 
 /**
- * The host's client store, likewise. A row that does not fit is an unknown client: whatever is made of it, a field that
- * says less than it seems to (`firstParty: 0`, JSON text for an array) would open more than its owner wanted.
+ * Checks the answers of the host's client store. A row that does not fit counts as an unknown client, because a wrong
+ * value such as `firstParty: 0` or JSON text for an array could open more than its owner wanted.
  */
 export function hostClientStore(clients: ClientStore, { clock, read, onMisfit }: ClientStoreDeps): ClientStore {
   /** By client, when its misfit was told. */

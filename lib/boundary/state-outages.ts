@@ -8,7 +8,7 @@ import { within } from './within.ts'
 
 /** How long any one operation may take. A store may have a shorter limit of its own. */
 const BUDGET_MS = 2000
-/** A longer outage than this is not made up for: a client that was away for longer signs in again. */
+/** Times are extended for an outage of at most this length. After a longer one, clients sign in again. */
 const LONGEST_OUTAGE_MS = 3_600_000
 /**
  * Methods whose answer says that something was written. Others may have found nothing to write.

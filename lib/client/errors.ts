@@ -20,7 +20,7 @@ export class AuthClientError extends Error {
   }
 }
 
-/** Whatever it was, as an `AuthClientError`: what is none yet came of the network. */
+/** Converts any error to an `AuthClientError`. An error of another class came from the network. */
 export function asError(cause: unknown): AuthClientError {
   if (cause instanceof AuthClientError) return cause
   const error = cause as Error | undefined

@@ -6,7 +6,7 @@ export interface AuthStorage {
   getItem(key: string): string | null | Promise<string | null>
   /** Keeps it. A promise is waited for. */
   setItem(key: string, value: string): unknown
-  /** Forgets it. A promise is waited for. */
+  /** Removes the value. A promise is awaited. */
   removeItem(key: string): unknown
 }
 

@@ -61,7 +61,7 @@ export function createAuthority({
     if (!isActive(user)) throw new OAuthError('invalid_grant', 'There is no such user, or the account is disabled.')
     return user
   }
-  /** Loads the changes of second factors on first use. */
+  /** Loads the methods for second factors on first use. */
   async function withFactors(): Promise<FactorAuthority> {
     const { factors } = accounts
     if (factors === null) throw new TypeError('app.authority: there are no second factors without the option factors.')

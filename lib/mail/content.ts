@@ -151,7 +151,7 @@ const isUndoable = (message: Message): boolean =>
   (message.kind === 'email_changed' ||
     (message.kind === 'factor_added' && (message.factor === 'totp' || message.factor === 'passkey')))
 
-/** A kind that has no link is told without one, whatever the host's queue has put into it. */
+/** A kind without a link shows none, even if the host's queue has added a URL to the message. */
 function actionOf(message: Message, lang: Locale, now: number): MailContent['action'] {
   const { [subjectOf(message)]: texts, hint, validity } = languageOf(lang).mails
   const label = isUndoable(message) ? messagesOf(lang).undoSubmit : 'button' in texts ? texts.button : null

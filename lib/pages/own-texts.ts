@@ -62,8 +62,8 @@ export function scopeTextMistake(texts: ScopeTexts): Mistake | null {
 }
 
 /**
- * A scope as people read of it: what the host says in this language, in English or in any, else what is said of a
- * standard one.
+ * A scope with its description for people: the host's text in this language, in English or in any, otherwise the
+ * built-in text of a standard scope.
  */
 export function shownScope(name: string, locale: string, texts: ScopeTexts): ShownScope {
   return { name, description: scopeDescription(name), own: scopeText(texts, name, locale) }

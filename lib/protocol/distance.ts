@@ -1,4 +1,4 @@
-/** How far away an address is, which decides who may have it called. */
+/** The distance of a network address, which decides who may name it for an outbound call. */
 import { isLoopbackHost } from './redirect-uri.ts'
 
 /** This machine, its link, a private network, and everything else. A higher number is farther away. */

@@ -26,9 +26,9 @@ export function isEnough(
 }
 
 /**
- * The refusal of a token whose sign-in is not enough: a 401 that names all that is asked for, whichever of it is not
- * met, so that one sign-in meets it all.
- * @param acrValues each of which would do, the weakest first
+ * The refusal of a token whose sign-in is too old or too weak: a 401 that names every requirement, so that one sign-in
+ * meets them all.
+ * @param acrValues accepted values, the weakest first
  * @see RFC 9470 §3
  */
 export function insufficientAuthentication({ maxAge, acr }: StepUp, acrValues: readonly string[]): OAuthError {

@@ -24,7 +24,8 @@ import {
 } from './user-fixtures.ts'
 
 /**
- * The store as the plugin reads it: `undefined` is none, 0, 1 and a Date say whether, and what does not fit rejects.
+ * The store as the plugin reads it: `undefined` means none, 0, 1 and a Date are booleans, and any other wrong value
+ * rejects.
  */
 function asRead<Subject extends UserStoreSubject>(subject: Subject): Subject {
   return { ...subject, store: hostUserStore(subject.store, steppedClock()) }

@@ -17,7 +17,7 @@ const MAX_HEAD_BYTES = 16_384
 const MAX_INFORMATION = 8
 /** An idle connection is used again for this long, so that the calls of one sign-in share it. */
 const IDLE_MS = 1000
-/** As Node.js and OpenSSL spell the codes of errors. */
+/** Error codes of Node.js and OpenSSL. */
 const CODE = /^[A-Z][A-Z0-9_]{1,60}$/
 
 export function outbound(clock: Clock): Outbound {

@@ -16,7 +16,7 @@ export interface ProviderRequest {
   body?: string | undefined
   /** The endpoint, in the words of a sentence: `the token endpoint`. */
   of: string
-  /** The failure that an unusable answer is. */
+  /** The reason of the error for an unusable answer. */
   reason: UpstreamFailure
   /** True to read a form-encoded answer too. */
   form?: boolean

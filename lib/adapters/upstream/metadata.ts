@@ -17,7 +17,7 @@ interface ProviderMetadata {
 }
 
 /**
- * The provider's endpoints and what it can do, from its metadata or, where they are fixed, from what is known of it.
+ * The provider's endpoints and abilities, from its metadata, or from the connection if they are fixed.
  * @throws UpstreamError `outage`
  */
 export async function metadataOf(provider: Provider, reach: Reach): Promise<ProviderMetadata> {

@@ -18,7 +18,7 @@ const KNOWN_ERRORS: Readonly<Record<string, string>> = {
   redirect_uri_mismatch: 'Register the callback URL, which the log has at the start, with the provider.'
 }
 
-/** The error of a token endpoint that gave no tokens. */
+/** The error for a token endpoint that returned no tokens. */
 export function refusal(status: number, said: unknown): UpstreamError {
   const known = typeof said === 'string' && Object.hasOwn(KNOWN_ERRORS, said) ? said : null
   return new UpstreamError(

@@ -35,7 +35,7 @@ async function missingStep(
     if (!byHost) return null
     return isRecentEnough(session, now) ? 'enrolment' : 'sign_in'
   }
-  // The host has them set up, and lets people have browsers remembered in which they are not asked.
+  // The host requires the factor, and a remembered browser is exempt from that.
   if (!byClient && isRememberedIn(user, found, { remembered }, { clock, factors })) return null
   const isTooOld = maxAge !== undefined && now - provedSince(session) > maxAge * 1000
   const isEnough = !byClient || contextOf(withCode(session, now), possible ?? []) !== null

@@ -23,7 +23,7 @@ export function forSwagger2(schema: Json, defined: readonly string[]): Json {
   }
 }
 
-/** Whatever it is, with the schemas in it. */
+/** Converts a value and all schemas in it. */
 function plain(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(plain)
   if (typeof value !== 'object' || value === null) return value

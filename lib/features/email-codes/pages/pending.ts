@@ -16,7 +16,7 @@ export type CarriedEmail = PendingEmail & { journey: string; query: string | nul
 
 /** The cookie between asking for a code and being signed in. A browser has one: another request starts again. */
 interface EmailCookie {
-  /** `null` where there is none, or none of this service that is still good. */
+  /** `null` without a cookie, or with an expired or foreign one. */
   read(request: FastifyRequest): CarriedEmail | null
   /** The same, if it is of the journey with this query. */
   of(request: FastifyRequest, query: string): CarriedEmail | null

@@ -253,7 +253,7 @@ async function signUp(waiting: Waiting, useUp: () => Promise<void>, deps: Connec
       browser: await browser.read(request),
       clientId: new URLSearchParams(journey.query.slice(1)).get('client_id'),
       locale: localeOf(request),
-      // The form was counted.
+      // The form's own limit has counted this.
       reserveSignUp: async () => {},
       complete: (profile) => profile
     },
