@@ -44,14 +44,14 @@ const base = { issuer: 'https://auth.example', users: memoryUserStore() }
 const kernel = {} as Kernel
 const user = { id: '1234567', username: 'ann@example.com', passwordHash: null }
 
-t.test('refuses the option of a feature that is not there', async (t) => {
+t.test('refuses the option of a feature that is not included', async (t) => {
   t.throws(() => compose([]).settingsOf({ ...base, planted: {} }), {
     code: 'FST_AUTHORITY_INVALID_OPTIONS',
     message: /^Invalid option "planted": there is no such option/
   })
 })
 
-t.test('checks the options of a feature as its own', async (t) => {
+t.test('checks the options of a feature by the schema of that feature', async (t) => {
   const { settingsOf } = compose([planted()])
   t.throws(() => settingsOf({ ...base, planted: { size: 0 } }), {
     code: 'FST_AUTHORITY_INVALID_OPTIONS',
@@ -65,7 +65,7 @@ t.test('checks the options of a feature as its own', async (t) => {
   t.ok(settingsOf({ ...base, planted: {} }).acrValues.includes(EMAIL_ACR))
 })
 
-t.test('loads no feature that is off', async (t) => {
+t.test('does not load a feature that is off', async (t) => {
   const feature = planted()
   const { settingsOf, start } = compose([feature])
   const settings = settingsOf(base)
@@ -75,7 +75,7 @@ t.test('loads no feature that is off', async (t) => {
   t.equal(feature.loads, 0)
 })
 
-t.test('makes a feature that is on with its settings', async (t) => {
+t.test('creates an enabled feature with its settings', async (t) => {
   const { settingsOf, start } = compose([planted()])
   const [parts] = await start(settingsOf({ ...base, planted: {} }), kernel)
   t.strictSame(parts?.account?.ways?.(user), ['mail'])
@@ -83,7 +83,7 @@ t.test('makes a feature that is on with its settings', async (t) => {
   t.strictSame(other?.account?.ways?.(user), [])
 })
 
-t.test('loads a feature again after a load that failed', async (t) => {
+t.test('loads a feature again after a failed load', async (t) => {
   let failures = 1
   const feature = planted(async () => {
     if (failures-- > 0) throw new Error('too many open files')
@@ -95,7 +95,7 @@ t.test('loads a feature again after a load that failed', async (t) => {
   t.equal(feature.loads, 2)
 })
 
-t.test('makes each feature after those that it needs', async (t) => {
+t.test('creates each feature after the features that it needs', async (t) => {
   const made: string[] = []
   const feature = (name: string, ...needs: string[]): Feature => ({
     name,
@@ -116,7 +116,7 @@ t.test('makes each feature after those that it needs', async (t) => {
   t.throws(() => compose([feature('a', 'b'), feature('b', 'a')]), { message: 'The feature a needs itself.' })
 })
 
-t.test('asks for the first step that a feature says is missing', async (t) => {
+t.test('asks for the first missing step that a feature reports', async (t) => {
   const says = (step: 'enrolment' | 'sign_in' | null) => ({ missing: async () => step })
   const stepOf = async (...slots: Parameters<typeof missingStepOf>[2]) =>
     await missingStepOf({} as never, {} as never, slots)

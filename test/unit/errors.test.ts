@@ -2,13 +2,13 @@ import t from '../support/tap.ts'
 import { OAuthError } from '../../lib/errors.ts'
 
 // covers R6749-5.2
-t.test('error_description holds only the characters the RFC allows', async (t) => {
+t.test('limits error_description to the characters that the RFC allows', async (t) => {
   const error = new OAuthError('invalid_request', 'a"b\\c\r\nd\té')
   t.equal(error.message, 'a?b?c??d??')
   t.equal(error.statusCode, 400)
 })
 
-t.test('records a stack for every error except those that strangers can cause at will', async (t) => {
+t.test('records a stack for every error except those that clients can cause at will', async (t) => {
   const at = /errors\.test/
   t.notMatch(new OAuthError('invalid_token', 'no', { withoutStack: true }).stack, at)
   t.match(new OAuthError('invalid_grant', 'no').stack, at)
@@ -21,7 +21,7 @@ t.test('records a stack for every error except those that strangers can cause at
   t.match(new OAuthError('temporarily_unavailable', 'later', { cause: 'no error' }).stack, at)
 })
 
-t.test('the stacks of others are as they were, whatever becomes of ours', async (t) => {
+t.test('keeps Error.stackTraceLimit as it was, even if making an error throws', async (t) => {
   const limit = Error.stackTraceLimit
   t.throws(() => new OAuthError('invalid_token', undefined as unknown as string, { withoutStack: true }), TypeError)
   t.equal(Error.stackTraceLimit, limit)

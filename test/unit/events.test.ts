@@ -5,7 +5,7 @@ import { createEvents, NO_REQUEST, type Origin } from '../../lib/events.ts'
 const T0 = Date.UTC(2026, 0, 2, 3, 4, 5, 6)
 const ORIGIN: Origin = { requestId: 'req-7', ip: '192.0.2.1', userAgent: 'test' }
 
-t.test('each event has the time of its emitter and what its origin says', async (t) => {
+t.test('adds the time of the emitter and the origin of the request to each event', async (t) => {
   const events = createEvents(
     () => T0,
     (error) => {
@@ -40,7 +40,7 @@ t.test('requires both origin fields of an event at compile time', async (t) => {
   t.ok(Object.isFrozen(NO_REQUEST))
 })
 
-t.test('nobody can wait for an event that there is not, nor be told by what is no function', async (t) => {
+t.test('rejects an unknown event name and a handler that is not a function', async (t) => {
   const events = createEvents(
     () => T0,
     (error) => {

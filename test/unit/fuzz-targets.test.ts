@@ -14,7 +14,7 @@ const SEEDS = [
   '//evil.example'
 ]
 
-t.test('the fuzz targets take any bytes: good input, and hundreds of changes of it', async (t) => {
+t.test('runs the fuzz targets on valid input and on hundreds of mutations of it', async (t) => {
   let seed = 0x5eed
   const next = (below: number): number => (seed = (Math.imul(seed, 1103515245) + 12345) >>> 0) % below
   for (const [name, target] of Object.entries(targets)) {

@@ -64,7 +64,7 @@ const COMPANIONS: Record<string, Record<string, unknown>> = {
   'password.timeCost = 1': { password: { memoryCost: 262_144 } }
 }
 
-t.test('every number: type, range, both ends', async (t) => {
+t.test('checks type and range of every number option, and accepts both ends', async (t) => {
   for (const [section, name, min, max] of NUMBERS) {
     const path = `${section}.${name}`
     await holdsInTable(t, `${path} refuses what is no number of its range`, ({ row }) => {
@@ -105,7 +105,7 @@ t.test('every number: type, range, both ends', async (t) => {
   }
 })
 
-t.test('every other option with what it does not take', async (t) => {
+t.test('rejects a bad value of every other option', async (t) => {
   const client = (more: object): Record<string, unknown> => ({
     clients: [{ clientId: 'app' }, { clientId: 'other', ...more }]
   })
@@ -584,7 +584,7 @@ t.test('every other option with what it does not take', async (t) => {
   }
 })
 
-t.test('an unknown name at any level is named, with those there are', async (t) => {
+t.test('names an unknown option at any level, and lists the known ones', async (t) => {
   const rows: Array<[Record<string, unknown>, string, string]> = [
     [{ issuers: 1 }, 'issuers', 'issuer'],
     [{ toString: fn }, 'toString', 'issuer'],
@@ -628,7 +628,7 @@ t.test('an unknown name at any level is named, with those there are', async (t) 
   }
 })
 
-t.test('says what was most likely meant by an unknown name, before what is missing', async (t) => {
+t.test('suggests the closest name for an unknown option before reporting missing ones', async (t) => {
   const rows: Array<[Record<string, unknown>, RegExp]> = [
     [{ sendMail: fn }, /"sendMail": there is no such option\. Did you mean sendMessage\? There are: /],
     [{ jwtSecret: 'x' }, /"jwtSecret": .* Did you mean secret\?/],
@@ -646,7 +646,7 @@ t.test('says what was most likely meant by an unknown name, before what is missi
   for (const [options, message] of rows) t.match(messageOf({ issuer: ISSUER, users, ...options }), message)
 })
 
-t.test('explains the fix for a store factory, and for a value next to its option', async (t) => {
+t.test('explains the fix for an uncalled store factory and for a nearly right value', async (t) => {
   const records = { kind: 'own', read: fn, commit: fn }
   class Users {
     findById = fn
@@ -681,7 +681,7 @@ t.test('explains the fix for a store factory, and for a value next to its option
   for (const [options, message] of rows) t.match(messageOf({ issuer: ISSUER, users, ...options }), message)
 })
 
-t.test('redis takes true or a client', async (t) => {
+t.test('accepts true or a client as redis', async (t) => {
   for (const redis of [
     true,
     undefined,
@@ -701,7 +701,7 @@ t.test('redis takes true or a client', async (t) => {
   }
 })
 
-t.test('no options at all', async (t) => {
+t.test('reports missing options as such', async (t) => {
   for (const [options, got] of [
     [undefined, 'nothing'],
     [null, 'null'],
@@ -714,7 +714,7 @@ t.test('no options at all', async (t) => {
 })
 
 // covers C8 R8414-2
-t.test('issuers that are taken', async (t) => {
+t.test('accepts well-formed issuers', async (t) => {
   for (const issuer of [
     ISSUER,
     `${ISSUER}/`,
@@ -738,7 +738,7 @@ t.test('issuers that are taken', async (t) => {
 })
 
 // covers R8414-2
-t.test('issuers that are refused', async (t) => {
+t.test('refuses malformed issuers and http issuers on other hosts', async (t) => {
   const refused = [
     '',
     ' ',
@@ -804,7 +804,7 @@ t.test('issuers that are refused', async (t) => {
 })
 
 // covers H12
-t.test('an http issuer on any host is for development, and only where it is asked for', async (t) => {
+t.test('accepts an http issuer on any host only with allowInsecureIssuer outside production', async (t) => {
   const before = process.env['NODE_ENV']
   t.teardown(() => {
     if (before === undefined) delete process.env['NODE_ENV']
@@ -832,7 +832,7 @@ t.test('an http issuer on any host is for development, and only where it is aske
 })
 
 // covers RL-19
-t.test('the bypass list is parsed strictly at start', async (t) => {
+t.test('parses the bypass list strictly at start', async (t) => {
   const good = [
     '192.0.2.7',
     '10.0.0.0/8',
@@ -905,7 +905,7 @@ t.test('the bypass list is parsed strictly at start', async (t) => {
   t.match(messageOf({ issuer: ISSUER, users, rateLimit: { bypass: [''] } }), /^Invalid option "rateLimit\.bypass\[0\]"/)
 })
 
-t.test('good options pass', async (t) => {
+t.test('accepts good options', async (t) => {
   const rows: Array<Record<string, unknown>> = [
     {},
     { prefix: '' },
@@ -1079,7 +1079,7 @@ t.test('good options pass', async (t) => {
   }
 })
 
-t.test('defaults', async (t) => {
+t.test('has the documented defaults, and accepts each as a given value', async (t) => {
   t.match(DEFAULTS, {
     prefix: '/auth',
     passwordGrant: 'first-party',
@@ -1141,7 +1141,7 @@ async function startError(options: unknown): Promise<(Error & { code?: string })
   }
 }
 
-t.test('the error rejects register or ready, and nothing else', async (t) => {
+t.test('rejects register or ready with the option error, and raises no other error', async (t) => {
   const loose: unknown[] = []
   const note = (error: unknown): void => {
     loose.push(error)
@@ -1174,7 +1174,7 @@ t.test('the error rejects register or ready, and nothing else', async (t) => {
 })
 
 // covers ASVS-11.2.3
-t.test('keys that are no good stop the start', async (t) => {
+t.test('stops the start on an invalid signing key', async (t) => {
   const jwk = (key: { export(options: { format: 'jwk' }): object }): Record<string, unknown> => ({
     ...key.export({ format: 'jwk' })
   })

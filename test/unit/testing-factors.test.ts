@@ -2,7 +2,7 @@
 import t from '../support/tap.ts'
 import { softPasskey, totpCode } from '../../lib/testing/index.ts'
 
-t.test('the code of a key in base32, of its URI and of its bytes', async (t) => {
+t.test('makes the code of a TOTP key given in base32, as a URI or as bytes', async (t) => {
   const bytes = Buffer.from('12345678901234567890')
   const base32 = 'GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ'
   // RFC 6238 Appendix B, the last six digits.
@@ -27,7 +27,7 @@ t.test('the code of a key in base32, of its URI and of its bytes', async (t) => 
     t.throws(() => totpCode(base32, now as number), { name: 'TypeError', message: /^totpCode takes the time/ })
 })
 
-t.test('a passkey of nowhere is refused at once', async (t) => {
+t.test('rejects a soft passkey without a valid origin at once', async (t) => {
   for (const options of [
     undefined,
     null,

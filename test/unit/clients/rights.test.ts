@@ -12,7 +12,7 @@ import {
 const CLIENT: Client = { clientId: 'app' }
 const SECRET = 'x'.repeat(32)
 
-t.test('a client without grant types may use codes and refresh tokens, and nothing else', async (t) => {
+t.test('allows a client without grantTypes only authorization codes and refresh tokens', async (t) => {
   t.equal(mayUse(CLIENT, 'authorization_code'), true)
   t.equal(mayUse(CLIENT, 'refresh_token'), true)
   t.equal(mayUse(CLIENT, 'password'), false)
@@ -21,21 +21,21 @@ t.test('a client without grant types may use codes and refresh tokens, and nothi
   t.equal(mayUse({ grantTypes: [] }, 'refresh_token'), false)
 })
 
-t.test("only a client that says so is not the host's own", async (t) => {
+t.test('treats every client as first-party unless it sets firstParty to false', async (t) => {
   t.equal(isFirstParty(CLIENT), true)
   t.equal(isFirstParty({ firstParty: undefined }), true)
   t.equal(isFirstParty({ firstParty: false }), false)
   t.equal(isFirstParty(null), true, 'the account itself')
 })
 
-t.test('only a confidential client can go without PKCE', async (t) => {
+t.test('requires PKCE of every client except a confidential one that opts out', async (t) => {
   t.equal(needsPkce({}), true)
   t.equal(needsPkce({ requirePkce: false }), true)
   t.equal(needsPkce({ clientSecret: SECRET }), true)
   t.equal(needsPkce({ clientSecret: SECRET, requirePkce: false }), false)
 })
 
-t.test('a client is answered where it has registered, a native one on any port of the device', async (t) => {
+t.test('accepts registered redirect URIs, and any loopback port for a native client', async (t) => {
   const redirectUris = ['http://127.0.0.1/cb', 'https://app.example/cb']
   t.equal(mayBeAnsweredAt(CLIENT, 'https://app.example/cb'), false, 'it has registered nothing')
   t.equal(mayBeAnsweredAt({ ...CLIENT, redirectUris }, 'https://app.example/cb'), true)
@@ -46,7 +46,7 @@ t.test('a client is answered where it has registered, a native one on any port o
   t.equal(isNativeRedirect(CLIENT, 'http://127.0.0.1:4000/cb'), false)
 })
 
-t.test('pages of a client are at the origins that it registers, else at those of its redirect URIs', async (t) => {
+t.test('derives origins from redirect URIs unless the client registers origins', async (t) => {
   t.strictSame(
     originsOf({
       redirectUris: [

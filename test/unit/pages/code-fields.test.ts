@@ -23,7 +23,7 @@ const described = (root: Element, name: string): string[] =>
     .split(' ')
     .map((id) => textOf(all(root, 'p').find(({ attributes }) => attributes.id === id) ?? root).trim())
 
-t.test('the second step: a code, or a recovery code, and neither without the other', async (t) => {
+t.test('asks for a code or for a recovery code in two separate forms', async (t) => {
   t.same(typed(page('second_factor')), [['code required', 'remember'], ['recovery_code required']])
   t.same(typed(page('second_factor', { asksCode: false })), [['recovery_code required', 'remember']])
   t.same(typed(page('set_up_second_factor', { passkey: null })), [['code required', 'name']])
@@ -31,7 +31,7 @@ t.test('the second step: a code, or a recovery code, and neither without the oth
   t.same(typed(page('email_code')), [['code required']])
 })
 
-t.test('a code is proposed by phones, and the field says how long it is', async (t) => {
+t.test('lets phones suggest the code, and describes its length at the field', async (t) => {
   for (const [name, digits] of [
     ['second_factor', 'A code has six digits.'],
     ['account_totp', 'A code has six digits.'],
@@ -55,7 +55,7 @@ t.test('a code is proposed by phones, and the field says how long it is', async 
   }
 })
 
-t.test('a wrong recovery code is shown where it was typed', async (t) => {
+t.test('shows the error of a wrong recovery code at its field', async (t) => {
   const root = page('second_factor', {
     error: { error: 'invalid_grant', text: 'It is wrong.', field: 'recovery_code' }
   })

@@ -86,7 +86,7 @@ const policy = (app: FastifyInstance, url = '/login') =>
   app.inject(url).then(({ headers }) => String(headers['content-security-policy']))
 
 // covers ASVS-3.4.3 ASVS-3.4.6
-t.test('the headers of every page', async (t) => {
+t.test('sends the security headers with every page', async (t) => {
   const { app } = appOf(t)
   for (const name of PAGES) {
     const answer = await app.inject(`/${name}`)
@@ -136,7 +136,7 @@ t.test('limits the headers that a route may set', async (t) => {
   t.match((await appOf(t, { title: 'Example' }).app.inject('/login')).body, '<title>Sign in – Example</title>')
 })
 
-t.test('texts for an error are those of its page', async (t) => {
+t.test('picks the language of error texts as the page does', async (t) => {
   const { replies } = appOf(t)
   const request = { headers: { 'accept-language': 'es' } } as Parameters<typeof replies.messagesFor>[0]
   t.equal(replies.messagesFor(request).lang, 'es')
@@ -184,7 +184,7 @@ t.test(
   }
 )
 
-t.test('the logo may come from elsewhere', async (t) => {
+t.test('allows the origin of the logo in the image policy', async (t) => {
   const table: Array<[string, string]> = [
     ['/logo.svg', ''],
     ['https://cdn.example/logo.svg;x', ' https://cdn.example'],
@@ -195,7 +195,7 @@ t.test('the logo may come from elsewhere', async (t) => {
     t.match(await policy(appOf(t, { logoUrl }).app), `img-src 'self' data:${source};`, logoUrl)
 })
 
-t.test("the host's stylesheet: its origin alone, for what it loads too", async (t) => {
+t.test('allows only the origin of the stylesheet of the host for styles, fonts and images', async (t) => {
   const table: Array<[string, string]> = [
     ['/brand.css', "'self'"],
     ['https://cdn.example/a/b.css?c', 'https://cdn.example'],
@@ -221,7 +221,7 @@ t.test("the host's stylesheet: its origin alone, for what it loads too", async (
   )
 })
 
-t.test('texts of the host, in their language alone, and in what an error says', async (t) => {
+t.test('uses texts of the host only in their language, also in errors', async (t) => {
   const { app, replies } = appOf(t, { texts: { en: { loginTitle: 'Welcome <back>', errorInvalidGrant: 'No.' } } })
   t.match((await app.inject('/login')).body, '<h1>Welcome &lt;back&gt;</h1>')
   t.match((await app.inject('/login?ui_locales=de')).body, '<h1>Welcome', 'the routes read ui_locales')
@@ -229,7 +229,7 @@ t.test('texts of the host, in their language alone, and in what an error says', 
   t.equal(replies.messagesFor({ headers: {} } as Parameters<typeof replies.messagesFor>[0]).errorInvalidGrant, 'No.')
 })
 
-t.test('the choice of a language: the same address, and none where a form is done', async (t) => {
+t.test('keeps the address in the language links, and hides them on a completed form', async (t) => {
   const { app } = appOf(t)
   app.post(
     '/done',
@@ -248,7 +248,7 @@ t.test('the choice of a language: the same address, and none where a form is don
   t.match((await app.inject({ method: 'POST', url: '/refused?x=1' })).body, 'href="?x=1&amp;ui_locales=en"')
 })
 
-t.test("the host's own HTML", async (t) => {
+t.test('sends the HTML of the host with a policy that fits it', async (t) => {
   const seen: Array<[PageName, PageModels[PageName]]> = []
   const { app } = appOf(t, {
     logoUrl: 'https://cdn.example/l.png',
@@ -276,7 +276,7 @@ t.test("the host's own HTML", async (t) => {
   t.equal((await appOf(t, { render: () => '' }).app.inject('/login')).body, '', 'an empty page is a page')
 })
 
-t.test('a render that fails costs nobody a sign-in', async (t) => {
+t.test('shows the built-in page when the render option fails', async (t) => {
   const table: Array<[string, () => unknown, RegExp | null]> = [
     [
       'throws',
@@ -307,7 +307,7 @@ t.test('a render that fails costs nobody a sign-in', async (t) => {
   }
 })
 
-t.test('keeps changes that a render makes to the model inside it', async (t) => {
+t.test('keeps changes that render makes to the model inside that call', async (t) => {
   const { app } = appOf(t, {
     render: (_page, model) => {
       const writable = model as unknown as Record<string, unknown>
@@ -324,7 +324,7 @@ t.test('keeps changes that a render makes to the model inside it', async (t) => 
   t.match(body, 'photos:write')
 })
 
-t.test('keeps headers that the host sets', async (t) => {
+t.test('keeps headers that the host has set', async (t) => {
   const { app } = appOf(t, {
     before(app) {
       app.addHook('onRequest', async (_request, reply) => {
@@ -350,14 +350,11 @@ t.test('keeps headers that the host sets', async (t) => {
 })
 
 // covers ASVS-3.2.1
-t.test(
-  'the script has no spread syntax, which HtmlUnit, the browser of the conformance suite, does not parse',
-  async (t) => {
-    t.notMatch(PAGE_SCRIPT, /\.\.\./)
-  }
-)
+t.test('uses no spread syntax in the script, because HtmlUnit does not parse it', async (t) => {
+  t.notMatch(PAGE_SCRIPT, /\.\.\./)
+})
 
-t.test('stylesheet and script: typed, versioned, kept', async (t) => {
+t.test('serves the stylesheet and the script with a type, a version and long caching', async (t) => {
   const { app, replies } = appOf(t)
   const { style, script, passkeys } = replies.assets
   if (passkeys === null) throw new Error('no script of passkeys')

@@ -21,14 +21,14 @@ const PASSKEY: PasskeyForm = {
 const WRONG = { error: 'invalid_grant', text: 'The passkey was not accepted.', field: 'credential' }
 
 // covers PK-28
-t.test('the script is small, and no part of any other page', async (t) => {
+t.test('keeps the passkey script small, and loads it only on pages that ask for a passkey', async (t) => {
   t.ok(gzipSync(PASSKEY_SCRIPT).length <= 1024, `${gzipSync(PASSKEY_SCRIPT).length} bytes`)
   t.doesNotThrow(() => new Script(PASSKEY_SCRIPT))
   t.same(all(page('login'), 'script').length, 1)
   t.same(asking(page('login')), [])
 })
 
-t.test('a form of its own, which is hidden without scripts, with one field and one button', async (t) => {
+t.test('renders the passkey form hidden until the script runs, with one field and one button', async (t) => {
   for (const root of [
     page('login', { passkey: PASSKEY }),
     page('second_factor'),
@@ -63,7 +63,7 @@ t.test('a form of its own, which is hidden without scripts, with one field and o
   }
 })
 
-t.test('proposes passkeys at the username of the sign-in page, with the keyword last', async (t) => {
+t.test('adds webauthn last to the autocomplete of the username on the sign-in page', async (t) => {
   const username = (root: Element): string | undefined =>
     all(root, 'input').find(({ attributes }) => attributes.name === 'username')?.attributes.autocomplete
   t.equal(username(page('login')), 'username')
@@ -76,7 +76,7 @@ t.test('proposes passkeys at the username of the sign-in page, with the keyword 
   t.same([tells(false), tells(true)], [0, 1])
 })
 
-t.test('a passkey that was not accepted says nothing of name and password', async (t) => {
+t.test('does not mark username and password as wrong after a rejected passkey', async (t) => {
   const root = page('login', { passkey: PASSKEY, error: WRONG })
   t.match(textOf(one(root, 'main')), 'The passkey was not accepted.')
   t.equal(all(root, 'p').filter(({ attributes }) => attributes.role === 'alert').length, 1)
@@ -84,7 +84,7 @@ t.test('a passkey that was not accepted says nothing of name and password', asyn
     t.notOk('aria-invalid' in attributes || 'aria-describedby' in attributes)
 })
 
-t.test('without a code to enter, the page says what to do where passkeys do not work', async (t) => {
+t.test('offers an alternative to the passkey where the page asks for no code', async (t) => {
   const instead = (root: Element): string[] =>
     all(root, 'p')
       .filter(({ attributes }) => attributes.class === 'hint instead')
@@ -97,7 +97,7 @@ t.test('without a code to enter, the page says what to do where passkeys do not 
   t.match(all(one(page('passkey_prompt'), 'main'), 'a').map(({ attributes }) => attributes.href)[0], '/')
 })
 
-t.test('the security page: which passkeys there are, and what one alone on one device means', async (t) => {
+t.test('lists the passkeys on the security page, and advises adding a second to a device-bound one', async (t) => {
   const text = (model: Partial<PageModels['account_security']> = {}): string =>
     textOf(one(page('account_security', model), 'main'))
   const {
@@ -117,7 +117,7 @@ t.test('the security page: which passkeys there are, and what one alone on one d
 })
 
 // covers PK-29
-t.test('the policy: one more script, one address to load from, and those on pages that ask alone', async (t) => {
+t.test('allows the passkey script and its address only on pages that ask for a passkey', async (t) => {
   const policy = (passkeys?: { renewUrl: string | null }, own = false): string =>
     contentSecurityPolicy(
       {

@@ -20,7 +20,7 @@ function pixelsOf({ size, path }: { size: number; path: string }): Uint8ClampedA
 }
 
 // covers TOTP-12
-t.test('a scanner reads the text from the path', async (t) => {
+t.test('draws a QR code that a scanner reads as the given text', async (t) => {
   for (const text of [
     'a',
     `otpauth://totp/M%C3%BCller:ann%40example.com?secret=${'A'.repeat(32)}&issuer=M%C3%BCller`,
@@ -32,7 +32,7 @@ t.test('a scanner reads the text from the path', async (t) => {
   }
 })
 
-t.test('four light modules are around it, on a ground that is white', async (t) => {
+t.test('surrounds the QR code with four light modules on white ground', async (t) => {
   const { size, path } = qrPath('a')
   const corners = [...path.matchAll(/M(\d+) (\d+)h(\d+)/g)].map(([, x, y, width]) => [
     Number(x),

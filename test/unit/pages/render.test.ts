@@ -84,7 +84,7 @@ const ASKING: PageName[] = [
 const WRONG: PageError = { error: 'invalid_request', text: 'Wrong.', field: null }
 
 // covers ASVS-1.2.1 R6749-10.14
-t.test('no text of any field of any page gets out of its place', async (t) => {
+t.test('keeps every text of every field of every page inside its element', async (t) => {
   for (const name of PAGES) {
     const structure = (model: object): string[] =>
       all(parse(renderPage(name, model as PageModels[typeof name]))).map(
@@ -113,7 +113,7 @@ t.test('no text of any field of any page gets out of its place', async (t) => {
 })
 
 // covers ASVS-1.2.1
-t.test('texts arrive as they are', async (t) => {
+t.test('shows hostile texts unchanged as plain text', async (t) => {
   for (const evil of CORPUS) {
     t.equal(input(page('login', { username: evil }), 'username').value, evil)
     t.match(textOf(one(page('consent', { client: { ...MODELS.consent.client, name: evil } }), 'main')), evil)
@@ -129,7 +129,7 @@ t.test('texts arrive as they are', async (t) => {
 })
 
 // covers ASVS-1.2.2
-t.test('no link and no form leads to a scheme that runs or loads something', async (t) => {
+t.test('replaces link and form targets whose scheme runs or loads something', async (t) => {
   await holdsInTable(t, 'every link and form leads nowhere', ({ row }) => {
     for (const url of URLS) {
       for (const name of PAGES) {
@@ -146,7 +146,7 @@ t.test('no link and no form leads to a scheme that runs or loads something', asy
   )
 })
 
-t.test('every page', async (t) => {
+t.test('renders every page without inline code, with labelled fields and unique ids', async (t) => {
   for (const name of PAGES) {
     await t.test(name, async (t) => {
       const root = page(name)
@@ -193,7 +193,7 @@ t.test('every page', async (t) => {
   }
 })
 
-t.test('the logo stands for the title', async (t) => {
+t.test('shows the logo instead of the title', async (t) => {
   t.same(one(page('login', { logoUrl: 'https://cdn.example/logo.svg' }), 'img').attributes, {
     src: 'https://cdn.example/logo.svg',
     alt: 'Example Service'
@@ -212,7 +212,7 @@ t.test('the logo stands for the title', async (t) => {
   t.equal(one(page('login', { ...dark, colorScheme: 'light' }), 'img').attributes.src, '/logo.svg')
 })
 
-t.test('the head: the icon of the tab, the host\u2019s stylesheet after ours, the colour scheme', async (t) => {
+t.test('puts the icon, the stylesheet of the host and the colour scheme into the head', async (t) => {
   const links = (given: Partial<PageModels['login']> = {}) =>
     all(page('login', given), 'link').map(({ attributes: { rel, href } }) => [rel, href])
   t.same(links(), [['stylesheet', '/auth/pages.css?v=1']])
@@ -227,7 +227,7 @@ t.test('the head: the icon of the tab, the host\u2019s stylesheet after ours, th
   t.same([scheme('auto'), scheme('light'), scheme('dark')], ['light dark', 'light', 'dark'])
 })
 
-t.test('the footer: links of the host, and the page in other languages', async (t) => {
+t.test('shows the links of the host and the other languages in the footer', async (t) => {
   for (const name of PAGES)
     t.same(
       all(one(page(name), 'footer'), 'a').map(({ attributes: { href, lang } }) => [href, lang]),
@@ -264,7 +264,7 @@ t.test('shows the address of a sent message, and sends it again by the same form
   }
 })
 
-t.test('a link that is no good any more leads on', async (t) => {
+t.test('offers a new link on the error page of an expired link', async (t) => {
   t.match(
     textOf(one(page('error', { newLink: { url: '/auth/forgot-password', by: 'request' } }), 'main')),
     /This link no longer works[^]*Send a new link/
@@ -275,7 +275,7 @@ t.test('a link that is no good any more leads on', async (t) => {
   )
 })
 
-t.test('an error that support has to look up has a code; one that the person mends has none', async (t) => {
+t.test('shows an error code only for errors that support has to investigate', async (t) => {
   const codes = (error: string) => all(page('login', { error: { error, text: 'x', field: null } }), 'code').map(textOf)
   t.same(codes('server_error'), ['server_error · req-1'])
   t.same(codes('temporarily_unavailable'), ['temporarily_unavailable · req-1'])
@@ -295,7 +295,7 @@ t.test('an error that support has to look up has a code; one that the person men
   ])
 })
 
-t.test('the host\u2019s words for a scope, in their language', async (t) => {
+t.test('shows the scope description of the host, marked with its language', async (t) => {
   const said = (own: { text: string; lang: string }) =>
     all(
       one(one(page('consent', { scopes: [{ name: 'openid', description: 'scopeOpenid', own }] }), 'main'), 'ul'),
@@ -306,7 +306,7 @@ t.test('the host\u2019s words for a scope, in their language', async (t) => {
 })
 
 // covers ASVS-6.2.7
-t.test('fields that browsers and password managers know, one submit button', async (t) => {
+t.test('names fields so that browsers and password managers fill them, with one submit button', async (t) => {
   const table: Array<[PageName, Record<string, string>]> = [
     ['login', { username: 'username', password: 'current-password' }],
     ['signup', { username: 'username', password: 'new-password', email: 'email' }],
@@ -352,7 +352,7 @@ t.test('fields that browsers and password managers know, one submit button', asy
   t.equal(input(page('verify_email'), 'token').value, 'verify-token')
 })
 
-t.test('the cursor is where typing goes on', async (t) => {
+t.test('focuses the field that the user has to type into next', async (t) => {
   const focus = (root: Element): string | undefined =>
     all(root).find(({ attributes }) => attributes.autofocus !== undefined)?.attributes.name
   t.equal(focus(page('login')), 'username')
@@ -365,7 +365,7 @@ t.test('the cursor is where typing goes on', async (t) => {
     t.equal(focus(page(name)), undefined, `${name}: no decision by Enter`)
 })
 
-t.test('an error is heard where it is', async (t) => {
+t.test('announces an error at its field to screen readers', async (t) => {
   const whole = page('login', { username: 'ann', error: { error: 'invalid_grant', text: 'Wrong.', field: null } })
   t.match(byId(whole, 'form-error')?.attributes, { role: 'alert' })
   for (const name of ['username', 'password'])
@@ -401,7 +401,7 @@ t.test('an error is heard where it is', async (t) => {
   t.match(textOf(one(page('error'), 'main')), /No\.\s+Error code: invalid_request/)
 })
 
-t.test('consent names who asks, for whom, for what and for how long', async (t) => {
+t.test('names client, user, scopes and duration on the consent page', async (t) => {
   const root = page('consent')
   const text = textOf(one(root, 'main'))
   for (const part of [
@@ -423,7 +423,7 @@ t.test('consent names who asks, for whom, for what and for how long', async (t) 
   t.same(all(one(page('consent', { scopes: [] }), 'main'), 'ul'), [])
 })
 
-t.test('logout and form_post', async (t) => {
+t.test('renders the sign-out button, and the form_post fields with an unnamed button', async (t) => {
   t.match(one(page('logout'), 'button').attributes, { name: 'decision', value: 'sign_out' })
   const root = page('form_post')
   t.same(one(root, 'button').attributes, { type: 'submit' }, 'works without scripts, and adds nothing to the answer')
@@ -456,7 +456,7 @@ t.test('shows no form once an action is done', async (t) => {
   t.match(renderPage('signed_out', { ...MODELS.signed_out, ended: false }), 'Nobody was signed in here', 'L4')
 })
 
-t.test('every page in every language: no placeholder is left', async (t) => {
+t.test('leaves no placeholder open on any page in any language', async (t) => {
   await holdsInTable(t, 'each page in each language', ({ row }) => {
     for (const lang of LOCALES) {
       for (const name of PAGES) {

@@ -12,7 +12,7 @@ const second = (model: Partial<PageModels['second_factor']> = {}): string =>
 const linksTo = (html: string, url: string): number =>
   all(parse(html), 'a').filter(({ attributes }) => attributes.href === url).length
 
-t.test('tells a user who lost everything whom to ask, with and without a support link', async (t) => {
+t.test('tells a user who lost every factor where to get help, with and without a support link', async (t) => {
   const support = 'mailto:help@example.com'
   for (const asksCode of [true, false]) {
     t.match(
@@ -33,7 +33,7 @@ t.test('tells a user who lost everything whom to ask, with and without a support
     )
 })
 
-t.test('an app on a computer will do, in every language', async (t) => {
+t.test('says in every language that an app on a computer also works', async (t) => {
   for (const locale of LOCALES as readonly Locale[])
     for (const name of ['set_up_second_factor', 'account_totp'] as const)
       t.match(
@@ -43,7 +43,7 @@ t.test('an app on a computer will do, in every language', async (t) => {
       )
 })
 
-t.test('nobody is said to be signed in before they are', async (t) => {
+t.test('does not call a user signed in before the sign-in is complete', async (t) => {
   for (const locale of LOCALES as readonly Locale[]) {
     const messages = messagesOf(locale)
     const said = format(messages.signedInAs, { username: 'ann' })

@@ -38,7 +38,7 @@ const THEMES = [
   ['dark', DARK, '#ffffff']
 ] as const
 
-t.test('contrast is that of WCAG', async (t) => {
+t.test('computes the contrast as WCAG defines it', async (t) => {
   t.equal(contrast('#000000', '#ffffff'), 21)
   t.equal(contrast('#123456', '#123456'), 1)
   t.equal(contrast('#777777', '#ffffff').toFixed(2), '4.48')
@@ -49,7 +49,7 @@ t.test('contrast is that of WCAG', async (t) => {
   t.equal(readable('#ffff00', { on: ['#ffffff'], least: 4.5, end: '#ffffff' }), '#ffffff', 'it ends')
 })
 
-t.test('the themes themselves keep AA', async (t) => {
+t.test('keeps the contrast of both themes at WCAG AA', async (t) => {
   for (const [name, { ground, card, text, quiet, edge, wrong, wrongGround }] of THEMES) {
     for (const background of [ground, card]) {
       for (const color of [text, quiet, wrong])
@@ -60,7 +60,7 @@ t.test('the themes themselves keep AA', async (t) => {
   }
 })
 
-t.test('any accent can be read, in the light and in the dark', async (t) => {
+t.test('keeps every accent colour readable in the light and the dark theme', async (t) => {
   for (const accent of ACCENTS) {
     t.ok(contrast(textOn(accent), accent) >= 4.5, `text on ${accent}`)
     for (const [name, theme, end] of THEMES) {
@@ -78,7 +78,7 @@ t.test('any accent can be read, in the light and in the dark', async (t) => {
   t.not(accentsOf('#101828', DARK, '#ffffff').button, '#101828', 'a black button on black')
 })
 
-t.test('the stylesheet', async (t) => {
+t.test('makes a small stylesheet with the accent colour and without external addresses', async (t) => {
   for (const accent of ACCENTS) {
     const css = stylesheet({ ...PLAIN, accentColor: accent })
     t.ok(gzipSync(css).length < 4500, `${gzipSync(css).length} bytes, compressed`)
@@ -146,7 +146,7 @@ function fakeDocument({ form = false }: { form?: boolean } = {}) {
   return { input, made, listeners, sent, answer, submit }
 }
 
-t.test('the script: a button that shows the password, hidden again before it is sent', async (t) => {
+t.test('adds a button that shows the password, and hides the password before the form is sent', async (t) => {
   t.ok(gzipSync(PAGE_SCRIPT).length < 1800, 'compressed')
   const { input, made, listeners, sent } = fakeDocument()
   const [button] = made
@@ -167,7 +167,7 @@ t.test('the script: a button that shows the password, hidden again before it is 
   t.same(sent, [], 'no form is sent by itself')
 })
 
-t.test('the script sends the answer of form_post once', async (t) => {
+t.test('submits the form_post answer once by script', async (t) => {
   const { sent, answer, submit } = fakeDocument({ form: true })
   t.same(sent, [answer])
   t.equal(submit.disabled, true)

@@ -34,7 +34,7 @@ const withoutNames = (text: string): string => text.replace(/\{\w+\}|\{\w+, plur
 const placeholders = (text: string): string[] =>
   [...new Set([...text.matchAll(/\{(\w+)(?=[},])/g)].map(([, name = '']) => name))].sort()
 
-t.test('the catalogues say the same', async (t) => {
+t.test('has the same keys and placeholders in every language, translated in its own script', async (t) => {
   t.equal(LOCALES[0], 'en', 'the default')
   for (const [locale, usernames] of LOCALES.flatMap((locale) =>
     (['any', 'email'] as const).map((usernames) => [locale, usernames] as const)
@@ -74,7 +74,7 @@ t.test('the catalogues say the same', async (t) => {
   }
 })
 
-t.test('the file of each language has the keys of English and no others', async (t) => {
+t.test('gives the file of each language the keys of English and no others', async (t) => {
   const keysOf = (mails: object): unknown[] =>
     Object.entries(mails)
       .map(([key, value]) => (typeof value === 'string' ? key : [key, Object.keys(value as object).sort()]))
@@ -93,7 +93,7 @@ t.test('the file of each language has the keys of English and no others', async 
   }
 })
 
-t.test('Japanese has one word for signing in, and Arabic speaks to women and men alike', async (t) => {
+t.test('uses one word for signing in in Japanese, and addresses all genders in Arabic', async (t) => {
   const ja = Object.values({ ...messagesOf('ja'), ...messagesOf('ja', 'email') }).join('\n')
   t.notMatch(ja, /サインイン|サインアウト/)
   const ar = [...Object.values(messagesOf('ar')), JSON.stringify(languageOf('ar').mails)].join('\n')
@@ -102,12 +102,12 @@ t.test('Japanese has one word for signing in, and Arabic speaks to women and men
   t.match('هل تريد المتابعة؟', /تريد/)
 })
 
-t.test('format fills in what it has, once', async (t) => {
+t.test('replaces each known placeholder once', async (t) => {
   t.equal(format('{a} and {b} and {a}', { a: '$&', b: '{a}' }), '$& and {a} and $&')
   t.equal(format('{a} {toString} {constructor}', {}), '{a} {toString} {constructor}')
 })
 
-t.test('a number has the form of the word that its language wants', async (t) => {
+t.test('uses the plural form that the language requires for a number', async (t) => {
   const hint = (locale: Locale, minLength: number): string =>
     formatNumbers(messagesOf(locale).passwordHint, { minLength }, messagesOf(locale))
   const table: Array<[Locale, Record<number, string>]> = [
@@ -170,17 +170,17 @@ t.test('a number has the form of the word that its language wants', async (t) =>
   )
 })
 
-t.test('which way a language is written', async (t) => {
+t.test('returns the writing direction of a language', async (t) => {
   for (const locale of LOCALES) t.equal(directionOf(locale), locale === 'ar' ? 'rtl' : 'ltr')
   t.equal(directionOf('xx'), 'ltr')
 })
 
-t.test('a moment in words', async (t) => {
+t.test('writes a time in words in every language', async (t) => {
   for (const locale of LOCALES)
     t.match(timeOf(Date.UTC(2026, 10, 22, 17, 5), messagesOf(locale)), /2026.*(?:17|5):05.* UTC$/, locale)
 })
 
-t.test('spans in words', async (t) => {
+t.test('writes a duration in words', async (t) => {
   const table: Array<[number, string]> = [
     [-5, '1 minute'],
     [0, '1 minute'],
@@ -223,7 +223,7 @@ t.test('spans in words', async (t) => {
   )
 })
 
-t.test('scopes in words', async (t) => {
+t.test('describes known scopes in words', async (t) => {
   t.same(['openid', 'offline_access', 'photos:write', 'constructor', '__proto__'].map(scopeDescription), [
     'scopeOpenid',
     'scopeOfflineAccess',
@@ -234,7 +234,7 @@ t.test('scopes in words', async (t) => {
 })
 
 // covers OIDF-oidcc-ui-locales
-t.test('the language: ui_locales, then Accept-Language, by lookup', async (t) => {
+t.test('chooses the language from ui_locales, then from Accept-Language', async (t) => {
   const table: Array<[string[], string | undefined, string]> = [
     [[], undefined, 'en'],
     [[], '', 'en'],
@@ -287,7 +287,7 @@ t.test('the language: ui_locales, then Accept-Language, by lookup', async (t) =>
     t.equal(chooseLocale(uiLocales, header), locale, `${uiLocales.join(' ')} | ${header?.slice(0, 40)}`)
 })
 
-t.test('an error in the language of the page', async (t) => {
+t.test('writes an error in the language of the page', async (t) => {
   const of = (error: OAuthErrorCode, options: ConstructorParameters<typeof OAuthError>[2] = {}, values = {}): unknown =>
     pageErrorOf(new OAuthError(error, 'For developers.', options), EN, values)
   t.same(of('invalid_grant'), { error: 'invalid_grant', field: null, text: 'The username or password is wrong.' })

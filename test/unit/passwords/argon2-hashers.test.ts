@@ -9,7 +9,7 @@ const pepper = new Uint8Array(32).fill(7)
 
 for (const [maker, hasher] of Object.entries(hashers)) {
   // covers ASVS-11.4.2
-  t.test(`${maker} makes argon2id v19 with the given parameters, in PHC order, salted`, async (t) => {
+  t.test(`${maker} makes salted argon2id v19 hashes with the given parameters in PHC order`, async (t) => {
     const encoded = await hasher.hash('correct horse', parameters)
     t.match(encoded, /^\$argon2id\$v=19\$m=64,t=2,p=2\$[A-Za-z0-9+/]{22}\$[A-Za-z0-9+/]{43}$/)
     t.not(await hasher.hash('correct horse', parameters), encoded)
@@ -17,7 +17,7 @@ for (const [maker, hasher] of Object.entries(hashers)) {
 
   for (const [verifier, other] of Object.entries(hashers)) {
     // covers ASVS-6.2.8
-    t.test(`a string of ${maker} in ${verifier}: every byte counts`, async (t) => {
+    t.test(`${verifier} compares every byte of the password with a hash of ${maker}`, async (t) => {
       const base = 'p'.repeat(72)
       const table: Array<[what: string, right: string, wrong: string[]]> = [
         ['case', 'correct horse', ['Correct horse', 'correct hors', '']],
@@ -36,7 +36,7 @@ for (const [maker, hasher] of Object.entries(hashers)) {
       }
     })
 
-    t.test(`a peppered string of ${maker} verifies in ${verifier} with that pepper alone`, async (t) => {
+    t.test(`${verifier} verifies a peppered hash of ${maker} with that pepper only`, async (t) => {
       const encoded = await hasher.hash('correct horse', parameters, pepper)
       t.equal(await other.verify(encoded, 'correct horse', pepper), true)
       t.equal(await other.verify(encoded, 'correct horse'), false)
@@ -45,18 +45,18 @@ for (const [maker, hasher] of Object.entries(hashers)) {
     })
   }
 
-  t.test(`${maker} takes a pepper that is a view into a larger buffer`, async (t) => {
+  t.test(`${maker} accepts a pepper that is a view into a larger buffer`, async (t) => {
     const view = new Uint8Array(64).fill(7, 16, 48).subarray(16, 48)
     t.equal(await hasher.verify(await hasher.hash('correct horse', parameters, view), 'correct horse', pepper), true)
   })
 
-  t.test(`${maker} rejects on a string it can't read`, async (t) => {
+  t.test(`${maker} rejects a string that it cannot read`, async (t) => {
     await t.rejects(hasher.verify('nonsense', 'x'))
     await t.rejects(hasher.verify('', 'x'))
   })
 }
 
-t.test('a missing package is named', async (t) => {
+t.test('names a missing package in the error', async (t) => {
   const cause = new Error('Cannot find package')
   await t.rejects(
     loadEngine('@node-rs/argon2', async () => {

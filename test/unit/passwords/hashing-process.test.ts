@@ -47,7 +47,7 @@ async function outputOf(file: string): Promise<string> {
   return stdout.trim()
 }
 
-t.test('a process that has hashed ends by itself, and not before the hash is done', async (t) => {
+t.test('lets a process end by itself after its hashing is done', async (t) => {
   const directory = t.testdir({
     'package.json': '{"type":"module"}',
     'host.js': `import { nodeRsHasher } from './node-rs-hasher.js'\n${HOST}`
@@ -56,7 +56,7 @@ t.test('a process that has hashed ends by itself, and not before the hash is don
   t.equal(await outputOf(join(directory, 'host.js')), `true ${LOWEST}`)
 })
 
-t.test('a bundle without the file of the thread hashes in the pool', async (t) => {
+t.test('hashes in the thread pool of Node.js when a bundle lacks the thread file', async (t) => {
   for (const [format, type, host] of [
     ['esm', 'module', `import { nodeRsHasher } from './node-rs-hasher.js'\n${HOST}`],
     ['cjs', 'commonjs', `const { nodeRsHasher } = require('./node-rs-hasher.js')\n;(async () => {${HOST}})()`]

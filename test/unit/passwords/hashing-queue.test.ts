@@ -81,7 +81,7 @@ function works(queue: HashingQueue) {
 const REFUSED = 'temporarily_unavailable 503 1'
 
 t.test(
-  'DOS-argon2-memory a refusal comes a quarter to half a second later, and the queue is told of at once',
+  'DOS-argon2-memory delays a refusal by a quarter to half a second, and reports the full queue at once',
   async (t) => {
     const { queue: made, clock, events } = queue(1, 1)
     const { call, outcomes, begun, end } = works(made)
@@ -104,72 +104,62 @@ t.test(
   }
 )
 
-t.test(
-  'DOS-argon2-memory a refusal that is held back has no place: a later caller is served before it is answered',
-  async (t) => {
-    const { queue: made, clock } = queue(1, 0)
-    const { call, outcomes, end } = works(made)
-    call(2)
-    await turn()
-    end(0)
-    await turn()
-    call(1)
-    await turn()
-    end(2)
-    await turn()
-    t.same(outcomes, ['done', 'open', 'done'])
-    clock.step(1250)
-    await turn()
-    t.same(outcomes, ['done', REFUSED, 'done'])
-  }
-)
+t.test('DOS-argon2-memory serves a later caller while an earlier refusal is delayed', async (t) => {
+  const { queue: made, clock } = queue(1, 0)
+  const { call, outcomes, end } = works(made)
+  call(2)
+  await turn()
+  end(0)
+  await turn()
+  call(1)
+  await turn()
+  end(2)
+  await turn()
+  t.same(outcomes, ['done', 'open', 'done'])
+  clock.step(1250)
+  await turn()
+  t.same(outcomes, ['done', REFUSED, 'done'])
+})
 
-t.test(
-  'DOS-argon2-memory those refused together are not answered together, and so do not come back together',
-  async (t) => {
-    const { queue: made, clock } = queue(1, 0)
-    const { call, outcomes } = works(made)
-    call(501)
+t.test('DOS-argon2-memory spreads the answers to callers that were refused together', async (t) => {
+  const { queue: made, clock } = queue(1, 0)
+  const { call, outcomes } = works(made)
+  call(501)
+  await turn()
+  let most = 0
+  for (let ms = 0, before = 0; ms < 1250; ms++) {
+    clock.step(1)
     await turn()
-    let most = 0
-    for (let ms = 0, before = 0; ms < 1250; ms++) {
-      clock.step(1)
-      await turn()
-      const answered = outcomes.filter((outcome) => outcome === REFUSED).length
-      most = Math.max(most, answered - before)
-      before = answered
-    }
-    t.equal(outcomes.filter((outcome) => outcome === REFUSED).length, 500)
-    t.equal(most, 2)
+    const answered = outcomes.filter((outcome) => outcome === REFUSED).length
+    most = Math.max(most, answered - before)
+    before = answered
   }
-)
+  t.equal(outcomes.filter((outcome) => outcome === REFUSED).length, 500)
+  t.equal(most, 2)
+})
 
-t.test(
-  'DOS-argon2-memory a thousand refusals are held back, the next is answered at once, and ' +
-    'there is room again when they are gone',
-  async (t) => {
-    const { queue: made, clock, scheduled } = queue(1, 0)
-    const { call, outcomes } = works(made)
-    call(1001)
-    await turn()
-    t.equal(scheduled.size, 1000)
-    t.equal(outcomes.filter((outcome) => outcome === REFUSED).length, 0)
-    call(5)
-    await turn()
-    t.same(outcomes.slice(1001), Array(5).fill(REFUSED))
-    t.equal(scheduled.size, 1000)
-    clock.step(1250)
-    await turn()
-    t.equal(outcomes.filter((outcome) => outcome === REFUSED).length, 1005)
-    t.equal(scheduled.size, 0)
-    call(1)
-    await turn()
-    t.equal(scheduled.size, 1)
-    t.equal(outcomes.at(-1), 'open')
-  }
-)
+t.test('DOS-argon2-memory delays at most a thousand refusals, and answers further ones at once', async (t) => {
+  const { queue: made, clock, scheduled } = queue(1, 0)
+  const { call, outcomes } = works(made)
+  call(1001)
+  await turn()
+  t.equal(scheduled.size, 1000)
+  t.equal(outcomes.filter((outcome) => outcome === REFUSED).length, 0)
+  call(5)
+  await turn()
+  t.same(outcomes.slice(1001), Array(5).fill(REFUSED))
+  t.equal(scheduled.size, 1000)
+  clock.step(1250)
+  await turn()
+  t.equal(outcomes.filter((outcome) => outcome === REFUSED).length, 1005)
+  t.equal(scheduled.size, 0)
+  call(1)
+  await turn()
+  t.equal(scheduled.size, 1)
+  t.equal(outcomes.at(-1), 'open')
+})
 
-t.test('closed, it leaves no timer, refuses at once, and finishes what it took', async (t) => {
+t.test('leaves no timer after close, refuses at once, and finishes accepted work', async (t) => {
   const { queue: made, scheduled } = queue(1, 1)
   const { call, outcomes, end } = works(made)
   call(4)
@@ -191,7 +181,7 @@ t.test('closed, it leaves no timer, refuses at once, and finishes what it took',
   made.close()
 })
 
-t.test('DOS-argon2-memory first come, first served, also for who comes while a permit changes hands', async (t) => {
+t.test('DOS-argon2-memory serves callers in order, also one that comes while a permit changes hands', async (t) => {
   const { queue: made } = queue(2, 100)
   const { call, begun, end } = works(made)
   call(6)

@@ -11,7 +11,7 @@ const start = () => begin('support/fragile-thread.mjs')
 const REST_MS = 60_000
 const call = (password: string) => ({ what: 'hash', password, options: {} }) as const
 
-t.test('a thread that ends fails its call with a named error, and the next call has another', async (t) => {
+t.test('fails the call of a thread that ends, and starts another thread for the next call', async (t) => {
   const threads = hashingThreads({ start, size: 1, restMs: REST_MS })
   for (const [how, cause] of [
     ['exit', undefined],
@@ -36,7 +36,7 @@ t.test("throws the engine's error, and keeps the thread", async (t) => {
   t.equal(await threads.run(call('next')), 'next')
 })
 
-t.test('a thread that can not begin fails the call', async (t) => {
+t.test('fails the call when the thread cannot start', async (t) => {
   const threads = hashingThreads({ start: () => begin('support/no-such-file.mjs'), size: 1, restMs: REST_MS })
   await t.rejects(Promise.all([threads.run(call('a')), threads.run(call('b'))]), {
     code: 'FST_AUTHORITY_HASHING_THREAD',
@@ -53,13 +53,13 @@ t.test('a thread that can not begin fails the call', async (t) => {
   await t.rejects(forbidden.run(call('a')), { message: 'not allowed' }, 'and holds no place')
 })
 
-t.test('answers reach those that asked, in any number and order', async (t) => {
+t.test('returns each answer to its own caller, in any number and order', async (t) => {
   const threads = hashingThreads({ start, size: 3, restMs: REST_MS })
   const passwords = Array.from({ length: 200 }, (_none, index) => `p${index}`)
   t.same(await Promise.all(passwords.map(async (password) => await threads.run(call(password)))), passwords)
 })
 
-t.test('a thread that has rested long enough ends, and a call that comes then has another', async (t) => {
+t.test('ends an idle thread, and starts another for a call that comes meanwhile', async (t) => {
   const threads = hashingThreads({ start, size: 1, restMs: 1 })
   for (let round = 0; round < 12; round++) {
     t.equal(await threads.run(call(`round ${round}`)), `round ${round}`)
@@ -72,7 +72,7 @@ t.test('a thread that has rested long enough ends, and a call that comes then ha
 })
 
 t.test(
-  'DOS-event-loop hashing runs in threads of the lowest priority, one for each core, and the event loop keeps its own',
+  'DOS-event-loop hashes in one thread of the lowest priority per core, apart from the event loop',
   { skip: process.platform === 'linux' ? false : 'a priority is of the process there' },
   async (t) => {
     const parameters = { memoryCost: 64, timeCost: 1, parallelism: 1 }

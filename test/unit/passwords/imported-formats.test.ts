@@ -151,14 +151,14 @@ const HASHES: Array<[what: string, password: string, encoded: string]> = [
 
 for (const [what, password, encoded] of HASHES) {
   // covers ASVS-11.4.2
-  t.test(`imported: ${what}`, async (t) => {
+  t.test(`verifies an imported hash: ${what}`, async (t) => {
     t.equal(await verify(encoded, password), true)
     for (const wrong of [`${password}x`, `${password}\0`, password.toUpperCase(), ''])
       t.equal(await verify(encoded, wrong), false, JSON.stringify(wrong))
   })
 }
 
-t.test('white space around a password: WordPress cuts it, and nobody else', async (t) => {
+t.test('trims white space around a password for WordPress hashes only', async (t) => {
   const [wordpress, phpass] = [
     HASHES.find(([what]) => what.startsWith('WordPress'))?.[2] ?? '',
     '$P$5saltsaltdWK117h.saWixgJRrFbxo1'
@@ -171,36 +171,33 @@ t.test('white space around a password: WordPress cuts it, and nobody else', asyn
   t.equal(await verify(phpass, 'padded'), false)
 })
 
-t.test(
-  'Firebase: the key of the project comes with the hash or from the host, and base64 in any of its forms',
-  async (t) => {
-    const bare = `$fbscrypt$v=1,n=14,r=8,p=1$${FIREBASE_SALT_AND_HASH}`
-    t.match(parseStoredHash(bare), { kind: 'unusable', reason: 'Firebase hash without a signer key' })
-    t.equal(await verify(bare, 'user1password', { project: PROJECT }), true)
-    t.equal(await verify(bare, 'user1passworD', { project: PROJECT }), false)
-    const inUrls = FIREBASE_SALT_AND_HASH.replaceAll('+', '-').replaceAll('/', '_')
-    for (const text of [inUrls, inUrls.replaceAll('=', '')])
-      t.equal(
-        await verify(`$fbscrypt$v=1,n=14,r=8,p=1$${text}`, 'user1password', { project: PROJECT }),
-        true,
-        'as the Admin SDK lists it'
-      )
-    t.equal(await verify(bare, 'user1password', { project: { ...PROJECT, saltSeparator: Buffer.alloc(0) } }), false)
-    t.equal(await verify(bare, 'user1password', { project: { ...PROJECT, signerKey: Buffer.alloc(64) } }), false)
+t.test('takes the Firebase project key from the hash or the options, in any base64 form', async (t) => {
+  const bare = `$fbscrypt$v=1,n=14,r=8,p=1$${FIREBASE_SALT_AND_HASH}`
+  t.match(parseStoredHash(bare), { kind: 'unusable', reason: 'Firebase hash without a signer key' })
+  t.equal(await verify(bare, 'user1password', { project: PROJECT }), true)
+  t.equal(await verify(bare, 'user1passworD', { project: PROJECT }), false)
+  const inUrls = FIREBASE_SALT_AND_HASH.replaceAll('+', '-').replaceAll('/', '_')
+  for (const text of [inUrls, inUrls.replaceAll('=', '')])
     t.equal(
-      await verify(bare.replace(',p=1', ',p=1,ss=Bw=='), 'user1password', {
-        project: { ...PROJECT, saltSeparator: Buffer.alloc(0) }
-      }),
+      await verify(`$fbscrypt$v=1,n=14,r=8,p=1$${text}`, 'user1password', { project: PROJECT }),
       true,
-      'what the hash says comes first'
+      'as the Admin SDK lists it'
     )
-    t.match(
-      parseStoredHash(bare, { ...PROJECT, signerKey: Buffer.alloc(32) }),
-      { reason: 'malformed Firebase salt key or tag' },
-      "a key of another length can't be this one"
-    )
-  }
-)
+  t.equal(await verify(bare, 'user1password', { project: { ...PROJECT, saltSeparator: Buffer.alloc(0) } }), false)
+  t.equal(await verify(bare, 'user1password', { project: { ...PROJECT, signerKey: Buffer.alloc(64) } }), false)
+  t.equal(
+    await verify(bare.replace(',p=1', ',p=1,ss=Bw=='), 'user1password', {
+      project: { ...PROJECT, saltSeparator: Buffer.alloc(0) }
+    }),
+    true,
+    'what the hash says comes first'
+  )
+  t.match(
+    parseStoredHash(bare, { ...PROJECT, signerKey: Buffer.alloc(32) }),
+    { reason: 'malformed Firebase salt key or tag' },
+    "a key of another length can't be this one"
+  )
+})
 
 t.test("appends the old system's pepper for bcrypt only", async (t) => {
   // `PASSWORD` is a password `correct` and a pepper ` horse \u2713`.
@@ -215,7 +212,7 @@ t.test("appends the old system's pepper for bcrypt only", async (t) => {
   t.equal(await verify(of('Django bcrypt, '), 'correct', { by }), true)
 })
 
-t.test('DOS-event-loop phpass leaves the event loop to others', async (t) => {
+t.test('DOS-event-loop keeps the event loop free during phpass', async (t) => {
   let turns = 0
   const another = (): void => {
     turns++

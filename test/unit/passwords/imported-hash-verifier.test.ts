@@ -57,7 +57,7 @@ const hashes: Array<[what: string, password: string, encoded: string]> = [
 
 for (const [what, password, encoded] of hashes) {
   // covers ASVS-11.4.2
-  t.test(`imported: ${what}`, async (t) => {
+  t.test(`verifies an imported hash: ${what}`, async (t) => {
     t.equal(await verify(encoded, password), true)
     for (const wrong of [
       `${password} `,
@@ -71,13 +71,13 @@ for (const [what, password, encoded] of hashes) {
 }
 
 // covers ASVS-6.2.8
-t.test('a password with NUL matches nothing, though bcrypt repeats its key after one', async (t) => {
+t.test('rejects a password with NUL, although bcrypt repeats its key after one', async (t) => {
   const encoded = '$2a$05$CCCCCCCCCCCCCCCCCCCCC.E5YPO9kmyuRGyh0XouQYb4YMJKvyOeW'
   for (const password of ['U*U\0', 'U*U\0U*U', 'U*U\0x', '\0'])
     t.equal(await verify(encoded, password), false, JSON.stringify(password))
 })
 
-t.test('runs no unknown format', async (t) => {
+t.test('does not run an unknown format', async (t) => {
   for (const encoded of [
     '',
     'x',

@@ -82,7 +82,7 @@ function spied(options: Partial<PasswordHashingOptions> = {}, { atOnce = false }
 }
 
 t.test(
-  'DOS-argon2-memory 50 parallel with concurrency 2 and queue 3: 5 run, 2 at once, 45 get 503, one event',
+  'DOS-argon2-memory runs 5 of 50 parallel calls, 2 at a time, and answers 45 with 503 and one event',
   async (t) => {
     const { hashing, calls, events, clock, peak } = spied()
     const settled = Promise.allSettled(
@@ -127,7 +127,7 @@ t.test(
   }
 )
 
-t.test('DOS-argon2-memory the event comes once an overload; the next overload has its own', async (t) => {
+t.test('DOS-argon2-memory emits one event per overload', async (t) => {
   const { hashing, calls, events, refused: outcome } = spied({ concurrency: 1, maxQueue: 1 })
   const start = () => {
     hashing.hash('x').catch(() => {})
@@ -154,7 +154,7 @@ t.test('DOS-argon2-memory the event comes once an overload; the next overload ha
   calls[3]?.end()
 })
 
-t.test('DOS-argon2-memory without a queue the first beyond `concurrency` is refused', async (t) => {
+t.test('DOS-argon2-memory refuses the first call beyond `concurrency` when there is no queue', async (t) => {
   const { hashing, calls, refused } = spied({ concurrency: 1, maxQueue: 0 })
   const first = hashing.verify(STORED, 'right')
   t.equal(await refused(hashing.verify(STORED, 'right')), 'temporarily_unavailable')
@@ -162,7 +162,7 @@ t.test('DOS-argon2-memory without a queue the first beyond `concurrency` is refu
   t.equal(await first, 'match')
 })
 
-t.test('DOS-argon2-memory a permit comes back after an engine failed, by rejecting or throwing', async (t) => {
+t.test('DOS-argon2-memory releases the permit after an engine rejects or throws', async (t) => {
   const { hashing, calls } = spied({ concurrency: 1, maxQueue: 1 })
   for (let round = 0; round < 3; round++) {
     const failing = hashing.verify(STORED, 'right')
@@ -203,31 +203,34 @@ t.test('DOS-argon2-memory a permit comes back after an engine failed, by rejecti
   }
 })
 
-t.test('DOS-stored-hash-bomb ENUM-login what may not run costs one decoy and never reaches an engine', async (t) => {
-  const { hashing, calls, unusable } = spied({}, { atOnce: true })
-  await hashing.ready()
-  const bombs = [
-    STORED.replace('m=64', 'm=4194304'),
-    STORED.replace('t=1', 't=4000000'),
-    STORED.replace('p=1', 'p=255'),
-    BCRYPT.replace('$10$', '$31$'),
-    '$scrypt$ln=30,r=8,p=1$AAECAwQFBgcICQoLDA0ODw$RBjCXYboo4yjHH0P1K75vrL4xGciLt6io+o2v0yqSlo',
-    '$pbkdf2-sha256$i=4000000000$AAECAwQFBgcICQoLDA0ODw$RBjCXYboo4yjHH0P1K75vrL4xGciLt6io+o2v0yqSlo',
-    'plain',
-    '',
-    STORED.replace('p=1', 'p=1,keyid=AAAAAAAA')
-  ]
-  for (const bomb of bombs) {
-    calls.length = 0
-    t.equal(await hashing.verify(bomb, 'right'), 'unusable', bomb)
-    t.match(calls, [{ engine: 'verify', encoded: STORED, password: 'right' }])
-    t.equal(calls.length, 1)
+t.test(
+  'DOS-stored-hash-bomb ENUM-login verifies the decoy instead of a hash that is too costly or malformed',
+  async (t) => {
+    const { hashing, calls, unusable } = spied({}, { atOnce: true })
+    await hashing.ready()
+    const bombs = [
+      STORED.replace('m=64', 'm=4194304'),
+      STORED.replace('t=1', 't=4000000'),
+      STORED.replace('p=1', 'p=255'),
+      BCRYPT.replace('$10$', '$31$'),
+      '$scrypt$ln=30,r=8,p=1$AAECAwQFBgcICQoLDA0ODw$RBjCXYboo4yjHH0P1K75vrL4xGciLt6io+o2v0yqSlo',
+      '$pbkdf2-sha256$i=4000000000$AAECAwQFBgcICQoLDA0ODw$RBjCXYboo4yjHH0P1K75vrL4xGciLt6io+o2v0yqSlo',
+      'plain',
+      '',
+      STORED.replace('p=1', 'p=1,keyid=AAAAAAAA')
+    ]
+    for (const bomb of bombs) {
+      calls.length = 0
+      t.equal(await hashing.verify(bomb, 'right'), 'unusable', bomb)
+      t.match(calls, [{ engine: 'verify', encoded: STORED, password: 'right' }])
+      t.equal(calls.length, 1)
+    }
+    t.equal(unusable.length, bombs.length)
   }
-  t.equal(unusable.length, bombs.length)
-})
+)
 
 // covers ENUM-login
-t.test('an unknown user costs one verify of the decoy, and never matches', async (t) => {
+t.test('verifies the decoy once for an unknown user, and never reports a match', async (t) => {
   const { hashing, calls, unusable } = spied({}, { atOnce: true })
   await hashing.ready()
   await hashing.ready()
@@ -250,40 +253,37 @@ t.test('an unknown user costs one verify of the decoy, and never matches', async
 })
 
 // covers ENUM-login
-t.test(
-  'the decoy has the current parameters; without ready() it is made at the first need, and again after a failure',
-  async (t) => {
-    const engine = argon2Hasher()
-    const verified: string[] = []
-    let failures = 1
-    const hashing = createPasswordHashing(
-      { memoryCost: 128, timeCost: 3, parallelism: 2, concurrency: 1, maxQueue: 1, peppers: [], firebase: null },
-      {
-        hasher: {
-          async hash(...args) {
-            if (failures-- > 0) throw new Error('out of memory')
-            return await engine.hash(...args)
-          },
-          async verify(...args) {
-            verified.push(args[0])
-            return await engine.verify(...args)
-          }
+t.test('makes the decoy with the current parameters on first use, and retries after a failure', async (t) => {
+  const engine = argon2Hasher()
+  const verified: string[] = []
+  let failures = 1
+  const hashing = createPasswordHashing(
+    { memoryCost: 128, timeCost: 3, parallelism: 2, concurrency: 1, maxQueue: 1, peppers: [], firebase: null },
+    {
+      hasher: {
+        async hash(...args) {
+          if (failures-- > 0) throw new Error('out of memory')
+          return await engine.hash(...args)
         },
-        imported: { verify: async () => 'no_match' },
-        events: { emit() {} },
-        clock: steppedClock(),
-        onUnusable() {}
-      }
-    )
-    await t.rejects(hashing.ready(), { message: 'out of memory' })
-    t.equal(await hashing.verify(null, 'decoy'), 'no_match')
-    t.equal(verified.length, 1)
-    t.match(verified[0], /^\$argon2id\$v=19\$m=128,t=3,p=2\$/)
-  }
-)
+        async verify(...args) {
+          verified.push(args[0])
+          return await engine.verify(...args)
+        }
+      },
+      imported: { verify: async () => 'no_match' },
+      events: { emit() {} },
+      clock: steppedClock(),
+      onUnusable() {}
+    }
+  )
+  await t.rejects(hashing.ready(), { message: 'out of memory' })
+  t.equal(await hashing.verify(null, 'decoy'), 'no_match')
+  t.equal(verified.length, 1)
+  t.match(verified[0], /^\$argon2id\$v=19\$m=128,t=3,p=2\$/)
+})
 
 // covers POL-argon2id
-t.test('peppers: named in the string, stripped for the engine, rotated in one run each', async (t) => {
+t.test('names the pepper in the stored string, and rotates peppers with one run per sign-in', async (t) => {
   const engine = argon2Hasher()
   const seen: string[] = []
   const make = (...peppers: Uint8Array[]) =>

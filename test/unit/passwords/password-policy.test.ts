@@ -42,7 +42,7 @@ function policyOf(options: Partial<PasswordPolicyOptions> = {}) {
 }
 
 // covers ASVS-6.2.1 ASVS-6.2.9
-t.test('length is in code points, the cap in bytes', async (t) => {
+t.test('counts the minimum length in code points and the maximum in bytes', async (t) => {
   const { policy } = policyOf()
   const table: Array<[string, string, ReturnType<typeof refused> | null]> = [
     ['7 code points', 'kvxqzwj', refused('too_short', /at least 8 characters/)],
@@ -66,7 +66,7 @@ t.test('length is in code points, the cap in bytes', async (t) => {
 })
 
 // covers ASVS-6.2.5 ASVS-6.2.8
-t.test('no composition rules, nothing trimmed or folded away', async (t) => {
+t.test('has no composition rules, and neither trims nor folds the password', async (t) => {
   const { policy } = policyOf()
   for (const password of [
     'kvxqzwjp',
@@ -85,7 +85,7 @@ t.test('no composition rules, nothing trimmed or folded away', async (t) => {
 })
 
 // covers ASVS-6.2.4
-t.test('every entry of the bundled list is refused, in whatever case', async (t) => {
+t.test('refuses every entry of the bundled list in any letter case', async (t) => {
   const { policy } = policyOf()
   const entries = [...commonPasswords()]
   t.ok(entries.length >= 3000)
@@ -105,7 +105,7 @@ t.test('every entry of the bundled list is refused, in whatever case', async (t)
 })
 
 // covers ASVS-6.1.2 ASVS-6.2.11
-t.test('refused when made of the username, the e-mail address or a context word', async (t) => {
+t.test('refuses a password made of the username, the email address or a context word', async (t) => {
   const { policy } = policyOf()
   const easy = [
     'ada.lovelace@example.com',
@@ -137,8 +137,8 @@ t.test('refused when made of the username, the e-mail address or a context word'
 })
 
 // covers ASVS-6.2.12
-t.test('the hook decides last; a failing or slow one is reported and the password accepted', async (t) => {
-  await t.test('its answer', async (t) => {
+t.test('asks the isBreached hook last, and accepts the password when the hook fails or hangs', async (t) => {
+  await t.test('refuses a breached password, and asks only about otherwise good ones', async (t) => {
     const asked: string[] = []
     const { policy, clock, failures } = policyOf({
       isBreached: async (password) => {
@@ -175,7 +175,7 @@ t.test('the hook decides last; a failing or slow one is reported and the passwor
       t.equal(clock.timers.size, 0)
     })
   }
-  await t.test('hangs', async (t) => {
+  await t.test('accepts the password after 2 seconds without an answer', async (t) => {
     let rejectLate = (_error: Error): void => {}
     const { policy, clock, failures } = policyOf({
       isBreached: () =>
@@ -197,7 +197,7 @@ t.test('the hook decides last; a failing or slow one is reported and the passwor
   })
 })
 
-t.test('DOS-huge-password what may be hashed at sign-in: no policy, but well-formed and within the cap', async (t) => {
+t.test('DOS-huge-password hashes any well-formed password within the byte limit at sign-in', async (t) => {
   const { policy } = policyOf({ isBreached: () => true })
   for (const password of ['x', 'password', ada.username, 'x'.repeat(1024), 'a\0b', '\u{1f980}'])
     t.equal(policy.fits(password), true, password.slice(0, 20))
@@ -211,13 +211,13 @@ t.test('DOS-huge-password what may be hashed at sign-in: no policy, but well-for
     t.equal(policy.fits(password), false)
 })
 
-t.test('a lone surrogate is refused: it and U+FFFD would be one password', async (t) => {
+t.test('refuses a lone surrogate, because it would be stored as U+FFFD', async (t) => {
   const { policy } = policyOf()
   for (const password of ['kvxqzwjp\ud800', '\udc00kvxqzwjp', 'kvxq\udc00\ud800zwjp'])
     t.match(await policy.check(password, ada), refused('not_unicode'))
 })
 
-t.test('finds words in passwords, and requires enough characters besides', async (t) => {
+t.test('refuses a password with a context word unless enough other characters remain', async (t) => {
   const reasonOf = async (
     password: string,
     of: { username: string; email?: string },
@@ -244,7 +244,7 @@ t.test('finds words in passwords, and requires enough characters besides', async
   t.equal(await reasonOf('ab.cd2026', { username: 'ab.cd@example.org' }), 'context_word', 'and of the username')
 })
 
-t.test('a password of nobody is asked of no hook, and a hook that answers nonsense is an error', async (t) => {
+t.test('does not call the hook without a user, and passes on an invalid answer as an error', async (t) => {
   const asked: string[] = []
   const { policy } = policyOf({ isBreached: async (password) => asked.push(password) > 0 })
   t.equal(await policy.check('kvxqzwjp', null), null)

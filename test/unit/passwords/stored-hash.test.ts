@@ -27,7 +27,7 @@ function aspNet(
 }
 const ofBytes = (length: number) => Buffer.alloc(length, 1).toString('base64').replace(/=+$/, '')
 
-t.test('an argon2 string in all its forms', async (t) => {
+t.test('parses an argon2 string in all its forms', async (t) => {
   t.same(parseStoredHash(argon2('m=19456,t=2,p=1')), {
     kind: 'argon2',
     variant: 'argon2id',
@@ -64,7 +64,7 @@ t.test('an argon2 string in all its forms', async (t) => {
     t.match(parseStoredHash(argon2('m=64,t=3,p=4', { variant })), { variant })
 })
 
-t.test('DOS-stored-hash-bomb at the limit it may run, one beyond it may not', async (t) => {
+t.test('DOS-stored-hash-bomb accepts parameters at the limit, and refuses the next higher ones', async (t) => {
   const usable: Array<[string, string]> = [
     ['argon2', argon2('m=262144,t=4,p=16')],
     ['argon2', argon2('m=65536,t=16,p=1')],
@@ -191,7 +191,7 @@ t.test('DOS-stored-hash-bomb at the limit it may run, one beyond it may not', as
   for (const [encoded, reason] of unusable) t.match(parseStoredHash(encoded), { kind: 'unusable', reason }, encoded)
 })
 
-t.test('DOS-stored-hash-bomb salt, tag and the whole have bounds', async (t) => {
+t.test('DOS-stored-hash-bomb limits the length of the salt, the tag and the whole hash', async (t) => {
   const bounds: Array<[salt: number, tag: number, usable: boolean]> = [
     [8, 12, true],
     [64, 128, true],
@@ -365,7 +365,7 @@ t.test('replaces outdated hashes at the next sign-in', async (t) => {
     t.equal(needsRehash(parseStoredHash(encoded), current, keyId), expected, what)
 })
 
-t.test('of PBKDF2, which digest', async (t) => {
+t.test('reads the digest of a PBKDF2 hash', async (t) => {
   for (const digest of ['sha1', 'sha256', 'sha512']) {
     t.match(parseStoredHash(`$pbkdf2-${digest}$i=1000$${SALT}$${TAG}`), { kind: 'pbkdf2', digest, iterations: 1000 })
     t.match(parseStoredHash(`pbkdf2_${digest}$1000$salt$${TAG}=`), { kind: 'pbkdf2', digest, iterations: 1000 })
@@ -386,7 +386,7 @@ t.test('of PBKDF2, which digest', async (t) => {
   })
 })
 
-t.test('reports the fault of a hash', async (t) => {
+t.test('reports the fault of a malformed hash', async (t) => {
   for (const [encoded, reason] of [
     ['$argon2id$', 'malformed argon2 hash'],
     ['$argon2x$v=19$m=64,t=1,p=1$a$b', 'malformed argon2 hash'],
@@ -419,7 +419,7 @@ t.test('reports the fault of a hash', async (t) => {
   )
 })
 
-t.test('of bcrypt and ASP.NET Identity, what is told apart', async (t) => {
+t.test('distinguishes the variants of bcrypt and ASP.NET Identity', async (t) => {
   const encoded = bcrypt('10')
   for (const [prefix, of] of [
     ['', 'password'],

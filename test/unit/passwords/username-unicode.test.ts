@@ -2,7 +2,7 @@ import t from '../../support/tap.ts'
 import { normalizeUsername } from '../../../lib/accounts/username.ts'
 
 // covers POL-email-identifier
-t.test('the normal form is stable, over all of Unicode', async (t) => {
+t.test('keeps the normal form stable for every Unicode character', async (t) => {
   let accepted = 0
   const unstable: string[] = []
   for (let code = 0; code <= 0x10ffff; code++) {
@@ -19,7 +19,7 @@ t.test('the normal form is stable, over all of Unicode', async (t) => {
 })
 
 // covers POL-email-identifier POL-username
-t.test('no other character folds to an ASCII name', async (t) => {
+t.test('folds no non-ASCII character to an ASCII name', async (t) => {
   const folding: string[] = []
   for (let code = 0x80; code <= 0x10ffff; code++) {
     const normalised = normalizeUsername(`x${String.fromCodePoint(code)}y`)

@@ -115,14 +115,14 @@ t.test('limits the names of new accounts', async (t) => {
     t.match(checkNewUsername(name), /^The [\x20\x21\x23-\x5b\x5d-\x7e]+\.$/, JSON.stringify(name))
 })
 
-t.test('the e-mail address of a username', async (t) => {
+t.test('derives the email address from a username that is one', async (t) => {
   t.equal(emailOf('ada@example.com'), 'ada@example.com')
   t.equal(emailOf('ada'), null)
   t.equal(emailOf('ada@localhost'), null)
   t.equal(emailOf(''), null)
 })
 
-t.test('the worst names and five megabytes are decided well within two seconds', async (t) => {
+t.test('checks the worst names and a name of five megabytes within two seconds', async (t) => {
   const worst = ['a.'.repeat(120), `a@${'a-'.repeat(120)}`, `${'a'.repeat(250)}!`, `a@${'a.'.repeat(120)}`]
   for (const name of worst) t.not(checkNewUsername(name), null)
   t.ok(

@@ -18,7 +18,7 @@ function printed({ name, direction, space, fonts, wordBreak, tall, aliases }: He
   return `{\n${fields.map(([field, of]) => `    ${field}: ${value(of)}`).join(',\n')}\n  }`
 }
 
-t.test('the list of languages is made from the files of the languages', async (t) => {
+t.test('generates the list of languages from the language files', async (t) => {
   const heads = new Map<string, Head>(
     readdirSync(FOLDER)
       .filter((name) => name.endsWith('.json'))
