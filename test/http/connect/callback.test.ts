@@ -32,7 +32,7 @@ async function refused(
   )
 }
 
-t.test('FED-2 an answer to no sign-in of this browser is refused before the provider is asked', async (t) => {
+t.test('FED-2 rejects a callback that matches no sign-in of this browser before asking the provider', async (t) => {
   const AGAIN = { status: 400, code: 'invalid_request', reason: null }
   const cases: Array<[string, (test: ConnectApp) => Promise<LightMyRequestResponse>]> = [
     [
@@ -146,7 +146,7 @@ t.test('FED-2 an answer to no sign-in of this browser is refused before the prov
   }
 })
 
-t.test('FED-2 a sign-in is good for ten minutes, once', async (t) => {
+t.test('FED-2 accepts a callback once, within ten minutes of the start', async (t) => {
   const test = await connectApp(t)
   const { state } = await test.start()
   const kept = new Map(test.browser.cookies)
@@ -164,7 +164,7 @@ t.test('FED-2 a sign-in is good for ten minutes, once', async (t) => {
   t.equal(test.fake.answers.length, 1)
 })
 
-t.test('a copy of the cookies of a sign-in does not repeat its callback', async (t) => {
+t.test('rejects a callback that is repeated with a copy of the cookies', async (t) => {
   for (const responseMode of ['query', 'form_post'] as const) {
     const test = await connectApp(t, { connection: { responseMode } })
     const { state } = await test.start()
@@ -189,7 +189,7 @@ t.test('a copy of the cookies of a sign-in does not repeat its callback', async 
   }
 })
 
-t.test('FED-2 on https the cookie has the prefix that no sibling domain can plant', async (t) => {
+t.test('FED-2 names the cookie with the __Host- prefix on https', async (t) => {
   const test = await connectApp(t, { issuer: 'https://auth.example.com' })
   const browser = testBrowser(test.app, 'https://auth.example.com')
   const { reply, state } = await test.start('', browser)
@@ -203,7 +203,7 @@ t.test('FED-2 on https the cookie has the prefix that no sibling domain can plan
   t.equal((await test.back(state, { code: 'good' }, browser)).statusCode, 400, 'a plain name is not read')
 })
 
-t.test('FED-3 an answer of one connection at the callback of another is refused', async (t) => {
+t.test('FED-3 rejects the answer of one connection at the callback of another', async (t) => {
   const evil = fakeUpstream({ subject: 'ann-1', email: 'ann@example.com' })
   const honest = fakeUpstream({ subject: 'ann-1', email: 'ann@example.com' })
   const test = await connectApp(t, {
@@ -225,7 +225,7 @@ t.test('FED-3 an answer of one connection at the callback of another is refused'
   t.strictSame([honest.answers, evil.answers], [[], []])
 })
 
-t.test('FED-18 errors of the provider: the person gets back, and nothing of them is shown or kept', async (t) => {
+t.test('FED-18 leads the user back after a provider error, and neither shows nor logs its text', async (t) => {
   const canary = '<b>canary</b>'
   const test = await connectApp(t)
   const { state } = await test.start('?return_to=/cart')
@@ -241,7 +241,7 @@ t.test('FED-18 errors of the provider: the person gets back, and nothing of them
   t.match(wrong.body, '>invalid_request · ', 'an error with a state of nobody says nothing')
 })
 
-t.test('FED-17 a provider that is down costs its own sign-ins alone', async (t) => {
+t.test('FED-17 fails only the sign-ins of a provider that is down', async (t) => {
   const test = await connectApp(t)
   const { state } = await test.start()
   test.fake.down = true
@@ -277,7 +277,7 @@ t.test('refuses each wrong answer of the provider with its reason', async (t) =>
   })
 })
 
-t.test('FED-16 what is turned off between the start and the callback', async (t) => {
+t.test('FED-16 rejects a callback for a connection or a user disabled since the start', async (t) => {
   let on = true
   const off = await connectApp(t, { connection: { enabled: () => on } })
   const { state } = await off.start()
@@ -309,7 +309,7 @@ t.test('FED-16 what is turned off between the start and the callback', async (t)
   )
 })
 
-t.test('FED-16 who is disabled or unlinked while the session begins has lost it', async (t) => {
+t.test('FED-16 ends a session whose user is disabled, unlinked or removed while it begins', async (t) => {
   for (const change of ['disable', 'unlink', 'remove'] as const) {
     const store = memoryUserStore()
     let looks = 0
@@ -338,7 +338,7 @@ t.test('FED-16 who is disabled or unlinked while the session begins has lost it'
   }
 })
 
-t.test('FED-19 no log line, event, error or address holds what was sent', async (t) => {
+t.test('FED-19 keeps the values of a sign-in out of logs, events, errors and URLs', async (t) => {
   const fake = fakeUpstream({ subject: 'subject-canary', email: 'address-canary@example.com' })
   const test = await connectApp(t, {
     fake,
@@ -375,7 +375,7 @@ t.test('FED-19 no log line, event, error or address holds what was sent', async 
   t.notMatch(String(reply.headers['set-cookie']), 'subject-canary')
 })
 
-t.test('FED-20 cookies: two flows at most, none for a look ahead, none that a browser would drop', async (t) => {
+t.test('FED-20 keeps at most two flow cookies, and sets none for a prefetch or above the size limit', async (t) => {
   const test = await connectApp(t, { clients: [{ clientId: 'spa', redirectUris: ['https://spa.example/cb'] }] })
   const flows = (): string[] => [...test.browser.cookies.keys()].filter((name) => name.includes('flow'))
   const states: string[] = []
@@ -410,7 +410,7 @@ t.test('FED-20 cookies: two flows at most, none for a look ahead, none that a br
   t.notOk(long.reply.headers['set-cookie'])
 })
 
-t.test('FED-20 what can not be opened is taken out at the next start', async (t) => {
+t.test('FED-20 removes flow cookies that it cannot open at the next start', async (t) => {
   const test = await connectApp(t)
   test.browser.cookies.set(`${cookieName('flow')}_AAAAAAAA`, 'v1.x.y.z')
   test.browser.cookies.set(`${cookieName('flow')}_BBBBBBBB`, 'garbage')
@@ -418,7 +418,7 @@ t.test('FED-20 what can not be opened is taken out at the next start', async (t)
   t.equal([...test.browser.cookies.keys()].filter((name) => name.includes('flow')).length, 1)
 })
 
-t.test('FED-21 a start from another site, or typed, shows the sign-in page', async (t) => {
+t.test('FED-21 shows the sign-in page for a start from another site or a typed URL', async (t) => {
   const test = await connectApp(t)
   for (const headers of [CROSS, { 'sec-fetch-site': 'none' }, { 'sec-fetch-site': 'same-site' }] as Array<
     Record<string, string>
@@ -440,7 +440,7 @@ t.test('FED-21 a start from another site, or typed, shows the sign-in page', asy
   t.equal((await test.start('', test.browser, 'nobody')).reply.statusCode, 404)
 })
 
-t.test('form_post: nothing is looked at before the browser asks again', async (t) => {
+t.test('form_post: checks the answer only after the browser follows the redirect', async (t) => {
   const test = await connectApp(t, { connection: { responseMode: 'form_post' } })
   const post = async (body: Record<string, string>): Promise<LightMyRequestResponse> =>
     await test.app.inject({
@@ -495,47 +495,43 @@ t.test('form_post: nothing is looked at before the browser asks again', async (t
 })
 
 // covers FED-20
-t.test(
-  'form_post: however many answers another site makes up, the browser keeps few and short ' +
-    'cookies, and a sign-in that is under way goes on',
-  async (t) => {
-    const test = await connectApp(t, { connection: { responseMode: 'form_post' } })
-    const post = async (body: Record<string, string>): Promise<LightMyRequestResponse> =>
-      await test.app.inject({
-        method: 'POST',
-        url: '/auth/connect/acme/callback',
-        headers: { ...CROSS, origin: 'https://evil.example', 'content-type': 'application/x-www-form-urlencoded' },
-        payload: new URLSearchParams(body).toString()
-      })
-    const keep = ({ cookies }: LightMyRequestResponse): void => {
-      for (const cookie of cookies) test.browser.cookies.set(cookie.name, cookie.value)
-    }
-    const { state } = await test.start('?return_to=/cart')
-    for (let count = 0; count < 200; count++)
-      keep(await post({ state: randomBytes(32).toString('base64url'), code: randomBytes(500).toString('base64url') }))
-    t.equal(
-      (await post({ state, code: randomBytes(1500).toString('base64url') })).statusCode,
-      400,
-      'more than any provider sends'
-    )
-    const answers = [...test.browser.cookies].filter(([name]) => name.includes('answer'))
-    t.equal(answers.length, 1)
-    t.ok(answers.every(([name, value]) => name.length + value.length <= 2048))
-    const reply = await post({
-      state,
-      code: 'good',
-      user: JSON.stringify({
-        name: { firstName: 'A'.repeat(100), lastName: 'B'.repeat(100) },
-        email: 'ann@example.com'
-      })
+t.test('form_post: limits the cookies that forged answers leave, and keeps the pending sign-in', async (t) => {
+  const test = await connectApp(t, { connection: { responseMode: 'form_post' } })
+  const post = async (body: Record<string, string>): Promise<LightMyRequestResponse> =>
+    await test.app.inject({
+      method: 'POST',
+      url: '/auth/connect/acme/callback',
+      headers: { ...CROSS, origin: 'https://evil.example', 'content-type': 'application/x-www-form-urlencoded' },
+      payload: new URLSearchParams(body).toString()
     })
-    keep(reply)
-    t.equal((await test.browser.get(reply.headers.location ?? '', CROSS)).headers.location, '/cart')
-    t.equal(test.fake.answers.length, 1, 'and of what was made up nothing was asked')
+  const keep = ({ cookies }: LightMyRequestResponse): void => {
+    for (const cookie of cookies) test.browser.cookies.set(cookie.name, cookie.value)
   }
-)
+  const { state } = await test.start('?return_to=/cart')
+  for (let count = 0; count < 200; count++)
+    keep(await post({ state: randomBytes(32).toString('base64url'), code: randomBytes(500).toString('base64url') }))
+  t.equal(
+    (await post({ state, code: randomBytes(1500).toString('base64url') })).statusCode,
+    400,
+    'more than any provider sends'
+  )
+  const answers = [...test.browser.cookies].filter(([name]) => name.includes('answer'))
+  t.equal(answers.length, 1)
+  t.ok(answers.every(([name, value]) => name.length + value.length <= 2048))
+  const reply = await post({
+    state,
+    code: 'good',
+    user: JSON.stringify({
+      name: { firstName: 'A'.repeat(100), lastName: 'B'.repeat(100) },
+      email: 'ann@example.com'
+    })
+  })
+  keep(reply)
+  t.equal((await test.browser.get(reply.headers.location ?? '', CROSS)).headers.location, '/cart')
+  t.equal(test.fake.answers.length, 1, 'and of what was made up nothing was asked')
+})
 
-t.test('form_post: takes a code of 1,700 characters, and keeps no more of the answer than is read', async (t) => {
+t.test('form_post: accepts a code of 1,700 characters, and stores only the parameters that it reads', async (t) => {
   const test = await connectApp(t, { connection: { responseMode: 'form_post' } })
   const { state } = await test.start()
   const code = randomBytes(1275).toString('base64url')
@@ -552,7 +548,7 @@ t.test('form_post: takes a code of 1,700 characters, and keeps no more of the an
   t.notMatch(test.fake.answers, [/session_state/])
 })
 
-t.test('FED-23 a fresh sign-in is asked for there, and proved by its time', async (t) => {
+t.test('FED-23 asks the provider for a fresh sign-in, and checks the time of it', async (t) => {
   const client = { clientId: 'spa', redirectUris: ['https://spa.example/cb'] }
   const journey = `?${new URLSearchParams({ client_id: 'spa', redirect_uri: 'https://spa.example/cb', response_type: 'code', scope: 'openid', code_challenge: 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM', code_challenge_method: 'S256' }).toString()}`
   const test = await connectApp(t, { clients: [client], more: { provesFreshness: true } })
@@ -592,7 +588,7 @@ t.test('FED-23 a fresh sign-in is asked for there, and proved by its time', asyn
   t.equal((await other.back(without.state)).statusCode, 200, 'one that can not counts as of now')
 })
 
-t.test('rate limit: failed answers are counted, and only in a browser that has begun one', async (t) => {
+t.test('rate limit: counts failed callbacks only in a browser that began a sign-in', async (t) => {
   const test = await connectApp(t, { rateLimit: { connect: { max: 2 } } })
   for (let count = 0; count < 5; count++) t.equal((await test.back('x'.repeat(43))).statusCode, 400)
   t.equal((await test.through()).statusCode, 303)
@@ -604,49 +600,44 @@ t.test('rate limit: failed answers are counted, and only in a browser that has b
 })
 
 // covers FED-17
-t.test(
-  'rate limit: who tries again while the provider is down is not held back when it is up, ' +
-    'and does not try more at once than the limit',
-  async (t) => {
-    const test = await connectApp(t, { rateLimit: { connect: { max: 2 } } })
-    test.fake.person = async () => {
-      throw new UpstreamError('outage', 'It can not be reached.')
-    }
-    for (let count = 0; count < 5; count++)
-      t.equal(
-        (await test.back((await test.start('', testBrowser(test.app))).state, { code: 'good' }, test.browser))
-          .statusCode,
-        400,
-        'another browser'
-      )
-    for (let count = 0; count < 5; count++) t.equal((await test.through()).statusCode, 503)
-    const waiting: Array<() => void> = []
-    test.fake.person = async () => {
-      await new Promise<void>((resolve) => {
-        waiting.push(resolve)
-      })
-      throw new UpstreamError('outage', 'It did not answer in time.')
-    }
-    const states = [(await test.start()).state, (await test.start()).state]
-    const third = testBrowser(test.app)
-    const { state } = await test.start('', third)
-    const pending = states.map(async (state) => await test.back(state))
-    while (waiting.length < 2)
-      await new Promise((resolve) => {
-        setImmediate(resolve)
-      })
-    t.equal((await test.back(state, { code: 'good' }, third)).statusCode, 429, 'two wait already')
-    for (const end of waiting) end()
-    t.strictSame(
-      (await Promise.all(pending)).map(({ statusCode }) => statusCode),
-      [503, 503]
-    )
-    test.fake.person = { subject: 'ann-1', email: 'ann@example.com' }
-    t.equal((await test.through()).statusCode, 303)
+t.test('rate limit: does not count attempts during a provider outage, and limits parallel attempts', async (t) => {
+  const test = await connectApp(t, { rateLimit: { connect: { max: 2 } } })
+  test.fake.person = async () => {
+    throw new UpstreamError('outage', 'It can not be reached.')
   }
-)
+  for (let count = 0; count < 5; count++)
+    t.equal(
+      (await test.back((await test.start('', testBrowser(test.app))).state, { code: 'good' }, test.browser)).statusCode,
+      400,
+      'another browser'
+    )
+  for (let count = 0; count < 5; count++) t.equal((await test.through()).statusCode, 503)
+  const waiting: Array<() => void> = []
+  test.fake.person = async () => {
+    await new Promise<void>((resolve) => {
+      waiting.push(resolve)
+    })
+    throw new UpstreamError('outage', 'It did not answer in time.')
+  }
+  const states = [(await test.start()).state, (await test.start()).state]
+  const third = testBrowser(test.app)
+  const { state } = await test.start('', third)
+  const pending = states.map(async (state) => await test.back(state))
+  while (waiting.length < 2)
+    await new Promise((resolve) => {
+      setImmediate(resolve)
+    })
+  t.equal((await test.back(state, { code: 'good' }, third)).statusCode, 429, 'two wait already')
+  for (const end of waiting) end()
+  t.strictSame(
+    (await Promise.all(pending)).map(({ statusCode }) => statusCode),
+    [503, 503]
+  )
+  test.fake.person = { subject: 'ann-1', email: 'ann@example.com' }
+  t.equal((await test.through()).statusCode, 303)
+})
 
-t.test('without connections there is no route, and without a secret no start', async (t) => {
+t.test('registers no routes without connections, and does not start without a secret', async (t) => {
   const none = await connectApp(t, { connections: [] })
   for (const url of ['/auth/connect/acme', '/auth/connect/acme/callback', '/auth/connect/confirm'])
     t.equal((await none.browser.get(url, SAME)).statusCode, 404)
@@ -657,7 +648,7 @@ t.test('without connections there is no route, and without a secret no start', a
 })
 
 t.test(
-  'counts sign-ups of one address under connect, and under register where nobody vouches for the mailbox',
+  'counts sign-ups of one IP address under connect, and under register unless the provider is authoritative',
   async (t) => {
     for (const [connection, authoritative, passes] of [
       [{}, false, 2],

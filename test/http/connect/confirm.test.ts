@@ -35,7 +35,7 @@ async function waiting(
 const logIn = async (test: ConnectApp, username = 'ann@example.com', query = '', browser = test.browser) =>
   await browser.submit(`/auth/login${query}`, { username, password: PASSWORD })
 
-t.test('FED-15 the proof is for one account, one identity and ten minutes', async (t) => {
+t.test('FED-15 accepts the proof for one account and one identity, for ten minutes', async (t) => {
   const test = await waiting(t)
   await signUp(test.app, 'bob@example.com')
   await logIn(test, 'bob@example.com')
@@ -74,7 +74,7 @@ t.test('FED-15 the proof is for one account, one identity and ten minutes', asyn
   }
 })
 
-t.test('FED-15 another identity at the provider does not use the proof of the first', async (t) => {
+t.test('FED-15 links only the newest identity after a second sign-in at the provider', async (t) => {
   const test = await waiting(t)
   test.fake.person = { subject: 'ann-2', email: 'ann@example.com' }
   await test.through('?return_to=/cart')
@@ -88,7 +88,7 @@ t.test('FED-15 another identity at the provider does not use the proof of the fi
   t.equal((await test.users.listIdentities(test.sub)).length, 1)
 })
 
-t.test('FED-15 only a form of ours, and only after a fresh sign-in', async (t) => {
+t.test('FED-15 links only from its own form, after a fresh sign-in', async (t) => {
   const test = await waiting(t)
   await logIn(test)
   for (const headers of [
@@ -107,17 +107,14 @@ t.test('FED-15 only a form of ours, and only after a fresh sign-in', async (t) =
   t.strictSame(await test.users.listIdentities(test.sub), [])
 })
 
-t.test(
-  'a sign-in for the same journey leads to the confirm page by itself, and one for another does not',
-  async (t) => {
-    const test = await waiting(t)
-    t.equal((await logIn(test, 'ann@example.com', '?return_to=/elsewhere')).headers.location, '/elsewhere')
-    t.equal((await logIn(test, 'ann@example.com', '?return_to=%2Fcart')).headers.location, CONFIRM)
-    t.equal((await logIn(test)).headers.location, CONFIRM, 'as after a reset, whose page knows no journey')
-  }
-)
+t.test('leads to the confirm page after a sign-in with the same destination, not another', async (t) => {
+  const test = await waiting(t)
+  t.equal((await logIn(test, 'ann@example.com', '?return_to=/elsewhere')).headers.location, '/elsewhere')
+  t.equal((await logIn(test, 'ann@example.com', '?return_to=%2Fcart')).headers.location, CONFIRM)
+  t.equal((await logIn(test)).headers.location, CONFIRM, 'as after a reset, whose page knows no journey')
+})
 
-t.test('a dead end is none: every page leads on, and what the person does not link stays as it was', async (t) => {
+t.test('offers a way on without linking on the confirm page', async (t) => {
   const test = await waiting(t)
   await logIn(test)
   const page = await test.browser.get(CONFIRM)
@@ -126,7 +123,7 @@ t.test('a dead end is none: every page leads on, and what the person does not li
   t.match((await test.browser.get('/auth/login')).body, 'Continue with Acme')
 })
 
-t.test('FED-11 who signed up first with an address of another person has nothing left of it', async (t) => {
+t.test('FED-11 removes all access of a stranger who first signed up with the address', async (t) => {
   const test = await waiting(t)
   // The stranger knows the password, has a session, tokens, an open message and a link made by another account at the
   // provider.
@@ -163,7 +160,7 @@ t.test('FED-11 who signed up first with an address of another person has nothing
   t.not(await test.who(stranger), test.sub, 'link')
 })
 
-t.test('FED-11 who links ends what was open of the account, but stays signed in', async (t) => {
+t.test('FED-11 ends the other sessions of the account at linking, but not the current one', async (t) => {
   const test = await waiting(t)
   const stranger = testBrowser(test.app)
   await logIn(test, 'ann@example.com', '', stranger)
@@ -176,7 +173,7 @@ t.test('FED-11 who links ends what was open of the account, but stays signed in'
   t.match(test.payloads('identity_linked'), [{ userId: test.sub, connection: 'acme', by: 'user' }])
 })
 
-t.test('FED-14 linking: by who began it, in the session that began it, after a fresh sign-in', async (t) => {
+t.test('FED-14 links only for the user and the session that began it, after a fresh sign-in', async (t) => {
   const users = memoryUserStore()
   const test = await connectApp(t, { users, fake: fakeUpstream({ subject: 'ann-1' }) })
   const { sub } = await signUp(test.app, 'ann')
@@ -227,7 +224,7 @@ t.test('FED-14 linking: by who began it, in the session that began it, after a f
   t.equal((await test.browser.submit(LINK)).statusCode, 303, 'a session of 301 s')
 })
 
-t.test('a sign-out takes what was begun out of the browser, also where nobody was signed in', async (t) => {
+t.test('removes pending sign-ins and links from the browser at sign-out, also without a session', async (t) => {
   const fields = Type.Object({ city: Type.String({ minLength: 2 }) })
   const test = await connectApp(t, { users: memoryUserStore(), registration: { username: 'any', fields } })
   const left = (): string[] => [...test.browser.cookies.keys()].filter((name) => /flow|answer|link/.test(name))
@@ -248,7 +245,7 @@ t.test('a sign-out takes what was begun out of the browser, also where nobody wa
   t.strictSame(left(), [])
 })
 
-t.test('the sign-in of another user takes what was begun out of the browser', async (t) => {
+t.test('removes pending sign-ins from the browser when another user signs in', async (t) => {
   const test = await connectApp(t, { users: memoryUserStore() })
   await signUp(test.app, 'bob')
   await signUp(test.app, 'eve')
@@ -262,7 +259,7 @@ t.test('the sign-in of another user takes what was begun out of the browser', as
   t.strictSame(left(), [])
 })
 
-t.test('a copy of the proof neither links nor signs in again', async (t) => {
+t.test('rejects a replayed proof for linking and for signing in', async (t) => {
   const test = await waiting(t)
   await logIn(test)
   const copy = test.browser.cookies.get(cookieName('link')) ?? ''
@@ -306,7 +303,7 @@ t.test('a copy of the proof neither links nor signs in again', async (t) => {
   }
 })
 
-t.test('leaves out of a long profile what does not fit, the picture first', async (t) => {
+t.test('leaves claims that do not fit out of a long profile, the picture first', async (t) => {
   const fields = Type.Object({ city: Type.String({ minLength: 2 }) })
   const url = (length: number): string =>
     `https://p.example/${randomBytes(length).toString('base64url').slice(18, length)}`
@@ -327,7 +324,7 @@ t.test('leaves out of a long profile what does not fit, the picture first', asyn
   }
 })
 
-t.test('a confirmation that another site began is not offered after a later sign-in', async (t) => {
+t.test('does not offer a confirmation that another site began after a later sign-in', async (t) => {
   const users = memoryUserStore()
   const test = await connectApp(t, { users, clients: [SPA] })
   await signUp(test.app, 'ann@example.com')
@@ -344,7 +341,7 @@ t.test('a confirmation that another site began is not offered after a later sign
   t.equal(own.headers.location, CONFIRM, 'the button of its page does')
 })
 
-t.test('the question whether to link names the identity', async (t) => {
+t.test('names the identity in the question about linking', async (t) => {
   const test = await connectApp(t, { users: memoryUserStore() })
   await signUp(test.app, 'ann@example.com')
   for (const [name, shown] of [
@@ -361,7 +358,7 @@ t.test('the question whether to link names the identity', async (t) => {
   }
 })
 
-t.test('finish sign-up: what a new account must have and the provider did not say', async (t) => {
+t.test('asks for required fields that the provider did not send before it creates the account', async (t) => {
   const users = memoryUserStore()
   const fields = Type.Object({
     city: Type.String({ minLength: 2, title: 'Your city' }),
@@ -415,7 +412,7 @@ t.test('finish sign-up: what a new account must have and the provider did not sa
   t.match(late.body, 'sign in the way you did before')
 })
 
-t.test('a second press of the button that finishes a sign-up gets the session of the first', async (t) => {
+t.test('gives the second press of the finish sign-up button the session of the first', async (t) => {
   const users = memoryUserStore()
   let enter = (): void => {}
   const entered = new Promise<void>((resolve) => {
@@ -473,7 +470,7 @@ t.test('a second press of the button that finishes a sign-up gets the session of
 
 const CITY = { username: 'any', fields: Type.Object({ city: Type.String({ minLength: 2 }) }) } as const
 
-t.test('a late second press of the button that finishes a sign-up leads to the second step that it owes', async (t) => {
+t.test('leads a late second press of the finish sign-up button to the required second step', async (t) => {
   const test = await connectApp(t, {
     users: memoryUserStore(),
     factors: memoryFactorStore(),
@@ -527,7 +524,7 @@ const down = async (): Promise<never> => {
   throw new Error('the store is down')
 }
 
-t.test('a sign-up that failed for two presses at once succeeds at the next press', async (t) => {
+t.test('finishes a sign-up at the next press after two parallel presses failed', async (t) => {
   const users = memoryUserStore()
   const store: { act: () => Promise<unknown> } = { act: down }
   const test = await connectApp(t, {
@@ -551,7 +548,7 @@ t.test('a sign-up that failed for two presses at once succeeds at the next press
 })
 
 for (const isDown of [false, true])
-  t.test(`two presses of the button that links get one outcome: store ${isDown ? 'down' : 'up'}`, async (t) => {
+  t.test(`gives two parallel presses of the link button one outcome: store ${isDown ? 'down' : 'up'}`, async (t) => {
     const users = memoryUserStore()
     const up = async (): Promise<void> => {}
     const store: { act: () => Promise<unknown> } = { act: isDown ? down : up }

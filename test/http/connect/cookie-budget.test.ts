@@ -21,7 +21,7 @@ function within(t: Test, browser: TestBrowser, message: string): void {
 }
 
 for (const responseMode of ['query', 'form_post'] as const) {
-  t.test(`all cookies of a browser together stay below 4,096 bytes, with ${responseMode}`, async (t) => {
+  t.test(`keeps all cookies of a browser below 4,096 bytes together, with ${responseMode}`, async (t) => {
     const test = await connectApp(t, {
       clients: [SPA],
       connection: { responseMode },
@@ -75,7 +75,7 @@ for (const responseMode of ['query', 'form_post'] as const) {
   })
 }
 
-t.test('a request that does not fit is refused by a page that says so, and nothing else is lost', async (t) => {
+t.test('shows an error page for a request that does not fit, and keeps the other cookies', async (t) => {
   const test = await connectApp(t, { clients: [SPA], connection: { responseMode: 'form_post' } })
   const first = await test.browser.get(request(noise(300)), CROSS)
   t.equal(first.statusCode, 303)
@@ -87,7 +87,7 @@ t.test('a request that does not fit is refused by a page that says so, and nothi
   t.strictSame([...test.browser.cookies], before)
 })
 
-t.test('the proof of a sign-in elsewhere leaves room for the second step of the account', async (t) => {
+t.test('leaves cookie space for the second step of the account after a provider sign-in', async (t) => {
   const users = memoryUserStore()
   const test = await connectApp(t, { users, factors: memoryFactorStore(), connection: { responseMode: 'form_post' } })
   const { sub } = await signUp(test.app, 'ann@example.com')
@@ -114,7 +114,7 @@ t.test('the proof of a sign-in elsewhere leaves room for the second step of the 
   t.equal((await users.listIdentities(sub)).length, 1)
 })
 
-t.test("keeps the person's own flows when other sites begin flows", async (t) => {
+t.test('keeps the sign-ins that the user began when other sites begin more', async (t) => {
   const users = memoryUserStore()
   const test = await connectApp(t, {
     users,
@@ -150,7 +150,7 @@ t.test("keeps the person's own flows when other sites begin flows", async (t) =>
   t.equal(back.statusCode, 303)
 })
 
-t.test('of sign-ins that other sites began, the first stays, and the newest of ours', async (t) => {
+t.test('keeps the first sign-in begun by other sites and the newest begun by the user', async (t) => {
   const test = await connectApp(t, { clients: [SPA] })
   const ours = await connectApp(t, { clients: [SPA] })
   await ours.start('?return_to=/old')
@@ -172,7 +172,7 @@ t.test('of sign-ins that other sites began, the first stays, and the newest of o
   t.equal((await test.back(states[0] ?? '')).statusCode, 200)
 })
 
-t.test('stores the query of an authorization request once, however many sign-ins of it are under way', async (t) => {
+t.test('stores the query of an authorization request once for several parallel sign-ins', async (t) => {
   const test = await connectApp(t, { clients: [SPA] })
   const url = request(noise(600))
   const first = await test.browser.get(url, CROSS)
@@ -186,7 +186,7 @@ t.test('stores the query of an authorization request once, however many sign-ins
   t.equal((await test.back(state)).statusCode, 200, 'the first goes on')
 })
 
-t.test('restarts a sign-in whose query is no longer in the browser', async (t) => {
+t.test('rejects the callback of a sign-in whose query is no longer in the browser', async (t) => {
   const test = await connectApp(t, { clients: [SPA] })
   const { state } = await test.start('?return_to=/cart')
   for (const name of kindsIn(test.browser, 'query')) test.browser.cookies.delete(name)
@@ -194,7 +194,7 @@ t.test('restarts a sign-in whose query is no longer in the browser', async (t) =
   t.equal(await test.who(), null)
 })
 
-t.test('planted cookies under our names lock nobody out', async (t) => {
+t.test('signs users in despite planted cookies with its own cookie names', async (t) => {
   const test = await connectApp(t, { clients: [SPA], connection: { responseMode: 'form_post' } })
   const { browser } = test
   await signUp(test.app, 'ann@example.com')

@@ -64,7 +64,7 @@ t.test('FED-24 leads an address of the domain to its connection before any user 
   )
 })
 
-t.test('FED-24 enforce: no password opens an account of the domain, by whatever way', async (t) => {
+t.test('FED-24 enforce: rejects passwords for accounts of the domain on every route', async (t) => {
   const users = memoryUserStore()
   const test = await connectApp(t, { users, connection: { ...DOMAIN, enforce: true } })
   const open = await connectApp(t, { users: memoryUserStore() })
@@ -120,7 +120,7 @@ t.test('FED-24 enforce: no password opens an account of the domain, by whatever 
   t.equal(await test.who(), ann.id, 'and the connection does')
 })
 
-t.test('FED-21 connection= leads there from the authorization endpoint, and prompt=none never does', async (t) => {
+t.test('FED-21 leads to the provider of the connection parameter, but never with prompt=none', async (t) => {
   const test = await connectApp(t, { clients: [{ clientId: 'spa', redirectUris: ['https://spa.example/cb'] }] })
   const request = (more: Record<string, string> = {}): string =>
     `/auth/authorize?${new URLSearchParams({ client_id: 'spa', redirect_uri: 'https://spa.example/cb', response_type: 'code', scope: 'openid', state: 'client-state', code_challenge: 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM', code_challenge_method: 'S256', connection: 'acme', ...more }).toString()}`
@@ -158,7 +158,7 @@ t.test('FED-21 connection= leads there from the authorization endpoint, and prom
   t.equal((await testBrowser(test.app).get(request())).statusCode, 503)
 })
 
-t.test('describes such a sign-in in its tokens', async (t) => {
+t.test('describes the authentication at the provider in the token claims', async (t) => {
   const test = await connectApp(t, {
     clients: [{ clientId: 'spa', redirectUris: ['https://spa.example/cb'] }],
     connection: { assurance: ({ loa }) => (loa === 2 ? { acr: 'mfa', amr: ['hwk'] } : {}) }
@@ -196,46 +196,43 @@ t.test('describes such a sign-in in its tokens', async (t) => {
   t.match(await claimsAfter(), { acr: 'mfa', amr: ['hwk'] })
 })
 
-t.test(
-  'the host sees the connections, hears of a sign-in and its tokens once, and nothing of it delays the answer',
-  async (t) => {
-    const heard: unknown[] = []
-    const test = await connectApp(t, {
-      connection: {
-        onSignIn: async (event) => {
-          heard.push(event)
-          await new Promise(() => {})
-        }
+t.test('lists the connections for the host, and calls onSignIn once without delaying the answer', async (t) => {
+  const heard: unknown[] = []
+  const test = await connectApp(t, {
+    connection: {
+      onSignIn: async (event) => {
+        heard.push(event)
+        await new Promise(() => {})
       }
-    })
-    const app = test.app
-    const reply = await app.inject({ url: '/who?return_to=%2Fcart' })
-    t.equal(reply.statusCode, 200)
-    t.strictSame(await app.authority.connections({ url: '/signin?return_to=%2Fcart', headers: {}, raw: {} } as never), [
-      { id: 'acme', name: 'Acme', url: '/auth/connect/acme?return_to=%2Fcart' }
-    ])
-    t.strictSame(
-      await app.authority.connections({ url: '/signin?return_to=https://evil.example', headers: {} } as never),
-      [{ id: 'acme', name: 'Acme', url: '/auth/connect/acme' }]
-    )
-    t.equal((await test.through()).statusCode, 303)
-    t.match(heard, [
-      {
-        isNew: true,
-        user: { username: 'ann@example.com' },
-        claims: { sub: 'ann-1' },
-        tokens: { accessToken: 'upstream-access-token-canary' }
-      }
-    ])
-    await test.through('', testBrowser(app))
-    t.match(heard[1], { isNew: false })
-    test.fake.person = { subject: 'other', email: 'x@y' }
-    await test.back((await test.start()).state, { code: 'bad' })
-    t.equal(heard.length, 2, 'and of none that failed')
-  }
-)
+    }
+  })
+  const app = test.app
+  const reply = await app.inject({ url: '/who?return_to=%2Fcart' })
+  t.equal(reply.statusCode, 200)
+  t.strictSame(await app.authority.connections({ url: '/signin?return_to=%2Fcart', headers: {}, raw: {} } as never), [
+    { id: 'acme', name: 'Acme', url: '/auth/connect/acme?return_to=%2Fcart' }
+  ])
+  t.strictSame(
+    await app.authority.connections({ url: '/signin?return_to=https://evil.example', headers: {} } as never),
+    [{ id: 'acme', name: 'Acme', url: '/auth/connect/acme' }]
+  )
+  t.equal((await test.through()).statusCode, 303)
+  t.match(heard, [
+    {
+      isNew: true,
+      user: { username: 'ann@example.com' },
+      claims: { sub: 'ann-1' },
+      tokens: { accessToken: 'upstream-access-token-canary' }
+    }
+  ])
+  await test.through('', testBrowser(app))
+  t.match(heard[1], { isNew: false })
+  test.fake.person = { subject: 'other', email: 'x@y' }
+  await test.back((await test.start()).state, { code: 'bad' })
+  t.equal(heard.length, 2, 'and of none that failed')
+})
 
-t.test('FED-24 enforce: no code by e-mail is sent to an address of the domain, by whatever name', async (t) => {
+t.test('FED-24 enforce: sends no email code to an address of the domain under any username', async (t) => {
   const users = memoryUserStore()
   const test = await connectApp(t, { users, emailSignIn: {}, connection: { ...DOMAIN, enforce: true } })
   await users.create({ username: 'bob', passwordHash: null, email: 'bob@example.com', emailVerified: true })

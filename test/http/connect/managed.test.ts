@@ -104,38 +104,41 @@ for (const username of [WORK, HOME, 'ann'])
         // The username is the address, where it is one.
         if (username !== 'ann' && email !== username) continue
         const isManaged = username === WORK || email === WORK
-        t.test(`only Acme signs in: ${JSON.stringify({ username, email, says, isLinked })}`, async (t) => {
-          const test = await scene(t, {
-            username,
-            email,
-            says,
-            links: isLinked ? [linkTo('acme'), linkTo('other')] : []
-          })
-          const count = async (): Promise<number> => (await test.users.listIdentities(test.ann.id)).length
-          const linked = await count()
-          const byOther = await through(test, 'other')
-          if ((isLinked && isManaged) || says === WORK) {
-            t.equal(byOther, null, 'not the other connection')
-            t.equal((await exchange(test, 'other')).statusCode, 400, 'nor its ID token')
-            t.equal(await count(), linked, 'nor does it link anything')
-            t.match(
-              test.payloads('connection_failed').map(({ reason }) => reason),
-              ['email', 'email']
+        t.test(
+          `lets only Acme sign in accounts that it manages: ${JSON.stringify({ username, email, says, isLinked })}`,
+          async (t) => {
+            const test = await scene(t, {
+              username,
+              email,
+              says,
+              links: isLinked ? [linkTo('acme'), linkTo('other')] : []
+            })
+            const count = async (): Promise<number> => (await test.users.listIdentities(test.ann.id)).length
+            const linked = await count()
+            const byOther = await through(test, 'other')
+            if ((isLinked && isManaged) || says === WORK) {
+              t.equal(byOther, null, 'not the other connection')
+              t.equal((await exchange(test, 'other')).statusCode, 400, 'nor its ID token')
+              t.equal(await count(), linked, 'nor does it link anything')
+              t.match(
+                test.payloads('connection_failed').map(({ reason }) => reason),
+                ['email', 'email']
+              )
+            } else {
+              t.not(byOther, null, 'the other connection')
+              t.equal(byOther === test.ann.id && isManaged, false, 'as another user than the one whom Acme manages')
+            }
+            if (isLinked && says === WORK) t.equal(await through(test, 'acme'), test.ann.id, 'Acme does')
+            const isIn = await signIn(test.app, username).then(
+              () => true,
+              () => false
             )
-          } else {
-            t.not(byOther, null, 'the other connection')
-            t.equal(byOther === test.ann.id && isManaged, false, 'as another user than the one whom Acme manages')
+            t.equal(isIn, !isManaged, 'the password')
           }
-          if (isLinked && says === WORK) t.equal(await through(test, 'acme'), test.ann.id, 'Acme does')
-          const isIn = await signIn(test.app, username).then(
-            () => true,
-            () => false
-          )
-          t.equal(isIn, !isManaged, 'the password')
-        })
+        )
       }
 
-t.test('a passkey and a code in the mailbox open no account that Acme manages', async (t) => {
+t.test('rejects a passkey and an email code for an account that Acme manages', async (t) => {
   const test = await scene(t, { username: 'ann', email: HOME, links: [linkTo('acme')] })
   const { app, ann } = test
   const soft = softPasskey({ origin: ISSUER })
@@ -159,7 +162,7 @@ t.test('a passkey and a code in the mailbox open no account that Acme manages', 
   t.not(await byPasskey(), 303, 'after the account has an address of the domain')
 })
 
-t.test('a link to a provider that has moved to another issuer is no way in', async (t) => {
+t.test('does not count a link to a former issuer as a way to sign in', async (t) => {
   const test = await scene(t, {
     username: HOME,
     links: [linkTo('other', { issuer: 'https://former.example.com' }), linkTo('other', { subject: 'ann-2' })]
@@ -190,7 +193,7 @@ t.test('a link to a provider that has moved to another issuer is no way in', asy
 })
 
 for (const username of ['ann', HOME])
-  t.test(`the first sign-in through Acme takes over ${username} with an address of Acme's`, async (t) => {
+  t.test(`takes over ${username} with an address of Acme at the first sign-in through Acme`, async (t) => {
     const test = await scene(t, { username, email: WORK })
     const before = testBrowser(test.app)
     await before.submit('/auth/login', { username, password: PASSWORD })
@@ -202,7 +205,7 @@ for (const username of ['ann', HOME])
     t.equal(await through(test, 'acme'), test.ann.id, 'once more')
   })
 
-t.test('of two accounts with one address the take-over is of the one that confirmed it, or of none', async (t) => {
+t.test('takes over the account that confirmed a shared address, or none if both did', async (t) => {
   const test = await scene(t, { username: 'ann', email: WORK })
   const bob = await test.users.create({ username: 'bob', email: WORK, emailVerified: false, passwordHash: null })
   t.equal(await through(test, 'acme'), test.ann.id)
@@ -214,7 +217,7 @@ t.test('of two accounts with one address the take-over is of the one that confir
   t.notOk([null, other.ann.id, eve.id].includes(made), 'nobody can tell which is meant')
 })
 
-t.test('a managed account keeps its link though an old password hash is there', async (t) => {
+t.test('keeps the link of a managed account that still has an old password hash', async (t) => {
   const test = await scene(t, { username: WORK, links: [linkTo('acme'), linkTo('other')] })
   const { app, ann } = test
   const headers = await authAs(app, { id: ann.id }, { acr: 'phr' })
@@ -227,7 +230,7 @@ t.test('a managed account keeps its link though an old password hash is there', 
   t.match(await test.users.listIdentities(ann.id), [{ connection: 'acme' }])
 })
 
-t.test('a managed account links no identity of another connection', async (t) => {
+t.test('rejects linking an identity of another connection to a managed account', async (t) => {
   const test = await scene(t, { username: WORK, says: HOME, links: [linkTo('acme')] })
   test.fake.person = { subject: 'ann-1', email: WORK }
   await test.through()
@@ -252,7 +255,7 @@ t.test('refuses a registration with an address that Acme manages, under any user
   }
 })
 
-t.test('a managed account is offered no other address, and asks for none', async (t) => {
+t.test('offers no change of address to a managed account, and rejects the request', async (t) => {
   const test = await scene(t, { username: WORK, links: [linkTo('acme')] })
   await test.through()
   t.equal(await test.who(), test.ann.id)

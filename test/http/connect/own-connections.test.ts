@@ -57,7 +57,7 @@ async function browserOf(test: ConnectApp): Promise<TestBrowser> {
   return browser
 }
 
-t.test('lists what the person signs in with, by ids that tell nothing, and takes one away', async (t) => {
+t.test('lists the linked identities of a user under opaque ids, and removes one', async (t) => {
   const test = await scene(t, { subjects: ['subject-canary', 'ann-2'] })
   const { access_token: token } = await signIn(test.app, 'ann@example.com')
   const listed = await test.list(token)
@@ -82,7 +82,7 @@ t.test('lists what the person signs in with, by ids that tell nothing, and takes
   t.notMatch(test.lines.join('\n'), /canary/)
 })
 
-t.test('a connection that is no more has its id for a name, and a link without an address says so', async (t) => {
+t.test('names a deleted connection by its id, and shows null for a missing address', async (t) => {
   const test = await scene(t, { subjects: [] })
   await test.users.linkIdentity(test.id, linkTo('1', { connection: 'former' }))
   const { access_token: token } = await signIn(test.app, 'ann@example.com')
@@ -90,7 +90,7 @@ t.test('a connection that is no more has its id for a name, and a link without a
 })
 
 // covers FED-13
-t.test('a link goes by a sign-in of the last five minutes alone', async (t) => {
+t.test('removes a link only within five minutes of a sign-in', async (t) => {
   const test = await scene(t)
   const { access_token: token } = await signIn(test.app, 'ann@example.com')
   test.clock.step(300_000)
@@ -105,7 +105,7 @@ t.test('a link goes by a sign-in of the last five minutes alone', async (t) => {
   t.ok(await test.users.findByIdentity(linkTo('ann-1')))
 })
 
-t.test('a provider that can prove a fresh sign-in makes a session fresh only where it was asked to', async (t) => {
+t.test('takes freshness from the sign-in time of the provider only with provesFreshness', async (t) => {
   const hour = 3_600_000
   for (const { provesFreshness, prompt, ago, status } of [
     { provesFreshness: true, prompt: '', ago: 24 * hour, status: 401 },
@@ -127,7 +127,7 @@ t.test('a provider that can prove a fresh sign-in makes a session fresh only whe
 })
 
 // covers FED-13
-t.test('the last way to sign in stays, and of parallel requests for the last two links one is refused', async (t) => {
+t.test('keeps the last way to sign in, also in parallel requests for the last two links', async (t) => {
   const test = await scene(t, { password: false, subjects: ['ann-1', 'ann-2'] })
   const { access_token: token } = await test.app.authority.issueTokens(test.id)
   const replies = await parallel(
@@ -161,7 +161,7 @@ t.test('removes a link of a deleted connection and keeps the last working link',
   )
 })
 
-t.test("nobody else takes it away: not another person, another site, another client's token, or nobody", async (t) => {
+t.test('rejects the removal of a link by other users, sites, clients and anonymous requests', async (t) => {
   const test = await scene(t, {
     clients: [{ clientId: 'third', redirectUris: ['https://third.example/cb'], firstParty: false }]
   })
@@ -195,7 +195,7 @@ t.test("nobody else takes it away: not another person, another site, another cli
     )
 })
 
-t.test('while the store is down the answer is 503, and nothing is said to be gone', async (t) => {
+t.test('answers 503 while the store is down, and reports no link as removed', async (t) => {
   const users = memoryUserStore()
   let down = false
   const down503 = async (): Promise<never> => {
@@ -213,7 +213,7 @@ t.test('while the store is down the answer is 503, and nothing is said to be gon
   t.equal(test.payloads('identity_unlinked').length, 0)
 })
 
-t.test('without connections there is none of it, and neither where the store keeps no links', async (t) => {
+t.test('registers no routes without connections or without links in the store', async (t) => {
   const without = await testApp()
   t.teardown(without.close)
   for (const url of ['/auth/connections', PAGE]) t.equal((await without.app.inject({ url })).statusCode, 404)
@@ -222,7 +222,7 @@ t.test('without connections there is none of it, and neither where the store kee
   for (const url of ['/auth/connections', PAGE]) t.equal((await bare.app.inject({ url })).statusCode, 404)
 })
 
-t.test('the page lists them, leads to connecting another, and disconnects by a form without JavaScript', async (t) => {
+t.test('lists links on the page, offers to connect another, and disconnects without JavaScript', async (t) => {
   const test = await scene(t, { subjects: ['ann-1', 'ann-2'] })
   const browser = await browserOf(test)
   t.match((await browser.get('/auth/account')).body, /href="\/auth\/account\/connections">Connected accounts</)
@@ -258,7 +258,7 @@ t.test('ignores a form that was shown to another user', async (t) => {
   t.ok(await test.users.findByIdentity(linkTo('ann-1')))
 })
 
-t.test('with an older sign-in the page asks for the password, and counts a wrong one', async (t) => {
+t.test('asks for the password on the page after an older sign-in, and counts a wrong one', async (t) => {
   const test = await scene(t)
   const browser = await browserOf(test)
   test.clock.step(300_001)
@@ -318,22 +318,19 @@ t.test(
   }
 )
 
-t.test(
-  'without an address there is nowhere to send a link to: no page for a password, and nothing is sent',
-  async (t) => {
-    const test = await scene(t, { subjects: [] })
-    test.fake.person = { subject: 'no-address' }
-    await test.through()
-    const userId = await test.who()
-    t.not(userId, test.id)
-    t.equal((await test.browser.get('/auth/account/password')).headers.location, '/auth/account')
-    const action = formAction((await test.browser.get(PAGE)).body).replace(PAGE, '/auth/account/password')
-    await test.browser.submit(action, { decision: 'first' })
-    t.equal(test.payloads('password_reset_requested').length, 0)
-  }
-)
+t.test('offers no password page to a user without an address, and sends no link', async (t) => {
+  const test = await scene(t, { subjects: [] })
+  test.fake.person = { subject: 'no-address' }
+  await test.through()
+  const userId = await test.who()
+  t.not(userId, test.id)
+  t.equal((await test.browser.get('/auth/account/password')).headers.location, '/auth/account')
+  const action = formAction((await test.browser.get(PAGE)).body).replace(PAGE, '/auth/account/password')
+  await test.browser.submit(action, { decision: 'first' })
+  t.equal(test.payloads('password_reset_requested').length, 0)
+})
 
-t.test('sends no link to a user with a password by that form', async (t) => {
+t.test('sends no first-password link to a user who has a password', async (t) => {
   const test = await scene(t)
   const browser = await browserOf(test)
   const action = formAction((await browser.get('/auth/account/password')).body)
@@ -341,7 +338,7 @@ t.test('sends no link to a user with a password by that form', async (t) => {
   t.equal(test.payloads('password_reset_requested').length, 0)
 })
 
-t.test('POST /auth/password says that there is no password to change', async (t) => {
+t.test('returns an error at POST /auth/password for a user without a password', async (t) => {
   const test = await scene(t, { password: false })
   const { access_token: token } = await test.app.authority.issueTokens(test.id)
   const reply = await test.app.inject({
@@ -357,7 +354,7 @@ t.test('POST /auth/password says that there is no password to change', async (t)
   t.equal(await test.app.authority.verifyPassword('ann@example.com', 'some new password'), test.id)
 })
 
-t.test('an account without a password is removed by a fresh sign-in, with its links', async (t) => {
+t.test('removes an account without a password after a fresh sign-in, with its links', async (t) => {
   const test = await scene(t, { password: false })
   await test.through()
   const { access_token: token } = await test.app.authority.issueTokens(test.id)

@@ -28,7 +28,7 @@ async function reset(test: ConnectApp, password = NEXT_PASSWORD): Promise<number
 
 for (const emailAuthoritative of [false, true])
   t.test(
-    `a reset ends what was set up under an address that a provider only claims: decides ${emailAuthoritative}`,
+    `keeps links and factors at a reset only if the provider is authoritative for the email: ${emailAuthoritative}`,
     async (t) => {
       const test = await scene(t)
       test.fake.person = { subject: 'ann-1', email: ANN, emailAuthoritative }
@@ -66,7 +66,7 @@ for (const { proof, at, outcome, password } of [
   { proof: 'a proof after the password', at: 1, outcome: 'linked', password: false },
   { proof: 'the word of the host', at: undefined, outcome: 'linked', password: true }
 ] as const)
-  t.test(`a connection that decides on the mailbox links by the address: ${proof}`, async (t) => {
+  t.test(`links an account by the address if the provider is authoritative for it: ${proof}`, async (t) => {
     const test = await scene(t, { connection: { linking: 'verified-email' } })
     const ann = await test.users.create({
       username: ANN,

@@ -5,7 +5,7 @@ import { PASSWORD, signUp } from '../../support/app.ts'
 import { fakeUpstream } from '../../support/fake-upstream.ts'
 import { connectApp } from './support.ts'
 
-t.test('a new person is registered with the address that the provider verified, signed in, and led on', async (t) => {
+t.test('registers a new user with the verified address, signs them in, and leads them on', async (t) => {
   const users = memoryUserStore()
   const test = await connectApp(t, { users })
   const { reply, state } = await test.start('?return_to=/cart')
@@ -31,7 +31,7 @@ t.test('a new person is registered with the address that the provider verified, 
   ])
 })
 
-t.test('the same person comes again, under another address: the same user', async (t) => {
+t.test('finds the same user when the identity returns with another address', async (t) => {
   const test = await connectApp(t)
   await test.through()
   const first = await test.who()
@@ -42,7 +42,7 @@ t.test('the same person comes again, under another address: the same user', asyn
   t.equal(test.payloads('registered').length, 1)
 })
 
-t.test('without a verified address the name is one of ours', async (t) => {
+t.test('generates a username if the provider sends no verified address', async (t) => {
   const users = memoryUserStore()
   const test = await connectApp(t, { users, fake: fakeUpstream({ subject: 'ann-1' }) })
   await test.through()
@@ -51,7 +51,7 @@ t.test('without a verified address the name is one of ours', async (t) => {
   t.notOk(Object.hasOwn((await users.findByUsername(String(registered?.username))) ?? {}, 'email'))
 })
 
-t.test('an account has the address: sign in to it, then a button links the two', async (t) => {
+t.test('asks the owner of an account with the same address to sign in, then links', async (t) => {
   const users = memoryUserStore()
   const test = await connectApp(t, { users })
   const { sub } = await signUp(test.app, 'ann@example.com')

@@ -88,28 +88,25 @@ async function socketApp(t: Parameters<typeof connectApp>[0], options: Parameter
 }
 
 // covers FED-12 FED-25
-t.test(
-  'of 30 callbacks and 30 ID tokens of one new person at once one makes the user, and one token counts once',
-  async (t) => {
-    const test = await socketApp(t, { connection: { audiences: ['app'] } })
-    const flows = await Promise.all(Array.from({ length: 30 }, async () => await test.begin()))
-    const [callbacks, tokens] = await Promise.all([
-      Promise.all(flows.map(async ({ back }) => (await back()).status)),
-      Promise.all(Array.from({ length: 30 }, async (_, index) => await test.exchange(`good.${index}.x`)))
-    ])
-    t.strictSame([...new Set(callbacks)], [303])
-    t.strictSame([...new Set(tokens)], [200])
-    t.equal(await test.count(), 1)
-    const replayed = await Promise.all(Array.from({ length: 50 }, async () => await test.exchange('good.one.x')))
-    t.equal(replayed.filter((status) => status === 200).length, 1)
-    t.equal(replayed.filter((status) => status === 400).length, 49)
-    const [claim = ''] = await redis.client().keys(`test${made}:*:x:*`)
-    t.ok((await redis.client().pttl(claim)) > 0, 'a claim has an end')
-  }
-)
+t.test('creates one user for 30 parallel callbacks and 30 ID tokens, and accepts a token once', async (t) => {
+  const test = await socketApp(t, { connection: { audiences: ['app'] } })
+  const flows = await Promise.all(Array.from({ length: 30 }, async () => await test.begin()))
+  const [callbacks, tokens] = await Promise.all([
+    Promise.all(flows.map(async ({ back }) => (await back()).status)),
+    Promise.all(Array.from({ length: 30 }, async (_, index) => await test.exchange(`good.${index}.x`)))
+  ])
+  t.strictSame([...new Set(callbacks)], [303])
+  t.strictSame([...new Set(tokens)], [200])
+  t.equal(await test.count(), 1)
+  const replayed = await Promise.all(Array.from({ length: 50 }, async () => await test.exchange('good.one.x')))
+  t.equal(replayed.filter((status) => status === 200).length, 1)
+  t.equal(replayed.filter((status) => status === 400).length, 49)
+  const [claim = ''] = await redis.client().keys(`test${made}:*:x:*`)
+  t.ok((await redis.client().pttl(claim)) > 0, 'a claim has an end')
+})
 
 // covers FED-2
-t.test('an answer by form_post counts once, in the browser that began, however often it is sent at once', async (t) => {
+t.test('accepts a form_post answer once, only in the browser that began the sign-in', async (t) => {
   const test = await socketApp(t, { connection: { responseMode: 'form_post', audiences: ['app'] } })
   const { browser, state } = await test.begin()
   const post = async (by: ReturnType<typeof socketBrowser>) =>
@@ -129,31 +126,28 @@ t.test('an answer by form_post counts once, in the browser that began, however o
 })
 
 // covers FED-24
-t.test(
-  'leads a domain to its connection for known and unknown users, and keeps other domains out of the connection',
-  async (t) => {
-    const test = await socketApp(t, {
-      connection: { domains: ['acme.com'], enforce: true, audiences: ['app'] },
-      fake: fakeUpstream({ subject: 'x', email: 'eve@example.com' })
+t.test('leads known and unknown users of a domain to its connection, and excludes other domains', async (t) => {
+  const test = await socketApp(t, {
+    connection: { domains: ['acme.com'], enforce: true, audiences: ['app'] },
+    fake: fakeUpstream({ subject: 'x', email: 'eve@example.com' })
+  })
+  await test.users.create({ username: 'ann@acme.com', passwordHash: 'h', email: 'ann@acme.com' })
+  const typed = async (username: string) => {
+    const { status, text } = await socketBrowser(test.origin).ask('/auth/login', {
+      method: 'POST',
+      headers: { ...SAME, origin: test.origin, 'content-type': 'application/x-www-form-urlencoded' },
+      body: new URLSearchParams({ username, password: 'x' }).toString()
     })
-    await test.users.create({ username: 'ann@acme.com', passwordHash: 'h', email: 'ann@acme.com' })
-    const typed = async (username: string) => {
-      const { status, text } = await socketBrowser(test.origin).ask('/auth/login', {
-        method: 'POST',
-        headers: { ...SAME, origin: test.origin, 'content-type': 'application/x-www-form-urlencoded' },
-        body: new URLSearchParams({ username, password: 'x' }).toString()
-      })
-      return { status, text: text.replaceAll(encodeURIComponent(username), '').replaceAll(username, '') }
-    }
-    const known = await typed('ann@acme.com')
-    t.match(known.text, '/auth/connect/acme')
-    t.strictSame(await typed('bob@acme.com'), known)
-    t.equal((await (await test.begin()).back()).status, 403)
-    t.equal(await test.count(), 1)
+    return { status, text: text.replaceAll(encodeURIComponent(username), '').replaceAll(username, '') }
   }
-)
+  const known = await typed('ann@acme.com')
+  t.match(known.text, '/auth/connect/acme')
+  t.strictSame(await typed('bob@acme.com'), known)
+  t.equal((await (await test.begin()).back()).status, 403)
+  t.equal(await test.count(), 1)
+})
 
-t.test('a subject, a name or an address with a NUL is no outage, and nobody is made of it', async (t) => {
+t.test('reports no outage and creates no user for a NUL in a subject, name or address', async (t) => {
   const test = await socketApp(t, { connection: { audiences: ['app'] }, fake: fakeUpstream({ subject: 'x\0y' }) })
   t.equal(await test.users.findByIdentity({ issuer: 'https://sso.example.com', subject: 'x\0y' }), null)
   t.equal(

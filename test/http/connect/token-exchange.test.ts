@@ -131,7 +131,7 @@ async function exchangeApp(
 }
 
 // covers FED-25
-t.test('an ID token of an app is exchanged for tokens, of a new user and then of the same', async (t) => {
+t.test('exchanges an ID token for tokens of a new user, and later of the same', async (t) => {
   const test = await exchangeApp(t)
   const first = await test.exchange(test.idToken(), { scope: 'openid profile offline_access' })
   t.equal(first.status, 200, JSON.stringify(first.body))
@@ -170,7 +170,7 @@ t.test('an ID token of an app is exchanged for tokens, of a new user and then of
 })
 
 // covers FED-25
-t.test('the nonce is that of the app, or its SHA-256 in hexadecimal, and a connection can do without', async (t) => {
+t.test('accepts the nonce or its SHA-256 in hexadecimal, and none if the connection allows that', async (t) => {
   const test = await exchangeApp(t)
   const hashed = createHash('sha256').update(NONCE).digest('hex')
   const cases: Array<[string, unknown, string | undefined, string]> = [
@@ -203,7 +203,7 @@ t.test('the nonce is that of the app, or its SHA-256 in hexadecimal, and a conne
 })
 
 // covers FED-25 ADV-CVE-2026-55669 ADV-GHSA-wxg7
-t.test('each thing that is wrong with a token refuses it, and nobody is made or signed in', async (t) => {
+t.test('rejects every invalid ID token without creating a user or a session', async (t) => {
   const test = await exchangeApp(t)
   const { key } = test.provider.is
   const stranger = signingKey()
@@ -292,7 +292,7 @@ t.test('each thing that is wrong with a token refuses it, and nobody is made or 
 })
 
 // covers FED-25
-t.test('times are judged to the second', async (t) => {
+t.test('checks the issue time of an ID token to the second', async (t) => {
   const test = await exchangeApp(t)
   const now = Math.floor(test.clock.now() / 1000)
   for (const [claims, status] of [
@@ -305,7 +305,7 @@ t.test('times are judged to the second', async (t) => {
 })
 
 // covers FED-25 ADV-CVE-2025-46815
-t.test('a token counts once, of 50 at once too, and under whatever signature', async (t) => {
+t.test('accepts an ID token once, also in 50 parallel requests or with another signature', async (t) => {
   for (const state of [memoryState(), delayed(memoryState())]) {
     const test = await exchangeApp(t, { state })
     const token = test.idToken()
@@ -333,7 +333,7 @@ t.test('a token counts once, of 50 at once too, and under whatever signature', a
 })
 
 // covers FED-25
-t.test('accepts the allowed clients only, and requests with all parameters', async (t) => {
+t.test('accepts only the allowed clients, and rejects requests with missing parameters', async (t) => {
   const test = await exchangeApp(t)
   const refusals: Array<[string, Record<string, string | undefined>, number, string]> = [
     ['no client', { client_id: undefined }, 401, 'invalid_client'],
@@ -399,7 +399,7 @@ t.test('accepts the allowed clients only, and requests with all parameters', asy
   )
 })
 
-t.test('it is off without audiences, and said in the metadata where it is on', async (t) => {
+t.test('lists the grant in the metadata if audiences are set, and rejects it otherwise', async (t) => {
   const types = async ({ app }: TestApp): Promise<string[]> =>
     (await app.inject('/.well-known/oauth-authorization-server')).json<{ grant_types_supported: string[] }>()
       .grant_types_supported
@@ -456,7 +456,7 @@ t.test('it is off without audiences, and said in the metadata where it is on', a
 })
 
 // covers FED-25
-t.test('the decision is that of the callback, and tells nobody who', async (t) => {
+t.test('decides as the callback does, and keeps the user out of the error', async (t) => {
   const users = memoryUserStore()
   const test = await exchangeApp(t, { users })
   const { sub } = await signUp(test.app, 'ann@example.com')
@@ -498,7 +498,7 @@ t.test('the decision is that of the callback, and tells nobody who', async (t) =
 })
 
 // covers ADV-CVE-2026-3009
-t.test('a connection that is turned off takes nothing, and asks the provider nothing', async (t) => {
+t.test('rejects tokens of a disabled connection without asking the provider', async (t) => {
   let on = true
   const test = await exchangeApp(t, { connection: { enabled: () => on } })
   const token = test.idToken()
@@ -534,7 +534,7 @@ t.test('issues no tokens to a user disabled between decision and commit', async 
   t.equal(test.payloads('authenticated').length, 1)
 })
 
-t.test('of 50 tokens of one new person at once, one makes the user', async (t) => {
+t.test('creates one user for 50 parallel tokens of one new identity', async (t) => {
   const test = await exchangeApp(t, { users: delayed(memoryUserStore()) })
   const replies = await Promise.all(
     Array.from({ length: 50 }, async (_, index) => await test.exchange(test.idToken({ jti: String(index) })))
@@ -548,7 +548,7 @@ t.test('of 50 tokens of one new person at once, one makes the user', async (t) =
 })
 
 // covers FED-4b
-t.test('a hundred tokens with made-up kids make one fetch of the keys in ten seconds', async (t) => {
+t.test('fetches the keys once in ten seconds for a hundred tokens with unknown key ids', async (t) => {
   const test = await exchangeApp(t)
   await test.exchange(test.idToken({ jti: 'first' }))
   t.equal(test.provider.count('/keys'), 1)
@@ -573,7 +573,7 @@ t.test('a hundred tokens with made-up kids make one fetch of the keys in ten sec
 })
 
 // covers FED-17
-t.test("a provider that is down is 503, nobody's fault, and the token is good afterwards", async (t) => {
+t.test('answers 503 while the provider is down, counts no failure, and accepts the token afterwards', async (t) => {
   const test = await exchangeApp(t, { rateLimit: { connect: { max: 3 } } })
   const { routes } = test.provider
   const keys = routes['GET /keys']
@@ -593,7 +593,7 @@ t.test("a provider that is down is 503, nobody's fault, and the token is good af
 })
 
 // covers FED-25
-t.test("tokens that are refused count under the rule connect, and good ones don't", async (t) => {
+t.test('counts rejected tokens under the rate limit connect, but not accepted ones', async (t) => {
   const test = await exchangeApp(t, { rateLimit: { connect: { max: 3 } } })
   for (let time = 0; time < 5; time++) t.equal((await test.exchange(test.idToken({ jti: String(time) }))).status, 200)
   for (let time = 0; time < 3; time++) t.equal((await test.exchange(test.idToken({ aud: 'x' }))).status, 400)
@@ -613,7 +613,7 @@ t.test("tokens that are refused count under the rule connect, and good ones don'
   )
 })
 
-t.test('a state that is down is 503, and the token is good afterwards', async (t) => {
+t.test('answers 503 while the state store is down, and accepts the token afterwards', async (t) => {
   const state = memoryState()
   const down = { is: false }
   const test = await exchangeApp(t, {
@@ -635,7 +635,7 @@ t.test('a state that is down is 503, and the token is good afterwards', async (t
   t.equal((await test.exchange(token)).status, 200)
 })
 
-t.test('a password of the account is as it was', async (t) => {
+t.test('leaves the password of the account unchanged', async (t) => {
   const test = await exchangeApp(t)
   await signUp(test.app, 'bob@example.com')
   t.equal((await test.exchange(test.idToken({ sub: 'person-2' }))).status, 200)

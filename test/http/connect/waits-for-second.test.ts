@@ -103,7 +103,7 @@ t.test('follows the profile only after the second factor', async (t) => {
 
 for (const hasApp of [false, true])
   t.test(
-    `the first sign-in through an enforced connection takes the account over: ${hasApp ? 'with' : 'without'} an app`,
+    `takes the account over at the first sign-in through an enforced connection: ${hasApp ? 'with' : 'without'} an app`,
     async (t) => {
       const test = await scene(t, { hasApp, connection: { domains: ['example.com'], enforce: true } })
       const { app, ann, users, clock } = test
@@ -132,7 +132,7 @@ for (const hasApp of [false, true])
     }
   )
 
-t.test('a password from before the proof of the address is ended once, with the take-over', async (t) => {
+t.test('removes a password older than the proof of the address once, with the take-over', async (t) => {
   const test = await scene(t, { emailProvedAt: 1, connection: { domains: ['example.com'], enforce: true } })
   t.equal(onward(await test.through('?return_to=/cart')), '/cart')
   t.equal(await test.who(), test.ann.id)
@@ -140,7 +140,7 @@ t.test('a password from before the proof of the address is ended once, with the 
   t.match(await test.users.listIdentities(test.ann.id), [{ subject: 'ann-1', connection: 'acme' }])
 })
 
-t.test('a take-over whose account gets another password meanwhile ends nothing by half, and is repeated', async (t) => {
+t.test('changes nothing if the password changes during a take-over, and succeeds at the retry', async (t) => {
   const test = await scene(t, { connection: { domains: ['example.com'], enforce: true } })
   const { users, ann } = test
   const set = users.setPasswordHash.bind(users)
@@ -157,7 +157,7 @@ t.test('a take-over whose account gets another password meanwhile ends nothing b
   t.not((await users.findById(ann.id))?.passwordHash, 'the hash of another password')
 })
 
-t.test('a take-over ends a passkey that a session of before adds while it goes on', async (t) => {
+t.test('removes a passkey that an earlier session adds during the take-over', async (t) => {
   const factors = memoryFactorStore()
   const test = await scene(t, { factors, connection: { domains: ['example.com'], enforce: true } })
   const { users, ann, clock } = test
@@ -177,7 +177,7 @@ t.test('a take-over ends a passkey that a session of before adds while it goes o
 })
 
 for (const isStored of [true, false])
-  t.test(`a take-over is whole where the answer of linkIdentity is lost: stored ${isStored}`, async (t) => {
+  t.test(`completes a take-over although the answer of linkIdentity is lost: stored ${isStored}`, async (t) => {
     const factors = memoryFactorStore()
     const test = await scene(t, { factors, connection: { domains: ['example.com'], enforce: true } })
     const { users, ann, clock } = test
@@ -215,7 +215,7 @@ for (const isStored of [true, false])
     t.equal(test.messages.messages.filter(({ kind }) => kind === 'identity_linked').length, 1)
   })
 
-t.test('parallel take-overs by one identity all sign in', async (t) => {
+t.test('signs in every browser in parallel take-overs by one identity', async (t) => {
   const test = await scene(t, { connection: { domains: ['example.com'], enforce: true } })
   const { app, users, ann, writes } = test
   const browsers = Array.from({ length: 50 }, () => testBrowser(app))
@@ -228,7 +228,7 @@ t.test('parallel take-overs by one identity all sign in', async (t) => {
   t.equal(test.payloads('identity_linked').length, 1)
 })
 
-t.test('a take-over asks nobody for the app of the person who named the address first', async (t) => {
+t.test('takes an account over without asking for the app of the first claimant of the address', async (t) => {
   const factors = memoryFactorStore()
   const test = await scene(t, {
     emailProvedAt: 0,
@@ -245,7 +245,7 @@ t.test('a take-over asks nobody for the app of the person who named the address 
 })
 
 for (const linking of ['confirm', 'never'] as const)
-  t.test(`the sign-in page of a domain takes the password of an account that is not linked: ${linking}`, async (t) => {
+  t.test(`accepts the password of an unlinked account on the sign-in page of a domain: ${linking}`, async (t) => {
     const test = await scene(t, { connection: { domains: ['example.com'], linking } })
     const first = await test.browser.submit('/auth/login', { username: ANN, password: '' })
     t.match(onward(first), '/auth/connect/acme', 'without a password it leads to the connection')

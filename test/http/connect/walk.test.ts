@@ -39,7 +39,7 @@ function handsOf(test: ConnectApp, browser: ReturnType<typeof testBrowser>): Han
 
 for (const [domain, options] of Object.entries(DOMAINS)) {
   for (const linking of LINKING) {
-    t.test(`${domain}, linking ${linking}: nobody is led in a circle`, async (t: Test) => {
+    t.test(`${domain}, linking ${linking}: never leads a user in a circle of pages`, async (t: Test) => {
       const users = memoryUserStore()
       const fake = fakeUpstream()
       const connection = { ...options, linking }
