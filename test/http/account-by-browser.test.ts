@@ -25,7 +25,7 @@ async function sessionsOf({ app }: TestApp, headers: Record<string, string>): Pr
 }
 
 // covers H8
-t.test("a browser lists the person's sign-ins, its own marked, and ends one", async (t) => {
+t.test('lists the sign-ins of a browser user, marks the current one, and ends one', async (t) => {
   const subject = await testApp()
   t.teardown(subject.close)
   const { app } = subject
@@ -61,7 +61,7 @@ t.test("a browser lists the person's sign-ins, its own marked, and ends one", as
 })
 
 // covers H8
-t.test("nobody ends a sign-in of another's", async (t) => {
+t.test('rejects ending a session of another user', async (t) => {
   const subject = await testApp()
   t.teardown(subject.close)
   await signUp(subject.app)
@@ -77,7 +77,7 @@ t.test("nobody ends a sign-in of another's", async (t) => {
 })
 
 // covers H8
-t.test('a browser changes the password: it stays signed in, nobody else does', async (t) => {
+t.test('keeps the browser signed in after it changes the password, and ends the other sessions', async (t) => {
   const subject = await testApp()
   t.teardown(subject.close)
   const { app } = subject
@@ -108,7 +108,7 @@ t.test('a browser changes the password: it stays signed in, nobody else does', a
 })
 
 // covers H8 ASVS-3.5.1
-t.test('refuses what another page sends, and changes nothing unless a page of ours is known to ask', async (t) => {
+t.test('rejects requests from other origins, and changes without proof of a page of our own', async (t) => {
   const subject = await testApp()
   t.teardown(subject.close)
   const { app } = subject
@@ -146,7 +146,7 @@ t.test('refuses what another page sends, and changes nothing unless a page of ou
 })
 
 // covers H8
-t.test('a token counts before the cookie, and a cookie of nobody is nobody', async (t) => {
+t.test('checks a bearer token before the cookie, and treats an unknown cookie as signed out', async (t) => {
   const subject = await testApp({ clients: [{ clientId: 'third', firstParty: false }] })
   t.teardown(subject.close)
   const { app } = subject
@@ -168,68 +168,65 @@ t.test('a token counts before the cookie, and a cookie of nobody is nobody', asy
 })
 
 // covers H8
-t.test(
-  'app.authority.verifyPassword: who it is or null, like the sign-in, and under the limit of the account',
-  async (t) => {
-    const users = memoryUserStore()
-    let disabled = false
-    const one = async (id: string): Promise<User | null> => {
-      const user = await users.findById(id)
-      return user === null ? null : { ...user, disabled }
-    }
-    const subject = await testApp({
-      users: {
-        ...users,
-        findById: one,
-        findByUsername: async (name) => await one((await users.findByUsername(name))?.id ?? '')
-      },
-      rateLimit: { account: { max: 3 } }
-    })
-    t.teardown(subject.close)
-    const { app, clock, hasher, events } = subject
-    const { sub } = await signUp(app)
-    const { authority } = app
-    for (let times = 0; times < 5; times++)
-      t.equal(await authority.verifyPassword('ANN', PASSWORD), sub, 'what is right is given back')
-    t.same(
-      events.filter(({ name }) => name === 'authenticated'),
-      [],
-      'nobody was signed in'
-    )
-    disabled = true
-    t.equal(await authority.verifyPassword('ann', PASSWORD), null)
-    disabled = false
-    const runs = hasher.calls.verify
-    for (const [name, password] of [
-      ['nobody', PASSWORD],
-      ['ann', 'wrong'],
-      ['not a name\n', PASSWORD],
-      ['ann', 'x'.repeat(5000)]
-    ] as const)
-      t.equal(await authority.verifyPassword(name, password), null, name)
-    t.equal(hasher.calls.verify - runs, 4, 'one run of the hash each')
-    await t.rejects(authority.verifyPassword('ann', PASSWORD), {
-      error: 'too_many_requests',
-      statusCode: 429
-    } as unknown as Error)
-    const reply = await app.inject({
-      method: 'POST',
-      url: '/auth/token',
-      payload: { grant_type: 'password', username: 'ann', password: PASSWORD }
-    })
-    t.equal(reply.statusCode, 429, 'one counter with the sign-in')
-    t.equal(await authority.verifyPassword('bob', PASSWORD), null, 'of that account alone')
-    clock.step(900_000)
-    t.equal(await authority.verifyPassword('ann', PASSWORD), sub)
-    const parallel = await Promise.allSettled(
-      Array.from({ length: 20 }, async () => await authority.verifyPassword('ann', 'wrong'))
-    )
-    t.equal(parallel.filter(({ status }) => status === 'fulfilled').length, 3, '20 guesses at once are 3')
+t.test('app.authority.verifyPassword: returns the user id or null, under the limit of the account', async (t) => {
+  const users = memoryUserStore()
+  let disabled = false
+  const one = async (id: string): Promise<User | null> => {
+    const user = await users.findById(id)
+    return user === null ? null : { ...user, disabled }
   }
-)
+  const subject = await testApp({
+    users: {
+      ...users,
+      findById: one,
+      findByUsername: async (name) => await one((await users.findByUsername(name))?.id ?? '')
+    },
+    rateLimit: { account: { max: 3 } }
+  })
+  t.teardown(subject.close)
+  const { app, clock, hasher, events } = subject
+  const { sub } = await signUp(app)
+  const { authority } = app
+  for (let times = 0; times < 5; times++)
+    t.equal(await authority.verifyPassword('ANN', PASSWORD), sub, 'what is right is given back')
+  t.same(
+    events.filter(({ name }) => name === 'authenticated'),
+    [],
+    'nobody was signed in'
+  )
+  disabled = true
+  t.equal(await authority.verifyPassword('ann', PASSWORD), null)
+  disabled = false
+  const runs = hasher.calls.verify
+  for (const [name, password] of [
+    ['nobody', PASSWORD],
+    ['ann', 'wrong'],
+    ['not a name\n', PASSWORD],
+    ['ann', 'x'.repeat(5000)]
+  ] as const)
+    t.equal(await authority.verifyPassword(name, password), null, name)
+  t.equal(hasher.calls.verify - runs, 4, 'one run of the hash each')
+  await t.rejects(authority.verifyPassword('ann', PASSWORD), {
+    error: 'too_many_requests',
+    statusCode: 429
+  } as unknown as Error)
+  const reply = await app.inject({
+    method: 'POST',
+    url: '/auth/token',
+    payload: { grant_type: 'password', username: 'ann', password: PASSWORD }
+  })
+  t.equal(reply.statusCode, 429, 'one counter with the sign-in')
+  t.equal(await authority.verifyPassword('bob', PASSWORD), null, 'of that account alone')
+  clock.step(900_000)
+  t.equal(await authority.verifyPassword('ann', PASSWORD), sub)
+  const parallel = await Promise.allSettled(
+    Array.from({ length: 20 }, async () => await authority.verifyPassword('ann', 'wrong'))
+  )
+  t.equal(parallel.filter(({ status }) => status === 'fulfilled').length, 3, '20 guesses at once are 3')
+})
 
 // covers H8
-t.test('app.authority.changePassword: by the rules for new ones, and it ends every session', async (t) => {
+t.test('app.authority.changePassword: applies the password rules, and ends every session', async (t) => {
   const subject = await testApp()
   t.teardown(subject.close)
   const { app, events } = subject

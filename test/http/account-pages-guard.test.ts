@@ -18,7 +18,7 @@ async function forms(test: PagesApp): Promise<Record<(typeof POSTS)[number], Rec
 }
 
 // covers ASVS-3.5.1
-t.test('a form that another site posts is 403, and nothing is done', async (t) => {
+t.test('rejects a form from another site with 403 before any effect', async (t) => {
   const test = await pagesApp(t, { limits: { register: { max: 1 }, passwordReset: { max: 1 }, refresh: { max: 1 } } })
   const good = await forms(test)
   const told = test.w.told.length
@@ -150,7 +150,7 @@ t.test('pages and JSON endpoints share their limits', async (t) => {
 })
 
 // covers A3
-t.test('to open the link of a message counts under no limit, be it good or not, and none is in its way', async (t) => {
+t.test('applies no limit to opening the link of a message, valid or not', async (t) => {
   const test = await pagesApp(t, { limits: { refresh: { max: 2 } } })
   await test.w.addUser()
   const token = await test.resetToken()
@@ -166,38 +166,35 @@ t.test('to open the link of a message counts under no limit, be it good or not, 
   t.equal((await test.get(`/auth/verify-email?token=${wrong}`)).statusCode, 400)
 })
 
-t.test(
-  "a host's own answer to too many attempts takes the page's place; without a body the page keeps its status",
-  async (t) => {
-    const bodies: Array<[unknown, string | RegExp | undefined]> = [
-      [{ wait: true }, '{"wait":true}'],
-      ['slow down', 'slow down'],
-      [undefined, undefined]
-    ]
-    for (const [body, expected] of bodies) {
-      const test = await pagesApp(t, {
-        limits: {
-          passwordReset: { max: 1, windowMs: 60_000 },
-          onLimit(_request, reply) {
-            reply.code(420).header('x-host', '1')
-            return body
-          }
+t.test('sends the rate limit reply of the host instead of the page, or only its status', async (t) => {
+  const bodies: Array<[unknown, string | RegExp | undefined]> = [
+    [{ wait: true }, '{"wait":true}'],
+    ['slow down', 'slow down'],
+    [undefined, undefined]
+  ]
+  for (const [body, expected] of bodies) {
+    const test = await pagesApp(t, {
+      limits: {
+        passwordReset: { max: 1, windowMs: 60_000 },
+        onLimit(_request, reply) {
+          reply.code(420).header('x-host', '1')
+          return body
         }
-      })
-      await test.post('/auth/forgot-password', { username: 'ada' })
-      const pages = test.sent.length
-      const reply = await test.post('/auth/forgot-password', { username: 'ada' })
-      t.equal(reply.statusCode, 420)
-      t.equal(reply.headers['x-host'], '1')
-      t.equal(reply.headers['retry-after'], '60')
-      if (expected !== undefined) t.equal(reply.body, expected)
-      t.equal(test.sent.length, expected === undefined ? pages + 1 : pages)
-    }
+      }
+    })
+    await test.post('/auth/forgot-password', { username: 'ada' })
+    const pages = test.sent.length
+    const reply = await test.post('/auth/forgot-password', { username: 'ada' })
+    t.equal(reply.statusCode, 420)
+    t.equal(reply.headers['x-host'], '1')
+    t.equal(reply.headers['retry-after'], '60')
+    if (expected !== undefined) t.equal(reply.body, expected)
+    t.equal(test.sent.length, expected === undefined ? pages + 1 : pages)
   }
-)
+})
 
 // covers ASVS-2.2.2
-t.test('hostile bodies are error pages, never JSON, and reach no use case', async (t) => {
+t.test('answers hostile bodies with error pages, never JSON, before any use case runs', async (t) => {
   const test = await pagesApp(t, { limits: {} })
   const form = 'application/x-www-form-urlencoded'
   const table: Array<[string, string, string, number]> = [
@@ -247,7 +244,7 @@ t.test('hostile bodies are error pages, never JSON, and reach no use case', asyn
 })
 
 // covers R6749-10.12
-t.test('the host may parse query strings as it likes', async (t) => {
+t.test('reads the token of a link independent of the query string parser of the host', async (t) => {
   const test = await pagesApp(t)
   await test.w.addUser()
   const token = await test.resetToken()
@@ -300,7 +297,7 @@ t.test('answers an unexpected error with 503 and a constant text, and logs its c
   t.notOk(JSON.stringify(test.sent).includes('SQLITE'))
 })
 
-t.test('a full hashing queue is shown on the form with its Retry-After, and uses no link up', async (t) => {
+t.test('shows a full hashing queue on the form with Retry-After, and keeps the link valid', async (t) => {
   const test = await pagesApp(t)
   await test.w.addUser()
   const token = await test.resetToken()
@@ -358,7 +355,7 @@ t.test("passes errors of a host's hook to the host's error handler", async (t) =
   t.equal(test.last().page, 'error', 'and ours do not')
 })
 
-t.test('no answer puts a token or a password into a URL', async (t) => {
+t.test('puts no token and no password into a URL of any answer', async (t) => {
   const test = await pagesApp(t)
   const good = await forms(test)
   const secrets = [PASSWORD, NEXT_PASSWORD, good['reset-password'].token ?? '', good['verify-email'].token ?? '']
@@ -375,7 +372,7 @@ t.test('no answer puts a token or a password into a URL', async (t) => {
       t.notOk(secrets.some((secret) => decodeURIComponent(String(url).replaceAll('+', ' ')).includes(secret)))
 })
 
-t.test("the routes are in a host's own document by their schemas", async (t) => {
+t.test('gives the routes of the pages schemas for the OpenAPI document of the host', async (t) => {
   const seen: Array<{ url: string; method: unknown; schema: unknown }> = []
   await pagesApp(t, {
     host: (app) => {

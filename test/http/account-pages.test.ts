@@ -22,7 +22,7 @@ function secretsOf(test: PagesApp): string[] {
   return [PASSWORD, NEXT_PASSWORD, ...test.w.secrets].filter((secret) => told.includes(secret))
 }
 
-t.test('sign-up: the form, for whom it is and where it leads', async (t) => {
+t.test('sign-up: shows the form with the login hint and the links of the journey', async (t) => {
   const test = await pagesApp(t, { fields: FIELDS })
   const reply = await test.get(`/auth/signup${JOURNEY}&login_hint=Ada&password=x`)
   t.equal(reply.statusCode, 200)
@@ -47,7 +47,7 @@ t.test('sign-up: the form, for whom it is and where it leads', async (t) => {
   })
 })
 
-t.test('sign-up: a new user is signed in and goes on', async (t) => {
+t.test('sign-up: signs a new user in and continues to the requested page', async (t) => {
   const test = await pagesApp(t, { fields: FIELDS })
   const cases: Array<[string, string]> = [
     ['', '/'],
@@ -76,63 +76,60 @@ t.test('sign-up: a new user is signed in and goes on', async (t) => {
   t.strictSame(test.sent, [])
 })
 
-t.test(
-  'sign-up: what is wrong is shown on the page with its status, and what was typed is kept but for the password',
-  async (t) => {
-    const test = await pagesApp(t, { fields: FIELDS })
-    await test.w.addUser({ username: 'taken' })
-    const good = { username: 'ada', password: PASSWORD, age: '36', nickname: 'A', news: 'true' }
-    const table: Array<[Record<string, string>, number, string, string | null]> = [
-      [{ username: 'TAKEN' }, 409, 'username_taken', 'username'],
-      [{ username: 'a' }, 400, 'invalid_request', 'username'],
-      [{ username: 'a@b' }, 400, 'invalid_request', 'username'],
-      [{ username: '' }, 400, 'invalid_request', 'username'],
-      [{ username: '<script>' }, 400, 'invalid_request', 'username'],
-      [{ password: '' }, 400, 'invalid_request', 'password'],
-      [{ password: 'short' }, 400, 'invalid_password', 'password'],
-      [{ password: 'password123' }, 400, 'invalid_password', 'password'],
-      [{ password: 'x'.repeat(1025) }, 400, 'invalid_password', 'password'],
-      [{ age: '17' }, 400, 'invalid_request', 'age'],
-      [{ age: 'old' }, 400, 'invalid_request', 'age'],
-      [{ age: '' }, 400, 'invalid_request', 'age'],
-      [{ nickname: 'far too long' }, 400, 'invalid_request', 'nickname']
-    ]
-    for (const [bad, status, error, field] of table) {
-      const form = { ...good, ...bad }
-      const reply = await test.post(`/auth/signup${JOURNEY}`, form)
-      t.equal(reply.statusCode, status, JSON.stringify(bad))
-      const { page, content } = test.last()
-      t.match(
-        { page, content },
-        {
-          page: 'signup',
-          content: {
-            error: { error, field, text: /\w/ },
-            username: form.username,
-            action: `/auth/signup${JOURNEY}`,
-            sent: false
-          }
-        },
-        JSON.stringify(bad)
+t.test('sign-up: shows each error with its status, and keeps the input except the password', async (t) => {
+  const test = await pagesApp(t, { fields: FIELDS })
+  await test.w.addUser({ username: 'taken' })
+  const good = { username: 'ada', password: PASSWORD, age: '36', nickname: 'A', news: 'true' }
+  const table: Array<[Record<string, string>, number, string, string | null]> = [
+    [{ username: 'TAKEN' }, 409, 'username_taken', 'username'],
+    [{ username: 'a' }, 400, 'invalid_request', 'username'],
+    [{ username: 'a@b' }, 400, 'invalid_request', 'username'],
+    [{ username: '' }, 400, 'invalid_request', 'username'],
+    [{ username: '<script>' }, 400, 'invalid_request', 'username'],
+    [{ password: '' }, 400, 'invalid_request', 'password'],
+    [{ password: 'short' }, 400, 'invalid_password', 'password'],
+    [{ password: 'password123' }, 400, 'invalid_password', 'password'],
+    [{ password: 'x'.repeat(1025) }, 400, 'invalid_password', 'password'],
+    [{ age: '17' }, 400, 'invalid_request', 'age'],
+    [{ age: 'old' }, 400, 'invalid_request', 'age'],
+    [{ age: '' }, 400, 'invalid_request', 'age'],
+    [{ nickname: 'far too long' }, 400, 'invalid_request', 'nickname']
+  ]
+  for (const [bad, status, error, field] of table) {
+    const form = { ...good, ...bad }
+    const reply = await test.post(`/auth/signup${JOURNEY}`, form)
+    t.equal(reply.statusCode, status, JSON.stringify(bad))
+    const { page, content } = test.last()
+    t.match(
+      { page, content },
+      {
+        page: 'signup',
+        content: {
+          error: { error, field, text: /\w/ },
+          username: form.username,
+          action: `/auth/signup${JOURNEY}`,
+          sent: false
+        }
+      },
+      JSON.stringify(bad)
+    )
+    t.strictSame(
+      (content.fields as Array<{ value: string }>).map(({ value }) => value),
+      [form.age, form.nickname, form.news]
+    )
+    t.equal(reply.headers['set-cookie'], undefined)
+    if (form.password !== '')
+      t.notOk(
+        JSON.stringify([test.sent, test.logged]).includes(form.password),
+        'ASVS-16.2.5 the password is not repeated'
       )
-      t.strictSame(
-        (content.fields as Array<{ value: string }>).map(({ value }) => value),
-        [form.age, form.nickname, form.news]
-      )
-      t.equal(reply.headers['set-cookie'], undefined)
-      if (form.password !== '')
-        t.notOk(
-          JSON.stringify([test.sent, test.logged]).includes(form.password),
-          'ASVS-16.2.5 the password is not repeated'
-        )
-    }
-    t.strictSame(test.signedIn, [])
-    t.equal(await test.w.store.findByUsername('ada'), null)
   }
-)
+  t.strictSame(test.signedIn, [])
+  t.equal(await test.w.store.findByUsername('ada'), null)
+})
 
 // covers ASVS-8.2.3 ASVS-15.3.3
-t.test('sign-up takes no field that the host did not declare', async (t) => {
+t.test('sign-up: ignores fields that the host did not declare', async (t) => {
   const test = await pagesApp(t)
   const reply = await test.post('/auth/signup', {
     username: 'ada',
@@ -153,54 +150,46 @@ t.test('sign-up takes no field that the host did not declare', async (t) => {
   )
 })
 
-t.test(
-  'sign-up: an account that could not be signed in goes to the sign-in page, not to a form ' +
-    'that finds its own name taken',
-  async (t) => {
-    const test = await pagesApp(t, {
-      deps: ({ browser }) => ({
-        browser: {
-          ...browser,
-          read: async () => {
-            throw new Error('the session store is down')
-          }
+t.test('sign-up: leads to the sign-in page when signing in the new account fails', async (t) => {
+  const test = await pagesApp(t, {
+    deps: ({ browser }) => ({
+      browser: {
+        ...browser,
+        read: async () => {
+          throw new Error('the session store is down')
         }
-      })
+      }
     })
-    const reply = await test.post(`/auth/signup${JOURNEY}`, { username: 'ada', password: PASSWORD })
-    t.equal(reply.statusCode, 303)
-    t.equal(reply.headers.location, `/auth/login${JOURNEY}`)
-    t.ok(await test.w.store.findByUsername('ada'))
-    t.ok(test.logged.some(({ level, msg }) => level === 50 && /signed in/.test(String(msg))))
-  }
-)
+  })
+  const reply = await test.post(`/auth/signup${JOURNEY}`, { username: 'ada', password: PASSWORD })
+  t.equal(reply.statusCode, 303)
+  t.equal(reply.headers.location, `/auth/login${JOURNEY}`)
+  t.ok(await test.w.store.findByUsername('ada'))
+  t.ok(test.logged.some(({ level, msg }) => level === 50 && /signed in/.test(String(msg))))
+})
 
-t.test(
-  'sign-up: errors are in the language of the request, and say how long a password must be ' +
-    'or that the name must be an address',
-  async (t) => {
-    const test = await pagesApp(t, { verifyEmail: true })
-    const text = async (query: string, form: Record<string, string>): Promise<unknown> => {
-      await test.post(`/auth/signup${query}`, form)
-      return test.last().content.error
-    }
-    t.strictSame(await text('', { username: 'ada@example.com', password: 'short' }), {
-      error: 'invalid_password',
-      text: format(messagesOf('en').errorPasswordTooShort, { minLength: 8 }),
-      field: 'password'
-    })
-    t.strictSame(await text(JOURNEY, { username: 'ada@example.com', password: 'short' }), {
-      error: 'invalid_password',
-      text: format(messagesOf('fr').errorPasswordTooShort, { minLength: 8 }),
-      field: 'password'
-    })
-    t.strictSame(await text('', { username: 'ada', password: PASSWORD }), {
-      error: 'invalid_request',
-      text: messagesOf('en').errorEmailForm,
-      field: 'username'
-    })
+t.test('sign-up: shows errors in the language of the request, with the rule that failed', async (t) => {
+  const test = await pagesApp(t, { verifyEmail: true })
+  const text = async (query: string, form: Record<string, string>): Promise<unknown> => {
+    await test.post(`/auth/signup${query}`, form)
+    return test.last().content.error
   }
-)
+  t.strictSame(await text('', { username: 'ada@example.com', password: 'short' }), {
+    error: 'invalid_password',
+    text: format(messagesOf('en').errorPasswordTooShort, { minLength: 8 }),
+    field: 'password'
+  })
+  t.strictSame(await text(JOURNEY, { username: 'ada@example.com', password: 'short' }), {
+    error: 'invalid_password',
+    text: format(messagesOf('fr').errorPasswordTooShort, { minLength: 8 }),
+    field: 'password'
+  })
+  t.strictSame(await text('', { username: 'ada', password: PASSWORD }), {
+    error: 'invalid_request',
+    text: messagesOf('en').errorEmailForm,
+    field: 'username'
+  })
+})
 
 // covers ENUM-register ASVS-6.3.8
 t.test('answers a sign-up with confirmation the same for free and taken names, and signs nobody in', async (t) => {
@@ -264,7 +253,7 @@ t.test('answers the forgotten password page the same for every name', async (t) 
   t.strictSame(secretsOf(test), [])
 })
 
-t.test('a forgotten password: the form, and an empty one', async (t) => {
+t.test('forgotten password: shows the form, and an error for an empty form', async (t) => {
   const test = await pagesApp(t)
   await test.get('/auth/forgot-password?login_hint=ada&return_to=/cart')
   t.strictSame(test.last(), {
@@ -288,7 +277,7 @@ t.test('a forgotten password: the form, and an empty one', async (t) => {
 })
 
 // covers ASVS-6.4.3 ASVS-3.5.3
-t.test('a reset: to open the link uses nothing up, its form works once and signs nobody in', async (t) => {
+t.test('reset: opening the link keeps it valid, and the form works once without a sign-in', async (t) => {
   const test = await pagesApp(t)
   const user = await test.w.addUser()
   await test.w.addSession(user.id, 'thief')
@@ -331,7 +320,7 @@ t.test('a reset: to open the link uses nothing up, its form works once and signs
 })
 
 // covers ASVS-6.4.3 ASVS-6.5.1
-t.test('of 50 forms at once with one token one sets its password', async (t) => {
+t.test('sets one password when 50 forms use the same reset token at once', async (t) => {
   const test = await pagesApp(t)
   const user = await test.w.addUser()
   const token = await test.resetToken()
@@ -355,7 +344,7 @@ t.test('of 50 forms at once with one token one sets its password', async (t) => 
 })
 
 // covers ENUM-confirm ENUM-verify ASVS-6.5.1
-t.test('a link that is no good is one error page, whatever is wrong with it, opened or posted', async (t) => {
+t.test('shows the same error page for every kind of invalid link, opened or posted', async (t) => {
   for (const path of ['/auth/reset-password', '/auth/verify-email']) {
     const test = await pagesApp(t)
     const [ada, bob, off, late] = await Promise.all(
@@ -418,7 +407,7 @@ t.test('a link that is no good is one error page, whatever is wrong with it, ope
 })
 
 // covers ASVS-3.5.3
-t.test('an address is confirmed by the button alone, once', async (t) => {
+t.test('confirms an address only with the button, and once', async (t) => {
   const test = await pagesApp(t)
   const user = await test.w.addUser({ emailVerified: false })
   const token = await test.verifyToken(user.id)
@@ -461,7 +450,7 @@ t.test('an address is confirmed by the button alone, once', async (t) => {
   t.strictSame(test.signedIn, [])
 })
 
-t.test('there is a page where there is an endpoint', async (t) => {
+t.test('offers each page only where its JSON endpoint exists', async (t) => {
   const without = (...methods: Array<keyof UserStore>) => ({
     users: (store: UserStore): UserStore =>
       Object.fromEntries(
@@ -496,7 +485,7 @@ t.test('there is a page where there is an endpoint', async (t) => {
   }
 })
 
-t.test("below a host's prefix all addresses have it", async (t) => {
+t.test('puts the prefix of the host before every address', async (t) => {
   const test = await pagesApp(t, { prefix: '/api' })
   for (const [name, links] of [
     ['signup', ['action', 'loginUrl']],
@@ -507,7 +496,7 @@ t.test("below a host's prefix all addresses have it", async (t) => {
   }
 })
 
-t.test('a journey to a bad client is an error page, and nothing is done', async (t) => {
+t.test('shows an error page for an authorization request of an invalid client, before any effect', async (t) => {
   const test = await pagesApp(t)
   const user = await test.w.addUser()
   const token = await test.resetToken()
@@ -537,7 +526,7 @@ t.test('a journey to a bad client is an error page, and nothing is done', async 
   )
 })
 
-t.test('answers 503 to an unexpected throw of the real journey', async (t) => {
+t.test('answers 503 when reading the authorization request throws', async (t) => {
   const test = await pagesApp(t, {
     deps: () => ({
       journeys: {

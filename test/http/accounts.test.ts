@@ -51,7 +51,7 @@ async function resetToken(test: TestApp, username: string): Promise<string> {
   return (await test.messages.next('password_reset')).token ?? ''
 }
 
-t.test('register: 201 with the public profile and nothing else', async (t) => {
+t.test('register: answers 201 with only the public profile', async (t) => {
   const test = await testApp({
     registration: {
       fields: Type.Object({
@@ -82,7 +82,7 @@ t.test('register: 201 with the public profile and nothing else', async (t) => {
   t.equal((await signIn(test.app)).token_type, 'Bearer')
 })
 
-t.test('register: a taken name is 409, whatever its spelling, and changes nothing', async (t) => {
+t.test('register: rejects a taken username in any spelling with 409, and changes nothing', async (t) => {
   const test = await testApp()
   t.teardown(test.close)
   await signUp(test.app, 'ann')
@@ -99,7 +99,7 @@ t.test('register: a taken name is 409, whatever its spelling, and changes nothin
 })
 
 // covers ASVS-6.2.1 ASVS-6.2.4 ASVS-6.2.9 ASVS-6.2.11
-t.test('register: invalid_password with its reason', async (t) => {
+t.test('register: answers invalid_password with the reason', async (t) => {
   const test = await testApp({ issuer: 'https://wonderland.example' })
   t.teardown(test.close)
   const cases: Array<[string, RegExp]> = [
@@ -124,7 +124,7 @@ t.test('register: invalid_password with its reason', async (t) => {
 })
 
 // covers ASVS-8.2.3 ASVS-15.3.3
-t.test('register takes no field that the host did not declare', async (t) => {
+t.test('register: rejects fields that the host did not declare', async (t) => {
   const store = memoryUserStore()
   const created: unknown[] = []
   const users: UserStore = {
@@ -173,7 +173,7 @@ t.test('register takes no field that the host did not declare', async (t) => {
 })
 
 // covers ASVS-15.3.5
-t.test('register: bodies that do not fit are 400 naming the field', async (t) => {
+t.test('register: answers 400 for an invalid body, and names the field', async (t) => {
   const test = await testApp({
     registration: {
       fields: Type.Object({ email: Type.String({ format: 'email' }), age: Type.Optional(Type.Integer()) })
@@ -203,7 +203,7 @@ t.test('register: bodies that do not fit are 400 naming the field', async (t) =>
   t.equal((await post(test, '/auth/register', good)).statusCode, 201)
 })
 
-t.test('with verifyEmail a sign-up waits for one write, whether the name is free or taken', async (t) => {
+t.test('with verifyEmail, waits for one write at sign-up for both free and taken names', async (t) => {
   const users = memoryUserStore()
   const state = memoryState()
   let calls: string[] = []
@@ -243,7 +243,7 @@ t.test('with verifyEmail a sign-up waits for one write, whether the name is free
 })
 
 // covers ENUM-register ASVS-6.3.8
-t.test('with verifyEmail one answer for new, taken and disabled names; the message differs', async (t) => {
+t.test('with verifyEmail, answers the same for new, taken and disabled names, with different messages', async (t) => {
   const { users, disable } = mutableUsers()
   const test = await testApp({ users, registration: { verifyEmail: true } })
   t.teardown(test.close)
@@ -268,7 +268,7 @@ t.test('with verifyEmail one answer for new, taken and disabled names; the messa
   t.notOk('passwordHash' in first.user, 'no message has the hash')
 })
 
-t.test('e-mail verification: needed before the first sign-in; the token works once, for a day', async (t) => {
+t.test('requires email verification before the first sign-in, with a token for one use within a day', async (t) => {
   const test = await testApp({ registration: { verifyEmail: true } })
   t.teardown(test.close)
   await post(test, '/auth/register', { username: 'ann@mail.example', password: PASSWORD })
@@ -307,7 +307,7 @@ t.test('e-mail verification: needed before the first sign-in; the token works on
 })
 
 // covers ASVS-6.5.5
-t.test('an e-mail token is no good from its end on, nor for a password reset', async (t) => {
+t.test('rejects an expired verification token, and rejects it for a password reset', async (t) => {
   const test = await testApp({ registration: { verifyEmail: true } })
   t.teardown(test.close)
   await post(test, '/auth/register', { username: 'ann@mail.example', password: PASSWORD })
@@ -322,7 +322,7 @@ t.test('an e-mail token is no good from its end on, nor for a password reset', a
 })
 
 // covers ASVS-6.2.2 ASVS-6.2.3 ASVS-7.4.3
-t.test('password change ends the other sessions and keeps this one', async (t) => {
+t.test('ends the other sessions after a password change, and keeps this one', async (t) => {
   const test = await testApp()
   t.teardown(test.close)
   await signUp(test.app)
@@ -375,7 +375,7 @@ t.test('password change ends the other sessions and keeps this one', async (t) =
 })
 
 // covers ASVS-6.2.3
-t.test('wrong current passwords count against the account', async (t) => {
+t.test('counts wrong current passwords against the account', async (t) => {
   const test = await testApp({
     rateLimit: {
       login: { max: 100 },
@@ -395,7 +395,7 @@ t.test('wrong current passwords count against the account', async (t) => {
 })
 
 // covers ENUM-reset ASVS-6.3.8
-t.test('a reset request has one answer for all', async (t) => {
+t.test('answers a reset request the same for every account', async (t) => {
   const { users, disable } = mutableUsers()
   const test = await testApp({ users })
   t.teardown(test.close)
@@ -424,7 +424,7 @@ t.test('a reset request has one answer for all', async (t) => {
 })
 
 // covers ENUM-reset
-t.test('a failing store changes no answer', async (t) => {
+t.test('keeps the answer of a reset request the same when the store fails', async (t) => {
   const store = memoryUserStore()
   let down = false
   const users: UserStore = {
@@ -442,7 +442,7 @@ t.test('a failing store changes no answer', async (t) => {
 })
 
 // covers ASVS-6.4.3 ASVS-6.3.6
-t.test('a reset works once, ends every session and signs nobody in', async (t) => {
+t.test('resets a password once, ends every session, and signs nobody in', async (t) => {
   const test = await testApp()
   t.teardown(test.close)
   await signUp(test.app, 'ann@mail.example')
@@ -491,7 +491,7 @@ t.test('a reset works once, ends every session and signs nobody in', async (t) =
 })
 
 // covers ASVS-6.4.3 ASVS-6.5.1
-t.test('of 50 parallel confirms exactly one succeeds', async (t) => {
+t.test('accepts exactly one of 50 parallel reset confirmations', async (t) => {
   const users = delayed(memoryUserStore())
   const test = await testApp({ users, state: delayed(memoryState()), password: { concurrency: 50 } })
   t.teardown(test.close)
@@ -509,7 +509,7 @@ t.test('of 50 parallel confirms exactly one succeeds', async (t) => {
 })
 
 // covers ASVS-6.6.2
-t.test('only the newest reset message works', async (t) => {
+t.test('accepts only the newest reset token', async (t) => {
   const test = await testApp()
   t.teardown(test.close)
   await signUp(test.app, 'ann@mail.example')
@@ -523,7 +523,7 @@ t.test('only the newest reset message works', async (t) => {
   t.equal((await post(test, '/auth/password-reset/confirm', { token: second, password: NEXT })).statusCode, 204)
 })
 
-t.test('a password change ends the reset links of before', async (t) => {
+t.test('revokes earlier reset links after a password change', async (t) => {
   const test = await testApp()
   t.teardown(test.close)
   await signUp(test.app, 'ann@mail.example')
@@ -540,7 +540,7 @@ t.test('a password change ends the reset links of before', async (t) => {
 })
 
 // covers ASVS-6.5.5
-t.test('a reset token is good to the last millisecond of its 30 minutes', async (t) => {
+t.test('accepts a reset token until the last millisecond of its 30 minutes', async (t) => {
   for (const [step, status] of [
     [RESET_LIFETIME_MS - 1, 204],
     [RESET_LIFETIME_MS, 400],
@@ -560,7 +560,7 @@ t.test('a reset token is good to the last millisecond of its 30 minutes', async 
 })
 
 // covers ASVS-7.4.2
-t.test('a reset token of an account disabled meanwhile is no good', async (t) => {
+t.test('rejects the reset token of an account that was disabled meanwhile', async (t) => {
   const { users, disable } = mutableUsers()
   const test = await testApp({ users })
   t.teardown(test.close)
@@ -571,7 +571,7 @@ t.test('a reset token of an account disabled meanwhile is no good', async (t) =>
 })
 
 // covers ADV-host-header
-t.test('no header of the request changes the link of a message', async (t) => {
+t.test('builds the link of a message independent of the request headers', async (t) => {
   const test = await testApp({ issuer: 'https://auth.example' }, { trustProxy: ['127.0.0.1'] })
   t.teardown(test.close)
   await signUp(test.app, 'ann@mail.example')
@@ -597,7 +597,7 @@ t.test('no header of the request changes the link of a message', async (t) => {
   )
 })
 
-t.test('without hosted pages the links lead to pages of the host, and no server sees their token', async (t) => {
+t.test('without hosted pages, links to pages of the host with the token in the fragment', async (t) => {
   const test = await testApp({
     issuer: 'https://auth.example/one',
     prefix: '/v1',
@@ -619,7 +619,7 @@ t.test('without hosted pages the links lead to pages of the host, and no server 
 })
 
 // covers ASVS-7.5.2
-t.test('a user lists their own sessions and sees which is this one', async (t) => {
+t.test('lists the sessions of a user and marks the current one', async (t) => {
   const test = await testApp()
   t.teardown(test.close)
   await signUp(test.app, 'ann')
@@ -666,7 +666,7 @@ t.test('a user lists their own sessions and sees which is this one', async (t) =
 })
 
 // covers ASVS-8.2.2 ASVS-7.5.2
-t.test('a user ends their own sessions and no other', async (t) => {
+t.test('ends only sessions of the user who asks', async (t) => {
   const test = await testApp()
   t.teardown(test.close)
   await signUp(test.app, 'ann')
@@ -704,7 +704,7 @@ t.test('a user ends their own sessions and no other', async (t) => {
 })
 
 // covers ASVS-7.4.2
-t.test('GHSA-2vg6 a disabled user is 401 everywhere at once', async (t) => {
+t.test('GHSA-2vg6 rejects a disabled user with 401 everywhere at once', async (t) => {
   const { users, disable } = mutableUsers()
   const test = await testApp({ users })
   t.teardown(test.close)
@@ -731,7 +731,7 @@ t.test('GHSA-2vg6 a disabled user is 401 everywhere at once', async (t) => {
   )
 })
 
-t.test('other content types are 415, also where there is a form parser in the host', async (t) => {
+t.test('rejects other content types with 415, also when the host has a form parser', async (t) => {
   const test = await testApp()
   t.teardown(test.close)
   for (const url of ['/auth/register', '/auth/password-reset', '/auth/password-reset/confirm', '/auth/email/verify']) {
@@ -771,7 +771,7 @@ t.test('other content types are 415, also where there is a form parser in the ho
   }
 })
 
-t.test('characters that no database holds are refused by name, and are no outage', async (t) => {
+t.test('rejects characters that no database can store, and names the field', async (t) => {
   const fields = Type.Object({
     nickname: Type.Optional(Type.String()),
     tags: Type.Optional(Type.Array(Type.Object({ label: Type.String() })))

@@ -28,34 +28,31 @@ async function listened(t: Test, options: Partial<AuthorityOptions> = {}): Promi
 const logoutPath = (uri: string): string =>
   `/auth/logout?${String(new URLSearchParams({ client_id: 'spa', post_logout_redirect_uri: uri }))}`
 
-t.test(
-  'says once a minute which address came and which are registered, and shows the address on the page',
-  async (t) => {
-    const { browser, clock, heard } = await listened(t)
-    const sent = `${CALLBACK}/?secret=1`
-    for (let time = 0; time < 3; time++) {
-      const page = await browser.get(authorizePath({ redirect_uri: sent }))
-      t.equal(page.statusCode, 400)
-      t.match(page.body, `<code dir="ltr">${sent}</code>`)
-    }
-    t.match(heard(), [
-      [
-        'FST_AUTHORITY_CLIENT_MISFIT',
-        /the client "spa" sent "https:\/\/app\.example\/cb\/", which is not in its redirectUris \("https:\/\/app\.example\/cb"/
-      ]
-    ])
-    t.equal(heard().length, 1)
-    t.notMatch(heard()[0]?.[1], /secret/, 'a query may hold one')
-    clock.step(MINUTE_MS - 1)
-    await browser.get(authorizePath({ redirect_uri: sent }))
-    t.equal(heard().length, 1)
-    clock.step(1)
-    await browser.get(authorizePath({ redirect_uri: sent }))
-    t.equal(heard().length, 2)
+t.test('logs an unregistered redirect URI once a minute, and shows it on the page', async (t) => {
+  const { browser, clock, heard } = await listened(t)
+  const sent = `${CALLBACK}/?secret=1`
+  for (let time = 0; time < 3; time++) {
+    const page = await browser.get(authorizePath({ redirect_uri: sent }))
+    t.equal(page.statusCode, 400)
+    t.match(page.body, `<code dir="ltr">${sent}</code>`)
   }
-)
+  t.match(heard(), [
+    [
+      'FST_AUTHORITY_CLIENT_MISFIT',
+      /the client "spa" sent "https:\/\/app\.example\/cb\/", which is not in its redirectUris \("https:\/\/app\.example\/cb"/
+    ]
+  ])
+  t.equal(heard().length, 1)
+  t.notMatch(heard()[0]?.[1], /secret/, 'a query may hold one')
+  clock.step(MINUTE_MS - 1)
+  await browser.get(authorizePath({ redirect_uri: sent }))
+  t.equal(heard().length, 1)
+  clock.step(1)
+  await browser.get(authorizePath({ redirect_uri: sent }))
+  t.equal(heard().length, 2)
+})
 
-t.test('says which address a sign-out named, and which clients are unknown', async (t) => {
+t.test('logs the unregistered address of a sign-out, and unknown clients', async (t) => {
   const { browser, heard } = await listened(t)
   for (let time = 0; time < 3; time++) {
     t.equal((await browser.get(logoutPath('https://app.example/x'))).statusCode, 400)
@@ -72,7 +69,7 @@ t.test('says which address a sign-out named, and which clients are unknown', asy
   t.equal(heard().length, 2, 'all unknown clients are one cause')
 })
 
-t.test('logs no part of a refused path that is not registered', async (t) => {
+t.test('logs no part of an unregistered path', async (t) => {
   const { browser, clock, heard } = await listened(t)
   for (const uri of [`${CALLBACK}/s3cret/cb`, 'https:s3cret', 'app:/s3cret', 'https://app.example\\s3cret']) {
     t.equal((await browser.get(authorizePath({ redirect_uri: uri }))).statusCode, 400, uri)
@@ -83,7 +80,7 @@ t.test('logs no part of a refused path that is not registered', async (t) => {
   t.match(heard()[0]?.[1], /sent "https:\/\/app\.example\/cb\/<6 characters>\/cb", which is not/)
 })
 
-t.test('the error page shows an address as one word of text, and nothing that is none', async (t) => {
+t.test('shows an address as one escaped word on the error page, and omits invalid text', async (t) => {
   const { browser } = await listened(t)
   for (const none of ['a password', 'https://ann:password@app.example/'])
     t.notMatch((await browser.get(authorizePath({ redirect_uri: none }))).body, /a(?:%20)?password|:password/, none)
@@ -91,7 +88,7 @@ t.test('the error page shows an address as one word of text, and nothing that is
   t.match(body, '<code dir="ltr">https://app.example/call%20&lt;b&gt;me&lt;/b&gt;%20&quot;now&quot;</code>')
 })
 
-t.test('names the parameter in the line at debug', async (t) => {
+t.test('names the parameter in the debug line of a refused request', async (t) => {
   const { lines, stream } = logLines()
   const { browser, close } = await openidApp({}, { logger: { level: 'debug', stream } })
   t.teardown(close)
@@ -115,7 +112,7 @@ t.test('names the parameter in the line at debug', async (t) => {
   )
 })
 
-t.test('says once a minute and origin a refused form came from', async (t) => {
+t.test('logs the origin of a refused form once a minute', async (t) => {
   const { app, heard } = await listened(t)
   const post = async (url: string, type: string, headers: Record<string, string>): Promise<number> =>
     (await app.inject({ method: 'POST', url, headers: { 'content-type': type, ...headers }, payload: '' })).statusCode
@@ -140,7 +137,7 @@ t.test('says once a minute and origin a refused form came from', async (t) => {
   t.equal(count, 2, 'a request of no form is not told of')
 })
 
-t.test('strangers that make up origins fill the log with no more than twenty lines a minute', async (t) => {
+t.test('limits the log to twenty lines a minute when strangers invent origins', async (t) => {
   const { app, heard } = await listened(t)
   for (let host = 0; host < 30; host++)
     await app.inject({
@@ -153,7 +150,7 @@ t.test('strangers that make up origins fill the log with no more than twenty lin
   t.match(heard()[20], ['FST_AUTHORITY_CLIENT_MISFIT', /nobody/], 'and silence no other line')
 })
 
-t.test('tells at once of a mailer that throws, without the secrets of the message', async (t) => {
+t.test('logs a failing mailer at once, without the secrets of the message', async (t) => {
   const lines = logLines()
   const { app, clock, close } = await testApp(
     {
@@ -180,7 +177,7 @@ t.test('tells at once of a mailer that throws, without the secrets of the messag
   t.equal(retried().length, 1, 'the second failure is not told of')
 })
 
-t.test('a program that posts JSON to a page is told of the token endpoint, as JSON', async (t) => {
+t.test('tells a program that posts JSON to a page about the token endpoint, as JSON', async (t) => {
   const { app } = await listened(t)
   for (const url of ['/auth/login', '/auth/signup', '/auth/logout', '/auth/forgot-password']) {
     const reply = await app.inject({ method: 'POST', url, payload: { username: 'ann', password: PASSWORD } })
@@ -190,7 +187,7 @@ t.test('a program that posts JSON to a page is told of the token endpoint, as JS
   }
 })
 
-t.test('a row without passwordHash is a misfit of the store, and no wrong password', async (t) => {
+t.test('logs a user row without passwordHash as an error of the store', async (t) => {
   const lines = logLines()
   const users = memoryUserStore()
   const { app, close } = await testApp(
@@ -219,7 +216,7 @@ t.test('a row without passwordHash is a misfit of the store, and no wrong passwo
   ])
 })
 
-t.test('memoryUserStore takes a password and any spelling of a username', async (t) => {
+t.test('memoryUserStore accepts a password and any spelling of a username', async (t) => {
   const { app, close } = await testApp({
     users: memoryUserStore([
       { id: '1', username: 'Ann@Example.com', password: PASSWORD },
@@ -231,7 +228,7 @@ t.test('memoryUserStore takes a password and any spelling of a username', async 
   await t.rejects(signIn(app, 'bob'), { message: /^token: 400/ })
 })
 
-t.test('memoryUserStore refuses rows with which nobody could sign in', (t) => {
+t.test('memoryUserStore rejects invalid rows and duplicate usernames', (t) => {
   const rows: Array<[unknown, RegExp]> = [
     [{ id: '1', username: 'ann' }, /memoryUserStore\[0\]: passwordHash is nothing; it takes a string, or null/],
     [{ id: 1, username: 'ann', passwordHash: null }, /memoryUserStore\[0\]: id is a number/],

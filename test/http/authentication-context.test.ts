@@ -87,7 +87,7 @@ async function subjectOf(t: Test, options: Partial<AuthorityOptions> = {}) {
 const alike = (said: unknown[]): unknown[][] => Array.from({ length: 7 }, () => said)
 
 // covers ASVS-6.8.4
-t.test('a password is said to have been one, everywhere, with its time, and a new sign-in has a new one', async (t) => {
+t.test('reports password authentication and its time everywhere, and a new time after reauthentication', async (t) => {
   const { clock, everywhere, seconds } = await subjectOf(t)
   const first = seconds()
   t.strictSame(await everywhere(), alike(['password', ['pwd'], first]))
@@ -104,7 +104,7 @@ t.test('a password is said to have been one, everywhere, with its time, and a ne
   )
 })
 
-t.test('the password grant, its refreshes and a sign-up say so too; a client by itself says nothing', async (t) => {
+t.test('reports the context for the password grant, refreshes and a sign-up, but not for client tokens', async (t) => {
   const { app, clock, seconds, ...rest } = await subjectOf(t, {
     clients: [
       ...CLIENTS,
@@ -192,7 +192,7 @@ t.test('omits context that the host did not give', async (t) => {
   })
 })
 
-t.test("no claim of the host's or the user's takes the place of what was seen", async (t) => {
+t.test('ignores custom claims that would replace the authentication context', async (t) => {
   const forged = { acr: 'phr', amr: ['mfa'], auth_time: 1 }
   const { everywhere, seconds, byHost } = await subjectOf(t, { claims: () => forged })
   await byHost()
@@ -200,7 +200,7 @@ t.test("no claim of the host's or the user's takes the place of what was seen", 
 })
 
 // covers OIDC-5.5.1.1 SU-01 SU-02
-t.test('acr_values that can be had are asked for, those that can not are refused, and others are wishes', async (t) => {
+t.test('requires a possible acr, rejects an impossible essential acr, and treats others as preferences', async (t) => {
   const { browser, byHost, clock, app } = await subjectOf(t)
   const silent = async (params: Record<string, string>) =>
     answerOf(String((await browser.get(authorizePath({ prompt: 'none', ...params }))).headers.location))
@@ -269,7 +269,7 @@ t.test('hides the authentication context from a silent third-party request', asy
   t.match(answerOf(String((await browser.get(third)).headers.location)), { error: 'consent_required' })
 })
 
-t.test("does not send a person with a weaker sign-in back to the host's page for ever", async (t) => {
+t.test('stops sending a user with a weaker sign-in back to the page of the host', async (t) => {
   const { app, browser, byHost } = await subjectOf(t, { pages: { loginUrl: '/sign-in' } })
   const path = authorizePath({ acr_values: 'password' })
   t.match((await browser.follow(await browser.get(path))).url, /\/sign-in\?return_to=/, 'nobody is signed in')

@@ -13,7 +13,7 @@ const refresh = (app: FastifyInstance, token = '') =>
 const me = async (app: FastifyInstance, token: string): Promise<number> =>
   (await app.inject({ url: '/me', headers: bearer(token) })).statusCode
 
-t.test('verify: the frozen claims of a good token, invalid_token for any other', async (t) => {
+t.test('verify: returns the frozen claims of a valid token, and rejects any other with invalid_token', async (t) => {
   const { app, clock, close } = await testApp()
   t.teardown(close)
   const { sub } = await signUp(app)
@@ -29,7 +29,7 @@ t.test('verify: the frozen claims of a good token, invalid_token for any other',
   await t.rejects(app.authority.verify(token), oauth('invalid_token', 401), 'expired')
 })
 
-t.test('issueTokens: as the password grant would give them, for whom the host says', async (t) => {
+t.test('issueTokens: issues the tokens of the password grant for a user that the host names', async (t) => {
   const secret = 'kJ8v2Qm4Xr7Zt1Wc9Ly6Bn3Hs5Dg0Pf!'
   const users = memoryUserStore([
     { id: 'u1', username: 'ann', passwordHash: null },
@@ -94,7 +94,7 @@ t.test('issueTokens: as the password grant would give them, for whom the host sa
   t.same(await app.authority.sessions('u2'), [])
 })
 
-t.test('revokeUser ends every session, and access tokens here at once', async (t) => {
+t.test('revokeUser ends every session, and revokes access tokens on this instance at once', async (t) => {
   const test = await testApp()
   t.teardown(test.close)
   const { app } = test
@@ -123,7 +123,7 @@ t.test('revokeUser ends every session, and access tokens here at once', async (t
   t.equal(await me(app, (await signIn(app)).access_token), 200, 'the user can sign in again')
 })
 
-t.test('sessions and revokeSession', async (t) => {
+t.test('lists the sessions of a user, and revokeSession ends one', async (t) => {
   const test = await testApp()
   t.teardown(test.close)
   const { app, clock } = test
@@ -156,7 +156,7 @@ t.test('sessions and revokeSession', async (t) => {
   )
 })
 
-t.test('startPasswordReset', async (t) => {
+t.test('startPasswordReset sends the user a reset link', async (t) => {
   const users = memoryUserStore([
     { id: 'u1', username: 'ann@example.com', email: 'ann@example.com', passwordHash: null },
     { id: 'u2', username: 'bob', email: 'bob@example.com', passwordHash: null, disabled: true },
@@ -190,7 +190,7 @@ t.test('startPasswordReset', async (t) => {
   await t.rejects(mute.app.authority.startPasswordReset('u1'), oauth('invalid_request', 400), 'no sendMessage')
 })
 
-t.test('on and off; a handler that fails breaks nothing', async (t) => {
+t.test('adds and removes event handlers, and survives a handler that fails', async (t) => {
   const { app, close } = await testApp()
   t.teardown(close)
   const heard: string[] = []
@@ -260,7 +260,7 @@ async function afterTheHold<T>({ clock }: TestApp, refused: PromiseLike<T>): Pro
   return await reply
 }
 
-t.test('hashPassword goes through the queue', async (t) => {
+t.test('runs hashPassword through the hashing queue', async (t) => {
   const hasher = heldHasher()
   const users = memoryUserStore()
   const test = await testApp({ users, password: { hasher, concurrency: 1, maxQueue: 1 } })
@@ -282,7 +282,7 @@ t.test('hashPassword goes through the queue', async (t) => {
 })
 
 // covers DOS-3 RL-20
-t.test('the hashing queue over HTTP: bounded, said once, and gone when it is over', async (t) => {
+t.test('bounds the hashing queue over HTTP, reports an overload once, and recovers', async (t) => {
   const MAX_QUEUE = 3
   const hasher = heldHasher()
   const test = await testApp({
@@ -336,7 +336,7 @@ t.test('the hashing queue over HTTP: bounded, said once, and gone when it is ove
   t.equal((await attempt()).statusCode, 429, 'and no more than that')
 })
 
-t.test('a waiting request that its client gave up on keeps its place until its hash has run', async (t) => {
+t.test('keeps the queue place of a request that its client aborted until its hash ends', async (t) => {
   const hasher = heldHasher()
   const test = await testApp({ password: { hasher, concurrency: 1, maxQueue: 0 } })
   t.teardown(test.close)

@@ -3,7 +3,7 @@ import { openidApp, tokensOf } from '../support/openid.ts'
 import { bearer } from '../support/app.ts'
 import { decodeJwt } from '../support/jwt.ts'
 
-t.test('a whole redirect sign-in', async (t) => {
+t.test('completes a redirect sign-in from the authorization request to userinfo', async (t) => {
   const subject = await openidApp()
   t.teardown(subject.close)
   const tokens = await tokensOf(subject, { scope: 'openid profile email offline_access', nonce: 'n-1' })

@@ -60,7 +60,7 @@ const ask = async (url: string, timeoutMs = 5000, thirdParty = false): Promise<F
   )
 const post = async (url: string, timeoutMs = 5000): Promise<number> => (await ask(url, timeoutMs)).status
 
-t.test('a form by POST, with no credentials and no cookie', async (t) => {
+t.test('posts the logout token as a form, without credentials and without a cookie', async (t) => {
   const { url, seen } = await rp(t, (reply) => {
     reply.setHeader('set-cookie', 'x=1').end()
   })
@@ -75,7 +75,7 @@ t.test('a form by POST, with no credentials and no cookie', async (t) => {
   }
 })
 
-t.test('whatever it answers, the status is what comes back', async (t) => {
+t.test('returns the status of every answer', async (t) => {
   for (const status of [200, 204, 400, 404, 500, 501]) {
     const { url } = await rp(t, (reply) => {
       reply.writeHead(status).end(status === 204 ? undefined : '{"error":"invalid_request"}')
@@ -85,7 +85,7 @@ t.test('whatever it answers, the status is what comes back', async (t) => {
 })
 
 // covers L5
-t.test('of a refusal the error is told, bounded and as text', async (t) => {
+t.test('returns the error code of a refusal as text of bounded length', async (t) => {
   const rows: Array<[what: string, status: number, body: string | Buffer, error: string | undefined]> = [
     [
       'as the specification has it',
@@ -136,7 +136,7 @@ t.test('of a refusal the error is told, bounded and as text', async (t) => {
 })
 
 // covers ASVS-15.3.2
-t.test('no redirect is followed', async (t) => {
+t.test('follows no redirect', async (t) => {
   const other = await rp(t, (reply) => {
     reply.end()
   })
@@ -149,7 +149,7 @@ t.test('no redirect is followed', async (t) => {
   t.strictSame(other.seen, [])
 })
 
-t.test('one that never answers, or not to the end of its head, is given up', async (t) => {
+t.test('times out when the client never answers or never completes the response head', async (t) => {
   const silent = await rp(t, () => {})
   await t.rejects(post(silent.url, 50), { code: 'TIMEOUT' })
   const half = await rp(t, (_reply, request) => {
@@ -158,7 +158,7 @@ t.test('one that never answers, or not to the end of its head, is given up', asy
   await t.rejects(post(half.url, 50), { code: 'TIMEOUT' })
 })
 
-t.test('an endless answer is not read: its connection is cut as soon as the status is known', async (t) => {
+t.test('closes the connection after the status, and does not read an endless body', async (t) => {
   let sent = 0
   const { url, closed } = await rp(t, (reply) => {
     const more = (): void => {
@@ -179,7 +179,7 @@ t.test('an endless answer is not read: its connection is cut as soon as the stat
   t.equal(await post(slow.url), 200, 'nor does one that dribbles keep us')
 })
 
-t.test('nobody there: a rejection whose text has no token', async (t) => {
+t.test('rejects an unreachable address with an error text without the token', async (t) => {
   const { url } = await rp(t, (reply) => {
     reply.destroy()
   })
@@ -193,7 +193,7 @@ t.test('nobody there: a rejection whose text has no token', async (t) => {
   }
 })
 
-t.test('does not call a nearer address that a third party named', async (t) => {
+t.test('sends nothing to a private address that a third-party client registered', async (t) => {
   const { url, seen } = await rp(t, (reply) => {
     reply.end()
   })

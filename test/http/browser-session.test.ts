@@ -5,7 +5,7 @@ import { ISSUER, PASSWORD } from '../support/app.ts'
 
 const FOREIGN = { 'sec-fetch-site': 'cross-site', origin: 'https://evil.example' }
 
-t.test('/auth/session tells a page who is signed in, with no token in it', async (t) => {
+t.test('/auth/session tells a page the signed-in user, and contains no token', async (t) => {
   const { app, browser, ann, close } = await openidApp()
   t.teardown(close)
   const nobody = await browser.get('/auth/session')
@@ -27,7 +27,7 @@ t.test('/auth/session tells a page who is signed in, with no token in it', async
 })
 
 // covers ASVS-3.5.1
-t.test('only a page of this origin goes on with the session or ends it', async (t) => {
+t.test('extends or ends the session only for a page of this origin', async (t) => {
   const { browser, app, close } = await openidApp()
   t.teardown(close)
   await browser.submit('/auth/login', { username: 'ann', password: PASSWORD })
@@ -47,7 +47,7 @@ t.test('only a page of this origin goes on with the session or ends it', async (
 })
 
 // covers ASVS-7.3.1
-t.test('a POST counts as a use, a GET does not; ASVS-7.4.2 a disabled user is nobody at once', async (t) => {
+t.test('extends the session on POST but not on GET; ASVS-7.4.2 rejects a disabled user at once', async (t) => {
   const { app, browser, clock, close, ann } = await openidApp({ session: { idleTimeout: 600 } })
   t.teardown(close)
   await browser.submit('/auth/login', { username: 'ann', password: PASSWORD })
@@ -64,7 +64,7 @@ t.test('a POST counts as a use, a GET does not; ASVS-7.4.2 a disabled user is no
   t.equal((await browser.get('/auth/session')).statusCode, 401)
 })
 
-t.test('the sign-in page continues for a signed-in user from a page of the host, and for nobody else', async (t) => {
+t.test('the sign-in page forwards a signed-in user only when a page of the host sent them', async (t) => {
   const users = memoryUserStore()
   const { browser, close, ann } = await openidApp({ users })
   t.teardown(close)

@@ -44,7 +44,7 @@ async function ask(
 const refusal = ({ status, body }: Answer): unknown[] => [status, body.error]
 
 // covers R6749-4.4 R9068-2.2
-t.test('an access token of the client itself, and no other token', async (t) => {
+t.test('issues an access token of the client itself, and no other token', async (t) => {
   const test = await started(t, {
     claims: () => {
       throw new Error('there is no user to ask about')
@@ -91,7 +91,7 @@ t.test('an access token of the client itself, and no other token', async (t) => 
 })
 
 // covers R6749-4.4
-t.test('only clients that prove a secret and list the grant', async (t) => {
+t.test('accepts only clients that prove a secret and list the grant', async (t) => {
   const clients: Client[] = [
     machine,
     { clientId: 'public' },
@@ -130,7 +130,7 @@ t.test('only clients that prove a secret and list the grant', async (t) => {
 })
 
 // covers R6749-3.3
-t.test('scope: of the client, none that speaks of a user', async (t) => {
+t.test('grants only scopes of the client, and none that concern a user', async (t) => {
   const { scopes: _scopes, ...unlisted } = machine
   const test = await started(t, {
     clients: [machine, { ...unlisted, clientId: 'any' }, { ...machine, clientId: 'none', scopes: ['openid', 'email'] }]
@@ -163,7 +163,7 @@ t.test('scope: of the client, none that speaks of a user', async (t) => {
 })
 
 // covers RFC9700-4.15 ADV-CVE-2026-39976
-t.test('a client is never taken for a user, not even for one of its name', async (t) => {
+t.test('never treats a client as a user, even with the same id', async (t) => {
   const users = memoryUserStore([{ id: 'machine', username: 'ann', passwordHash: null }])
   const test = await started(t, { users })
   const { app } = test
@@ -191,24 +191,21 @@ t.test('a client is never taken for a user, not even for one of its name', async
   t.equal((await app.inject({ url: '/admin', headers: narrow })).statusCode, 403)
 })
 
-t.test('passwordGrant: false leaves the grant alone', async (t) => {
+t.test('keeps the client_credentials grant when passwordGrant is false', async (t) => {
   const test = await started(t, { passwordGrant: false })
   t.equal((await ask(test)).status, 200)
 })
 
-t.test(
-  'RL wrong secrets count under the rule refresh; good ones, and people who sign in, are not held up',
-  async (t) => {
-    const test = await started(t, { rateLimit: { refresh: { max: 2 }, login: { max: 1 } } })
-    for (let turn = 0; turn < 5; turn++) t.equal((await ask(test)).status, 200)
-    for (let turn = 0; turn < 2; turn++) t.equal((await ask(test, {}, basic('machine', 'x'.repeat(32)))).status, 401)
-    t.equal((await ask(test, {}, basic('machine', 'x'.repeat(32)))).status, 429)
-    t.equal((await ask(test)).status, 200)
-    t.match(
-      test.events.filter(({ name }) => name === 'rate_limited').map(({ payload }) => payload),
-      [{ rule: 'refresh', max: 2 }]
-    )
-    await signUp(test.app)
-    await signIn(test.app)
-  }
-)
+t.test('RL counts wrong client secrets under the rule refresh, and limits no other request', async (t) => {
+  const test = await started(t, { rateLimit: { refresh: { max: 2 }, login: { max: 1 } } })
+  for (let turn = 0; turn < 5; turn++) t.equal((await ask(test)).status, 200)
+  for (let turn = 0; turn < 2; turn++) t.equal((await ask(test, {}, basic('machine', 'x'.repeat(32)))).status, 401)
+  t.equal((await ask(test, {}, basic('machine', 'x'.repeat(32)))).status, 429)
+  t.equal((await ask(test)).status, 200)
+  t.match(
+    test.events.filter(({ name }) => name === 'rate_limited').map(({ payload }) => payload),
+    [{ rule: 'refresh', max: 2 }]
+  )
+  await signUp(test.app)
+  await signIn(test.app)
+})

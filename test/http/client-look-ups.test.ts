@@ -33,7 +33,7 @@ async function appWithStore(t: { teardown(task: () => Promise<void>): void }) {
   return { ...subject, asked: () => calls.splice(0) }
 }
 
-t.test('a redirect sign-in looks the client up once a request, on every page and at the token endpoint', async (t) => {
+t.test('queries the client once a request, on every page and at the token endpoint', async (t) => {
   const { app, browser, asked } = await appWithStore(t)
   const toLogin = await browser.get(authorizePath())
   t.same(asked(), ['spa'], 'authorization endpoint')
@@ -68,7 +68,7 @@ t.test('a redirect sign-in looks the client up once a request, on every page and
   t.same(asked(), ['spa'], 'revocation, asked by a page of the client')
 })
 
-t.test('a refused redemption looks it up once too, and lets the page of the client read why', async (t) => {
+t.test('queries the client once for a rejected redemption, and lets its page read the error', async (t) => {
   const { app, asked } = await appWithStore(t)
   const reply = await redeem(app, 'no code', {}, { origin: ORIGIN, 'sec-fetch-site': 'cross-site' })
   t.equal(reply.statusCode, 400)
@@ -84,7 +84,7 @@ t.test('a refused redemption looks it up once too, and lets the page of the clie
   t.same(asked(), ['web'])
 })
 
-t.test('an introspection that a page of the client asks for looks it up once', async (t) => {
+t.test('queries the client once for an introspection from a page of the client', async (t) => {
   const { app, asked } = await appWithStore(t)
   const reply = await app.inject({
     method: 'POST',
@@ -126,64 +126,61 @@ t.test('consent: looks the client up once to ask and once for each answer', asyn
   }
 })
 
-t.test(
-  'two plugins in one host each ask their own store for a client id that both have, also within one request',
-  async (t) => {
-    const app = Fastify() as unknown as FastifyInstance
-    t.teardown(async () => {
-      await app.close()
+t.test('two plugins with the same client id query their own stores, also within one request', async (t) => {
+  const app = Fastify() as unknown as FastifyInstance
+  t.teardown(async () => {
+    await app.close()
+  })
+  const asked: string[] = []
+  const tokenOf = async (prefix: string, secret: string): Promise<LightMyRequestResponse> =>
+    await app.inject({
+      method: 'POST',
+      url: `${prefix}/token`,
+      headers: {
+        ...basic('svc', secret),
+        origin: `https://${prefix.slice(1)}.example`,
+        'sec-fetch-site': 'cross-site'
+      },
+      payload: { grant_type: 'client_credentials' }
     })
-    const asked: string[] = []
-    const tokenOf = async (prefix: string, secret: string): Promise<LightMyRequestResponse> =>
-      await app.inject({
-        method: 'POST',
-        url: `${prefix}/token`,
-        headers: {
-          ...basic('svc', secret),
-          origin: `https://${prefix.slice(1)}.example`,
-          'sec-fetch-site': 'cross-site'
-        },
-        payload: { grant_type: 'client_credentials' }
-      })
-    const secretOf = (prefix: string): string => `the client secret of ${prefix}, for tests only`
-    const nested: LightMyRequestResponse[] = []
-    const client = (prefix: string): Client => ({
-      clientId: 'svc',
-      clientSecret: secretOf(prefix),
-      grantTypes: ['client_credentials'],
-      origins: [`https://${prefix.slice(1)}.example`]
-    })
-    for (const [prefix, decorators] of [
-      ['/a', {}],
-      ['/b', { authenticate: 'authenticateB', requireScope: 'requireScopeB', authority: 'authorityB', auth: 'authB' }]
-    ] as const) {
-      await app.register(
-        authPlugin,
-        ownOptions({
-          issuer: `http://localhost:3000${prefix}`,
-          keys: KEYS,
-          prefix,
-          decorators,
-          clients: {
-            async findById(clientId) {
-              asked.push(`${prefix} ${clientId}`)
-              // In the middle of its own request, a asks b.
-              if (prefix === '/a') nested.push(await tokenOf('/b', secretOf('/b')))
-              return client(prefix)
-            }
+  const secretOf = (prefix: string): string => `the client secret of ${prefix}, for tests only`
+  const nested: LightMyRequestResponse[] = []
+  const client = (prefix: string): Client => ({
+    clientId: 'svc',
+    clientSecret: secretOf(prefix),
+    grantTypes: ['client_credentials'],
+    origins: [`https://${prefix.slice(1)}.example`]
+  })
+  for (const [prefix, decorators] of [
+    ['/a', {}],
+    ['/b', { authenticate: 'authenticateB', requireScope: 'requireScopeB', authority: 'authorityB', auth: 'authB' }]
+  ] as const) {
+    await app.register(
+      authPlugin,
+      ownOptions({
+        issuer: `http://localhost:3000${prefix}`,
+        keys: KEYS,
+        prefix,
+        decorators,
+        clients: {
+          async findById(clientId) {
+            asked.push(`${prefix} ${clientId}`)
+            // In the middle of its own request, a asks b.
+            if (prefix === '/a') nested.push(await tokenOf('/b', secretOf('/b')))
+            return client(prefix)
           }
-        })
-      )
-    }
-    const reply = await tokenOf('/a', secretOf('/a'))
-    for (const [answer, prefix] of [
-      [reply, '/a'],
-      [nested[0], '/b']
-    ] as const) {
-      t.equal(answer?.statusCode, 200, prefix)
-      t.equal(answer?.headers['access-control-allow-origin'], `https://${prefix.slice(1)}.example`)
-    }
-    t.same(asked, ['/a svc', '/b svc'], 'each once')
-    t.equal((await tokenOf('/b', secretOf('/a'))).statusCode, 401, 'the secret of the one is none for the other')
+        }
+      })
+    )
   }
-)
+  const reply = await tokenOf('/a', secretOf('/a'))
+  for (const [answer, prefix] of [
+    [reply, '/a'],
+    [nested[0], '/b']
+  ] as const) {
+    t.equal(answer?.statusCode, 200, prefix)
+    t.equal(answer?.headers['access-control-allow-origin'], `https://${prefix.slice(1)}.example`)
+  }
+  t.same(asked, ['/a svc', '/b svc'], 'each once')
+  t.equal((await tokenOf('/b', secretOf('/a'))).statusCode, 401, 'the secret of the one is none for the other')
+})

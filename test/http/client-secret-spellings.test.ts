@@ -31,7 +31,7 @@ async function ask(
 }
 
 // covers L3 R6749-2.3.1
-t.test('a secret in Basic is good form-encoded, and as it is', async (t) => {
+t.test('accepts a client secret in Basic authentication both form-encoded and verbatim', async (t) => {
   const secrets = [
     'q83vEjRWeJCrze8SNFZ4kKvN7xI0VniQq83v+/+/A==',
     `100%${'x'.repeat(32)}`,
@@ -91,7 +91,7 @@ t.test('a secret in Basic is good form-encoded, and as it is', async (t) => {
 })
 
 // covers L3
-t.test('both spellings of a wrong secret are one failure', async (t) => {
+t.test('counts both decodings of a wrong secret as one failure', async (t) => {
   const test = await testApp({
     rateLimit: { refresh: { max: 4 } },
     scopes: ['openid', 'read'],
@@ -105,7 +105,7 @@ t.test('both spellings of a wrong secret are one failure', async (t) => {
 })
 
 // covers C5
-t.test('a bare Basic is a failed authentication, wherever a client authenticates', async (t) => {
+t.test('rejects malformed Basic credentials with invalid_client at every endpoint', async (t) => {
   const test = await testApp({
     scopes: ['openid', 'read'],
     clients: [clientOf('web', 'a'.repeat(43)), { clientId: 'spa', grantTypes: ['password'] }]

@@ -125,7 +125,7 @@ const ACTUAL = {
 }
 
 // covers ASVS-3.4.2
-t.test('of a fixed list of clients, only registered origins may read: by redirect URI or by `origins`', async (t) => {
+t.test('with a fixed list of clients, allows only origins from redirect URIs or `origins`', async (t) => {
   const app = await corsApp(t, CLIENTS)
   const origins: Record<string, boolean> = {
     [SPA]: true,
@@ -179,7 +179,7 @@ t.test('of a fixed list of clients, only registered origins may read: by redirec
   }
 })
 
-t.test('every error can be read by a registered origin, and by no other', async (t) => {
+t.test('lets a registered origin, and no other, read every error', async (t) => {
   const form = { 'content-type': 'application/x-www-form-urlencoded' }
   for (const clients of [CLIENTS, store(CLIENTS)]) {
     const app = await corsApp(t, clients)
@@ -231,69 +231,66 @@ t.test('every error can be read by a registered origin, and by no other', async 
 })
 
 // covers ASVS-3.4.2
-t.test(
-  'with a client store, every web origin passes a preflight, and reads nothing that is not of its client',
-  async (t) => {
-    const clients = store(CLIENTS)
-    const app = await corsApp(t, clients)
-    const preflights: Record<string, boolean> = {
-      [SPA]: true,
-      [EVIL]: true,
-      'https://evil.example:8443': true,
-      'http://localhost:5173': true,
-      'http://127.0.0.1:1': true,
-      'http://[::1]:1': true,
-      'http://evil.example': false,
-      'ftp://localhost': false,
-      'http://localhost.evil.example': false,
-      'http://evillocalhost': false,
-      'https://user@evil.example': false,
-      [`${EVIL}/`]: false,
-      [`${EVIL}, ${EVIL}`]: false,
-      'chrome-extension://abc': false,
-      null: false,
-      '*': false,
-      '': false
-    }
-    for (const [origin, allowed] of Object.entries(preflights)) {
-      const reply = await preflight(app, '/token', origin)
-      t.same(
-        corsHeaders(reply),
-        allowed ? { 'access-control-allow-origin': origin, 'access-control-allow-methods': 'POST', ...PREFLIGHT } : {},
-        origin
-      )
-    }
-    t.same(clients.asked, [], 'a preflight asks no store')
-
-    const basic = (id: string): Record<string, string> => ({
-      authorization: `Basic ${Buffer.from(`${id}:secret`).toString('base64')}`
-    })
-    const reads: Array<[origin: string, payload: object, headers: Record<string, string>, readable: boolean]> = [
-      [SPA, { client_id: 'spa' }, {}, true],
-      [SPA, {}, basic('spa'), true],
-      [EVIL, { client_id: 'spa' }, {}, false],
-      [EVIL, {}, basic('spa'), false],
-      [OTHER, { client_id: 'spa' }, {}, false],
-      [OTHER, { client_id: 'other' }, {}, true],
-      [OTHER, { client_id: 'spa' }, basic('other'), false],
-      [SPA, { client_id: 'server' }, {}, false],
-      [SPA, { client_id: 'unknown' }, {}, false],
-      [SPA, { client_id: 'down' }, {}, false],
-      [SPA, { client_id: ['spa'] }, {}, false],
-      [SPA, {}, {}, false],
-      ['null', { client_id: 'other' }, {}, false]
-    ]
-    for (const [origin, payload, headers, readable] of reads) {
-      const name = `${origin} ${JSON.stringify(payload)} ${JSON.stringify(headers)}`
-      const reply = await app.inject({ method: 'POST', url: '/token', headers: { ...headers, origin }, payload })
-      t.equal(reply.statusCode, 200, name)
-      t.same(corsHeaders(reply), readable ? { 'access-control-allow-origin': origin, ...ACTUAL } : {}, name)
-      t.equal(reply.headers.vary, 'Origin')
-    }
+t.test('with a client store, allows every web origin a preflight, but only client origins the response', async (t) => {
+  const clients = store(CLIENTS)
+  const app = await corsApp(t, clients)
+  const preflights: Record<string, boolean> = {
+    [SPA]: true,
+    [EVIL]: true,
+    'https://evil.example:8443': true,
+    'http://localhost:5173': true,
+    'http://127.0.0.1:1': true,
+    'http://[::1]:1': true,
+    'http://evil.example': false,
+    'ftp://localhost': false,
+    'http://localhost.evil.example': false,
+    'http://evillocalhost': false,
+    'https://user@evil.example': false,
+    [`${EVIL}/`]: false,
+    [`${EVIL}, ${EVIL}`]: false,
+    'chrome-extension://abc': false,
+    null: false,
+    '*': false,
+    '': false
   }
-)
+  for (const [origin, allowed] of Object.entries(preflights)) {
+    const reply = await preflight(app, '/token', origin)
+    t.same(
+      corsHeaders(reply),
+      allowed ? { 'access-control-allow-origin': origin, 'access-control-allow-methods': 'POST', ...PREFLIGHT } : {},
+      origin
+    )
+  }
+  t.same(clients.asked, [], 'a preflight asks no store')
 
-t.test('with a client store, userinfo goes by the verified token: an id in the body is worth nothing', async (t) => {
+  const basic = (id: string): Record<string, string> => ({
+    authorization: `Basic ${Buffer.from(`${id}:secret`).toString('base64')}`
+  })
+  const reads: Array<[origin: string, payload: object, headers: Record<string, string>, readable: boolean]> = [
+    [SPA, { client_id: 'spa' }, {}, true],
+    [SPA, {}, basic('spa'), true],
+    [EVIL, { client_id: 'spa' }, {}, false],
+    [EVIL, {}, basic('spa'), false],
+    [OTHER, { client_id: 'spa' }, {}, false],
+    [OTHER, { client_id: 'other' }, {}, true],
+    [OTHER, { client_id: 'spa' }, basic('other'), false],
+    [SPA, { client_id: 'server' }, {}, false],
+    [SPA, { client_id: 'unknown' }, {}, false],
+    [SPA, { client_id: 'down' }, {}, false],
+    [SPA, { client_id: ['spa'] }, {}, false],
+    [SPA, {}, {}, false],
+    ['null', { client_id: 'other' }, {}, false]
+  ]
+  for (const [origin, payload, headers, readable] of reads) {
+    const name = `${origin} ${JSON.stringify(payload)} ${JSON.stringify(headers)}`
+    const reply = await app.inject({ method: 'POST', url: '/token', headers: { ...headers, origin }, payload })
+    t.equal(reply.statusCode, 200, name)
+    t.same(corsHeaders(reply), readable ? { 'access-control-allow-origin': origin, ...ACTUAL } : {}, name)
+    t.equal(reply.headers.vary, 'Origin')
+  }
+})
+
+t.test('with a client store, decides about userinfo by the verified token, not by the body', async (t) => {
   const app = await corsApp(t, store(CLIENTS))
   const cases: Array<[origin: string, token: string, readable: boolean]> = [
     [SPA, 'spa', true],
@@ -318,7 +315,7 @@ t.test('with a client store, userinfo goes by the verified token: an id in the b
   }
 })
 
-t.test('a client that the route remembered is not looked up again; without Origin none is', async (t) => {
+t.test('queries a client that the route remembered only once, and no client without Origin', async (t) => {
   const clients = store(CLIENTS)
   const app = await corsApp(t, clients)
   const reply = await app.inject({
@@ -332,7 +329,7 @@ t.test('a client that the route remembered is not looked up again; without Origi
   t.same(clients.asked, ['spa'], "the route's own look, and no other")
 })
 
-t.test('public documents may be read by any origin, errors too; nothing varies', async (t) => {
+t.test('lets any origin read public documents and their errors, without Vary', async (t) => {
   const app = await corsApp(t, CLIENTS)
   for (const origin of [SPA, EVIL, 'null', undefined]) {
     for (const [url, status] of [
@@ -354,7 +351,7 @@ t.test('public documents may be read by any origin, errors too; nothing varies',
 })
 
 // covers R9700-2.6
-t.test('the authorization endpoint knows no CORS: the preflight is answered and says nothing', async (t) => {
+t.test('sends no CORS headers at the authorization endpoint', async (t) => {
   const app = await corsApp(t, CLIENTS)
   const before = await preflight(app, '/authorize', SPA)
   t.equal(before.statusCode, 204)
@@ -364,7 +361,7 @@ t.test('the authorization endpoint knows no CORS: the preflight is answered and 
     t.same(corsHeaders(await app.inject({ method, url: '/authorize', headers: { origin: SPA } })), {})
 })
 
-t.test('request headers are allowed as they were asked for, when they are header names', async (t) => {
+t.test('allows the requested headers of a preflight when they are valid header names', async (t) => {
   const app = await corsApp(t, CLIENTS)
   const cases: Record<string, string | undefined> = {
     authorization: 'authorization',
@@ -386,7 +383,7 @@ t.test('request headers are allowed as they were asked for, when they are header
   )
 })
 
-t.test('OPTIONS without an origin says which methods there are', async (t) => {
+t.test('lists the allowed methods in the answer to OPTIONS without an origin', async (t) => {
   const app = await corsApp(t, CLIENTS)
   const reply = await app.inject({ method: 'OPTIONS', url: '/userinfo' })
   t.equal(reply.statusCode, 204)
