@@ -7,7 +7,7 @@ const BCRYPT = `$2b$10$${'a'.repeat(53)}`
 const at = { clientId: null, origin }
 
 // covers ASVS-6.3.8
-t.test('every failure has one error and costs one hash', async (t) => {
+t.test('answers every failed sign-in with the same error after exactly one hash', async (t) => {
   const w = await world({
     verifyEmail: true,
     initial: [{ id: 'n', username: 'nopassword', passwordHash: null, emailVerified: true }]
@@ -57,7 +57,7 @@ t.test('every failure has one error and costs one hash', async (t) => {
   t.notMatch(JSON.stringify(w.told), /not the password|a\\u0000b|nobody/, 'nothing that was typed and is no username')
 })
 
-t.test('a password that does not fit is not hashed', async (t) => {
+t.test('verifies a short placeholder instead of a password that is too long', async (t) => {
   const w = await world()
   await w.addUser()
   const seen: string[] = []
@@ -76,7 +76,7 @@ t.test('a password that does not fit is not hashed', async (t) => {
   t.ok((seen[0] ?? '').length < 100)
 })
 
-t.test('an account that need not be verified signs in unverified, by any spelling of its name', async (t) => {
+t.test('signs in an unverified user by any username spelling when verification is optional', async (t) => {
   const w = await world()
   const user = await w.addUser({ emailVerified: false })
   for (const username of ['ada@example.com', 'Ada@Example.COM']) {
@@ -85,7 +85,7 @@ t.test('an account that need not be verified signs in unverified, by any spellin
   t.equal(w.told.length, 0, 'nothing is announced before it is confirmed')
 })
 
-t.test('a full hashing queue is told, and alike for known and unknown users', async (t) => {
+t.test('answers 503 for known and unknown users alike when the hashing queue is full', async (t) => {
   const w = await world({ concurrency: 1, maxQueue: 0 })
   await w.addUser()
   const deps = { ...w.deps, users: w.store }
@@ -105,7 +105,7 @@ t.test('a full hashing queue is told, and alike for known and unknown users', as
 })
 
 t.test('confirmAuthentic', async (t) => {
-  t.test('tells of nothing where a sign-in still holds', async (t) => {
+  t.test('emits no event while the sign-in is still valid', async (t) => {
     const w = await world()
     const user = await w.addUser()
     const { hashes } = await w.hashesOf(() => confirmAuthentic(user, PASSWORD, w.deps, at))
@@ -115,21 +115,21 @@ t.test('confirmAuthentic', async (t) => {
 
   const gone: Array<[string, (w: Awaited<ReturnType<typeof world>>, id: string) => Promise<void>, boolean]> = [
     [
-      'the password was changed',
+      'rejects the sign-in after a password change',
       async (w, id) => {
         await w.store.setPasswordHash(id, await w.deps.hashing.hash(NEXT_PASSWORD))
       },
       false
     ],
     [
-      'the hash was replaced by one of the same password',
+      'keeps the sign-in when the hash was replaced by one of the same password',
       async (w, id) => {
         await w.store.setPasswordHash(id, await w.deps.hashing.hash(PASSWORD))
       },
       true
     ],
     [
-      'the hash was replaced by an unusable one',
+      'rejects the sign-in when the hash was replaced by an unusable one',
       async (w, id) => {
         await w.store.setPasswordHash(id, '!')
       },
@@ -155,7 +155,7 @@ t.test('confirmAuthentic', async (t) => {
     ['without a password', { passwordHash: null }]
   ] as const) {
     // covers ASVS-7.4.2
-    t.test(`the user is ${name} by then`, async (t) => {
+    t.test(`rejects the sign-in when the user is ${name} by the final check`, async (t) => {
       const w = await world()
       const user = await w.addUser()
       const deps = {
@@ -169,7 +169,7 @@ t.test('confirmAuthentic', async (t) => {
 })
 
 // covers ASVS-7.4.3
-t.test('in whatever order a login meets a password change, the old password leaves no session', async (t) => {
+t.test('leaves no session for the old password when a sign-in overlaps a password change', async (t) => {
   // The login commits its family after each possible number of turns of the change.
   for (let lag = 0; lag < 40; lag++) {
     const w = await world()
@@ -202,8 +202,8 @@ t.test('in whatever order a login meets a password change, the old password leav
   }
 })
 
-t.test('an old hash', async (t) => {
-  t.test('is replaced after the answer', async (t) => {
+t.test('outdated password hash', async (t) => {
+  t.test('replaces the hash after the answer', async (t) => {
     const w = await world()
     const user = await w.addUser({ passwordHash: BCRYPT })
     await authenticatePassword({ username: 'ada@example.com', password: PASSWORD, ...at }, w.deps)
@@ -217,7 +217,7 @@ t.test('an old hash', async (t) => {
     t.equal(await w.passwordHashOf(user.id), next, 'once')
   })
 
-  t.test('is left alone by a failed sign-in', async (t) => {
+  t.test('keeps the hash after a failed sign-in', async (t) => {
     const w = await world()
     const user = await w.addUser({ passwordHash: BCRYPT })
     await outcomeOf(authenticatePassword({ username: 'ada@example.com', password: 'not the password', ...at }, w.deps))
@@ -225,7 +225,7 @@ t.test('an old hash', async (t) => {
     t.equal(await w.passwordHashOf(user.id), BCRYPT)
   })
 
-  t.test('is never written over a newer password', async (t) => {
+  t.test('never overwrites a newer password', async (t) => {
     const w = await world()
     const user = await w.addUser({ passwordHash: BCRYPT })
     const newer = await w.deps.hashing.hash(NEXT_PASSWORD)
@@ -242,7 +242,7 @@ t.test('an old hash', async (t) => {
     t.equal(await w.passwordHashOf(user.id), newer)
   })
 
-  t.test('stays, and is reported, where the store fails', async (t) => {
+  t.test('keeps the hash and reports the error when the store fails', async (t) => {
     const w = await world({
       users: (store) => ({
         ...store,
@@ -257,7 +257,7 @@ t.test('an old hash', async (t) => {
     t.match(w.errors, [{ error: { message: 'down' }, what: 'a password hash could not be replaced' }])
   })
 
-  t.test('stays, and nothing is said, where the queue is full', async (t) => {
+  t.test('keeps the hash without a report when the hashing queue is full', async (t) => {
     const w = await world()
     const user = await w.addUser({ passwordHash: BCRYPT })
     const narrow = await world({ concurrency: 1, maxQueue: 0 })
@@ -281,7 +281,7 @@ t.test('an old hash', async (t) => {
     t.strictSame(w.errors, [])
   })
 
-  t.test('needs a store that can', async (t) => {
+  t.test('makes no new hash when the store cannot set one', async (t) => {
     const w = await world({ users: ({ findById, findByUsername }) => ({ findById, findByUsername }) })
     await w.addUser({ passwordHash: BCRYPT })
     const { hashes } = await w.hashesOf(async () => {

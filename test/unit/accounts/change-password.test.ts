@@ -6,7 +6,7 @@ import { NEXT_PASSWORD, origin, outcomeOf, PASSWORD, turns, world, sidFor, stayi
 const WRONG = { error: 'invalid_grant', message: 'The current password is wrong.', statusCode: 400, headers: {} }
 
 // covers ASVS-6.2.2 ASVS-7.4.3
-t.test('a new password ends all other sessions and reset links', async (t) => {
+t.test('ends all other sessions and all reset links after a password change', async (t) => {
   const w = await world()
   const user = await w.addUser()
   for (const sid of ['mine', 'phone', 'thief']) await w.addSession(user.id, sid)
@@ -53,7 +53,7 @@ t.test('a new password ends all other sessions and reset links', async (t) => {
 })
 
 // covers ASVS-6.2.3 ASVS-7.5.1
-t.test('without the current password nothing changes', async (t) => {
+t.test('changes nothing without the current password', async (t) => {
   const w = await world()
   const user = await w.addUser()
   const disabled = await w.addUser({ username: 'disabled', disabled: true })
@@ -79,7 +79,7 @@ t.test('without the current password nothing changes', async (t) => {
 })
 
 // covers ASVS-6.2.4 ASVS-6.2.11
-t.test('the policy holds, with the name and the e-mail of the user', async (t) => {
+t.test('applies the password policy with the name and the email address of the user', async (t) => {
   const w = await world()
   const user = await w.addUser({ email: 'countess@example.org' })
   for (const newPassword of ['short', 'password1', 'ada@example.com1', 'countess1234']) {
@@ -93,7 +93,7 @@ t.test('the policy holds, with the name and the e-mail of the user', async (t) =
 })
 
 // covers ASVS-2.3.4
-t.test('of 50 parallel changes one succeeds', async (t) => {
+t.test('changes the password once when 50 changes run in parallel', async (t) => {
   const w = await world()
   const user = await w.addUser()
   const outcomes = await Promise.all(
@@ -120,7 +120,7 @@ t.test('of 50 parallel changes one succeeds', async (t) => {
   )
 })
 
-t.test('a login that brings the hash up to date meanwhile is no obstacle', async (t) => {
+t.test('changes the password while a sign-in replaces the outdated hash', async (t) => {
   const w = await world()
   const user = await w.addUser()
   const hash = async (password: string): Promise<string> => {
@@ -134,7 +134,7 @@ t.test('a login that brings the hash up to date meanwhile is no obstacle', async
   t.equal(await w.deps.hashing.verify((await w.passwordHashOf(user.id)) ?? null, NEXT_PASSWORD), 'match')
 })
 
-t.test('a link of before is dead even where it can not be discarded, and the failure is told', async (t) => {
+t.test('invalidates reset links after a password change even if the store cannot discard them', async (t) => {
   const w = await world()
   const user = await w.addUser()
   await w.addSession(user.id, 'thief')

@@ -14,7 +14,7 @@ const profileOf = (claims: Record<string, unknown>): Record<string, unknown> =>
     { now: 0, askedFresh: false }
   ).profile
 
-t.test('no link that would run something comes from a provider', async (t) => {
+t.test('drops a profile URL whose scheme could run code', async (t) => {
   const odd = [
     'javascript:alert(1)',
     ' JavaScript:alert(1)',
@@ -32,7 +32,7 @@ t.test('no link that would run something comes from a provider', async (t) => {
   t.same(profileOf({ nickname: 'data:ann' }), { nickname: 'data:ann' }, 'what is no link stays as it is')
 })
 
-t.test('leaves values that no database takes or that are too long out of a profile', async (t) => {
+t.test('drops profile values that are too long or that no database can store', async (t) => {
   for (const value of ['An\0n', '\ud800', 'x'.repeat(2049), ['a\0'], { 'a\0': 1 }, { a: { b: '\udfff' } }])
     t.same(profileOf({ name: value, nickname: 'Ann' }), { nickname: 'Ann' }, JSON.stringify(value).slice(0, 40))
   t.same(profileOf({ name: 'x'.repeat(2048), nickname: '\u{1f600}' }), {
@@ -41,7 +41,7 @@ t.test('leaves values that no database takes or that are too long out of a profi
   })
 })
 
-t.test('names a user without an address by letters and digits, longer after each collision', async (t) => {
+t.test('generates a username for a user without an address, longer after each collision', async (t) => {
   const names = Array.from({ length: 300 }, (_, subject) =>
     [0, 1].map(
       (attempt) =>
@@ -60,7 +60,7 @@ t.test('names a user without an address by letters and digits, longer after each
   t.equal(new Set(names.map(([first]) => first)).size, 300)
 })
 
-t.test('a field that every object inherits is missing where nobody gave it', async (t) => {
+t.test('reports a required field as missing even if every object inherits its name', async (t) => {
   for (const name of ['constructor', 'toString', 'given_name']) {
     t.equal(completeProfile({}, [name]), null, name)
     t.strictSame(completeProfile({ [name]: 'Ann' }, [name]), { [name]: 'Ann' }, name)

@@ -35,7 +35,7 @@ const FACTS = {
 
 type Facts = Parameters<typeof decideFederated>[0]
 
-t.test('the table: what holds in every one of its states', async (t) => {
+t.test('keeps the linking rules in every state of the decision table', async (t) => {
   let states = [{}]
   for (const [fact, values] of Object.entries(FACTS))
     states = states.flatMap((state) => values.map((value) => ({ ...state, [fact]: value })))
@@ -72,7 +72,7 @@ t.test('the table: what holds in every one of its states', async (t) => {
   t.strictSame(wrong.slice(0, 5), [])
 })
 
-t.test("follows the provider's profile only with sync: always, and never its identity fields", async (t) => {
+t.test('updates profile fields only with sync: always, and identity fields never', async (t) => {
   for (const sync of ['create', 'always'] as const) {
     const store = memoryUserStore()
     const w = await federatedWorld(store, { connection: { sync } })
@@ -112,7 +112,7 @@ t.test("follows the provider's profile only with sync: always, and never its ide
   }
 })
 
-t.test('a name that is taken is replaced by a longer one', async (t) => {
+t.test('registers a user under a longer username when the generated one is taken', async (t) => {
   const store = memoryUserStore()
   const w = await federatedWorld(store)
   const { userId } = await w.signIn({
@@ -139,7 +139,7 @@ t.test('a name that is taken is replaced by a longer one', async (t) => {
   t.match((await other.findByIdentity({ issuer: 'https://sso.example.com', subject: 'ada-1' }))?.username, name)
 })
 
-t.test('a store that is down is no answer of the provider, and leaves nobody signed in', async (t) => {
+t.test('passes a store error on and signs nobody in when the store is down', async (t) => {
   for (const method of ['findByIdentity', 'findByUsername', 'createWithIdentity'] as const) {
     const w = await federatedWorld({
       ...memoryUserStore(),

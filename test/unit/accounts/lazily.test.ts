@@ -8,7 +8,7 @@ t.test('loads a part once for parallel and later calls', async (t) => {
   t.equal(await part(), await part())
 })
 
-t.test('a load that failed is forgotten: all who waited for it hear of it, and the next one loads again', async (t) => {
+t.test('rejects all waiting callers after a failed load, and loads again on the next call', async (t) => {
   const loads: Array<(error: Error | null) => void> = []
   const part = lazily(
     async () =>

@@ -14,7 +14,7 @@ async function ask(w: World, username = 'ada@example.com'): Promise<void> {
 }
 
 // covers A11
-t.test('forty requests from forty addresses are one message, and its link works', async (t) => {
+t.test('sends one message with a working link for forty requests from forty IP addresses', async (t) => {
   const w = await world({ bounded: true })
   await w.addUser()
   for (let index = 0; index < 40; index++) {
@@ -55,7 +55,7 @@ t.test('keeps a working link in the mailbox at every request', async (t) => {
 
 const others: Array<[string, (w: World) => Promise<void>, number]> = [
   [
-    'another account has messages of its own',
+    'counts the messages of each account separately',
     async (w) => {
       await w.addUser({ username: 'bob@example.com', email: 'bob@example.com' })
       await ask(w, 'bob@example.com')
@@ -63,7 +63,7 @@ const others: Array<[string, (w: World) => Promise<void>, number]> = [
     2
   ],
   [
-    'after the link was used there is a new one',
+    'sends a new link after the last one was used',
     async (w) => {
       await confirmPasswordReset({ token: w.messages[0]?.token ?? '', password: NEXT_PASSWORD, origin }, w.deps)
       await ask(w)
@@ -71,7 +71,7 @@ const others: Array<[string, (w: World) => Promise<void>, number]> = [
     2
   ],
   [
-    'after the password was changed there is a new one',
+    'sends a new link after a password change',
     async (w) => {
       const user = await w.store.findByUsername('ada@example.com')
       await changePassword(
@@ -83,7 +83,7 @@ const others: Array<[string, (w: World) => Promise<void>, number]> = [
     2
   ],
   [
-    'after the address was changed there is a new one',
+    'sends a new link after a change of the address',
     async (w) => {
       w.rewrite('ada@example.com', { email: 'new@example.com' })
       await ask(w)
@@ -91,7 +91,7 @@ const others: Array<[string, (w: World) => Promise<void>, number]> = [
     2
   ],
   [
-    'an attempt to register the address sends no second link',
+    'sends no second link when the address is registered again',
     async (w) => {
       await register({ username: 'ada@example.com', password: PASSWORD, fields: {}, origin }, w.deps)
       await w.idle()
@@ -99,7 +99,7 @@ const others: Array<[string, (w: World) => Promise<void>, number]> = [
     1
   ],
   [
-    'the host may send one at any time',
+    'sends a link for the host at any time',
     async (w) => {
       await startPasswordReset((await w.store.findByUsername('ada@example.com'))?.id ?? '', w.deps)
       await w.idle()
@@ -119,7 +119,7 @@ for (const [name, act, links] of others) {
 }
 
 // covers A11
-t.test('a link that could not be kept does not count', async (t) => {
+t.test('does not count a link that the store could not save', async (t) => {
   const w = await world({ bounded: true })
   await w.addUser()
   await requestPasswordReset(
@@ -141,7 +141,7 @@ t.test('a link that could not be kept does not count', async (t) => {
 })
 
 // covers A11
-t.test('a confirmation is sent once in five minutes, and the one that was sent works', async (t) => {
+t.test('sends one verification link in five minutes, and that link works', async (t) => {
   const w = await world({ bounded: true })
   const user = await w.addUser({ emailVerified: false })
   await Promise.all(
@@ -163,7 +163,7 @@ t.test('a confirmation is sent once in five minutes, and the one that was sent w
 })
 
 // covers A11
-t.test('after the address was changed there is a new confirmation at once', async (t) => {
+t.test('sends a new verification link at once after a change of the address', async (t) => {
   const w = await world({ bounded: true })
   await requestEmailVerification(await w.addUser({ emailVerified: false }), { locale: undefined, origin }, w.deps)
   await turns()

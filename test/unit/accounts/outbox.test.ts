@@ -51,7 +51,7 @@ function heldHook() {
   }
 }
 
-t.test('a message is sent after the poster has gone on, without the password hash', async (t) => {
+t.test('sends a message after the caller has continued, without the password hash', async (t) => {
   const sent: Message[] = []
   const { outbox, errors } = outboxOf((given) => {
     sent.push(given)
@@ -74,7 +74,7 @@ t.test('a message is sent after the poster has gone on, without the password has
   t.strictSame(errors, [])
 })
 
-t.test('a message whose cause named no language has that of its user', async (t) => {
+t.test('uses the language of the user when the request named none', async (t) => {
   const sent: string[] = []
   const { outbox } = outboxOf(
     ({ locale }) => {
@@ -93,7 +93,7 @@ t.test('a message whose cause named no language has that of its user', async (t)
   t.strictSame(sent, ['ja', 'de'])
 })
 
-t.test('a failure is tried again after 1, 10 and 60 seconds, then reported without its secrets', async (t) => {
+t.test('retries after 1, 10 and 60 seconds, then reports the failure without secrets', async (t) => {
   const failures: Array<[string, SendMessage]> = [
     [
       'throws',
@@ -149,7 +149,7 @@ t.test('a failure is tried again after 1, 10 and 60 seconds, then reported witho
   }
 })
 
-t.test('a message that goes out at a later attempt is not reported', async (t) => {
+t.test('reports no failure for a message that a retry delivered', async (t) => {
   let calls = 0
   const { outbox, clock, errors } = outboxOf(() => {
     if (++calls < 3) throw new Error('no')
@@ -166,7 +166,7 @@ t.test('a message that goes out at a later attempt is not reported', async (t) =
   t.strictSame(errors, [])
 })
 
-t.test('at most 8 are in flight', async (t) => {
+t.test('sends at most 8 messages at the same time', async (t) => {
   const { held, send } = heldHook()
   const { outbox } = outboxOf(send)
   for (let index = 0; index < 20; index++) outbox.post(message)
@@ -177,7 +177,7 @@ t.test('at most 8 are in flight', async (t) => {
   t.equal(held.length, 11)
 })
 
-t.test('hooks that hang for two minutes make room for others, and are not called again', async (t) => {
+t.test('frees the place of a hook that hangs for two minutes, and does not retry it', async (t) => {
   let hang = true
   let calls = 0
   const { outbox, clock, errors } = outboxOf(async () => {
@@ -199,7 +199,7 @@ t.test('hooks that hang for two minutes make room for others, and are not called
   t.equal(errors.length, 8)
 })
 
-t.test('a hook that ends after it was given up frees no second place', async (t) => {
+t.test('frees no second place when a hook ends after its timeout', async (t) => {
   const { held, send } = heldHook()
   const { outbox, clock } = outboxOf(send)
   for (let index = 0; index < 8; index++) outbox.post(message)
@@ -212,7 +212,7 @@ t.test('a hook that ends after it was given up frees no second place', async (t)
   t.equal(held.length, 16)
 })
 
-t.test('DOS-outbox what is beyond the capacity is dropped, and that is said once', async (t) => {
+t.test('DOS-outbox drops messages over the capacity, and reports the overload once', async (t) => {
   const { held, send } = heldHook()
   const { outbox, errors } = outboxOf(send, { capacity: 10 })
   for (let index = 0; index < 30; index++) outbox.post(message)
@@ -227,7 +227,7 @@ t.test('DOS-outbox what is beyond the capacity is dropped, and that is said once
   t.equal(held.length, 11, 'there is room again')
 })
 
-t.test('DOS-outbox messages that wait to be sent again count', async (t) => {
+t.test('DOS-outbox counts messages that wait for a retry against the capacity', async (t) => {
   const { outbox, errors } = outboxOf(
     () => {
       throw new Error('no')
@@ -242,11 +242,11 @@ t.test('DOS-outbox messages that wait to be sent again count', async (t) => {
 })
 
 t.test('close', async (t) => {
-  t.test('is at once where there is nothing to do', async () => {
+  t.test('returns at once when no message is waiting', async () => {
     await outboxOf(() => {}).outbox.close()
   })
 
-  t.test('lets finish what it has and takes no more', async (t) => {
+  t.test('finishes accepted messages and drops new ones', async (t) => {
     const { held, send } = heldHook()
     const { outbox, errors } = outboxOf(send)
     for (let index = 0; index < 9; index++) outbox.post(message)
@@ -266,7 +266,7 @@ t.test('close', async (t) => {
     t.equal(held.length, 9)
   })
 
-  t.test('takes no longer than 5 seconds', async (t) => {
+  t.test('takes at most 5 seconds', async (t) => {
     const { held, send } = heldHook()
     const { outbox, clock, errors } = outboxOf(send)
     for (let index = 0; index < 9; index++) outbox.post(message)
@@ -286,7 +286,7 @@ t.test('close', async (t) => {
     t.equal(held.length, 8, 'and stays undone')
   })
 
-  t.test('tries once more what waits to be sent again, and then gives it up', async (t) => {
+  t.test('retries each waiting message once, and then gives it up', async (t) => {
     let calls = 0
     const { outbox, clock, errors } = outboxOf(() => {
       calls++

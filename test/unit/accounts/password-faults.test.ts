@@ -100,43 +100,39 @@ const FLOWS: Flow[] = [
 
 for (const { name, begin, stays } of FLOWS) {
   // covers B2 A9
-  t.test(
-    `${name}: whichever call to a store fails, the thief is out once the new password works, ` +
-      'and a repeat finishes the work',
-    async (t) => {
-      const { w, userId } = await robbed()
-      const { deps, calls } = faulty(w, 0, 'not done')
-      await (
-        await begin(w, userId)
-      )(deps)
-      t.strictSame(await thiefs(w, userId), [], 'without a fault')
-      t.strictSame(await w.sids(userId), stays)
-      const steps = calls().length
-      t.ok(steps >= 10)
+  t.test(`${name}: locks the thief out once the new password works, whichever store call fails`, async (t) => {
+    const { w, userId } = await robbed()
+    const { deps, calls } = faulty(w, 0, 'not done')
+    await (
+      await begin(w, userId)
+    )(deps)
+    t.strictSame(await thiefs(w, userId), [], 'without a fault')
+    t.strictSame(await w.sids(userId), stays)
+    const steps = calls().length
+    t.ok(steps >= 10)
 
-      for (const fault of ['not done', 'lost', 'from there on'] as const) {
-        for (let failing = 1; failing <= steps; failing++) {
-          const at = `${fault}: ${failing} of ${steps}, ${calls()[failing - 1] ?? ''}`
-          const { w, userId } = await robbed()
-          const attempt = await begin(w, userId)
-          const { deps, heal } = faulty(w, failing, fault)
-          const failed = await outcomeOf(attempt(deps)).catch((error: unknown) => error)
-          // Work after everything has ended may fail without a word.
-          if (failed === 'done') t.ok(await signsIn(w, userId, NEXT_PASSWORD), `${at}: confirmed, and so it is`)
-          if (await signsIn(w, userId, NEXT_PASSWORD))
-            t.strictSame(await thiefs(w, userId), [], `${at}: nothing of the thief's works beside the new password`)
-          heal()
-          if (failed !== 'done') t.equal(await outcomeOf(attempt(deps)), 'done', `${at}: a repeat succeeds`)
-          t.ok(await signsIn(w, userId, NEXT_PASSWORD), at)
-          t.strictSame(await thiefs(w, userId), [], at)
-          t.strictSame(await w.sids(userId), stays, at)
-        }
+    for (const fault of ['not done', 'lost', 'from there on'] as const) {
+      for (let failing = 1; failing <= steps; failing++) {
+        const at = `${fault}: ${failing} of ${steps}, ${calls()[failing - 1] ?? ''}`
+        const { w, userId } = await robbed()
+        const attempt = await begin(w, userId)
+        const { deps, heal } = faulty(w, failing, fault)
+        const failed = await outcomeOf(attempt(deps)).catch((error: unknown) => error)
+        // Work after everything has ended may fail without a word.
+        if (failed === 'done') t.ok(await signsIn(w, userId, NEXT_PASSWORD), `${at}: confirmed, and so it is`)
+        if (await signsIn(w, userId, NEXT_PASSWORD))
+          t.strictSame(await thiefs(w, userId), [], `${at}: nothing of the thief's works beside the new password`)
+        heal()
+        if (failed !== 'done') t.equal(await outcomeOf(attempt(deps)), 'done', `${at}: a repeat succeeds`)
+        t.ok(await signsIn(w, userId, NEXT_PASSWORD), at)
+        t.strictSame(await thiefs(w, userId), [], at)
+        t.strictSame(await w.sids(userId), stays, at)
       }
     }
-  )
+  })
 
   // covers B2
-  t.test(`${name}: a thief who signs in with the old password in between is out too`, async (t) => {
+  t.test(`${name}: ends a session that the old password opened during the change`, async (t) => {
     const { w, userId } = await robbed()
     const setPasswordHash: World['store']['setPasswordHash'] = async (...args) => {
       await w.addSession(userId, 'in-between')
@@ -149,7 +145,7 @@ for (const { name, begin, stays } of FLOWS) {
   })
 
   // covers B2
-  t.test(`${name}: and where the store tells when the password changed, even if they could not be ended`, async (t) => {
+  t.test(`${name}: rejects older sessions by the time of the change if revocation failed`, async (t) => {
     const { w, userId } = await robbed()
     const noRevocation = createSessions({
       tokens: { ...w.state.tokens, revokeFamiliesOfUser: async () => [] },
@@ -178,7 +174,7 @@ for (const { name, begin, stays } of FLOWS) {
 }
 
 // covers B2
-t.test('a link that has set its password sets no other, finished or not', async (t) => {
+t.test('rejects another password from a link that has already set one', async (t) => {
   const { w, userId } = await robbed()
   await requestPasswordReset({ username: 'ada@example.com', origin }, w.deps)
   await w.idle()
@@ -210,7 +206,7 @@ t.test('a link that has set its password sets no other, finished or not', async 
 })
 
 // covers B2
-t.test('a finished change leaves no second way to prove the password', async (t) => {
+t.test('rejects a wrong current password after the same change has finished', async (t) => {
   const { w, userId } = await robbed()
   await changePassword(
     { userId, stays: staying(sidFor(userId, 'mine')), currentPassword: PASSWORD, newPassword: NEXT_PASSWORD, origin },

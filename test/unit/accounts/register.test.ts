@@ -9,7 +9,7 @@ import { INVALID_LINK, NEXT_PASSWORD, origin, outcomeOf, PASSWORD, world, WRONG_
 
 const ada = { username: 'ada@example.com', password: PASSWORD, fields: {}, origin }
 
-t.test('a user is created, with the name normalised', async (t) => {
+t.test('creates a user with a normalised username', async (t) => {
   const w = await world()
   const result = await register({ ...ada, username: 'Ada@Example.COM', fields: { name: 'Ada' } }, w.deps)
   if (result === 'pending') return t.fail('pending')
@@ -35,7 +35,7 @@ t.test('a user is created, with the name normalised', async (t) => {
 })
 
 // covers ADV-CVE-2023-4918
-t.test('ignores fields that would choose the user id, and keeps the password from the store', async (t) => {
+t.test('ignores protected fields, and gives the store no plain password', async (t) => {
   let given: NewUser | undefined
   const w = await world({
     users: (store) => ({
@@ -59,7 +59,7 @@ t.test('ignores fields that would choose the user id, and keeps the password fro
 })
 
 // covers ASVS-2.2.1
-t.test('refuses an invalid name, address or password before any hash', async (t) => {
+t.test('rejects an invalid username, address or password before hashing', async (t) => {
   const w = await world({ verifyEmail: true })
   const table: Array<[string, Partial<typeof ada> & { fields?: Record<string, unknown> }, string, RegExp]> = [
     ['control characters', { username: 'ada\r\n@example.com' }, 'invalid_request', /^username:/],
@@ -79,7 +79,7 @@ t.test('refuses an invalid name, address or password before any hash', async (t)
   }
 })
 
-t.test('a refusal says to a page which field it is about, and why', async (t) => {
+t.test('names the field and the reason when it rejects a registration', async (t) => {
   const w = await world({ verifyEmail: true })
   const table: Array<
     [
@@ -112,7 +112,7 @@ t.test('a refusal says to a page which field it is about, and why', async (t) =>
   })
 })
 
-t.test('the e-mail field is normalised as a username is', async (t) => {
+t.test('normalises the email field like a username', async (t) => {
   const w = await world()
   const result = await register({ ...ada, username: 'ada', fields: { email: 'Ada@Bücher.example' } }, w.deps)
   t.match(result, { user: { username: 'ada', email: 'ada@xn--bcher-kva.example' } })
@@ -120,7 +120,7 @@ t.test('the e-mail field is normalised as a username is', async (t) => {
 })
 
 // covers ASVS-6.3.8
-t.test('a taken name costs what a free one does', async (t) => {
+t.test('rejects a taken username after as many hashes as a free one', async (t) => {
   const w = await world()
   const free = await w.hashesOf(() => register(ada, w.deps))
   const taken = await w.hashesOf(() => register({ ...ada, username: 'ADA@example.com' }, w.deps))
@@ -132,14 +132,14 @@ t.test('a taken name costs what a free one does', async (t) => {
 })
 
 // covers ASVS-2.3.4
-t.test('of 50 parallel registrations of one name one succeeds', async (t) => {
+t.test('registers a username once in 50 parallel registrations', async (t) => {
   const w = await world()
   const outcomes = await Promise.all(Array.from({ length: 50 }, () => outcomeOf(register(ada, w.deps))))
   t.equal(outcomes.filter((outcome) => outcome === 'done').length, 1)
   t.equal(w.count('registered'), 1)
 })
 
-t.test('a store that fails is no taken name', async (t) => {
+t.test('passes a store error on instead of reporting a taken username', async (t) => {
   const w = await world({
     verifyEmail: true,
     users: (store) => ({
@@ -153,7 +153,7 @@ t.test('a store that fails is no taken name', async (t) => {
 })
 
 // covers ASVS-6.3.8
-t.test('answers the same with email verification, and sends different mails', async (t) => {
+t.test('answers alike for new and taken addresses, and sends different messages', async (t) => {
   const w = await world({ verifyEmail: true })
   const first = await w.hashesOf(async () => {
     t.equal(await register(ada, w.deps), 'pending')
@@ -184,7 +184,7 @@ t.test('answers the same with email verification, and sends different mails', as
   t.equal(w.count('registered'), 1)
 })
 
-t.test('a user who has verified signs in, and not before', async (t) => {
+t.test('signs a user in only after the address is verified', async (t) => {
   const w = await world({ verifyEmail: true })
   await register(ada, w.deps)
   await w.idle()
@@ -196,7 +196,7 @@ t.test('a user who has verified signs in, and not before', async (t) => {
 })
 
 // covers ASVS-6.3.8
-t.test('mail that throws, rejects or hangs changes nothing', async (t) => {
+t.test('answers the same when sending email throws, rejects or hangs', async (t) => {
   for (const sendMessage of [
     () => {
       throw new Error('no')
@@ -215,7 +215,7 @@ t.test('mail that throws, rejects or hangs changes nothing', async (t) => {
 })
 
 // covers ASVS-6.3.8
-t.test('token store that fails changes nothing, and is reported', async (t) => {
+t.test('answers the same and reports the error when the token store fails', async (t) => {
   const w = await world({ verifyEmail: true })
   const deps = {
     ...w.deps,
@@ -236,7 +236,7 @@ t.test('token store that fails changes nothing, and is reported', async (t) => {
 })
 
 // covers ADV-CVE-2026-53516
-t.test('pre-hijack: the owner of a mailbox takes the account that a stranger registered', async (t) => {
+t.test('pre-hijack: gives the owner of a mailbox the account that a stranger registered', async (t) => {
   const w = await world({ verifyEmail: true })
   const STRANGERS = 'what the stranger chose'
   await register({ ...ada, password: STRANGERS }, w.deps)
@@ -274,7 +274,7 @@ t.test('keeps the account of a verified owner when a stranger registers the name
   t.strictSame(await w.sids(user.id), ['mine'])
 })
 
-t.test('a disabled account gets no message, and the answer is the same', async (t) => {
+t.test('answers alike for a disabled account, and sends no message', async (t) => {
   const w = await world({ verifyEmail: true })
   await w.addUser({ disabled: true })
   t.equal(await register(ada, w.deps), 'pending')

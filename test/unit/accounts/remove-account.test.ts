@@ -67,7 +67,7 @@ async function leftOf(w: World, { id }: User): Promise<string[]> {
   ]
 }
 
-t.test('the account is removed with all that hangs on it', async (t) => {
+t.test('removes the account with its sessions, consents and links', async (t) => {
   const { w, user } = await settled()
   t.same((await leftOf(w, user)).toSorted(), [
     'allowed',
@@ -101,7 +101,7 @@ t.test('the account is removed with all that hangs on it', async (t) => {
   t.notOk('passwordHash' in (w.messages.at(-1)?.user ?? {}))
 })
 
-t.test('another user is left alone, and the name is free', async (t) => {
+t.test('frees the username and leaves other users unchanged', async (t) => {
   const { w, user } = await settled()
   const bob = await w.addUser({ username: 'bob@example.com', email: 'bob@example.com' })
   await w.addSession(bob.id, 'of-bob')
@@ -112,7 +112,7 @@ t.test('another user is left alone, and the name is free', async (t) => {
   t.same(await w.sids(next.id), [], 'who has the name next has nothing of it')
 })
 
-t.test('ten at once all succeed', async (t) => {
+t.test('succeeds in each of ten parallel removals', async (t) => {
   const { w, user } = await settled()
   const outcomes = await Promise.all(
     Array.from({ length: 10 }, () =>
@@ -123,7 +123,7 @@ t.test('ten at once all succeed', async (t) => {
   t.same(await leftOf(w, user), [])
 })
 
-t.test('a sign-in that began meanwhile is gone, or finds no user', async (t) => {
+t.test('ends or rejects a sign-in that started during the removal', async (t) => {
   const { w, user } = await settled()
   const remove: World['store']['remove'] = async (id) => {
     await w.addSession(id, 'in-between')
@@ -142,47 +142,44 @@ t.test('a sign-in that began meanwhile is gone, or finds no user', async (t) => 
 })
 
 // covers SS-06
-t.test(
-  'whichever call to a store fails: the same request does the rest, or the user is gone and nothing of theirs is alive',
-  async (t) => {
-    const { w, user } = await settled()
-    const { deps, calls } = faulty(w, 0, 'not done')
-    await removeAccount({ user, stays: staying(sidFor(user.id, 'mine')), locale: undefined, origin }, deps)
-    const steps = calls().length
-    t.ok(steps >= 15, `${steps} calls`)
-    for (const fault of ['not done', 'lost', 'from there on'] as const) {
-      for (let failing = 1; failing <= steps; failing++) {
-        const at = `${fault}: ${failing} of ${steps}, ${calls()[failing - 1] ?? ''}`
-        const { w, user } = await settled()
-        const { deps, heal } = faulty(w, failing, fault)
-        const failed = await outcomeOf(
-          removeAccount({ user, stays: staying(sidFor(user.id, 'mine')), locale: undefined, origin }, deps)
-        ).catch(() => 'down')
-        const isGone = (await w.store.findById(user.id)) === null
-        t.equal(
-          failed === 'done',
-          isGone,
-          `${at}: said to be removed where it is, for nobody could ask again, and nowhere else`
-        )
-        // Whatever hangs on a user is judged by the user, so what is left of one who is gone is dead. Before that the
-        // sign-in that asked is there to ask again.
-        if (!isGone) {
-          const left = await w.sids(user.id)
-          t.ok(left.includes('mine'), `${at}: can be asked again, ${left.join()}`)
-        }
-        heal()
-        if (failed !== 'done')
-          t.equal(
-            await outcomeOf(
-              removeAccount({ user, stays: staying(sidFor(user.id, 'mine')), locale: undefined, origin }, w.deps)
-            ),
-            'done',
-            `${at}: a repeat`
-          )
-        await w.idle()
-        t.equal(await w.store.findById(user.id), null, at)
-        t.same(await leftOf(w, user), [], at)
+t.test('completes on retry or leaves no usable session, whichever store call fails', async (t) => {
+  const { w, user } = await settled()
+  const { deps, calls } = faulty(w, 0, 'not done')
+  await removeAccount({ user, stays: staying(sidFor(user.id, 'mine')), locale: undefined, origin }, deps)
+  const steps = calls().length
+  t.ok(steps >= 15, `${steps} calls`)
+  for (const fault of ['not done', 'lost', 'from there on'] as const) {
+    for (let failing = 1; failing <= steps; failing++) {
+      const at = `${fault}: ${failing} of ${steps}, ${calls()[failing - 1] ?? ''}`
+      const { w, user } = await settled()
+      const { deps, heal } = faulty(w, failing, fault)
+      const failed = await outcomeOf(
+        removeAccount({ user, stays: staying(sidFor(user.id, 'mine')), locale: undefined, origin }, deps)
+      ).catch(() => 'down')
+      const isGone = (await w.store.findById(user.id)) === null
+      t.equal(
+        failed === 'done',
+        isGone,
+        `${at}: said to be removed where it is, for nobody could ask again, and nowhere else`
+      )
+      // Whatever hangs on a user is judged by the user, so what is left of one who is gone is dead. Before that the
+      // sign-in that asked is there to ask again.
+      if (!isGone) {
+        const left = await w.sids(user.id)
+        t.ok(left.includes('mine'), `${at}: can be asked again, ${left.join()}`)
       }
+      heal()
+      if (failed !== 'done')
+        t.equal(
+          await outcomeOf(
+            removeAccount({ user, stays: staying(sidFor(user.id, 'mine')), locale: undefined, origin }, w.deps)
+          ),
+          'done',
+          `${at}: a repeat`
+        )
+      await w.idle()
+      t.equal(await w.store.findById(user.id), null, at)
+      t.same(await leftOf(w, user), [], at)
     }
   }
-)
+})

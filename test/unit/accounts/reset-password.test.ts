@@ -16,7 +16,7 @@ async function tokenFor(w: World, username = 'ada@example.com'): Promise<string>
 }
 
 // covers ASVS-6.4.3 ASVS-7.4.3
-t.test('a link sets a new password, ends all sessions and signs nobody in', async (t) => {
+t.test('sets a new password and ends all sessions, without signing the user in', async (t) => {
   const w = await world()
   const user = await w.addUser({ emailVerified: false })
   for (const sid of ['mine', 'thief']) await w.addSession(user.id, sid)
@@ -45,7 +45,7 @@ t.test('a link sets a new password, ends all sessions and signs nobody in', asyn
 })
 
 // covers ASVS-6.5.1 ADV-CVE-2026-32943
-t.test('of 50 parallel confirms one succeeds', async (t) => {
+t.test('resets the password once when one link is confirmed 50 times in parallel', async (t) => {
   const w = await world()
   const user = await w.addUser()
   const token = await tokenFor(w)
@@ -70,7 +70,7 @@ t.test('of 50 parallel confirms one succeeds', async (t) => {
 })
 
 // covers ASVS-6.5.1 ASVS-6.5.5 ASVS-6.6.2
-t.test('every link that is not good is refused alike', async (t) => {
+t.test('rejects every invalid link with the same error and without hashing', async (t) => {
   const table: Array<[string, (w: World) => Promise<string>]> = [
     ['unknown', async () => 'x'.repeat(59)],
     ['empty', async () => ''],
@@ -178,7 +178,7 @@ t.test('every link that is not good is refused alike', async (t) => {
 })
 
 // covers ASVS-6.5.5
-t.test('a link works until just before its 30 minutes end', async (t) => {
+t.test('accepts a link until just before its 30 minutes end', async (t) => {
   const w = await world()
   await w.addUser()
   const token = await tokenFor(w)
@@ -187,7 +187,7 @@ t.test('a link works until just before its 30 minutes end', async (t) => {
 })
 
 // covers ASVS-6.3.8
-t.test('a bad password tells nothing of the link, and does not use it up', async (t) => {
+t.test('neither reveals nor uses up a link when the new password is rejected', async (t) => {
   const breached: string[] = []
   const w = await world({
     isBreached(password) {
@@ -218,7 +218,7 @@ t.test('a bad password tells nothing of the link, and does not use it up', async
 })
 
 // covers ASVS-6.3.8
-t.test('takes the same steps before the answer for every name', async (t) => {
+t.test('queries no store before the answer, for known and unknown usernames', async (t) => {
   const w = await world()
   await w.addUser()
   await w.addUser({ username: 'disabled', disabled: true })
@@ -250,7 +250,7 @@ t.test('takes the same steps before the answer for every name', async (t) => {
 })
 
 // covers ASVS-6.3.8 ADV-CVE-2024-45231
-t.test('stores and mail that fail or hang change no answer', async (t) => {
+t.test('answers the same when a store or the email delivery fails or hangs', async (t) => {
   const down = async (): Promise<never> => {
     throw new Error('down')
   }
@@ -274,7 +274,7 @@ t.test('stores and mail that fail or hang change no answer', async (t) => {
   }
 })
 
-t.test('DOS-background a flood of requests over a store that hangs does not pile up, and is said once', async (t) => {
+t.test('DOS-background bounds pending requests when the store hangs, and reports the overload once', async (t) => {
   let asked = 0
   const w = await world({
     users: (store) => ({
@@ -291,7 +291,7 @@ t.test('DOS-background a flood of requests over a store that hangs does not pile
   t.equal(w.errors.length, 1)
 })
 
-t.test('two requests at once send one link, and it works', async (t) => {
+t.test('sends one working link for several parallel requests', async (t) => {
   const w = await world()
   await w.addUser()
   await Promise.all(
@@ -308,7 +308,7 @@ t.test('two requests at once send one link, and it works', async (t) => {
 })
 
 // covers ADV-CVE-2019-19844
-t.test('the link goes to the stored address', async (t) => {
+t.test('sends the link to the stored address, not to the requested spelling', async (t) => {
   // A database whose collation takes one spelling for another.
   const w = await world({
     users: (store) => ({ ...store, findByUsername: async () => await store.findByUsername('mike@example.org') })
@@ -318,7 +318,7 @@ t.test('the link goes to the stored address', async (t) => {
   t.ok(w.messages.every(({ user }) => user.email === 'mike@example.org'))
 })
 
-t.test('a username that is an address serves where no e-mail is stored', async (t) => {
+t.test('uses the username as the address when no email is stored', async (t) => {
   const w = await world({
     initial: [
       { id: '1', username: 'ada@example.com', passwordHash: null },
@@ -329,7 +329,7 @@ t.test('a username that is an address serves where no e-mail is stored', async (
   t.match(w.messages, [{ user: { id: '1', email: 'ada@example.com' } }])
 })
 
-t.test("a user without an address is the host's to reach, and no mailbox is proved", async (t) => {
+t.test('resets a user without an address through the host, and verifies no mailbox', async (t) => {
   const w = await world({ initial: [{ id: '2', username: 'bob', passwordHash: null }] })
   const token = await tokenFor(w, 'bob')
   t.equal(w.messages[0]?.user.email, undefined)
@@ -338,7 +338,7 @@ t.test("a user without an address is the host's to reach, and no mailbox is prov
 })
 
 // covers ASVS-6.4.1
-t.test('a user without a password gets their first one', async (t) => {
+t.test('sets the first password of a user without one', async (t) => {
   const w = await world({ initial: [{ id: '1', username: 'ada@example.com', passwordHash: null }] })
   await startPasswordReset('1', w.deps)
   await w.idle()
@@ -352,7 +352,7 @@ t.test('a user without a password gets their first one', async (t) => {
 })
 
 // covers ASVS-6.4.6
-t.test('the host starts a reset, and hears why it could not', async (t) => {
+t.test('starts a reset for the host, or rejects it with the reason', async (t) => {
   const w = await world()
   const user = await w.addUser()
   const disabled = await w.addUser({ username: 'disabled', disabled: true })
@@ -367,7 +367,7 @@ t.test('the host starts a reset, and hears why it could not', async (t) => {
 })
 
 // covers ASVS-2.3.3
-t.test('a link is not lost to a failing store or a full queue', async (t) => {
+t.test('keeps the link usable after a store failure or a full hashing queue', async (t) => {
   let fail = true
   const w = await world({
     users: (store) => ({
@@ -401,7 +401,7 @@ t.test('a link is not lost to a failing store or a full queue', async (t) => {
   t.equal(await outcomeOf(confirm()), 'done')
 })
 
-t.test('a password that was changed while the reset ran stays', async (t) => {
+t.test('keeps a password that was changed during the reset', async (t) => {
   const w = await world()
   const user = await w.addUser()
   const token = await tokenFor(w)
@@ -422,7 +422,7 @@ t.test('a password that was changed while the reset ran stays', async (t) => {
   t.equal(await w.passwordHashOf(user.id), newer)
 })
 
-t.test('a store that can not mark the address does not stop the reset', async (t) => {
+t.test('completes the reset when the store cannot mark the address as verified', async (t) => {
   const w = await world({
     users: (store) => ({
       ...store,

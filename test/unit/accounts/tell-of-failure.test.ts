@@ -2,7 +2,7 @@ import t from '../../support/tap.ts'
 import { tellOfFailure } from '../../../lib/accounts/factors/tell-of-failure.ts'
 import { NO_REQUEST } from '../../../lib/events.ts'
 
-t.test('a message that can not be sent is reported, and changes nothing for who gave the wrong code', async (t) => {
+t.test('reports the error and resolves when the warning about failed codes cannot be sent', async (t) => {
   const reported: unknown[] = []
   const failure = new Error('the counters are down')
   const outbox = {

@@ -6,7 +6,7 @@ const sealer = aesSealer(['s'.repeat(32)])
 const SECRET = Buffer.from('12345678901234567890')
 const at = { issuer: 'https://auth.example.com', userId: 'ann', factorId: 'phone' }
 
-t.test('a key opens in the row that it was sealed for, and copied into another it does not', async (t) => {
+t.test('opens a sealed TOTP secret only in the row that it was sealed for', async (t) => {
   const sealedSecret = sealTotpSecret(SECRET, at, sealer)
   t.same(openTotpSecret({ id: 'phone', sealedSecret }, at, sealer), SECRET)
   t.equal(openTotpSecret({ id: 'other', sealedSecret }, at, sealer), null, 'another app')

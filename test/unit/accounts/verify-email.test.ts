@@ -16,7 +16,7 @@ async function requested(w: World, fields: Parameters<World['addUser']>[0] = {})
 }
 
 // covers ASVS-6.5.1
-t.test('a link verifies the address, once in 50', async (t) => {
+t.test('verifies the address once when one link is used 50 times in parallel', async (t) => {
   const w = await world()
   const { user, token } = await requested(w)
   t.match(w.messages, [
@@ -43,7 +43,7 @@ t.test('a link verifies the address, once in 50', async (t) => {
 })
 
 // covers ASVS-6.5.2
-t.test('only the digest of a token is kept', async (t) => {
+t.test('stores only the digest of a token', async (t) => {
   const w = await world()
   const { token } = await requested(w)
   t.ok(await w.state.oneTimeTokens.find('verify_email', kept(token), w.clock.now()))
@@ -51,7 +51,7 @@ t.test('only the digest of a token is kept', async (t) => {
 })
 
 // covers ASVS-6.5.5
-t.test('a link that is not good', async (t) => {
+t.test('rejects an invalid, expired, replaced or foreign link', async (t) => {
   const table: Array<[string, (w: World) => Promise<string>]> = [
     ['unknown', async () => 'x'.repeat(59)],
     ['malformed', async () => 'x'],
@@ -115,7 +115,7 @@ t.test('a link that is not good', async (t) => {
 })
 
 // covers ASVS-2.3.3
-t.test('a link is not lost to a failing store', async (t) => {
+t.test('keeps the link usable after a store failure', async (t) => {
   for (const method of ['findById', 'setEmailVerified', 'find', 'consume'] as const) {
     let fail = true
     const w = await world({
@@ -150,7 +150,7 @@ t.test('a link is not lost to a failing store', async (t) => {
   }
 })
 
-t.test('nothing is sent without an address or an outbox', async (t) => {
+t.test('sends nothing without an address or an outbox', async (t) => {
   const w = await world()
   await requestEmailVerification(await w.addUser({ username: 'bob', email: '' }), { locale: undefined, origin }, w.deps)
   await requestEmailVerification(await w.addUser(), { locale: undefined, origin }, { ...w.deps, outbox: null })

@@ -55,7 +55,7 @@ function takeTimers(t: Test): { delays: number[]; expire: () => void; setNow: (m
   }
 }
 
-t.test('gives a call up at the fifth look within 250 ms, and asks again after a second', async (t) => {
+t.test('fails a command after 250 ms without an answer, and tries again after a second', async (t) => {
   const { client, sent } = silentClient()
   const { delays, expire, setNow } = takeTimers(t)
   setNow(500)

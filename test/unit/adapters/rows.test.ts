@@ -80,7 +80,7 @@ const READERS = {
   }
 } as const
 
-t.test('a column is read as what it is, or refused without its value', async (t) => {
+t.test('converts each column to its type, or rejects it without quoting the value', async (t) => {
   for (const [name, { read, takes, refuses }] of Object.entries(READERS)) {
     t.strictSame(
       takes.map(([value]) => read({ column: value }, 'column')),

@@ -7,7 +7,7 @@ const rejection = async (marks: object): Promise<unknown> =>
     throw Object.assign(new Error('database or disk is full'), marks)
   }).catch((error: unknown) => error)
 
-t.test('a file that takes no writes is an outage of writes, by the code of each driver', async (t) => {
+t.test('reports a full or read-only file as a write outage for each driver', async (t) => {
   for (const marks of [
     { code: 'SQLITE_FULL' },
     { code: 'SQLITE_READONLY' },
@@ -21,7 +21,7 @@ t.test('a file that takes no writes is an outage of writes, by the code of each 
   }
 })
 
-t.test('any other error stays what it is', async (t) => {
+t.test('passes every other error through unchanged', async (t) => {
   for (const marks of [{}, { code: 'SQLITE_CONSTRAINT' }, { errcode: 1 }, { errcode: '13' }])
     t.match(await rejection(marks), { message: 'database or disk is full', ...marks })
 })
