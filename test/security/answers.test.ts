@@ -11,7 +11,7 @@ import { basic, CLIENTS, KEYS, openidApp, SECRET, tokensOf } from '../support/op
 const json = { 'content-type': 'application/json' }
 
 // covers ASVS-13.4.5 ASVS-6.1.3 ASVS-15.2.3 ASVS-2.1.1
-t.test('the routes are those of the reference, and no others', async (t) => {
+t.test('registers the routes of the reference and no others', async (t) => {
   const routes: string[] = []
   const { close } = await testApp(
     {
@@ -45,7 +45,7 @@ t.test('the routes are those of the reference, and no others', async (t) => {
 })
 
 // covers ASVS-3.4.4 ASVS-3.2.1 ASVS-3.4.6 ASVS-4.1.1 ASVS-13.4.6 ASVS-14.3.2 POL-csp-api
-t.test('every answer of ours has the same fences', async (t) => {
+t.test('sends the security headers with every response of the accounts API', async (t) => {
   const state = memoryState()
   const { app, messages, close } = await testApp({
     state: {
@@ -126,7 +126,7 @@ t.test('every answer of ours has the same fences', async (t) => {
 })
 
 // covers ASVS-3.4.4 ASVS-3.2.1 ASVS-3.4.6 ASVS-14.3.2 POL-csp-api
-t.test('the JSON endpoints of the OpenID provider have the same', async (t) => {
+t.test('sends the same security headers from the JSON endpoints of the OpenID provider', async (t) => {
   const subject = await openidApp()
   const { app, close } = subject
   t.teardown(close)
@@ -182,7 +182,7 @@ t.test('the JSON endpoints of the OpenID provider have the same', async (t) => {
 })
 
 // covers ASVS-3.3.1 ASVS-3.3.2 ASVS-3.3.3 ASVS-3.3.5
-t.test('the cookie of a known device', async (t) => {
+t.test('sets the known-device cookie with Secure, __Host- and a bounded size', async (t) => {
   for (const [issuer, secure] of [
     ['https://auth.example.com', true],
     ['http://localhost:3000', false]
@@ -285,7 +285,7 @@ t.test('bounds every cookie against accounts, names, browser headers and planted
 })
 
 // covers ASVS-3.3.1 ASVS-3.3.2 ASVS-3.3.3 ASVS-3.3.4 ASVS-3.3.5
-t.test('and that of the hosted pages: no other cookie is set, on any page', async (t) => {
+t.test('sets only the session and device cookies on hosted pages', async (t) => {
   for (const [issuer, secure] of [
     ['https://auth.example.com', true],
     ['http://localhost:3000', false]
@@ -333,7 +333,7 @@ t.test('and that of the hosted pages: no other cookie is set, on any page', asyn
 })
 
 // covers ASVS-3.5.6 ASVS-3.5.7 ASVS-14.2.5
-t.test('no answer is a script, and no path is a file', async (t) => {
+t.test('answers no request as a script or as a file', async (t) => {
   const { app, close } = await testApp()
   t.teardown(close)
   await signUp(app)
@@ -351,7 +351,7 @@ t.test('no answer is a script, and no path is a file', async (t) => {
 })
 
 // covers ASVS-16.5.2 ASVS-16.5.3 ASVS-16.3.4 ASVS-13.4.2
-t.test('fails closed: 503, no token, no cause in the answer, the cause in the log', async (t) => {
+t.test('fails closed with 503, and reports the cause in the log only', async (t) => {
   const boom = async (): Promise<never> => {
     throw new Error('ECONNREFUSED 10.0.0.5 password=hunter2hunter2')
   }
@@ -437,7 +437,7 @@ t.test('fails closed: 503, no token, no cause in the answer, the cause in the lo
 })
 
 // covers ASVS-16.4.1 ASVS-16.2.4
-t.test('nobody writes lines of their own into the log', async (t) => {
+t.test('keeps request values from forging log lines', async (t) => {
   const lines: string[] = []
   const stream = new Writable({
     write(chunk: Buffer, _encoding, done) {
@@ -470,7 +470,7 @@ t.test('nobody writes lines of their own into the log', async (t) => {
 })
 
 // covers ASVS-16.3.2 ASVS-16.3.3
-t.test('refused tokens and replays are said', async (t) => {
+t.test('logs refused tokens and replays', async (t) => {
   const lines: string[] = []
   const stream = new Writable({
     write(chunk: Buffer, _encoding, done) {
@@ -512,7 +512,7 @@ t.test('refused tokens and replays are said', async (t) => {
 })
 
 // covers ASVS-6.3.2 ASVS-13.3.1
-t.test('a new installation has no user, no client and no key but its own', async (t) => {
+t.test('starts with no user, no client and no key other than its own', async (t) => {
   const one = await testApp()
   const other = await testApp()
   t.teardown(one.close)
@@ -538,7 +538,7 @@ t.test('a new installation has no user, no client and no key but its own', async
 })
 
 // covers ASVS-6.2.10 ASVS-6.4.2 ASVS-6.4.6
-t.test('no password grows old, no hint is kept, no caller of ours chooses one for another', async (t) => {
+t.test('does not expire passwords, and stores no password hints', async (t) => {
   const { app, clock, close } = await testApp()
   t.teardown(close)
   await signUp(app)
@@ -565,7 +565,7 @@ t.test('no password grows old, no hint is kept, no caller of ours chooses one fo
 })
 
 // covers ASVS-12.2.1 ASVS-11.6.1 POL-issuer
-t.test('an issuer is https, but for this machine', async (t) => {
+t.test('requires an https issuer, except on localhost', async (t) => {
   for (const issuer of [
     'http://auth.example.com',
     'http://10.0.0.1',

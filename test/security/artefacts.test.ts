@@ -5,7 +5,7 @@ import { fastHasher } from '../../lib/testing/index.ts'
 import { bearer, ISSUER, PASSWORD, signIn, signUp, testApp } from '../support/app.ts'
 
 // covers ASVS-9.2.2 ADV-CVE-2026-4282 R8725-3.12
-t.test('each thing of ours opens its own door and no other', async (t) => {
+t.test('accepts each kind of token at its own endpoint only', async (t) => {
   const { app, messages, close } = await testApp()
   t.teardown(close)
   await signUp(app, 'ann@example.com')
@@ -51,7 +51,7 @@ t.test('each thing of ours opens its own door and no other', async (t) => {
 })
 
 // covers ASVS-7.2.2 ASVS-7.2.1
-t.test('no other credential is taken for an access token', async (t) => {
+t.test('accepts no other credential as an access token', async (t) => {
   const { app, close } = await testApp({ clients: [{ clientId: 'web', clientSecret: 'abcdefghijklmnop'.repeat(2) }] })
   t.teardown(close)
   await signUp(app)
@@ -78,7 +78,7 @@ t.test('no other credential is taken for an access token', async (t) => {
 })
 
 // covers ASVS-9.2.3 ASVS-9.2.4 ASVS-10.3.1 ASVS-8.4.1 R9068-5
-t.test('tokens of one audience, issuer or instance are none elsewhere', async (t) => {
+t.test('rejects tokens of another audience, issuer or instance', async (t) => {
   const users = memoryUserStore()
   const state = memoryState()
   const secret = 'one secret of two services, 32 by'
@@ -107,7 +107,7 @@ t.test('tokens of one audience, issuer or instance are none elsewhere', async (t
 })
 
 // covers ASVS-10.3.3 ADV-CVE-2025-61928
-t.test('a subject is made by the store, never reused, and never taken from a request', async (t) => {
+t.test('takes the subject from the store, never from a request, and never reuses it', async (t) => {
   const { app, close } = await testApp()
   t.teardown(close)
   const { sub: ann } = await signUp(app, 'ann')
@@ -132,7 +132,7 @@ t.test('a subject is made by the store, never reused, and never taken from a req
 })
 
 // covers ASVS-8.2.1 ASVS-8.3.1
-t.test('every route by every caller', async (t) => {
+t.test('refuses every route to callers without an access token or the right user', async (t) => {
   const { app, close } = await testApp()
   t.teardown(close)
   await signUp(app, 'ann')
@@ -175,7 +175,7 @@ t.test('every route by every caller', async (t) => {
 })
 
 // covers ADV-CVE-2026-9798 ASVS-7.4.2 ASVS-6.3.4
-t.test('a disabled account is disabled at every door', async (t) => {
+t.test('refuses a disabled account at every endpoint', async (t) => {
   let disabled = false
   const hash = await fastHasher().hash(PASSWORD, { memoryCost: 19456, timeCost: 2, parallelism: 1 })
   const store = memoryUserStore([{ id: '1', username: 'ann@example.com', passwordHash: hash }])
@@ -233,7 +233,7 @@ t.test('a disabled account is disabled at every door', async (t) => {
 })
 
 // covers ASVS-7.4.1 ASVS-7.4.5
-t.test('a session that ended is over: by its user, by the host, by time', async (t) => {
+t.test('ends a session by its user, by the host and by time', async (t) => {
   const ends: Record<
     string,
     (world: Awaited<ReturnType<typeof testApp>>, access: string, sub: string) => Promise<unknown>
@@ -279,7 +279,7 @@ t.test('a session that ended is over: by its user, by the host, by time', async 
 })
 
 // covers ASVS-11.3.2 ASVS-11.3.3 ASVS-11.3.4
-t.test('seals differently each time, and opens unchanged or not at all', async (t) => {
+t.test('seals a value differently each time, and does not open a changed one', async (t) => {
   const { open, seal } = aesSealer(['a secret of thirty-two characters'])
   const sealed = new Set(Array.from({ length: 1000 }, () => seal('a key')))
   t.equal(sealed.size, 1000)

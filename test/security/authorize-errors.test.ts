@@ -106,7 +106,7 @@ const ERRORS: Array<[what: string, params: Params, error: string]> = [
 ]
 
 // covers R6749-4.1.2.1 R9207-2 R6749-3.1.1 OIDF-oidcc-response-type-missing
-t.test('each mistake goes to the client, with state and iss, and nothing is kept', async (t) => {
+t.test('sends each request error to the client with state and iss, and stores nothing', async (t) => {
   const { state, writes } = recordedState()
   const { app, browser, events, close } = await openidApp({ clients: [...CLIENTS, ...MORE_CLIENTS], state })
   t.teardown(close)
@@ -135,7 +135,7 @@ t.test('each mistake goes to the client, with state and iss, and nothing is kept
 })
 
 // covers R6749-4.1.2.1 R6749-10.14
-t.test('an error says back nothing of what was sent but the state', async (t) => {
+t.test('returns nothing of an invalid request except its state', async (t) => {
   const { browser, close } = await openidApp()
   t.teardown(close)
   const hostile = '"><script>alert(1)</script>\r\nSet-Cookie: a=b\0\\'
@@ -159,7 +159,7 @@ t.test('an error says back nothing of what was sent but the state', async (t) =>
 })
 
 // covers ADV-CVE-2026-9704
-t.test('DOS-authorize-parameters C3 a parameter past its bound is refused, never dropped', async (t) => {
+t.test('DOS-authorize-parameters C3 refuses a parameter that is too long instead of dropping it', async (t) => {
   const { state, writes } = recordedState()
   const { browser, close } = await openidApp({ state })
   t.teardown(close)
@@ -224,7 +224,7 @@ t.test('DOS-authorize-parameters C3 a parameter past its bound is refused, never
 })
 
 // covers R6749-3.1 OIDF-oidcc-ensure-request-with-unknown-parameter-succeeds
-t.test('empty is not sent, unknown is ignored', async (t) => {
+t.test('treats an empty parameter as not sent, and ignores an unknown one', async (t) => {
   const { browser, close } = await openidApp()
   t.teardown(close)
   const empty = await authorizeAs(
@@ -263,7 +263,7 @@ t.test('empty is not sent, unknown is ignored', async (t) => {
 })
 
 // covers R9700-4.11.2
-t.test('a store that is down is an error for the client and no code', async (t) => {
+t.test('sends the client an error and no code when the store is down', async (t) => {
   const { state } = recordedState()
   let down = false
   const tokens = new Proxy(state.tokens, {
@@ -292,7 +292,7 @@ t.test('a store that is down is an error for the client and no code', async (t) 
 })
 
 // covers R6749-4.1.1
-t.test('POST is the same as GET', async (t) => {
+t.test('handles an authorization request by POST like one by GET', async (t) => {
   const { app, browser, close } = await openidApp()
   t.teardown(close)
   const form = Object.fromEntries(new URLSearchParams(authorizePath({ state: 'ä+b %26', nonce: 'n' }).split('?')[1]))
@@ -316,7 +316,7 @@ t.test('POST is the same as GET', async (t) => {
 })
 
 // covers R9700-4.11.2
-t.test("a third party's mistake takes nobody to it before they signed in, unless it asked for silence", async (t) => {
+t.test('redirects to a third party with an error only after sign-in or with prompt=none', async (t) => {
   const { app, browser, close } = await openidApp()
   t.teardown(close)
   const third = { client_id: 'third', redirect_uri: 'https://third.example/cb' }
@@ -368,7 +368,7 @@ t.test("a third party's mistake takes nobody to it before they signed in, unless
 })
 
 // covers C8b OIDF-oidcc-unsigned-request-object-supported-correctly-or-rejected-as-unsupported
-t.test('the refusal of a request object comes back as the object asked', async (t) => {
+t.test('refuses a request object in the response mode that the object asks for', async (t) => {
   const { app, browser, close } = await openidApp()
   t.teardown(close)
   const part = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url')

@@ -23,7 +23,7 @@ const RS = { alg: 'RS256', kid: 'rs', typ: 'JWT' }
 const THIRD = { client_id: 'third', redirect_uri: 'https://third.example/cb' }
 
 // covers OIDC-3.1.2.1 OIDF-oidcc-prompt-none-not-logged-in
-t.test('prompt=none shows nothing and changes nothing', async (t) => {
+t.test('shows no page and changes nothing with prompt=none', async (t) => {
   const { state, writes } = recordedState()
   const { browser, clock, close } = await openidApp({ state })
   t.teardown(close)
@@ -55,7 +55,7 @@ t.test('prompt=none shows nothing and changes nothing', async (t) => {
 })
 
 // covers OIDC-3.1.2.1 ASVS-7.6.1 OIDF-oidcc-max-age-1 OIDF-oidcc-max-age-10000
-t.test('max_age asks for a new sign-in, to the second, and auth_time tells', async (t) => {
+t.test('requires a new sign-in once max_age has passed, and reports auth_time', async (t) => {
   const subject = await openidApp()
   t.teardown(subject.close)
   const { app, browser, clock } = subject
@@ -85,7 +85,7 @@ t.test('max_age asks for a new sign-in, to the second, and auth_time tells', asy
 })
 
 // covers OIDC-3.1.2.1 OIDF-oidcc-prompt-login ADV-CVE-2023-6787 ASVS-7.2.4
-t.test('prompt=login asks who is signed in already; going away changes nobody', async (t) => {
+t.test('asks a signed-in user to sign in again with prompt=login', async (t) => {
   const { app, ann, browser, clock, close } = await openidApp()
   t.teardown(close)
   const bob = await signUp(app, 'bob')
@@ -124,7 +124,7 @@ t.test('prompt=login asks who is signed in already; going away changes nobody', 
 })
 
 // covers OIDC-3.1.2.2 OIDF-oidcc-id-token-hint ASVS-6.8.2
-t.test('a hint that can be verified is of the one who is signed in, or there is no code', async (t) => {
+t.test('gives no code when a valid id_token_hint names another user', async (t) => {
   const subject = await openidApp()
   t.teardown(subject.close)
   const { app, ann, browser, clock } = subject
@@ -197,7 +197,7 @@ t.test('a hint that can be verified is of the one who is signed in, or there is 
 })
 
 // covers OIDC-3.1.2.1 OIDF-oidcc-login-hint ENUM-login
-t.test('a login hint says nothing of who exists', async (t) => {
+t.test('shows the same page for a login_hint of an unknown user', async (t) => {
   const { app, browser, close } = await openidApp()
   t.teardown(close)
   await signUp(app, 'known.name')
@@ -207,7 +207,7 @@ t.test('a login hint says nothing of who exists', async (t) => {
 })
 
 // covers R6749-10.12 OIDC-3.1.2.3 ASVS-3.5.1 ASVS-7.6.2
-t.test('ignores posts of another site: no sign-in, no consent', async (t) => {
+t.test('ignores sign-in and consent forms that another site posts', async (t) => {
   const { state, writes } = recordedState()
   const { app, browser, events, close } = await openidApp({ state })
   t.teardown(close)
@@ -255,7 +255,7 @@ t.test('ignores posts of another site: no sign-in, no consent', async (t) => {
 })
 
 // covers ASVS-2.3.1 R9700-4.11.2
-t.test('the steps can not be left out', async (t) => {
+t.test('requires sign-in and consent before a code', async (t) => {
   const { state, writes } = recordedState()
   const { browser, close } = await openidApp({ state })
   t.teardown(close)
@@ -295,7 +295,7 @@ t.test('the steps can not be left out', async (t) => {
 
 // covers OIDC-15.1 OIDF-oidcc-display-page OIDF-oidcc-display-popup OIDF-oidcc-ui-locales OIDF-oidcc-claims-locales
 // OIDF-oidcc-ensure-request-with-acr-values-succeeds
-t.test('accepts every allowed value', async (t) => {
+t.test('accepts every allowed value of the optional parameters', async (t) => {
   const { app, browser, close } = await openidApp()
   t.teardown(close)
   await authorizeAs(browser, suitePath())

@@ -184,7 +184,7 @@ const show = (value: string): string => JSON.stringify(value).slice(0, 60)
 
 // covers R6749-3.1.2.4 R9700-2.1 R9700-4.1.3 ASVS-10.4.1 ASVS-3.7.2 ASVS-1.1.1 ADV-CVE-2023-6291 ADV-CVE-2024-1132
 // ADV-CVE-2020-15233 OIDF-oidcc-ensure-registered-redirect-uri
-t.test('a URI that is not registered, to the character, is a page', async (t) => {
+t.test('shows an error page for a redirect URI that differs from the registered one', async (t) => {
   const subject = await subjectOf()
   t.teardown(subject.close)
   await authorizeAs(subject.browser, authorizePath())
@@ -204,7 +204,7 @@ t.test('a URI that is not registered, to the character, is a page', async (t) =>
 })
 
 // covers R6749-3.1.2.3 R9700-4.11.2 ADV-CVE-2026-41479
-t.test('a bad client or redirect URI is judged before all else that is wrong', async (t) => {
+t.test('checks client and redirect URI before all other parameters', async (t) => {
   const subject = await subjectOf()
   t.teardown(subject.close)
   await authorizeAs(subject.browser, authorizePath())
@@ -250,7 +250,7 @@ t.test('a bad client or redirect URI is judged before all else that is wrong', a
 })
 
 // covers R6749-3.1 ASVS-15.3.7 ASVS-2.2.1
-t.test('a parameter without which nobody can be answered, twice or as a list, is a page', async (t) => {
+t.test('shows an error page when client_id, redirect_uri or state is repeated or a list', async (t) => {
   const subject = await subjectOf()
   t.teardown(subject.close)
   await authorizeAs(subject.browser, authorizePath())
@@ -282,7 +282,7 @@ t.test('a parameter without which nobody can be answered, twice or as a list, is
 })
 
 // covers R6749-3.1
-t.test('GET and POST: a form with the same parameter twice, or of another kind, goes nowhere', async (t) => {
+t.test('redirects nowhere when a form repeats a parameter or has another content type', async (t) => {
   const subject = await subjectOf()
   t.teardown(subject.close)
   const { app, writes } = subject
@@ -330,7 +330,7 @@ t.test('GET and POST: a form with the same parameter twice, or of another kind, 
 })
 
 // covers R9700-2.1 R8252-7.3
-t.test('of a loopback URI the port alone may be another, of nothing else anything', async (t) => {
+t.test('lets a loopback redirect URI differ in its port only', async (t) => {
   const subject = await subjectOf()
   t.teardown(subject.close)
   for (const redirectUri of [
@@ -392,7 +392,7 @@ t.test('never redirects to a URI that could not be registered, whatever a client
 })
 
 // covers R6749-3.1.2
-t.test('the query of a registered URI stays as it is', async (t) => {
+t.test('keeps the query of a registered redirect URI unchanged', async (t) => {
   const subject = await subjectOf()
   t.teardown(subject.close)
   const redirectUri = `${CALLBACK}?dummy1=lorem&dummy2=ipsum`

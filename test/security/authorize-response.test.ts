@@ -49,7 +49,7 @@ const decode = (text: string): string =>
     .replaceAll('&amp;', '&')
 
 // covers R6749-4.1.2 R6749-10.14 ADV-GHSA-9x4v-xfq5-m8x5
-t.test('state and nonce come back byte for byte, whatever they hold and however', async (t) => {
+t.test('returns state and nonce byte for byte in every response mode', async (t) => {
   const { app, browser, close } = await openidApp()
   t.teardown(close)
   await authorizeAs(browser, authorizePath())
@@ -80,7 +80,7 @@ t.test('state and nonce come back byte for byte, whatever they hold and however'
 })
 
 // covers FP-2 R9207-2
-t.test('a form post: the redirect URI, the parameters, nothing in the URL, nothing kept', async (t) => {
+t.test('posts the response in a form to the redirect URI, and puts none of it in a URL', async (t) => {
   const { browser, close } = await openidApp()
   t.teardown(close)
   await authorizeAs(browser, authorizePath())
@@ -107,7 +107,7 @@ t.test('a form post: the redirect URI, the parameters, nothing in the URL, nothi
 })
 
 // covers R9700-4.12 R9700-2.1 OIDC-16.22
-t.test('every redirect is a 303', async (t) => {
+t.test('redirects with status 303 only', async (t) => {
   const { app, browser, close } = await openidApp()
   t.teardown(close)
   const statuses: number[] = []
@@ -142,7 +142,7 @@ t.test('every redirect is a 303', async (t) => {
 })
 
 // covers R9700-2.6 ASVS-3.4.2
-t.test('no page of another origin reads the authorization endpoint, whatever the host allows', async (t) => {
+t.test('lets no page of another origin read the authorization endpoint', async (t) => {
   const { app, close } = await testApp({ keys: KEYS, clients: CLIENTS }, {}, (host) => {
     host.addHook('onRequest', async (_request, reply) => {
       reply.headers({ 'access-control-allow-origin': '*', 'access-control-allow-credentials': 'true' })
@@ -178,7 +178,7 @@ t.test('no page of another origin reads the authorization endpoint, whatever the
 })
 
 // covers ASVS-1.2.1 R6749-10.14 ADV-CVE-2019-8400 ADV-CVE-2018-1000088
-t.test('nothing that was sent or registered is markup on a page', async (t) => {
+t.test('escapes request parameters and client names on every page', async (t) => {
   const xss = [
     '<script>alert(1)</script>',
     '"><img src=x onerror=alert(1)>',

@@ -363,7 +363,7 @@ for (const [what, options, without] of CONFIGURATIONS) {
 }
 
 // covers A2
-t.test('a route that does not say who may call it stops the start', async (t) => {
+t.test('does not start with a route that declares no callers', async (t) => {
   const app = Fastify() as unknown as FastifyInstance
   t.teardown(async () => {
     await app.close()

@@ -67,7 +67,7 @@ function refused(t: Test, reply: Awaited<ReturnType<typeof redeem>>, name: strin
 }
 
 // covers R6749-4.1.2 ASVS-10.4.2 OIDF-oidcc-codereuse OIDF-oidcc-codereuse-30seconds
-t.test('a code works once; a second use ends all that the first gave', async (t) => {
+t.test('redeems a code once, and revokes its tokens on a second use', async (t) => {
   const subject = await openidApp()
   t.teardown(subject.close)
   const { app, clock, events } = subject
@@ -94,7 +94,7 @@ t.test('a code works once; a second use ends all that the first gave', async (t)
 })
 
 // covers ASVS-10.4.2
-t.test('the refreshed tokens of a replayed code die too', async (t) => {
+t.test('revokes refreshed tokens as well when their code is replayed', async (t) => {
   const subject = await openidApp()
   t.teardown(subject.close)
   const { app } = subject
@@ -112,7 +112,7 @@ t.test('the refreshed tokens of a replayed code die too', async (t) => {
 })
 
 // covers ASVS-2.3.4 ADV-CVE-2026-53518
-t.test('of 50 parallel redemptions one succeeds, and none of its tokens outlives them', async (t) => {
+t.test('redeems one of 50 parallel requests for a code, and revokes its tokens', async (t) => {
   const subject = await openidApp()
   t.teardown(subject.close)
   const code = await codeOf(subject)
@@ -124,7 +124,7 @@ t.test('of 50 parallel redemptions one succeeds, and none of its tokens outlives
 })
 
 // covers R6749-4.1.3 R6749-10.5 R6749-3.2.1 ADV-CVE-2026-55672
-t.test("another client's code: refused, and neither used up nor revoked", async (t) => {
+t.test('refuses the code of another client without using it up or revoking it', async (t) => {
   const subject = await openidApp()
   t.teardown(subject.close)
   const { app, browser } = subject
@@ -163,32 +163,29 @@ t.test("another client's code: refused, and neither used up nor revoked", async 
 })
 
 // covers R6749-4.1.3 R6749-10.6 OIDC-3.1.3.2 ASVS-2.2.3 C10
-t.test(
-  'redirect_uri, where it is sent, must be the one of the request, and a wrong one uses the code up',
-  async (t) => {
-    const subject = await openidApp()
-    t.teardown(subject.close)
-    for (const redirectUri of [
-      'null',
-      'https://app.example/cb/',
-      'https://app.example/CB',
-      'https://app.example/cb?',
-      'https://evil.example/cb',
-      'https://app.example/cb?dummy1=lorem&dummy2=ipsum'
-    ]) {
-      const { code = '' } = await authorizeAs(subject.browser, authorizePath({ client_id: 'web' }))
-      refused(
-        t,
-        await redeem(subject.app, code, { client_id: 'web', client_secret: SECRET, redirect_uri: redirectUri }),
-        redirectUri
-      )
-      refused(t, await redeem(subject.app, code, { client_id: 'web', client_secret: SECRET }), 'and then the right one')
-    }
+t.test('refuses a redirect_uri that differs from the request, and uses the code up', async (t) => {
+  const subject = await openidApp()
+  t.teardown(subject.close)
+  for (const redirectUri of [
+    'null',
+    'https://app.example/cb/',
+    'https://app.example/CB',
+    'https://app.example/cb?',
+    'https://evil.example/cb',
+    'https://app.example/cb?dummy1=lorem&dummy2=ipsum'
+  ]) {
+    const { code = '' } = await authorizeAs(subject.browser, authorizePath({ client_id: 'web' }))
+    refused(
+      t,
+      await redeem(subject.app, code, { client_id: 'web', client_secret: SECRET, redirect_uri: redirectUri }),
+      redirectUri
+    )
+    refused(t, await redeem(subject.app, code, { client_id: 'web', client_secret: SECRET }), 'and then the right one')
   }
-)
+})
 
 // covers R7636-4.1 R7636-4.6 R9700-2.1.1 R9700-4.8.2 ASVS-10.4.6 ADV-CVE-2026-41213
-t.test('a wrong verifier is the one guess', async (t) => {
+t.test('uses a code up on a wrong verifier', async (t) => {
   const subject = await openidApp()
   t.teardown(subject.close)
   const { app, browser } = subject
@@ -243,7 +240,7 @@ t.test('a wrong verifier is the one guess', async (t) => {
 })
 
 // covers ASVS-10.4.3 R6749-4.1.2
-t.test('a code lives for 60 seconds, and no longer', async (t) => {
+t.test('redeems a code for 60 seconds and no longer', async (t) => {
   const subject = await openidApp()
   t.teardown(subject.close)
   for (const [ms, status] of [
@@ -265,7 +262,7 @@ t.test('a code lives for 60 seconds, and no longer', async (t) => {
 })
 
 // covers R6749-10.10 ASVS-7.2.3 ASVS-11.5.1
-t.test('a code that is no code is refused', async (t) => {
+t.test('refuses malformed, guessed and altered codes', async (t) => {
   const subject = await openidApp()
   t.teardown(subject.close)
   const { app } = subject

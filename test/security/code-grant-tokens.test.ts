@@ -35,7 +35,7 @@ async function refresh(
 }
 
 // covers OIDC-12.1 OIDC-12.2 OIDF-oidcc-refresh-token
-t.test('an ID token of a refresh is of the same sign-in, with a new time and no nonce', async (t) => {
+t.test('keeps auth_time and drops the nonce in the ID token of a refresh', async (t) => {
   const subject = await openidApp()
   t.teardown(subject.close)
   const { browser, clock } = subject
@@ -69,7 +69,7 @@ t.test('an ID token of a refresh is of the same sign-in, with a new time and no 
 })
 
 // covers R6749-6 R9700-2.2.2 R6749-3.3
-t.test('a refresh narrows, never widens; what it grants is told', async (t) => {
+t.test('narrows the scope at a refresh, never widens it, and reports it', async (t) => {
   const subject = await openidApp()
   t.teardown(subject.close)
   const first = await tokensOf(subject, { scope: 'openid email offline_access' })
@@ -106,7 +106,7 @@ t.test('a refresh narrows, never widens; what it grants is told', async (t) => {
 })
 
 // covers R6749-6 R6749-3.2.1 ADV-CVE-2026-53512 OIDC-12.1
-t.test("a refresh token is its client's, which proves itself", async (t) => {
+t.test('accepts a refresh token only from its own, authenticated client', async (t) => {
   const subject = await openidApp()
   t.teardown(subject.close)
   const { app, browser } = subject
@@ -139,7 +139,7 @@ t.test("a refresh token is its client's, which proves itself", async (t) => {
 })
 
 // covers OIDC-11 R9700-2.2.2
-t.test('a refresh token is given for offline_access, where it may be', async (t) => {
+t.test('issues a refresh token for offline_access where the client may have one', async (t) => {
   const clients: Client[] = [
     ...CLIENTS,
     { clientId: 'no-refresh', grantTypes: ['authorization_code'], redirectUris: [CALLBACK] },
@@ -183,7 +183,7 @@ t.test('a refresh token is given for offline_access, where it may be', async (t)
 })
 
 // covers OIDC-3.1.2.1
-t.test('without openid it is plain OAuth', async (t) => {
+t.test('issues no ID token without the scope openid', async (t) => {
   const subject = await openidApp()
   t.teardown(subject.close)
   const tokens = await tokensOf(subject, { scope: 'profile offline_access' })
@@ -199,7 +199,7 @@ t.test('without openid it is plain OAuth', async (t) => {
 })
 
 // covers OIDC-3.1.3.3 R6749-5.1 R6749-3.3 OIDF-oidcc-server
-t.test('the answer of a code', async (t) => {
+t.test('returns the documented fields and headers for a redeemed code', async (t) => {
   const subject = await openidApp()
   t.teardown(subject.close)
   const { code = '' } = await authorizeAs(subject.browser, suitePath({ scope: 'openid nonsense email' }))
@@ -246,7 +246,7 @@ t.test('returns an opaque code through the browser', async (t) => {
 })
 
 // covers R9700-4.14.2 ASVS-10.4.8 ASVS-7.3.2 R9700-2.2.2
-t.test('refresh tokens of a code end: idle, at the end of their life, by a replay', async (t) => {
+t.test('ends a refresh token of a code when idle, at its end and on a replay', async (t) => {
   const day = 86_400_000
   const policy: Partial<AuthorityOptions> = {
     refreshToken: { expiresIn: 10 * 86_400, idleTimeout: 2 * 86_400, reuseGraceSeconds: 0 }

@@ -46,40 +46,37 @@ async function decide(subject: OpenidApp, path: string, decision: 'allow' | 'den
 }
 
 // covers ASVS-10.7.1
-t.test(
-  "asks for consent of a third-party client first, for more scopes, and after a year; never for the host's own",
-  async (t) => {
-    const subject = await openidApp({ session: { expiresIn: 31_536_000, idleTimeout: 31_536_000 } })
-    t.teardown(subject.close)
-    t.type((await authorizeAs(subject.browser, authorizePath())).code, 'string', 'first party: no page but the sign-in')
-    const asks = async (params: Record<string, string | undefined>): Promise<boolean> =>
-      'page' in (await lead(subject, thirdPath(params)))
+t.test('asks for consent of third-party clients first, for more scopes and after a year', async (t) => {
+  const subject = await openidApp({ session: { expiresIn: 31_536_000, idleTimeout: 31_536_000 } })
+  t.teardown(subject.close)
+  t.type((await authorizeAs(subject.browser, authorizePath())).code, 'string', 'first party: no page but the sign-in')
+  const asks = async (params: Record<string, string | undefined>): Promise<boolean> =>
+    'page' in (await lead(subject, thirdPath(params)))
 
-    t.match(await decide(subject, thirdPath({ scope: 'openid' }), 'deny'), {
-      error: 'access_denied',
-      state: 'state-1',
-      iss: ISSUER
-    })
-    t.equal(await asks({ scope: 'openid' }), true, 'a refusal is not remembered')
-    t.type((await decide(subject, thirdPath({ scope: 'openid email' }), 'allow')).code, 'string')
-    t.equal(await asks({ scope: 'openid email' }), false, 'an allowance is')
-    t.equal(await asks({ scope: 'openid' }), false, 'less than was allowed')
-    t.equal(await asks({ scope: 'openid profile' }), true, 'other than was allowed')
-    t.equal(await asks({ scope: 'openid', prompt: 'consent' }), true, 'where the client wants it')
-    t.match(await lead(subject, thirdPath({ scope: 'openid profile', prompt: 'none' })), {
-      answer: { error: 'consent_required' }
-    })
-    subject.clock.step(364 * 86_400_000)
-    t.equal(await asks({ scope: 'openid email' }), false)
-    subject.clock.step(86_400_000 - 1000)
-    await subject.browser.submit('/auth/login', { username: 'ann', password: 'correct horse battery' })
-    subject.clock.step(1001)
-    t.equal(await asks({ scope: 'openid email' }), true, 'a year later')
-  }
-)
+  t.match(await decide(subject, thirdPath({ scope: 'openid' }), 'deny'), {
+    error: 'access_denied',
+    state: 'state-1',
+    iss: ISSUER
+  })
+  t.equal(await asks({ scope: 'openid' }), true, 'a refusal is not remembered')
+  t.type((await decide(subject, thirdPath({ scope: 'openid email' }), 'allow')).code, 'string')
+  t.equal(await asks({ scope: 'openid email' }), false, 'an allowance is')
+  t.equal(await asks({ scope: 'openid' }), false, 'less than was allowed')
+  t.equal(await asks({ scope: 'openid profile' }), true, 'other than was allowed')
+  t.equal(await asks({ scope: 'openid', prompt: 'consent' }), true, 'where the client wants it')
+  t.match(await lead(subject, thirdPath({ scope: 'openid profile', prompt: 'none' })), {
+    answer: { error: 'consent_required' }
+  })
+  subject.clock.step(364 * 86_400_000)
+  t.equal(await asks({ scope: 'openid email' }), false)
+  subject.clock.step(86_400_000 - 1000)
+  await subject.browser.submit('/auth/login', { username: 'ann', password: 'correct horse battery' })
+  subject.clock.step(1001)
+  t.equal(await asks({ scope: 'openid email' }), true, 'a year later')
+})
 
 // covers A7 ASVS-10.7.1 R8252-8.6
-t.test('an app that any other can pretend to be is asked for every time', async (t) => {
+t.test('asks every time for an app whose redirect URI other apps can claim', async (t) => {
   const subject = await openidApp({ clients: [...CLIENTS, NATIVE] })
   t.teardown(subject.close)
   await authorizeAs(subject.browser, authorizePath())
@@ -100,7 +97,7 @@ t.test('an app that any other can pretend to be is asked for every time', async 
 })
 
 // covers ASVS-10.7.2
-t.test('the page says who asks, where the answer goes, for whom, for what, and for how long', async (t) => {
+t.test('names client, destination, user, scopes and duration on the consent page', async (t) => {
   const subject = await openidApp({ scopes: ['openid', 'profile', 'email', 'offline_access', 'orders:read'] })
   t.teardown(subject.close)
   await authorizeAs(subject.browser, authorizePath())
@@ -121,7 +118,7 @@ t.test('the page says who asks, where the answer goes, for whom, for what, and f
 })
 
 // covers ASVS-10.7.1 ASVS-8.2.3
-t.test('allows exactly the current request, whatever a form or another address says', async (t) => {
+t.test('grants exactly the current request, whatever the posted form contains', async (t) => {
   const subject = await openidApp()
   t.teardown(subject.close)
   const { app, ann, browser } = subject
@@ -139,7 +136,7 @@ t.test('allows exactly the current request, whatever a form or another address s
 })
 
 // covers ASVS-10.7.3 ASVS-10.4.9
-t.test('a consent that is taken back ends what was given for it, and the next request asks', async (t) => {
+t.test('ends tokens when consent is withdrawn, and asks at the next request', async (t) => {
   const subject = await openidApp()
   t.teardown(subject.close)
   const { app, ann, browser } = subject
@@ -161,7 +158,7 @@ t.test('a consent that is taken back ends what was given for it, and the next re
   t.ok('page' in (await lead(subject, thirdPath({ scope: 'openid' }))))
 })
 
-t.test("a client's logo and page are on the consent page, and its logo alone may be loaded from there", async (t) => {
+t.test('shows the logo and page of a client on the consent page, and loads only that logo', async (t) => {
   const shown = async (more: object): Promise<{ body: string; policy: string }> => {
     const { browser, close } = await openidApp({
       clients: [
@@ -198,70 +195,67 @@ t.test("a client's logo and page are on the consent page, and its logo alone may
 })
 
 // covers A7 R8252-8.6
-t.test(
-  "the host's own app on a device gets no code without a page either: a sign-in, or one that names it",
-  async (t) => {
-    const subject = await openidApp({
-      clients: [
-        ...CLIENTS,
-        OWN_NATIVE,
-        { clientId: 'dev', name: 'In development', redirectUris: ['http://localhost:5173/cb'] }
-      ]
-    })
-    t.teardown(subject.close)
-    const { app, browser, ann } = subject
-    const LOOPBACK = 'http://127.0.0.1:49152/cb'
-    for (const redirectUri of [LOOPBACK, 'com.example.app:/cb']) {
-      const path = (params: Record<string, string> = {}): string =>
-        authorizePath({ client_id: 'own-native', redirect_uri: redirectUri, ...params })
-      browser.cookies.clear()
-      t.equal(
-        answerOf((await browser.get(path({ prompt: 'none' }))).headers.location as string).error,
-        'interaction_required',
-        'nor does it learn that nobody is signed in'
-      )
-      t.type((await authorizeAs(browser, path())).code, 'string', 'the sign-in page is a page, and no other follows it')
-      for (let times = 0; times < 2; times++) {
-        const asked = await lead(subject, path())
-        if (!('page' in asked)) throw new Error(`${redirectUri}: a code without a page`)
-        t.match(asked.page, /Our App/)
-        t.match(asked.page, /ann/)
-        t.notMatch(asked.page, /<ul class="scopes"/, 'it asks for nothing')
-      }
-      t.type((await decide(subject, path(), 'allow')).code, 'string')
-      t.equal((await decide(subject, path(), 'deny')).error, 'access_denied')
-      t.match(await lead(subject, path({ prompt: 'none' })), { answer: { error: 'interaction_required' } })
-      t.type((await authorizeAs(browser, path({ prompt: 'login' }))).code, 'string', 'prompt=login is a page')
-      t.ok('page' in (await lead(subject, path({ prompt: 'consent' }))))
-    }
-    t.same(await app.authority.consents(ann.sub), [], 'nothing was remembered')
-    t.type(
-      (
-        await authorizeAs(
-          browser,
-          authorizePath({ client_id: 'own-native', redirect_uri: 'https://app.example/universal', prompt: 'none' })
-        )
-      ).code,
-      'string',
-      'R8252-7.2'
-    )
-    t.type(
-      (
-        await authorizeAs(
-          browser,
-          authorizePath({ client_id: 'dev', redirect_uri: 'http://localhost:5173/cb', prompt: 'none' })
-        )
-      ).code,
-      'string',
-      'a page that is developed on this machine is a web client'
-    )
+t.test('gives a first-party native app no code without showing a page', async (t) => {
+  const subject = await openidApp({
+    clients: [
+      ...CLIENTS,
+      OWN_NATIVE,
+      { clientId: 'dev', name: 'In development', redirectUris: ['http://localhost:5173/cb'] }
+    ]
+  })
+  t.teardown(subject.close)
+  const { app, browser, ann } = subject
+  const LOOPBACK = 'http://127.0.0.1:49152/cb'
+  for (const redirectUri of [LOOPBACK, 'com.example.app:/cb']) {
+    const path = (params: Record<string, string> = {}): string =>
+      authorizePath({ client_id: 'own-native', redirect_uri: redirectUri, ...params })
+    browser.cookies.clear()
     t.equal(
-      (await browser.get(authorizePath({ client_id: 'dev', redirect_uri: 'http://localhost:5174/cb' }))).statusCode,
-      400,
-      'whose address matches exactly'
+      answerOf((await browser.get(path({ prompt: 'none' }))).headers.location as string).error,
+      'interaction_required',
+      'nor does it learn that nobody is signed in'
     )
+    t.type((await authorizeAs(browser, path())).code, 'string', 'the sign-in page is a page, and no other follows it')
+    for (let times = 0; times < 2; times++) {
+      const asked = await lead(subject, path())
+      if (!('page' in asked)) throw new Error(`${redirectUri}: a code without a page`)
+      t.match(asked.page, /Our App/)
+      t.match(asked.page, /ann/)
+      t.notMatch(asked.page, /<ul class="scopes"/, 'it asks for nothing')
+    }
+    t.type((await decide(subject, path(), 'allow')).code, 'string')
+    t.equal((await decide(subject, path(), 'deny')).error, 'access_denied')
+    t.match(await lead(subject, path({ prompt: 'none' })), { answer: { error: 'interaction_required' } })
+    t.type((await authorizeAs(browser, path({ prompt: 'login' }))).code, 'string', 'prompt=login is a page')
+    t.ok('page' in (await lead(subject, path({ prompt: 'consent' }))))
   }
-)
+  t.same(await app.authority.consents(ann.sub), [], 'nothing was remembered')
+  t.type(
+    (
+      await authorizeAs(
+        browser,
+        authorizePath({ client_id: 'own-native', redirect_uri: 'https://app.example/universal', prompt: 'none' })
+      )
+    ).code,
+    'string',
+    'R8252-7.2'
+  )
+  t.type(
+    (
+      await authorizeAs(
+        browser,
+        authorizePath({ client_id: 'dev', redirect_uri: 'http://localhost:5173/cb', prompt: 'none' })
+      )
+    ).code,
+    'string',
+    'a page that is developed on this machine is a web client'
+  )
+  t.equal(
+    (await browser.get(authorizePath({ client_id: 'dev', redirect_uri: 'http://localhost:5174/cb' }))).statusCode,
+    400,
+    'whose address matches exactly'
+  )
+})
 
 // covers A10 ASVS-10.7.1
 t.test('reveals to a client without consent only that a user is signed in', async (t) => {
@@ -306,7 +300,7 @@ t.test('reveals to a client without consent only that a user is signed in', asyn
 })
 
 // covers L6 OIDC-11
-t.test('asks for offline_access on the page, and grants it if allowed', async (t) => {
+t.test('asks for offline_access on the consent page, and grants it if allowed', async (t) => {
   const subject = await openidApp()
   t.teardown(subject.close)
   const { app, browser, ann } = subject

@@ -10,7 +10,7 @@ const SECRET = 'one secret of two services, of 32 bytes or more'
 const [A, B] = ['http://localhost:3000', 'http://localhost:3001']
 const KINDS = ['session', 'device', 'trusted', 'step'] as const
 
-t.test('a sign-in at one port leaves the person signed in at the other', async (t) => {
+t.test('keeps a user signed in at one port after a sign-in at another', async (t) => {
   const services = [await testApp({ issuer: A }), await testApp({ issuer: B })]
   for (const { close } of services) t.teardown(close)
   const [a, b] = services.map(({ app }, index) => testBrowser(app, index === 0 ? A : B))
@@ -30,7 +30,7 @@ t.test('a sign-in at one port leaves the person signed in at the other', async (
   }
 })
 
-t.test('no cookie of one service counts at another with the same secret and users', async (t) => {
+t.test('rejects the cookies of another service with the same secret and users', async (t) => {
   const users = memoryUserStore()
   const factors = unsealed(memoryFactorStore())
   const options = { users, factors, secret: SECRET, mfa: { rememberDevice: {} } }

@@ -139,7 +139,7 @@ const standardIn = (claims: Record<string, unknown>): string[] =>
   Object.keys(claims).filter((name) => STANDARD.includes(name.split('#')[0] ?? ''))
 
 // covers A1 OIDC-5.5
-t.test('releases only the claims of the answered page, whatever `claims` asks for', async (t) => {
+t.test('releases only the claims of the answered consent page, whatever `claims` asks for', async (t) => {
   const subject = await subjectWith({ scopes: ALL_SCOPES })
   t.teardown(subject.close)
   Object.assign(subject.client, { firstParty: false, scopes: ['openid'] })
@@ -191,7 +191,7 @@ const SETTINGS: Array<[what: string, options: Partial<AuthorityOptions>]> = [
 
 for (const [index, [what, options]] of SETTINGS.entries()) {
   // covers A1 OIDC-5.5 ASVS-10.7.2 ASVS-8.2.3
-  t.test(`no client learns more than it may, and no other program more than the page showed: ${what}`, async (t) => {
+  t.test(`releases to a client only allowed claims that the page showed: ${what}`, async (t) => {
     const subject = await subjectWith(options)
     t.teardown(subject.close)
     const { app, client } = subject

@@ -110,7 +110,7 @@ t.test('answers a reset request the same for every name, without a hash', async 
 })
 
 // covers ENUM-confirm ENUM-verify ASVS-6.3.8
-t.test('a link that is no good is one answer, whatever is wrong with it', async (t) => {
+t.test('answers every invalid link the same, whatever is wrong with it', async (t) => {
   const world = await people()
   t.teardown(world.close)
   const { app, clock, messages } = world
@@ -146,7 +146,7 @@ t.test('a link that is no good is one answer, whatever is wrong with it', async 
 })
 
 // covers RL-27 ENUM-limits
-t.test('known and unknown names meet the same limits with the same headers', async (t) => {
+t.test('applies the same limits and headers to known and unknown usernames', async (t) => {
   const world = await people({ rateLimit: {} })
   t.teardown(world.close)
   const course = async (kind: Kind, at: number): Promise<unknown[]> => {
@@ -173,7 +173,7 @@ t.test('known and unknown names meet the same limits with the same headers', asy
 })
 
 // covers RL-27
-t.test('no header counts down an account', async (t) => {
+t.test('sends no header that counts down the attempts of an account', async (t) => {
   const world = await people({ rateLimit: { login: false } })
   t.teardown(world.close)
   for (let i = 0; i < 11; i++) {

@@ -22,7 +22,7 @@ function stringsIn(value: unknown): string[] {
 }
 
 // covers TOTP-08 ASVS-16.2.5
-t.test('no line, event or address has a key, a code, a ticket, a challenge or a credential', async (t) => {
+t.test('keeps keys, codes, tickets, challenges and credentials out of logs, events and URLs', async (t) => {
   const lines: string[] = []
   const addresses: string[] = []
   const secrets = new Map<string, string>()

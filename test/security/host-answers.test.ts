@@ -68,7 +68,7 @@ async function appOver(
 }
 
 // covers A5
-t.test('a store that answers undefined for "none" tells nobody who exists, and its limits hold', async (t) => {
+t.test('takes undefined from findByUsername as no user, and keeps answers and limits the same', async (t) => {
   const { signIn, lines } = await appOver(
     t,
     (users) => ({
@@ -94,7 +94,7 @@ t.test('a store that answers undefined for "none" tells nobody who exists, and i
 })
 
 // covers A5
-t.test('undefined is none wherever a user is looked up', async (t) => {
+t.test('takes undefined as no user from every user store method', async (t) => {
   const { app, signIn } = await appOver(t, (users) => ({
     findById: async (id: string) => (id === 'nobody' ? undefined : await users.findById(id))
   }))
@@ -126,7 +126,7 @@ const rows: Array<[string, (user: User) => unknown, RegExp]> = [
 
 for (const [what, change, said] of rows) {
   // covers A5
-  t.test(`a row with ${what} signs nobody in`, async (t) => {
+  t.test(`refuses the sign-in when the user row has ${what}`, async (t) => {
     const { signIn, misfits, lines } = await appOver(
       t,
       (users) => ({ findByUsername: async () => change(await row(users)) }),
@@ -147,7 +147,7 @@ for (const [what, change, said] of rows) {
 }
 
 // covers A5
-t.test('nulls of SQL are none', async (t) => {
+t.test('accepts SQL nulls in a user row', async (t) => {
   const { signIn, misfits } = await appOver(t, (users) => ({
     findByUsername: async () => ({ ...(await row(users)), email: null, emailVerified: null, disabled: null }),
     findById: async () => ({ ...(await row(users)), email: null, emailVerified: null, disabled: null })
@@ -157,7 +157,7 @@ t.test('nulls of SQL are none', async (t) => {
 })
 
 // covers A5
-t.test('a row whose hash is missing does not fit: a mistake of the host, which changes nothing', async (t) => {
+t.test('answers 500 to a user row without passwordHash, and sets no new hash', async (t) => {
   const calls: unknown[][] = []
   const { signIn, app } = await appOver(t, (users) => ({
     findByUsername: async () => {
@@ -179,7 +179,7 @@ t.test('a row whose hash is missing does not fit: a mistake of the host, which c
 })
 
 // covers A5
-t.test('another user than was asked for ends in an error', async (t) => {
+t.test('answers 500 when the user store returns another user than asked for', async (t) => {
   const { signIn, misfits } = await appOver(t, (users) => ({
     findById: async () => ({ ...(await row(users)), id: 'another' })
   }))
@@ -218,7 +218,7 @@ t.test('accepts the documented answers of create and setPasswordHash only', asyn
 })
 
 // covers A5
-t.test('the hosted pages say it as a page, with the same status', async (t) => {
+t.test('shows an invalid store answer as an error page on the hosted pages', async (t) => {
   const { app } = await appOver(t, () => ({ findByUsername: async () => [] }), {
     clients: [{ clientId: 'web', redirectUris: ['http://localhost:3000/cb'] }]
   })
@@ -297,7 +297,7 @@ const clientRows: Array<[string, { clientSecret: string | null; [field: string]:
 
 for (const [what, row, said] of clientRows) {
   // covers A4
-  t.test(`a client store's row with ${what}`, async (t) => {
+  t.test(`checks a row of the client store with ${what}`, async (t) => {
     const { app, misfits, lines } = await appOver(t, () => ({}), {
       scopes: ['openid', 'api'],
       clients: { findById: async () => row as never }
@@ -336,7 +336,7 @@ for (const [what, row, said] of clientRows) {
 
 for (const [what, answer] of Object.entries({ 'an array': [WEB], 'a string': 'web', true: true })) {
   // covers A4
-  t.test(`${what} is no client`, async (t) => {
+  t.test(`treats ${what} from a client store as an unknown client`, async (t) => {
     const { app, misfits } = await appOver(t, () => ({}), { clients: { findById: async () => answer as never } })
     t.equal(
       (
@@ -381,7 +381,7 @@ t.test('takes undefined for an unknown client, and checks a changed row again', 
 })
 
 // covers A4
-t.test('fields of a client that are getters of its class are its fields', async (t) => {
+t.test('reads the fields of a client from the getters of its class', async (t) => {
   class Row {
     clientId = 'web'
     redirectUris = WEB.redirectUris
@@ -431,48 +431,45 @@ t.test('notices a change that a row hides from JSON', async (t) => {
 })
 
 // covers A5
-t.test(
-  'fields of a user that are getters of its class are its fields, whatever has to be read for what it means',
-  async (t) => {
-    class Row {
-      #row: User
-      constructor(row: User) {
-        this.#row = row
-      }
-      get id(): string {
-        return this.#row.id
-      }
-      get username(): string {
-        return this.#row.username
-      }
-      get passwordHash(): string | null {
-        return this.#row.passwordHash
-      }
-      get disabled(): number {
-        return 0
-      }
-      get passwordChangedAt(): number {
-        return changedAt
-      }
+t.test('reads the fields of a user from the getters of its class', async (t) => {
+  class Row {
+    #row: User
+    constructor(row: User) {
+      this.#row = row
     }
-    let changedAt = 0
-    const { app, clock, signIn, misfits } = await appOver(t, (users) => ({
-      findByUsername: async () => new Row(await row(users)),
-      findById: async () => new Row(await row(users))
-    }))
-    const reply = await signIn()
-    t.equal(reply.statusCode, 200)
-    const refresh = async (): Promise<number> =>
-      (
-        await app.inject({
-          method: 'POST',
-          url: '/auth/refresh',
-          headers: { authorization: `Bearer ${reply.json<{ refresh_token: string }>().refresh_token}` }
-        })
-      ).statusCode
-    t.equal(await refresh(), 200)
-    changedAt = clock.now() + 1
-    t.equal(await refresh(), 401, 'from before the password')
-    t.same(misfits(), [])
+    get id(): string {
+      return this.#row.id
+    }
+    get username(): string {
+      return this.#row.username
+    }
+    get passwordHash(): string | null {
+      return this.#row.passwordHash
+    }
+    get disabled(): number {
+      return 0
+    }
+    get passwordChangedAt(): number {
+      return changedAt
+    }
   }
-)
+  let changedAt = 0
+  const { app, clock, signIn, misfits } = await appOver(t, (users) => ({
+    findByUsername: async () => new Row(await row(users)),
+    findById: async () => new Row(await row(users))
+  }))
+  const reply = await signIn()
+  t.equal(reply.statusCode, 200)
+  const refresh = async (): Promise<number> =>
+    (
+      await app.inject({
+        method: 'POST',
+        url: '/auth/refresh',
+        headers: { authorization: `Bearer ${reply.json<{ refresh_token: string }>().refresh_token}` }
+      })
+    ).statusCode
+  t.equal(await refresh(), 200)
+  changedAt = clock.now() + 1
+  t.equal(await refresh(), 401, 'from before the password')
+  t.same(misfits(), [])
+})

@@ -11,7 +11,7 @@ const PASSWORD = 'CANARY a password of ann'
 const NEXT = 'CANARY the next password'
 
 // covers ASVS-16.2.5
-t.test('of a whole journey no secret is in a log line, an event, a diagnostics channel or an error page', async (t) => {
+t.test('keeps secrets out of logs, events, diagnostics channels and error pages', async (t) => {
   const lines: string[] = []
   const stream = new Writable({
     write(chunk, _encoding, done) {

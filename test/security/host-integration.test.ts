@@ -47,130 +47,120 @@ async function fragileApp(
 }
 
 // covers ASVS-16.5.2 ASVS-16.5.3
-t.test(
-  'a store that fails at any step: 503 or temporarily_unavailable, nothing of the error shown, nothing half made',
-  async (t) => {
-    const steps: Record<
-      string,
-      { methods: string[]; run: (subject: OpenidApp, code: string) => Promise<LightMyRequestResponse> }
-    > = {
-      authorize: {
-        methods: ['browserSessions.findSession', 'tokens.createCode', 'users.findById'],
-        run: async ({ browser }) => await browser.get(authorizePath({ scope: 'openid offline_access' }))
-      },
-      'sign in': {
-        methods: [
-          'users.findByUsername',
-          'users.findById',
-          'browserSessions.findSession',
-          'browserSessions.createSession'
-        ],
-        run: async ({ app }) =>
-          await testBrowser(app).submit(
-            '/auth/login',
-            { username: 'ann', password: PASSWORD },
-            { cookie: `${cookieName('session')}=${'A'.repeat(38)}.${'A'.repeat(43)}` }
-          )
-      },
-      'sign in again': {
-        methods: [
-          'users.findByUsername',
-          'users.findById',
-          'browserSessions.findSession',
-          'browserSessions.renewSession'
-        ],
-        run: async ({ browser }) => await browser.submit('/auth/login', { username: 'ann', password: PASSWORD })
-      },
-      'sign up': {
-        methods: ['users.create'],
-        run: async ({ app }) => await testBrowser(app).submit('/auth/signup', { username: 'carl', password: PASSWORD })
-      },
-      redeem: {
-        methods: ['tokens.redeemCode', 'users.findById'],
-        run: async ({ app }, code) => await redeem(app, code)
-      },
-      'sign out': {
-        methods: ['browserSessions.findSession', 'tokens.revokeSession'],
-        run: async ({ browser }) => await browser.submit('/auth/logout', { decision: 'sign_out' })
-      }
-    }
-    for (const [step, { methods, run }] of Object.entries(steps)) {
-      for (const method of methods) {
-        const { subject, broken, state } = await fragileApp()
-        const { code = '' } = await authorizeAs(subject.browser, authorizePath({ scope: 'openid offline_access' }))
-        const before = (await state.browserSessions.listSessionsOfUser(subject.ann.sub, subject.clock.now())).length
-        const label = `${step}: ${method}`
-        broken.add(method)
-        const reply = await run(subject, code)
-        const location = reply.headers.location ?? null
-        if (location !== null) t.match(answerOf(location), { error: 'temporarily_unavailable', code: undefined }, label)
-        else t.equal(reply.statusCode, 503, label)
-        t.notMatch(reply.body + JSON.stringify(reply.headers), CANARY, label)
-        t.strictSame(
-          reply.cookies.filter(({ name, value }) => name === cookieName('session') && value !== ''),
-          [],
-          `${label}: no cookie`
+t.test('answers 503 or temporarily_unavailable when a store fails at any step, and reveals nothing', async (t) => {
+  const steps: Record<
+    string,
+    { methods: string[]; run: (subject: OpenidApp, code: string) => Promise<LightMyRequestResponse> }
+  > = {
+    authorize: {
+      methods: ['browserSessions.findSession', 'tokens.createCode', 'users.findById'],
+      run: async ({ browser }) => await browser.get(authorizePath({ scope: 'openid offline_access' }))
+    },
+    'sign in': {
+      methods: [
+        'users.findByUsername',
+        'users.findById',
+        'browserSessions.findSession',
+        'browserSessions.createSession'
+      ],
+      run: async ({ app }) =>
+        await testBrowser(app).submit(
+          '/auth/login',
+          { username: 'ann', password: PASSWORD },
+          { cookie: `${cookieName('session')}=${'A'.repeat(38)}.${'A'.repeat(43)}` }
         )
-        broken.clear()
-        t.strictSame(
-          await state.tokens.listFamiliesOfUser(subject.ann.sub, subject.clock.now()),
-          [],
-          `${label}: no family`
-        )
-        t.ok(
-          (await state.browserSessions.listSessionsOfUser(subject.ann.sub, subject.clock.now())).length <= before,
-          `${label}: no session`
-        )
-        await subject.close()
-      }
+    },
+    'sign in again': {
+      methods: [
+        'users.findByUsername',
+        'users.findById',
+        'browserSessions.findSession',
+        'browserSessions.renewSession'
+      ],
+      run: async ({ browser }) => await browser.submit('/auth/login', { username: 'ann', password: PASSWORD })
+    },
+    'sign up': {
+      methods: ['users.create'],
+      run: async ({ app }) => await testBrowser(app).submit('/auth/signup', { username: 'carl', password: PASSWORD })
+    },
+    redeem: {
+      methods: ['tokens.redeemCode', 'users.findById'],
+      run: async ({ app }, code) => await redeem(app, code)
+    },
+    'sign out': {
+      methods: ['browserSessions.findSession', 'tokens.revokeSession'],
+      run: async ({ browser }) => await browser.submit('/auth/logout', { decision: 'sign_out' })
     }
   }
-)
+  for (const [step, { methods, run }] of Object.entries(steps)) {
+    for (const method of methods) {
+      const { subject, broken, state } = await fragileApp()
+      const { code = '' } = await authorizeAs(subject.browser, authorizePath({ scope: 'openid offline_access' }))
+      const before = (await state.browserSessions.listSessionsOfUser(subject.ann.sub, subject.clock.now())).length
+      const label = `${step}: ${method}`
+      broken.add(method)
+      const reply = await run(subject, code)
+      const location = reply.headers.location ?? null
+      if (location !== null) t.match(answerOf(location), { error: 'temporarily_unavailable', code: undefined }, label)
+      else t.equal(reply.statusCode, 503, label)
+      t.notMatch(reply.body + JSON.stringify(reply.headers), CANARY, label)
+      t.strictSame(
+        reply.cookies.filter(({ name, value }) => name === cookieName('session') && value !== ''),
+        [],
+        `${label}: no cookie`
+      )
+      broken.clear()
+      t.strictSame(
+        await state.tokens.listFamiliesOfUser(subject.ann.sub, subject.clock.now()),
+        [],
+        `${label}: no family`
+      )
+      t.ok(
+        (await state.browserSessions.listSessionsOfUser(subject.ann.sub, subject.clock.now())).length <= before,
+        `${label}: no session`
+      )
+      await subject.close()
+    }
+  }
+})
 
 // covers ASVS-16.5.3
-t.test(
-  'host functions that throw: claims and keys cost no session, render costs the design alone, sendMessage nothing',
-  async (t) => {
-    const fail = { claims: false, render: false, send: false }
-    const state = memoryState()
-    const subject = await openidApp({
-      state,
-      claims: async () => {
-        if (fail.claims) throw new Error(CANARY)
-        return {}
-      },
-      pages: {
-        render: () => {
-          if (fail.render) throw new Error(CANARY)
-          return undefined
-        }
-      },
-      sendMessage: async () => {
-        if (fail.send) throw new Error(CANARY)
+t.test('answers 503 when claims throws, and continues when render or sendMessage throws', async (t) => {
+  const fail = { claims: false, render: false, send: false }
+  const state = memoryState()
+  const subject = await openidApp({
+    state,
+    claims: async () => {
+      if (fail.claims) throw new Error(CANARY)
+      return {}
+    },
+    pages: {
+      render: () => {
+        if (fail.render) throw new Error(CANARY)
+        return undefined
       }
-    })
-    t.teardown(subject.close)
-    const { app, browser, ann } = subject
-    const { code = '' } = await authorizeAs(browser, authorizePath({ scope: 'openid offline_access' }))
-    fail.claims = true
-    const refused = await redeem(app, code)
-    t.equal(refused.statusCode, 503)
-    t.notMatch(refused.body, CANARY)
-    t.strictSame(
-      await state.tokens.listFamiliesOfUser(ann.sub, subject.clock.now()),
-      [],
-      'no family without its tokens'
-    )
-    fail.claims = false
-    fail.render = true
-    const page = await browser.get('/auth/login')
-    t.equal(page.statusCode, 200)
-    t.match(page.body, '<form')
-    t.notMatch(page.body, CANARY)
-    fail.send = true
-    t.equal((await browser.submit('/auth/forgot-password', { username: 'ann' })).statusCode, 202)
-  }
-)
+    },
+    sendMessage: async () => {
+      if (fail.send) throw new Error(CANARY)
+    }
+  })
+  t.teardown(subject.close)
+  const { app, browser, ann } = subject
+  const { code = '' } = await authorizeAs(browser, authorizePath({ scope: 'openid offline_access' }))
+  fail.claims = true
+  const refused = await redeem(app, code)
+  t.equal(refused.statusCode, 503)
+  t.notMatch(refused.body, CANARY)
+  t.strictSame(await state.tokens.listFamiliesOfUser(ann.sub, subject.clock.now()), [], 'no family without its tokens')
+  fail.claims = false
+  fail.render = true
+  const page = await browser.get('/auth/login')
+  t.equal(page.statusCode, 200)
+  t.match(page.body, '<form')
+  t.notMatch(page.body, CANARY)
+  fail.send = true
+  t.equal((await browser.submit('/auth/forgot-password', { username: 'ann' })).statusCode, 202)
+})
 
 t.test('readSession: answers 503 in an outage and never another user or nobody', async (t) => {
   const broken = new Set<string>()

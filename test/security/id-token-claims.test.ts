@@ -147,7 +147,7 @@ t.test('contains the required claims under the right signature', async (t) => {
 
 // covers OIDC-5.4 OIDC-5.1 R9068-6 OIDF-oidcc-scope-profile OIDF-oidcc-scope-email OIDF-oidcc-scope-address
 // OIDF-oidcc-scope-phone OIDF-oidcc-scope-all
-t.test('a scope is its claims at userinfo, none in the tokens, and nothing more', async (t) => {
+t.test('returns the claims of the granted scopes at userinfo only', async (t) => {
   const subject = await personApp()
   t.teardown(subject.close)
   const rows: Array<[scope: string, claims: string[]]> = [
@@ -184,7 +184,7 @@ t.test('a scope is its claims at userinfo, none in the tokens, and nothing more'
 })
 
 // covers OIDC-5.5 OIDF-oidcc-claims-essential
-t.test('the claims parameter goes where it says', async (t) => {
+t.test('returns requested claims in the ID token or at userinfo as the claims parameter says', async (t) => {
   const subject = await personApp()
   t.teardown(subject.close)
   const rows: Array<[what: string, claims: unknown, userinfo: string[], idToken: string[]]> = [
@@ -259,7 +259,7 @@ t.test('the claims parameter goes where it says', async (t) => {
 })
 
 // covers OIDC-5.5
-t.test('DOS-json ASVS-15.3.6 hostile claims are a mistake of the client, never a failure of ours', async (t) => {
+t.test('DOS-json ASVS-15.3.6 rejects a malformed or huge claims parameter as a client error', async (t) => {
   const subject = await openidApp()
   t.teardown(subject.close)
   const { browser } = subject
@@ -318,7 +318,7 @@ t.test('DOS-json ASVS-15.3.6 hostile claims are a mistake of the client, never a
 })
 
 // covers OIDC-2
-t.test('a subject of 255 characters is one, of 256 is none', async (t) => {
+t.test('accepts a subject of 255 characters, and refuses one of 256', async (t) => {
   for (const [length, ok] of [
     [255, true],
     [256, false]
@@ -341,7 +341,7 @@ t.test('a subject of 255 characters is one, of 256 is none', async (t) => {
 })
 
 // covers ASVS-10.3.3 OIDC-5.7
-t.test('two clients are told of the same person by the same sub, each in a token of its own', async (t) => {
+t.test('names a user by the same sub in the ID tokens of two clients', async (t) => {
   const { app, ann, browser, close } = await openidApp()
   t.teardown(close)
   for (const [clientId, secret] of [
@@ -355,7 +355,7 @@ t.test('two clients are told of the same person by the same sub, each in a token
 })
 
 // covers L7
-t.test('with claims "scopes" an ID token has the claims of the granted scopes, and of no other', async (t) => {
+t.test('includes exactly the claims of the granted scopes with claims "scopes"', async (t) => {
   const people = async (options: Parameters<typeof openidApp>[0]): Promise<OpenidApp> => {
     const users = memoryUserStore()
     const { create } = users
@@ -408,7 +408,7 @@ t.test('with claims "scopes" an ID token has the claims of the granted scopes, a
 })
 
 // covers L7 A1
-t.test('a third party gets by "scopes" what its scopes and its person allow', async (t) => {
+t.test('includes only claims that third-party client and consent allow with claims "scopes"', async (t) => {
   const users = memoryUserStore()
   const { create } = users
   const third = {

@@ -19,7 +19,7 @@ import { forgedJwt } from './support/forged-jwt.ts'
 type Artefact = 'access' | 'id' | 'refresh' | 'code' | 'cookie' | 'logout' | 'sid' | 'own access'
 
 // covers ASVS-9.2.2 ADV-CVE-2026-4282 R8725-3.12 R9068-4 OIDC-5.3.1
-t.test('each thing that we sign or make opens its own doors and no other', async (t) => {
+t.test('accepts each kind of token and code at its own endpoints only', async (t) => {
   const subject = await openidApp({
     clients: [
       ...CLIENTS,

@@ -7,7 +7,7 @@ import { answerOf, authorizeAs, authorizePath, KEYS, CLIENTS, openidApp, redeem 
 const THIRD = { client_id: 'third', redirect_uri: 'https://third.example/cb' }
 
 // covers R9207-2 R9207-2.3 R9700-4.4 OIDC-2
-t.test('every answer names the issuer, byte for byte as the metadata and the ID token do', async (t) => {
+t.test('names the issuer in every response exactly as in metadata and ID token', async (t) => {
   for (const issuer of [
     ISSUER,
     'https://auth.example',
@@ -62,7 +62,7 @@ t.test('every answer names the issuer, byte for byte as the metadata and the ID 
 })
 
 // covers R9207-2
-t.test('a denial too', async (t) => {
+t.test('names the issuer in a denied consent too', async (t) => {
   const { browser, close } = await openidApp()
   t.teardown(close)
   const login = String((await browser.get(authorizePath(THIRD))).headers.location)
@@ -74,7 +74,7 @@ t.test('a denial too', async (t) => {
 })
 
 // covers R9207-2
-t.test("an iss that was sent is nobody's", async (t) => {
+t.test('ignores an iss parameter of the request', async (t) => {
   const { browser, close } = await openidApp()
   t.teardown(close)
   await authorizeAs(browser, authorizePath())
@@ -86,7 +86,7 @@ t.test("an iss that was sent is nobody's", async (t) => {
 })
 
 // covers R8414-2 R8414-3.2 R9700-2.1.1 R9700-2.6 ADV-GHSA-9h47-pqcx-hjr4
-t.test('the metadata offers what there is', async (t) => {
+t.test('lists only enabled features in the metadata', async (t) => {
   const { app, close } = await openidApp()
   t.teardown(close)
   const documents = await Promise.all(

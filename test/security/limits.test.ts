@@ -24,7 +24,7 @@ const addresses = (count: number): string[] => Array.from({ length: count }, (_,
 const count = (statuses: number[], status: number): number => statuses.filter((one) => one === status).length
 
 // covers ADV-CVE-2024-4629 ADV-CVE-2019-5421 RL-18
-t.test('of 200 parallel guesses no more are hashed than the limit lets through', async (t) => {
+t.test('hashes no more of 200 parallel guesses than the limit allows', async (t) => {
   const cases = [
     { what: 'one account, 200 addresses', rateLimit: { account: { max: 5 } }, from: addresses(200) },
     { what: 'one address', rateLimit: { login: { max: 5 } }, from: Array<string>(200).fill('192.0.2.1') },
@@ -48,7 +48,7 @@ t.test('of 200 parallel guesses no more are hashed than the limit lets through',
 })
 
 // covers ASVS-6.3.1
-t.test('spraying stops at the address, guessing at the account', async (t) => {
+t.test('limits guesses at many users by address, and guesses at one user by account', async (t) => {
   const world = await testApp({ rateLimit: {} })
   t.teardown(world.close)
   await signUp(world.app)
@@ -61,7 +61,7 @@ t.test('spraying stops at the address, guessing at the account', async (t) => {
 })
 
 // covers RL-12 ADV-CVE-2025-24806
-t.test('however a name is spelt, one counter counts', async (t) => {
+t.test('counts all spellings of a username on one counter', async (t) => {
   const spellings = ['ann@example.com', 'ANN@example.com', 'Ann@EXAMPLE.com', 'ann@Example.COM', 'aNN@example.com']
   for (const known of [true, false]) {
     const world = await testApp({ rateLimit: { account: { max: 5 } } })
@@ -75,7 +75,7 @@ t.test('however a name is spelt, one counter counts', async (t) => {
 })
 
 // covers RL-12
-t.test('the composed and the decomposed form of a name are one', async (t) => {
+t.test('counts the composed and decomposed Unicode forms of a username as one', async (t) => {
   const world = await testApp({
     rateLimit: { account: { max: 2 } },
     users: memoryUserStore([{ id: '1', username: 'm\u00fcller', passwordHash: null }])
@@ -87,45 +87,42 @@ t.test('the composed and the decomposed form of a name are one', async (t) => {
 })
 
 // covers RL-12
-t.test(
-  'however a store spells a name, guesses at a sign-in and at a change of the password are counted together',
-  async (t) => {
-    const users = memoryUserStore() as Required<UserStore>
-    const spelt = (user: User | null): User | null => (user === null ? null : { ...user, username: 'Ann@Example.com' })
-    const world = await testApp({
-      rateLimit: { login: false, account: { max: 2 } },
-      users: {
-        ...users,
-        findById: async (id) => spelt(await users.findById(id)),
-        findByUsername: async (name) => spelt(await users.findByUsername(name))
-      }
-    })
-    t.teardown(world.close)
-    await signUp(world.app, 'ann@example.com')
-    const { access_token: token } = await signIn(world.app, 'ann@example.com')
-    const change = async (): Promise<number> =>
-      (
-        await world.app.inject({
-          method: 'POST',
-          url: '/auth/password',
-          headers: bearer(token),
-          payload: { current_password: 'a wrong password', new_password: 'quite another password' }
-        })
-      ).statusCode
-    const attempt = async (): Promise<number> =>
-      (
-        await world.app.inject({
-          method: 'POST',
-          url: '/auth/token',
-          payload: { grant_type: 'password', username: 'ann@example.com', password: 'a wrong password' }
-        })
-      ).statusCode
-    t.same([await attempt(), await change(), await change(), await attempt()], [400, 400, 429, 429])
-  }
-)
+t.test('counts guesses at sign-in and password change together, however the store spells the username', async (t) => {
+  const users = memoryUserStore() as Required<UserStore>
+  const spelt = (user: User | null): User | null => (user === null ? null : { ...user, username: 'Ann@Example.com' })
+  const world = await testApp({
+    rateLimit: { login: false, account: { max: 2 } },
+    users: {
+      ...users,
+      findById: async (id) => spelt(await users.findById(id)),
+      findByUsername: async (name) => spelt(await users.findByUsername(name))
+    }
+  })
+  t.teardown(world.close)
+  await signUp(world.app, 'ann@example.com')
+  const { access_token: token } = await signIn(world.app, 'ann@example.com')
+  const change = async (): Promise<number> =>
+    (
+      await world.app.inject({
+        method: 'POST',
+        url: '/auth/password',
+        headers: bearer(token),
+        payload: { current_password: 'a wrong password', new_password: 'quite another password' }
+      })
+    ).statusCode
+  const attempt = async (): Promise<number> =>
+    (
+      await world.app.inject({
+        method: 'POST',
+        url: '/auth/token',
+        payload: { grant_type: 'password', username: 'ann@example.com', password: 'a wrong password' }
+      })
+    ).statusCode
+  t.same([await attempt(), await change(), await change(), await attempt()], [400, 400, 429, 429])
+})
 
 // covers RL-11
-t.test('nothing else of a request is part of what is counted', async (t) => {
+t.test('ignores headers and cookies when it counts attempts by address', async (t) => {
   const world = await testApp({ rateLimit: { login: { max: 2 } } })
   t.teardown(world.close)
   const seen: number[] = []
@@ -189,36 +186,33 @@ t.test('hashes and looks up nothing for requests that are no attempts, in any nu
 })
 
 // covers RL-24 ASVS-6.1.1
-t.test(
-  'strangers who use up an account do not lock its owner out of a known browser, and the limit passes',
-  async (t) => {
-    const world = await testApp({ rateLimit: {} })
-    t.teardown(world.close)
-    await signUp(world.app)
-    const browser = { 'sec-fetch-site': 'same-origin', origin: 'http://localhost:3000' }
-    const first = await world.app.inject({
-      method: 'POST',
-      url: '/auth/token',
-      remoteAddress: '198.51.100.1',
-      headers: browser,
-      payload: { grant_type: 'password', username: 'ann', password: PASSWORD }
-    })
-    const cookie = String(first.headers['set-cookie']).split(';')[0] ?? ''
-    t.match(cookie, /^[^=]+=.+/)
-    for (const address of addresses(20)) await guess(world, 'ann', address)
-    t.equal(await guess(world, 'ann', '198.51.100.2', PASSWORD), 429, 'a stranger, even one who knows the password')
-    t.equal(
-      await guess(world, 'ann', '198.51.100.3', PASSWORD, { ...browser, cookie }),
-      200,
-      'the known browser, from elsewhere'
-    )
-    world.clock.step(15 * 60_000)
-    t.equal(await guess(world, 'ann', '198.51.100.2', PASSWORD), 200, 'a throttle, no lock')
-  }
-)
+t.test('lets the owner sign in from a known browser after strangers exhaust the account limit', async (t) => {
+  const world = await testApp({ rateLimit: {} })
+  t.teardown(world.close)
+  await signUp(world.app)
+  const browser = { 'sec-fetch-site': 'same-origin', origin: 'http://localhost:3000' }
+  const first = await world.app.inject({
+    method: 'POST',
+    url: '/auth/token',
+    remoteAddress: '198.51.100.1',
+    headers: browser,
+    payload: { grant_type: 'password', username: 'ann', password: PASSWORD }
+  })
+  const cookie = String(first.headers['set-cookie']).split(';')[0] ?? ''
+  t.match(cookie, /^[^=]+=.+/)
+  for (const address of addresses(20)) await guess(world, 'ann', address)
+  t.equal(await guess(world, 'ann', '198.51.100.2', PASSWORD), 429, 'a stranger, even one who knows the password')
+  t.equal(
+    await guess(world, 'ann', '198.51.100.3', PASSWORD, { ...browser, cookie }),
+    200,
+    'the known browser, from elsewhere'
+  )
+  world.clock.step(15 * 60_000)
+  t.equal(await guess(world, 'ann', '198.51.100.2', PASSWORD), 200, 'a throttle, no lock')
+})
 
 // covers RL-25
-t.test('signing in to an own account between guesses buys no more of them', async (t) => {
+t.test('grants no more guesses for successful sign-ins to another account in between', async (t) => {
   for (const rateLimit of [{}, { login: { count: 'failed' as const } }]) {
     const world = await testApp({ rateLimit })
     t.teardown(world.close)
@@ -239,50 +233,47 @@ t.test('signing in to an own account between guesses buys no more of them', asyn
 })
 
 // covers RL-26
-t.test(
-  'reset messages are limited by address, one link is open at a time, and nobody is locked out by them',
-  async (t) => {
-    const world = await testApp({ rateLimit: {} })
-    t.teardown(world.close)
-    await signUp(world.app, 'ann@example.com')
-    const ask = async (username: string, remoteAddress: string) =>
-      await world.app.inject({ method: 'POST', url: '/auth/password-reset', remoteAddress, payload: { username } })
-    const statuses: number[] = []
-    for (const username of [
-      'ann@example.com',
-      'nobody@example.com',
-      'ann@example.com',
-      'ann@example.com',
-      'nobody@example.com'
-    ])
-      statuses.push((await ask(username, '192.0.2.1')).statusCode)
-    t.same(statuses, [202, 202, 202, 429, 429])
-    t.equal((await world.messages.next()).kind, 'verify_email')
-    const links = [await world.messages.next()].map(({ token }) => token as string)
-    t.equal(world.messages.messages.length, 2, 'A11 whoever asks again within minutes has a link that works already')
-    world.clock.step(5 * 60_000)
-    t.equal(await ask('ann@example.com', '192.0.2.2').then(({ statusCode }) => statusCode), 202)
-    links.push((await world.messages.next()).token as string)
-    const confirm = async (token: string | undefined) =>
-      (
-        await world.app.inject({
-          method: 'POST',
-          url: '/auth/password-reset/confirm',
-          payload: { token, password: 'a wholly new password' }
-        })
-      ).statusCode
-    t.equal(
-      await guess(world, 'ann@example.com', '192.0.2.1', PASSWORD),
-      200,
-      'a request changes nothing for who knows the password'
-    )
-    t.equal(await confirm(links[0]), 400, 'the earlier link')
-    t.equal(await confirm(links[1]), 204, 'the latest')
-  }
-)
+t.test('limits reset messages by address, and keeps one link open without locking users out', async (t) => {
+  const world = await testApp({ rateLimit: {} })
+  t.teardown(world.close)
+  await signUp(world.app, 'ann@example.com')
+  const ask = async (username: string, remoteAddress: string) =>
+    await world.app.inject({ method: 'POST', url: '/auth/password-reset', remoteAddress, payload: { username } })
+  const statuses: number[] = []
+  for (const username of [
+    'ann@example.com',
+    'nobody@example.com',
+    'ann@example.com',
+    'ann@example.com',
+    'nobody@example.com'
+  ])
+    statuses.push((await ask(username, '192.0.2.1')).statusCode)
+  t.same(statuses, [202, 202, 202, 429, 429])
+  t.equal((await world.messages.next()).kind, 'verify_email')
+  const links = [await world.messages.next()].map(({ token }) => token as string)
+  t.equal(world.messages.messages.length, 2, 'A11 whoever asks again within minutes has a link that works already')
+  world.clock.step(5 * 60_000)
+  t.equal(await ask('ann@example.com', '192.0.2.2').then(({ statusCode }) => statusCode), 202)
+  links.push((await world.messages.next()).token as string)
+  const confirm = async (token: string | undefined) =>
+    (
+      await world.app.inject({
+        method: 'POST',
+        url: '/auth/password-reset/confirm',
+        payload: { token, password: 'a wholly new password' }
+      })
+    ).statusCode
+  t.equal(
+    await guess(world, 'ann@example.com', '192.0.2.1', PASSWORD),
+    200,
+    'a request changes nothing for who knows the password'
+  )
+  t.equal(await confirm(links[0]), 400, 'the earlier link')
+  t.equal(await confirm(links[1]), 204, 'the latest')
+})
 
 // covers ASVS-6.6.3
-t.test('guesses at one-time tokens and refresh tokens are limited', async (t) => {
+t.test('limits guesses at one-time tokens and refresh tokens', async (t) => {
   const paths = [
     ['/auth/password-reset/confirm', { token: 'A'.repeat(43), password: 'a wholly new password' }],
     ['/auth/email/verify', { token: 'A'.repeat(43) }],
@@ -312,7 +303,7 @@ t.test('guesses at one-time tokens and refresh tokens are limited', async (t) =>
 })
 
 // covers R6749-2.3.1
-t.test('guesses at a client secret are limited', async (t) => {
+t.test('limits guesses at a client secret', async (t) => {
   const world = await testApp({
     rateLimit: { refresh: { max: 5 } },
     clients: [{ clientId: 'web', clientSecret: 's'.repeat(16) + 't'.repeat(16), grantTypes: ['password'] }]

@@ -20,7 +20,7 @@ function connections(t: { teardown(task: () => void): void }): string[] {
 }
 
 // covers ASVS-14.2.3
-t.test('nothing goes to third parties but what they registered for', async (t) => {
+t.test('sends nothing to third parties except to an address they registered', async (t) => {
   const posts: Array<{ url: string | undefined; headers: IncomingMessage['headers']; body: string }> = []
   let told = (): void => {}
   const heard = new Promise<void>((resolve) => {

@@ -37,7 +37,7 @@ function counted(state: State): { state: State; writes: () => Record<string, num
 
 const REQUESTS = 5000
 
-t.test('requests of nobody store nothing, however many', async (t) => {
+t.test('stores nothing for requests that are not signed in', async (t) => {
   const { state, writes } = counted(memoryState())
   const subject = await openidApp({ state })
   t.teardown(subject.close)
@@ -55,7 +55,7 @@ t.test('requests of nobody store nothing, however many', async (t) => {
 })
 
 // covers ASVS-2.3.1
-t.test('steps out of order: nothing happens', async (t) => {
+t.test('changes nothing when steps are posted out of order', async (t) => {
   const { state, writes } = counted(memoryState())
   const subject = await openidApp({ state })
   t.teardown(subject.close)
@@ -89,37 +89,34 @@ t.test('steps out of order: nothing happens', async (t) => {
 })
 
 // covers RL-18
-t.test(
-  'the login page and the password grant share one counter of 5, and 50 parallel guesses on the page are 5',
-  async (t) => {
-    const subject = await openidApp({ rateLimit: {} })
-    t.teardown(subject.close)
-    const { app } = subject
-    const page = async (password: string): Promise<number> =>
-      (await testBrowser(app).submit('/auth/login', { username: 'ann', password })).statusCode
-    const grant = async (password: string): Promise<number> =>
-      (
-        await app.inject({
-          method: 'POST',
-          url: '/auth/token',
-          payload: { grant_type: 'password', username: 'ann', password }
-        })
-      ).statusCode
-    t.strictSame(
-      [await page('wrong'), await page('wrong'), await page('wrong'), await grant('wrong'), await grant('wrong')],
-      [400, 400, 400, 400, 400]
-    )
-    t.strictSame([await page(PASSWORD), await grant(PASSWORD)], [429, 429], 'the right one too')
-    subject.clock.step(900_000)
-    const verified = subject.hasher.calls.verify
-    const statuses = await parallel(50, async () => await page('wrong'))
-    t.strictSame(tally(statuses.map(String)), { 400: 5, 429: 45 })
-    t.equal(subject.hasher.calls.verify - verified, 5, 'no more were even tried')
-  }
-)
+t.test('counts guesses on the login page and by the password grant on one limit', async (t) => {
+  const subject = await openidApp({ rateLimit: {} })
+  t.teardown(subject.close)
+  const { app } = subject
+  const page = async (password: string): Promise<number> =>
+    (await testBrowser(app).submit('/auth/login', { username: 'ann', password })).statusCode
+  const grant = async (password: string): Promise<number> =>
+    (
+      await app.inject({
+        method: 'POST',
+        url: '/auth/token',
+        payload: { grant_type: 'password', username: 'ann', password }
+      })
+    ).statusCode
+  t.strictSame(
+    [await page('wrong'), await page('wrong'), await page('wrong'), await grant('wrong'), await grant('wrong')],
+    [400, 400, 400, 400, 400]
+  )
+  t.strictSame([await page(PASSWORD), await grant(PASSWORD)], [429, 429], 'the right one too')
+  subject.clock.step(900_000)
+  const verified = subject.hasher.calls.verify
+  const statuses = await parallel(50, async () => await page('wrong'))
+  t.strictSame(tally(statuses.map(String)), { 400: 5, 429: 45 })
+  t.equal(subject.hasher.calls.verify - verified, 5, 'no more were even tried')
+})
 
 // covers RL-26
-t.test('the sign-up page and register share one counter of 3, as the forgot page and password-reset do', async (t) => {
+t.test('shares limits between sign-up page and register, and between forgot page and password-reset', async (t) => {
   const subject = await openidApp({ rateLimit: {} })
   t.teardown(subject.close)
   const { app } = subject
@@ -142,113 +139,103 @@ t.test('the sign-up page and register share one counter of 3, as the forgot page
 })
 
 // covers RL-24
-t.test(
-  'the account rule counts page and grant together, and a browser known from the page has an allowance of its own',
-  async (t) => {
-    const subject = await openidApp({ rateLimit: { login: false, account: { max: 4, windowMs: 900_000 } } })
-    t.teardown(subject.close)
-    const { app, browser } = subject
-    await authorizeAs(browser, authorizePath())
-    t.ok(browser.cookies.get(cookieName('device')))
-    const stranger = testBrowser(app)
-    for (let attempt = 0; attempt < 2; attempt++) {
-      t.equal(
-        (await stranger.submit('/auth/login', { username: attempt === 0 ? 'ANN' : 'ann', password: 'wrong' }))
-          .statusCode,
-        400
-      )
-      t.equal(
-        (
-          await app.inject({
-            method: 'POST',
-            url: '/auth/token',
-            payload: { grant_type: 'password', username: 'ann', password: 'wrong' }
-          })
-        ).statusCode,
-        400
-      )
-    }
-    t.equal((await stranger.submit('/auth/login', { username: 'ann', password: PASSWORD })).statusCode, 429)
+t.test('counts page and grant on one account limit, and a known browser separately', async (t) => {
+  const subject = await openidApp({ rateLimit: { login: false, account: { max: 4, windowMs: 900_000 } } })
+  t.teardown(subject.close)
+  const { app, browser } = subject
+  await authorizeAs(browser, authorizePath())
+  t.ok(browser.cookies.get(cookieName('device')))
+  const stranger = testBrowser(app)
+  for (let attempt = 0; attempt < 2; attempt++) {
     t.equal(
-      (await browser.submit('/auth/login', { username: 'ann', password: PASSWORD })).statusCode,
-      303,
-      'ann is not locked out'
+      (await stranger.submit('/auth/login', { username: attempt === 0 ? 'ANN' : 'ann', password: 'wrong' })).statusCode,
+      400
+    )
+    t.equal(
+      (
+        await app.inject({
+          method: 'POST',
+          url: '/auth/token',
+          payload: { grant_type: 'password', username: 'ann', password: 'wrong' }
+        })
+      ).statusCode,
+      400
     )
   }
-)
+  t.equal((await stranger.submit('/auth/login', { username: 'ann', password: PASSWORD })).statusCode, 429)
+  t.equal(
+    (await browser.submit('/auth/login', { username: 'ann', password: PASSWORD })).statusCode,
+    303,
+    'ann is not locked out'
+  )
+})
 
-t.test(
-  'instances whose clocks are 5 minutes apart on one state: what has ended is ended for ' +
-    'both, and what is refused is refused cleanly',
-  async (t) => {
-    for (const apart of [300_000, -300_000]) {
-      const state = memoryState()
-      const one = await openidApp({ state })
-      const users = {
-        findById: async (id: string) => (id === one.ann.sub ? { ...one.ann, id, passwordHash: null } : null),
-        findByUsername: async () => null
-      }
-      const two = await secondInstance(state, users)
-      t.teardown(one.close)
-      t.teardown(two.close)
-      two.clock.setWall(two.clock.now() + apart)
-      const { code: early = '' } = await authorizeAs(one.browser, authorizePath())
-      const answer = await redeem(two.app, early)
-      t.equal(answer.statusCode, apart > 0 ? 400 : 200, 'a code is of 60 seconds by either clock')
-      const tokens = await tokensOf(one, { scope: 'openid offline_access' })
-      const cookie = `${cookieName('session')}=${one.browser.cookies.get(cookieName('session'))}`
-      const there = await two.app.inject({
-        url: authorizePath({ prompt: 'none', max_age: '600' }),
-        headers: { cookie }
-      })
-      t.ok(answerOf(String(there.headers.location)).code, 'the session is good at both')
-      const refreshed = await two.app.inject({
-        method: 'POST',
-        url: '/auth/token',
-        payload: { grant_type: 'refresh_token', client_id: 'spa', refresh_token: tokens.refresh_token }
-      })
-      t.equal(refreshed.statusCode, 200)
-      t.equal(
-        (await two.app.inject({ url: '/auth/userinfo', headers: { authorization: `Bearer ${tokens.access_token}` } }))
-          .statusCode,
-        apart > 0 ? 200 : 401,
-        'of a token from the future more than a minute is refused'
-      )
-      await one.browser.submit('/auth/logout?client_id=spa', { decision: 'sign_out' })
-      t.match(
-        answerOf(
-          String(
-            (await two.app.inject({ url: authorizePath({ prompt: 'none' }), headers: { cookie } })).headers.location
-          )
-        ),
-        { error: 'login_required' }
-      )
-      t.match(
-        (
-          await two.app.inject({
-            method: 'POST',
-            url: '/auth/token',
-            payload: {
-              grant_type: 'refresh_token',
-              client_id: 'spa',
-              refresh_token: refreshed.json<{ refresh_token: string }>().refresh_token
-            }
-          })
-        ).json(),
-        { error: 'invalid_grant' }
-      )
-      t.equal(
-        (
-          await two.app.inject({
-            url: '/auth/userinfo',
-            headers: { authorization: `Bearer ${refreshed.json<{ access_token: string }>().access_token}` }
-          })
-        ).statusCode,
-        401
-      )
+t.test('rejects ended sessions and tokens at both instances with clocks 5 minutes apart', async (t) => {
+  for (const apart of [300_000, -300_000]) {
+    const state = memoryState()
+    const one = await openidApp({ state })
+    const users = {
+      findById: async (id: string) => (id === one.ann.sub ? { ...one.ann, id, passwordHash: null } : null),
+      findByUsername: async () => null
     }
+    const two = await secondInstance(state, users)
+    t.teardown(one.close)
+    t.teardown(two.close)
+    two.clock.setWall(two.clock.now() + apart)
+    const { code: early = '' } = await authorizeAs(one.browser, authorizePath())
+    const answer = await redeem(two.app, early)
+    t.equal(answer.statusCode, apart > 0 ? 400 : 200, 'a code is of 60 seconds by either clock')
+    const tokens = await tokensOf(one, { scope: 'openid offline_access' })
+    const cookie = `${cookieName('session')}=${one.browser.cookies.get(cookieName('session'))}`
+    const there = await two.app.inject({
+      url: authorizePath({ prompt: 'none', max_age: '600' }),
+      headers: { cookie }
+    })
+    t.ok(answerOf(String(there.headers.location)).code, 'the session is good at both')
+    const refreshed = await two.app.inject({
+      method: 'POST',
+      url: '/auth/token',
+      payload: { grant_type: 'refresh_token', client_id: 'spa', refresh_token: tokens.refresh_token }
+    })
+    t.equal(refreshed.statusCode, 200)
+    t.equal(
+      (await two.app.inject({ url: '/auth/userinfo', headers: { authorization: `Bearer ${tokens.access_token}` } }))
+        .statusCode,
+      apart > 0 ? 200 : 401,
+      'of a token from the future more than a minute is refused'
+    )
+    await one.browser.submit('/auth/logout?client_id=spa', { decision: 'sign_out' })
+    t.match(
+      answerOf(
+        String((await two.app.inject({ url: authorizePath({ prompt: 'none' }), headers: { cookie } })).headers.location)
+      ),
+      { error: 'login_required' }
+    )
+    t.match(
+      (
+        await two.app.inject({
+          method: 'POST',
+          url: '/auth/token',
+          payload: {
+            grant_type: 'refresh_token',
+            client_id: 'spa',
+            refresh_token: refreshed.json<{ refresh_token: string }>().refresh_token
+          }
+        })
+      ).json(),
+      { error: 'invalid_grant' }
+    )
+    t.equal(
+      (
+        await two.app.inject({
+          url: '/auth/userinfo',
+          headers: { authorization: `Bearer ${refreshed.json<{ access_token: string }>().access_token}` }
+        })
+      ).statusCode,
+      401
+    )
   }
-)
+})
 
 /** An instance that only looks its users up. */
 async function secondInstance(state: State, users: UserStore): Promise<TestApp> {

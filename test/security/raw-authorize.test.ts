@@ -64,7 +64,7 @@ const locationOf = ({ head }: RawAnswer): string | undefined => /^location: (.*)
 const QUERY = authorizePath().split('?')[1] ?? ''
 
 // covers R6749-3.1 ADV-CVE-2026-6414 ADV-GHSA-x732-6j76-qmhm
-t.test('each shape of a path is the endpoint or is nothing', async (t) => {
+t.test('answers 400 or 404 to every path other than the authorization endpoint', async (t) => {
   const subject = await listening(t)
   const rows: Array<[target: string, status: number]> = [
     ['/auth/authorize?Q', 303],
@@ -115,7 +115,7 @@ t.test('each shape of a path is the endpoint or is nothing', async (t) => {
 })
 
 // covers ASVS-4.1.4 R6749-3.1
-t.test('methods: GET and POST, and nothing by accident', async (t) => {
+t.test('accepts only GET and POST on the hosted pages', async (t) => {
   const subject = await listening(t)
   for (const path of ['/auth/authorize', '/auth/login', '/auth/consent', '/auth/logout']) {
     for (const method of [
@@ -152,7 +152,7 @@ t.test('methods: GET and POST, and nothing by accident', async (t) => {
 })
 
 // covers ADV-CVE-2026-3635 R8414-6
-t.test('no Host header, and no other, leads anywhere', async (t) => {
+t.test('ignores Host and forwarding headers when it redirects', async (t) => {
   const subject = await listening(t)
   for (const headers of [
     ['Host: evil.example'],
@@ -186,7 +186,7 @@ t.test('no Host header, and no other, leads anywhere', async (t) => {
 })
 
 // covers ASVS-7.2.1 ADV-CVE-2023-27495
-t.test('cookies: one, whole, and ours', async (t) => {
+t.test('accepts the session cookie only once, whole and under its own name', async (t) => {
   const subject = await listening(t)
   const [name = '', value = ''] = subject.cookie.split('=')
   const silent = authorizePath({ prompt: 'none' })
@@ -216,7 +216,7 @@ t.test('cookies: one, whole, and ours', async (t) => {
 })
 
 // covers ADV-CVE-2025-32442 ADV-CVE-2022-39288
-t.test('content types of a form: as browsers send it, or 415', async (t) => {
+t.test('accepts only URL-encoded forms, and answers 415 to other content types', async (t) => {
   const subject = await listening(t)
   const form = 'application/x-www-form-urlencoded'
   const rows: Array<[header: string[], status: number[]]> = [
@@ -250,7 +250,7 @@ t.test('content types of a form: as browsers send it, or 415', async (t) => {
 })
 
 // covers R6750-2.3 R9700-4.3.2
-t.test('userinfo takes no token from its query, whatever the method or shape', async (t) => {
+t.test('takes no userinfo access token from the query', async (t) => {
   const subject = await listening(t)
   const { access_token: token } = await tokensOf(subject)
   const query = `access_token=${token}`
@@ -311,7 +311,7 @@ t.test('userinfo takes no token from its query, whatever the method or shape', a
 })
 
 // covers R6749-4.1.2
-t.test('no parameter becomes a header of the answer', async (t) => {
+t.test('lets no request parameter become a response header', async (t) => {
   const subject = await listening(t)
   for (const state of [
     'a%0d%0aSet-Cookie:%20x=y',

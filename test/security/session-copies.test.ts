@@ -84,7 +84,7 @@ const ENDS: Record<string, (browser: TestBrowser, subject: FactorApp) => Promise
   }
 }
 for (const [what, end] of Object.entries(ENDS)) {
-  t.test(`a copy of the cookie is dead at once after: ${what}`, async (t) => {
+  t.test(`rejects a copy of the cookie at once after: ${what}`, async (t) => {
     const subject = await factorApp(t, {}, { enrolled: false, ...whoRoute })
     const { app, browser } = subject
     await logIn(browser)
@@ -105,7 +105,7 @@ for (const [what, end] of Object.entries(ENDS)) {
   })
 }
 
-t.test('a code that a copy of the cookie asks for, while all others end, is not given', async (t) => {
+t.test('gives no working code to a copied cookie while a password change ends other sessions', async (t) => {
   const { app, clock, close } = await testApp({ clients: [CLIENT] })
   t.teardown(close)
   await signUp(app)
@@ -142,7 +142,7 @@ t.test('a code that a copy of the cookie asks for, while all others end, is not 
   t.match(late.headers.location, /error=login_required/)
 })
 
-t.test('a change by an access token leaves no cookie of the session in which the token began', async (t) => {
+t.test('ends the browser session behind an access token that changes the password', async (t) => {
   const { app, close } = await testApp({ clients: [{ ...CLIENT, firstParty: true }] })
   t.teardown(close)
   await signUp(app)

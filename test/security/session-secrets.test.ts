@@ -20,7 +20,7 @@ async function rowsOf({ app, sub }: Pick<FactorApp, 'app' | 'sub'>): Promise<num
 }
 
 // covers ASVS-7.2.4
-t.test('a sign-in with an old cookie gets a session of its own, and no later proof of the owner', async (t) => {
+t.test('gives a sign-in with an old cookie its own session, without later proofs of the owner', async (t) => {
   const subject = await factorApp(t, { mfa: { rememberDevice: {} } }, whoRoute)
   const { app, browser: owner, clock } = subject
   await logIn(owner)
@@ -46,27 +46,24 @@ t.test('a sign-in with an old cookie gets a session of its own, and no later pro
   t.notMatch(body, /name="credential"/, 'no passkey can be made')
 })
 
-t.test(
-  'an app that the owner sets up counts for nobody who signed in by the password with an old cookie',
-  async (t) => {
-    const subject = await factorApp(t, {}, { enrolled: false, ...whoRoute })
-    const { app, browser: owner, clock } = subject
-    await logIn(owner)
-    const thief = testBrowser(app)
-    thief.cookies.set(...cookieOf(owner, 'session'))
-    clock.step(SECONDS)
-    await logIn(owner)
-    clock.step(10 * SECONDS)
-    await logIn(thief)
-    t.equal(await acrOf(thief), 'password')
-    await enrol(subject, owner)
-    t.equal(await acrOf(owner), 'mfa')
-    t.equal(await acrOf(thief), undefined)
-    t.same(await signedInAnywhere(thief), [])
-  }
-)
+t.test('ends sessions that began with an old cookie when the owner sets up an app', async (t) => {
+  const subject = await factorApp(t, {}, { enrolled: false, ...whoRoute })
+  const { app, browser: owner, clock } = subject
+  await logIn(owner)
+  const thief = testBrowser(app)
+  thief.cookies.set(...cookieOf(owner, 'session'))
+  clock.step(SECONDS)
+  await logIn(owner)
+  clock.step(10 * SECONDS)
+  await logIn(thief)
+  t.equal(await acrOf(thief), 'password')
+  await enrol(subject, owner)
+  t.equal(await acrOf(owner), 'mfa')
+  t.equal(await acrOf(thief), undefined)
+  t.same(await signedInAnywhere(thief), [])
+})
 
-t.test('within ten seconds a replaced cookie has its own proofs, and can be neither renewed nor raised', async (t) => {
+t.test('keeps the lower proofs of a replaced cookie for ten seconds, and cannot renew it', async (t) => {
   const subject = await factorApp(t, {}, { ...whoRoute })
   const { app, clock, sub } = subject
   const owner = testBrowser(app)
@@ -90,7 +87,7 @@ t.test('within ten seconds a replaced cookie has its own proofs, and can be neit
   t.equal(await acrOf(late), 'password')
 })
 
-t.test('a sign-in by the host does not join the session that a dead cookie names', async (t) => {
+t.test('starts a separate session when the host signs in a browser with an expired cookie', async (t) => {
   const subject = await factorApp(t, {}, whoRoute)
   const { app, browser: owner, clock, sub } = subject
   const thief = copyOf(app, owner)
@@ -105,7 +102,7 @@ t.test('a sign-in by the host does not join the session that a dead cookie names
   t.not(cookieOf(thief, 'session')[1].split('.')[0], cookieOf(owner, 'session')[1].split('.')[0])
 })
 
-t.test('a change in one tab does not write its older proofs over the newer ones of another', async (t) => {
+t.test('keeps the newer proofs of one tab when another tab changes something', async (t) => {
   const subject = await factorApp(t, {}, whoRoute)
   const { app, browser: owner, clock } = subject
   const tab = copyOf(app, owner)

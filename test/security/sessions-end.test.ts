@@ -17,7 +17,7 @@ async function opens({ app }: Pick<OpenidApp, 'app'>, cookie: string): Promise<b
 const cookieOf = (browser: OpenidApp['browser']): string => browser.cookies.get(cookieName('session')) ?? ''
 
 // covers ASVS-7.3.1
-t.test('a session ends with its idle timeout to the millisecond, and activity moves it', async (t) => {
+t.test('ends a session at its idle timeout to the millisecond, and extends it on use', async (t) => {
   const subject = await openidApp({ session: { expiresIn: 43200, idleTimeout: 7200 } })
   t.teardown(subject.close)
   await authorizeAs(subject.browser, authorizePath())
@@ -35,7 +35,7 @@ t.test('a session ends with its idle timeout to the millisecond, and activity mo
 })
 
 // covers ASVS-7.3.2
-t.test('no use moves the absolute end', async (t) => {
+t.test('ends a session at its absolute end, however often it is used', async (t) => {
   const subject = await openidApp({ session: { expiresIn: 3 * 3600, idleTimeout: 7200 } })
   t.teardown(subject.close)
   await authorizeAs(subject.browser, authorizePath())
@@ -51,7 +51,7 @@ t.test('no use moves the absolute end', async (t) => {
 })
 
 // covers ASVS-7.4.1 ADV-CVE-2024-35220 ADV-CVE-2024-31999
-t.test('after a sign-out nothing opens that the session gave, stolen cookie and code included', async (t) => {
+t.test('rejects the session cookie, codes and tokens of a session after sign-out', async (t) => {
   const subject = await openidApp()
   t.teardown(subject.close)
   const { app, browser } = subject
@@ -82,61 +82,58 @@ t.test('after a sign-out nothing opens that the session gave, stolen cookie and 
 })
 
 // covers ASVS-7.4.2 ADV-GHSA-2vg6-77g8-24mp
-t.test(
-  'a disabled or deleted user: cookie, prompt=none, code, refresh, userinfo are refused at once, and a new sign-in',
-  async (t) => {
-    for (const how of ['disabled', 'deleted'] as const) {
-      const inner = memoryUserStore()
-      const gone = new Set<string>()
-      const seen = (user: User | null): User | null =>
-        user === null || !gone.has(user.id) ? user : how === 'deleted' ? null : { ...user, disabled: true }
-      const users: UserStore = {
-        ...inner,
-        findById: async (id) => seen(await inner.findById(id)),
-        findByUsername: async (name) => seen(await inner.findByUsername(name))
-      }
-      const subject = await openidApp({ users }, {})
-      t.teardown(subject.close)
-      const { app, browser, ann } = subject
-      const offline = await tokensOf(subject, { scope: 'openid offline_access' })
-      const other = await tokensOf({ app, browser: testBrowser(app) }, { scope: 'openid offline_access' })
-      const { code = '' } = await authorizeAs(browser, authorizePath({ scope: 'openid offline_access' }))
-      gone.add(ann.sub)
-      t.equal(await opens(subject, cookieOf(browser)), false, how)
-      t.match(await browser.follow(await browser.get(authorizePath())), { url: /\/auth\/login\?/ })
-      t.match((await redeem(app, code)).json(), { error: 'invalid_grant' })
-      t.equal((await app.inject({ url: '/auth/userinfo', headers: bearer(offline.access_token) })).statusCode, 401)
-      t.equal((await app.inject({ url: '/auth/sessions', headers: bearer(offline.access_token) })).statusCode, 401)
-      t.match(
-        (
-          await app.inject({
-            method: 'POST',
-            url: '/auth/token',
-            payload: { grant_type: 'refresh_token', client_id: 'spa', refresh_token: offline.refresh_token }
-          })
-        ).json(),
-        { error: 'invalid_grant' }
-      )
-      const reply = await browser.submit('/auth/login', { username: 'ann', password: PASSWORD })
-      t.equal(reply.statusCode, 400)
-      t.equal(
-        (await browser.submit('/auth/login', { username: 'nobody', password: PASSWORD })).body.replaceAll(
-          'nobody',
-          'ann'
-        ),
-        reply.body,
-        'as if there had never been one'
-      )
-      // The refresh that was refused ended them all: to be enabled again brings no session back.
-      gone.delete(ann.sub)
-      t.equal(await opens(subject, cookieOf(browser)), false)
-      t.equal((await app.inject({ url: '/auth/userinfo', headers: bearer(other.access_token) })).statusCode, 401)
+t.test('refuses every credential of a disabled or deleted user at once', async (t) => {
+  for (const how of ['disabled', 'deleted'] as const) {
+    const inner = memoryUserStore()
+    const gone = new Set<string>()
+    const seen = (user: User | null): User | null =>
+      user === null || !gone.has(user.id) ? user : how === 'deleted' ? null : { ...user, disabled: true }
+    const users: UserStore = {
+      ...inner,
+      findById: async (id) => seen(await inner.findById(id)),
+      findByUsername: async (name) => seen(await inner.findByUsername(name))
     }
+    const subject = await openidApp({ users }, {})
+    t.teardown(subject.close)
+    const { app, browser, ann } = subject
+    const offline = await tokensOf(subject, { scope: 'openid offline_access' })
+    const other = await tokensOf({ app, browser: testBrowser(app) }, { scope: 'openid offline_access' })
+    const { code = '' } = await authorizeAs(browser, authorizePath({ scope: 'openid offline_access' }))
+    gone.add(ann.sub)
+    t.equal(await opens(subject, cookieOf(browser)), false, how)
+    t.match(await browser.follow(await browser.get(authorizePath())), { url: /\/auth\/login\?/ })
+    t.match((await redeem(app, code)).json(), { error: 'invalid_grant' })
+    t.equal((await app.inject({ url: '/auth/userinfo', headers: bearer(offline.access_token) })).statusCode, 401)
+    t.equal((await app.inject({ url: '/auth/sessions', headers: bearer(offline.access_token) })).statusCode, 401)
+    t.match(
+      (
+        await app.inject({
+          method: 'POST',
+          url: '/auth/token',
+          payload: { grant_type: 'refresh_token', client_id: 'spa', refresh_token: offline.refresh_token }
+        })
+      ).json(),
+      { error: 'invalid_grant' }
+    )
+    const reply = await browser.submit('/auth/login', { username: 'ann', password: PASSWORD })
+    t.equal(reply.statusCode, 400)
+    t.equal(
+      (await browser.submit('/auth/login', { username: 'nobody', password: PASSWORD })).body.replaceAll(
+        'nobody',
+        'ann'
+      ),
+      reply.body,
+      'as if there had never been one'
+    )
+    // The refresh that was refused ended them all: to be enabled again brings no session back.
+    gone.delete(ann.sub)
+    t.equal(await opens(subject, cookieOf(browser)), false)
+    t.equal((await app.inject({ url: '/auth/userinfo', headers: bearer(other.access_token) })).statusCode, 401)
   }
-)
+})
 
 // covers ASVS-7.4.3
-t.test('a password change ends all other sessions, a reset ends all', async (t) => {
+t.test('ends all other sessions on a password change, and all sessions on a reset', async (t) => {
   const state = memoryState()
   const subject = await openidApp({ state })
   t.teardown(subject.close)
@@ -170,7 +167,7 @@ t.test('a password change ends all other sessions, a reset ends all', async (t) 
 })
 
 // covers ASVS-8.2.2 ASVS-7.5.2
-t.test("/auth/sessions lists and ends the user's own sign-ins only, browser sessions included", async (t) => {
+t.test('lists and ends only sessions of the signed-in user at /auth/sessions', async (t) => {
   const subject = await openidApp()
   t.teardown(subject.close)
   const { app } = subject

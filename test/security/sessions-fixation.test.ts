@@ -30,7 +30,7 @@ async function opens({ app }: Pick<OpenidApp, 'app'>, cookie: string): Promise<b
 }
 
 // covers ASVS-7.2.4 ADV-CVE-2023-29019
-t.test('a planted cookie of whatever shape is not adopted', async (t) => {
+t.test('does not adopt a planted cookie of any shape', async (t) => {
   const subject = await openidApp()
   t.teardown(subject.close)
   const planted = [
@@ -75,7 +75,7 @@ t.test('a planted cookie of whatever shape is not adopted', async (t) => {
 })
 
 // covers ASVS-7.2.4
-t.test("an attacker's own session that was planted stays theirs, and its end is the victim's start", async (t) => {
+t.test('does not sign a victim in to the planted session of an attacker', async (t) => {
   const subject = await openidApp()
   t.teardown(subject.close)
   const mallory = await signUp(subject.app, 'mallory')
@@ -93,7 +93,7 @@ t.test("an attacker's own session that was planted stays theirs, and its end is 
 })
 
 // covers ASVS-7.2.4
-t.test('every sign-in gives a new value and ends the former, a re-authentication too', async (t) => {
+t.test('replaces the session cookie at every sign-in and re-authentication', async (t) => {
   const subject = await openidApp()
   t.teardown(subject.close)
   const { browser } = subject
@@ -111,7 +111,7 @@ t.test('every sign-in gives a new value and ends the former, a re-authentication
 })
 
 // covers ASVS-7.2.1 ASVS-7.2.3
-t.test("an edited cookie, another session's secret and two cookies of the name sign nobody in", async (t) => {
+t.test('rejects an edited cookie, a foreign secret and two cookies of the same name', async (t) => {
   const subject = await openidApp()
   t.teardown(subject.close)
   await signUp(subject.app, 'bob')
@@ -159,7 +159,7 @@ t.test("an edited cookie, another session's secret and two cookies of the name s
 })
 
 // covers ASVS-7.2.2
-t.test('no other credential is a session, and a session cookie is no other credential', async (t) => {
+t.test('accepts no other credential as session cookie, and no session cookie elsewhere', async (t) => {
   const subject = await openidApp()
   t.teardown(subject.close)
   const tokens = await tokensOf(subject, { scope: 'openid offline_access' })
@@ -193,7 +193,7 @@ t.test('no other credential is a session, and a session cookie is no other crede
 })
 
 // covers ASVS-8.4.1
-t.test('two plugins in one app: no cookie, code, token or page crosses', async (t) => {
+t.test('keeps cookies, codes, tokens and pages of two plugins in one app apart', async (t) => {
   const names = { authenticate: 'authenticateB', requireScope: 'requireScopeB', authority: 'authorityB', auth: 'authB' }
   for (const shared of [false, true]) {
     const app = Fastify() as unknown as OpenidApp['app']

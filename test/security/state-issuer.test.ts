@@ -28,7 +28,7 @@ async function refusesAnother(t: Test, make: () => State, mend: RegExp): Promise
 }
 
 // covers B4
-t.test('memory that two plugins share', async (t) => {
+t.test('refuses a second issuer on a shared memory state', async (t) => {
   const state = memoryState()
   await refusesAnother(
     t,
@@ -38,7 +38,7 @@ t.test('memory that two plugins share', async (t) => {
 })
 
 // covers B4
-t.test('SQLite', async (t) => {
+t.test('refuses a second issuer on a shared SQLite file', async (t) => {
   const db = new Database(':memory:')
   t.teardown(() => {
     db.close()
@@ -47,7 +47,7 @@ t.test('SQLite', async (t) => {
 })
 
 // covers B4
-t.test('Redis, unless each has a prefix of its own', async (t) => {
+t.test('refuses a second issuer on Redis unless each has its own prefix', async (t) => {
   const server = await startRedis()
   t.teardown(() => server.stop())
   const client = server.client()
@@ -56,7 +56,7 @@ t.test('Redis, unless each has a prefix of its own', async (t) => {
 })
 
 // covers B4
-t.test('PostgreSQL, unless each has a schema of its own; two that start at once', async (t) => {
+t.test('refuses a second issuer on PostgreSQL unless each has its own schema', async (t) => {
   const server = await startPostgres()
   t.teardown(async () => {
     await server.stop()
@@ -76,7 +76,7 @@ t.test('PostgreSQL, unless each has a schema of its own; two that start at once'
 })
 
 // covers B4
-t.test('one state stops the start of another prefix of the same issuer', async (t) => {
+t.test('refuses another prefix of the same issuer on one state', async (t) => {
   const state = memoryState()
   await startWith(t, state, ISSUER)
   const staff = testApp({ state, issuer: ISSUER, prefix: '/admin-auth', users: memoryUserStore() })
@@ -84,7 +84,7 @@ t.test('one state stops the start of another prefix of the same issuer', async (
 })
 
 // covers B4
-t.test('a state that was out of reach at start is asked before it is used', async (t) => {
+t.test('checks the issuer of a state that was unreachable at start before using it', async (t) => {
   const inner = memoryState()
   await inner.claimFor?.('the digest of another')
   let down = true

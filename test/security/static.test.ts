@@ -112,7 +112,7 @@ t.test('avoids every forbidden construct', async (t) => {
     )
 })
 
-t.test('each pattern finds what it is about', async (t) => {
+t.test('finds a planted example of each forbidden construct', async (t) => {
   const planted = [
     'Math.random()',
     'randomBytes(32)',
@@ -137,7 +137,7 @@ t.test('each pattern finds what it is about', async (t) => {
     t.match(text, new RegExp(NEVER[index]?.[1].source ?? '', 'i'), NEVER[index]?.[0] ?? '')
 })
 
-t.test('DOS-event-loop what blocks is loaded by nothing but a thread of its own', async (t) => {
+t.test('DOS-event-loop loads blocking code only in a worker thread', async (t) => {
   const naming = (pattern: RegExp): string[] =>
     [...sources].filter(([, source]) => pattern.test(source)).map(([name]) => name)
   t.same(naming(/from '[^']*\/(?:hashing|phpass)-thread\.ts'|import\([^)]*(?:hashing|phpass)-thread\b/), [])
@@ -149,7 +149,7 @@ t.test('DOS-event-loop what blocks is loaded by nothing but a thread of its own'
 
 // covers ASVS-13.2.4 ASVS-15.3.2 ASVS-1.3.6
 t.test(
-  'the one call to the outside: one line, for one purpose, to a registered address, following nothing',
+  'makes outbound requests only for back-channel logout, to a registered address, without redirects',
   async (t) => {
     const text = sources.get('adapters/node/outbound.ts') ?? ''
     t.equal(text.match(/\.request\(/g)?.length, 1)
@@ -163,7 +163,7 @@ t.test(
 )
 
 // covers ASVS-11.2.4 ASVS-11.2.1
-t.test('secrets are compared as digests in constant time, in one place', async (t) => {
+t.test('compares secrets as digests in constant time', async (t) => {
   const { equalSecrets } = await import('../../lib/protocol/digest.ts')
   t.equal(equalSecrets('a', 'a'), true)
   for (const [left, right] of [

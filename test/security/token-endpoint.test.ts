@@ -7,7 +7,7 @@ const SECRET = 'abcdefghijklmnop'.repeat(2)
 const json = { 'content-type': 'application/json' }
 
 // covers R6749-3.2 ASVS-15.3.7
-t.test('a repeated JSON parameter is refused, however it is written', async (t) => {
+t.test('refuses a repeated JSON parameter in every notation', async (t) => {
   const { app, events, close } = await testApp()
   t.teardown(close)
   await signUp(app)
@@ -37,7 +37,7 @@ t.test('a repeated JSON parameter is refused, however it is written', async (t) 
 })
 
 // covers R6749-3.2 ASVS-15.3.7 ASVS-14.2.1
-t.test('parameters of the query neither replace nor add to those of the body', async (t) => {
+t.test('ignores parameters of the query', async (t) => {
   const { app, close } = await testApp()
   t.teardown(close)
   await signUp(app)
@@ -72,7 +72,7 @@ t.test('parameters of the query neither replace nor add to those of the body', a
 })
 
 // covers R6749-3.1 R6749-3.2
-t.test('an empty parameter counts as not sent, an unknown one is ignored', async (t) => {
+t.test('treats an empty parameter as not sent, and ignores an unknown one', async (t) => {
   const { app, close } = await testApp()
   t.teardown(close)
   await signUp(app)
@@ -86,7 +86,7 @@ t.test('an empty parameter counts as not sent, an unknown one is ignored', async
 })
 
 // covers ADV-CVE-2026-9704 ADV-CVE-2026-4634 R6749-3.3
-t.test('a parameter past its bound is refused, never dropped', async (t) => {
+t.test('refuses a parameter that is too long or of another type, never drops it', async (t) => {
   const { app, close } = await testApp({
     clients: [{ clientId: 'web', clientSecret: SECRET, grantTypes: ['password'] }]
   })
@@ -112,7 +112,7 @@ t.test('a parameter past its bound is refused, never dropped', async (t) => {
 })
 
 // covers R6749-2.2 R6749-3.2.1 ASVS-10.4.10
-t.test('a client is who it proves to be', async (t) => {
+t.test('refuses a client that fails to authenticate', async (t) => {
   const clients = [
     { clientId: 'web', clientSecret: SECRET, grantTypes: ['password' as const] },
     { clientId: 'spa', grantTypes: ['password' as const] }
@@ -153,7 +153,7 @@ t.test('a client is who it proves to be', async (t) => {
 })
 
 // covers R6749-5.2 ASVS-10.4.4 R9700-2.4
-t.test('the password grant is for whom it was given to', async (t) => {
+t.test('allows the password grant only to the configured clients', async (t) => {
   const clients = [
     { clientId: 'web', clientSecret: SECRET, grantTypes: ['password' as const] },
     { clientId: 'codes', clientSecret: SECRET },
@@ -196,7 +196,7 @@ t.test('the password grant is for whom it was given to', async (t) => {
 })
 
 // covers ASVS-10.4.4 R9700-2.1.2
-t.test('grants that are not offered do not exist', async (t) => {
+t.test('answers unsupported_grant_type to grants that are not offered', async (t) => {
   const { app, close } = await testApp()
   t.teardown(close)
   for (const grant of [
@@ -219,7 +219,7 @@ t.test('grants that are not offered do not exist', async (t) => {
 })
 
 // covers R6749-5.1 R6749-5.2 POL-token-answer ASVS-14.2.2
-t.test('no answer of the token and refresh endpoints may be kept', async (t) => {
+t.test('forbids caching of every response of the token and refresh endpoints', async (t) => {
   const { app, close } = await testApp({ rateLimit: { login: { max: 3 } } })
   t.teardown(close)
   await signUp(app)
@@ -248,7 +248,7 @@ t.test('no answer of the token and refresh endpoints may be kept', async (t) => 
 })
 
 // covers R6749-4.1.2.1 R6749-10.14
-t.test('hostile input comes back in no error, and in no character that the RFC bars', async (t) => {
+t.test('repeats no hostile input in an error, and only characters that the RFC allows', async (t) => {
   const { app, close } = await testApp()
   t.teardown(close)
   const hostile = '"\\\r\n\t\u0000<evil>\u20ac\u202e'
@@ -265,7 +265,7 @@ t.test('hostile input comes back in no error, and in no character that the RFC b
 })
 
 // covers R6749-6 POL-auth-refresh
-t.test('a refresh token is good for whom it was issued to', async (t) => {
+t.test('refreshes only for the user, client and scope of the refresh token', async (t) => {
   const state = memoryState()
   const users = memoryUserStore()
   const clients = [
@@ -309,7 +309,7 @@ t.test('a refresh token is good for whom it was issued to', async (t) => {
 })
 
 // covers R6749-7 R6749-10.10 ASVS-7.2.3 ASVS-6.5.4 ASVS-11.5.1
-t.test('tokens are random, of 256 bits, and none is kept as it is', async (t) => {
+t.test('issues random tokens of 256 bits, and stores none in plain text', async (t) => {
   const state = memoryState()
   const kept: string[] = []
   const createFamily = state.tokens.createFamily.bind(state.tokens)
@@ -364,7 +364,7 @@ t.test('tokens are random, of 256 bits, and none is kept as it is', async (t) =>
 })
 
 // covers R9068-2.1 R9068-2.2 ASVS-14.1.1 R9068-6
-t.test('an access token has the claims of the standard and nothing of the person', async (t) => {
+t.test('puts standard claims and no personal data into an access token', async (t) => {
   const { app, clock, close } = await testApp({ clients: [{ clientId: 'spa', grantTypes: ['password'] }] })
   t.teardown(close)
   const { sub } = await signUp(app, 'ann@example.com')
@@ -406,7 +406,7 @@ t.test('an access token has the claims of the standard and nothing of the person
 })
 
 // covers R6750-5.3 ASVS-8.3.2
-t.test('limits access tokens to an hour unless the host says otherwise, and asks the store at a refresh', async (t) => {
+t.test('limits access tokens to an hour by default, and checks the user at a refresh', async (t) => {
   let disabled = false
   const store = memoryUserStore()
   const users = {

@@ -40,7 +40,7 @@ async function ownToken({ app }: Pick<OpenidApp, 'app'>): Promise<string> {
 }
 
 // covers R6750-3 R6750-3.1 R6750-2 R6750-2.2 R6750-2.3 R9700-4.3.2 OIDC-5.3.3 ASVS-14.2.1
-t.test('userinfo: which tokens, by which way, and what the challenge says', async (t) => {
+t.test('accepts only suitable access tokens at userinfo, and explains refusals in the challenge', async (t) => {
   const subject = await openidApp({ clients: [...CLIENTS, MACHINE], scopes: SCOPES })
   t.teardown(subject.close)
   const { app } = subject
@@ -339,7 +339,7 @@ const secondSpelling = (token: string): string =>
   `${token.slice(0, -1)}${String.fromCodePoint((token.codePointAt(token.length - 1) ?? 0) + 1)}`
 
 // covers R7009-2.1 R7009-2.2 ADV-CVE-2026-27840 ADV-CVE-2016-6582
-t.test('revocation reaches introspection and userinfo, whichever token and whatever hint', async (t) => {
+t.test('reports a revoked token as inactive at introspection and userinfo, whatever the hint', async (t) => {
   const subject = await openidApp()
   t.teardown(subject.close)
   const { app } = subject
@@ -381,7 +381,7 @@ t.test('revocation reaches introspection and userinfo, whichever token and whate
 })
 
 // covers ADV-GHSA-2vg6-77g8-24mp ASVS-7.4.2
-t.test('a deleted person is nobody at userinfo and introspection', async (t) => {
+t.test('rejects the tokens of a deleted user at userinfo and introspection', async (t) => {
   const users = memoryUserStore()
   let gone = false
   const subject = await openidApp({

@@ -21,7 +21,7 @@ function changingBefore(method: 'setPasswordHash' | 'setEmailVerified'): UserSto
   }
 }
 
-t.test('an address that came while a link was used is not verified', async (t) => {
+t.test('does not verify an email address that changed while a link was used', async (t) => {
   const ways = {
     'a new password': {
       method: 'setPasswordHash',
