@@ -6,7 +6,7 @@ import { bearer, signIn, signUp, testApp } from '../support/app.ts'
 import { testBrowser } from '../support/browser.ts'
 import { enrol, logIn } from '../support/factors.ts'
 
-t.test('a host removes an account with all that it has', async (t) => {
+t.test('deleteUser removes an account with all its data', async (t) => {
   const factors = memoryFactorStore()
   const users = memoryUserStore()
   const test = await testApp({ factors, users })
@@ -44,7 +44,7 @@ t.test('a host removes an account with all that it has', async (t) => {
 })
 
 // covers SS-06
-t.test('finishes a removal that failed behind the user store at the next call', async (t) => {
+t.test('completes a removal at the next call after a later store failed', async (t) => {
   const factors = memoryFactorStore()
   let isDown = true
   const { app, close } = await testApp({
@@ -83,7 +83,7 @@ t.test('finishes a removal that failed behind the user store at the next call', 
   t.equal((await factors.findFactors(sub)).totp.length, 0)
 })
 
-t.test("a user store that can't remove keeps the account as it is", async (t) => {
+t.test('keeps the account when the user store does not support removal', async (t) => {
   const { remove: _, ...users } = memoryUserStore()
   const { app, close } = await testApp({ users })
   t.teardown(close)

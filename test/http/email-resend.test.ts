@@ -2,7 +2,7 @@ import t from '../support/tap.ts'
 import { PASSWORD, signUp, testApp } from '../support/app.ts'
 import { formAction, testBrowser } from '../support/browser.ts'
 
-t.test('"send again" says that nothing was sent where a message of now still works', async (t) => {
+t.test('"send again" reports that nothing was sent while a recent message still works', async (t) => {
   const { app, clock, messages, close } = await testApp({ rateLimit: {} })
   t.teardown(close)
   await signUp(app, 'eve@mail.example')

@@ -13,118 +13,110 @@ const header = (value: string): { authorization: string } => ({
 })
 
 // covers ASVS-16.3.1
-t.test(
-  'a client that does not prove itself is an event with the reason, at every endpoint that asks for proof',
-  async (t) => {
-    const { app, events, clock, close } = await openidApp({}, { requestIdHeader: 'x-request-id' })
-    t.teardown(close)
-    const cases: Array<[string, Record<string, string>, Record<string, string>, Record<string, unknown>]> = [
-      [
-        'unknown, by Basic',
-        header(`${TYPED}:${SECRET}`),
-        {},
-        { reason: 'unknown_client', clientId: null, method: 'client_secret_basic' }
-      ],
-      ['unknown, public', {}, { client_id: TYPED }, { reason: 'unknown_client', clientId: null, method: 'none' }],
-      [
-        'a wrong secret, by Basic',
-        basic('web', 'CANARY wrong secret'),
-        {},
-        { reason: 'wrong_secret', clientId: 'web', method: 'client_secret_basic' }
-      ],
-      [
-        'a wrong secret, in the body',
-        {},
-        { client_id: 'web', client_secret: 'CANARY wrong secret' },
-        { reason: 'wrong_secret', clientId: 'web', method: 'client_secret_post' }
-      ],
-      [
-        'a secret of a public client',
-        {},
-        { client_id: 'spa', client_secret: 'CANARY wrong secret' },
-        { reason: 'wrong_secret', clientId: 'spa', method: 'client_secret_post' }
-      ],
-      [
-        'none of a confidential one',
-        {},
-        { client_id: 'web' },
-        { reason: 'no_secret', clientId: 'web', method: 'none' }
-      ],
-      [
-        'broken Basic',
-        { authorization: 'Basic CANARY-%%%' },
-        {},
-        { reason: 'malformed_credentials', clientId: null, method: 'client_secret_basic' }
-      ],
-      [
-        'Basic without a colon',
-        header('CANARY'),
-        {},
-        { reason: 'malformed_credentials', clientId: null, method: 'client_secret_basic' }
-      ]
+t.test('emits an event with the reason when client authentication fails at any endpoint', async (t) => {
+  const { app, events, clock, close } = await openidApp({}, { requestIdHeader: 'x-request-id' })
+  t.teardown(close)
+  const cases: Array<[string, Record<string, string>, Record<string, string>, Record<string, unknown>]> = [
+    [
+      'unknown, by Basic',
+      header(`${TYPED}:${SECRET}`),
+      {},
+      { reason: 'unknown_client', clientId: null, method: 'client_secret_basic' }
+    ],
+    ['unknown, public', {}, { client_id: TYPED }, { reason: 'unknown_client', clientId: null, method: 'none' }],
+    [
+      'a wrong secret, by Basic',
+      basic('web', 'CANARY wrong secret'),
+      {},
+      { reason: 'wrong_secret', clientId: 'web', method: 'client_secret_basic' }
+    ],
+    [
+      'a wrong secret, in the body',
+      {},
+      { client_id: 'web', client_secret: 'CANARY wrong secret' },
+      { reason: 'wrong_secret', clientId: 'web', method: 'client_secret_post' }
+    ],
+    [
+      'a secret of a public client',
+      {},
+      { client_id: 'spa', client_secret: 'CANARY wrong secret' },
+      { reason: 'wrong_secret', clientId: 'spa', method: 'client_secret_post' }
+    ],
+    ['none of a confidential one', {}, { client_id: 'web' }, { reason: 'no_secret', clientId: 'web', method: 'none' }],
+    [
+      'broken Basic',
+      { authorization: 'Basic CANARY-%%%' },
+      {},
+      { reason: 'malformed_credentials', clientId: null, method: 'client_secret_basic' }
+    ],
+    [
+      'Basic without a colon',
+      header('CANARY'),
+      {},
+      { reason: 'malformed_credentials', clientId: null, method: 'client_secret_basic' }
     ]
-    for (const [url, body] of [
-      ['/auth/token', { grant_type: 'client_credentials' }],
-      ['/auth/introspect', { token: 'CANARY-token' }],
-      ['/auth/revoke', { token: 'CANARY-token' }]
-    ] as const) {
-      for (const [name, headers, params, facts] of cases) {
-        events.length = 0
-        const requestId = name.replaceAll(' ', '-')
-        const reply = await app.inject({
-          method: 'POST',
-          url,
-          headers: { 'x-request-id': requestId, 'user-agent': 'test', ...headers },
-          payload: { ...body, ...params }
-        })
-        t.equal(reply.statusCode, 401)
-        t.strictSame(
-          events,
-          [
-            {
-              name: 'client_authentication_failed',
-              payload: {
-                time: new Date(clock.now()).toISOString(),
-                requestId,
-                ip: '127.0.0.1',
-                userAgent: 'test',
-                ...facts
-              }
+  ]
+  for (const [url, body] of [
+    ['/auth/token', { grant_type: 'client_credentials' }],
+    ['/auth/introspect', { token: 'CANARY-token' }],
+    ['/auth/revoke', { token: 'CANARY-token' }]
+  ] as const) {
+    for (const [name, headers, params, facts] of cases) {
+      events.length = 0
+      const requestId = name.replaceAll(' ', '-')
+      const reply = await app.inject({
+        method: 'POST',
+        url,
+        headers: { 'x-request-id': requestId, 'user-agent': 'test', ...headers },
+        payload: { ...body, ...params }
+      })
+      t.equal(reply.statusCode, 401)
+      t.strictSame(
+        events,
+        [
+          {
+            name: 'client_authentication_failed',
+            payload: {
+              time: new Date(clock.now()).toISOString(),
+              requestId,
+              ip: '127.0.0.1',
+              userAgent: 'test',
+              ...facts
             }
-          ],
-          `${url}: ${name}`
-        )
-        t.notMatch(JSON.stringify(events), 'CANARY')
-      }
+          }
+        ],
+        `${url}: ${name}`
+      )
+      t.notMatch(JSON.stringify(events), 'CANARY')
     }
-    events.length = 0
-    for (const client of [{}, { client_id: 'spa' }])
-      await app.inject({ method: 'POST', url: '/auth/introspect', payload: { token: 'x', ...client } })
-    t.match(
-      events.map(({ payload }) => payload),
-      [
-        { reason: 'no_secret', clientId: null },
-        { reason: 'no_secret', clientId: 'spa' }
-      ],
-      'introspection is for clients with a secret'
-    )
-    events.length = 0
-    t.equal(
-      (
-        await app.inject({
-          method: 'POST',
-          url: '/auth/token',
-          headers: basic('web', SECRET),
-          payload: { grant_type: 'authorization_code', code: 'x', redirect_uri: 'https://app.example/cb' }
-        })
-      ).json().error,
-      'invalid_grant'
-    )
-    t.strictSame(events, [], 'a client that proves itself is none')
   }
-)
+  events.length = 0
+  for (const client of [{}, { client_id: 'spa' }])
+    await app.inject({ method: 'POST', url: '/auth/introspect', payload: { token: 'x', ...client } })
+  t.match(
+    events.map(({ payload }) => payload),
+    [
+      { reason: 'no_secret', clientId: null },
+      { reason: 'no_secret', clientId: 'spa' }
+    ],
+    'introspection is for clients with a secret'
+  )
+  events.length = 0
+  t.equal(
+    (
+      await app.inject({
+        method: 'POST',
+        url: '/auth/token',
+        headers: basic('web', SECRET),
+        payload: { grant_type: 'authorization_code', code: 'x', redirect_uri: 'https://app.example/cb' }
+      })
+    ).json().error,
+    'invalid_grant'
+  )
+  t.strictSame(events, [], 'a client that proves itself is none')
+})
 
-t.test('a consent is an event when it is given, and when it is taken back', async (t) => {
+t.test('emits an event when a user gives a consent and when the user revokes it', async (t) => {
   const subject = await openidApp()
   t.teardown(subject.close)
   const { app, ann, browser, events } = subject
@@ -164,7 +156,7 @@ t.test('a consent is an event when it is given, and when it is taken back', asyn
   )
 })
 
-t.test('a message is told of with the request that caused it, long after its reply', async (t) => {
+t.test('emits message events with the request that caused the message, long after its reply', async (t) => {
   const fails = { next: false }
   const test = await testApp({
     sendMessage: async () => {
@@ -201,7 +193,7 @@ t.test('a message is told of with the request that caused it, long after its rep
   t.strictSame(toldOf('message_sent'), [])
 })
 
-t.test('a signing key is told of when it is made and when it is removed, by its id alone', async (t) => {
+t.test('emits an event with only the key id when a signing key is created or removed', async (t) => {
   const heard: Array<Record<string, unknown>> = []
   for (const name of ['key_created', 'key_retired']) {
     const listen = (message: unknown): void => {

@@ -299,13 +299,13 @@ function slowHasher(): ReturnType<typeof fastHasher> {
   }
 }
 
-t.test('every event has a case, here or elsewhere', async (t) => {
+t.test('covers every event with a test case', async (t) => {
   t.same([...CASES.map(({ event }) => event as string), ...ELSEWHERE].sort(), [...EVENT_NAMES].sort())
 })
 
 for (const { event, options, before, act, payload } of CASES as unknown as Array<Case>) {
   // covers ASVS-16.2.1 ASVS-16.2.2 ASVS-16.3.1
-  t.test(`${event}: once, by app.authority.on and by the diagnostics channel`, async (t) => {
+  t.test(`${event}: reported once by app.authority.on and once by the diagnostics channel`, async (t) => {
     const requests: string[] = []
     const test = await testApp(options, {}, (app) => {
       app.addHook('onRequest', async (request) => {
@@ -345,7 +345,7 @@ for (const { event, options, before, act, payload } of CASES as unknown as Array
 }
 
 // covers ASVS-16.3.1
-t.test('login_failed tells each reason to handlers, and the wire none', async (t) => {
+t.test('login_failed gives each reason to handlers, and none to the client', async (t) => {
   const store = memoryUserStore([
     { id: 'gone', username: 'gone', passwordHash: null, disabled: true },
     { id: 'nopassword', username: 'nopassword', passwordHash: null },
@@ -383,7 +383,7 @@ t.test('login_failed tells each reason to handlers, and the wire none', async (t
   t.equal(test.events.filter(({ name }) => name === 'login_failed').length, 5)
 })
 
-t.test('a handler that throws or rejects breaks neither the request nor the others, and is logged', async (t) => {
+t.test('logs a handler that throws or rejects, and completes the request and the other handlers', async (t) => {
   const lines: string[] = []
   const { app, close } = await testApp(
     {},
@@ -424,7 +424,7 @@ t.test('a handler that throws or rejects breaks neither the request nor the othe
     )
 })
 
-t.test('off takes a handler away, and only that one', async (t) => {
+t.test('off removes one handler and keeps the others', async (t) => {
   const { app, close } = await testApp()
   t.teardown(close)
   const seen: string[] = []
@@ -450,7 +450,7 @@ function found(secrets: Map<string, string>, text: string): string[] {
 }
 
 // covers ASVS-16.2.5 ADV-auth0-js-2020-5263
-t.test('no secret of a whole life of an account is in a log, an error or an event', async (t) => {
+t.test('puts no secret of an account into a log, an error or an event during its whole life', async (t) => {
   const secrets = new Map<string, string>()
   const lines: string[] = []
   const errors: string[] = []
@@ -684,7 +684,7 @@ t.test('no secret of a whole life of an account is in a log, an error or an even
 })
 
 // covers B16
-t.test('a host may have any number of handlers', async (t) => {
+t.test('accepts any number of handlers without a warning', async (t) => {
   const { app, close } = await testApp()
   t.teardown(close)
   const warnings: Error[] = []

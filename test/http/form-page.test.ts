@@ -41,7 +41,7 @@ async function appWith(t: Parameters<typeof pagesApp>[0], changes: Partial<Page>
   })
 }
 
-t.test('a page of fields and a use case: shown, done, shown again with the error, or left', async (t) => {
+t.test('shows a form page, its result, its errors with the input, or a redirect', async (t) => {
   const test = await appWith(t, {}, { register: { max: 10 } })
   const first = await test.get('/auth/logout?client_id=app')
   t.equal(first.statusCode, 200)
@@ -61,7 +61,7 @@ t.test('a page of fields and a use case: shown, done, shown again with the error
   t.equal(on.headers.location, '/next')
 })
 
-t.test('no page can do without the guard of its form, without its limit, or be cached', async (t) => {
+t.test('protects every form page from other sites, limits it, and forbids caching', async (t) => {
   const test = await appWith(t, {}, { register: { max: 1 } })
   for (const headers of [{}, { 'sec-fetch-site': 'cross-site', origin: 'https://evil.example' }, { origin: 'null' }]) {
     const refused = await test.post('/auth/logout', { word: 'it' }, headers)
@@ -110,7 +110,7 @@ t.test('counts no unreadable form, and shows an error page for faults that a ret
   t.equal(over.last().page, 'error')
 })
 
-t.test('`failures` counts what failed, and what a page opens with counts nowhere', async (t) => {
+t.test('`failures` counts only failed submits, and opening a page counts nowhere', async (t) => {
   const bad = (): never => {
     throw new OAuthError('invalid_token', 'The link is not good.', { statusCode: 400 })
   }
@@ -134,7 +134,7 @@ t.test('`failures` counts what failed, and what a page opens with counts nowhere
     t.equal((await test.post('/auth/logout', { word })).statusCode, status)
 })
 
-t.test('keeps an address with a token secret and answers HEAD there, and nowhere else', async (t) => {
+t.test('keeps an address with a token secret, and answers HEAD only there', async (t) => {
   const [token, plain] = [await appWith(t, { tokenInAddress: true }), await appWith(t, {})]
   for (const [test, secretAddress, status] of [
     [token, true, 200],

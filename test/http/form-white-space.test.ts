@@ -5,7 +5,7 @@ import { testBrowser } from '../support/browser.ts'
 
 const ANN = 'ann@mail.example'
 
-t.test('takes a name with white space at its ends, on every form, and a password as it was typed', async (t) => {
+t.test('trims white space around a username on every form, but never around a password', async (t) => {
   const { app, events, messages, close } = await testApp()
   t.teardown(close)
   t.equal(

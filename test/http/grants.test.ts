@@ -6,7 +6,7 @@ import { bearer, PASSWORD, signIn, signUp, testApp } from '../support/app.ts'
 
 const grant = { grant_type: 'password', username: 'ann', password: PASSWORD }
 
-t.test('claims: the host adds its own, and can replace no registered one', async (t) => {
+t.test('adds custom claims to the access token, but replaces no registered claim', async (t) => {
   const seen: object[] = []
   const { app, close } = await testApp({
     claims: async (user, context) => {
@@ -43,7 +43,7 @@ t.test('claims: the host adds its own, and can replace no registered one', async
   t.equal(decodeJwt(again.access_token).claims.role, 'admin')
 })
 
-t.test('Duende-667 a claims function that throws leaves no family and no token behind', async (t) => {
+t.test('Duende-667 leaves no refresh token family and no token when the claims function throws', async (t) => {
   let fails = true
   const { app, close } = await testApp({
     claims: () => {
@@ -63,7 +63,7 @@ t.test('Duende-667 a claims function that throws leaves no family and no token b
 })
 
 // covers ASVS-7.4.3
-t.test('a login that races a password change gives no token for the old password', async (t) => {
+t.test('issues no token for the old password when a sign-in races a password change', async (t) => {
   const users = memoryUserStore()
   const state = memoryState()
   const between: { change?: () => Promise<void> } = {}
@@ -91,7 +91,7 @@ t.test('a login that races a password change gives no token for the old password
   t.equal(events.find(({ name }) => name === 'login_failed')?.payload.reason, 'changed_meanwhile')
 })
 
-t.test('a user store that fails after the commit: 503, and the family is taken back', async (t) => {
+t.test('answers 503 and revokes the refresh token family when the user store fails after the commit', async (t) => {
   const users = memoryUserStore()
   let calls = 0
   const findById = async (id: string): Promise<User | null> => {
@@ -107,7 +107,7 @@ t.test('a user store that fails after the commit: 503, and the family is taken b
 })
 
 // covers ASVS-2.3.4
-t.test('50 parallel registrations of one name: one account, on a store that waits', async (t) => {
+t.test('creates one account from 50 parallel registrations of one name on a slow store', async (t) => {
   const { app, close } = await testApp({ users: delayed(memoryUserStore()) })
   t.teardown(close)
   const replies = await Promise.all(
@@ -127,8 +127,7 @@ t.test('50 parallel registrations of one name: one account, on a store that wait
 
 // covers A13
 t.test(
-  'refresh tokens of clients: public ones may use /auth/refresh; confidential ones may not, ' +
-    'whose secret nobody asked for',
+  'accepts refresh tokens of public clients at /auth/refresh, and rejects those of confidential clients',
   async (t) => {
     const clientSecret = 'a'.repeat(16) + 'b'.repeat(16)
     const clients = [
@@ -163,7 +162,7 @@ t.test(
   }
 )
 
-t.test('a token of an instance whose key this one has not seen yet', async (t) => {
+t.test('accepts a token of another instance whose key is not yet known here', async (t) => {
   const state = { ...memoryState(), shared: true }
   const secret = '0123456789abcdefghijklmnopqrstuv'
   const users = memoryUserStore()
@@ -187,7 +186,7 @@ t.test('a token of an instance whose key this one has not seen yet', async (t) =
   t.equal((await two.app.inject({ url: '/me', headers: bearer(next.access_token) })).statusCode, 200)
 })
 
-t.test('requireScope without authenticate before it is a mistake of the host', async (t) => {
+t.test('reports requireScope without authenticate before it as a mistake of the host', async (t) => {
   const { app, close } = await testApp({}, {}, (app) => {
     app.register(async (child) => {
       child.get(

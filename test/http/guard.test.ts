@@ -24,7 +24,7 @@ function hs256(header: unknown, payload: unknown, secret: string | Buffer): stri
 }
 
 // covers R6750-3
-t.test('a request without a token gets a challenge without an error', async (t) => {
+t.test('answers a request without a token with a challenge without an error', async (t) => {
   const { app, close } = await testApp()
   t.teardown(close)
   for (const authorization of [undefined, 'Basic YTpi', 'bearertoken']) {
@@ -41,8 +41,7 @@ t.test('a request without a token gets a challenge without an error', async (t) 
 
 // covers A2
 t.test(
-  'authenticateOptional takes no token for nobody, and judges one that was sent; ' +
-    "requireFirstParty refuses other people's programs",
+  'authenticateOptional accepts a missing token but rejects a bad one; requireFirstParty rejects third-party clients',
   async (t) => {
     const { app, close, clock } = await testApp(
       { clients: [{ clientId: 'spa' }, { clientId: 'third', firstParty: false }] },
@@ -126,7 +125,7 @@ t.test(
   }
 )
 
-t.test('request.auth has the claims, frozen', async (t) => {
+t.test('puts the frozen claims of the token into request.auth', async (t) => {
   const { app, close } = await testApp()
   t.teardown(close)
   const { sub } = await signUp(app)
@@ -150,129 +149,138 @@ t.test('request.auth has the claims, frozen', async (t) => {
 })
 
 // covers R9068-4
-t.test('R8725 ASVS-9.1.1 ASVS-9.2.1 tokens that are no good: 401 invalid_token, on the cold path', async (t) => {
-  const { app, clock, close } = await testApp({ keys: [KEY] })
-  t.teardown(close)
-  const now = Math.floor(clock.now() / 1000)
-  const header = { alg: 'ES256', typ: 'at+jwt', kid: 'k1' }
-  const payload = { iss: ISSUER, aud: ISSUER, sub: 'u', jti: 'j', iat: now, exp: now + 60 }
-  const without = (name: string): object => Object.fromEntries(Object.entries(payload).filter(([key]) => key !== name))
-  const publicKey = createPublicKey(privateKey)
-  const spki = publicKey.export({ type: 'spki', format: 'pem' }).toString()
-  const good = jws(header, payload)
-  const [h = '', p = '', s = ''] = good.split('.')
-  const foreign = createPrivateKey({
-    key: generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export({ format: 'jwk' }),
-    format: 'jwk'
-  })
-  const spare = s.slice(0, -1) + String.fromCharCode((s.at(-1) as string).charCodeAt(0) + 1)
+t.test(
+  'R8725 ASVS-9.1.1 ASVS-9.2.1 rejects invalid tokens that are not in the cache with 401 invalid_token',
+  async (t) => {
+    const { app, clock, close } = await testApp({ keys: [KEY] })
+    t.teardown(close)
+    const now = Math.floor(clock.now() / 1000)
+    const header = { alg: 'ES256', typ: 'at+jwt', kid: 'k1' }
+    const payload = { iss: ISSUER, aud: ISSUER, sub: 'u', jti: 'j', iat: now, exp: now + 60 }
+    const without = (name: string): object =>
+      Object.fromEntries(Object.entries(payload).filter(([key]) => key !== name))
+    const publicKey = createPublicKey(privateKey)
+    const spki = publicKey.export({ type: 'spki', format: 'pem' }).toString()
+    const good = jws(header, payload)
+    const [h = '', p = '', s = ''] = good.split('.')
+    const foreign = createPrivateKey({
+      key: generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export({ format: 'jwk' }),
+      format: 'jwk'
+    })
+    const spare = s.slice(0, -1) + String.fromCharCode((s.at(-1) as string).charCodeAt(0) + 1)
 
-  const bad: Record<string, string> = {
-    'ASVS-9.1.2 alg none': `${encodePart({ ...header, alg: 'none' })}.${p}.`,
-    'alg NoNe': `${encodePart({ ...header, alg: 'NoNe' })}.${p}.`,
-    'alg empty': `${encodePart({ ...header, alg: '' })}.${p}.${s}`,
-    'alg missing': jws({ typ: 'at+jwt', kid: 'k1' }, payload),
-    'ADV-CVE-2023-48223 HS256 with the public PEM': hs256({ ...header, alg: 'HS256' }, payload, spki),
-    'HS256 with a leading space': hs256({ ...header, alg: 'HS256' }, payload, ` ${spki}`),
-    'HS256 with the empty key': hs256({ ...header, alg: 'HS256' }, payload, ''),
-    'alg swapped': jws({ ...header, alg: 'ES384' }, payload),
-    'foreign key': jws(header, payload, foreign),
-    'ASVS-9.1.3 unknown kid': jws({ ...header, kid: 'k2' }, payload),
-    'no kid': jws({ alg: 'ES256', typ: 'at+jwt' }, payload),
-    'kid path': jws({ ...header, kid: '../../etc/passwd' }, payload),
-    'kid __proto__': jws({ ...header, kid: '__proto__' }, payload),
-    'kid object': jws({ ...header, kid: {} }, payload),
-    'own jwk': jws({ ...header, jwk: publicKey.export({ format: 'jwk' }) }, payload),
-    jku: jws({ ...header, jku: 'https://evil.example/jwks' }, payload),
-    x5u: jws({ ...header, x5u: 'https://evil.example' }, payload),
-    x5c: jws({ ...header, x5c: ['x'] }, payload),
-    'ADV-CVE-2026-35042 crit': jws({ ...header, crit: ['x'], x: 1 }, payload),
-    'b64 false': jws({ ...header, b64: false, crit: ['b64'] }, payload),
-    'R9068-4 typ JWT': jws({ ...header, typ: 'JWT' }, payload),
-    'typ missing': jws({ alg: 'ES256', kid: 'k1' }, payload),
-    'typ id token': jws({ ...header, typ: 'id+jwt' }, payload),
-    'iss missing': jws(header, without('iss')),
-    'iss other': jws(header, { ...payload, iss: 'https://evil.example' }),
-    'PyJWT-2024-53861 iss prefix': jws(header, { ...payload, iss: ISSUER.slice(0, -1) }),
-    'ADV-CVE-2025-30144 iss array': jws(header, { ...payload, iss: [ISSUER] }),
-    'aud missing': jws(header, without('aud')),
-    'ASVS-9.2.3 aud other': jws(header, { ...payload, aud: 'https://api.example' }),
-    'aud array of others': jws(header, { ...payload, aud: ['a', 'b'] }),
-    'aud array with a number': jws(header, { ...payload, aud: [ISSUER, 1] }),
-    'aud empty array': jws(header, { ...payload, aud: [] }),
-    'exp missing': jws(header, without('exp')),
-    'exp string': jws(header, { ...payload, exp: String(now + 60) }),
-    'exp 1e400': jws(header, JSON.stringify({ ...payload, exp: 0 }).replace('"exp":0', '"exp":1e400')),
-    'exp past': jws(header, { ...payload, exp: now - 1 }),
-    'exp now': jws(header, { ...payload, exp: now }),
-    'exp negative': jws(header, { ...payload, exp: -1 }),
-    'iat missing': jws(header, without('iat')),
-    'iat far future': jws(header, { ...payload, iat: now + 3600 }),
-    'nbf future': jws(header, { ...payload, nbf: now + 3600 }),
-    'nbf string': jws(header, { ...payload, nbf: '1' }),
-    'sub missing': jws(header, without('sub')),
-    'sub object': jws(header, { ...payload, sub: {} }),
-    'jti missing': jws(header, without('jti')),
-    'client_id array': jws(header, { ...payload, client_id: ['spa'] }),
-    'scope array': jws(header, { ...payload, scope: ['openid'] }),
-    'payload string': jws(header, '"x"'),
-    'payload array': jws(header, []),
-    'payload null': jws(header, 'null'),
-    'payload no JSON': jws(header, '{'),
-    'header no JSON': `${encodePart('{')}.${p}.${s}`,
-    'header array': `${encodePart([])}.${p}.${s}`,
-    'two parts': `${h}.${p}`,
-    'four parts': `${good}.x`,
-    'DOS five parts (JWE)': `${good}.x.y`,
-    'R8725-bis dots': '.'.repeat(8000),
-    'DOS 8 kB + 1': `${h}.${p}.${'A'.repeat(8193)}`,
-    'DOS header over 1 kB': jws({ ...header, kid: 'k'.repeat(2000) }, payload),
-    'payload bit flipped': `${h}.${encodePart({ ...payload, sub: 'v' })}.${s}`,
-    'signature bit flipped': `${h}.${p}.${s.startsWith('A') ? 'B' : 'A'}${s.slice(1)}`,
-    'signature short': `${h}.${p}.${s.slice(0, -4)}`,
-    'signature empty': `${h}.${p}.`,
-    'refresh token': `${'A'.repeat(38)}.${'A'.repeat(43)}`,
-    'trailing =': `${good}=`,
-    'spaces inside': good.replace('.', ' .'),
-    'ADV-fast-jwt braces': '{"a":1}.{"b":2}.c'
-  }
-  for (const [name, token] of Object.entries(bad)) {
-    const reply = await app.inject({ url: '/me', headers: bearer(token) })
-    t.equal(reply.statusCode, 401, `${name}: status`)
-    t.equal(reply.json().error, 'invalid_token', `${name}: error`)
-    t.match(
-      reply.headers['www-authenticate'],
-      /^Bearer error="invalid_token", error_description="[^"]+"$/,
-      `${name}: challenge`
+    const bad: Record<string, string> = {
+      'ASVS-9.1.2 alg none': `${encodePart({ ...header, alg: 'none' })}.${p}.`,
+      'alg NoNe': `${encodePart({ ...header, alg: 'NoNe' })}.${p}.`,
+      'alg empty': `${encodePart({ ...header, alg: '' })}.${p}.${s}`,
+      'alg missing': jws({ typ: 'at+jwt', kid: 'k1' }, payload),
+      'ADV-CVE-2023-48223 HS256 with the public PEM': hs256({ ...header, alg: 'HS256' }, payload, spki),
+      'HS256 with a leading space': hs256({ ...header, alg: 'HS256' }, payload, ` ${spki}`),
+      'HS256 with the empty key': hs256({ ...header, alg: 'HS256' }, payload, ''),
+      'alg swapped': jws({ ...header, alg: 'ES384' }, payload),
+      'foreign key': jws(header, payload, foreign),
+      'ASVS-9.1.3 unknown kid': jws({ ...header, kid: 'k2' }, payload),
+      'no kid': jws({ alg: 'ES256', typ: 'at+jwt' }, payload),
+      'kid path': jws({ ...header, kid: '../../etc/passwd' }, payload),
+      'kid __proto__': jws({ ...header, kid: '__proto__' }, payload),
+      'kid object': jws({ ...header, kid: {} }, payload),
+      'own jwk': jws({ ...header, jwk: publicKey.export({ format: 'jwk' }) }, payload),
+      jku: jws({ ...header, jku: 'https://evil.example/jwks' }, payload),
+      x5u: jws({ ...header, x5u: 'https://evil.example' }, payload),
+      x5c: jws({ ...header, x5c: ['x'] }, payload),
+      'ADV-CVE-2026-35042 crit': jws({ ...header, crit: ['x'], x: 1 }, payload),
+      'b64 false': jws({ ...header, b64: false, crit: ['b64'] }, payload),
+      'R9068-4 typ JWT': jws({ ...header, typ: 'JWT' }, payload),
+      'typ missing': jws({ alg: 'ES256', kid: 'k1' }, payload),
+      'typ id token': jws({ ...header, typ: 'id+jwt' }, payload),
+      'iss missing': jws(header, without('iss')),
+      'iss other': jws(header, { ...payload, iss: 'https://evil.example' }),
+      'PyJWT-2024-53861 iss prefix': jws(header, { ...payload, iss: ISSUER.slice(0, -1) }),
+      'ADV-CVE-2025-30144 iss array': jws(header, { ...payload, iss: [ISSUER] }),
+      'aud missing': jws(header, without('aud')),
+      'ASVS-9.2.3 aud other': jws(header, { ...payload, aud: 'https://api.example' }),
+      'aud array of others': jws(header, { ...payload, aud: ['a', 'b'] }),
+      'aud array with a number': jws(header, { ...payload, aud: [ISSUER, 1] }),
+      'aud empty array': jws(header, { ...payload, aud: [] }),
+      'exp missing': jws(header, without('exp')),
+      'exp string': jws(header, { ...payload, exp: String(now + 60) }),
+      'exp 1e400': jws(header, JSON.stringify({ ...payload, exp: 0 }).replace('"exp":0', '"exp":1e400')),
+      'exp past': jws(header, { ...payload, exp: now - 1 }),
+      'exp now': jws(header, { ...payload, exp: now }),
+      'exp negative': jws(header, { ...payload, exp: -1 }),
+      'iat missing': jws(header, without('iat')),
+      'iat far future': jws(header, { ...payload, iat: now + 3600 }),
+      'nbf future': jws(header, { ...payload, nbf: now + 3600 }),
+      'nbf string': jws(header, { ...payload, nbf: '1' }),
+      'sub missing': jws(header, without('sub')),
+      'sub object': jws(header, { ...payload, sub: {} }),
+      'jti missing': jws(header, without('jti')),
+      'client_id array': jws(header, { ...payload, client_id: ['spa'] }),
+      'scope array': jws(header, { ...payload, scope: ['openid'] }),
+      'payload string': jws(header, '"x"'),
+      'payload array': jws(header, []),
+      'payload null': jws(header, 'null'),
+      'payload no JSON': jws(header, '{'),
+      'header no JSON': `${encodePart('{')}.${p}.${s}`,
+      'header array': `${encodePart([])}.${p}.${s}`,
+      'two parts': `${h}.${p}`,
+      'four parts': `${good}.x`,
+      'DOS five parts (JWE)': `${good}.x.y`,
+      'R8725-bis dots': '.'.repeat(8000),
+      'DOS 8 kB + 1': `${h}.${p}.${'A'.repeat(8193)}`,
+      'DOS header over 1 kB': jws({ ...header, kid: 'k'.repeat(2000) }, payload),
+      'payload bit flipped': `${h}.${encodePart({ ...payload, sub: 'v' })}.${s}`,
+      'signature bit flipped': `${h}.${p}.${s.startsWith('A') ? 'B' : 'A'}${s.slice(1)}`,
+      'signature short': `${h}.${p}.${s.slice(0, -4)}`,
+      'signature empty': `${h}.${p}.`,
+      'refresh token': `${'A'.repeat(38)}.${'A'.repeat(43)}`,
+      'trailing =': `${good}=`,
+      'spaces inside': good.replace('.', ' .'),
+      'ADV-fast-jwt braces': '{"a":1}.{"b":2}.c'
+    }
+    for (const [name, token] of Object.entries(bad)) {
+      const reply = await app.inject({ url: '/me', headers: bearer(token) })
+      t.equal(reply.statusCode, 401, `${name}: status`)
+      t.equal(reply.json().error, 'invalid_token', `${name}: error`)
+      t.match(
+        reply.headers['www-authenticate'],
+        /^Bearer error="invalid_token", error_description="[^"]+"$/,
+        `${name}: challenge`
+      )
+    }
+    t.equal(
+      (await app.inject({ url: '/me', headers: bearer(good) })).statusCode,
+      200,
+      'the control: a good token passes'
+    )
+    t.equal(
+      (
+        await app.inject({
+          url: '/me',
+          headers: bearer(jws(header, { ...payload, exp: now + 1, aud: ['other', ISSUER] }))
+        })
+      ).statusCode,
+      200,
+      'the control: exp a second ahead, aud in an array'
+    )
+    for (const [name, token] of Object.entries({
+      spare,
+      sameSignature: `${h}.${encodePart({ ...payload, sub: 'w' })}.${s}`
+    })) {
+      const seen = name === 'spare' ? `${h}.${p}.${token}` : token
+      const reply = await app.inject({ url: '/me', headers: bearer(seen) })
+      t.ok(reply.statusCode === 401 || reply.json().sub === 'u', `warm path: ${name} never changes who somebody is`)
+    }
+    t.equal(
+      (await app.inject({ url: '/me', headers: bearer(`${h}.${encodePart({ ...payload, sub: 'w' })}.${s}`) }))
+        .statusCode,
+      401,
+      'ADV-CVE-2026-35039 a look-alike with the same signature misses the cache'
     )
   }
-  t.equal((await app.inject({ url: '/me', headers: bearer(good) })).statusCode, 200, 'the control: a good token passes')
-  t.equal(
-    (
-      await app.inject({
-        url: '/me',
-        headers: bearer(jws(header, { ...payload, exp: now + 1, aud: ['other', ISSUER] }))
-      })
-    ).statusCode,
-    200,
-    'the control: exp a second ahead, aud in an array'
-  )
-  for (const [name, token] of Object.entries({
-    spare,
-    sameSignature: `${h}.${encodePart({ ...payload, sub: 'w' })}.${s}`
-  })) {
-    const seen = name === 'spare' ? `${h}.${p}.${token}` : token
-    const reply = await app.inject({ url: '/me', headers: bearer(seen) })
-    t.ok(reply.statusCode === 401 || reply.json().sub === 'u', `warm path: ${name} never changes who somebody is`)
-  }
-  t.equal(
-    (await app.inject({ url: '/me', headers: bearer(`${h}.${encodePart({ ...payload, sub: 'w' })}.${s}`) })).statusCode,
-    401,
-    'ADV-CVE-2026-35039 a look-alike with the same signature misses the cache'
-  )
-})
+)
 
-t.test('a token seen before dies with exp, to the second', async (t) => {
+t.test('rejects a cached token from its exp on, to the second', async (t) => {
   const { app, clock, close } = await testApp({ accessToken: { expiresIn: 10 } })
   t.teardown(close)
   await signUp(app)
@@ -284,7 +292,7 @@ t.test('a token seen before dies with exp, to the second', async (t) => {
   t.equal((await app.inject({ url: '/me', headers: bearer(token) })).statusCode, 401)
 })
 
-t.test('a revocation on this instance is seen on the warm path at once', async (t) => {
+t.test('rejects a cached token at once after a revocation on this instance', async (t) => {
   const { app, close } = await testApp()
   t.teardown(close)
   const { sub } = await signUp(app)
@@ -302,7 +310,7 @@ t.test('a revocation on this instance is seen on the warm path at once', async (
   t.equal((await app.inject({ url: '/me', headers: bearer(other.access_token) })).statusCode, 401, 'ASVS-7.4.5')
 })
 
-t.test('HS256 by a shared secret has no key set', async (t) => {
+t.test('publishes no key set for HS256 with a shared secret', async (t) => {
   const { app, close } = await testApp({ keys: { secret: '0123456789abcdef0123456789abcdef' } })
   t.teardown(close)
   await signUp(app)
@@ -313,7 +321,7 @@ t.test('HS256 by a shared secret has no key set', async (t) => {
 })
 
 // covers ASVS-11.2.2 POL-keys
-t.test('each kind of key signs and verifies, and only public halves are published', async (t) => {
+t.test('signs and verifies with each kind of key, and publishes only public keys', async (t) => {
   for (const [alg, make] of Object.entries({
     EdDSA: () => generateKeyPairSync('ed25519').privateKey,
     RS256: () => generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey,

@@ -15,7 +15,7 @@ const SECRET_PLACE = 'connect ECONNREFUSED redis://admin:hunter2@10.0.0.5:6379'
 /** A state that tries a write by `tryWrite`. */
 const stateWith = (tryWrite: State['tryWrite']): State => ({ ...memoryState(), tryWrite })
 
-t.test('a service that is well is ready', async (t) => {
+t.test('reports a working service as ready', async (t) => {
   const { app, close } = await testApp({ rateLimit: {} })
   t.teardown(close)
   await app.inject('/.well-known/jwks.json')
@@ -32,7 +32,7 @@ t.test('a service that is well is ready', async (t) => {
   t.match(await unlimited.app.authority.health(), { ready: true, counters: 'off' })
 })
 
-t.test('a state that fails or hangs is down after a second, and nothing is told of why', async (t) => {
+t.test('reports a failing or hanging state as down after a second, without the reason', async (t) => {
   let mode: 'rejects' | 'throws' | 'hangs' | 'works' = 'rejects'
   const state = stateWith(() => {
     if (mode === 'throws') throw new Error(SECRET_PLACE)
@@ -55,7 +55,7 @@ t.test('a state that fails or hangs is down after a second, and nothing is told 
   t.match(await app.authority.health(), { ready: true, state: 'up' }, 'and up again by itself')
 })
 
-t.test('without a key to sign with it is not ready', async (t) => {
+t.test('reports the service as not ready without a signing key', async (t) => {
   const clock = steppedClock()
   const hashing = { load: () => ({ running: 1, waiting: 2 }) }
   const noKey = {
@@ -86,7 +86,7 @@ t.test('without a key to sign with it is not ready', async (t) => {
   })
 })
 
-t.test('counters that are down matter only where nothing may be done without them', async (t) => {
+t.test('reports failing counters as not ready only when onStoreError is deny', async (t) => {
   const clock = steppedClock()
   const ring = { ages: () => ({}), algs: () => [], signingKey: () => undefined as never }
   const hashing = { load: () => ({ running: 0, waiting: 0 }) }
@@ -120,7 +120,7 @@ t.test('counters that are down matter only where nothing may be done without the
   }
 })
 
-t.test('any number of calls at once are one look', async (t) => {
+t.test('shares one check among parallel health calls', async (t) => {
   let looks = 0
   const { app, close } = await testApp({
     state: stateWith(async () => {
@@ -136,7 +136,7 @@ t.test('any number of calls at once are one look', async (t) => {
   t.equal(looks, 2, 'and the next one looks again')
 })
 
-t.test('the queue of passwords is told, and a full one is no reason to be taken out', async (t) => {
+t.test('reports the hashing queue, and stays ready when it is full', async (t) => {
   const fast = fastHasher()
   const held: Array<() => void> = []
   let holds = false

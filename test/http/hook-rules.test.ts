@@ -6,7 +6,7 @@ import { sessionAs } from '../../lib/testing/index.ts'
 import { bearer, ISSUER, type LightMyRequestResponse, signUp } from '../support/app.ts'
 import { appWith, next } from './support/hooks-app.ts'
 
-t.test('a hook without a guard before it is the mistake of the host, and says so', async (t) => {
+t.test('reports a hook without a guard before it as a mistake of the host', async (t) => {
   const lines: Array<Record<string, unknown>> = []
   const { app } = await appWith(
     t,
@@ -37,7 +37,7 @@ t.test('a hook without a guard before it is the mistake of the host, and says so
   t.match(await app.inject('/optional'), { statusCode: 401, headers: { 'www-authenticate': 'Bearer' } })
 })
 
-t.test('a function that only makes hooks is refused as a hook at the start, and later by a request', async (t) => {
+t.test('rejects a hook factory used as a hook, at the start or at the request', async (t) => {
   const makers = ['requireScope', 'requireAuth', 'authority.requireSession'] as const
   for (const name of makers) {
     const makerOf = (app: FastifyInstance): never =>
@@ -66,7 +66,7 @@ t.test('a function that only makes hooks is refused as a hook at the start, and 
   }
 })
 
-t.test('requireScope checks its names where it is made, and warns once of a scope that nobody has', async (t) => {
+t.test('requireScope checks its names when it is called, and warns once of an unknown scope', async (t) => {
   const lines: Array<Record<string, unknown>> = []
   const { app } = await appWith(t, () => {}, {
     logger: { level: 'warn', stream: { write: (line: string) => lines.push(JSON.parse(line)) } }
@@ -96,7 +96,7 @@ t.test('requireScope checks its names where it is made, and warns once of a scop
 })
 
 // covers ASVS-8.3.1 ASVS-3.5.1
-t.test('requireUser takes the browser session from pages of this origin alone', async (t) => {
+t.test('requireUser accepts the browser session only from pages of this origin', async (t) => {
   const { app, clock } = await appWith(t, (host) => {
     host.route({
       method: ['GET', 'POST'],
@@ -151,7 +151,7 @@ t.test('requireUser takes the browser session from pages of this origin alone', 
   t.equal((await ask(own)).statusCode, 401, 'one that has ended')
 })
 
-t.test('requireSession without arguments asks for any session', async (t) => {
+t.test('requireSession without arguments requires any session', async (t) => {
   const { app, clock } = await appWith(t, (host) => {
     host.get('/page', { onRequest: [host.authority.requireSession()] }, async (request) => request.authSession)
   })
@@ -169,7 +169,7 @@ t.test('requireSession without arguments asks for any session', async (t) => {
 
 type Given = [FastifyRequest, FastifyReply]
 
-t.test('a check of the host after a hook that it awaits decides too, whatever it hands to the hook', async (t) => {
+t.test('runs a check of the host after an awaited hook, however the host calls the hook', async (t) => {
   const ways: Record<string, (hook: Hook) => (...given: Given) => Promise<unknown>> = {
     all:
       (hook) =>

@@ -3,7 +3,7 @@ import { authorizePath, openidApp } from '../support/openid.ts'
 import { PASSWORD } from '../support/app.ts'
 
 // covers H12
-t.test('an http issuer on another host: cookies without Secure and __Host-, and a sign-in that works', async (t) => {
+t.test('signs in at an http issuer on another host, with cookies without Secure and __Host-', async (t) => {
   const issuer = 'http://192.168.1.5:3000'
   const { app, browser, close } = await openidApp({ issuer, allowInsecureIssuer: true })
   t.teardown(close)

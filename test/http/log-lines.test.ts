@@ -15,7 +15,7 @@ const sources = readdirSync(LIB, { recursive: true, encoding: 'utf8' })
   .map((name) => [name, readFileSync(new URL(name, LIB), 'utf8')] as const)
 
 // covers C14
-t.test('every line above debug is made by logLine, and every code is in use and in the table', async (t) => {
+t.test('writes every line above debug with logLine, and documents every code', async (t) => {
   const used = new Set<string>()
   for (const [name, source] of sources) {
     for (const [call] of source.matchAll(/\blog(?:\.(?:info|warn|error|fatal)|\[[^\]]*\])\(\s*(?:\.\.\.logLine\()?/g))
@@ -39,7 +39,7 @@ const DEBUG = 20
 const INFO = 30
 
 // covers C14
-t.test('logs refusals of strangers at debug, and everything that an operator can act on with a code', async (t) => {
+t.test('logs rejected requests of strangers at debug, and actionable problems with a code', async (t) => {
   const lines: Line[] = []
   let down = false
   let odd = false
@@ -133,7 +133,7 @@ t.test('logs refusals of strangers at debug, and everything that an operator can
 })
 
 // covers C14
-t.test('an overload of the hashing queue is told of once', async (t) => {
+t.test('logs an overload of the hashing queue once', async (t) => {
   const lines: Line[] = []
   const fast = fastHasher()
   let letGo = (): void => {}

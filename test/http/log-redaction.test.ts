@@ -3,7 +3,7 @@ import { testApp } from '../support/app.ts'
 import { CANARY, everything, HEADERS, QUERY, replyToo } from '../support/canary.ts'
 
 // covers ASVS-16.2.5
-t.test('every route of the plugin, with a query full of secrets: no line has one', async (t) => {
+t.test('logs no secret from the query of any route', async (t) => {
   const lines: string[] = []
   const routes: Array<{ method: string; url: string }> = []
   const { app, close } = await testApp(
@@ -61,43 +61,40 @@ t.test('every route of the plugin, with a query full of secrets: no line has one
 })
 
 // covers C13
-t.test(
-  'the header of rateLimit.apiKey is a credential, whatever it is called and however the host logs headers',
-  async (t) => {
-    const lines: string[] = []
-    const { app, close } = await testApp(
-      { rateLimit: { apiKey: { header: 'X-Partner-Key', verify: () => true } } },
-      {
-        logger: {
-          level: 'trace',
-          stream: {
-            write(line: string) {
-              lines.push(line)
-            }
-          },
-          serializers: { req: (request) => ({ url: request.url, headers: request.headers, raw: request.raw?.headers }) }
-        }
-      },
-      (host) => {
-        host.addHook('onRequest', async (request) => {
-          request.log.info(
-            { req: { url: request.url, headers: { ...request.headers, 'X-Partner-Key': CANARY } } },
-            'as the host likes'
-          )
-        })
+t.test('redacts the header of rateLimit.apiKey, with any name and any serializer of the host', async (t) => {
+  const lines: string[] = []
+  const { app, close } = await testApp(
+    { rateLimit: { apiKey: { header: 'X-Partner-Key', verify: () => true } } },
+    {
+      logger: {
+        level: 'trace',
+        stream: {
+          write(line: string) {
+            lines.push(line)
+          }
+        },
+        serializers: { req: (request) => ({ url: request.url, headers: request.headers, raw: request.raw?.headers }) }
       }
-    )
-    t.teardown(close)
-    await app.inject({
-      method: 'POST',
-      url: '/auth/token',
-      headers: { 'x-partner-key': CANARY, 'x-other': 'shown' },
-      payload: { grant_type: 'password', username: 'a', password: 'b' }
-    })
-    const text = lines.join('')
-    t.match(text, /x-partner-key":"\*\*\*/)
-    t.match(text, /X-Partner-Key":"\*\*\*/)
-    t.match(text, /x-other":"shown/)
-    t.notMatch(text, CANARY)
-  }
-)
+    },
+    (host) => {
+      host.addHook('onRequest', async (request) => {
+        request.log.info(
+          { req: { url: request.url, headers: { ...request.headers, 'X-Partner-Key': CANARY } } },
+          'as the host likes'
+        )
+      })
+    }
+  )
+  t.teardown(close)
+  await app.inject({
+    method: 'POST',
+    url: '/auth/token',
+    headers: { 'x-partner-key': CANARY, 'x-other': 'shown' },
+    payload: { grant_type: 'password', username: 'a', password: 'b' }
+  })
+  const text = lines.join('')
+  t.match(text, /x-partner-key":"\*\*\*/)
+  t.match(text, /X-Partner-Key":"\*\*\*/)
+  t.match(text, /x-other":"shown/)
+  t.notMatch(text, CANARY)
+})

@@ -4,7 +4,7 @@ import { testBrowser } from '../support/browser.ts'
 import { authorizeAs, authorizePath, openidApp, tokensOf } from '../support/openid.ts'
 
 // covers L4
-t.test("a gateway's server ends the session of its person by an ID token of it, which may have expired", async (t) => {
+t.test('ends the session that a server names by an ID token hint, also an expired one', async (t) => {
   for (const how of ['GET', 'POST'] as const) {
     const subject = await openidApp()
     const elsewhere = await openidApp({ issuer: 'http://localhost:3001' })

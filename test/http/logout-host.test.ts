@@ -11,7 +11,7 @@ const anns = (name: string): string => partitionOf('ann') + name
 const BOBS = `${partitionOf('bob')}bobs`
 
 // covers ASVS-3.3.1 ASVS-3.3.2 ASVS-3.3.4
-t.test('signIn: a session cookie on the reply, and nothing of it in the body', async (t) => {
+t.test('signIn: sets a session cookie, and puts none of it into the body', async (t) => {
   const { app, signIn } = await logoutApp(t)
   const { header, cookie } = await signIn()
   t.match(
@@ -22,14 +22,14 @@ t.test('signIn: a session cookie on the reply, and nothing of it in the body', a
   t.notMatch(reply.body, new RegExp(cookie.split('=')[1] ?? ''))
 })
 
-t.test('an http loopback issuer has a plain cookie, for browsers refuse the prefix there', async (t) => {
+t.test('sets a cookie without prefix for an http loopback issuer, because browsers reject the prefix', async (t) => {
   const { signIn, me } = await logoutApp(t, { issuer: 'http://localhost:3000' })
   const { header, cookie } = await signIn()
   t.match(header, /^authority_session_[\w-]{8}=[^;]+; Max-Age=43200; Path=\/; HttpOnly; SameSite=Lax$/)
   t.match(await me(cookie), { sub: 'ann' })
 })
 
-t.test('each plugin of an app has a name of its own', async (t) => {
+t.test('gives each plugin in an app its own cookie name', async (t) => {
   const nameOf = (issuer: string, prefix: string): string => sessionCookie({ issuer, prefix, seconds: 1 }).name
   const names = [
     nameOf(ISSUER, '/auth'),
@@ -43,7 +43,7 @@ t.test('each plugin of an app has a name of its own', async (t) => {
   for (const name of names) t.match(name, /^__Host-authority_session_[\w-]{8}$/)
 })
 
-t.test('the cookie is read among others, and two of one name count as none', async (t) => {
+t.test('reads the session cookie among others, and ignores two cookies of the same name', async (t) => {
   const { signIn, me, cookieName } = await logoutApp(t)
   const { cookie } = await signIn()
   for (const header of [
@@ -65,7 +65,7 @@ t.test('the cookie is read among others, and two of one name count as none', asy
     t.equal(await me(header), null, header.slice(0, 60))
 })
 
-t.test("works with the host's own cookies, with and without @fastify/cookie", async (t) => {
+t.test('works with the cookies of the host, with and without @fastify/cookie', async (t) => {
   const { cookieName, app, authority, me } = await logoutApp(t, {
     host: async (app: FastifyInstance) => {
       await app.register(fastifyCookie)
@@ -85,7 +85,7 @@ t.test("works with the host's own cookies, with and without @fastify/cookie", as
   t.match(await me(`mine=1; ${cookies.find((one) => one.startsWith('__Host'))?.split(';')[0]}`), { sub: 'ann' })
 })
 
-t.test('signIn refuses who is not there or disabled, and the browser stays as it was', async (t) => {
+t.test('signIn rejects an unknown or disabled user, and keeps the session of the browser', async (t) => {
   const { app, signIn, me } = await logoutApp(t)
   const { cookie } = await signIn()
   for (const id of ['nobody', 'gone', 'ann@example.com']) {
@@ -98,7 +98,7 @@ t.test('signIn refuses who is not there or disabled, and the browser stays as it
 })
 
 // covers ASVS-7.2.4
-t.test("signIn over a session: a new cookie, the former one is dead, and another user's session ends", async (t) => {
+t.test('signIn over a session: replaces the cookie, and ends the session of another user', async (t) => {
   const { signIn, me, loggedOut, clock } = await logoutApp(t)
   const first = await signIn()
   const second = await signIn('ann', { cookie: first.cookie })
@@ -112,7 +112,7 @@ t.test("signIn over a session: a new cookie, the former one is dead, and another
   t.match(loggedOut, [{ userId: 'ann', sids: [first.sid] }])
 })
 
-t.test('signOut ends the session and takes the cookie back, whether there was one or not', async (t) => {
+t.test('signOut ends the session and clears the cookie, also without a session', async (t) => {
   const { app, signIn, me, loggedOut, ended, browser } = await logoutApp(t)
   const { cookie, sid } = await signIn()
   const session = await browser.find(cookie.split('=')[1])
@@ -130,7 +130,7 @@ t.test('signOut ends the session and takes the cookie back, whether there was on
   t.match(ended, [[{ sid, clientIds: ['app'] }]])
 })
 
-t.test('readSession: who is signed in, or null; refuses nobody', async (t) => {
+t.test('readSession: returns the session of the signed-in user, or null, and rejects no request', async (t) => {
   const { cookieName, signIn, me, clock } = await logoutApp(t)
   t.equal(await me(), null)
   t.equal(await me(`${cookieName}=made.up`), null)
@@ -145,7 +145,7 @@ t.test('readSession: who is signed in, or null; refuses nobody', async (t) => {
 })
 
 // covers ASVS-7.3.1
-t.test('readSession counts as a use, at most once a minute', async (t) => {
+t.test('readSession extends the session, at most once a minute', async (t) => {
   const { signIn, me, clock, state } = await logoutApp(t)
   let uses = 0
   const { useSession } = state.browserSessions
@@ -172,7 +172,7 @@ t.test('readSession counts as a use, at most once a minute', async (t) => {
 })
 
 // covers ASVS-7.4.2
-t.test('readSession: a disabled or deleted user is nobody at once', async (t) => {
+t.test('readSession: returns null for a disabled or deleted user at once', async (t) => {
   const { signIn, me, users } = await logoutApp(t)
   const { cookie } = await signIn('bob')
   const bob = users.find(({ id }) => id === 'bob')
@@ -182,7 +182,7 @@ t.test('readSession: a disabled or deleted user is nobody at once', async (t) =>
   t.equal(await me(cookie), null)
 })
 
-t.test('readSession: an outage is 503, not a stranger and not a crash', async (t) => {
+t.test('readSession: answers 503 during an outage', async (t) => {
   const { app, signIn, state } = await logoutApp(t)
   const { cookie } = await signIn()
   state.browserSessions.findSession = async () => {
@@ -195,7 +195,7 @@ t.test('readSession: an outage is 503, not a stranger and not a crash', async (t
   t.equal((await app.inject({ url: '/host/me' })).statusCode, 200, 'who sent no cookie is not asked about')
 })
 
-t.test('consents: listed, and taken back with all that the client was given', async (t) => {
+t.test('lists consents, and revokes one with all tokens of its client', async (t) => {
   const { authority, state, clock, addFamily, families } = await logoutApp(t)
   const now = clock.now()
   await state.consents.grantConsent({
@@ -221,7 +221,7 @@ t.test('consents: listed, and taken back with all that the client was given', as
 })
 
 // covers ASVS-7.5.2
-t.test('both kinds of session are listed, newest first, and either can be ended', async (t) => {
+t.test('lists both kinds of session, newest first, and ends either', async (t) => {
   const { app, authority, signIn, addFamily, clock, browsers, families } = await logoutApp(t)
   const { sid } = await signIn('ann')
   const other = await signIn('ann')
@@ -263,7 +263,7 @@ t.test('both kinds of session are listed, newest first, and either can be ended'
 })
 
 // covers ASVS-8.2.2
-t.test('nobody ends a session of another user', async (t) => {
+t.test('rejects ending a session of another user', async (t) => {
   const { app, signIn, addFamily, me, families } = await logoutApp(t)
   const { sid, cookie } = await signIn('ann')
   await addFamily({ sid: anns('anns') })

@@ -6,7 +6,7 @@ const query = (params: Record<string, string>): string => `/auth/logout?${String
 const CLEARED = `${cookieName('session', ISSUER)}=; Max-Age=0; Path=/; HttpOnly; SameSite=Lax; Secure`
 
 // covers ASVS-10.6.2 ASVS-3.5.3
-t.test('a GET without a hint asks, and only our own form signs out', async (t) => {
+t.test('asks for confirmation on a GET without a hint, and signs out only by our own form', async (t) => {
   const { signIn, get, post, me, sent } = await logoutApp(t)
   const { cookie } = await signIn()
   const asked = await get(query({ client_id: 'app', post_logout_redirect_uri: BACK, state: 's t' }), { cookie })
@@ -47,7 +47,7 @@ t.test('a GET without a hint asks, and only our own form signs out', async (t) =
 })
 
 // covers OIDF-oidcc-rp-initiated-logout
-t.test('with a hint of this session: signed out at once, without JavaScript or a page between', async (t) => {
+t.test('signs out at once with a hint of this session, without JavaScript or a page', async (t) => {
   const { signIn, get, me, hints, sent, loggedOut } = await logoutApp(t)
   const { cookie, sid } = await signIn()
   hints.hint = { sub: 'ann', aud: 'app', sid }
@@ -63,65 +63,61 @@ t.test('with a hint of this session: signed out at once, without JavaScript or a
 })
 
 // covers L4
-t.test(
-  'a POST with a hint of a session ends it; any other becomes the GET with the same ' +
-    'parameters, for no Lax cookie came with it',
-  async (t) => {
-    const foreign = { 'sec-fetch-site': 'cross-site', origin: 'https://app.example' }
-    for (const [what, headers] of Object.entries({
-      'a server': {},
-      'a form of another site': foreign,
-      'a form of ours': OWN
-    })) {
-      const { signIn, post, me, hints, loggedOut } = await logoutApp(t)
-      const { cookie, sid } = await signIn()
-      const form = {
+t.test('ends the session that a POST names by a hint, and redirects any other POST to GET', async (t) => {
+  const foreign = { 'sec-fetch-site': 'cross-site', origin: 'https://app.example' }
+  for (const [what, headers] of Object.entries({
+    'a server': {},
+    'a form of another site': foreign,
+    'a form of ours': OWN
+  })) {
+    const { signIn, post, me, hints, loggedOut } = await logoutApp(t)
+    const { cookie, sid } = await signIn()
+    const form = {
+      id_token_hint: 'hint',
+      post_logout_redirect_uri: BACK,
+      state: 'a&b=c',
+      logout_hint: 'ann',
+      unknown: 'x',
+      client_id: ''
+    }
+    for (const hint of [
+      { sub: 'ann', aud: 'app', sid: undefined },
+      { sub: 'ann', aud: 'app', sid: 'former' },
+      { sub: 'bob', aud: 'app', sid }
+    ]) {
+      hints.hint = hint
+      const reply = await post('/auth/logout', form, headers)
+      t.equal(reply.statusCode, 303)
+      const url = new URL(String(reply.headers.location), ISSUER)
+      t.equal(url.pathname, '/auth/logout')
+      t.strictSame(Object.fromEntries(url.searchParams), {
         id_token_hint: 'hint',
         post_logout_redirect_uri: BACK,
         state: 'a&b=c',
-        logout_hint: 'ann',
-        unknown: 'x',
-        client_id: ''
-      }
-      for (const hint of [
-        { sub: 'ann', aud: 'app', sid: undefined },
-        { sub: 'ann', aud: 'app', sid: 'former' },
-        { sub: 'bob', aud: 'app', sid }
-      ]) {
-        hints.hint = hint
-        const reply = await post('/auth/logout', form, headers)
-        t.equal(reply.statusCode, 303)
-        const url = new URL(String(reply.headers.location), ISSUER)
-        t.equal(url.pathname, '/auth/logout')
-        t.strictSame(Object.fromEntries(url.searchParams), {
-          id_token_hint: 'hint',
-          post_logout_redirect_uri: BACK,
-          state: 'a&b=c',
-          logout_hint: 'ann'
-        })
-        t.strictSame(setCookies(reply), [])
-      }
-      t.equal((await post('/auth/logout', '', headers)).headers.location, '/auth/logout')
-      t.equal(
-        (await post('/auth/logout', { id_token_hint: 'made up' }, headers)).headers.location,
-        '/auth/logout?id_token_hint=made+up'
-      )
-      t.match(await me(cookie), { sub: 'ann' }, `${what}: none of these ends anything`)
-      hints.hint = { sub: 'ann', aud: 'app', sid }
-      const reply = await post('/auth/logout', form, headers)
-      t.strictSame(
-        [reply.statusCode, reply.headers.location, setCookies(reply)],
-        [303, `${BACK}?state=a%26b%3Dc`, []],
-        what
-      )
-      t.equal(await me(cookie), null, what)
-      t.match(loggedOut, [{ userId: 'ann', sids: [sid], by: 'user' }], what)
+        logout_hint: 'ann'
+      })
+      t.strictSame(setCookies(reply), [])
     }
+    t.equal((await post('/auth/logout', '', headers)).headers.location, '/auth/logout')
+    t.equal(
+      (await post('/auth/logout', { id_token_hint: 'made up' }, headers)).headers.location,
+      '/auth/logout?id_token_hint=made+up'
+    )
+    t.match(await me(cookie), { sub: 'ann' }, `${what}: none of these ends anything`)
+    hints.hint = { sub: 'ann', aud: 'app', sid }
+    const reply = await post('/auth/logout', form, headers)
+    t.strictSame(
+      [reply.statusCode, reply.headers.location, setCookies(reply)],
+      [303, `${BACK}?state=a%26b%3Dc`, []],
+      what
+    )
+    t.equal(await me(cookie), null, what)
+    t.match(loggedOut, [{ userId: 'ann', sids: [sid], by: 'user' }], what)
   }
-)
+})
 
 // covers L4
-t.test('a POST that brings the cookie is answered as the GET is', async (t) => {
+t.test('answers a POST with the cookie like a GET', async (t) => {
   const { signIn, post, me, hints, sent } = await logoutApp(t)
   const { cookie, sid } = await signIn()
   hints.other = { sub: 'bob', aud: 'app', sid: 'another' }
@@ -138,34 +134,31 @@ t.test('a POST that brings the cookie is answered as the GET is', async (t) => {
 })
 
 // covers L4
-t.test(
-  'a GET from a server, which has no cookie, ends the session that its hint names, and the page says what happened',
-  async (t) => {
-    const { signIn, get, me, hints, sent } = await logoutApp(t)
-    const { cookie, sid } = await signIn()
-    hints.none = { sub: 'ann', aud: 'app', sid: undefined }
-    hints.unknown = { sub: 'ann', aud: 'nobody', sid }
-    for (const params of [
-      {},
-      { id_token_hint: 'none' },
-      { id_token_hint: 'unknown' },
-      { id_token_hint: 'made up' },
-      { client_id: 'app' }
-    ]) {
-      t.equal((await get(query(params))).statusCode, 200)
-      t.match(sent.at(-1), { page: 'signed_out', content: { ended: false } }, JSON.stringify(params))
-    }
-    t.match(await me(cookie), { sub: 'ann' })
-    hints.hint = { sub: 'ann', aud: 'app', sid }
-    const reply = await get(query({ id_token_hint: 'hint' }))
-    t.strictSame([reply.statusCode, setCookies(reply)], [200, []])
-    t.match(sent.at(-1), { page: 'signed_out', content: { ended: true } })
-    t.equal(await me(cookie), null)
+t.test('ends the session that a GET without a cookie names by a hint, and reports the result', async (t) => {
+  const { signIn, get, me, hints, sent } = await logoutApp(t)
+  const { cookie, sid } = await signIn()
+  hints.none = { sub: 'ann', aud: 'app', sid: undefined }
+  hints.unknown = { sub: 'ann', aud: 'nobody', sid }
+  for (const params of [
+    {},
+    { id_token_hint: 'none' },
+    { id_token_hint: 'unknown' },
+    { id_token_hint: 'made up' },
+    { client_id: 'app' }
+  ]) {
+    t.equal((await get(query(params))).statusCode, 200)
+    t.match(sent.at(-1), { page: 'signed_out', content: { ended: false } }, JSON.stringify(params))
   }
-)
+  t.match(await me(cookie), { sub: 'ann' })
+  hints.hint = { sub: 'ann', aud: 'app', sid }
+  const reply = await get(query({ id_token_hint: 'hint' }))
+  t.strictSame([reply.statusCode, setCookies(reply)], [200, []])
+  t.match(sent.at(-1), { page: 'signed_out', content: { ended: true } })
+  t.equal(await me(cookie), null)
+})
 
 // covers ASVS-3.7.2 OIDF-oidcc-rp-initiated-logout-bad-post-logout-redirect-uri
-t.test('whatever is wrong is a page, never a redirect, and the session goes on', async (t) => {
+t.test('shows a page and never redirects for an invalid request, and keeps the session', async (t) => {
   const { signIn, get, post, me, hints, sent } = await logoutApp(t)
   const { cookie, sid } = await signIn()
   hints.hint = { sub: 'ann', aud: 'app', sid }
@@ -189,7 +182,7 @@ t.test('whatever is wrong is a page, never a redirect, and the session goes on',
   t.match(await me(cookie), { sub: 'ann' })
 })
 
-t.test('nobody is signed in: a page; a cookie that is dead is taken back, one that did not come is not', async (t) => {
+t.test('shows a page without a session, and clears only a dead cookie that was sent', async (t) => {
   const { signIn, get, sent, sessions } = await logoutApp(t)
   const { cookie } = await signIn()
   await sessions.revokeAll('ann', 'host', { origin: { requestId: null } })
@@ -203,7 +196,7 @@ t.test('nobody is signed in: a page; a cookie that is dead is taken back, one th
   ])
 })
 
-t.test('a decision that is not to sign out leaves things as they are', async (t) => {
+t.test('keeps the session when the decision is not to sign out', async (t) => {
   const { signIn, post, me, sent } = await logoutApp(t)
   const { cookie } = await signIn()
   await post('/auth/logout', { decision: 'stay' }, { cookie, ...OWN })
@@ -211,7 +204,7 @@ t.test('a decision that is not to sign out leaves things as they are', async (t)
   t.match(await me(cookie), { sub: 'ann' })
 })
 
-t.test('an outage is a page with 503, and no sign-out is claimed', async (t) => {
+t.test('shows a page with 503 during an outage, and does not claim a sign-out', async (t) => {
   const { signIn, post, sent, state } = await logoutApp(t)
   const { cookie } = await signIn()
   state.tokens.revokeSession = async () => {

@@ -203,7 +203,7 @@ const WAYS: Array<{
 ]
 
 for (const { name, kind, page = false, verifyEmail = false, act } of WAYS) {
-  t.test(`${name}: ${kind} in the language of the request`, async (t) => {
+  t.test(`${name}: sends ${kind} in the language of the request`, async (t) => {
     for (const [given, expected] of [
       [{ headers: { 'accept-language': 'xx, fr-CA;q=0.9, de;q=0.8' } }, 'fr'],
       [{ headers: { 'accept-language': 'fr' }, query: '?ui_locales=xx%20ja' }, 'ja'],
@@ -272,7 +272,7 @@ t.test(
   }
 )
 
-t.test("a notice is in the user's own language, whatever the request that caused it says", async (t) => {
+t.test('writes a notice in the language of the user, regardless of the request that caused it', async (t) => {
   for (const [locale, expected] of [
     ['de', 'de'],
     ['xx', 'ko']
@@ -290,7 +290,7 @@ t.test("a notice is in the user's own language, whatever the request that caused
   }
 })
 
-t.test('a language that is no text, or sent twice, changes nothing but the language', async (t) => {
+t.test('sends the message in English for an invalid or repeated ui_locales', async (t) => {
   for (const url of [
     '/auth/password-reset?ui_locales=de&ui_locales=fr',
     '/auth/password-reset?ui_locales=',

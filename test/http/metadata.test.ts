@@ -32,7 +32,7 @@ async function appWith(
 }
 
 // covers R8414-2
-t.test('the document says what this configuration offers', async (t) => {
+t.test('lists the features of the configuration in the metadata', async (t) => {
   const app = await appWith(t, { issuer: 'https://auth.example.com', scopes: ['openid', 'admin'] })
   const reply = await app.inject({
     url: WELL_KNOWN,
@@ -64,7 +64,7 @@ t.test('the document says what this configuration offers', async (t) => {
   t.equal((await app.inject({ url: OPENID })).statusCode, 404, 'no client, no OpenID provider')
 })
 
-t.test('OIDC-Discovery-3 R8414-2 with a client that can use codes, one document says so at both places', async (t) => {
+t.test('OIDC-Discovery-3 R8414-2 serves the same document at both addresses when a client can use codes', async (t) => {
   const app = await appWith(t, { issuer: 'https://auth.example.com', keys: KEYS, clients: CLIENTS })
   const headers = {
     host: 'evil.example',
@@ -132,46 +132,43 @@ t.test('OIDC-Discovery-3 R8414-2 with a client that can use codes, one document 
     t.ok(claims.includes(claim), claim)
 })
 
-t.test(
-  'redirect sign-in is offered where a client, pages and public keys make it work, and nowhere else',
-  async (t) => {
-    const rows: Array<[string, Partial<AuthorityOptions>, boolean]> = [
-      ['a client store, which may have one', { clients: { findById: async () => null } }, true],
-      [
-        'a client that lists the grant',
-        { clients: [{ clientId: 'a', redirectUris: ['https://a.example/cb'], grantTypes: ['authorization_code'] }] },
-        true
-      ],
-      ["the host's own sign-in page", { clients: CLIENTS, pages: { loginUrl: '/sign-in' } }, true],
-      ['no client', {}, false],
-      ['a client without redirect URIs', { clients: [{ clientId: 'a' }] }, false],
-      [
-        'a client with another grant',
-        { clients: [{ clientId: 'a', redirectUris: ['https://a.example/cb'], grantTypes: ['password'] }] },
-        false
-      ],
-      ['no pages', { clients: CLIENTS, pages: false }, false],
-      ['a shared secret', { clients: CLIENTS, keys: { secret: 'a shared secret of 32 bytes or more' } }, false]
-    ]
-    for (const [what, options, offered] of rows) {
-      const app = await appWith(t, { issuer: 'https://a.example', keys: KEYS, ...options })
-      const document = (await app.inject({ url: WELL_KNOWN })).json() as Record<string, string[]>
-      t.equal('authorization_endpoint' in document, offered, what)
-      t.strictSame(document['response_types_supported'], offered ? ['code'] : [], what)
-      t.equal(document['grant_types_supported']?.includes('authorization_code'), offered, what)
-      for (const url of [OPENID, '/auth/authorize', '/auth/consent'])
-        t.equal(app.hasRoute({ method: 'GET', url }), offered, `${what}: ${url}`)
-      const grant = await app.inject({
-        method: 'POST',
-        url: '/auth/token',
-        payload: { grant_type: 'authorization_code', code: 'x' }
-      })
-      t.equal(grant.json().error === 'unsupported_grant_type', !offered, `${what}: the grant`)
-    }
+t.test('lists redirect sign-in only when a client, pages and public keys support it', async (t) => {
+  const rows: Array<[string, Partial<AuthorityOptions>, boolean]> = [
+    ['a client store, which may have one', { clients: { findById: async () => null } }, true],
+    [
+      'a client that lists the grant',
+      { clients: [{ clientId: 'a', redirectUris: ['https://a.example/cb'], grantTypes: ['authorization_code'] }] },
+      true
+    ],
+    ["the host's own sign-in page", { clients: CLIENTS, pages: { loginUrl: '/sign-in' } }, true],
+    ['no client', {}, false],
+    ['a client without redirect URIs', { clients: [{ clientId: 'a' }] }, false],
+    [
+      'a client with another grant',
+      { clients: [{ clientId: 'a', redirectUris: ['https://a.example/cb'], grantTypes: ['password'] }] },
+      false
+    ],
+    ['no pages', { clients: CLIENTS, pages: false }, false],
+    ['a shared secret', { clients: CLIENTS, keys: { secret: 'a shared secret of 32 bytes or more' } }, false]
+  ]
+  for (const [what, options, offered] of rows) {
+    const app = await appWith(t, { issuer: 'https://a.example', keys: KEYS, ...options })
+    const document = (await app.inject({ url: WELL_KNOWN })).json() as Record<string, string[]>
+    t.equal('authorization_endpoint' in document, offered, what)
+    t.strictSame(document['response_types_supported'], offered ? ['code'] : [], what)
+    t.equal(document['grant_types_supported']?.includes('authorization_code'), offered, what)
+    for (const url of [OPENID, '/auth/authorize', '/auth/consent'])
+      t.equal(app.hasRoute({ method: 'GET', url }), offered, `${what}: ${url}`)
+    const grant = await app.inject({
+      method: 'POST',
+      url: '/auth/token',
+      payload: { grant_type: 'authorization_code', code: 'x' }
+    })
+    t.equal(grant.json().error === 'unsupported_grant_type', !offered, `${what}: the grant`)
   }
-)
+})
 
-t.test('omits disabled features and shows moved endpoints at their place', async (t) => {
+t.test('omits disabled features and lists moved endpoints with their address', async (t) => {
   const off = (
     await (
       await appWith(t, { passwordGrant: false, keys: { secret: 'a shared secret of 32 bytes or more' } })
@@ -212,7 +209,7 @@ t.test('omits disabled features and shows moved endpoints at their place', async
 })
 
 // covers R8414-3.1
-t.test('OIDC-Discovery-4 the path of an issuer comes after the well-known part, or before it', async (t) => {
+t.test('OIDC-Discovery-4 serves the metadata with the issuer path after or before the well-known part', async (t) => {
   const app = await appWith(t, { issuer: 'https://a.example/one', keys: KEYS, clients: CLIENTS })
   const document = (await app.inject({ url: `${WELL_KNOWN}/one` })).json()
   t.equal(document.issuer, 'https://a.example/one', 'R8414-3.3 exactly as configured')
@@ -231,7 +228,7 @@ t.test('OIDC-Discovery-4 the path of an issuer comes after the well-known part, 
   })
 })
 
-t.test('every endpoint in the document is there', async (t) => {
+t.test('has a route for every endpoint in the metadata', async (t) => {
   const app = await appWith(t, { issuer: 'https://a.example', keys: KEYS, clients: CLIENTS }, '/nested')
   const document = (await app.inject({ url: `/nested${WELL_KNOWN}` })).json() as Record<string, string>
   const endpoints = Object.keys(document).filter((name) => /_(?:endpoint|uri)$/.test(name))
@@ -257,7 +254,7 @@ for (const [what, second, host, url, openidUrl] of [
   ['one host, two paths', 'https://a.example/two', 'a.example', `${WELL_KNOWN}/two`, `/two${OPENID}`],
   ['one issuer', 'https://a.example', 'a.example', '/b/oauth-authorization-server', '/b/openid-configuration']
 ] as const) {
-  t.test(`two plugins in one app, ${what}: each has its documents`, async (t) => {
+  t.test(`two plugins in one app, ${what}: serves the documents of each`, async (t) => {
     const app = Fastify() as unknown as FastifyInstance
     t.teardown(async () => {
       await app.close()

@@ -68,7 +68,7 @@ async function journey(app: Awaited<ReturnType<typeof testApp>>['app']): Promise
     await app.inject({ method: 'POST', url: '/auth/token', payload })
 }
 
-t.test('prom-client: what happened is counted, by closed labels, and nobody is named', async (t) => {
+t.test('prom-client: counts events with a fixed set of labels, and names no user', async (t) => {
   // A key that is made in the background would be one call of a store more, at any time.
   const { app, close } = await testApp({ keys: KEYS })
   t.teardown(close)
@@ -112,7 +112,7 @@ t.test('prom-client: what happened is counted, by closed labels, and nobody is n
   t.notMatch(await prometheus.register.metrics(), 'authority_', 'the default registry was left alone')
 })
 
-t.test('OpenTelemetry: the same, by names with dots', async (t) => {
+t.test('OpenTelemetry: counts the same events under names with dots', async (t) => {
   const { app, close } = await testApp()
   t.teardown(close)
   const exporter = new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE)
@@ -200,7 +200,7 @@ function double() {
   }
 }
 
-t.test('a word that is in no list is counted as other: nothing that is sent makes a new time series', async (t) => {
+t.test('counts an unknown label value as other, so that no input creates a time series', async (t) => {
   const { authority, added, meter, tell, handlers } = double()
   const end = authorityMetrics(authority, { meter })
   tell('token_issued', { grantType: CANARY })
@@ -218,7 +218,7 @@ t.test('a word that is in no list is counted as other: nothing that is sent make
   t.equal(handlers.size, 0)
 })
 
-t.test('gauges show what health says, by closed labels, and are gone at the end', async (t) => {
+t.test('shows the health in gauges with fixed labels, and removes them at the end', async (t) => {
   const { authority, meter, looks } = double()
   const end = authorityMetrics(authority, { meter })
   const seen: unknown[] = []
@@ -239,7 +239,7 @@ t.test('gauges show what health says, by closed labels, and are gone at the end'
   t.equal(looks.size, 0)
 })
 
-t.test('makes no time series from anything that a caller sends', async (t) => {
+t.test('creates no time series from input of a caller', async (t) => {
   const { app, close } = await testApp({
     keys: KEYS,
     rateLimit: { login: { windowMs: 1000, max: 1000 }, refresh: { windowMs: 1000, max: 5 }, account: false }
@@ -281,7 +281,7 @@ t.test('makes no time series from anything that a caller sends', async (t) => {
   t.notMatch(first.join('\n'), CANARY)
 })
 
-t.test('the dashboard and the docs name metrics that there are, and all of them', async (t) => {
+t.test('names all metrics, and only existing ones, in the dashboard and the docs', async (t) => {
   const { authority, names, meter } = double()
   t.teardown(authorityMetrics(authority, { meter }))
   const read = (path: string): string => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8')
@@ -309,43 +309,39 @@ t.test('the dashboard and the docs name metrics that there are, and all of them'
   t.same(documented.toSorted(), names.toSorted())
 })
 
-t.test(
-  'every alert rule has a name of its own, a severity, an expression with a bound, and a ' +
-    'paragraph that says what to do',
-  async (t) => {
-    const read = (path: string): string => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8')
-    const { groups } = parse(read('examples/metrics/prometheus-alerts.yml')) as {
-      groups: Array<{ name: string; rules: Rule[] }>
-    }
-    const page = read('docs/observability.md')
-    const headings = [...page.matchAll(/^#### (\w+)$\n\n(.+)/gm)].map(([, name]) => name)
-    const rules = groups.flatMap((group) => group.rules)
-    t.strictSame(
-      rules.map(({ alert }) => alert),
-      headings
-    )
-    t.equal(new Set(headings).size, rules.length)
-    for (const {
-      alert,
-      expr,
-      for: held,
-      labels: { severity },
-      annotations: { summary, runbook },
-      ...rest
-    } of rules) {
-      t.match(
-        { severity, expr, summary, held: held ?? '0m' },
-        { severity: /^(?:critical|warning)$/, expr: /(?:[<>]|==) [\d.]+/, summary: /\w/, held: /^\d+[mh]$/ },
-        alert
-      )
-      t.equal(runbook, `docs/observability.md#${alert.toLowerCase()}`)
-      t.strictSame(rest, {})
-      t.equal(expr.split('(').length, expr.split(')').length, `${alert}: brackets`)
-    }
+t.test('gives every alert rule a unique name, a severity, a threshold and a documented response', async (t) => {
+  const read = (path: string): string => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8')
+  const { groups } = parse(read('examples/metrics/prometheus-alerts.yml')) as {
+    groups: Array<{ name: string; rules: Rule[] }>
   }
-)
+  const page = read('docs/observability.md')
+  const headings = [...page.matchAll(/^#### (\w+)$\n\n(.+)/gm)].map(([, name]) => name)
+  const rules = groups.flatMap((group) => group.rules)
+  t.strictSame(
+    rules.map(({ alert }) => alert),
+    headings
+  )
+  t.equal(new Set(headings).size, rules.length)
+  for (const {
+    alert,
+    expr,
+    for: held,
+    labels: { severity },
+    annotations: { summary, runbook },
+    ...rest
+  } of rules) {
+    t.match(
+      { severity, expr, summary, held: held ?? '0m' },
+      { severity: /^(?:critical|warning)$/, expr: /(?:[<>]|==) [\d.]+/, summary: /\w/, held: /^\d+[mh]$/ },
+      alert
+    )
+    t.equal(runbook, `docs/observability.md#${alert.toLowerCase()}`)
+    t.strictSame(rest, {})
+    t.equal(expr.split('(').length, expr.split(')').length, `${alert}: brackets`)
+  }
+})
 
-t.test('calls of stores are told by name, and nothing of what they answer or throw', async (t) => {
+t.test('traces store calls by name, without their results and errors', async (t) => {
   const told: unknown[] = []
   const channel = tracingChannel<unknown, object>(TRACES.store)
   const tell = (context: object): void => {
@@ -413,7 +409,7 @@ t.test('calls of stores are told by name, and nothing of what they answer or thr
   }
 })
 
-t.test('runs unwatched work without wrapping, in the same tick', async (t) => {
+t.test('runs untraced work unwrapped, in the same tick', async (t) => {
   const attempts: AttemptStore = { reserve: () => ({ allowed: true, standings: [] }), refund() {} }
   const store = tracedStore('attempts', attempts)
   t.strictSame(store.reserve('x', []), { allowed: true, standings: [] }, 'no promise')

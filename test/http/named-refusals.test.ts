@@ -5,7 +5,7 @@ import { PASSWORD, testApp } from '../support/app.ts'
 import { logLines } from '../support/log-lines.ts'
 import { openidApp } from '../support/openid.ts'
 
-t.test('names the call of a store that failed, and what it threw', async (t) => {
+t.test('names the store call that failed, and its error', async (t) => {
   const lines = logLines()
   const users = memoryUserStore()
   const { app, close } = await testApp(
@@ -31,7 +31,7 @@ t.test('names the call of a store that failed, and what it threw', async (t) => 
   ])
 })
 
-t.test('names the grant type and the content type that it refuses, and those that it takes', async (t) => {
+t.test('names the grant type or the content type that it rejects, and the supported ones', async (t) => {
   const { app, close } = await openidApp()
   t.teardown(close)
   const ask = async (url: string, type: string, payload: string): Promise<[number, unknown]> => {
@@ -54,7 +54,7 @@ t.test('names the grant type and the content type that it refuses, and those tha
   ])
 })
 
-t.test('names the fields that a body lacks, and those that there are', async (t) => {
+t.test('names missing and unknown fields of a body, and the accepted fields', async (t) => {
   const { app, close } = await testApp({ rateLimit: false })
   t.teardown(close)
   const register = async (payload: object): Promise<unknown> =>
@@ -70,7 +70,7 @@ t.test('names the fields that a body lacks, and those that there are', async (t)
   t.match(refreshed.json(), { error_description: /Send the refresh token as Authorization: Bearer/ })
 })
 
-t.test('app.authority names what it got for an id, a token and an event', async (t) => {
+t.test('app.authority names the value it got for an id, a token or an event', async (t) => {
   const { app, close } = await testApp()
   t.teardown(close)
   const { authority } = app

@@ -29,44 +29,41 @@ const news = ({ events }: Pick<TestApp, 'events'>): unknown[] =>
   events.filter(({ name }) => name === 'new_sign_in').map(({ payload }) => payload)
 
 // covers ASVS-6.3.5
-t.test(
-  'a browser in which the account never had a session is told of, with what the person may know it by',
-  async (t) => {
-    const subject = await subjectOf(t)
-    const { app, clock, sub, told, messages } = subject
-    clock.step(HOUR_MS)
-    const browser = testBrowser(app)
-    t.equal((await enter(browser, { ...FIREFOX, 'accept-language': 'de' })).statusCode, 303)
-    const message = await messages.next('new_sign_in')
-    t.match(message, {
-      user: { id: sub, email: 'ann@example.com' },
-      url: 'http://localhost:3000/auth/account',
-      at: new Date(clock.now()),
-      ip: '127.0.0.1',
-      userAgent: FIREFOX['user-agent'],
-      locale: 'de'
-    })
-    t.equal(message.token, undefined)
-    t.match(news(subject), [{ userId: sub, sid: String, reasons: ['unknown_browser'], ip: '127.0.0.1' }])
-    clock.step(HOUR_MS)
-    signOut(browser)
-    await enter(browser)
-    t.equal(news(subject).length, 1, 'it is known from then on')
+t.test('sends the user a message about a sign-in in a new browser, with details to recognize it', async (t) => {
+  const subject = await subjectOf(t)
+  const { app, clock, sub, told, messages } = subject
+  clock.step(HOUR_MS)
+  const browser = testBrowser(app)
+  t.equal((await enter(browser, { ...FIREFOX, 'accept-language': 'de' })).statusCode, 303)
+  const message = await messages.next('new_sign_in')
+  t.match(message, {
+    user: { id: sub, email: 'ann@example.com' },
+    url: 'http://localhost:3000/auth/account',
+    at: new Date(clock.now()),
+    ip: '127.0.0.1',
+    userAgent: FIREFOX['user-agent'],
+    locale: 'de'
+  })
+  t.equal(message.token, undefined)
+  t.match(news(subject), [{ userId: sub, sid: String, reasons: ['unknown_browser'], ip: '127.0.0.1' }])
+  clock.step(HOUR_MS)
+  signOut(browser)
+  await enter(browser)
+  t.equal(news(subject).length, 1, 'it is known from then on')
 
-    const others = [testBrowser(app), testBrowser(app)] as const
-    for (const other of others) await enter(other)
-    clock.step(HOUR_MS - 1)
-    await enter(testBrowser(app))
-    await messages.next('new_sign_in')
-    t.equal(news(subject).length, 4)
-    clock.step(1)
-    await enter(testBrowser(app))
-    await messages.next('new_sign_in')
-    t.equal(told().length, 3, 'one an hour')
-  }
-)
+  const others = [testBrowser(app), testBrowser(app)] as const
+  for (const other of others) await enter(other)
+  clock.step(HOUR_MS - 1)
+  await enter(testBrowser(app))
+  await messages.next('new_sign_in')
+  t.equal(news(subject).length, 4)
+  clock.step(1)
+  await enter(testBrowser(app))
+  await messages.next('new_sign_in')
+  t.equal(told().length, 3, 'one an hour')
+})
 
-t.test('the first sign-in after a sign-up is no news, and neither is one of who is signed in', async (t) => {
+t.test('sends no message for the first sign-in after a sign-up or for a signed-in user', async (t) => {
   const subject = await subjectOf(t)
   const { app, clock, told } = subject
   await enter(testBrowser(app))
@@ -88,7 +85,7 @@ t.test('the first sign-in after a sign-up is no news, and neither is one of who 
   t.same(told(), [])
 })
 
-t.test('a browser is known for one account, with the password of now, and by a cookie that is ours', async (t) => {
+t.test('recognizes a browser for one account, with the current password, and only by our cookie', async (t) => {
   const subject = await subjectOf(t)
   const { app } = subject
   await signUp(app, 'bob@example.com')
@@ -126,7 +123,7 @@ t.test('a browser is known for one account, with the password of now, and by a c
 })
 
 // covers ASVS-6.3.5
-t.test('a password alone makes no browser known where there is a second factor', async (t) => {
+t.test('does not recognize a browser after the password alone when the user has a second factor', async (t) => {
   const subject = await factorApp(t)
   subject.clock.step(HOUR_MS)
   subject.events.length = 0
@@ -140,7 +137,7 @@ t.test('a password alone makes no browser known where there is a second factor',
   t.equal((await subject.messages.next('new_sign_in')).url, 'http://localhost:3000/auth/security')
 })
 
-t.test('nothing of it delays or breaks a sign-in', async (t) => {
+t.test('signs in without delay when the message hangs or fails', async (t) => {
   const held: Array<() => void> = []
   let over = false
   const subject = await subjectOf(t, {
