@@ -20,7 +20,7 @@ const refused = { code: 'FST_AUTHORITY_OAUTH', error: 'invalid_token', statusCod
 const encode = (header: unknown): string =>
   Buffer.from(typeof header === 'string' ? header : JSON.stringify(header)).toString('base64url')
 
-t.test('RFC 7638 §3.1 thumbprint of the example key', async (t) => {
+t.test('computes the RFC 7638 §3.1 thumbprint of a key', async (t) => {
   const n =
     '0vx7agoebGcQSuuPiLJXZptN9nndrQmbXEps2aiAFbWhM78LhWx4cbbfAAtVT86zwu1RK7aPFFxuhDR1L6tSoc_BJECPebWKRXjBZCiFV4n3oknjhMstn64tZ_2W-5JsGY4Hc5n9yBXArwl93lqt7_RN5w6Cf0h4QyQ5v-65YGjQR0_FDW2QvzqY368QQMicAtaSqzs8KJZgnYb9c7d0zgdAZHzu6qMQvRL5hajrn1n91CbOpbISD08qNLyrdkt-bFTWhAI4vMQFh6WeZu0fM4lFd2NcRwr3XPksINHaQ-G_xBniIqbw0Ls1jF44-csFCur-kEgU8awapJzKnqDKgw'
   const key = { kty: 'RSA', n, e: 'AQAB', alg: 'RS256', kid: '2011-04-29' }
@@ -56,7 +56,7 @@ t.test('RFC 7638 §3.1 thumbprint of the example key', async (t) => {
 })
 
 // covers R9068-4
-t.test('headers that are read', async (t) => {
+t.test('reads algorithm and key id from a valid token header', async (t) => {
   const cases: Array<[Record<string, unknown>, { alg: string; kid: string | undefined }]> = [
     [
       { alg: 'ES256', typ: 'at+jwt', kid: 'k' },
@@ -78,7 +78,7 @@ t.test('headers that are read', async (t) => {
   for (const [header, read] of cases) t.same(parseTokenHeader(`${encode(header)}.e30.AA`), read, JSON.stringify(header))
 })
 
-t.test('a header of 1,024 characters is read, and none that is longer', async (t) => {
+t.test('reads a header of 1,024 characters, and refuses a longer one', async (t) => {
   const ofLength = (length: number): string =>
     `${encode({ alg: 'ES256', typ: 'at+jwt', pad: 'x'.repeat((length * 3) / 4 - 39) })}.e30.AA`
   t.equal(ofLength(1024).indexOf('.'), 1024)
@@ -87,7 +87,7 @@ t.test('a header of 1,024 characters is read, and none that is longer', async (t
 })
 
 // covers R8725-3.11
-t.test('headers that are refused before any signature is looked at', async (t) => {
+t.test('refuses invalid headers before verifying a signature', async (t) => {
   const header = { alg: 'ES256', typ: 'at+jwt' }
   const cases = [
     '',
@@ -119,7 +119,7 @@ t.test('headers that are refused before any signature is looked at', async (t) =
   for (const token of cases) t.throws(() => parseTokenHeader(token), refused, token.slice(0, 60))
 })
 
-t.test('a reader of many headers judges each as if it were the first', async (t) => {
+t.test('judges each header the same, regardless of the headers read before', async (t) => {
   const read = tokenHeaderReader()
   const header = (kid: string, more: object = {}): string => encode({ alg: 'ES256', typ: 'at+jwt', kid, ...more })
   for (let round = 0; round < 2; round++) {
@@ -140,7 +140,7 @@ t.test('a reader of many headers judges each as if it were the first', async (t)
 })
 
 // covers R9068-4
-t.test('claims that are accepted, frozen to the bottom', async (t) => {
+t.test('accepts valid claims and freezes them deeply', async (t) => {
   const cases: Array<Record<string, unknown>> = [
     good,
     { ...good, aud: [policy.audience] },
@@ -164,7 +164,7 @@ t.test('claims that are accepted, frozen to the bottom', async (t) => {
 })
 
 // covers R8725-3.8 R8725-3.9
-t.test('claims that are refused', async (t) => {
+t.test('refuses invalid claims', async (t) => {
   const without = (name: string): Record<string, unknown> =>
     Object.fromEntries(Object.entries(good).filter(([key]) => key !== name))
   const cases: unknown[] = [
@@ -207,7 +207,7 @@ t.test('claims that are refused', async (t) => {
     t.throws(() => checkAccessTokenClaims(payload, policy, NOW * 1000), refused, JSON.stringify(payload))
 })
 
-t.test('a token expires on the millisecond', async (t) => {
+t.test('refuses an expired token from the exact millisecond on', async (t) => {
   const claims = { ...good, exp: NOW + 10 }
   t.ok(checkAccessTokenClaims(claims, policy, (NOW + 10) * 1000 - 1))
   t.throws(() => checkAccessTokenClaims({ ...good, exp: NOW + 10 }, policy, (NOW + 10) * 1000), {
@@ -216,14 +216,14 @@ t.test('a token expires on the millisecond', async (t) => {
   })
 })
 
-t.test('one audience of several is enough', async (t) => {
+t.test('accepts a token if one of its audiences matches', async (t) => {
   const two = { ...policy, audience: ['https://a.example', 'https://b.example'] }
   t.ok(checkAccessTokenClaims({ ...good, aud: 'https://b.example' }, two, NOW * 1000))
   t.ok(checkAccessTokenClaims({ ...good, aud: ['https://x.example', 'https://a.example'] }, two, NOW * 1000))
   t.throws(() => checkAccessTokenClaims({ ...good, aud: 'https://x.example' }, two, NOW * 1000), refused)
 })
 
-t.test('deepFreeze leaves plain values and ends on circles', async (t) => {
+t.test('deepFreeze returns plain values as they are and stops at cycles', async (t) => {
   t.equal(deepFreeze(1), 1)
   t.equal(deepFreeze(null), null)
   const circle: Record<string, unknown> = { inner: {} }
@@ -231,7 +231,7 @@ t.test('deepFreeze leaves plain values and ends on circles', async (t) => {
   t.ok(Object.isFrozen(deepFreeze(circle).inner))
 })
 
-t.test('the log learns what was wrong with a token', async (t) => {
+t.test('reports the faulty header or claim of a token to the log', async (t) => {
   const header = { alg: 'ES256', typ: 'at+jwt' }
   const detailOf = (work: () => unknown): string | undefined => {
     try {
@@ -274,7 +274,7 @@ t.test('the log learns what was wrong with a token', async (t) => {
   )
 })
 
-t.test('a token has three parts, of which the first is not empty', async (t) => {
+t.test('refuses a token that does not have three parts with a non-empty header', async (t) => {
   for (const token of [
     '',
     'a',

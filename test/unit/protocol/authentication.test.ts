@@ -16,7 +16,7 @@ const proofs = (methods: readonly AuthenticationMethod[], at = NOW): Authenticat
   methods.map((method) => ({ method, at }))
 const session = (methods: AuthenticationProof[]) => ({ methods, authenticatedAt: NOW })
 
-t.test('derives the context of each sign-in', async (t) => {
+t.test('derives acr and amr from the methods of each sign-in', async (t) => {
   const rows: Array<[methods: AuthenticationMethod[], acr: string | null, amr: string[]]> = [
     [['password'], 'password', ['pwd']],
     [['password', 'otp'], 'mfa', ['pwd', 'otp', 'mfa']],
@@ -47,7 +47,7 @@ t.test('derives the context of each sign-in', async (t) => {
 })
 
 // covers SU-05
-t.test('the time is that of the oldest proof that the value rests on, and of no other', async (t) => {
+t.test('takes auth_time from the oldest proof that the acr value rests on', async (t) => {
   const both = session([...proofs(['otp'], NOW - 9000), ...proofs(['password'], NOW)])
   t.strictSame(
     contextOf(both),
@@ -60,7 +60,7 @@ t.test('the time is that of the oldest proof that the value rests on, and of no 
   t.strictSame(contextOf({ methods: [], authenticatedAt: NOW - 1 }), { acr: null, amr: [], authenticatedAt: NOW - 1 })
 })
 
-t.test('of the values that are wanted it is the strongest that can be shown', async (t) => {
+t.test('returns the strongest requested acr value that the session satisfies', async (t) => {
   const rows: Array<[methods: AuthenticationMethod[], wanted: string[], acr: string | null]> = [
     [['password'], ['password'], 'password'],
     [['password'], ['mfa', 'password'], 'password'],
@@ -90,7 +90,7 @@ t.test('of the values that are wanted it is the strongest that can be shown', as
   )
 })
 
-t.test("a host's word is taken for a password and for two factors, and for nothing else", async (t) => {
+t.test('accepts the amr values of a host as proof of a password and of two factors only', async (t) => {
   const of = (amr: readonly string[]) => contextOf(session([hostProof(amr, NOW)]))
   t.strictSame(of([]), { acr: null, amr: [], authenticatedAt: NOW })
   t.strictSame(of(['pwd']), { acr: 'password', amr: ['pwd'], authenticatedAt: NOW })
@@ -182,7 +182,7 @@ t.test('never lowers the assurance of a connection with a second factor here', a
   }
 })
 
-t.test('a session is proved since its oldest proof of this server', async (t) => {
+t.test('dates a session by its oldest proof from this server', async (t) => {
   t.equal(provedSince(session([])), NOW)
   t.equal(provedSince(session([...proofs(['password'], NOW - 9000), ...proofs(['otp'], NOW - 5)])), NOW - 9000)
   t.equal(
@@ -193,7 +193,7 @@ t.test('a session is proved since its oldest proof of this server', async (t) =>
   t.equal(provedSince(session([...proofs(['connection'], NOW - 9000), ...proofs(['otp'], NOW - 5)])), NOW - 5)
 })
 
-t.test('a proof was given just now for a minute', async (t) => {
+t.test('counts a proof as recent for a minute', async (t) => {
   for (const [ages, expected] of [
     [[], false],
     [[59_999], true],
@@ -220,7 +220,7 @@ t.test('lists the proofs that each value requires', async (t) => {
   t.throws(() => proofsFor('unknown', NOW), { name: 'RangeError', message: /phr, mfa/ })
 })
 
-t.test('a proof that no release has written is left out', async (t) => {
+t.test('drops a stored proof that no release has written', async (t) => {
   const kept = (proof: object): boolean => readProofs(JSON.stringify([NOW, [proof]]), NOW).length === 1
   for (const acr of ['mfa', 'connection', 'own']) t.ok(kept({ method: 'connection', at: NOW, acr }), acr)
   for (const acr of [7, null, ['mfa'], {}]) t.notOk(kept({ method: 'connection', at: NOW, acr }), JSON.stringify(acr))
@@ -236,7 +236,7 @@ t.test('a proof that no release has written is left out', async (t) => {
     t.strictSame(readProofs(text, NOW), [], name)
 })
 
-t.test('a host may name ten values, and none', async (t) => {
+t.test('accepts up to ten amr values from a host', async (t) => {
   const ten = Array.from({ length: 10 }, (_, index) => `v${index}`)
   t.strictSame(hostProof(ten, NOW).amr, ten)
   t.throws(() => hostProof([...ten, 'v10'], NOW), TypeError)

@@ -66,7 +66,7 @@ t.test('keeps the sent parameters', async (t) => {
 })
 
 // covers ASVS-2.2.1 R6749-3.1
-t.test('each is a string, sent once', async (t) => {
+t.test('requires each parameter to be a string sent once', async (t) => {
   for (const name of [...Object.keys(LIMITS), 'request', 'id_token_hint']) {
     const isAnswered = !['client_id', 'redirect_uri', 'state'].includes(name)
     if (isAnswered)
@@ -90,39 +90,36 @@ t.test('each is a string, sent once', async (t) => {
 const carriedOn = (params: AuthorizationParams): AuthorizationParams =>
   readAuthorizationParams(Object.fromEntries(new URLSearchParams(serializeParams(params))))
 
-t.test(
-  'DOS-authorize-parameters ADV-CVE-2026-4634 C3 one that is too long is refused by name, never ignored',
-  async (t) => {
-    for (const [name, limit] of Object.entries({ ...LIMITS, id_token_hint: 8192, request: 8192 })) {
-      const key = name as 'state'
-      t.equal(readAuthorizationParams({ [name]: 'x'.repeat(limit) })[key], 'x'.repeat(limit), `${name} of ${limit}`)
-      for (const value of ['x'.repeat(limit + 1), 'x'.repeat(16_000), 'é'.repeat(limit / 2 + 1), '😀'.repeat(limit)]) {
-        if (name === 'client_id' || name === 'redirect_uri' || (name === 'state' && value.length > 8192)) {
-          t.throws(
-            () => readAuthorizationParams({ ...BASE, [name]: value }),
-            invalid(`${name} is too long.`),
-            `${name} of ${value.length}`
-          )
-          continue
-        }
-        const read = readAuthorizationParams({ ...BASE, [name]: value })
-        t.ok(
-          read[key] === value || (name !== 'state' && (read[key]?.length ?? 0) <= limit + 1),
-          `${name} is not kept whole, but the state is`
+t.test('DOS-authorize-parameters ADV-CVE-2026-4634 C3 refuses an overlong parameter by its name', async (t) => {
+  for (const [name, limit] of Object.entries({ ...LIMITS, id_token_hint: 8192, request: 8192 })) {
+    const key = name as 'state'
+    t.equal(readAuthorizationParams({ [name]: 'x'.repeat(limit) })[key], 'x'.repeat(limit), `${name} of ${limit}`)
+    for (const value of ['x'.repeat(limit + 1), 'x'.repeat(16_000), 'é'.repeat(limit / 2 + 1), '😀'.repeat(limit)]) {
+      if (name === 'client_id' || name === 'redirect_uri' || (name === 'state' && value.length > 8192)) {
+        t.throws(
+          () => readAuthorizationParams({ ...BASE, [name]: value }),
+          invalid(`${name} is too long.`),
+          `${name} of ${value.length}`
         )
-        for (const params of [read, carriedOn(read), carriedOn(carriedOn(read))])
-          t.throws(
-            () => parseAuthorizationRequest(params),
-            invalid(`${name} is too long.`),
-            `${name} of ${value.length}, wherever it is carried`
-          )
+        continue
       }
+      const read = readAuthorizationParams({ ...BASE, [name]: value })
+      t.ok(
+        read[key] === value || (name !== 'state' && (read[key]?.length ?? 0) <= limit + 1),
+        `${name} is not kept whole, but the state is`
+      )
+      for (const params of [read, carriedOn(read), carriedOn(carriedOn(read))])
+        t.throws(
+          () => parseAuthorizationRequest(params),
+          invalid(`${name} is too long.`),
+          `${name} of ${value.length}, wherever it is carried`
+        )
     }
-    t.equal(readAuthorizationParams({ state: 'é'.repeat(1024) }).state, 'é'.repeat(1024))
   }
-)
+  t.equal(readAuthorizationParams({ state: 'é'.repeat(1024) }).state, 'é'.repeat(1024))
+})
 
-t.test('DOS-authorize-parameters ASVS-4.2.5 the whole fits into a URL', async (t) => {
+t.test('DOS-authorize-parameters ASVS-4.2.5 refuses a request that does not fit into a URL', async (t) => {
   const whole = (length: number): AuthorizationParams => ({
     client_id: 'a',
     id_token_hint: 'x'.repeat(length - 'client_id=a&id_token_hint='.length)
@@ -145,79 +142,76 @@ const part = (value: unknown): string =>
 const unsigned = (payload: unknown, header: unknown = { alg: 'none' }): string => `${part(header)}.${part(payload)}.`
 
 // covers C8b
-t.test(
-  'of an unsigned request object state and response_mode are read, where the query has none, and nothing else',
-  async (t) => {
-    const read = (request: string, params: AuthorizationParams = {}): AuthorizationParams => {
-      const { request: kept, ...rest } = readAuthorizationParams({ ...params, request })
-      t.equal(kept, request)
-      return rest
-    }
-    const both = { state: 's', response_mode: 'form_post' }
-    t.same(read(unsigned(both)), both)
-    t.same(read(unsigned(both), { state: 'q' }), { state: 'q', response_mode: 'form_post' })
-    t.same(read(unsigned(both), { response_mode: 'query' }), { state: 's', response_mode: 'query' })
-    t.same(read(unsigned(both), { state: 'q', response_mode: 'fragment' }), { state: 'q', response_mode: 'fragment' })
-    t.same(read(unsigned(both), { state: '', response_mode: '' }), both, 'an empty one of the query was not sent')
-    t.same(
-      read(
-        unsigned({
-          ...both,
-          client_id: 'evil',
-          redirect_uri: 'https://evil.example',
-          response_type: 'token',
-          scope: 'x',
-          nonce: 'n',
-          prompt: 'none',
-          claims: {},
-          iss: 'x'
-        })
-      ),
-      both
-    )
-    t.same(read(unsigned({ state: 'x'.repeat(2048) })), { state: 'x'.repeat(2048) })
-    t.same(read(unsigned({ state: 'é\r\n😀' })), { state: 'é\r\n😀' })
-    for (const [what, request] of [
-      ['no state and no mode', unsigned({})],
-      ['an empty state', unsigned({ state: '' })],
-      ['null', unsigned({ state: null, response_mode: null })],
-      ['no strings', unsigned({ state: 1, response_mode: ['form_post'] })],
-      ['a mode that is none', unsigned({ response_mode: 'web_message' })],
-      ['a state that is too long', unsigned({ state: 'x'.repeat(2049) })],
-      ['inherited', unsigned('{"__proto__":{"state":"s"}}')],
-      ['signed', `${unsigned(both, { alg: 'RS256' })}c2ln`],
-      ['a signature where there should be none', `${unsigned(both)}c2ln`],
-      ['signed, without its signature', unsigned(both, { alg: 'RS256' })],
-      ['no alg', unsigned(both, {})],
-      ['alg in another case', unsigned(both, { alg: 'None' })],
-      ['two parts', unsigned(both).slice(0, -1)],
-      ['four parts', `${unsigned(both)}.`],
-      ['no header', `.${part(both)}.`],
-      ['no payload', `${part({ alg: 'none' })}..`],
-      ['padding', `${part({ alg: 'none' })}.${part(both)}=.`],
-      ['base64', `${part({ alg: 'none' })}.${part(both)}+/.`],
-      ['no JSON', unsigned('state=s')],
-      ['no UTF-8', `${part({ alg: 'none' })}.${Buffer.from('{"state":"\xff"}', 'latin1').toString('base64url')}.`],
-      ['an array', unsigned([both])],
-      ['null for all', unsigned('null')],
-      ['a string', unsigned('"s"')],
-      ['deep', unsigned('['.repeat(5000))],
-      ['too long for a parameter', unsigned({ ...both, nonce: 'x'.repeat(7000) })],
-      ['junk', 'x']
-    ] as const)
-      t.same(
-        readAuthorizationParams({ request }).state ?? readAuthorizationParams({ request }).response_mode,
-        undefined,
-        what
-      )
-    t.throws(() => parseAuthorizationRequest(readAuthorizationParams({ ...BASE, request: unsigned(both) })), {
-      ...invalid(/./),
-      error: 'request_not_supported'
-    })
+t.test('takes only state and response_mode from an unsigned request object, if the query lacks them', async (t) => {
+  const read = (request: string, params: AuthorizationParams = {}): AuthorizationParams => {
+    const { request: kept, ...rest } = readAuthorizationParams({ ...params, request })
+    t.equal(kept, request)
+    return rest
   }
-)
+  const both = { state: 's', response_mode: 'form_post' }
+  t.same(read(unsigned(both)), both)
+  t.same(read(unsigned(both), { state: 'q' }), { state: 'q', response_mode: 'form_post' })
+  t.same(read(unsigned(both), { response_mode: 'query' }), { state: 's', response_mode: 'query' })
+  t.same(read(unsigned(both), { state: 'q', response_mode: 'fragment' }), { state: 'q', response_mode: 'fragment' })
+  t.same(read(unsigned(both), { state: '', response_mode: '' }), both, 'an empty one of the query was not sent')
+  t.same(
+    read(
+      unsigned({
+        ...both,
+        client_id: 'evil',
+        redirect_uri: 'https://evil.example',
+        response_type: 'token',
+        scope: 'x',
+        nonce: 'n',
+        prompt: 'none',
+        claims: {},
+        iss: 'x'
+      })
+    ),
+    both
+  )
+  t.same(read(unsigned({ state: 'x'.repeat(2048) })), { state: 'x'.repeat(2048) })
+  t.same(read(unsigned({ state: 'é\r\n😀' })), { state: 'é\r\n😀' })
+  for (const [what, request] of [
+    ['no state and no mode', unsigned({})],
+    ['an empty state', unsigned({ state: '' })],
+    ['null', unsigned({ state: null, response_mode: null })],
+    ['no strings', unsigned({ state: 1, response_mode: ['form_post'] })],
+    ['a mode that is none', unsigned({ response_mode: 'web_message' })],
+    ['a state that is too long', unsigned({ state: 'x'.repeat(2049) })],
+    ['inherited', unsigned('{"__proto__":{"state":"s"}}')],
+    ['signed', `${unsigned(both, { alg: 'RS256' })}c2ln`],
+    ['a signature where there should be none', `${unsigned(both)}c2ln`],
+    ['signed, without its signature', unsigned(both, { alg: 'RS256' })],
+    ['no alg', unsigned(both, {})],
+    ['alg in another case', unsigned(both, { alg: 'None' })],
+    ['two parts', unsigned(both).slice(0, -1)],
+    ['four parts', `${unsigned(both)}.`],
+    ['no header', `.${part(both)}.`],
+    ['no payload', `${part({ alg: 'none' })}..`],
+    ['padding', `${part({ alg: 'none' })}.${part(both)}=.`],
+    ['base64', `${part({ alg: 'none' })}.${part(both)}+/.`],
+    ['no JSON', unsigned('state=s')],
+    ['no UTF-8', `${part({ alg: 'none' })}.${Buffer.from('{"state":"\xff"}', 'latin1').toString('base64url')}.`],
+    ['an array', unsigned([both])],
+    ['null for all', unsigned('null')],
+    ['a string', unsigned('"s"')],
+    ['deep', unsigned('['.repeat(5000))],
+    ['too long for a parameter', unsigned({ ...both, nonce: 'x'.repeat(7000) })],
+    ['junk', 'x']
+  ] as const)
+    t.same(
+      readAuthorizationParams({ request }).state ?? readAuthorizationParams({ request }).response_mode,
+      undefined,
+      what
+    )
+  t.throws(() => parseAuthorizationRequest(readAuthorizationParams({ ...BASE, request: unsigned(both) })), {
+    ...invalid(/./),
+    error: 'request_not_supported'
+  })
+})
 
-t.test('a request comes out of a URL as it went in', async (t) => {
+t.test('serializes a request into a URL and reads it back unchanged', async (t) => {
   const params: AuthorizationParams = {
     ...BASE,
     state: 'a b+c%20&d=e#f?g/h\\"\'<é😀\r\n\0',
@@ -231,7 +225,7 @@ t.test('a request comes out of a URL as it went in', async (t) => {
 })
 
 // covers OIDF-oidcc-server
-t.test('a well-formed request', async (t) => {
+t.test('parses a well-formed request', async (t) => {
   t.strictSame(parseAuthorizationRequest(BASE), {
     params: BASE,
     responseMode: 'query',
@@ -388,7 +382,7 @@ const REFUSED: Row[] = [
 ]
 
 // covers R6749-4.1.2.1
-t.test('each mistake has its code', async (t) => {
+t.test('answers each invalid parameter with its error code', async (t) => {
   for (const [name, params, error, message] of REFUSED) {
     t.throws(
       () => parseAuthorizationRequest({ ...BASE, ...params }),
@@ -398,7 +392,7 @@ t.test('each mistake has its code', async (t) => {
   }
 })
 
-t.test('values at their ends', async (t) => {
+t.test('accepts values at the limits of their ranges', async (t) => {
   for (const [given, maxAge] of [
     ['0', 0],
     ['1', 1],
@@ -423,7 +417,7 @@ t.test('values at their ends', async (t) => {
   )
 })
 
-t.test('an error finds its way back: the response mode is known before the request is judged', async (t) => {
+t.test('derives the response mode even of an invalid request, to return the error', async (t) => {
   const rows: Array<[AuthorizationParams, string]> = [
     [BASE, 'query'],
     [{}, 'query'],

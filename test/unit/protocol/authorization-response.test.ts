@@ -67,7 +67,7 @@ t.test('puts the parameters into query, fragment or form', async (t) => {
 })
 
 // covers R6749-4.1.2
-t.test('state comes back byte for byte', async (t) => {
+t.test('returns state byte for byte', async (t) => {
   for (const state of STATES) {
     for (const uri of [CB, `${CB}?dummy1=lorem`]) {
       const inQuery = location(uri, 'query', { code: 'c', state, iss: 'https://auth.example.com' })
@@ -86,7 +86,7 @@ t.test('state comes back byte for byte', async (t) => {
 })
 
 // covers FP-2
-t.test('the form', async (t) => {
+t.test('returns the parameters as a form for form_post', async (t) => {
   t.same(
     authorizationResponse(`${CB}?dummy1=lorem`, 'form_post', {
       code: 'c',
@@ -100,7 +100,7 @@ t.test('the form', async (t) => {
 })
 
 // covers ASVS-1.2.2
-t.test('never to what nobody could have registered', async (t) => {
+t.test('does not answer at a URI that cannot be registered', async (t) => {
   for (const uri of [
     'javascript:alert(1)',
     'data:text/html,x',

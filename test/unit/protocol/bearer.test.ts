@@ -12,7 +12,7 @@ import {
 } from '../../../lib/protocol/bearer.ts'
 
 // covers R6750-2.1
-t.test('the token of an Authorization header', async (t) => {
+t.test('reads the token from the Authorization header', async (t) => {
   const cases: Array<[string | undefined, string | undefined]> = [
     [undefined, undefined],
     ['', undefined],
@@ -71,7 +71,7 @@ t.test('refuses impossible tokens before parsing', async (t) => {
 })
 
 // covers R6750-3.1
-t.test('challenges', async (t) => {
+t.test('sends the matching challenge for each bearer error', async (t) => {
   t.match(missingToken(), {
     code: 'FST_AUTHORITY_OAUTH',
     error: 'invalid_token',
@@ -104,7 +104,7 @@ t.test('challenges', async (t) => {
 })
 
 // covers R6750-2.2
-t.test('a token in the header or in a form, never in both', async (t) => {
+t.test('reads a token from the header or the form, and refuses both together', async (t) => {
   const cases: Array<[string | undefined, unknown, string | undefined]> = [
     [undefined, undefined, undefined],
     [undefined, null, undefined],

@@ -1,7 +1,7 @@
 import t from '../../support/tap.ts'
 import { checkPerUser } from '../../../lib/protocol/bounds.ts'
 
-t.test('how many sessions one user may have', async (t) => {
+t.test('limits maxSessionsPerUser to whole numbers from 1 to 1000', async (t) => {
   for (const max of [1, 2, 999, 1000])
     t.doesNotThrow(() => {
       checkPerUser({ maxSessionsPerUser: max })

@@ -34,7 +34,7 @@ t.test('reads the requested claims', async (t) => {
   })
 })
 
-t.test('unknown members are ignored', async (t) => {
+t.test('ignores unknown members', async (t) => {
   t.same(
     parse({
       other: { x: 1 },
@@ -52,7 +52,7 @@ t.test('unknown members are ignored', async (t) => {
 })
 
 // covers ASVS-15.3.6
-t.test('nothing can be found in it but what was sent', async (t) => {
+t.test('contains only the sent members, and no inherited ones', async (t) => {
   const json =
     '{"__proto__":{"userinfo":{"a":null}},"id_token":{"__proto__":{"essential":true},"constructor":null,"acr":{"__proto__":{"essential":true},"value":"1"}}}'
   const claims = parseClaimsRequest(json)
@@ -87,7 +87,7 @@ t.test('answers invalid_request to a malformed claims request', async (t) => {
   }
 })
 
-t.test('DOS-authorize-parameters claims of 4 kB, four levels, some names and values', async (t) => {
+t.test('DOS-authorize-parameters limits the length, depth, names and values of claims', async (t) => {
   const padded = (length: number): string => '{}'.padEnd(length, ' ')
   t.same(parseClaimsRequest(padded(4096)), {})
   t.throws(() => parseClaimsRequest(padded(4097)), invalid(/^claims is too long/))

@@ -5,7 +5,7 @@ const basic = (text: string): string => `Basic ${Buffer.from(text).toString('bas
 const clientSecret = 's'.repeat(32)
 
 // covers R6749-2.3
-t.test('how a client names itself', async (t) => {
+t.test('reads the credentials of a client from the form', async (t) => {
   t.equal(clientCredentials(undefined, {}), undefined)
   for (const header of ['Bearer abc', '', 'Basically abc', 'Basic-2 abc', 'XBasic YTpi', 'Bas', 'Digest Basic'])
     t.equal(clientCredentials(header, {}), undefined, `another scheme is no client authentication: ${header}`)
@@ -19,7 +19,7 @@ t.test('how a client names itself', async (t) => {
 })
 
 // covers R6749-2.3.1
-t.test('the Basic scheme', async (t) => {
+t.test('reads the credentials of the Basic scheme, encoded or not', async (t) => {
   const cases: Array<[header: string, clientId: string, secret: string, asSent?: [string, string]]> = [
     [basic(`app:${clientSecret}`), 'app', clientSecret],
     [basic(`app:${clientSecret}`).replace('Basic', 'bAsIc'), 'app', clientSecret],
@@ -51,7 +51,7 @@ t.test('the Basic scheme', async (t) => {
 })
 
 // covers R6749-5.2 C5
-t.test('a malformed or bare header is 401 with the challenge of its scheme', async (t) => {
+t.test('answers a malformed Basic header with 401 and a Basic challenge', async (t) => {
   for (const header of [
     'Basic',
     'basic',
@@ -84,7 +84,7 @@ t.test('a malformed or bare header is 401 with the challenge of its scheme', asy
 })
 
 // covers R6749-2.3.1
-t.test('no more of a header is decoded than any good one needs', async (t) => {
+t.test('decodes at most 4096 characters of a Basic header', async (t) => {
   const ofLength = (length: number): string =>
     `Basic ${Buffer.from(`app:${'s'.repeat(length - 4)}`).toString('base64')}`
   t.match(clientCredentials(ofLength(3072), {}), { clientId: 'app' }, '4096 characters')
@@ -111,7 +111,7 @@ t.test('no more of a header is decoded than any good one needs', async (t) => {
 })
 
 // covers R6749-2.3
-t.test('one method at a time', async (t) => {
+t.test('refuses two client authentication methods in one request', async (t) => {
   const invalid = (message: RegExp) => ({
     code: 'FST_AUTHORITY_OAUTH',
     error: 'invalid_request',
@@ -125,7 +125,7 @@ t.test('one method at a time', async (t) => {
 })
 
 // covers R6749-5.2
-t.test('the challenge goes only to who used the header', async (t) => {
+t.test('sends the Basic challenge only to a client that used the header', async (t) => {
   t.match(invalidClient('client_secret_basic'), { statusCode: 401, headers: { 'www-authenticate': /^Basic/ } })
   for (const method of ['client_secret_post', 'none', undefined] as const)
     t.same(invalidClient(method).headers, {}, String(method))

@@ -17,7 +17,7 @@ t.test('reads the credentials that it makes', async (t) => {
   }
 })
 
-t.test('the public name of a family tells nothing of its id', async (t) => {
+t.test('does not reveal the id of a family in its sid', async (t) => {
   const familyId = id()
   t.match(sidOf(familyId), /^[\w-]{38}$/)
   t.not(sidOf(familyId), familyId)
@@ -26,7 +26,7 @@ t.test('the public name of a family tells nothing of its id', async (t) => {
   t.not(sidOf(familyId).slice(16), digest(familyId).slice(0, 22), 'nor is it the plain digest')
 })
 
-t.test('refuses every other text', async (t) => {
+t.test('refuses text that is not a credential', async (t) => {
   const familyId = 'A'.repeat(38)
   const key = 'A'.repeat(43)
   t.ok(parseCredential(`${familyId}.${key}`))
@@ -55,7 +55,7 @@ t.test('refuses every other text', async (t) => {
 })
 
 // covers ADV-CVE-2026-27840
-t.test('only the canonical spelling of the bytes counts', async (t) => {
+t.test('accepts only the canonical encoding of the bytes', async (t) => {
   const accepted = (make: (last: string) => string): string =>
     ALPHABET.split('')
       .filter((last) => parseCredential(make(last)) !== null)
@@ -71,7 +71,7 @@ t.test('only the canonical spelling of the bytes counts', async (t) => {
   )
 })
 
-t.test('a sealed successor opens under the token it replaces and under nothing else', async (t) => {
+t.test('opens a sealed successor only with the token that it replaces', async (t) => {
   for (let round = 0; round < 50; round++) {
     const presented = secret()
     const next = secret()

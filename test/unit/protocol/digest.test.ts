@@ -2,7 +2,7 @@ import t from '../../support/tap.ts'
 import { digest, equalSecrets } from '../../../lib/protocol/digest.ts'
 
 // covers ASVS-11.4.3
-t.test('digest is SHA-256 in base64url', async (t) => {
+t.test('computes SHA-256 in base64url', async (t) => {
   // FIPS 180-4, examples "abc" and the empty message.
   t.equal(
     digest('abc'),
@@ -15,7 +15,7 @@ t.test('digest is SHA-256 in base64url', async (t) => {
   t.match(digest('ä'), /^[\w-]{43}$/)
 })
 
-t.test('equalSecrets', async (t) => {
+t.test('compares secrets of any length', async (t) => {
   const cases: Array<[string, string, boolean]> = [
     ['', '', true],
     ['secret', 'secret', true],

@@ -35,7 +35,7 @@ const ADDRESSES: ReadonlyArray<readonly [number, readonly string[]]> = [
   [PUBLIC, ['2606:4700::1111', '::ffff:1.1.1.1', '64:ff9b::1.1.1.1', '223.255.255.255']]
 ]
 
-t.test('an address is as far away as the range that it is in, however it is spelt', async (t) => {
+t.test('classifies an address by its range in every spelling', async (t) => {
   for (const [distance, addresses] of ADDRESSES)
     t.strictSame(
       addresses.map((address) => [address, distanceOf(address)]),
@@ -43,7 +43,7 @@ t.test('an address is as far away as the range that it is in, however it is spel
     )
 })
 
-t.test('a URL may be called by TLS, or on this machine by who is there', async (t) => {
+t.test('allows https: URLs no nearer than the provider, and http: only on this machine', async (t) => {
   const cases: Array<[url: string, noNearerThan: 0 | 2 | 3, may: boolean]> = [
     ['https://id.example', PUBLIC, true],
     ['http://id.example', THIS_MACHINE, false],

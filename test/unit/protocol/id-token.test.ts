@@ -25,7 +25,7 @@ const facts: IdTokenFacts = {
 }
 
 // covers OIDC-2
-t.test('the claims of an ID token, and no other', async (t) => {
+t.test('puts only the specified claims into an ID token', async (t) => {
   t.strictSame(idTokenClaims(facts, {}), {
     iss: ISSUER,
     sub: 'u1',
@@ -45,7 +45,7 @@ t.test('the claims of an ID token, and no other', async (t) => {
 })
 
 // covers A14 OIDC-2
-t.test('nothing of a user or a host takes the place of a registered claim, or adds one', async (t) => {
+t.test('does not let the user or the host set a registered claim', async (t) => {
   const forged = Object.fromEntries(
     [
       'iss',
@@ -76,7 +76,7 @@ t.test('nothing of a user or a host takes the place of a registered claim, or ad
 })
 
 // covers OIDC-2
-t.test('a subject has at most 255 characters', async (t) => {
+t.test('limits a subject to 255 characters', async (t) => {
   t.equal(idTokenClaims({ ...facts, userId: 'u'.repeat(255) }, {})['sub'], 'u'.repeat(255))
   t.throws(() => idTokenClaims({ ...facts, userId: 'u'.repeat(256) }, {}), {
     error: 'server_error',
@@ -85,7 +85,7 @@ t.test('a subject has at most 255 characters', async (t) => {
 })
 
 // covers OIDC-3.1.3.6
-t.test('at_hash is the left half of the hash of the algorithm', async (t) => {
+t.test('computes at_hash as the left half of the hash of the signing algorithm', async (t) => {
   // The example of OpenID Connect Core 1.0, appendix A.3.
   t.equal(accessTokenHash('jHkWEdUXMU1BwAsC4vtUsZwnNvTIxEl0z9K3vx5KF0Y', 'RS256'), '77QmUPtjPfzWtF2AnpK9RQ')
   for (const alg of ['RS256', 'PS256', 'ES256'])
@@ -97,7 +97,7 @@ t.test('at_hash is the left half of the hash of the algorithm', async (t) => {
 })
 
 // covers OIDC-3.1.2.1
-t.test('a hint is an ID token of this issuer, expired or not', async (t) => {
+t.test('accepts an ID token of this issuer as a hint, even an expired one', async (t) => {
   const good = { iss: ISSUER, sub: 'u1', aud: 'spa', exp: 1, sid: 's1' }
   t.strictSame(checkIdTokenHint(good, ISSUER), { sub: 'u1', aud: 'spa', sid: 's1' })
   t.strictSame(checkIdTokenHint({ ...good, sid: undefined }, ISSUER), { sub: 'u1', aud: 'spa', sid: undefined })
@@ -120,7 +120,7 @@ t.test('a hint is an ID token of this issuer, expired or not', async (t) => {
 })
 
 // covers BCL-2.4
-t.test('a logout token', async (t) => {
+t.test('makes the claims of a logout token', async (t) => {
   t.strictSame(
     logoutTokenClaims({ issuer: ISSUER, clientId: 'spa', userId: 'u1', sid: 's1', now: 1_767_225_600_999, jti: 'j' }),
     {

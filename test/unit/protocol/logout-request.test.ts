@@ -25,7 +25,7 @@ t.test('keeps the sent parameters', async (t) => {
   t.same(readLogoutParams({ state: 's' }), { state: 's' }, 'OIDF-oidcc-rp-initiated-logout-only-state')
 })
 
-t.test('DOS-authorize-parameters what does not fit names its parameter', async (t) => {
+t.test('DOS-authorize-parameters names the parameter that is too long or not a string', async (t) => {
   for (const raw of ['state=s', 1, []]) t.throws(() => readLogoutParams(raw), invalid(/must hold/))
   for (const [name, limit] of Object.entries(LIMITS)) {
     t.equal(readLogoutParams({ [name]: 'x'.repeat(limit) })[name as 'state'], 'x'.repeat(limit))
@@ -36,7 +36,7 @@ t.test('DOS-authorize-parameters what does not fit names its parameter', async (
 })
 
 // covers C8
-t.test('returnTo is post_logout_redirect_uri by the name that Auth0 gave it', async (t) => {
+t.test('accepts returnTo, the name that Auth0 uses, as post_logout_redirect_uri', async (t) => {
   t.same(readLogoutParams({ returnTo: 'https://app.example/' }), { post_logout_redirect_uri: 'https://app.example/' })
   t.same(readLogoutParams({ returnTo: 'https://evil.example/', post_logout_redirect_uri: 'https://app.example/' }), {
     post_logout_redirect_uri: 'https://app.example/'

@@ -53,7 +53,7 @@ t.test('omits disabled features', async (t) => {
 })
 
 // covers OIDF-oidcc-discovery-endpoint-verification R9700-2.1.1 R9207-2.3
-t.test('an OpenID provider', async (t) => {
+t.test('describes an OpenID provider', async (t) => {
   const document = serverMetadata(openid)
   t.match(document, {
     jwks_uri: `${ISSUER}/jwks`,
@@ -80,7 +80,7 @@ t.test('an OpenID provider', async (t) => {
 })
 
 // covers R8414-3.1
-t.test('OIDC-Discovery-4 where the documents stand', async (t) => {
+t.test('OIDC-Discovery-4 derives the paths of both metadata documents from the issuer', async (t) => {
   const cases = [
     ['https://a.example', '', '/.well-known/oauth-authorization-server', '/.well-known/openid-configuration'],
     ['https://a.example/', '', '/.well-known/oauth-authorization-server', '/.well-known/openid-configuration'],
@@ -122,7 +122,7 @@ t.test('OIDC-Discovery-4 where the documents stand', async (t) => {
   }
 })
 
-t.test('lists the features that are on by default', async (t) => {
+t.test('lists create as a prompt value only if users can sign up', async (t) => {
   t.strictSame(serverMetadata(openid).prompt_values_supported, ['none', 'login', 'consent', 'select_account'])
   t.strictSame(
     serverMetadata({

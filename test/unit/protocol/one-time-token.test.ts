@@ -6,14 +6,14 @@ import { partitionIn, partitionOf } from '../../../lib/protocol/partition.ts'
 const SECRET = 's'.repeat(43)
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('base64url')
 
-t.test('the partition of a user is a digest of the id, made for nothing else', async (t) => {
+t.test('derives the partition of a user from a digest of the id', async (t) => {
   t.equal(partitionOf('u1'), sha256('partition:"u1"').slice(0, 16))
   t.not(partitionOf('u1'), partitionOf('u2'))
   t.not(partitionOf('\ud800'), partitionOf('\ud801'), 'ill-formed names, which UTF-8 makes one')
   t.equal(partitionIn('abcdefghijklmnopqrstuv'), 'abcdefghijklmnop')
 })
 
-t.test('a token is a partition, a secret and what it is bound to, and is kept as a digest of all that', async (t) => {
+t.test('makes a token of partition, secret and bindings, and stores its digest', async (t) => {
   const plain = oneTimeToken('u1', SECRET)
   t.equal(plain.token, partitionOf('u1') + SECRET)
   t.equal(plain.digest, partitionOf('u1') + sha256(plain.token))
@@ -26,7 +26,7 @@ t.test('a token is a partition, a secret and what it is bound to, and is kept as
     t.equal(digestOfOneTimeToken(token), digest)
 })
 
-t.test('has no digest for text that is no token', async (t) => {
+t.test('returns no digest for text that is not a token', async (t) => {
   const { token } = oneTimeToken('u1', SECRET, ['a', 'b'])
   for (const other of [
     '',
@@ -44,7 +44,7 @@ t.test('has no digest for text that is no token', async (t) => {
     t.equal(digestOfOneTimeToken(other), null, other)
 })
 
-t.test('a token of two bindings may carry something, which is a part of what is kept', async (t) => {
+t.test('includes a carried value in the token and in its digest', async (t) => {
   for (const carried of ['a@b.example', `${'x'.repeat(64)}@${'y'.repeat(185)}.de`, 'é']) {
     const { token, digest } = oneTimeToken('u1', SECRET, ['a', 'b'], carried)
     t.equal(carriedIn(token), carried)
@@ -58,7 +58,7 @@ t.test('a token of two bindings may carry something, which is a part of what is 
   t.equal(carriedIn(''), null)
 })
 
-t.test('each value that a token is bound to is one of its own place', async (t) => {
+t.test('checks each bound value at its own position only', async (t) => {
   const { token } = oneTimeToken('u1', SECRET, ['a', 'b'])
   t.ok(isBoundTo(token, 0, 'a'))
   t.ok(isBoundTo(token, 1, 'b'))

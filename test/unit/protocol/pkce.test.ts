@@ -7,7 +7,7 @@ const VERIFIER = 'dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk'
 const CHALLENGE = 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM'
 
 // covers ASVS-10.4.6 R7636-4.6
-t.test('the verifier must give the challenge', async (t) => {
+t.test('accepts only the verifier that matches the challenge', async (t) => {
   t.ok(verifyCodeChallenge(VERIFIER, CHALLENGE))
   t.notOk(verifyCodeChallenge(CHALLENGE, CHALLENGE), 'R7636-7.2 not plain')
   t.notOk(verifyCodeChallenge(VERIFIER, VERIFIER), 'R7636-7.2 not plain')
@@ -25,7 +25,7 @@ t.test('the verifier must give the challenge', async (t) => {
 })
 
 // covers R9700-4.8.2
-t.test('one without the other fails', async (t) => {
+t.test('refuses a verifier without a challenge, and a challenge without a verifier', async (t) => {
   t.notOk(verifyCodeChallenge(VERIFIER, undefined), 'a downgrade: the challenge was taken out')
   t.notOk(verifyCodeChallenge(undefined, CHALLENGE))
   t.notOk(verifyCodeChallenge('', undefined))
@@ -34,7 +34,7 @@ t.test('one without the other fails', async (t) => {
 })
 
 // covers R7636-4.1 ADV-CVE-2026-41213
-t.test('a verifier is 43 to 128 unreserved characters', async (t) => {
+t.test('requires a verifier of 43 to 128 unreserved characters', async (t) => {
   const given = (verifier: string): boolean => verifyCodeChallenge(verifier, digest(verifier))
   for (const verifier of ['a'.repeat(43), 'a'.repeat(128), `${'-._~'.repeat(11)}Zz09`]) t.ok(given(verifier), verifier)
   for (const verifier of [
@@ -56,7 +56,7 @@ t.test('a verifier is 43 to 128 unreserved characters', async (t) => {
 })
 
 // covers R7636-4.2
-t.test('a challenge is 43 characters of base64url', async (t) => {
+t.test('requires a challenge of 43 base64url characters', async (t) => {
   t.ok(isCodeChallenge(CHALLENGE))
   for (const challenge of [
     '',

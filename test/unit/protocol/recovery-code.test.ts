@@ -2,7 +2,7 @@ import t from '../../support/tap.ts'
 import { readRecoveryCode, recoveryCode, recoveryDigests } from '../../../lib/protocol/recovery-code.ts'
 
 // covers RC-01 ASVS-6.5.4
-t.test('a code is 80 bits in four groups, in letters and digits that look like no others', async (t) => {
+t.test('formats 80 bits as four groups of unambiguous characters', async (t) => {
   const codes = new Set<string>()
   for (let bit = 0; bit < 80; bit++) {
     const bytes = Buffer.alloc(10)
@@ -16,7 +16,7 @@ t.test('a code is 80 bits in four groups, in letters and digits that look like n
   t.throws(() => recoveryCode(Buffer.alloc(9)), RangeError)
 })
 
-t.test('a code is read alike however it was typed', async (t) => {
+t.test('reads a recovery code regardless of case, separators and lookalike characters', async (t) => {
   const code = '01ab-cdef-ghjk-wxyz'
   for (const typed of [
     code,

@@ -69,7 +69,7 @@ const NOT_REGISTERED = [
 ]
 
 // covers ASVS-10.4.1 R6749-3.1.2.3 R9700-2.1 OIDF-oidcc-ensure-registered-redirect-uri
-t.test('only a registered URI, character by character', async (t) => {
+t.test('matches a registered URI character by character', async (t) => {
   t.ok(matchesRedirectUri([REGISTERED], REGISTERED))
   t.ok(matchesRedirectUri(['https://other.example/', REGISTERED], REGISTERED))
   t.notOk(matchesRedirectUri([], REGISTERED))
@@ -91,7 +91,7 @@ t.test('only a registered URI, character by character', async (t) => {
 })
 
 // covers R8252-7.3
-t.test('of a loopback URI the port may vary, and nothing else', async (t) => {
+t.test('allows any port for a loopback URI of a native app, and no other difference', async (t) => {
   for (const host of ['127.0.0.1', '[::1]', 'localhost']) {
     for (const registered of [`http://${host}/cb?a=b`, `http://${host}:3000/cb?a=b`]) {
       for (const port of ['', ':1', ':80', ':3000', ':65535'])
@@ -288,7 +288,7 @@ t.test('accepts registrable URIs', async (t) => {
 })
 
 // covers C1
-t.test('whatever can be registered can be parsed, so that no page of that client fails', async (t) => {
+t.test('refuses to register a URI that cannot be parsed', async (t) => {
   const hosts = [
     'a',
     'a:1',
@@ -335,13 +335,13 @@ t.test('whatever can be registered can be parsed, so that no page of that client
   }
 })
 
-t.test('web addresses', async (t) => {
+t.test('accepts only https: and loopback URLs as web addresses', async (t) => {
   for (const uri of GOOD_WEB) t.equal(checkWebUri(uri), null, uri)
   for (const uri of GOOD_PRIVATE) t.match(checkWebUri(uri), /https:/, uri)
   for (const [uri] of BAD) t.type(checkWebUri(uri), 'string', uri)
 })
 
-t.test('a form-action source never breaks out of its directive', async (t) => {
+t.test('makes form-action sources that cannot add another directive', async (t) => {
   const sources: Array<[string, string]> = [
     ['https://app.example/cb?a=b', 'https://app.example'],
     ['https://app.example:8443/cb', 'https://app.example:8443'],
@@ -367,7 +367,7 @@ t.test('recognises URIs that any app on the device could claim', async (t) => {
 })
 
 // covers R8252-8.4
-t.test('a private-use scheme is for native apps alone', async (t) => {
+t.test('allows a private-use scheme only for native apps', async (t) => {
   for (const uri of ['https://app.example/cb', 'http://localhost:3000/cb'])
     for (const type of ['web', 'native'] as const) t.equal(checkClientRedirectUri(uri, type), null, `${uri} ${type}`)
   t.equal(checkClientRedirectUri('com.example.app:/cb', 'native'), null)
@@ -380,7 +380,7 @@ t.test('a private-use scheme is for native apps alone', async (t) => {
       t.equal(checkClientRedirectUri(uri, type), checkRegistrableRedirectUri(uri), `${uri} ${type}`)
 })
 
-t.test('checks the middle of a URI by other rules than its ends', async (t) => {
+t.test('checks the path and the query of a URI by other rules than its origin', async (t) => {
   t.equal(
     checkRegistrableRedirectUri('https://app.example/cb?next=https://user@app.example/'),
     null,

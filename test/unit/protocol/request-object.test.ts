@@ -6,7 +6,7 @@ const part = (value: unknown): string =>
 const NONE = part({ alg: 'none' })
 const BODY = part({ state: 's', response_mode: 'fragment', redirect_uri: 'https://evil.example' })
 
-t.test('the way back, of an object without a signature', async (t) => {
+t.test('reads state and response_mode from an unsigned request object', async (t) => {
   t.strictSame(readRequestObject(`${NONE}.${BODY}.`), { state: 's', responseMode: 'fragment' })
   t.strictSame(readRequestObject(`${NONE}.${part({ state: 's' })}.`), { state: 's' })
   t.strictSame(readRequestObject(`${NONE}.${part({ response_mode: '' })}.`), { responseMode: '' })
@@ -14,7 +14,7 @@ t.test('the way back, of an object without a signature', async (t) => {
     t.strictSame(readRequestObject(`${NONE}.${part(body)}.`), {}, JSON.stringify(body))
 })
 
-t.test('nothing of what is signed or malformed', async (t) => {
+t.test('reads nothing from a signed or malformed request object', async (t) => {
   const notUtf8 = Buffer.from([0x7b, 0x22, 0x61, 0x22, 0x3a, 0x22, 0xff, 0x22, 0x7d]).toString('base64url')
   const cases = [
     '',

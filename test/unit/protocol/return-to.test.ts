@@ -8,7 +8,7 @@ const ISSUERS = [
   'http://localhost:3000'
 ]
 
-t.test('paths on the issuer’s own origin', async (t) => {
+t.test('accepts paths on the origin of the issuer', async (t) => {
   const rows: Array<[string, string]> = [
     ['/', '/'],
     ['/cart', '/cart'],

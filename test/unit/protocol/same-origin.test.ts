@@ -4,7 +4,7 @@ import { isFromOtherOrigin, isFromOwnPage, isSameOrigin } from '../../../lib/pro
 const OWN = 'https://auth.example.com'
 
 // covers ASVS-3.5.1 R6749-10.12
-t.test('only a form of our own pages', async (t) => {
+t.test('accepts only a form from the own origin', async (t) => {
   const foreign = [
     'https://evil.example',
     'http://auth.example.com',
@@ -67,7 +67,7 @@ t.test('recognises requests that a page of another origin caused', async (t) => 
     t.equal(isFromOtherOrigin({ 'sec-fetch-site': site, origin }, OWN), isFromOther, `${site} ${origin}`)
 })
 
-t.test('takes a read with neither header, and a form with one', async (t) => {
+t.test('accepts a read without origin headers, but requires one for a form', async (t) => {
   for (const method of ['GET', 'HEAD']) {
     t.ok(isFromOwnPage({ method, headers: {} }, `${OWN}/tenant`), method)
     t.notOk(isFromOwnPage({ method, headers: { 'sec-fetch-site': 'cross-site' } }, OWN), method)

@@ -5,7 +5,7 @@ import { grantScope, parseScope, scopeMember } from '../../../lib/protocol/scope
 const many = (count: number): string => Array.from({ length: count }, (_, index) => `s${index}`).join(' ')
 
 // covers R6749-3.3
-t.test('scope tokens are read in order, each once', async (t) => {
+t.test('reads scope tokens in order, without duplicates', async (t) => {
   const cases: Array<[string | undefined, string[] | undefined]> = [
     [undefined, undefined],
     ['openid', ['openid']],
@@ -53,7 +53,7 @@ t.test('answers invalid_scope to a malformed list', async (t) => {
 })
 
 // covers R6749-3.3
-t.test('granted scope', async (t) => {
+t.test('grants the requested scopes, or all allowed ones if none were requested', async (t) => {
   const allowed = ['openid', 'profile', 'admin']
   t.same(grantScope(undefined, allowed), allowed, 'all that is allowed where nothing was requested')
   t.not(grantScope(undefined, allowed), allowed, 'a copy: nobody changes the option through it')
@@ -76,7 +76,7 @@ t.test('granted scope', async (t) => {
 })
 
 // covers R6749-3.3
-t.test('an empty list is no scope', async (t) => {
+t.test('omits scope for an empty list', async (t) => {
   t.strictSame(scopeMember([]), {})
   t.strictSame(scopeMember(['openid']), { scope: 'openid' })
   t.strictSame(scopeMember(['openid', 'profile']), { scope: 'openid profile' })

@@ -31,7 +31,7 @@ t.test('requires the asked age and acr, and both if both are set', async (t) => 
     t.equal(isEnough(signIn, required, NOW), enough, JSON.stringify([signIn, required]))
 })
 
-t.test('the refusal names all that is asked for', async (t) => {
+t.test('names the required acr values and age in the challenge', async (t) => {
   const values = ['password', 'mfa', 'phr']
   const refusal = (required: { maxAge: number | null; acr: string | null }) =>
     insufficientAuthentication(required, values)

@@ -9,7 +9,7 @@ const PARAMS = {
 const read = (params: Record<string, string | undefined>) =>
   readTokenExchange({ ...PARAMS, ...params } as TokenExchangeParams)
 
-t.test('a token exchange is read', async (t) => {
+t.test('reads the parameters of a token exchange', async (t) => {
   t.strictSame(read({}), { subjectToken: 'a.b.c', connection: 'google', nonce: null })
   t.strictSame(read({ nonce: 'n', requested_token_type: 'urn:ietf:params:oauth:token-type:access_token' }), {
     subjectToken: 'a.b.c',
@@ -32,7 +32,7 @@ t.test('names the missing or unsupported parameter', async (t) => {
     t.throws(() => read(params), { error: 'invalid_request', message: text }, Object.keys(params).join())
 })
 
-t.test('a token is known again by what was signed, whatever its signature', async (t) => {
+t.test('digests a token without its signature', async (t) => {
   t.equal(assertionDigest('a.b.c'), assertionDigest('a.b.other'))
   t.not(assertionDigest('a.b.c'), assertionDigest('a.x.c'))
   t.not(assertionDigest('a.b.c'), assertionDigest('x.b.c'))

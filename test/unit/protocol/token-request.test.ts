@@ -21,7 +21,7 @@ const invalid = (message: string | RegExp) => ({
 })
 
 // covers R6749-3.2
-t.test('parameters of a token request', async (t) => {
+t.test('reads the parameters of a token request, and ignores unknown ones', async (t) => {
   t.same(
     parseTokenRequest({ grant_type: 'password', username: 'ann', password: ' p ' }, LIMITS),
     { grant_type: 'password', username: 'ann', password: ' p ' },
@@ -75,7 +75,7 @@ t.test('answers invalid_request and names the parameter', async (t) => {
   }
 })
 
-t.test('a parameter that the grant needs', async (t) => {
+t.test('refuses a request that lacks a parameter of its grant', async (t) => {
   const params = parseTokenRequest({ grant_type: 'password', username: 'ann' }, LIMITS)
   t.equal(required(params, 'username'), 'ann')
   t.throws(() => required(params, 'password'), invalid('password is missing.'))

@@ -39,7 +39,7 @@ const ANN = {
 }
 
 // covers OIDF-oidcc-scope-profile OIDF-oidcc-scope-all
-t.test('each scope asks for its claims and nothing more', async (t) => {
+t.test('returns only the claims of each requested scope', async (t) => {
   const profile = { ...PROFILE, preferred_username: 'ann', updated_at: 1_700_000_000 }
   const email = { email: 'ann@example.com', email_verified: true }
   const phone = { phone_number: '+41 31 000 00 00', phone_number_verified: false }
@@ -64,32 +64,29 @@ t.test('each scope asks for its claims and nothing more', async (t) => {
 })
 
 // covers C7 L2
-t.test(
-  'preferred_username: the row’s own before the username, and no e-mail address for who has not the scope email',
-  (t) => {
-    const rows: Array<[row: object, profile: string | undefined, withEmail: string | undefined]> = [
-      [{ username: 'ann' }, 'ann', 'ann'],
-      [{ username: 'ann', preferred_username: 'annie' }, 'annie', 'annie'],
-      [{ username: 'ann@example.com', email: 'ann@example.com', preferred_username: 'annie' }, 'annie', 'annie'],
-      [{ username: 'ann@example.com', email: 'ann@example.com' }, undefined, 'ann@example.com'],
-      [{ username: 'ann@example.com', email: 'Ann@Example.com' }, undefined, 'ann@example.com'],
-      [{ username: 'ann@example.com', email: 'other@example.com' }, undefined, 'ann@example.com'],
-      [{ username: 'ann@example.com' }, undefined, 'ann@example.com'],
-      [{ username: 'ann', preferred_username: 'ann@example.com' }, undefined, 'ann@example.com'],
-      [{ username: '@ann' }, '@ann', '@ann'],
-      [{ username: 'ann', preferred_username: '' }, 'ann', 'ann'],
-      [{ username: 'ann', preferred_username: 7 }, 'ann', 'ann'],
-      [{ username: 'postmaster', email: 'postmaster' }, undefined, 'postmaster']
-    ]
-    for (const [row, profile, withEmail] of rows) {
-      const claims = (scopes: string[]): Record<string, unknown> =>
-        standardClaims({ id: 'u', username: 'u', ...row }, scopes)
-      t.equal(claims(['profile'])['preferred_username'], profile, JSON.stringify(row))
-      t.equal(claims(['profile', 'email'])['preferred_username'], withEmail, JSON.stringify(row))
-    }
-    t.end()
+t.test('prefers preferred_username of the row, and hides an email address without the email scope', (t) => {
+  const rows: Array<[row: object, profile: string | undefined, withEmail: string | undefined]> = [
+    [{ username: 'ann' }, 'ann', 'ann'],
+    [{ username: 'ann', preferred_username: 'annie' }, 'annie', 'annie'],
+    [{ username: 'ann@example.com', email: 'ann@example.com', preferred_username: 'annie' }, 'annie', 'annie'],
+    [{ username: 'ann@example.com', email: 'ann@example.com' }, undefined, 'ann@example.com'],
+    [{ username: 'ann@example.com', email: 'Ann@Example.com' }, undefined, 'ann@example.com'],
+    [{ username: 'ann@example.com', email: 'other@example.com' }, undefined, 'ann@example.com'],
+    [{ username: 'ann@example.com' }, undefined, 'ann@example.com'],
+    [{ username: 'ann', preferred_username: 'ann@example.com' }, undefined, 'ann@example.com'],
+    [{ username: '@ann' }, '@ann', '@ann'],
+    [{ username: 'ann', preferred_username: '' }, 'ann', 'ann'],
+    [{ username: 'ann', preferred_username: 7 }, 'ann', 'ann'],
+    [{ username: 'postmaster', email: 'postmaster' }, undefined, 'postmaster']
+  ]
+  for (const [row, profile, withEmail] of rows) {
+    const claims = (scopes: string[]): Record<string, unknown> =>
+      standardClaims({ id: 'u', username: 'u', ...row }, scopes)
+    t.equal(claims(['profile'])['preferred_username'], profile, JSON.stringify(row))
+    t.equal(claims(['profile', 'email'])['preferred_username'], withEmail, JSON.stringify(row))
   }
-)
+  t.end()
+})
 
 t.test('omits empty, unknown and mistyped values', async (t) => {
   t.same(standardClaims({ id: 'u2', username: 'bob', passwordHash: null }, CLAIM_SCOPES), {
@@ -126,7 +123,7 @@ t.test('omits empty, unknown and mistyped values', async (t) => {
     t.same(standardClaims({ id: 'u', username: 'u', address: value }, ['address'])['address'], claim)
 })
 
-t.test('email_verified is a boolean, and true only where the row says so', async (t) => {
+t.test('returns email_verified as a boolean, true only if the row says so', async (t) => {
   const rows: Array<[unknown, boolean]> = [
     [true, true],
     [1, true],
@@ -152,7 +149,7 @@ t.test('email_verified is a boolean, and true only where the row says so', async
   )
 })
 
-t.test('updated_at is seconds', async (t) => {
+t.test('returns updated_at in seconds', async (t) => {
   const rows: Array<[unknown, number | undefined]> = [
     [1_700_000_000, 1_700_000_000],
     [1_700_000_000.9, 1_700_000_000],
@@ -177,7 +174,7 @@ t.test('updated_at is seconds', async (t) => {
 })
 
 // covers OIDF-oidcc-claims-essential
-t.test('the claims parameter picks', async (t) => {
+t.test('returns the claims that the claims parameter requests', async (t) => {
   const all = standardClaims(ANN, CLAIM_SCOPES)
   t.same(requestedClaims(all, undefined), {})
   t.same(requestedClaims(all, {}), {})
@@ -220,7 +217,7 @@ t.test('the claims parameter picks', async (t) => {
 })
 
 // covers OIDC-5.1
-t.test('the times at which a number is no longer seconds', async (t) => {
+t.test('reads numbers from 1e11 on as milliseconds', async (t) => {
   const at = (value: unknown): unknown =>
     standardClaims({ id: '1', username: 'ada', updated_at: value }, ['profile'])['updated_at']
   t.equal(at(1e11), 1e8)

@@ -10,7 +10,7 @@ const MALFORMED = { name: 'WebauthnError', refusal: 'malformed' }
 const hex = (text: string): Buffer => Buffer.from(text.replaceAll(' ', ''), 'hex')
 
 // covers PK-25
-t.test('CBOR: what is taken is what was written', async (t) => {
+t.test('CBOR: decodes the supported types', async (t) => {
   for (const [written, value] of [
     ['00', 0],
     ['17', 23],
@@ -49,7 +49,7 @@ t.test('CBOR: what is taken is what was written', async (t) => {
 })
 
 // covers PK-25
-t.test('CBOR: what is refused', async (t) => {
+t.test('CBOR: refuses malformed and unsupported input', async (t) => {
   for (const [name, written] of [
     ['nothing', ''],
     ['something after it', '0000'],
@@ -112,7 +112,7 @@ t.test('CBOR: what is refused', async (t) => {
 })
 
 // covers PK-25
-t.test('CBOR: whatever the bytes, it reads them or refuses them', async (t) => {
+t.test('CBOR: decodes random bytes or refuses them, without any other error', async (t) => {
   let seed = 0x2f6e2b1
   const next = (): number => (seed = (Math.imul(seed, 1103515245) + 12345) >>> 0) >>> 16
   for (let round = 0; round < 20_000; round++) {
@@ -127,7 +127,7 @@ t.test('CBOR: whatever the bytes, it reads them or refuses them', async (t) => {
 })
 
 // covers PK-25
-t.test('base64url as there is one way to write it', async (t) => {
+t.test('accepts only canonical base64url', async (t) => {
   for (const good of ['AA', 'AAA', 'AAAA', '-_-_', 'Zg', 'Zm8', 'Zm9v']) t.ok(isBase64url(good), good)
   for (const bad of [
     '',
@@ -164,7 +164,7 @@ const ASSERTION = {
 }
 const WRONG = [undefined, null, '', 1, true, [], {}, 'AA==', 'AB', 'A'.repeat(20_000)]
 
-t.test('a credential is read from text and from an object, and what else is in it does not count', async (t) => {
+t.test('reads a credential from text or an object, and ignores unknown members', async (t) => {
   t.same(readRegistration(REGISTRATION), {
     id: 'AAAA',
     clientDataJSON: Buffer.from('{}'),
@@ -209,7 +209,7 @@ t.test('a credential is read from text and from an object, and what else is in i
   ])
 })
 
-t.test('each member that is missing, of another kind, not canonical or huge is refused', async (t) => {
+t.test('refuses a missing, mistyped, non-canonical or overlong member', async (t) => {
   for (const whole of [
     undefined,
     null,
@@ -289,7 +289,7 @@ t.test('each member that is missing, of another kind, not canonical or huge is r
 })
 
 // covers PK-12 ASVS-6.7.2
-t.test('a challenge is good for one purpose, under keys of ours, for ten minutes', async (t) => {
+t.test('accepts a challenge for one purpose, under the configured keys, for ten minutes', async (t) => {
   const key = Buffer.alloc(32, 1)
   const now = 1_800_000_000_000
   const challenge = makeChallenge('sign-in', { key, now, random: Buffer.alloc(16, 3) })

@@ -17,7 +17,7 @@ const asked = (isPasskey: boolean) =>
     isPasskey
   })
 
-t.test('a passkey must be found without being named, and know who holds it', async (t) => {
+t.test('requires a discoverable credential and user verification for a passkey', async (t) => {
   t.strictSame(asked(true), {
     rp: RP,
     user: { id: 'YW5u', name: 'ann@example.org', displayName: 'Ann' },
@@ -35,7 +35,7 @@ t.test('a passkey must be found without being named, and know who holds it', asy
   })
 })
 
-t.test('a security key need do neither', async (t) => {
+t.test('requires neither a discoverable credential nor user verification for a security key', async (t) => {
   t.strictSame(asked(false), {
     ...asked(true),
     authenticatorSelection: { residentKey: 'discouraged', requireResidentKey: false, userVerification: 'discouraged' },
@@ -43,7 +43,7 @@ t.test('a security key need do neither', async (t) => {
   })
 })
 
-t.test('a request names what is allowed', async (t) => {
+t.test('lists the allowed credentials in request options', async (t) => {
   t.strictSame(requestOptions({ rpId: RP.id, challenge: 'challenge', allow: KNOWN, userVerification: 'preferred' }), {
     rpId: RP.id,
     challenge: 'challenge',
@@ -53,7 +53,7 @@ t.test('a request names what is allowed', async (t) => {
   })
 })
 
-t.test('a counter has regressed where it counts and did not grow', async (t) => {
+t.test('reports a counter that did not grow, unless it is unused', async (t) => {
   for (const [stored, given, regressed] of [
     [0, 0, false],
     [0, 1, false],

@@ -66,7 +66,7 @@ const REFUSED: Record<string, string> = {
 }
 
 // covers PK-10 W3C-VECTORS
-t.test('the vectors of W3C pass, but those that are refused on purpose', async (t) => {
+t.test('passes the W3C vectors except those that are refused on purpose', async (t) => {
   t.equal(W3C.vectors.length, 15)
   for (const { id, registration, authentication } of W3C.vectors) {
     const asked = (challenge: string): Ceremony => ceremony({ challenge: b64(challenge), requiresVerification: false })
@@ -238,7 +238,7 @@ const CLIENT_DATA: ReadonlyArray<[name: string, change: (client: Members) => Mem
 ]
 
 // covers PK-11 PK-12 PK-13 PK-14 PK-15
-t.test('client data: each line', async (t) => {
+t.test('verifies type, challenge and origin of the client data', async (t) => {
   for (const [name, change, refusal] of CLIENT_DATA) {
     t.equal(refusalOf(registered(({ client }) => ({ client: change(client) }))), refusal, `${name}, registration`)
     t.equal(refusalOf(asserted(({ client }) => ({ client: change(client) }))), refusal, `${name}, sign-in`)
@@ -249,7 +249,7 @@ t.test('client data: each line', async (t) => {
 })
 
 // covers PK-16 PK-17 PK-18 PK-19
-t.test('authenticator data: each line', async (t) => {
+t.test('verifies the flags and the RP ID hash of the authenticator data', async (t) => {
   const lines: ReadonlyArray<[string, number, string]> = [
     ['nobody present', 0x04, 'user_presence'],
     ['nobody verified', 0x01, 'user_verification'],
@@ -306,7 +306,7 @@ t.test('authenticator data: each line', async (t) => {
 })
 
 // covers PK-20
-t.test('authenticator data have just the length that they say', async (t) => {
+t.test('refuses authenticator data with missing or extra bytes', async (t) => {
   const extensions = encodeCbor(new Map([['credProtect', 2]]))
   for (const [name, change, refusal] of [
     ['one byte less', (data: Buffer) => data.subarray(0, -1), 'malformed'],
@@ -338,7 +338,7 @@ t.test('authenticator data have just the length that they say', async (t) => {
 })
 
 // covers PK-21
-t.test('a new credential: present, of the id that was said, with a key of what was offered', async (t) => {
+t.test('requires a new credential with the given id and an offered algorithm', async (t) => {
   t.equal(
     refusalOf(registered(() => ({ data: authenticatorData({ rpId: RP_ID, flags: FLAGS, signCount: 0 }) }))),
     'no_credential'
@@ -472,7 +472,7 @@ t.test('a new credential: present, of the id that was said, with a key of what w
 })
 
 // covers PK-22 ADV-GHSA-6hxq-p678-4hr2
-t.test('the attestation object: the statement is passed over, whatever it says', async (t) => {
+t.test('ignores the attestation statement', async (t) => {
   const { data } = {
     data: authenticatorData({
       rpId: RP_ID,
@@ -513,7 +513,7 @@ t.test('the attestation object: the statement is passed over, whatever it says',
 })
 
 // covers PK-23
-t.test('the signature is of this key, over these bytes', async (t) => {
+t.test('verifies the signature with the key of the credential over the received bytes', async (t) => {
   const signed = (parts: Omit<Given, 'client'> & { client: Members }): Buffer =>
     signAssertion(KEY, parts.data, Buffer.from(JSON.stringify(parts.client)))
   const flip = (bytes: Buffer, at: number): Buffer =>
@@ -537,7 +537,7 @@ t.test('the signature is of this key, over these bytes', async (t) => {
 })
 
 // covers PK-24
-t.test('another implementation says the same of random keys', async (t) => {
+t.test('agrees with another implementation on random keys', async (t) => {
   for (const alg of [-7, -8, -257]) {
     const key = softKey(alg)
     const credentialId = Buffer.from(`credential of ${alg}`)
