@@ -84,7 +84,7 @@ for (const [name, stateOf] of engines) {
       })
     ).outcome
 
-  t.test(`DOS ${name} keeps at most maxFamiliesPerUser families of a user and ends the first created`, async (t) => {
+  t.test(`DOS ${name} keeps at most maxFamiliesPerUser families of a user, and ends the oldest`, async (t) => {
     for (const [max, options] of [
       [100, {}],
       [3, { maxFamiliesPerUser: 3 }],
@@ -103,7 +103,7 @@ for (const [name, stateOf] of engines) {
     }
   })
 
-  t.test(`DOS ${name} ends what has expired before what is alive`, async (t) => {
+  t.test(`DOS ${name} ends expired families and sessions before live ones`, async (t) => {
     const state = stateOf({ maxFamiliesPerUser: 3, maxSessionsPerUser: 2 })
     await state.tokens.createFamily(family('phone', { createdAt: 0 }))
     for (const index of [1, 2])
@@ -134,28 +134,25 @@ for (const [name, stateOf] of engines) {
     )
   })
 
-  t.test(
-    `DOS ${name} keeps at most maxFamiliesPerUser waiting codes of a user, which push out no family`,
-    async (t) => {
-      const state = stateOf({ maxFamiliesPerUser: 3 })
-      for (const index of [0, 1, 2]) await state.tokens.createFamily(family(`family-${index}`, { createdAt: index }))
-      await state.tokens.createCode(code('other', { userId: 'user-104981' }))
-      for (let index = 0; index < 50; index++)
-        await state.tokens.createCode(code(`code-${index}`, { createdAt: 100 + index }))
-      t.same(await listed(state), ['family-2', 'family-1', 'family-0'])
-      await state.tokens.createFamily(family('family-3', { createdAt: 3 }))
-      t.same(await listed(state), ['family-3', 'family-2', 'family-1'], 'and families push out no code')
-      t.same(await Promise.all(['code-46', 'code-47', 'code-49'].map((name) => redeem(state, name))), [
-        'unknown',
-        'redeemed',
-        'redeemed'
-      ])
-      t.equal(await redeem(state, 'other', 'user-104981'), 'redeemed')
-      t.same(await listed(state), ['code-49', 'code-47', 'family-3'], 'what comes of a code counts')
-    }
-  )
+  t.test(`DOS ${name} keeps at most maxFamiliesPerUser codes of a user without ending a family for them`, async (t) => {
+    const state = stateOf({ maxFamiliesPerUser: 3 })
+    for (const index of [0, 1, 2]) await state.tokens.createFamily(family(`family-${index}`, { createdAt: index }))
+    await state.tokens.createCode(code('other', { userId: 'user-104981' }))
+    for (let index = 0; index < 50; index++)
+      await state.tokens.createCode(code(`code-${index}`, { createdAt: 100 + index }))
+    t.same(await listed(state), ['family-2', 'family-1', 'family-0'])
+    await state.tokens.createFamily(family('family-3', { createdAt: 3 }))
+    t.same(await listed(state), ['family-3', 'family-2', 'family-1'], 'and families push out no code')
+    t.same(await Promise.all(['code-46', 'code-47', 'code-49'].map((name) => redeem(state, name))), [
+      'unknown',
+      'redeemed',
+      'redeemed'
+    ])
+    t.equal(await redeem(state, 'other', 'user-104981'), 'redeemed')
+    t.same(await listed(state), ['code-49', 'code-47', 'family-3'], 'what comes of a code counts')
+  })
 
-  t.test(`DOS ${name}: families that end with their access token push out none that can be refreshed`, async (t) => {
+  t.test(`DOS ${name}: ends no refreshable family for families without offline access`, async (t) => {
     const state = stateOf({ maxFamiliesPerUser: 2 })
     await state.tokens.createFamily(family('phone'))
     for (let index = 0; index < 5; index++) {
@@ -166,43 +163,40 @@ for (const [name, stateOf] of engines) {
   })
 
   // covers ASVS-7.1.2
-  t.test(
-    `DOS ${name} keeps at most maxSessionsPerUser browser sessions of a user and ends the first created`,
-    async (t) => {
-      for (const [max, options] of [
-        [100, {}],
-        [3, { maxSessionsPerUser: 3 }],
-        [1, { maxSessionsPerUser: 1 }]
-      ] as const) {
-        const { browserSessions } = stateOf(options)
-        const create = (sid: string, userId: string, createdAt: number): Promise<void> =>
-          browserSessions.createSession(
-            {
-              sid: named(sid, userId),
-              userId,
-              authenticatedAt: 0,
-              methods: [{ method: 'password', at: 0 }],
-              createdAt,
-              lastUsedAt: 0,
-              expiresAt: END,
-              idleExpiresAt: END,
-              userAgent: null,
-              clientIds: []
-            },
-            'd'
-          )
-        await create('other', 'user-104981', 0)
-        for (let index = 0; index < max + 2; index++) await create(`sid-${index}`, 'user-19367', index)
-        const sids = (await browserSessions.listSessionsOfUser('user-19367', 500)).map(({ sid }) =>
-          sid.slice(PARTITION_LENGTH)
+  t.test(`DOS ${name} keeps at most maxSessionsPerUser sessions of a user, and ends the oldest`, async (t) => {
+    for (const [max, options] of [
+      [100, {}],
+      [3, { maxSessionsPerUser: 3 }],
+      [1, { maxSessionsPerUser: 1 }]
+    ] as const) {
+      const { browserSessions } = stateOf(options)
+      const create = (sid: string, userId: string, createdAt: number): Promise<void> =>
+        browserSessions.createSession(
+          {
+            sid: named(sid, userId),
+            userId,
+            authenticatedAt: 0,
+            methods: [{ method: 'password', at: 0 }],
+            createdAt,
+            lastUsedAt: 0,
+            expiresAt: END,
+            idleExpiresAt: END,
+            userAgent: null,
+            clientIds: []
+          },
+          'd'
         )
-        t.same(
-          sids,
-          Array.from({ length: max }, (_, index) => `sid-${max + 1 - index}`)
-        )
-        t.equal(await browserSessions.findSession(named('sid-1'), 'd', 500), null)
-        t.ok(await browserSessions.findSession(named('other', 'user-104981'), 'd', 500))
-      }
+      await create('other', 'user-104981', 0)
+      for (let index = 0; index < max + 2; index++) await create(`sid-${index}`, 'user-19367', index)
+      const sids = (await browserSessions.listSessionsOfUser('user-19367', 500)).map(({ sid }) =>
+        sid.slice(PARTITION_LENGTH)
+      )
+      t.same(
+        sids,
+        Array.from({ length: max }, (_, index) => `sid-${max + 1 - index}`)
+      )
+      t.equal(await browserSessions.findSession(named('sid-1'), 'd', 500), null)
+      t.ok(await browserSessions.findSession(named('other', 'user-104981'), 'd', 500))
     }
-  )
+  })
 }

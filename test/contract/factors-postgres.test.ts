@@ -34,7 +34,7 @@ runContract(
   test('postgres')
 )
 t.test(
-  'postgres: an operation takes one or two statements, as the server counts them',
+  'postgres: runs one or two statements per operation',
   { skip: !server.hasStatements && 'pg_stat_statements is not installed' },
   async (t) => {
     const own = (await server.database()).pool()
@@ -62,29 +62,26 @@ t.test(
   }
 )
 
-t.test(
-  'postgres: the tables lie in the schema that is named, and any number of instances make them at once',
-  async (t) => {
-    const own = (await server.database()).pool({ max: 8 })
-    const stores = Array.from({ length: 8 }, () => postgresFactorStore(own, { schema: 'people' }))
-    await Promise.all(
-      stores.map(async (one) => {
-        await one.prepare()
-      })
-    )
-    for (const [name, call] of factorOperations(postgresFactorStore(own, { schema: 'people', namedStatements: false })))
-      await t.resolves(call(), name)
-    const { rows } = await own.query(
-      "SELECT DISTINCT table_schema AS schema FROM information_schema.tables WHERE table_name LIKE 'authority%'"
-    )
-    t.same(rows, [{ schema: 'people' }])
-    const { rows: left } = await own.query('SELECT DISTINCT kind FROM people.authority_factor_records ORDER BY kind')
-    t.same(left, [{ kind: 'factors' }, { kind: 'passkey_claim' }], 'prepare leaves nothing behind')
-    t.throws(() => postgresFactorStore(own, { schema: 'a"b' }), TypeError)
-  }
-)
+t.test('postgres: creates its tables in the given schema, also when instances start together', async (t) => {
+  const own = (await server.database()).pool({ max: 8 })
+  const stores = Array.from({ length: 8 }, () => postgresFactorStore(own, { schema: 'people' }))
+  await Promise.all(
+    stores.map(async (one) => {
+      await one.prepare()
+    })
+  )
+  for (const [name, call] of factorOperations(postgresFactorStore(own, { schema: 'people', namedStatements: false })))
+    await t.resolves(call(), name)
+  const { rows } = await own.query(
+    "SELECT DISTINCT table_schema AS schema FROM information_schema.tables WHERE table_name LIKE 'authority%'"
+  )
+  t.same(rows, [{ schema: 'people' }])
+  const { rows: left } = await own.query('SELECT DISTINCT kind FROM people.authority_factor_records ORDER BY kind')
+  t.same(left, [{ kind: 'factors' }, { kind: 'passkey_claim' }], 'prepare leaves nothing behind')
+  t.throws(() => postgresFactorStore(own, { schema: 'a"b' }), TypeError)
+})
 
-t.test('postgres: a release that knows nothing of factors, and one that is newer, on one database', async (t) => {
+t.test('postgres: refuses a database of an incompatible newer release only', async (t) => {
   const own = (await server.database()).pool()
   const [state, factors] = [postgresState(own), postgresFactorStore(own)]
   await Promise.all([state.prepare(), factors.prepare()])
@@ -101,55 +98,52 @@ t.test('postgres: a release that knows nothing of factors, and one that is newer
   await t.resolves(postgresState(own).prepare())
 })
 
-t.test(
-  'postgres: the documented rights are enough, each that is missing is named, and no more is asked for',
-  async (t) => {
-    const database = await server.database()
-    const owner = database.pool()
-    const all = postgresFactorStore(owner)
-    await all.prepare()
-    await owner.query('CREATE ROLE second_factors LOGIN')
-    for (const [table, rights] of Object.entries(RIGHTS))
-      await owner.query(`GRANT ${rights.join(', ')} ON ${table} TO second_factors`)
-    const limited = database.pool({ user: 'second_factors' })
-    const own = postgresFactorStore(limited)
-    await own.prepare()
-    for (const [name, call] of factorOperations(own)) await t.resolves(call(), name)
-    await own.sweep(Date.now())
-    for (const [table, rights] of Object.entries(RIGHTS)) {
-      if (table === 'authority_migrations') continue
-      for (const right of rights) {
-        await owner.query(`REVOKE ${right} ON ${table} FROM second_factors`)
-        await t.rejects(postgresFactorStore(limited).prepare(), {
-          name: 'StartError',
-          message: new RegExp(`role of postgresFactorStore lacks rights: ${right} on ${table}`)
+t.test('postgres: works with the documented rights, and names each missing one', async (t) => {
+  const database = await server.database()
+  const owner = database.pool()
+  const all = postgresFactorStore(owner)
+  await all.prepare()
+  await owner.query('CREATE ROLE second_factors LOGIN')
+  for (const [table, rights] of Object.entries(RIGHTS))
+    await owner.query(`GRANT ${rights.join(', ')} ON ${table} TO second_factors`)
+  const limited = database.pool({ user: 'second_factors' })
+  const own = postgresFactorStore(limited)
+  await own.prepare()
+  for (const [name, call] of factorOperations(own)) await t.resolves(call(), name)
+  await own.sweep(Date.now())
+  for (const [table, rights] of Object.entries(RIGHTS)) {
+    if (table === 'authority_migrations') continue
+    for (const right of rights) {
+      await owner.query(`REVOKE ${right} ON ${table} FROM second_factors`)
+      await t.rejects(postgresFactorStore(limited).prepare(), {
+        name: 'StartError',
+        message: new RegExp(`role of postgresFactorStore lacks rights: ${right} on ${table}`)
+      })
+      await all.removeFactorsOfUser(ALICE)
+      // One after the other: what one of them finds depends on what those before it left.
+      let refused = 0
+      for (const call of [
+        ...factorOperations(own).map(([, operation]) => operation),
+        async () => {
+          await own.sweep(Date.now())
+        }
+      ])
+        await call().catch(() => {
+          refused++
         })
-        await all.removeFactorsOfUser(ALICE)
-        // One after the other: what one of them finds depends on what those before it left.
-        let refused = 0
-        for (const call of [
-          ...factorOperations(own).map(([, operation]) => operation),
-          async () => {
-            await own.sweep(Date.now())
-          }
-        ])
-          await call().catch(() => {
-            refused++
-          })
-        t.ok(refused > 0, `${right} on ${table} is needed`)
-        await owner.query(`GRANT ${right} ON ${table} TO second_factors`)
-      }
+      t.ok(refused > 0, `${right} on ${table} is needed`)
+      await owner.query(`GRANT ${right} ON ${table} TO second_factors`)
     }
-    await owner.query('ALTER ROLE second_factors SET default_transaction_read_only = on')
-    await t.rejects(postgresFactorStore(database.pool({ user: 'second_factors' })).prepare(), {
-      name: 'StartError',
-      message: /read only/
-    })
-    await t.resolves(postgresState(owner).prepare())
   }
-)
+  await owner.query('ALTER ROLE second_factors SET default_transaction_read_only = on')
+  await t.rejects(postgresFactorStore(database.pool({ user: 'second_factors' })).prepare(), {
+    name: 'StartError',
+    message: /read only/
+  })
+  await t.resolves(postgresState(owner).prepare())
+})
 
-t.test('postgres: an error holds no value', async (t) => {
+t.test('postgres: reports an error without the values of the row', async (t) => {
   const own = (await server.database()).pool()
   const broken = postgresFactorStore(own)
   await broken.prepare()
@@ -163,7 +157,7 @@ t.test('postgres: an error holds no value', async (t) => {
   await t.rejects(broken.addTotp(totpAddition({ userId: 'a\0b' })), TypeError)
 })
 
-t.test('postgres: the query of the guide counts the users with each kind of factor', async (t) => {
+t.test('postgres: counts the users with each kind of factor by the query of the guide', async (t) => {
   const guide = readFileSync(new URL('../../docs/guides/factor-stores.md', import.meta.url), 'utf8')
   const query = /```sql\n(SELECT count[^;]+);/.exec(guide)?.[1] ?? ''
   await emptied()
@@ -174,7 +168,7 @@ t.test('postgres: the query of the guide counts the users with each kind of fact
   t.same((await pool.query(query)).rows, [{ apps: '1', passkeys: '2' }])
 })
 
-t.test('postgres: a sweep removes every expired claim, in several slices, and no factor', async (t) => {
+t.test('postgres: sweeps expired passkey claims in several slices, and no factor', async (t) => {
   await emptied()
   await store.addTotp(totpAddition())
   await pool.query(

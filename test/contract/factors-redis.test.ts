@@ -38,7 +38,7 @@ const test = (prefix: string) => (name: string, run: () => Promise<void>) => t.t
 
 runContract(factorStoreContract(fresh(server.client())), test('redis'))
 runContract(factorStoreContract(fresh(server.client({ keyPrefix: 'host:' }))), test('redis with a keyPrefix'))
-t.test('redis: after all that, what a user has lies in one slot and never ends, and no key holds a name', async (t) => {
+t.test('redis: keeps the factors of a user in one slot without TTL, and no user id in a key', async (t) => {
   const client = server.client()
   const names: string[] = []
   for await (const batch of client.scanStream({ count: 1000 })) names.push(...(batch as string[]))
@@ -50,7 +50,7 @@ t.test('redis: after all that, what a user has lies in one slot and never ends, 
   }
 })
 
-t.test('redis: an operation takes one or two trips, of commands that are documented', async (t) => {
+t.test('redis: makes one or two round trips per operation, of documented commands', async (t) => {
   const client = server.client()
   const store = redisFactorStore(client, { prefix: 'one:' })
   t.strictSame(leftOut(store), [])
@@ -87,7 +87,7 @@ t.test('redis: an operation takes one or two trips, of commands that are documen
 
 const GUIDE = readFileSync(new URL('../../docs/guides/factor-stores.md', import.meta.url), 'utf8')
 
-t.test('redis: the documented rights are enough, and each that is missing is named', async (t) => {
+t.test('redis: works with the documented rights, and names each missing one', async (t) => {
   const admin = server.client()
   const rights = (/ACL SETUSER factors on >password ([^\n]+)/.exec(GUIDE)?.[1] ?? '').split(' ')
   const prepared = async (...changes: string[]): Promise<void> => {
@@ -118,30 +118,26 @@ t.test('redis: the documented rights are enough, and each that is missing is nam
   )
 })
 
-t.test(
-  'redis: a server that may throw factors away is refused, whatever its memory, and what ' +
-    'crashes without an append-only file is told',
-  async (t) => {
-    const admin = server.client()
-    t.teardown(() => admin.config('SET', 'maxmemory-policy', 'noeviction', 'maxmemory', '0', 'appendonly', 'no'))
-    const store = redisFactorStore(admin)
-    for (const policy of ['allkeys-lru', 'volatile-ttl', 'allkeys-random']) {
-      await admin.config('SET', 'maxmemory-policy', policy)
-      await t.rejects(store.prepare(), {
-        name: 'StartError',
-        code: 'FST_AUTHORITY_INVALID_OPTIONS',
-        message: new RegExp(`${policy}.*noeviction`)
-      })
-    }
-    await admin.config('SET', 'maxmemory-policy', 'noeviction', 'maxmemory', '100mb')
-    await t.resolves(store.prepare())
-    t.equal(await store.isAppendOnly(), false)
-    await admin.config('SET', 'appendonly', 'yes')
-    t.equal(await store.isAppendOnly(), true)
+t.test('redis: refuses a server that may evict factors, and reports a missing append-only file', async (t) => {
+  const admin = server.client()
+  t.teardown(() => admin.config('SET', 'maxmemory-policy', 'noeviction', 'maxmemory', '0', 'appendonly', 'no'))
+  const store = redisFactorStore(admin)
+  for (const policy of ['allkeys-lru', 'volatile-ttl', 'allkeys-random']) {
+    await admin.config('SET', 'maxmemory-policy', policy)
+    await t.rejects(store.prepare(), {
+      name: 'StartError',
+      code: 'FST_AUTHORITY_INVALID_OPTIONS',
+      message: new RegExp(`${policy}.*noeviction`)
+    })
   }
-)
+  await admin.config('SET', 'maxmemory-policy', 'noeviction', 'maxmemory', '100mb')
+  await t.resolves(store.prepare())
+  t.equal(await store.isAppendOnly(), false)
+  await admin.config('SET', 'appendonly', 'yes')
+  t.equal(await store.isAppendOnly(), true)
+})
 
-t.test('redis: at an outage prepare rejects with no StartError, and no operation takes it for nothing', async (t) => {
+t.test('redis: rejects without StartError in an outage, and reports no factor as missing', async (t) => {
   const own = await startRedis()
   t.teardown(() => own.stop())
   const client = own.client()
@@ -167,7 +163,7 @@ t.test('redis: keeps ill-formed ids apart', async (t) => {
   t.equal((await store.findFactors('\ud800')).totp.length, 2)
 })
 
-t.test('redis: rejects a handle that was not made for its user, and a prefix with braces', async (t) => {
+t.test('redis: rejects a handle of another user, and a prefix with braces', async (t) => {
   const client = server.client()
   const store = redisFactorStore(client, { prefix: 'handles:' })
   await t.rejects(store.claimHandle('somebody', handleOf('a')), TypeError)
@@ -176,7 +172,7 @@ t.test('redis: rejects a handle that was not made for its user, and a prefix wit
   t.throws(() => redisFactorStore(client, { prefix: 'a{b}' }), /a\{b\}factors:/)
 })
 
-t.test('redis cluster: while a slot moves, everything is done before the move or after it', async (t) => {
+t.test('redis cluster: completes an operation before or after the move of its slot', async (t) => {
   const store = redisFactorStore(clusterClient, { prefix: 'move:' })
   await store.claimHandle(ALICE, handleOf('a'))
   await store.addTotp(totpAddition({ recoveryDigests: codesOf('a') }))

@@ -85,7 +85,7 @@ t.test('sqlite: finds written factors after reopening the file, next to the tabl
   )
 })
 
-t.test('sqlite: a file that a newer release has changed is refused', async (t) => {
+t.test('sqlite: refuses a file that an incompatible newer release has changed', async (t) => {
   const db = new Database(newFile())
   t.teardown(() => db.close())
   sqliteFactorStore(db)
@@ -96,7 +96,7 @@ t.test('sqlite: a file that a newer release has changed is refused', async (t) =
   t.throws(() => sqliteFactorStore(db), /newer release/)
 })
 
-t.test('sqlite: a file that another process has locked rejects, writes nothing, and works again after', async (t) => {
+t.test('sqlite: rejects and writes nothing while another process locks the file', async (t) => {
   const file = newFile()
   const db = new Database(file)
   const store = sqliteFactorStore(db)
@@ -117,7 +117,7 @@ t.test('sqlite: a file that another process has locked rejects, writes nothing, 
   t.equal(await store.useTotp(totpUse()), 'used')
 })
 
-t.test('sqlite: a use whose claim cannot be stored changes nothing', async (t) => {
+t.test('sqlite: changes nothing when the claim of a passkey use cannot be stored', async (t) => {
   const db = new Database(newFile())
   t.teardown(() => db.close())
   const store = sqliteFactorStore(db)
@@ -133,7 +133,7 @@ t.test('sqlite: a use whose claim cannot be stored changes nothing', async (t) =
   t.strictSame(await store.usePasskey(passkeyUse()), { outcome: 'used', regressed: false })
 })
 
-t.test('sqlite: a sweep removes every expired claim, in several slices, and no factor', async (t) => {
+t.test('sqlite: sweeps expired passkey claims in several slices, and no factor', async (t) => {
   const db = new Database(newFile())
   t.teardown(() => db.close())
   const store = sqliteFactorStore(db)
@@ -155,7 +155,7 @@ t.test('sqlite: a sweep removes every expired claim, in several slices, and no f
   t.equal((await store.findFactors(ALICE)).totp.length, 1)
 })
 
-t.test('sqlite: rejects a user id with a NUL, and never cuts it off', async (t) => {
+t.test('sqlite: rejects a user id with NUL instead of cutting it off', async (t) => {
   const db = new Database(newFile())
   t.teardown(() => db.close())
   const store = sqliteFactorStore(db)

@@ -26,7 +26,7 @@ runContract(
   test('delayed memory state')
 )
 
-t.test('memoryUserStore starts with copies of the users given', async (t) => {
+t.test('memoryUserStore copies the users it is given', async (t) => {
   const alice = { id: 'a', username: 'alice', passwordHash: null, roles: ['admin'] }
   const store = memoryUserStore([alice])
   alice.roles.push('changed')
@@ -42,14 +42,14 @@ t.test('memoryUserStore starts with copies of the users given', async (t) => {
   t.throws(() => memoryUserStore([alice, { ...alice, username: 'b' }]), TypeError)
 })
 
-t.test('memoryState B15 takes nothing but whole numbers from 1 to 1,000', async (t) => {
+t.test('memoryState B15 accepts only whole numbers from 1 to 1,000 as bounds', async (t) => {
   for (const max of [0, -1, 1.5, NaN, 1001]) {
     t.throws(() => memoryState({ maxFamiliesPerUser: max }), RangeError)
     t.throws(() => memoryState({ maxSessionsPerUser: max }), /maxSessionsPerUser/)
   }
 })
 
-t.test('memoryState sweeps more than a slice at once', async (t) => {
+t.test('memoryState sweeps all expired records in one call', async (t) => {
   const { oneTimeTokens, sweep } = memoryState()
   const tokens = Array.from({ length: 5000 }, (_, index) => ({
     purpose: 'verify_email' as const,

@@ -21,7 +21,7 @@ const MIGRATED = [
 ]
 const TABLES = "SELECT table_name FROM information_schema.tables WHERE table_schema = 'public' ORDER BY 1"
 
-t.test('a Pool, a Client and PGlite fit without casts', async (t) => {
+t.test('accepts a Pool, a Client and PGlite as database without casts', async (t) => {
   // As PGlite declares it, but for its type parameter.
   const pglite = {
     query: async (_query: string, _params?: unknown[], _options?: { rowMode?: 'array' | 'object' }) => ({
@@ -33,7 +33,7 @@ t.test('a Pool, a Client and PGlite fit without casts', async (t) => {
   t.equal(fits.length, 3)
 })
 
-t.test('postgres: 20 at once on an empty database make each step once, and all work', async (t) => {
+t.test('postgres: runs each migration once when 20 instances start together', async (t) => {
   const database = await server.database()
   t.teardown(() => database.drop())
   const pools = Array.from({ length: 5 }, () => database.pool({ max: 8 }))
@@ -53,7 +53,7 @@ t.test('postgres: 20 at once on an empty database make each step once, and all w
   t.equal((await postgresState(pool).tokens.listFamiliesOfUser('user-19367', 0)).length, 20)
 })
 
-t.test('postgres: the usual start migrates nothing: two reads, and then what tries the rights', async (t) => {
+t.test('postgres: runs no migration at a start on a current database', async (t) => {
   const database = await server.database()
   t.teardown(() => database.drop())
   const pool = database.pool()
@@ -72,7 +72,7 @@ t.test('postgres: the usual start migrates nothing: two reads, and then what tri
   t.notOk(statements.some((text) => /^DO|CREATE|ALTER/.test(text)))
 })
 
-t.test('postgres: a newer database is refused and left as it is', async (t) => {
+t.test('postgres: refuses the database of a newer release, and leaves it unchanged', async (t) => {
   const database = await server.database()
   t.teardown(() => database.drop())
   const pool = database.pool()
@@ -99,7 +99,7 @@ t.test('postgres: a newer database is refused and left as it is', async (t) => {
 })
 
 // covers B9
-t.test('postgres: an older release starts where a newer one has only added', async (t) => {
+t.test('postgres: starts an older release on a newer database with only additions', async (t) => {
   const database = await server.database()
   t.teardown(() => database.drop())
   const pool = database.pool()
@@ -137,7 +137,7 @@ t.test('postgres: removes the links of a removed user', async (t) => {
   t.same((await pool.query('SELECT count(*)::int AS n FROM authority_users_identities')).rows, [{ n: 0 }])
 })
 
-t.test('postgres: tables with long names have links of their own', async (t) => {
+t.test('postgres: names the link tables of long table names without conflicts', async (t) => {
   const database = await server.database()
   t.teardown(() => database.drop())
   const pool = database.pool()
@@ -176,7 +176,7 @@ t.test('postgres: refuses an instance that waited for a newer release to migrate
   t.same((await pool.query(LOG)).rows.length, 2)
 })
 
-t.test('postgres: a step that fails leaves the database as it was', async (t) => {
+t.test('postgres: rolls back a failed migration step', async (t) => {
   const database = await server.database()
   t.teardown(() => database.drop())
   const pool = database.pool()
@@ -185,7 +185,7 @@ t.test('postgres: a step that fails leaves the database as it was', async (t) =>
   t.same((await pool.query(TABLES)).rows, [{ table_name: 'authority_records' }])
 })
 
-t.test('postgres: what a person must mend is a StartError, an outage is not, and after it all goes on', async (t) => {
+t.test('postgres: rejects with StartError on missing rights, and with an outage when unreachable', async (t) => {
   const database = await server.database()
   t.teardown(() => database.drop())
   const pool = database.pool()
@@ -217,7 +217,7 @@ t.test('postgres: what a person must mend is a StartError, an outage is not, and
   await t.rejects(postgresState(powerless).keys.list(), StartError, 'the tables are there, but not for this role')
 })
 
-t.test('postgres: a database that can not keep the promises is refused', async (t) => {
+t.test('postgres: refuses a database of another encoding or isolation level', async (t) => {
   const admin = (await server.database()).pool()
   await admin.query("CREATE DATABASE latin ENCODING 'LATIN1' LC_COLLATE 'C' LC_CTYPE 'C' TEMPLATE template0")
   const latin = new Pool({ connectionString: server.url.replace(/\/postgres$/, '/latin'), max: 1 })
@@ -228,7 +228,7 @@ t.test('postgres: a database that can not keep the promises is refused', async (
   await strict.end()
 })
 
-t.test('postgres: works in a schema of its own, and next to another', async (t) => {
+t.test('postgres: keeps states in two schemas of one database apart', async (t) => {
   const database = await server.database()
   t.teardown(() => database.drop())
   const pool = database.pool()
@@ -240,7 +240,7 @@ t.test('postgres: works in a schema of its own, and next to another', async (t) 
 })
 
 // covers ASVS-1.2.4
-t.test('postgres: a name of a table or schema is a name, and a bound is a number', async (t) => {
+t.test('postgres: rejects invalid table and schema names, and invalid bounds', async (t) => {
   const db: PostgresDatabase = {
     async query() {
       throw new Error('not asked')

@@ -37,7 +37,7 @@ t.test('prepares repeated statements once, and no migrations', async (t) => {
 })
 
 // covers B20
-t.test('namedStatements: false, and a database that is no Pool and no Client, get none', async (t) => {
+t.test('prepares no statement with namedStatements: false, or for other databases than Pool and Client', async (t) => {
   const pool = await poolOf(t)
   for (const state of [
     postgresState(pool, { namedStatements: false }),
@@ -49,7 +49,7 @@ t.test('namedStatements: false, and a database that is no Pool and no Client, ge
 })
 
 // covers B20
-t.test('a table that a newer release has added to meanwhile', async (t) => {
+t.test('keeps working when a newer release adds a column', async (t) => {
   const pool = await poolOf(t)
   const { tokens } = postgresState(pool)
   await tokens.createFamily(family())
@@ -60,7 +60,7 @@ t.test('a table that a newer release has added to meanwhile', async (t) => {
 })
 
 // covers B20
-t.test('a pooler that does not carry prepared statements over', async (t) => {
+t.test('keeps working behind a pooler that drops prepared statements', async (t) => {
   const pool = await poolOf(t)
   const { tokens } = postgresState(pool)
   await tokens.createFamily(family())

@@ -44,7 +44,7 @@ async function instances(
   }
 }
 
-t.test('postgres: of 50 rotations on 50 connections one wins, and the family never forks', async (t) => {
+t.test('postgres: lets one of 50 rotations on 50 connections win, and never forks the family', async (t) => {
   const { at } = await instances(t)
   await at(0).tokens.createFamily(family())
   let digest = 'digest-0'
@@ -59,7 +59,7 @@ t.test('postgres: of 50 rotations on 50 connections one wins, and the family nev
   }
 })
 
-t.test('postgres: of 50 redemptions on 50 connections one is redeemed and the next ends it', async (t) => {
+t.test('postgres: redeems a code once of 50 redemptions on 50 connections, and ends its family', async (t) => {
   const { at } = await instances(t)
   for (let turn = 0; turn < 5; turn++) {
     await at(turn).tokens.createCode(code({ sid: named(`sid-${turn}`) }))
@@ -71,7 +71,7 @@ t.test('postgres: of 50 redemptions on 50 connections one is redeemed and the ne
   }
 })
 
-t.test('DOS postgres: 50 sign-ins at once leave no more than the bound', async (t) => {
+t.test('DOS postgres: keeps the bound after 50 sign-ins at once', async (t) => {
   const { at } = await instances(t, { maxFamiliesPerUser: 3, maxSessionsPerUser: 2 })
   await parallel(50, (index) =>
     at(index).tokens.createCode(code({ sid: named(`code-${index}`), createdAt: T0 + index }))
@@ -87,7 +87,7 @@ t.test('DOS postgres: 50 sign-ins at once leave no more than the bound', async (
   t.equal((await at(0).tokens.revokeFamiliesOfUser('user-19367')).length, 6, 'three families and three codes')
 })
 
-t.test('DOS postgres: codes of one user that are redeemed at once leave no more than the bound', async (t) => {
+t.test('DOS postgres: keeps the bound after parallel redemptions of codes of one user', async (t) => {
   const MAX = 2
   const USERS = ['ann', 'bob', 'cid', 'dee', 'eva']
   const { at } = await instances(t, { maxFamiliesPerUser: MAX })
@@ -108,7 +108,7 @@ t.test('DOS postgres: codes of one user that are redeemed at once leave no more 
   )
 })
 
-t.test('postgres: everything at once on the rows of one user, and nobody meets a deadlock', async (t) => {
+t.test('postgres: runs all operations on the rows of one user in parallel without a deadlock', async (t) => {
   const { at, rows } = await instances(t, { maxFamiliesPerUser: 5, maxSessionsPerUser: 5 })
   const sid = (index: number): string => named(`sid-${index % 12}`)
   const calls: Array<(index: number) => Promise<unknown>> = [
@@ -174,7 +174,7 @@ t.test('postgres: everything at once on the rows of one user, and nobody meets a
 
 const isTaken = (error: unknown): boolean => error instanceof TypeError && /sid exists/.test(error.message)
 
-t.test('postgres: a commit whose connection is cut is sent again, and one that is cut twice rejects', async (t) => {
+t.test('postgres: repeats a commit when its connection is cut once, and rejects after a second cut', async (t) => {
   const { at, rows, url } = await instances(t)
   const blocker = new Client({ connectionString: url })
   await blocker.connect()
@@ -209,7 +209,7 @@ t.test('postgres: a commit whose connection is cut is sent again, and one that i
   t.same(tally(await once), { rotated: 1, repeated: 2 }, 'the token was not used up')
 })
 
-t.test('postgres: killed and restarted, it has what it said yes to', async (t) => {
+t.test('postgres: keeps every confirmed write after a kill and restart', async (t) => {
   const durable = await startPostgres({ durable: true })
   t.teardown(() => durable.stop())
   const database = await durable.database()

@@ -20,29 +20,26 @@ import {
 const server = await sharedPostgres(t)
 const instances = async (t: Test, shape?: Shape) => await recordInstances(server, t, shape)
 
-t.test(
-  'a statement with one connection is a transaction, and a driver needs to know texts and numbers alone',
-  async (t) => {
-    const { database } = await instances(t)
-    const pool = database.pool({ max: 1 })
-    const types = new Set<string>()
-    const store = postgresRecords(
-      {
-        async query(text, params = []) {
-          for (const param of params) types.add(param === null ? 'null' : typeof param)
-          return await pool.query(text, params)
-        }
-      },
-      TABLE
-    )
-    await store.prepare()
-    const outcomes = await parallel(20, (index) => store.commit('p', [put('a', null, index), put('b', null)], NOW))
-    t.equal(outcomes.filter((outcome) => outcome === null).length, 1)
-    t.same([...types].toSorted(), ['null', 'number', 'string'])
-  }
-)
+t.test('commits several records in one statement, with texts and numbers as parameters', async (t) => {
+  const { database } = await instances(t)
+  const pool = database.pool({ max: 1 })
+  const types = new Set<string>()
+  const store = postgresRecords(
+    {
+      async query(text, params = []) {
+        for (const param of params) types.add(param === null ? 'null' : typeof param)
+        return await pool.query(text, params)
+      }
+    },
+    TABLE
+  )
+  await store.prepare()
+  const outcomes = await parallel(20, (index) => store.commit('p', [put('a', null, index), put('b', null)], NOW))
+  t.equal(outcomes.filter((outcome) => outcome === null).length, 1)
+  t.same([...types].toSorted(), ['null', 'number', 'string'])
+})
 
-t.test('values and names come back as they were', async (t) => {
+t.test('returns values and keys with special characters unchanged', async (t) => {
   const { at } = await instances(t)
   const values = ['"', '\\', '{}', ',', 'NULL', 'null', "'", ' ', '\n\t', 'ä🙂', '', '\\"{', 'a,b', '$1', '\u0001']
   const writes = values.map((value, index) => ({
@@ -68,7 +65,7 @@ t.test('values and names come back as they were', async (t) => {
   await t.rejects(at(0).commit('p', [{ ...put('a', null), change: record(0, { value: '"\ud800"' }) }], NOW), TypeError)
 })
 
-t.test('1,100 records are read and committed at once', async (t) => {
+t.test('reads and commits 1,100 records at once', async (t) => {
   const { at } = await instances(t)
   const writes = Array.from({ length: 1100 }, (_, index) => put(`k${index}`, null, index))
   t.equal(await at(0).commit('p', writes, NOW), null)
@@ -87,7 +84,7 @@ t.test('1,100 records are read and committed at once', async (t) => {
   t.same(await at(0).read('p', ['k0', 'k1099']), [null, null])
 })
 
-t.test('an error and its text hold nothing of a record', async (t) => {
+t.test('reports an error without the contents of a record', async (t) => {
   const { at, rows } = await instances(t)
   await rows('ALTER TABLE authority_records ADD CHECK (value <> \'"canary"\')')
   for (const more of [[], [put('b', null)]]) {
@@ -104,7 +101,7 @@ const EXPIRED = `INSERT INTO authority_records
   SELECT 'p' || i, 'k', 'test', NULL, 'v', '0', 10 + i % 2, 10 + i % 2 FROM generate_series(1, 6000) AS i`
 
 for (const shape of ['one table', 'partitions'] as const) {
-  t.test(`${shape}: instances sweep at once, and leave what has not ended`, async (t) => {
+  t.test(`${shape}: sweeps from several instances at once, and keeps records that have not ended`, async (t) => {
     const { at, rows } = await instances(t, shape)
     await rows(EXPIRED)
     await parallel(3, async (index) => {
@@ -115,7 +112,7 @@ for (const shape of ['one table', 'partitions'] as const) {
     ])
   })
 
-  t.test(`${shape}: a sweep waits for nobody, and removes nothing that a commit has locked or prolonged`, async (t) => {
+  t.test(`${shape}: sweeps without waiting, and keeps records that a commit has locked or prolonged`, async (t) => {
     const { at, rows, blocker } = await instances(t, shape)
     await rows(EXPIRED)
     await rows("UPDATE authority_records SET expires_at = 10, sweep_after = 10 WHERE part IN ('p1', 'p2')")
@@ -129,7 +126,7 @@ for (const shape of ['one table', 'partitions'] as const) {
     t.same(await rows('SELECT part FROM authority_records'), [{ part: 'p1' }])
   })
 
-  t.test(`${shape}: uses that move the end of a record write no index`, async (t) => {
+  t.test(`${shape}: writes no index when a use moves the end of a record`, async (t) => {
     const { rows, database } = await instances(t, shape)
     const own = database.pool({ max: 1 })
     const store = postgresRecords(own, TABLE)
@@ -159,7 +156,7 @@ for (const shape of ['one table', 'partitions'] as const) {
   })
 }
 
-t.test('a record whose end comes nearer is swept soon after it', async (t) => {
+t.test('sweeps a record soon after its end when that end moved closer', async (t) => {
   const { at, rows } = await instances(t)
   const first = put('a', null)
   first.change.expiresAt = NOW + 300 * DAY
@@ -176,7 +173,7 @@ const DUE = `INSERT INTO authority_records
   SELECT md5(i::text), 'k', 'test', NULL, 'v', repeat('x', 300), ends, ends
   FROM (SELECT i, 1000 + abs(hashtext(i::text)::bigint) % 1000000 AS ends FROM generate_series(1, 40000) AS i) AS made`
 
-t.test('a slice of a sweep reads a slice, though the planner knows of nothing due', async (t) => {
+t.test('reads only one slice per sweep query, despite outdated planner statistics', async (t) => {
   const { database, rows } = await instances(t)
   const own = database.pool({ max: 1 })
   await own.query('ALTER TABLE authority_records SET (autovacuum_enabled = off)')
@@ -200,7 +197,7 @@ t.test('a slice of a sweep reads a slice, though the planner knows of nothing du
   t.ok((await read()) < 100_000, `${await read()} entries read`)
 })
 
-t.test('each statement finds its rows by an index, however many there are', async (t) => {
+t.test('finds the rows of each statement by an index', async (t) => {
   const { database, rows } = await instances(t)
   await rows(DUE)
   await rows('ANALYZE authority_records')

@@ -18,7 +18,7 @@ const server = await sharedPostgres(t)
 const instances = async (t: Test, shape?: Shape) => await recordInstances(server, t, shape)
 
 for (const shape of ['one table', 'partitions'] as const) {
-  t.test(`${shape}: one of 30 commits that add the same record wins, and the others get its record`, async (t) => {
+  t.test(`${shape}: lets one of 30 commits add the same record, and returns that record to the others`, async (t) => {
     const { at } = await instances(t, shape)
     for (let turn = 0; turn < 10; turn++) {
       const writes = Array.from({ length: 30 }, (_, index) => put('new', null, index))
@@ -37,7 +37,7 @@ for (const shape of ['one table', 'partitions'] as const) {
     }
   })
 
-  t.test(`${shape}: of commits that each compare what the other adds, one is done`, async (t) => {
+  t.test(`${shape}: completes one of two commits that each compare the record the other adds`, async (t) => {
     const { at, rows } = await instances(t, shape)
     await rows(`CREATE FUNCTION slowly() RETURNS trigger LANGUAGE plpgsql
         AS $$ BEGIN PERFORM pg_sleep(0.02); RETURN NULL; END $$;
@@ -63,7 +63,7 @@ for (const shape of ['one table', 'partitions'] as const) {
     t.ok((await skewed()) > 0, 'without the lock of the partition both are')
   })
 
-  t.test(`${shape}: of commits that each compare what the other replaces, one is done`, async (t) => {
+  t.test(`${shape}: completes one of two commits that each compare the record the other replaces`, async (t) => {
     const { at } = await instances(t, shape)
     for (let turn = 0; turn < 20; turn++) {
       const [a, b] = [put('a', null), put('b', null)]
@@ -81,7 +81,7 @@ for (const shape of ['one table', 'partitions'] as const) {
     }
   })
 
-  t.test(`${shape}: what is moved between records is never lost, made or seen half moved`, async (t) => {
+  t.test(`${shape}: never loses, duplicates or shows half of a move between records`, async (t) => {
     const { at, rows } = await instances(t, shape)
     const keys = Array.from({ length: 6 }, (_, index) => `account-${index}`)
     await at(0).commit(
@@ -134,7 +134,7 @@ for (const shape of ['one table', 'partitions'] as const) {
   })
 }
 
-t.test('a commit of one record that waited for another answers with what that one left', async (t) => {
+t.test('returns the new record to a commit that waited for another', async (t) => {
   const { at, blocker, waiting } = await instances(t)
   for (const change of [record(2), 'delete', 'keep'] as const) {
     const first = put('a', null, 1)
@@ -156,7 +156,7 @@ t.test('a commit of one record that waited for another answers with what that on
   }
 })
 
-t.test('a commit of several records answers with all of them as they are after it waited', async (t) => {
+t.test('returns all current records to a commit of several that waited', async (t) => {
   const { at, blocker, waiting } = await instances(t)
   const [a, b] = [put('a', null, 1), put('b', null, 1)]
   await at(0).commit('p', [a, b], NOW)
@@ -176,7 +176,7 @@ t.test('a commit of several records answers with all of them as they are after i
   ])
 })
 
-t.test('a record that is removed while a commit waits for it counts as absent', async (t) => {
+t.test('treats a record that is removed during the wait of a commit as absent', async (t) => {
   const { at, blocker, waiting } = await instances(t)
   await at(0).commit('p', [put('a', null)], NOW)
   await blocker.query('BEGIN')
@@ -190,7 +190,7 @@ t.test('a record that is removed while a commit waits for it counts as absent', 
   t.ok((await at(0).read('p', ['a']))[0])
 })
 
-t.test('partitions do not wait for each other, and a read waits for nobody', async (t) => {
+t.test('locks only one partition, and reads without waiting', async (t) => {
   const { at, blocker } = await instances(t)
   const first = put('a', null, 1)
   await at(0).commit('p', [first], NOW)

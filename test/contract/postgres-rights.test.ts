@@ -32,7 +32,7 @@ async function stage(
 }
 
 // covers B12
-t.test('the documented rights are enough for everything', async (t) => {
+t.test('runs every operation with the documented rights', async (t) => {
   const { pool } = await stage(STATE_RIGHTS)
   const state = postgresState(pool)
   await state.prepare()
@@ -42,7 +42,7 @@ t.test('the documented rights are enough for everything', async (t) => {
 })
 
 // covers B12
-t.test('prepare names each right that is missing', async (t) => {
+t.test('names each missing right in prepare', async (t) => {
   const { pool, owner } = await stage(STATE_RIGHTS)
   const {
     rows: [row]
@@ -65,13 +65,13 @@ t.test('prepare names each right that is missing', async (t) => {
 })
 
 // covers B12
-t.test('a role that may only read does not start', async (t) => {
+t.test('refuses to start with a read-only role', async (t) => {
   const { pool } = await stage(STATE_RIGHTS, 'default_transaction_read_only = on')
   await t.rejects(postgresState(pool).prepare(), { ...INVALID_OPTIONS, message: /read only/ })
 })
 
 // covers B12
-t.test('a function that may not be called is named', async (t) => {
+t.test('names a function that the role may not call', async (t) => {
   const { pool, owner } = await stage(STATE_RIGHTS)
   await owner.query(
     'DO $$ DECLARE f regprocedure; BEGIN FOR f IN SELECT oid FROM pg_proc WHERE proname = ' +
@@ -82,7 +82,7 @@ t.test('a function that may not be called is named', async (t) => {
 })
 
 // covers B12
-t.test('prepare leaves nothing behind, and any number may do it at once', async (t) => {
+t.test('leaves no record behind after parallel calls of prepare', async (t) => {
   const { pool, owner } = await stage(STATE_RIGHTS)
   await Promise.all(
     Array.from({ length: 8 }, async () => {

@@ -76,7 +76,7 @@ t.test('runs eight statements for a sign-in by redirect, and five in a signed-in
 })
 
 // covers B20
-t.test('a third party: what was allowed is looked at before the code and after it', async (t) => {
+t.test('reads the consent of a third-party client before and after it creates a code', async (t) => {
   const { app, browser, asked } = await world(t)
   const third = { client_id: 'third', redirect_uri: 'https://third.example/cb' }
   await authorizeAs(browser, authorizePath())

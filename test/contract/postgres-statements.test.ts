@@ -20,27 +20,24 @@ async function fresh(): Promise<{ database: PostgresDatabase; pool: Pool; state:
 }
 
 const consent = { userId: 'user-19367', clientId: 'client-1', scopes: ['openid'], grantedAt: T0, expiresAt: T0 + DAY }
-t.test(
-  'postgres: a late undo does not take back a successor that was rotated since, though that rotation was undone',
-  async (t) => {
-    const {
-      state: { tokens }
-    } = await fresh()
-    await tokens.createFamily(family())
-    const first = await tokens.rotateToken(use(), next(1))
-    t.equal((await tokens.rotateToken(use(), next(2))).outcome, 'repeated', 'somebody has digest-1')
-    const second = await tokens.rotateToken(use({ digest: 'digest-1' }), next(3))
-    if (first.outcome !== 'rotated' || second.outcome !== 'rotated') {
-      t.fail('not rotated')
-      return
-    }
-    await tokens.undoRotation(second.undo)
-    await tokens.undoRotation(first.undo)
-    t.equal((await tokens.useToken(use({ digest: 'digest-1', graceMs: 0 }))).outcome, 'used')
+t.test('postgres: keeps a token that was rotated since when an undo comes late', async (t) => {
+  const {
+    state: { tokens }
+  } = await fresh()
+  await tokens.createFamily(family())
+  const first = await tokens.rotateToken(use(), next(1))
+  t.equal((await tokens.rotateToken(use(), next(2))).outcome, 'repeated', 'somebody has digest-1')
+  const second = await tokens.rotateToken(use({ digest: 'digest-1' }), next(3))
+  if (first.outcome !== 'rotated' || second.outcome !== 'rotated') {
+    t.fail('not rotated')
+    return
   }
-)
+  await tokens.undoRotation(second.undo)
+  await tokens.undoRotation(first.undo)
+  t.equal((await tokens.useToken(use({ digest: 'digest-1', graceMs: 0 }))).outcome, 'used')
+})
 
-t.test("postgres: time is the server's", async (t) => {
+t.test('postgres: reads the time of the server', async (t) => {
   const { pool, state } = await fresh()
   const before = (await pool.query('SELECT clock_timestamp() AS at')).rows[0].at as Date
   const time = (await state.time?.()) ?? 0
@@ -48,7 +45,7 @@ t.test("postgres: time is the server's", async (t) => {
   t.ok(before.getTime() <= time + 1 && time <= after.getTime() + 1, `${before.getTime()} ${time} ${after.getTime()}`)
 })
 
-t.test('postgres: the sweep looks at a family no earlier than its end, and hardly later', async (t) => {
+t.test('postgres: sweeps a family no earlier than its end, and soon after', async (t) => {
   const { pool, state } = await fresh()
   const due = async (): Promise<number> =>
     Number((await pool.query("SELECT sweep_after FROM authority_records WHERE key LIKE 'f:%'")).rows[0].sweep_after)
@@ -68,7 +65,7 @@ t.test('postgres: the sweep looks at a family no earlier than its end, and hardl
   }
 })
 
-t.test('postgres: an error holds no value of a row or parameter', async (t) => {
+t.test('postgres: reports an error without the values of a row or parameter', async (t) => {
   const { pool, state } = await fresh()
   const users = postgresUserStore(pool)
   await users.prepare()
@@ -106,7 +103,7 @@ t.test('postgres: an error holds no value of a row or parameter', async (t) => {
   }
 })
 
-t.test('postgres: what it can not store is refused and never found', async (t) => {
+t.test('postgres: rejects strings that it cannot store, and never finds them', async (t) => {
   const { pool, state } = await fresh()
   const users = postgresUserStore(pool)
   await users.create({ username: 'before', passwordHash: 'h' })
@@ -135,50 +132,44 @@ t.test('postgres: what it can not store is refused and never found', async (t) =
     await t.rejects(users.update('x', patch as never), TypeError)
 })
 
-t.test(
-  "postgres: an update whose name is free is not told of a taken one where an index of the host's own refuses it",
-  async (t) => {
-    const { pool } = await fresh()
-    const users = postgresUserStore(pool)
-    const ann = await users.create({ username: 'ann', passwordHash: 'h' })
-    await users.create({ username: 'bob', passwordHash: 'h', email: 'bob@example.com' })
-    await pool.query('CREATE UNIQUE INDEX of_the_host ON authority_users (email)')
-    await t.rejects(users.update(ann.id, { username: 'anna', email: 'bob@example.com' }), { code: '23505' })
-    await t.rejects(users.update(ann.id, { username: 'bob', email: 'bob@example.com' }), {
-      code: 'FST_AUTHORITY_USERNAME_TAKEN'
-    })
-    t.match(await users.findById(ann.id), { username: 'ann', version: 1 })
-  }
-)
+t.test('postgres: reports a violated index of the host as such, not as a taken username', async (t) => {
+  const { pool } = await fresh()
+  const users = postgresUserStore(pool)
+  const ann = await users.create({ username: 'ann', passwordHash: 'h' })
+  await users.create({ username: 'bob', passwordHash: 'h', email: 'bob@example.com' })
+  await pool.query('CREATE UNIQUE INDEX of_the_host ON authority_users (email)')
+  await t.rejects(users.update(ann.id, { username: 'anna', email: 'bob@example.com' }), { code: '23505' })
+  await t.rejects(users.update(ann.id, { username: 'bob', email: 'bob@example.com' }), {
+    code: 'FST_AUTHORITY_USERNAME_TAKEN'
+  })
+  t.match(await users.findById(ann.id), { username: 'ann', version: 1 })
+})
 
-t.test(
-  'postgres: an update keeps what other code wrote into the profile, and takes away only what it names',
-  async (t) => {
-    const { pool } = await fresh()
-    const users = postgresUserStore(pool)
-    const { id } = await users.create({ username: 'ann', passwordHash: 'h', roles: ['a'], city: 'Bern' })
-    const changed = await users.update(id, {
-      city: null,
-      nested: { a: null },
-      disabled: true,
-      __proto__: null,
-      version: 99,
-      passwordChangedAt: 5
-    })
-    t.same(changed, {
-      id,
-      username: 'ann',
-      passwordHash: 'h',
-      roles: ['a'],
-      nested: { a: null },
-      disabled: true,
-      version: 2
-    })
-    t.same(await users.update(id, {}, '2' as never), null, 'a version of another type is another one')
-  }
-)
+t.test('postgres: keeps profile fields of other code in an update, and removes only named ones', async (t) => {
+  const { pool } = await fresh()
+  const users = postgresUserStore(pool)
+  const { id } = await users.create({ username: 'ann', passwordHash: 'h', roles: ['a'], city: 'Bern' })
+  const changed = await users.update(id, {
+    city: null,
+    nested: { a: null },
+    disabled: true,
+    __proto__: null,
+    version: 99,
+    passwordChangedAt: 5
+  })
+  t.same(changed, {
+    id,
+    username: 'ann',
+    passwordHash: 'h',
+    roles: ['a'],
+    nested: { a: null },
+    disabled: true,
+    version: 2
+  })
+  t.same(await users.update(id, {}, '2' as never), null, 'a version of another type is another one')
+})
 
-t.test('postgres: rows are not trusted, and a driver may give numbers as it likes', async (t) => {
+t.test('postgres: ignores invalid profile fields in rows, and accepts numbers as strings', async (t) => {
   const { pool, state } = await fresh()
   const users = postgresUserStore(pool)
   const created = await users.create({ username: 'alice', passwordHash: 'h', roles: ['a'], nested: { b: null } })

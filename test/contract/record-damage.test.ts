@@ -116,7 +116,7 @@ for (const place of await recordPlaces()) {
     t.strictSame(await alive(state), [named('other family'), 'consent', 'one-time token'])
   })
 
-  t.test(`${place.name}: never calls a user signed out whose index it cannot read`, async (t) => {
+  t.test(`${place.name}: rejects a revocation when it cannot read the index of the user`, async (t) => {
     const { store, state } = await damagedState(['i'], '{')
     if (!store.evicts) {
       await t.rejects(state.tokens.revokeFamiliesOfUser(USER), { name: 'TypeError', message: /index of a user/ })
@@ -127,7 +127,7 @@ for (const place of await recordPlaces()) {
     t.strictSame(await alive(state), ['consent', 'one-time token'])
   })
 
-  t.test(`${place.name}: makes no new owner and no new keys of damaged ones`, async (t) => {
+  t.test(`${place.name}: rejects damaged owner and key records instead of replacing them`, async (t) => {
     const [store] = await place.empty()
     const state = recordState(store)
     const change = { kind: 'keys', userId: null, version: 'damaged-000001', expiresAt: NEVER, value: '{' }

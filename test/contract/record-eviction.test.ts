@@ -66,14 +66,14 @@ async function alive({ tokens, browserSessions, oneTimeTokens }: State): Promise
 const choices = (keys: readonly string[]): string[][] =>
   Array.from({ length: 2 ** keys.length }, (_, bits) => keys.filter((_key, at) => (bits & (2 ** at)) !== 0))
 
-t.test('everything counts while no record is evicted', async (t) => {
+t.test('finds every session and token while no record is evicted', async (t) => {
   const { store } = evicting()
   const state = recordState(store, { remembered: 0 })
   await signIn(state)
   t.strictSame(await alive(state), ['family', 'session', 'code', 'one-time token'])
 })
 
-t.test('a revocation holds, whichever records are evicted before and after it', async (t) => {
+t.test('keeps a revocation in force whichever records are evicted', async (t) => {
   const names = evicting()
   await signIn(recordState(names.store, { remembered: 0 }))
   const all = [...names.keys]

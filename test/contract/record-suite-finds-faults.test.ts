@@ -194,11 +194,11 @@ const FAULTS: Readonly<Record<string, Partial<Steps>>> = {
   'a read is a commit behind': { lag: 1 }
 }
 
-t.test('a store without a fault keeps the contract', async (t) => {
+t.test('passes a store without faults', async (t) => {
   t.strictSame(await failing(recordStoreContract(async () => ({ store: storeWith({}) }))), [])
 })
 
-t.test('each planted fault is found', async (t) => {
+t.test('finds each planted fault', async (t) => {
   const missed: string[] = []
   for (const [name, fault] of Object.entries(FAULTS)) {
     const found = await failing(recordStoreContract(async () => ({ store: storeWith(fault) })))

@@ -38,7 +38,7 @@ async function everything(client: Redis | Cluster): Promise<unknown[]> {
 }
 
 // covers B10
-t.test('the documented rights are enough for everything', async (t) => {
+t.test('runs every operation with the documented rights', async (t) => {
   const server = await startRedis()
   t.teardown(() => server.stop())
   await server.client().call('ACL', 'SETUSER', 'authority', 'on', '>password', ...RIGHTS)
@@ -46,7 +46,7 @@ t.test('the documented rights are enough for everything', async (t) => {
 })
 
 // covers B10
-t.test('and in a Cluster, for the clock too', async (t) => {
+t.test('runs every operation with the documented rights in a Cluster', async (t) => {
   const cluster = await startRedisCluster()
   t.teardown(() => cluster.stop())
   for (const node of cluster.nodes)
@@ -59,7 +59,7 @@ t.test('and in a Cluster, for the clock too', async (t) => {
 })
 
 // covers B10
-t.test('the documented commands are those of the scripts, and no more', async (t) => {
+t.test('documents exactly the commands of the scripts', async (t) => {
   const lua = ['record-store', 'connection', 'attempt-store', 'server']
     .map((name) => readFileSync(new URL(`../../lib/adapters/redis/${name}.ts`, import.meta.url), 'utf8'))
     .join('\n')

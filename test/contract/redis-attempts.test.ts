@@ -43,7 +43,7 @@ const limit = (fields: Partial<AttemptLimit> = {}): AttemptLimit => ({
 })
 
 // covers RA1
-t.test('5000 steps of reserving, refunding and time: the same outcomes as in memory', async (t) => {
+t.test('gives the same outcomes as the memory store in 5000 random steps', async (t) => {
   const clock = steppedClock()
   const memory = memoryAttemptStore({ clock })
   const store = redisAttemptStore(redisConnection(client), { prefix: 'same:', now: clock.monotonic })
@@ -87,7 +87,7 @@ t.test('5000 steps of reserving, refunding and time: the same outcomes as in mem
 })
 
 // covers RA2
-t.test("by the server's clock: the window passes in real time, for every instance alike", async (t) => {
+t.test('counts a window by the clock of the server, for every instance alike', async (t) => {
   const one = redisAttemptStore(redisConnection(client))
   const other = redisAttemptStore(redisConnection(redis.client()))
   const narrow = limit({ key: 'real-time', windowMs: 500, max: 1 })
@@ -106,7 +106,7 @@ t.test("by the server's clock: the window passes in real time, for every instanc
 })
 
 // covers RA3
-t.test('every counter has an end, and its name holds nothing of the key', async (t) => {
+t.test('sets a TTL on every counter, and keeps the key out of its name', async (t) => {
   const store = redisAttemptStore(redisConnection(client), { prefix: 'ends:' })
   const limitsOf = (windowMs: number): AttemptLimit[] => [
     limit({ key: 'secret-1', windowMs }),
@@ -131,7 +131,7 @@ t.test('every counter has an end, and its name holds nothing of the key', async 
 })
 
 // covers RA4
-t.test('one round trip a step', async (t) => {
+t.test('makes one round trip per call', async (t) => {
   const store = redisAttemptStore(redisConnection(client), { prefix: 'trips:' })
   const limits = [limit(), limit({ rule: 'account' }), limit({ rule: 'pair' })]
   const roundTrips = async (): Promise<number> => {
@@ -151,12 +151,12 @@ t.test('one round trip a step', async (t) => {
 })
 
 // covers RA5
-t.test('a prefix with a hash tag of its own is refused', async (t) => {
+t.test('refuses a prefix with a hash tag', async (t) => {
   t.throws(() => redisAttemptStore(redisConnection(client), { prefix: '{app}:' }), TypeError)
 })
 
 // covers RA6
-t.test('an outage rejects', async (t) => {
+t.test('rejects in an outage', async (t) => {
   const dying = await startRedis()
   t.teardown(() => dying.stop())
   const store = redisAttemptStore(redisConnection(dying.client()))
@@ -167,7 +167,7 @@ t.test('an outage rejects', async (t) => {
 })
 
 // covers B13
-t.test('attempts of a clock that was an hour ahead block for one window, not for the hour', async (t) => {
+t.test('blocks for one window after attempts by a clock that was an hour ahead', async (t) => {
   let now = 10_000_000
   const store = redisAttemptStore(redisConnection(client), { prefix: 'ahead:', now: () => now })
   const narrow = limit({ max: 2 })
@@ -187,7 +187,7 @@ t.test('attempts of a clock that was an hour ahead block for one window, not for
 })
 
 // covers B13
-t.test('a clock that goes back a little lets nobody through earlier', async (t) => {
+t.test('allows no attempt earlier when the clock goes back a little', async (t) => {
   let now = 20_000_000
   const store = redisAttemptStore(redisConnection(client), { prefix: 'back:', now: () => now })
   const narrow = limit({ max: 3 })
@@ -209,7 +209,7 @@ t.test('a clock that goes back a little lets nobody through earlier', async (t) 
 })
 
 // covers B14
-t.test('in no span of windowMs do more than max pass, to the microsecond', async (t) => {
+t.test('allows at most max attempts in any span of windowMs, to the microsecond', async (t) => {
   let now = 30_000_000
   const store = redisAttemptStore(redisConnection(client), { prefix: 'exact:', now: () => now })
   const narrow = limit({ windowMs: 60, max: 1 })

@@ -51,7 +51,7 @@ const calls = async (name: string, of: Redis = client): Promise<number> =>
   Number(new RegExp(`cmdstat_${name}:calls=(\\d+)`).exec(await of.info('commandstats'))?.[1] ?? 0)
 
 // covers RB1
-t.test('calls of one turn are one write, in their order', async (t) => {
+t.test('sends the calls of one turn in one write, in their order', async (t) => {
   const { run } = redisConnection(client)
   await run(COUNT, '{a}', [])
   let replies: unknown[] = []
@@ -68,7 +68,7 @@ t.test('calls of one turn are one write, in their order', async (t) => {
 })
 
 // covers RB1
-t.test('scripts that the server does not know are sent in full, each once however often it is asked for', async (t) => {
+t.test('sends each script that the server does not know in full once', async (t) => {
   const { run } = redisConnection(client)
   await client.script('FLUSH')
   const before = await calls('eval')
@@ -89,7 +89,7 @@ t.test('scripts that the server does not know are sent in full, each once howeve
 })
 
 // covers RB2
-t.test('every reply is what it is alone', async (t) => {
+t.test('returns the same replies in a batch as alone', async (t) => {
   const { run } = redisConnection(client)
   const asked = Object.values(REPLIES)
     .filter((script) => script !== REPLIES.global)
@@ -101,7 +101,7 @@ t.test('every reply is what it is alone', async (t) => {
 })
 
 // covers RB8
-t.test('arguments arrive as they would by themselves, whatever is in them', async (t) => {
+t.test('passes arguments with special characters unchanged in a batch', async (t) => {
   const { run } = redisConnection(client)
   const given = ['', 'a\0b', '"\\ud800"', '\ud800x', 'x\udfff', '👩‍👧 é \u2028', '\\', 1_763_735_743_123, 0.5, -1]
   const replies = await Promise.all(
@@ -114,7 +114,7 @@ t.test('arguments arrive as they would by themselves, whatever is in them', asyn
 })
 
 // covers RB3
-t.test('the failure of one is its own, tells its line and no argument, and undoes no other', async (t) => {
+t.test('reports a failed call of a batch alone, with its line and without arguments', async (t) => {
   const { run } = redisConnection(client)
   const failing = Object.values(FAILING)
   const answers = await Promise.allSettled(
@@ -138,7 +138,7 @@ t.test('the failure of one is its own, tells its line and no argument, and undoe
 })
 
 // covers RB4
-t.test('a server that takes no writes is told of by ioredis too, which hosts let reconnect on that', async (t) => {
+t.test('lets ioredis see the READONLY error of a batch for reconnectOnError', async (t) => {
   const replica = await startRedis({ args: ['--replicaof', server.host, String(server.port)] })
   t.teardown(async () => {
     await replica.stop()
@@ -164,7 +164,7 @@ t.test('a server that takes no writes is told of by ioredis too, which hosts let
 })
 
 // covers RB5
-t.test('a cluster that the client does not know to be one does each call once', async (t) => {
+t.test('runs each call once on a cluster node behind a plain client', async (t) => {
   const node = await startRedis({ args: ['--cluster-enabled', 'yes', '--cluster-config-file', 'nodes.conf'] })
   t.teardown(async () => {
     await node.stop()
@@ -183,7 +183,7 @@ t.test('a cluster that the client does not know to be one does each call once', 
 })
 
 // covers RB7
-t.test('state and counters of one turn are one write', async (t) => {
+t.test('sends state and counter calls of one turn in one write', async (t) => {
   const state = redisState(client)
   const attempts = redisAttemptStore(sharedConnection(client))
   const work = async (): Promise<unknown> =>

@@ -44,7 +44,7 @@ for (const [what, isKnown] of [
   ['an answer of Redis', true],
   ['the answer that it does not know the script yet', false]
 ] as const) {
-  t.test(`${what} that came in time, while this process was busy, counts`, async (t) => {
+  t.test(`accepts ${what} that came in time while the process was busy`, async (t) => {
     const { run } = connectionTo(t, isKnown)
     for (let round = 0; round < 3; round++) {
       const answer = run(defineScript('return 7'), '{key}', [])
@@ -57,40 +57,37 @@ for (const [what, isKnown] of [
   })
 }
 
-t.test(
-  'a connection that needs several turns of the event loop to be ready gets them, however long this process was busy',
-  async (t) => {
-    const { port1: server, port2: socket } = new MessageChannel()
-    t.teardown(() => {
-      server.close()
-    })
-    const events = new EventEmitter()
-    const client: RedisClient = {
-      status: 'connecting',
-      isCluster: false,
-      connect: async () => undefined,
-      evalsha: async () => 7,
-      eval: async () => 7,
-      pipeline: () => ({ exec: async () => null }),
-      on: (event, listener) => events.on(event, listener),
-      off: (event, listener) => events.off(event, listener)
-    }
-    // As ioredis asks for one thing after another: each answer brings the next question.
-    let answers = 0
-    socket.on('message', () => {
-      if (++answers < 4) {
-        setImmediate().then(() => {
-          server.postMessage('the next', [])
-        }, t.threw)
-        return
-      }
-      Object.assign(client, { status: 'ready' })
-      events.emit('ready')
-    })
-    const answer = redisConnection(client, { timeoutMs: 250 }).run(defineScript('return 7'), '{key}', [])
-    await setImmediate()
-    server.postMessage('connected', [])
-    for (const end = performance.now() + 400; performance.now() < end;);
-    t.equal(await answer, 7)
+t.test('waits several event loop turns for a connection after the process was busy', async (t) => {
+  const { port1: server, port2: socket } = new MessageChannel()
+  t.teardown(() => {
+    server.close()
+  })
+  const events = new EventEmitter()
+  const client: RedisClient = {
+    status: 'connecting',
+    isCluster: false,
+    connect: async () => undefined,
+    evalsha: async () => 7,
+    eval: async () => 7,
+    pipeline: () => ({ exec: async () => null }),
+    on: (event, listener) => events.on(event, listener),
+    off: (event, listener) => events.off(event, listener)
   }
-)
+  // As ioredis asks for one thing after another: each answer brings the next question.
+  let answers = 0
+  socket.on('message', () => {
+    if (++answers < 4) {
+      setImmediate().then(() => {
+        server.postMessage('the next', [])
+      }, t.threw)
+      return
+    }
+    Object.assign(client, { status: 'ready' })
+    events.emit('ready')
+  })
+  const answer = redisConnection(client, { timeoutMs: 250 }).run(defineScript('return 7'), '{key}', [])
+  await setImmediate()
+  server.postMessage('connected', [])
+  for (const end = performance.now() + 400; performance.now() < end;);
+  t.equal(await answer, 7)
+})

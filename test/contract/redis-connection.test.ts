@@ -80,7 +80,7 @@ async function reaches(client: Redis, status: Redis['status']): Promise<void> {
 }
 
 // covers RC1
-t.test('a script that the server does not know is sent in full, once', async (t) => {
+t.test('sends a script that the server does not know in full once', async (t) => {
   const redis = await server(t)
   const client = redis.client()
   const { run } = redisConnection(client)
@@ -94,7 +94,7 @@ t.test('a script that the server does not know is sent in full, once', async (t)
 })
 
 // covers RC2
-t.test('a key prefix of the client holds for the keys that a script derives', async (t) => {
+t.test('applies the key prefix of the client to keys that a script derives', async (t) => {
   const redis = await server(t)
   const { run } = redisConnection(redis.client({ keyPrefix: 'app:' }))
   await run(defineScript("redis.call('SET', KEYS[1] .. ':b', ARGV[1]) return 1"), '{a}', ['x'])
@@ -106,7 +106,7 @@ for (const [name, options] of [
   ['without', {}]
 ] as const) {
   // covers RC3
-  t.test(`200 calls at once ${name} automatic pipelines`, async (t) => {
+  t.test(`runs 200 calls at once ${name} automatic pipelines`, async (t) => {
     const redis = await server(t)
     const { run } = redisConnection(redis.client(options))
     const replies = await Promise.all(Array.from({ length: 200 }, () => run(COUNT, '{a}', [])))
@@ -118,7 +118,7 @@ for (const [name, options] of [
 }
 
 // covers RC4
-t.test("the time is the server's", async (t) => {
+t.test('reads the time of the server', async (t) => {
   const redis = await server(t)
   const { time } = redisConnection(redis.client())
   const before = Date.now()
@@ -127,7 +127,7 @@ t.test("the time is the server's", async (t) => {
 })
 
 // covers RC5
-t.test('a client that was not connected yet connects, and is waited for', async (t) => {
+t.test('connects a client that is not connected yet, and waits for it', async (t) => {
   const redis = await server(t)
   const lazy = redis.client({ lazyConnect: true, enableOfflineQueue: false })
   const { run } = redisConnection(lazy)
@@ -146,7 +146,7 @@ for (const enableOfflineQueue of [true, false]) {
   const suffix = `(offline queue ${enableOfflineQueue ? 'on' : 'off'})`
 
   // covers RC6
-  t.test(`a server that hangs: an answer within the bound, then at once, and it recovers ${suffix}`, async (t) => {
+  t.test(`answers within the timeout when the server hangs, then at once, and recovers ${suffix}`, async (t) => {
     const redis = await server(t)
     const client = redis.client({ enableOfflineQueue })
     const { run } = redisConnection(client)
@@ -162,7 +162,7 @@ for (const enableOfflineQueue of [true, false]) {
   })
 
   // covers RC7
-  t.test(`a server that is killed: rejected at once, and back without a new client ${suffix}`, async (t) => {
+  t.test(`rejects at once when the server is killed, and recovers with the same client ${suffix}`, async (t) => {
     const redis = await server(t, { appendOnly: true })
     const client = redis.client({ enableOfflineQueue })
     const { run } = redisConnection(client, NOT_BY_TIME)
@@ -195,7 +195,7 @@ t.test('runs a command under way at a broken connection at most once', async (t)
 })
 
 // covers RC9
-t.test('a client that ended, or never found its server, rejects', async (t) => {
+t.test('rejects on a client that ended or never reached its server', async (t) => {
   const redis = await server(t)
   const ended = redis.client()
   await reaches(ended, 'ready')
@@ -209,7 +209,7 @@ t.test('a client that ended, or never found its server, rejects', async (t) => {
 })
 
 // covers RC10
-t.test('no error tells a key or an argument', async (t) => {
+t.test('reports errors without keys and arguments', async (t) => {
   const redis = await server(t)
   const client = redis.client()
   const connection = redisConnection(client)
@@ -268,7 +268,7 @@ t.test('treats a temporary refusal of the server as an outage, and a permanent o
 })
 
 // covers B3
-t.test('finds the error of a command in a script where Redis 6.2 puts it', (t) => {
+t.test('finds the error of a command in the script errors of Redis 6.2', (t) => {
   const reply = (message: string): Error => Object.assign(new Error(message), { name: 'ReplyError' })
   const wrapped = 'ERR Error running script (call to f_5b3ab): @user_script:12: '
   for (const [message, code, told] of [
@@ -299,7 +299,7 @@ t.test('finds the error of a command in a script where Redis 6.2 puts it', (t) =
 })
 
 // covers RC11
-t.test('many connections on one client share its listeners', async (t) => {
+t.test('shares the listeners of one client between many connections', async (t) => {
   const redis = await server(t)
   const client = redis.client()
   const before = client.listenerCount('close')
@@ -308,7 +308,7 @@ t.test('many connections on one client share its listeners', async (t) => {
 })
 
 // covers RC12
-t.test('a cluster: every slot is reached; without one master the other slots go on', async (t) => {
+t.test('reaches every slot of a cluster, and the others when one master is down', async (t) => {
   const cluster = await startRedisCluster()
   t.teardown(() => cluster.stop())
   const client = cluster.client()
@@ -363,6 +363,6 @@ t.test('a cluster: every slot is reached; without one master the other slots go 
 })
 
 // covers RC13
-t.test('no rejection was left to itself', async (t) => {
+t.test('leaves no rejection unhandled', async (t) => {
   t.same(unhandled, [])
 })

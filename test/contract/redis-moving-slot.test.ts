@@ -28,7 +28,7 @@ const versionOf = (index: number): string => `version-${index}`.padEnd(14, '_')
 const recordOf = (index: number) => ({ value: `[${index}]`, version: versionOf(index) })
 
 // covers B1
-t.test('records of one partition are read and written on the node that has them, together or not at all', async (t) => {
+t.test('reads and writes the records of one partition together or not at all', async (t) => {
   const store = redisRecords(cluster.client(), { prefix: 'records:' })
   const writes = KEYS.map((key, index) => ({
     key,
@@ -57,7 +57,7 @@ t.test('records of one partition are read and written on the node that has them,
 })
 
 // covers B1
-t.test('the state never takes a record that is on the other node for one that is not there', async (t) => {
+t.test('never takes a record on the other node for a missing one', async (t) => {
   const client = cluster.client()
   const { tokens, browserSessions, consents } = redisState(client)
   const user = userOf('1')
@@ -88,7 +88,7 @@ t.test('the state never takes a record that is on the other node for one that is
 })
 
 // covers B1
-t.test('an attempt is counted on all counters or on none while their slot moves', async (t) => {
+t.test('counts an attempt on all counters or on none while their slot moves', async (t) => {
   const attempts = redisAttemptStore(sharedConnection(cluster.client()))
   const limits = Array.from({ length: 4 }, (_, index) => ({
     rule: 'login',

@@ -24,7 +24,7 @@ async function listed({ tokens }: State, names: readonly string[], of = user): P
 const numbered = (what: string, count: number): string[] =>
   Array.from({ length: count }, (_, index) => `${what} ${index}`)
 
-t.test('DOS redisState keeps at most maxFamiliesPerUser families of a user and ends the first created', async (t) => {
+t.test('DOS redisState keeps at most maxFamiliesPerUser families of a user, and ends the oldest', async (t) => {
   for (const [max, options] of [
     [100, {}],
     [100, { maxFamiliesPerUser: undefined, prefix: undefined }],
@@ -41,7 +41,7 @@ t.test('DOS redisState keeps at most maxFamiliesPerUser families of a user and e
   }
 })
 
-t.test('DOS redisState ends what has expired before what is alive', async (t) => {
+t.test('DOS redisState ends expired families and sessions before live ones', async (t) => {
   const state = await fresh({ maxFamiliesPerUser: 3, maxSessionsPerUser: 2 })
   const names = ['phone', 'short 1', 'short 2', 'laptop']
   await state.tokens.createFamily(family(user, 'phone'))
@@ -62,7 +62,7 @@ t.test('DOS redisState ends what has expired before what is alive', async (t) =>
   )
 })
 
-t.test('DOS redisState: of families created at once the last added are listed first and kept', async (t) => {
+t.test('DOS redisState: lists and keeps the last added of families with the same creation time', async (t) => {
   const state = await fresh({ maxFamiliesPerUser: 3 })
   const names = numbered('family', 5)
   for (const name of names.slice(0, 3)) await state.tokens.createFamily(family(user, name))
@@ -77,7 +77,7 @@ t.test('DOS redisState: of families created at once the last added are listed fi
   )
 })
 
-t.test('DOS redisState: a code that is redeemed keeps its place among those created at once', async (t) => {
+t.test('DOS redisState: keeps the position of a redeemed code among families of the same time', async (t) => {
   const state = await fresh()
   await state.tokens.createCode(code(user, 'code'))
   await state.tokens.createFamily(family(user, 'family'))
@@ -86,7 +86,7 @@ t.test('DOS redisState: a code that is redeemed keeps its place among those crea
 })
 
 t.test(
-  'DOS redisState keeps at most maxFamiliesPerUser waiting codes of a user, which push out no family',
+  'DOS redisState keeps at most maxFamiliesPerUser codes of a user without ending a family for them',
   async (t) => {
     const state = await fresh({ maxFamiliesPerUser: 3 })
     const codes = numbered('code', 50)
@@ -108,7 +108,7 @@ t.test(
   }
 )
 
-t.test('DOS redisState: families that end with their access token push out none that can be refreshed', async (t) => {
+t.test('DOS redisState: ends no refreshable family for families without offline access', async (t) => {
   const state = await fresh({ maxFamiliesPerUser: 2 })
   const codes = numbered('code', 5)
   await state.tokens.createFamily(family(user, 'phone'))
@@ -120,34 +120,31 @@ t.test('DOS redisState: families that end with their access token push out none 
 })
 
 // covers ASVS-7.1.2
-t.test(
-  'DOS redisState keeps at most maxSessionsPerUser browser sessions of a user and ends the first created',
-  async (t) => {
-    for (const [max, options] of [
-      [100, {}],
-      [100, { maxFamiliesPerUser: undefined, prefix: undefined }],
-      [3, { maxSessionsPerUser: 3 }],
-      [1, { maxSessionsPerUser: 1 }]
-    ] as const) {
-      const { browserSessions } = await fresh(options)
-      await browserSessions.createSession(session(userOf('2'), 'other'), 'd')
-      const names = numbered('browser', max + 2)
-      for (const [index, name] of names.entries())
-        await browserSessions.createSession(session(user, name, { createdAt: NOW + index }), 'd')
-      t.same(
-        (await browserSessions.listSessionsOfUser(user, LATER)).map(({ sid }) => sid),
-        names
-          .slice(2)
-          .toReversed()
-          .map((name) => sidFor(user, name))
-      )
-      t.equal(await browserSessions.findSession(sidFor(user, 'browser 1'), 'd', LATER), null)
-      t.ok(await browserSessions.findSession(sidFor(userOf('2'), 'other'), 'd', LATER))
-    }
+t.test('DOS redisState keeps at most maxSessionsPerUser sessions of a user, and ends the oldest', async (t) => {
+  for (const [max, options] of [
+    [100, {}],
+    [100, { maxFamiliesPerUser: undefined, prefix: undefined }],
+    [3, { maxSessionsPerUser: 3 }],
+    [1, { maxSessionsPerUser: 1 }]
+  ] as const) {
+    const { browserSessions } = await fresh(options)
+    await browserSessions.createSession(session(userOf('2'), 'other'), 'd')
+    const names = numbered('browser', max + 2)
+    for (const [index, name] of names.entries())
+      await browserSessions.createSession(session(user, name, { createdAt: NOW + index }), 'd')
+    t.same(
+      (await browserSessions.listSessionsOfUser(user, LATER)).map(({ sid }) => sid),
+      names
+        .slice(2)
+        .toReversed()
+        .map((name) => sidFor(user, name))
+    )
+    t.equal(await browserSessions.findSession(sidFor(user, 'browser 1'), 'd', LATER), null)
+    t.ok(await browserSessions.findSession(sidFor(userOf('2'), 'other'), 'd', LATER))
   }
-)
+})
 
-t.test('redisState B15 takes nothing but whole numbers from 1 to 1,000, and no braces', async (t) => {
+t.test('redisState B15 accepts only whole numbers from 1 to 1,000 as bounds, and no braces', async (t) => {
   for (const max of [0, -1, 1.5, NaN, 1001]) {
     t.throws(() => redisState(client, { maxFamiliesPerUser: max }), RangeError)
     t.throws(() => redisState(client, { maxSessionsPerUser: max }), /maxSessionsPerUser/)

@@ -48,7 +48,7 @@ async function fill(state: State, user: string): Promise<void> {
   await state.consents.grantConsent(consent(user))
 }
 
-t.test("redis: all keys of a user are in one slot, have a TTL, and hold no user's bytes", async (t) => {
+t.test('redis: keeps all keys of a user in one slot, with a TTL and without user data', async (t) => {
   const state = redisState(client)
   const users = Array.from({ length: 5 }, (_, index) => userOf(String(index)))
   for (const user of users) await fill(state, user)
@@ -80,7 +80,7 @@ t.test("redis: all keys of a user are in one slot, have a TTL, and hold no user'
   }
 })
 
-t.test('redis: a record outlives its logical end by ten minutes', async (t) => {
+t.test('redis: keeps a record for ten minutes after its logical end', async (t) => {
   const state = redisState(client)
   const user = userOf('1')
   const ttlOf = async (key: string): Promise<number> =>
@@ -104,7 +104,7 @@ t.test('redis: a record outlives its logical end by ten minutes', async (t) => {
   t.equal(await ttlOf('c'), 70)
 })
 
-t.test('redis: what ends leaves marks of its removal alone, which last for minutes', async (t) => {
+t.test('redis: leaves only short-lived removal marks of ended records', async (t) => {
   /** The keys that are left, a mark by `!` alone. */
   const left = async (): Promise<string[]> => {
     const found = new Set<string>()
@@ -132,7 +132,7 @@ t.test('redis: what ends leaves marks of its removal alone, which last for minut
   t.same(await left(), ['!', 'c'])
 })
 
-t.test('redis: what no revocation would find, since its index was evicted, is dead', async (t) => {
+t.test('redis: rejects sessions and tokens whose index was evicted', async (t) => {
   const state = redisState(client)
   const user = userOf('1')
   const mail = oneTimeToken(user, secretOf('mail')).digest
@@ -161,7 +161,7 @@ t.test('redis: what no revocation would find, since its index was evicted, is de
   }
 })
 
-t.test('redis: after SCRIPT FLUSH every operation works as before', async (t) => {
+t.test('redis: runs every operation after SCRIPT FLUSH', async (t) => {
   const state = redisState(client)
   for (const [name, call] of operations(state, userOf('1'))) {
     await client.script('FLUSH')
@@ -169,7 +169,7 @@ t.test('redis: after SCRIPT FLUSH every operation works as before', async (t) =>
   }
 })
 
-t.test('redis: a name that was not made for its user is refused', async (t) => {
+t.test('redis: refuses an id that was not made for its user', async (t) => {
   const state = redisState(client)
   const user = userOf('1')
   const wrong = `${partitionOf(user) === 'abc' ? 'abd' : 'abc'}name`
@@ -183,7 +183,7 @@ t.test('redis: a name that was not made for its user is refused', async (t) => {
   t.same(await client.keys('*'), [])
 })
 
-t.test('redis: no two users and no two clients look alike, ill-formed names too', async (t) => {
+t.test('redis: keeps users and clients with ill-formed ids apart', async (t) => {
   const state = redisState(client)
   const [one, other] = ['\ud800', '\ud801']
   const ofOne = family(one, 'a', { clientId: one })
@@ -196,7 +196,7 @@ t.test('redis: no two users and no two clients look alike, ill-formed names too'
 })
 
 // covers B8
-t.test("redis: a record that can't be read counts for nothing, and a revocation of all families ends it", async (t) => {
+t.test('redis: ignores unreadable records, and removes them on revocation', async (t) => {
   const state = redisState(client)
   const user = userOf('1')
   await fill(state, user)

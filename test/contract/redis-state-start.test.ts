@@ -29,7 +29,7 @@ const answering = (answer: () => Promise<unknown>): RedisClient => ({
   off: () => undefined
 })
 
-t.test('redisState: prepare takes a server that can do what is needed, in one trip', async (t) => {
+t.test('redisState: accepts a suitable server in prepare', async (t) => {
   const server = await startRedis()
   t.teardown(() => server.stop())
   const state = redisState(server.client())
@@ -40,7 +40,7 @@ t.test('redisState: prepare takes a server that can do what is needed, in one tr
   t.equal(await state.evictionPolicy(), null)
 })
 
-t.test('redisState says by which policy a server may throw records away', async (t) => {
+t.test('redisState reports the eviction policy of the server', async (t) => {
   const server = await startRedis({ args: ['--maxmemory', '100mb', '--maxmemory-policy', 'allkeys-lru'] })
   t.teardown(() => server.stop())
   const client = server.client()
@@ -54,7 +54,7 @@ t.test('redisState says by which policy a server may throw records away', async 
   t.equal(await state.evictionPolicy(), null)
 })
 
-t.test('redisState: a server that only a person can mend stops the start', async (t) => {
+t.test('redisState: rejects a server with missing rights or features in prepare', async (t) => {
   const server = await startRedis()
   t.teardown(() => server.stop())
   const admin = server.client()
@@ -88,7 +88,7 @@ t.test('redisState: a server that only a person can mend stops the start', async
   }
 })
 
-t.test('redisState: at an outage prepare rejects with no StartError', async (t) => {
+t.test('redisState: rejects without StartError in an outage in prepare', async (t) => {
   const server = await startRedis()
   t.teardown(() => server.stop())
   const admin = server.client()
@@ -101,7 +101,7 @@ t.test('redisState: at an outage prepare rejects with no StartError', async (t) 
   server.resume()
 })
 
-t.test('redisState: of calls on two connections one wins', async (t) => {
+t.test('redisState: lets one of parallel calls on two connections win', async (t) => {
   const server = await startRedis()
   t.teardown(() => server.stop())
   const states = [redisState(server.client()), redisState(server.client())] as const
@@ -165,7 +165,7 @@ t.test('redisState: keeps a token that a client holds when an undo comes late', 
   )
 })
 
-t.test('redisState: a kid is taken, whatever its sequence', async (t) => {
+t.test('redisState: refuses a kid that exists, whatever its sequence', async (t) => {
   const server = await startRedis()
   t.teardown(() => server.stop())
   const { keys } = redisState(server.client())
@@ -189,61 +189,58 @@ t.test('redisState: a kid is taken, whatever its sequence', async (t) => {
 })
 
 // covers B12
-t.test(
-  'prepare names each command that the user of the connection may not run, for the state and for the counters',
-  async (t) => {
-    const server = await startRedis()
-    t.teardown(() => server.stop())
-    const admin = server.client()
-    const prepared = async (
-      refused: readonly string[],
-      what: (client: Redis) => { prepare(): Promise<void> }
-    ): Promise<void> => {
-      await admin.acl(
-        'SETUSER',
-        'limited',
-        'reset',
-        'on',
-        '>p',
-        '~*',
-        '+@all',
-        ...refused.map((command) => `-${command}`)
-      )
-      const client = server.client({ username: 'limited', password: 'p' })
-      try {
-        await what(client).prepare()
-      } finally {
-        client.disconnect()
-      }
+t.test('prepare names each command that the user may not run, for state and counters', async (t) => {
+  const server = await startRedis()
+  t.teardown(() => server.stop())
+  const admin = server.client()
+  const prepared = async (
+    refused: readonly string[],
+    what: (client: Redis) => { prepare(): Promise<void> }
+  ): Promise<void> => {
+    await admin.acl(
+      'SETUSER',
+      'limited',
+      'reset',
+      'on',
+      '>p',
+      '~*',
+      '+@all',
+      ...refused.map((command) => `-${command}`)
+    )
+    const client = server.client({ username: 'limited', password: 'p' })
+    try {
+      await what(client).prepare()
+    } finally {
+      client.disconnect()
     }
-    const state = (client: Redis): RedisState => redisState(client)
-    const attempts = (client: Redis): RedisAttemptStore => redisAttemptStore(sharedConnection(client))
-    for (const command of RECORD_COMMANDS) {
+  }
+  const state = (client: Redis): RedisState => redisState(client)
+  const attempts = (client: Redis): RedisAttemptStore => redisAttemptStore(sharedConnection(client))
+  for (const command of RECORD_COMMANDS) {
+    await t.rejects(
+      prepared([command], state),
+      { ...INVALID_OPTIONS, message: new RegExp(`may not run ${command} on keys that begin with "authority:"`) },
+      command
+    )
+    if (COUNTER_COMMANDS.includes(command))
       await t.rejects(
-        prepared([command], state),
-        { ...INVALID_OPTIONS, message: new RegExp(`may not run ${command} on keys that begin with "authority:"`) },
+        prepared([command], attempts),
+        { ...INVALID_OPTIONS, message: new RegExp(`may not run ${command} on keys that begin with "rl:"`) },
         command
       )
-      if (COUNTER_COMMANDS.includes(command))
-        await t.rejects(
-          prepared([command], attempts),
-          { ...INVALID_OPTIONS, message: new RegExp(`may not run ${command} on keys that begin with "rl:"`) },
-          command
-        )
-      else await t.resolves(prepared([command], attempts), command)
-    }
-    await t.rejects(prepared(['mget', 'del'], state), { ...INVALID_OPTIONS, message: /MGET, DEL/ })
-    await t.rejects(prepared(['mget', '@scripting'], state), { ...INVALID_OPTIONS, message: /EVALSHA/ })
-    await t.rejects(prepared(['del', 'getrange'], state), INVALID_OPTIONS)
-    const left = await admin.keys('*')
-    t.ok(left.length > 0, 'what it may not delete is left')
-    for (const name of left) t.ok((await admin.pttl(name)) > 0, `${name} does not stay`)
-    await t.resolves(prepared([], state))
+    else await t.resolves(prepared([command], attempts), command)
   }
-)
+  await t.rejects(prepared(['mget', 'del'], state), { ...INVALID_OPTIONS, message: /MGET, DEL/ })
+  await t.rejects(prepared(['mget', '@scripting'], state), { ...INVALID_OPTIONS, message: /EVALSHA/ })
+  await t.rejects(prepared(['del', 'getrange'], state), INVALID_OPTIONS)
+  const left = await admin.keys('*')
+  t.ok(left.length > 0, 'what it may not delete is left')
+  for (const name of left) t.ok((await admin.pttl(name)) > 0, `${name} does not stay`)
+  await t.resolves(prepared([], state))
+})
 
 // covers B12
-t.test('prepare leaves nothing behind where it may delete', async (t) => {
+t.test('prepare leaves no key behind', async (t) => {
   const server = await startRedis()
   t.teardown(() => server.stop())
   const client = server.client()

@@ -46,7 +46,7 @@ runContract(
   test('delayed redis cluster state')
 )
 
-t.test('redis cluster: what is no name is not found', async (t) => {
+t.test('redis cluster: finds nothing for malformed ids', async (t) => {
   const { state } = await fresh(clusterClient)()
   for (const name of ['', '}', '{}', '}}}{', 'ab', 'é👩', '\ud800']) {
     t.equal(await state.tokens.findFamily(name, 0), null)
@@ -56,7 +56,7 @@ t.test('redis cluster: what is no name is not found', async (t) => {
   }
 })
 
-t.test('redis: after all that, every key of a user has a TTL and one hash tag', async (t) => {
+t.test('redis: sets a TTL and one hash tag on every key of a user', async (t) => {
   const names = await checkKeys(t, server.client())
   t.ok(names.length > 100)
   t.ok(

@@ -56,7 +56,7 @@ async function lockedApp(t: Test): Promise<Locked & { tokens: string[] }> {
 }
 
 // covers B7
-t.test('refreshes wait for the lock, and the event loop does not', async (t) => {
+t.test('waits for a locked file without blocking the event loop', async (t) => {
   const { tokens, refresh, unlock } = await lockedApp(t)
   const answers = Promise.all(tokens.map(refresh))
   // Waiting inside SQLite, this process would come back only after its five seconds, when it is too late for the
@@ -67,7 +67,7 @@ t.test('refreshes wait for the lock, and the event loop does not', async (t) => 
 })
 
 // covers B7
-t.test('after a second and a half it is 503, reads go on, and it works again', async (t) => {
+t.test('answers 503 after 1.5 seconds of lock, still reads, and recovers', async (t) => {
   const { tokens, refresh, unlock, state, app } = await lockedApp(t)
   const answers = Promise.all(tokens.map(refresh))
   const isInTime = settlesWithin(4000, answers)

@@ -7,7 +7,7 @@ import { sqliteUserStore } from '../../lib/adapters/sqlite/user-store.ts'
 import { nameBeside } from '../../lib/adapters/sql/identity-rows.ts'
 import { newLink } from '../../lib/testing/user-fixtures.ts'
 
-t.test('sqlite: migrations are logged once, and a newer file is refused', async (t) => {
+t.test('sqlite: logs each migration once, and refuses the file of a newer release', async (t) => {
   const db = new Database(':memory:')
   t.teardown(() => db.close())
   for (let time = 0; time < 2; time++) {
@@ -27,7 +27,7 @@ t.test('sqlite: migrations are logged once, and a newer file is refused', async 
 })
 
 // covers B9
-t.test('sqlite: an older release starts where a newer one has only added', async (t) => {
+t.test('sqlite: starts an older release on a newer file with only additions', async (t) => {
   const db = new Database(':memory:')
   t.teardown(() => db.close())
   const older = ['CREATE TABLE a (b)']
@@ -74,7 +74,7 @@ t.test('sqlite: removes the links of a removed user, with and without foreign ke
   }
 })
 
-t.test('sqlite and postgres: tables with long names have links of their own', async (t) => {
+t.test('sqlite and postgres: name the link tables of long table names without conflicts', async (t) => {
   const names = ['a'.repeat(63), `${'a'.repeat(62)}b`, 'a'.repeat(52), 'a'.repeat(53), 'a']
   const beside = names.map((name) => nameBeside(name, '_identities'))
   t.equal(new Set([...names, ...beside]).size, 10)
@@ -94,7 +94,7 @@ t.test('sqlite and postgres: tables with long names have links of their own', as
   }
 })
 
-t.test('sqlite: a migration that fails half-way leaves the file as it was', async (t) => {
+t.test('sqlite: rolls back a migration that fails half-way', async (t) => {
   const db = new Database(':memory:')
   t.teardown(() => db.close())
   migrate(connect(db), 'records:authority_records', [])

@@ -12,7 +12,7 @@ import { partitionOf } from '../../lib/protocol/partition.ts'
 
 const NOW = Date.UTC(2026, 0, 1)
 
-t.test('sqlite: two processes that migrate and write at once have one winner a round in total', async (t) => {
+t.test('sqlite: lets one of two processes win each round of parallel writes', async (t) => {
   const directory = mkdtempSync(join(tmpdir(), 'authority-sqlite-'))
   t.teardown(() => rm(directory, { recursive: true, force: true }))
   const file = join(directory, 'shared.db')

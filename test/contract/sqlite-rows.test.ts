@@ -3,14 +3,14 @@ import t from '../support/tap.ts'
 import { sqliteUserStore } from '../../lib/adapters/sqlite/user-store.ts'
 
 // covers ASVS-1.2.4
-t.test('sqlite: a table name is a name', async (t) => {
+t.test('sqlite: rejects invalid table names', async (t) => {
   const db = new Database(':memory:')
   t.teardown(() => db.close())
   for (const table of ['', 'a b', 'a"; DROP TABLE x; --', '1a', 'ä', 'a'.repeat(64)])
     t.throws(() => sqliteUserStore(db, { table }), TypeError)
 })
 
-t.test('sqlite: rows are not trusted', async (t) => {
+t.test('sqlite: ignores invalid profile fields in rows', async (t) => {
   const db = new Database(':memory:')
   t.teardown(() => db.close())
   const users = sqliteUserStore(db)
@@ -42,7 +42,7 @@ t.test('sqlite: rows are not trusted', async (t) => {
   }
 })
 
-t.test('sqlite: names that a driver would cut off or change are refused and never found', async (t) => {
+t.test('sqlite: rejects usernames that a driver would change, and never finds them', async (t) => {
   const db = new Database(':memory:')
   t.teardown(() => db.close())
   const users = sqliteUserStore(db)

@@ -41,7 +41,7 @@ runContract(
 runContract(stateContract(opened((db) => ({ state: sqliteState(db) }))), test('sqlite state'))
 runContract(stateContract(opened((db) => ({ state: delayed(sqliteState(db)) }))), test('delayed sqlite state'))
 
-t.test('sqlite: what was written is there when the file is opened again', async (t) => {
+t.test('sqlite: finds written records after reopening the file', async (t) => {
   const file = newFile()
   const first = new Database(file)
   const user = await sqliteUserStore(first, { table: 'people' }).create({
@@ -90,7 +90,7 @@ t.test('sqlite: what was written is there when the file is opened again', async 
   t.equal(await sqliteUserStore(second).findByUsername('alice'), null, 'another table is another store')
 })
 
-t.test('sqlite: a locked file rejects with SQLITE_BUSY, breaks nothing, and works again after', async (t) => {
+t.test('sqlite: rejects with SQLITE_BUSY while the file is locked, and recovers', async (t) => {
   const file = newFile()
   const db = new Database(file)
   const state = sqliteState(db)
@@ -150,7 +150,7 @@ t.test('sqlite: a locked file rejects with SQLITE_BUSY, breaks nothing, and work
   t.equal((await users.create({ username: 'alice', passwordHash: 'h' })).username, 'alice')
 })
 
-t.test('sqlite: an operation inside a transaction of the host fails and leaves that transaction alone', async (t) => {
+t.test('sqlite: rejects inside a transaction of the host, and leaves that transaction alone', async (t) => {
   const db = new Database(newFile())
   t.teardown(() => db.close())
   const { tokens } = sqliteState(db)
@@ -164,7 +164,7 @@ t.test('sqlite: an operation inside a transaction of the host fails and leaves t
   t.equal(db.prepare('SELECT * FROM of_the_host').all().length, 1)
 })
 
-t.test('sqlite: an operation that fails half-way is rolled back', async (t) => {
+t.test('sqlite: rolls back an operation that fails half-way', async (t) => {
   const db = new Database(newFile())
   t.teardown(() => db.close())
   const { tokens } = sqliteState(db)
@@ -180,7 +180,7 @@ t.test('sqlite: an operation that fails half-way is rolled back', async (t) => {
   t.match(await rotate(), { outcome: 'rotated' }, 'the token was not used up')
 })
 
-t.test('sqlite: a redemption that fails half-way does not use the code up', async (t) => {
+t.test('sqlite: does not use a code up when its redemption fails half-way', async (t) => {
   const db = new Database(newFile())
   t.teardown(() => db.close())
   const { tokens } = sqliteState(db)
@@ -193,7 +193,7 @@ t.test('sqlite: a redemption that fails half-way does not use the code up', asyn
   t.match(await tokens.redeemCode(redemption), { outcome: 'redeemed' })
 })
 
-t.test('sqlite: busy_timeout is set where it is 0 and else left', async (t) => {
+t.test('sqlite: sets busy_timeout where it is 0, and keeps other values', async (t) => {
   for (const [before, after] of [
     [0, 5000],
     [123, 123]
@@ -206,7 +206,7 @@ t.test('sqlite: busy_timeout is set where it is 0 and else left', async (t) => {
   }
 })
 
-t.test('sqliteState B15 takes nothing but whole numbers from 1 to 1,000', async (t) => {
+t.test('sqliteState B15 accepts only whole numbers from 1 to 1,000 as bounds', async (t) => {
   const db = new Database(newFile())
   t.teardown(() => db.close())
   for (const max of [0, -1, 1.5, NaN, 1001]) {
@@ -215,7 +215,7 @@ t.test('sqliteState B15 takes nothing but whole numbers from 1 to 1,000', async 
   }
 })
 
-t.test('sqlite: a sweep removes all that expired, in several slices', async (t) => {
+t.test('sqlite: sweeps all expired records in several slices', async (t) => {
   const db = new Database(newFile())
   t.teardown(() => db.close())
   const state = sqliteState(db)
@@ -230,7 +230,7 @@ t.test('sqlite: a sweep removes all that expired, in several slices', async (t) 
   })
 })
 
-t.test('sqlite: a table for operators says of each record what it is, whose, and when it ends', async (t) => {
+t.test('sqlite: shows the kind, user and end of each record in columns', async (t) => {
   const db = new Database(newFile())
   t.teardown(() => db.close())
   await sqliteState(db).tokens.createFamily(family('sid-1'))

@@ -43,7 +43,7 @@ const FACTORIES: Array<[name: string, factory: Factory | undefined, given: () =>
   ['redisFactorStore', redisFactorStore, () => client, { prefix: 'auth:' }]
 ]
 
-t.test('each takes its options and no other', async (t) => {
+t.test('accepts the options of each store, and rejects unknown ones', async (t) => {
   for (const [name, factory, given, known] of FACTORIES) {
     t.ok(factory?.(given(), known), name)
     t.ok(factory?.(given()), `${name}, without any`)

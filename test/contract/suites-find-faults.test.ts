@@ -22,7 +22,7 @@ function stateWith(fault: (state: State) => Partial<State>): () => Promise<{ sta
   }
 }
 
-t.test('userStoreContract finds a store that looks first and writes later', async (t) => {
+t.test('userStoreContract finds a setPasswordHash that compares and writes in two steps', async (t) => {
   const racy = (store: ReturnType<typeof memoryUserStore>): UserStore => ({
     ...store,
     async setPasswordHash(id, next, expected) {
@@ -189,7 +189,7 @@ for (const [what, { make, found }] of Object.entries(MISTAKES))
     )
   })
 
-t.test('userStoreContract takes a store without versions', async (t) => {
+t.test('userStoreContract accepts a store without versions', async (t) => {
   const bare = (user: User | null): User | null => {
     if (user === null) return null
     const { version: _version, ...rest } = user
@@ -238,11 +238,11 @@ for (const [what, flag] of Object.entries<(value: unknown) => unknown>({
   'a Date and null': (value) => (value === true ? new Date() : null),
   'what is not there': (value) => (value === true ? true : undefined)
 }))
-  t.test(`userStoreContract takes what the plugin takes: ${what}, and undefined for none`, async (t) => {
+  t.test(`userStoreContract accepts flags as the plugin does: ${what}, and undefined for no user`, async (t) => {
     t.same(await failing(userStoreContract(async () => ({ store: rowsOf(flag) }))), [])
   })
 
-t.test('userStoreContract refuses what the plugin refuses', async (t) => {
+t.test('userStoreContract rejects text for a flag, and a count for a boolean', async (t) => {
   t.ok(
     (await failing(userStoreContract(async () => ({ store: rowsOf(String) })))).includes(
       'find: finds the user by id and by username'
@@ -262,7 +262,7 @@ t.test('userStoreContract refuses what the plugin refuses', async (t) => {
   )
 })
 
-t.test('userStoreContract finds a store that hands out its own objects, and one of plain object keys', async (t) => {
+t.test('userStoreContract finds a store that returns its own objects or looks up inherited keys', async (t) => {
   const own = (): UserStore => {
     const users: Record<string, User> = {}
     return {
@@ -303,7 +303,7 @@ t.test('userStoreContract finds a store that hands out its own objects, and one 
   )
 })
 
-t.test('stateContract finds a rotation that looks first and writes later', async (t) => {
+t.test('stateContract finds a rotation that checks and writes in two steps', async (t) => {
   const names = await failing(
     stateContract(
       stateWith(({ tokens }) => ({
@@ -327,7 +327,7 @@ t.test('stateContract finds a rotation that looks first and writes later', async
   t.ok(names.includes('tokens: of 50 parallel rotations one is rotated, and 49 get its successor'))
 })
 
-t.test('stateContract finds a consumption that looks first and discards later', async (t) => {
+t.test('stateContract finds a consumption that reads and discards in two steps', async (t) => {
   const names = await failing(
     stateContract(
       stateWith(({ oneTimeTokens }) => ({
@@ -349,7 +349,7 @@ t.test('stateContract finds a consumption that looks first and discards later', 
   ])
 })
 
-t.test('stateContract finds a grace time and an expiry that are 1 ms off', async (t) => {
+t.test('stateContract finds a grace time or an expiry that is 1 ms off', async (t) => {
   for (const [off, expected] of [
     [1, /grace time of 10000 ms, is/],
     [-1, /grace time of 10000 ms, is/]
@@ -377,7 +377,7 @@ t.test('stateContract finds a grace time and an expiry that are 1 ms off', async
   }
 })
 
-t.test('attemptStoreContract finds a fixed window, and a check before the count', async (t) => {
+t.test('attemptStoreContract finds a fixed window, and a check separate from the count', async (t) => {
   const fixedWindow = (clock: Clock): AttemptStore => {
     const counts = new Map<string, number>()
     const nameOf = ({ rule, key, windowMs }: AttemptLimit): string =>
@@ -414,7 +414,7 @@ t.test('attemptStoreContract finds a fixed window, and a check before the count'
   }
 })
 
-t.test('a case closes its subject, pass or fail, and runContract awaits the case', async (t) => {
+t.test('closes the subject of each case, and awaits the cases in runContract', async (t) => {
   let closed = 0
   const cases = userStoreContract(async () => ({
     store: { findById: async () => null, findByUsername: async () => null },
@@ -440,7 +440,7 @@ t.test('a case closes its subject, pass or fail, and runContract awaits the case
   )
 })
 
-t.test('delayed lets parallel calls overtake each other, the same way each time, and passes errors on', async (t) => {
+t.test('delayed reorders parallel calls the same way each time, and passes errors on', async (t) => {
   const order = async (): Promise<number[]> => {
     const called: number[] = []
     const store = delayed({
@@ -470,32 +470,26 @@ t.test('delayed lets parallel calls overtake each other, the same way each time,
   t.same(await order(), first)
 })
 
-t.test(
-  'stateContract finds a claim that looks first and writes later, and one that counts again after its end',
-  async (t) => {
-    const racy = (): ((digest: string) => Promise<'fresh' | 'replayed'>) => {
-      const seen = new Set<string>()
-      return async (digest) => {
-        const isKnown = seen.has(digest)
-        await setImmediate()
-        seen.add(digest)
-        return isKnown ? 'replayed' : 'fresh'
-      }
+t.test('stateContract finds a claim in two steps, and one that is fresh again after its end', async (t) => {
+  const racy = (): ((digest: string) => Promise<'fresh' | 'replayed'>) => {
+    const seen = new Set<string>()
+    return async (digest) => {
+      const isKnown = seen.has(digest)
+      await setImmediate()
+      seen.add(digest)
+      return isKnown ? 'replayed' : 'fresh'
     }
-    t.same(
-      await failing(stateContract(stateWith(() => ({ assertions: { claim: racy() }, sweep() {} })))).then((names) =>
-        names.filter((name) => name.startsWith('assertions'))
-      ),
-      [
-        'assertions: of 50 parallel claims one is fresh',
-        'assertions: a sweep removes what has expired, and nothing else'
-      ]
-    )
-    t.same(
-      (await failing(stateContract(stateWith(() => ({ assertions: { claim: async () => 'fresh' } }))))).filter((name) =>
-        name.startsWith('assertions')
-      ).length,
-      3
-    )
   }
-)
+  t.same(
+    await failing(stateContract(stateWith(() => ({ assertions: { claim: racy() }, sweep() {} })))).then((names) =>
+      names.filter((name) => name.startsWith('assertions'))
+    ),
+    ['assertions: of 50 parallel claims one is fresh', 'assertions: a sweep removes what has expired, and nothing else']
+  )
+  t.same(
+    (await failing(stateContract(stateWith(() => ({ assertions: { claim: async () => 'fresh' } }))))).filter((name) =>
+      name.startsWith('assertions')
+    ).length,
+    3
+  )
+})

@@ -3,7 +3,7 @@ import { signUp, testApp } from '../support/app.ts'
 import { isOutage } from '../../lib/ports/outage.ts'
 import { authAs, capturedMessages, fastHasher, losesAnswers, sessionAs, steppedClock } from '../../lib/testing/index.ts'
 
-t.test('steppedClock stands still, steps both clocks, and sets the wall alone', async (t) => {
+t.test('steppedClock stands still, steps both clocks, and sets the wall clock alone', async (t) => {
   const clock = steppedClock(1000)
   const monotonic = clock.monotonic()
   t.same([clock.now(), clock.now()], [1000, 1000])
@@ -19,7 +19,7 @@ t.test('steppedClock stands still, steps both clocks, and sets the wall alone', 
     }, RangeError)
 })
 
-t.test('steppedClock runs what falls due in order, each at its time, and what it schedules', async (t) => {
+t.test('steppedClock runs due timers in order, each at its time', async (t) => {
   const clock = steppedClock(0)
   const ran: string[] = []
   const note = (name: string) => () => {
@@ -46,30 +46,27 @@ t.test('steppedClock runs what falls due in order, each at its time, and what it
   t.equal(ran.at(-1), 'late@10', 'what waits follows the monotonic clock')
 })
 
-t.test(
-  'fastHasher looks like argon2id, contains the parameters, and distinguishes password, pepper and parameters',
-  async (t) => {
-    const hasher = fastHasher()
-    const parameters = { memoryCost: 19456, timeCost: 2, parallelism: 1 }
-    const pepper = Buffer.from('pepper')
-    const encoded = await hasher.hash('password', parameters, pepper)
-    t.match(encoded, /^\$argon2id\$v=19\$m=19456,t=2,p=1\$[A-Za-z0-9+/]{22}\$[A-Za-z0-9+/]{43}$/)
-    t.not(await hasher.hash('password', parameters, pepper), encoded, 'a fresh salt')
-    for (const [password, secret, string, expected] of [
-      ['password', pepper, encoded, true],
-      ['Password', pepper, encoded, false],
-      ['password', undefined, encoded, false],
-      ['password', Buffer.from('other'), encoded, false],
-      ['password', pepper, encoded.replace('m=19456', 'm=19457'), false],
-      ['password', pepper, encoded.replace('argon2id', 'argon2i'), false]
-    ] as const)
-      t.equal(await hasher.verify(string, password, secret), expected)
-    await t.rejects(hasher.verify('$2b$10$x', 'password'), TypeError)
-    t.same(hasher.calls, { hash: 2, verify: 7 })
-  }
-)
+t.test('fastHasher imitates argon2id, and distinguishes password, pepper and parameters', async (t) => {
+  const hasher = fastHasher()
+  const parameters = { memoryCost: 19456, timeCost: 2, parallelism: 1 }
+  const pepper = Buffer.from('pepper')
+  const encoded = await hasher.hash('password', parameters, pepper)
+  t.match(encoded, /^\$argon2id\$v=19\$m=19456,t=2,p=1\$[A-Za-z0-9+/]{22}\$[A-Za-z0-9+/]{43}$/)
+  t.not(await hasher.hash('password', parameters, pepper), encoded, 'a fresh salt')
+  for (const [password, secret, string, expected] of [
+    ['password', pepper, encoded, true],
+    ['Password', pepper, encoded, false],
+    ['password', undefined, encoded, false],
+    ['password', Buffer.from('other'), encoded, false],
+    ['password', pepper, encoded.replace('m=19456', 'm=19457'), false],
+    ['password', pepper, encoded.replace('argon2id', 'argon2i'), false]
+  ] as const)
+    t.equal(await hasher.verify(string, password, secret), expected)
+  await t.rejects(hasher.verify('$2b$10$x', 'password'), TypeError)
+  t.same(hasher.calls, { hash: 2, verify: 7 })
+})
 
-t.test('capturedMessages records, hands each out once, and waits for what is to come', async (t) => {
+t.test('capturedMessages returns each message once, and waits for the next one', async (t) => {
   const { send, messages, next } = capturedMessages()
   const common = {
     user: { id: 'a', username: 'alice' },
@@ -91,13 +88,13 @@ t.test('capturedMessages records, hands each out once, and waits for what is to 
   )
 })
 
-t.test('authAs makes the header that inject takes', async (t) => {
+t.test('authAs returns an authorization header for inject', async (t) => {
   const app = { authority: { issueTokens: async (userId: string) => ({ access_token: `token-of-${userId}` }) } }
   t.same(await authAs(app, { id: 'a' }), { authorization: 'Bearer token-of-a' })
 })
 
 // covers H13
-t.test('authAs takes a scope and a client, and sessionAs is a browser that is signed in', async (t) => {
+t.test('authAs issues a token for scope and client, and sessionAs returns a signed-in browser', async (t) => {
   const clients = [{ clientId: 'spa', scopes: ['openid', 'admin'], redirectUris: ['https://app.example/cb'] }]
   for (const issuer of ['http://localhost:3000', 'https://auth.example.com']) {
     const { app, events, close } = await testApp(
@@ -168,7 +165,7 @@ t.test('authAs takes a scope and a client, and sessionAs is a browser that is si
   }
 })
 
-t.test('losesAnswers', async (t) => {
+t.test('losesAnswers simulates lost answers and calls of a store', async (t) => {
   /** Counts what was done. */
   const counting = () => {
     let done = 0
@@ -183,28 +180,28 @@ t.test('losesAnswers', async (t) => {
     return outcomes
   }
 
-  t.test('loses every third answer after the call was done', async (t) => {
+  t.test('loses every third answer after the call completed', async (t) => {
     const store = losesAnswers(counting())
     t.strictSame(await outcomesOf(4, store.add), [1, 2, 'Error: The answer of call 3 was lost.', 4])
     t.equal(store.lost(), 1)
   })
-  t.test('loses calls before they are done', async (t) => {
+  t.test('loses calls before they run', async (t) => {
     const store = losesAnswers(counting(), { everyAnswer: 0, everyCall: 2 })
     t.strictSame(await outcomesOf(3, store.add), [1, 'Error: Call 2 was lost before it was done.', 2])
   })
-  t.test('loses only calls of the methods that are named, and counts those of inner objects', async (t) => {
+  t.test('loses calls of the named methods only, also in inner objects', async (t) => {
     const store = losesAnswers(counting(), { methods: ['add'], everyAnswer: 2 })
     t.strictSame([store.count(), store.count(), store.name], [0, 0, 'counting'])
     t.equal(await store.inner.add({ by: 1 }), 1)
     t.equal(await outcomeOf(store.add({ by: 1 })), 'Error: The answer of call 2 was lost.')
   })
-  t.test('lets a call through that is sent again', async (t) => {
+  t.test('lets a repeated call through', async (t) => {
     const store = losesAnswers(counting(), { everyAnswer: 1 })
     const by = { by: 1 }
     t.equal(await outcomeOf(store.add(by)), 'Error: The answer of call 1 was lost.')
     t.equal(await store.add(by), 2)
   })
-  t.test('leaves the store as it is', async (t) => {
+  t.test('leaves the given store unchanged', async (t) => {
     const store = counting()
     losesAnswers(store)
     t.strictSame(Object.keys(store), ['add', 'count', 'inner', 'name'])

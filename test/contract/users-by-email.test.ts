@@ -19,7 +19,7 @@ const stores: Record<string, Required<UserStore>> = {
 }
 
 for (const [name, store] of Object.entries(stores))
-  t.test(`${name}: at most ten users with one address, and first who has confirmed it`, async (t) => {
+  t.test(`${name}: finds at most ten users by one email address, those who confirmed it first`, async (t) => {
     const user = { email: ANN, passwordHash: null }
     for (let index = 0; index < 12; index++) await store.create({ ...user, username: `stranger-${index}` })
     const { id } = await store.create({ ...user, username: 'ann', emailVerified: true })

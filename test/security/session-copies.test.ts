@@ -142,7 +142,7 @@ t.test('gives no working code to a copied cookie while a password change ends ot
   t.match(late.headers.location, /error=login_required/)
 })
 
-t.test('ends the browser session behind an access token that changes the password', async (t) => {
+t.test('ends copies of the session cookie when an access token of the session changes the password', async (t) => {
   const { app, close } = await testApp({ clients: [{ ...CLIENT, firstParty: true }] })
   t.teardown(close)
   await signUp(app)
