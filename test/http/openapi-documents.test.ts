@@ -130,7 +130,7 @@ async function linted(given: ReadonlyMap<string, Document>): Promise<Array<[stri
 // covers H9
 // Redocly takes longer than all else here, and looks at the style of what @readme/openapi-parser takes: at night.
 if (AT_NIGHT)
-  t.test('Redocly finds no error in any of the documents, and one in a document that has some', async (t) => {
+  t.test('passes Redocly for every document, and fails for a broken one', async (t) => {
     const broken = structuredClone(documents.get('everything, 3.1')) as Document
     for (const operation of Object.values(broken.paths['/auth/token'] ?? {})) operation.operationId = 'postAuthRefresh'
     const found = await linted(new Map([...documents, ['broken', broken]]))
@@ -160,7 +160,7 @@ if (AT_NIGHT)
   })
 
 // covers H9
-t.test('@readme/openapi-parser takes the documents of each version, and not one without a description', async (t) => {
+t.test('passes @readme/openapi-parser for each version, and fails for a response without a description', async (t) => {
   const name = '@readme/openapi-parser'
   const { validate } = (await import(name)) as { validate(document: object): Promise<{ valid: boolean }> }
   for (const version of Object.keys(VERSIONS))
@@ -171,7 +171,7 @@ t.test('@readme/openapi-parser takes the documents of each version, and not one 
   t.equal((await validate(broken)).valid, false)
 })
 
-t.test('the operations are the routes that there are, but for what pages load', async (t) => {
+t.test('documents every route except the assets of pages', async (t) => {
   for (const [name, options] of Object.entries(CONFIGURATIONS)) {
     const { operations, routes } = await documented(t, options)
     const listed = operations.map(
@@ -201,7 +201,7 @@ function failuresOf(sentence: string): string[] {
     })
 }
 
-t.test('the reference and the document have the same operations, names and failures', async (t) => {
+t.test('lists the same operations, ids and errors in the reference and the document', async (t) => {
   t.equal(STATUS, 400)
   const { operations } = await documented(t, EVERYTHING)
   const page = readFileSync(new URL('../../docs/reference/endpoints.md', import.meta.url), 'utf8')

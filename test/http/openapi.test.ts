@@ -9,7 +9,7 @@ import { ownOptions } from './coexistence/support/host.ts'
 import { type Document, documented, operationsOf, type Schema } from './support/openapi.ts'
 
 // covers H9
-t.test('every operation has a name of its own, its callers and its answers', async (t) => {
+t.test('gives every operation a unique id, its security schemes and its responses', async (t) => {
   const { document, operations } = await documented(t)
   t.ok(operations.length > 30)
   t.equal(new Set(operations.map(({ operationId }) => operationId)).size, operations.length)
@@ -79,7 +79,7 @@ t.test('every operation has a name of its own, its callers and its answers', asy
   )
 })
 
-t.test('schemes, tags and flows are those of the configuration', async (t) => {
+t.test('defines only the security schemes, tags and flows of the configuration', async (t) => {
   const namesOf = ({ components: { securitySchemes } }: Document): object => ({
     schemes: Object.keys(securitySchemes),
     flows: Object.keys(securitySchemes['oauth2']?.flows ?? {})
@@ -110,7 +110,7 @@ t.test('schemes, tags and flows are those of the configuration', async (t) => {
 })
 
 // covers H9
-t.test("a host's own schemes and tags stay, and two plugins in one app name nothing twice", async (t) => {
+t.test('keeps the schemes and tags of the host, and gives two plugins distinct operation ids', async (t) => {
   const accessToken = { type: 'http', scheme: 'bearer', bearerFormat: 'opaque' }
   const tags = [{ name: 'auth', description: 'Of the host.' }]
   const openapi = {
@@ -165,7 +165,7 @@ t.test("a host's own schemes and tags stay, and two plugins in one app name noth
   t.ok(ids.includes('postAuthToken') && ids.includes('postTwoToken'))
 })
 
-t.test('names of operations stay where routes are moved', async (t) => {
+t.test('keeps operation ids when routes move', async (t) => {
   const idsOf = async (options: Partial<AuthorityOptions>): Promise<string[]> =>
     (await documented(t, options)).operations.map(({ operationId }) => operationId).sort()
   const usual = await idsOf({})
@@ -178,14 +178,14 @@ t.test('names of operations stay where routes are moved', async (t) => {
   )
 })
 
-t.test('HEAD routes that a host shows have names of their own', async (t) => {
+t.test('gives exposed HEAD routes their own operation ids', async (t) => {
   const { operations } = await documented(t, {}, { openapi: {}, exposeHeadRoutes: true })
   const ids = operations.map(({ operationId }) => operationId)
   t.ok(ids.includes('headAuthProfile'))
   t.equal(new Set(ids).size, ids.length)
 })
 
-t.test("a transform of the host's, which knows its own schemas alone, is not asked; transformObject is", async (t) => {
+t.test('calls transformObject of the host for our routes, but not its transform', async (t) => {
   const transform = (): never => {
     throw new TypeError('no schema of mine')
   }
@@ -296,7 +296,7 @@ function valueOf(schema: Schema, pick: (below: number) => number): unknown {
 }
 
 // covers H9
-t.test("answers refusals by a route's own schema with a status that the document lists", async (t) => {
+t.test('rejects requests with a status that the document lists for the operation', async (t) => {
   const { app, operations } = await documented(t)
   const { sub: id } = await signUp(app, 'ann@example.com')
   const { refresh_token: refreshToken = '' } = await app.authority.issueTokens(id)

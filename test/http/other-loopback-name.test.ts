@@ -29,7 +29,7 @@ async function ask({
   }
 }
 
-t.test('leads a page opened at another name of this machine to the issuer', async (t) => {
+t.test('redirects a page opened under another loopback name to the issuer', async (t) => {
   const at = (url: string): unknown[] => [307, `http://localhost:3000${url}`]
   for (const host of ['127.0.0.1:3000', '127.0.0.2:3000', '[::1]:3000'])
     t.same(await ask({ host }), at('/auth/login?x=%2F1'), host)
@@ -41,7 +41,7 @@ t.test('leads a page opened at another name of this machine to the issuer', asyn
   ])
 })
 
-t.test('answers all other requests where they came', async (t) => {
+t.test('redirects no other request', async (t) => {
   const url = '/auth/login'
   for (const [what, asked, status] of [
     ['the issuer itself', { host: 'localhost:3000' }, 200],
@@ -59,7 +59,7 @@ t.test('answers all other requests where they came', async (t) => {
     t.same(await ask({ url, ...asked }), [status, undefined], what)
 })
 
-t.test('refuses an absolute address instead of a path', async (t) => {
+t.test('does not redirect to the absolute address of a request line', async (t) => {
   const { app, close } = await openidApp({})
   t.teardown(close)
   await app.listen({ port: 0, host: '127.0.0.1' })

@@ -170,7 +170,7 @@ async function setUp(
   }
 }
 
-t.test('refuses every encoded, cut, hanging or reset answer and lives', async (t) => {
+t.test('rejects every encoded, truncated, hanging or reset response, and keeps running', async (t) => {
   const call = await setUp(
     t,
     ENCODED.map(([, hostile]) => hostile)
@@ -194,7 +194,7 @@ t.test('refuses every encoded, cut, hanging or reset answer and lives', async (t
   t.equal((await call({ reads: 'whole' }, 0)).status, 200, 'the process goes on calling')
 })
 
-t.test('refuses broken answers in time and lives', async (t) => {
+t.test('rejects broken responses in time, and keeps running', async (t) => {
   const call = await setUp(
     t,
     BROKEN.map(([, hostile]) => hostile)

@@ -86,7 +86,7 @@ const isSignedIn = async (browser: TestBrowser): Promise<boolean> =>
   (await browser.get('/auth/account')).statusCode === 200
 const idsIn = (html: string): string[] => [...html.matchAll(/name="session" value="([^"]+)"/g)].map(([, id = '']) => id)
 
-t.test('nobody, a stranger and who is disabled are led to the sign-in and back', async (t) => {
+t.test('redirects a signed-out, unknown or disabled user to the sign-in page and back', async (t) => {
   const users = memoryUserStore()
   const disabled = new Set<string>()
   const store = {
@@ -167,7 +167,7 @@ t.test('nobody, a stranger and who is disabled are led to the sign-in and back',
   }
 })
 
-t.test('ignores posts from another site', async (t) => {
+t.test('rejects posts from another site', async (t) => {
   const subject = await subjectOf(t)
   const ann = await browserOf(subject)
   for (const [page, form] of FORMS) {
@@ -193,7 +193,7 @@ t.test('ignores posts from another site', async (t) => {
   )
 })
 
-t.test('refuses a page that was open while another user signed in', async (t) => {
+t.test('rejects a form of a page that was open while another user signed in', async (t) => {
   const subject = await subjectOf(t)
   const { app } = subject
   await app.inject({
@@ -220,7 +220,7 @@ t.test('refuses a page that was open while another user signed in', async (t) =>
   await signIn(app, 'bob')
 })
 
-t.test('the note of what was done is no text of a link, and shown to who comes from here alone', async (t) => {
+t.test('shows a known result note only to a request from our own pages', async (t) => {
   const subject = await subjectOf(t)
   const ann = await browserOf(subject)
   const page = '/auth/account/sessions'
@@ -234,7 +234,7 @@ t.test('the note of what was done is no text of a link, and shown to who comes f
   }
 })
 
-t.test('sign-ins: listed, this one first and marked; one ends, or all others, or all', async (t) => {
+t.test('sign-ins: lists the current one first, and ends one, all others, or all', async (t) => {
   const subject = await subjectOf(t)
   const { app } = subject
   await app.inject({
@@ -314,7 +314,7 @@ t.test('sign-ins: listed, this one first and marked; one ends, or all others, or
   t.ok(await isSignedIn(bob))
 })
 
-t.test('ends a thief who ended all other sign-ins when the password changes', async (t) => {
+t.test('ends the session of a thief when the password changes', async (t) => {
   const users = memoryUserStore()
   let passwordChangedAt = 0
   const find = users.findById
@@ -336,7 +336,7 @@ t.test('ends a thief who ended all other sign-ins when the password changes', as
   t.notOk(await isSignedIn(thief))
 })
 
-t.test('the password: with the one of now, under the rules and the limit of sign-ins; all others end', async (t) => {
+t.test('password: requires the current one, applies the rules and limits, and ends other sessions', async (t) => {
   const subject = await subjectOf(t, { rateLimit: { account: { max: 3 }, login: false } })
   const { app } = subject
   const page = '/auth/account/password'
@@ -370,7 +370,7 @@ t.test('the password: with the one of now, under the rules and the limit of sign
   t.ok(tries.filter((status) => status === 400).length <= 3, 'no more than sign-ins have')
 })
 
-t.test('access: what was allowed, and how it ends', async (t) => {
+t.test('access: lists the clients with a consent, and revokes one', async (t) => {
   const subject = await openidApp()
   t.teardown(subject.close)
   const { browser } = subject
@@ -425,7 +425,7 @@ t.test('hides unavailable actions, the account page if it is off, and moved path
   t.equal((await browser.get('/my/devices')).statusCode, 200)
 })
 
-t.test('while the stores are down a page says so, and nothing is half done', async (t) => {
+t.test('shows an error page while the stores are down, and applies no partial change', async (t) => {
   let down = false
   const failing = <Store extends object>(store: Store, only: (name: string) => boolean = () => true): Store =>
     new Proxy(store, {
@@ -451,7 +451,7 @@ t.test('while the stores are down a page says so, and nothing is half done', asy
   t.ok(await isSignedIn(ann))
 })
 
-t.test('headers of the pages, and no other origin reads them', async (t) => {
+t.test('sends security headers with the pages, and lets no other origin read them', async (t) => {
   const subject = await subjectOf(t)
   const ann = await browserOf(subject)
   for (const page of PAGES) {
@@ -495,7 +495,7 @@ t.test('headers of the pages, and no other origin reads them', async (t) => {
   )
 })
 
-t.test('the profile: what the person may change, as it is; nothing else', async (t) => {
+t.test('profile: shows and changes only the fields that the user may edit', async (t) => {
   const users = memoryUserStore()
   const subject = await subjectOf(t, { users })
   const ann = await browserOf(subject)
@@ -545,64 +545,61 @@ t.test('the profile: what the person may change, as it is; nothing else', async 
   t.notOk((await user()).age, 'an emptied one is gone')
 })
 
-t.test(
-  'the e-mail address: a link to the new one, the password where the sign-in is old; the confirmation again',
-  async (t) => {
-    const users = memoryUserStore()
-    const subject = await subjectOf(t, { users, registration: { username: 'email' } })
-    const { app, clock, messages } = subject
-    await app.inject({
-      method: 'POST',
-      url: '/auth/register',
-      payload: { username: 'eve@mail.example', password: PASSWORD }
-    })
-    await messages.next('verify_email')
-    const eve = await browserOf(subject, 'eve@mail.example')
-    const page = '/auth/account/email'
-    t.match((await eve.get(page)).body, /eve@mail\.example<\/bdi><\/b> is not confirmed yet[\s\S]*value="resend"/)
-    t.notMatch((await eve.get(page)).body, /name="current_password"/, 'just signed in')
-    clock.step(5 * 60_000 - 1)
-    t.match(await done(eve, await use(eve, page, { decision: 'resend' })), {
-      statusCode: 200,
-      body: /role="status">A message is on its way/
-    })
-    const open = await eve.get(page)
-    clock.step(2)
-    t.match((await eve.get(page)).body, /name="current_password"/)
-    for (const [form, error] of [
-      [{ email: 'new@mail.example' }, /id="current_password-error">Please fill in/],
-      [
-        { email: 'new@mail.example', current_password: 'not this one' },
-        /id="current_password-error">The current password is wrong/
-      ],
-      [{ email: '', current_password: PASSWORD }, /id="email-error">Please fill in/],
-      [{ email: 'none', current_password: PASSWORD }, /id="email-error">This is not a valid/]
-    ] as const) {
-      const reply = await eve.submit(formAction(open.body), form)
-      t.equal(reply.statusCode, 400)
-      t.match(reply.body, error)
-      t.notMatch(reply.body, new RegExp(PASSWORD))
-      if (form.email !== '') t.match(reply.body, `value="${form.email}"`)
-    }
-    t.strictSame(
-      subject.events.filter(({ name }) => name === 'email_change_requested'),
-      []
-    )
-    t.match(
-      (await done(eve, await use(eve, page, { email: 'new@mail.example', current_password: PASSWORD }))).body,
-      /role="status">A message is on its way to the new address/
-    )
-    const { url } = await messages.next('email_change')
-    t.match((await eve.get(page)).body, /eve@mail\.example/, 'nothing has changed yet')
-    t.equal(
-      (await use(eve, url.replace(ISSUER, ''), { token: new URL(url).searchParams.get('token') ?? '' })).statusCode,
-      200
-    )
-    t.match((await eve.get(page)).body, /new@mail\.example<\/bdi><\/b> is confirmed/)
+t.test('email address: sends a link to the new address, and requires the password after an old sign-in', async (t) => {
+  const users = memoryUserStore()
+  const subject = await subjectOf(t, { users, registration: { username: 'email' } })
+  const { app, clock, messages } = subject
+  await app.inject({
+    method: 'POST',
+    url: '/auth/register',
+    payload: { username: 'eve@mail.example', password: PASSWORD }
+  })
+  await messages.next('verify_email')
+  const eve = await browserOf(subject, 'eve@mail.example')
+  const page = '/auth/account/email'
+  t.match((await eve.get(page)).body, /eve@mail\.example<\/bdi><\/b> is not confirmed yet[\s\S]*value="resend"/)
+  t.notMatch((await eve.get(page)).body, /name="current_password"/, 'just signed in')
+  clock.step(5 * 60_000 - 1)
+  t.match(await done(eve, await use(eve, page, { decision: 'resend' })), {
+    statusCode: 200,
+    body: /role="status">A message is on its way/
+  })
+  const open = await eve.get(page)
+  clock.step(2)
+  t.match((await eve.get(page)).body, /name="current_password"/)
+  for (const [form, error] of [
+    [{ email: 'new@mail.example' }, /id="current_password-error">Please fill in/],
+    [
+      { email: 'new@mail.example', current_password: 'not this one' },
+      /id="current_password-error">The current password is wrong/
+    ],
+    [{ email: '', current_password: PASSWORD }, /id="email-error">Please fill in/],
+    [{ email: 'none', current_password: PASSWORD }, /id="email-error">This is not a valid/]
+  ] as const) {
+    const reply = await eve.submit(formAction(open.body), form)
+    t.equal(reply.statusCode, 400)
+    t.match(reply.body, error)
+    t.notMatch(reply.body, new RegExp(PASSWORD))
+    if (form.email !== '') t.match(reply.body, `value="${form.email}"`)
   }
-)
+  t.strictSame(
+    subject.events.filter(({ name }) => name === 'email_change_requested'),
+    []
+  )
+  t.match(
+    (await done(eve, await use(eve, page, { email: 'new@mail.example', current_password: PASSWORD }))).body,
+    /role="status">A message is on its way to the new address/
+  )
+  const { url } = await messages.next('email_change')
+  t.match((await eve.get(page)).body, /eve@mail\.example/, 'nothing has changed yet')
+  t.equal(
+    (await use(eve, url.replace(ISSUER, ''), { token: new URL(url).searchParams.get('token') ?? '' })).statusCode,
+    200
+  )
+  t.match((await eve.get(page)).body, /new@mail\.example<\/bdi><\/b> is confirmed/)
+})
 
-t.test('deleting the account: by the password, however fresh the sign-in is; all of it ends', async (t) => {
+t.test('deletion: requires the password even after a fresh sign-in, and ends every session', async (t) => {
   const users = memoryUserStore()
   const subject = await subjectOf(t, { users })
   const { app, sub } = subject
@@ -671,7 +668,7 @@ t.test('asks a user without a password to sign in again for guarded actions', as
   t.ok(await users.findById(id))
 })
 
-t.test('shows fifty rows of a long list, the own session first, and ends the others with one button', async (t) => {
+t.test('shows fifty rows of a long list, this session first, and ends the others at once', async (t) => {
   const subject = await subjectOf(t)
   const here = await browserOf(subject)
   for (let i = 0; i < 60; i++) await subject.app.authority.issueTokens(subject.sub, { scope: 'openid' })

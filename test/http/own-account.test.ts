@@ -76,7 +76,7 @@ async function browserOf({ app }: TestApp): Promise<Record<string, string>> {
   }
 }
 
-t.test('GET /auth/profile tells who one is and the fields of registration, and nothing else', async (t) => {
+t.test('GET /auth/profile returns only the identity and the registration fields of the user', async (t) => {
   const { send, users, sub, app } = await ann(t)
   await users.update?.(sub, { secretNote: 'of the host', disabled: false })
   const reply = await send('GET', '/auth/profile')
@@ -90,7 +90,7 @@ t.test('GET /auth/profile tells who one is and the fields of registration, and n
   )
 })
 
-t.test('PATCH /auth/profile changes the fields that are named, and null removes one', async (t) => {
+t.test('PATCH /auth/profile changes the given fields, and removes one that is null', async (t) => {
   const { send, users, sub, events, token } = await ann(t)
   const reply = await send('PATCH', '/auth/profile', { city: 'Basel', tags: ['a'] })
   t.equal(reply.statusCode, 200)
@@ -124,7 +124,7 @@ t.test('PATCH /auth/profile changes the fields that are named, and null removes 
   t.equal((await send('GET', '/me', undefined, bearer(token))).statusCode, 200, 'who is signed in stays so')
 })
 
-t.test("PATCH /auth/profile refuses what is no field of the person's own, and changes nothing", async (t) => {
+t.test('PATCH /auth/profile rejects fields that users may not edit, and changes nothing', async (t) => {
   const { send, users, sub } = await ann(t)
   const before = await users.findById(sub)
   const table: Array<[payload: Payload, field: RegExp]> = [
@@ -181,7 +181,7 @@ t.test("PATCH /auth/profile refuses what is no field of the person's own, and ch
   t.same(await users.findById(sub), before)
 })
 
-t.test('of parallel changes of different fields none is lost', async (t) => {
+t.test('keeps all parallel changes of different fields', async (t) => {
   const { send, users, sub } = await ann(t)
   const replies = await Promise.all([
     ...Array.from({ length: 10 }, (_, index) => send('PATCH', '/auth/profile', { city: `c${index}` })),
@@ -192,7 +192,7 @@ t.test('of parallel changes of different fields none is lost', async (t) => {
   t.match(await users.findById(sub), { name: 'Anna', tags: ['x'], city: /^c\d$/ })
 })
 
-t.test('handles a user removed in between, a store that is down and a wrong answer', async (t) => {
+t.test('handles a user removed meanwhile, a failing store and an invalid store result', async (t) => {
   const store = memoryUserStore()
   let update: UserStore['update']
   const users: UserStore = { ...store, update: async (...args) => await (update ?? store.update)(...args) }
@@ -209,7 +209,7 @@ t.test('handles a user removed in between, a store that is down and a wrong answ
   t.equal((await send('PATCH', '/auth/profile', { city: 'Basel' })).statusCode, 200)
 })
 
-t.test('a change of the address from asking to signing in', async (t) => {
+t.test('changes the email address from the request to the sign-in with the new address', async (t) => {
   const { send, app, users, sub, messages, events, token } = await ann(t)
   await messages.next('verify_email')
   const reply = await send('POST', '/auth/email', { email: 'Ann@New.example' })
@@ -253,7 +253,7 @@ t.test('a change of the address from asking to signing in', async (t) => {
   t.notMatch(JSON.stringify(events), mail.token)
 })
 
-t.test('a confirmed change of the address ends what others may have set up before it', async (t) => {
+t.test('ends other sessions and provisional identities after a confirmed change of the address', async (t) => {
   const { send, app, users, sub, messages, token, clock } = await ann(t)
   await users.setEmailVerified?.(sub, ANN)
   const eve = { issuer: 'https://op.example', subject: 'eve', connection: 'op', linkedAt: 0, lastUsedAt: 0 }
@@ -295,7 +295,7 @@ t.test('accepts the link as JSON once, from any user', async (t) => {
 })
 
 // covers H2
-t.test('a taken address: the same answer, the same notice, and a message to its owner', async (t) => {
+t.test('answers the same for a taken address, and sends a message to its owner', async (t) => {
   const { send, app, messages } = await ann(t)
   await app.inject({
     method: 'POST',
@@ -318,7 +318,7 @@ t.test('a taken address: the same answer, the same notice, and a message to its 
   ])
 })
 
-t.test('POST /auth/email takes an address and nothing else', async (t) => {
+t.test('POST /auth/email accepts only a valid address', async (t) => {
   const { send, messages, users, sub } = await ann(t)
   await turns()
   const before = messages.messages.length
@@ -396,7 +396,7 @@ t.test('requires a fresh sign-in or the password for irreversible actions', asyn
 })
 
 // covers ASVS-7.5.1
-t.test('a refresh makes no sign-in fresh', async (t) => {
+t.test('a refresh does not make a sign-in recent', async (t) => {
   const { app, send, clock } = await ann(t)
   const { refresh_token: refresh } = await signIn(app, ANN)
   clock.step(FIVE_MINUTES + 1)
@@ -407,7 +407,7 @@ t.test('a refresh makes no sign-in fresh', async (t) => {
   t.equal((await send('GET', '/auth/profile', undefined, bearer(token))).statusCode, 200)
 })
 
-t.test('guesses at the password count as sign-ins do, twenty at once too', async (t) => {
+t.test('counts wrong passwords under the sign-in limit, also twenty in parallel', async (t) => {
   const { send, app, users, sub } = await ann(t, {
     rateLimit: { login: false, account: { windowMs: 900_000, max: 5 } }
   })
@@ -435,7 +435,7 @@ t.test('guesses at the password count as sign-ins do, twenty at once too', async
   t.ok(await users.findById(sub))
 })
 
-t.test('messages are bounded: three requests an hour from one address, one link in five minutes', async (t) => {
+t.test('limits messages to three requests an hour per address and one link in five minutes', async (t) => {
   const { send, messages } = await ann(t, { rateLimit: { login: false, register: false } })
   await turns()
   const before = messages.messages.length
@@ -446,38 +446,35 @@ t.test('messages are bounded: three requests an hour from one address, one link 
   t.equal((await send('POST', '/auth/email/resend')).statusCode, 429, 'one rule')
 })
 
-t.test(
-  'POST /auth/email/resend sends the confirmation of an address that is not confirmed, once in five minutes',
-  async (t) => {
-    const { send, messages, clock, users, sub, app, token } = await ann(t, {
-      rateLimit: { login: false, register: false, passwordReset: { windowMs: 1000, max: 100 } }
-    })
-    const first = await messages.next('verify_email')
-    const resend = async (): Promise<number> => {
-      const { statusCode } = await send('POST', '/auth/email/resend', undefined, bearer(token))
-      await turns()
-      return messages.messages.filter(({ kind }) => kind === 'verify_email').length * 1000 + statusCode
-    }
-    t.equal(await resend(), 1202, 'one was sent just now')
-    clock.step(FIVE_MINUTES)
-    t.equal(await resend(), 2202)
-    t.equal(await resend(), 2202)
-    const second = await messages.next('verify_email')
-    t.equal(
-      (await app.inject({ method: 'POST', url: '/auth/email/verify', payload: { token: first.token } })).statusCode,
-      400
-    )
-    t.equal(
-      (await app.inject({ method: 'POST', url: '/auth/email/verify', payload: { token: second.token } })).statusCode,
-      204
-    )
-    clock.step(FIVE_MINUTES)
-    t.equal(await resend(), 2202, 'there is nothing to confirm')
-    t.match(await users.findById(sub), { emailVerified: true })
+t.test('POST /auth/email/resend sends the confirmation of an unconfirmed address, once in five minutes', async (t) => {
+  const { send, messages, clock, users, sub, app, token } = await ann(t, {
+    rateLimit: { login: false, register: false, passwordReset: { windowMs: 1000, max: 100 } }
+  })
+  const first = await messages.next('verify_email')
+  const resend = async (): Promise<number> => {
+    const { statusCode } = await send('POST', '/auth/email/resend', undefined, bearer(token))
+    await turns()
+    return messages.messages.filter(({ kind }) => kind === 'verify_email').length * 1000 + statusCode
   }
-)
+  t.equal(await resend(), 1202, 'one was sent just now')
+  clock.step(FIVE_MINUTES)
+  t.equal(await resend(), 2202)
+  t.equal(await resend(), 2202)
+  const second = await messages.next('verify_email')
+  t.equal(
+    (await app.inject({ method: 'POST', url: '/auth/email/verify', payload: { token: first.token } })).statusCode,
+    400
+  )
+  t.equal(
+    (await app.inject({ method: 'POST', url: '/auth/email/verify', payload: { token: second.token } })).statusCode,
+    204
+  )
+  clock.step(FIVE_MINUTES)
+  t.equal(await resend(), 2202, 'there is nothing to confirm')
+  t.match(await users.findById(sub), { emailVerified: true })
+})
 
-t.test('DELETE /auth/account ends everything of every kind', async (t) => {
+t.test('DELETE /auth/account ends every session and removes all data of the user', async (t) => {
   const state = memoryState()
   const person = await ann(t, {
     state,
@@ -547,7 +544,7 @@ t.test('DELETE /auth/account ends everything of every kind', async (t) => {
   t.not(again.json().sub, sub)
 })
 
-t.test('refuses every remaining sign-in of a removed user', async (t) => {
+t.test('rejects every remaining sign-in of a removed user', async (t) => {
   const state = memoryState()
   let isDown = false
   const orDown =
@@ -611,7 +608,7 @@ t.test('refuses every remaining sign-in of a removed user', async (t) => {
   t.equal((await app.inject({ url: '/auth/profile', headers: cookie })).statusCode, 401)
 })
 
-t.test('of sign-ins that race with the removal none is left', async (t) => {
+t.test('leaves no session of a sign-in that races the removal of the user', async (t) => {
   for (let before = 0; before < 8; before++) {
     const state = memoryState()
     const store = memoryUserStore()
@@ -651,7 +648,7 @@ t.test('of sign-ins that race with the removal none is left', async (t) => {
   }
 })
 
-t.test('DELETE /auth/account by the browser, with and without a body, twice at once', async (t) => {
+t.test('DELETE /auth/account accepts browser requests, with and without a body, also in parallel', async (t) => {
   for (const payloads of [
     [undefined],
     [{}],
@@ -676,7 +673,7 @@ t.test('DELETE /auth/account by the browser, with and without a body, twice at o
   t.ok(await users.findById(sub), 'nothing was removed')
 })
 
-t.test('from another site nothing is changed, and nothing counted', async (t) => {
+t.test('rejects requests from another site, changes nothing and counts nothing', async (t) => {
   const person = await ann(t, { rateLimit: { login: { windowMs: 900_000, max: 5 } } })
   const cookie = await browserOf(person)
   const before = await person.users.findById(person.sub)
@@ -727,7 +724,7 @@ t.test('has no route for features that the user store or the options lack', asyn
   }
 })
 
-t.test('with names of another kind a field `email` of registration is no way around the link', async (t) => {
+t.test('with username any, rejects a change of the field `email` without the emailed link', async (t) => {
   const users = memoryUserStore()
   const { app, close, messages } = await testApp({
     users,

@@ -5,7 +5,7 @@ import { PASSWORD, testApp } from '../support/app.ts'
 import { testBrowser } from '../support/browser.ts'
 import { turns } from '../unit/accounts/world.ts'
 
-t.test('a text that the pages could not show stops the start, with its path', async (t) => {
+t.test('stops the start for an invalid page text, and names its path', async (t) => {
   const rows: Array<[Partial<AuthorityOptions>, string, RegExp]> = [
     [{ pages: { texts: { xx: {} } as object } }, 'pages.texts.xx', /no language "xx"\. There are: en, de/],
     [{ pages: { texts: { de: { loginHeading: 'x' } } as object } }, 'pages.texts.de.loginHeading', /no such text/],
@@ -29,7 +29,7 @@ t.test('a text that the pages could not show stops the start, with its path', as
   }
 })
 
-t.test('a link of a message that is no good any more leads to another', async (t) => {
+t.test('links from an expired link to the page that sends a new one', async (t) => {
   const { app, close } = await testApp({ registration: { verifyEmail: true } })
   t.teardown(close)
   for (const [path, next] of [
@@ -47,7 +47,7 @@ t.test('a link of a message that is no good any more leads to another', async (t
   t.notMatch((await app.inject('/auth/consent')).body, 'This link no longer works')
 })
 
-t.test('sign-up sends its message again: to all alike, once in five minutes', async (t) => {
+t.test('sign-up resends its message, with the same answer for everybody, once in five minutes', async (t) => {
   const { app, clock, close, messages } = await testApp({
     registration: { username: 'email', verifyEmail: true },
     rateLimit: { register: false }
@@ -77,7 +77,7 @@ t.test('sign-up sends its message again: to all alike, once in five minutes', as
   t.equal((await browser.submit('/auth/signup', { decision: 'resend' })).statusCode, 400)
 })
 
-t.test('without confirmation there is nothing to send again, and a password is needed', async (t) => {
+t.test('without confirmation, rejects a resend and requires a password', async (t) => {
   const { app, close, messages } = await testApp({ rateLimit: { register: false } })
   t.teardown(close)
   t.equal((await testBrowser(app).submit('/auth/signup', { username: 'ann', decision: 'resend' })).statusCode, 400)

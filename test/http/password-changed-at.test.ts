@@ -22,48 +22,44 @@ function tellingStore(): { users: UserStore; tell: (at: unknown) => void } {
 }
 
 // covers B2
-t.test(
-  'a sign-in from before the password changed is refused wherever the store is asked, in ' +
-    'whatever form it tells the time',
-  async (t) => {
-    const forms: Array<[string, (at: number) => unknown]> = [
-      ['a number', (at) => at],
-      ['a Date', (at) => new Date(at)]
-    ]
-    for (const [form, of] of forms) {
-      const { users, tell } = tellingStore()
-      const { app, clock, close } = await testApp({ users })
-      await signUp(app)
-      const before = await signIn(app)
-      clock.step(1000)
-      const now = clock.now()
-      const refresh = async (token: string) =>
-        (await app.inject({ method: 'POST', url: '/auth/refresh', headers: bearer(token) })).statusCode
-      tell(of(now - 1000))
-      t.equal(await refresh(before.refresh_token), 200, `${form}: of the same millisecond`)
-      tell(of(now))
-      t.equal(
-        (await app.inject({ url: '/auth/userinfo', headers: bearer(before.access_token) })).statusCode,
-        401,
-        `${form}: userinfo`
-      )
-      t.equal(
-        (await app.inject({ url: '/auth/sessions', headers: bearer(before.access_token) })).statusCode,
-        401,
-        `${form}: sessions`
-      )
-      t.equal(await refresh(before.refresh_token), 401, form)
-      tell(null)
-      t.equal(await refresh(before.refresh_token), 401, `${form}: its family has ended`)
-      tell(of(now))
-      t.equal(await refresh((await signIn(app)).refresh_token), 200, `${form}: a new sign-in`)
-      await close()
-    }
+t.test('rejects a session from before the password change, with either format of the time', async (t) => {
+  const forms: Array<[string, (at: number) => unknown]> = [
+    ['a number', (at) => at],
+    ['a Date', (at) => new Date(at)]
+  ]
+  for (const [form, of] of forms) {
+    const { users, tell } = tellingStore()
+    const { app, clock, close } = await testApp({ users })
+    await signUp(app)
+    const before = await signIn(app)
+    clock.step(1000)
+    const now = clock.now()
+    const refresh = async (token: string) =>
+      (await app.inject({ method: 'POST', url: '/auth/refresh', headers: bearer(token) })).statusCode
+    tell(of(now - 1000))
+    t.equal(await refresh(before.refresh_token), 200, `${form}: of the same millisecond`)
+    tell(of(now))
+    t.equal(
+      (await app.inject({ url: '/auth/userinfo', headers: bearer(before.access_token) })).statusCode,
+      401,
+      `${form}: userinfo`
+    )
+    t.equal(
+      (await app.inject({ url: '/auth/sessions', headers: bearer(before.access_token) })).statusCode,
+      401,
+      `${form}: sessions`
+    )
+    t.equal(await refresh(before.refresh_token), 401, form)
+    tell(null)
+    t.equal(await refresh(before.refresh_token), 401, `${form}: its family has ended`)
+    tell(of(now))
+    t.equal(await refresh((await signIn(app)).refresh_token), 200, `${form}: a new sign-in`)
+    await close()
   }
-)
+})
 
 // covers B2
-t.test('treats an invalid time as an error of the store, and lets nobody in', async (t) => {
+t.test('treats an invalid time as an error of the store, and rejects the request', async (t) => {
   for (const [at, expected] of [
     [undefined, 200],
     [null, 200],
@@ -87,7 +83,7 @@ t.test('treats an invalid time as an error of the store, and lets nobody in', as
 })
 
 // covers B2
-t.test('the session that changes the password stays, with its family, and refreshes', async (t) => {
+t.test('keeps the session that changes the password, with its refresh token family', async (t) => {
   const { app, clock, close } = await testApp()
   await signUp(app)
   const [mine, other] = [await signIn(app), await signIn(app)]

@@ -13,7 +13,7 @@ const FORBIDDEN = [
 ]
 const HARMLESS = '"map":{"constructor":"a","prototype":"b","toString":"c"}'
 
-t.test('refuses __proto__ by name, and keeps constructor and prototype as own properties', async (t) => {
+t.test('rejects __proto__ by name, and keeps constructor and prototype as own properties', async (t) => {
   const users = memoryUserStore()
   const fields = Type.Object({ map: Type.Optional(Type.Record(Type.String(), Type.Unknown())) })
   const { app, close } = await testApp({ users, registration: { fields } })
@@ -47,7 +47,7 @@ t.test('refuses __proto__ by name, and keeps constructor and prototype as own pr
   t.notOk('x' in {}, 'no object has got anything')
 })
 
-t.test('stops the start for a field that every object has', async (t) => {
+t.test('stops the start for a profile field with a name that every object has', async (t) => {
   for (const name of ['constructor', 'toString', 'hasOwnProperty'])
     await t.rejects(testApp({ registration: { fields: Type.Object({ [name]: Type.Optional(Type.String()) }) } }), {
       code: 'FST_AUTHORITY_INVALID_OPTIONS',

@@ -56,7 +56,7 @@ async function one(port: number, bytes: string | Buffer): Promise<RawAnswer> {
   return answer
 }
 
-t.test('path shapes: each is the endpoint or is nothing', async (t) => {
+t.test('resolves every spelling of a path to the endpoint or to 404', async (t) => {
   const { port, faults } = await listening(t)
   const rows: Array<[string, number]> = [
     ['/auth/token', 200],
@@ -94,7 +94,7 @@ t.test('path shapes: each is the endpoint or is nothing', async (t) => {
   t.same(faults(), [])
 })
 
-t.test("ignoreTrailingSlash is the host's to set", async (t) => {
+t.test('follows ignoreTrailingSlash of the host', async (t) => {
   const { port } = await listening(
     t,
     {},
@@ -104,7 +104,7 @@ t.test("ignoreTrailingSlash is the host's to set", async (t) => {
   t.equal((await one(port, signIn('//auth//token'))).status, 200)
 })
 
-t.test('the Host header decides nothing', async (t) => {
+t.test('ignores the Host header', async (t) => {
   const { port, faults } = await listening(t)
   for (const headers of [
     ['Host: evil.example'],
@@ -131,7 +131,7 @@ t.test('the Host header decides nothing', async (t) => {
 })
 
 // covers R6750-2
-t.test('of two Authorization headers the first alone counts', async (t) => {
+t.test('reads only the first of two Authorization headers', async (t) => {
   const { port, faults } = await listening(t)
   const { access_token: token, refresh_token: refreshToken } = JSON.parse(
     (await one(port, signIn('/auth/token'))).body
@@ -158,7 +158,7 @@ t.test('of two Authorization headers the first alone counts', async (t) => {
   t.same(faults(), [])
 })
 
-t.test('ADV request smuggling: an ambiguous length is 400 and ends the connection', async (t) => {
+t.test('ADV request smuggling: rejects an ambiguous length with 400 and closes the connection', async (t) => {
   const { port, faults } = await listening(t)
   const json = ['Host: x', 'Content-Type: application/json']
   const second = request('GET /me', ['Host: x', 'Connection: close'])
@@ -213,7 +213,7 @@ t.test('ADV request smuggling: an ambiguous length is 400 and ends the connectio
 })
 
 // covers R6749-3.2
-t.test('content types', async (t) => {
+t.test('accepts JSON and form content types in any valid spelling, and rejects others', async (t) => {
   const { port, faults } = await listening(t)
   const post = async (headers: string[], body = SIGN_IN): Promise<number> =>
     (await one(port, signIn('/auth/token', ['Host: x', ...headers], body))).status
@@ -282,7 +282,7 @@ t.test('content types', async (t) => {
   t.same(faults(), [])
 })
 
-t.test('other methods reach no endpoint', async (t) => {
+t.test('rejects other methods at every endpoint', async (t) => {
   const { port, faults } = await listening(t)
   for (const path of ['token', 'refresh', 'register', 'password-reset']) {
     for (const method of ['GET', 'HEAD', 'OPTIONS', 'TRACE', 'PUT', 'PATCH', 'DELETE']) {
@@ -319,7 +319,7 @@ t.test('other methods reach no endpoint', async (t) => {
 })
 
 // covers DOS-2
-t.test('a body past the limit is 413, and what follows it is not taken for its rest', async (t) => {
+t.test('rejects a body over the limit with 413, and does not read the next request as its rest', async (t) => {
   const { port, faults } = await listening(t)
   const follow = request('GET /me', ['Host: x', 'Connection: close'])
   for (const path of ['token', 'register', 'password-reset', 'password-reset/confirm', 'email/verify']) {
@@ -366,7 +366,7 @@ t.test('a body past the limit is 413, and what follows it is not taken for its r
   t.same(faults(), [])
 })
 
-t.test('two requests in one packet are answered in order', async (t) => {
+t.test('answers two requests in one packet in order', async (t) => {
   const { port } = await listening(t)
   const first = request('POST /auth/token', ['Host: x', 'Content-Type: application/json', length(SIGN_IN)], SIGN_IN)
   const answers = await send(port, first + request('GET /me', ['Host: x']) + signIn('/auth/token'))
@@ -377,7 +377,7 @@ t.test('two requests in one packet are answered in order', async (t) => {
 })
 
 // covers RL-15
-t.test('no spelling of the path evades the login limit', async (t) => {
+t.test('applies the login limit to every spelling of the path', async (t) => {
   const spellings = [
     '/auth/token',
     '/auth/%74oken',

@@ -21,7 +21,7 @@ async function post(browser: TestBrowser, url: string, fields: Record<string, st
 }
 
 // covers ASVS-7.5.1 ASVS-7.2.4
-t.test('the password of who is signed in, a new secret, and back to where it was asked for', async (t) => {
+t.test('asks the signed-in user for the password, renews the session secret, and returns to the page', async (t) => {
   const subject = await testApp({}, {}, (app) => {
     app.get(
       '/pay',
@@ -108,31 +108,28 @@ t.test('the password of who is signed in, a new secret, and back to where it was
   )
 })
 
-t.test(
-  'with a second factor both are asked for, in a remembered browser too, and until then nothing changes',
-  async (t) => {
-    const subject = await factorApp(t, { mfa: { rememberDevice: {} } })
-    const browser = testBrowser(subject.app)
-    await logIn(browser)
-    await browser.submit('/auth/second-factor', { code: subject.code(), remember: 'on' })
-    browser.cookies.delete(cookieName('session'))
-    subject.clock.step(301_000)
-    t.match((await logIn(browser)).headers.location, '/', 'the browser is remembered')
-    const security = await browser.get('/auth/security')
-    const url = (/href="(\/auth\/reauthenticate[^"]*)"/.exec(security.body)?.[1] ?? '').replaceAll('&amp;', '&')
-    t.match(url, page('/auth/security'))
-    const session = browser.cookies.get(cookieName('session'))
-    const step = await post(browser, url, { current_password: PASSWORD })
-    t.match(step, { statusCode: 303, headers: { location: '/auth/second-factor?return_to=%2Fauth%2Fsecurity' } })
-    t.equal(browser.cookies.get(cookieName('session')), session, 'the session of now stays what it is')
-    const done = await post(browser, String(step.headers.location), { code: subject.code() })
-    t.match(done, { statusCode: 303, headers: { location: '/auth/security' } })
-    t.match((await browser.get('/auth/security')).body, /name="decision"/, 'and now it can be changed')
-    t.match(subject.events.filter(({ name }) => name === 'step_up').at(-1)?.payload, { methods: ['password', 'otp'] })
-  }
-)
+t.test('asks for both factors, also in a remembered browser, before it renews the session', async (t) => {
+  const subject = await factorApp(t, { mfa: { rememberDevice: {} } })
+  const browser = testBrowser(subject.app)
+  await logIn(browser)
+  await browser.submit('/auth/second-factor', { code: subject.code(), remember: 'on' })
+  browser.cookies.delete(cookieName('session'))
+  subject.clock.step(301_000)
+  t.match((await logIn(browser)).headers.location, '/', 'the browser is remembered')
+  const security = await browser.get('/auth/security')
+  const url = (/href="(\/auth\/reauthenticate[^"]*)"/.exec(security.body)?.[1] ?? '').replaceAll('&amp;', '&')
+  t.match(url, page('/auth/security'))
+  const session = browser.cookies.get(cookieName('session'))
+  const step = await post(browser, url, { current_password: PASSWORD })
+  t.match(step, { statusCode: 303, headers: { location: '/auth/second-factor?return_to=%2Fauth%2Fsecurity' } })
+  t.equal(browser.cookies.get(cookieName('session')), session, 'the session of now stays what it is')
+  const done = await post(browser, String(step.headers.location), { code: subject.code() })
+  t.match(done, { statusCode: 303, headers: { location: '/auth/security' } })
+  t.match((await browser.get('/auth/security')).body, /name="decision"/, 'and now it can be changed')
+  t.match(subject.events.filter(({ name }) => name === 'step_up').at(-1)?.payload, { methods: ['password', 'otp'] })
+})
 
-t.test("guesses count as those of a sign-in, and the host's own sign-in page is left alone", async (t) => {
+t.test('counts wrong passwords like a sign-in, and offers no page with a host sign-in page', async (t) => {
   const subject = await testApp({ rateLimit: { login: { max: 3 } } })
   t.teardown(subject.close)
   await signUp(subject.app)
@@ -160,7 +157,7 @@ t.test("guesses count as those of a sign-in, and the host's own sign-in page is 
  * | connection | refused: nobody is signed in or made     | the session that began it, or none  |
  * | code       | the code is of this user                 | the browser and session that asked  |
  */
-t.test('a passkey of the person, and of nobody else, for this session and once', async (t) => {
+t.test('accepts a passkey of the signed-in user only, for this session and once', async (t) => {
   const subject = await passkeyApp(t, {}, { synced: true })
   const bob = await somebody(subject, 'bob')
   const { browser, passkey } = subject
@@ -217,7 +214,7 @@ t.test('a passkey of the person, and of nobody else, for this session and once',
   t.notMatch((await browser.get(page('/pay'))).body, /data-passkey/, 'none is left')
 })
 
-t.test('a passkey that was taken away while it was used renews no session', async (t) => {
+t.test('renews no session with a passkey that was removed during its use', async (t) => {
   const store = memoryFactorStore()
   const race = { on: false }
   const subject = await passkeyApp(t, {
@@ -243,7 +240,7 @@ t.test('a passkey that was taken away while it was used renews no session', asyn
   t.equal((await browser.get('/auth/account')).statusCode, 303, 'what was to be renewed has ended')
 })
 
-t.test('a security key that knows nobody is no way to prove it', async (t) => {
+t.test('does not offer a security key without user verification', async (t) => {
   const key = await passkeyApp(t)
   const stick = softPasskey({ origin: ISSUER, verifiesUser: false })
   const { access_token: token } = (
@@ -267,7 +264,7 @@ t.test('a security key that knows nobody is no way to prove it', async (t) => {
   t.match(await key.browser.submit(form?.action ?? '', { credential: JSON.stringify(given) }), { statusCode: 400 })
 })
 
-t.test('at another provider it has to be the same person, or nothing happens', async (t) => {
+t.test('through a provider, requires the same user and otherwise changes nothing', async (t) => {
   const users = memoryUserStore()
   const test = await connectApp(t, { users, registration: { username: 'any' } })
   const { app, browser, fake, clock } = test
@@ -322,7 +319,7 @@ t.test('at another provider it has to be the same person, or nothing happens', a
   t.equal((await begin(shown)).pathname, '/auth/reauthenticate')
 })
 
-t.test('without a password a code goes to the address of the account, and is good for this person alone', async (t) => {
+t.test('sends a user without a password a code to the account address, valid only for them', async (t) => {
   const subject = await emailApp(t)
   const { app, browser, users, clock } = subject
   const hers = 'zoe@mail.example'
@@ -410,7 +407,7 @@ t.test('without a password a code goes to the address of the account, and is goo
   )
 })
 
-t.test('refuses a proof that the user does not have, without a server error', async (t) => {
+t.test('rejects a proof that the user does not have, without a server error', async (t) => {
   for (const options of [{}, { factors: memoryFactorStore() }]) {
     const subject = await testApp(options)
     t.teardown(subject.close)

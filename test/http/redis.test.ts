@@ -31,7 +31,7 @@ async function twoInstances(options: Partial<AuthorityOptions> = {}) {
   return await Promise.all([0, 1].map(async () => await testApp({ users, secret, redis: server.client(), ...options })))
 }
 
-t.test('shares sign-ins, rotations and ends between two instances', async (t) => {
+t.test('shares sign-ins, rotations and revocations between two instances', async (t) => {
   const [one, two] = (await twoInstances()) as [
     Awaited<ReturnType<typeof testApp>>,
     Awaited<ReturnType<typeof testApp>>
@@ -67,7 +67,7 @@ t.test('shares sign-ins, rotations and ends between two instances', async (t) =>
   for (const { close } of [one, two]) await close()
 })
 
-t.test('of 50 guesses that two instances take at once, 5 are tried', async (t) => {
+t.test('tries 5 of 50 parallel guesses on two instances', async (t) => {
   const instances = await twoInstances({ rateLimit: {} })
   await signUp((instances[0] as Awaited<ReturnType<typeof testApp>>).app)
   const replies = await Promise.all(
@@ -86,7 +86,7 @@ t.test('of 50 guesses that two instances take at once, 5 are tried', async (t) =
   for (const { close } of instances) await close()
 })
 
-t.test('rateLimit.prefix names the counters', async (t) => {
+t.test('names the counters with rateLimit.prefix', async (t) => {
   const { app, close } = await testApp({ redis: server.client(), rateLimit: { prefix: 'other:' } })
   await signUp(app)
   const keys = await keysOf()
@@ -95,7 +95,7 @@ t.test('rateLimit.prefix names the counters', async (t) => {
   await close()
 })
 
-t.test('with a state of its own, Redis has the counters and nothing else', async (t) => {
+t.test('stores only the counters in Redis when the state is elsewhere', async (t) => {
   const { app, close } = await testApp({ redis: server.client(), state: memoryState(), rateLimit: {} })
   await signUp(app)
   await signIn(app)
@@ -108,7 +108,7 @@ t.test('with a state of its own, Redis has the counters and nothing else', async
   await close()
 })
 
-t.test('redis: true is app.redis of @fastify/redis', async (t) => {
+t.test('redis: true uses app.redis of @fastify/redis', async (t) => {
   const { app, close } = await testApp({ redis: true }, {}, async (host) => {
     await host.register(fastifyRedis, { host: '127.0.0.1', port: server.port })
   })
@@ -118,7 +118,7 @@ t.test('redis: true is app.redis of @fastify/redis', async (t) => {
   await close()
 })
 
-t.test('redis: true without a client, or with several, stops the start and says what to do', async (t) => {
+t.test('redis: true stops the start without a client or with several, and explains the fix', async (t) => {
   const start = async (before: (app: ReturnType<typeof Fastify>) => unknown): Promise<unknown> => {
     const app = Fastify()
     await before(app)
@@ -143,7 +143,7 @@ t.test('redis: true without a client, or with several, stops the start and says 
   t.match((several as Error).message, /without a namespace; else that client, such as app\.redis\.name/)
 })
 
-t.test('a Redis that is not there at the start: the app starts, answers 503 and goes on when it comes', async (t) => {
+t.test('starts without Redis, answers 503, and recovers when Redis comes', async (t) => {
   const late = await startRedis()
   const client = new Redis({ host: '127.0.0.1', port: late.port, retryStrategy: () => 50 })
   client.on('error', () => {})
@@ -177,7 +177,7 @@ t.test('a Redis that is not there at the start: the app starts, answers 503 and 
   await late.stop()
 })
 
-t.test('a Redis that is lost: guesses are counted here meanwhile, or refused, as onStoreError says', async (t) => {
+t.test('counts or rejects guesses as onStoreError says when Redis is lost', async (t) => {
   for (const [onStoreError, expected] of [
     ['local', [400, 400, 400, 400, 400, 429, 429]],
     ['deny', [503, 503, 503, 503, 503, 503, 503]],
@@ -209,61 +209,55 @@ t.test('a Redis that is lost: guesses are counted here meanwhile, or refused, as
 })
 
 // covers B5
-t.test(
-  'a server that throws data away when it is full is warned of, for what it has: the state, the counters, or both',
-  async (t) => {
-    const lru = await startRedis({ args: ['--maxmemory', '100mb', '--maxmemory-policy', 'allkeys-lru'] })
-    t.teardown(async () => {
-      await lru.stop()
-    })
-    const warnings = async (options: Parameters<typeof testApp>[0]): Promise<string[]> => {
-      const lines: string[] = []
-      const { close } = await testApp(
-        { rateLimit: {}, ...options },
-        {
-          logger: {
-            level: 'warn',
-            stream: {
-              write(line: string) {
-                lines.push(line)
-              }
+t.test('warns about a Redis with an eviction policy, and names the data that it stores', async (t) => {
+  const lru = await startRedis({ args: ['--maxmemory', '100mb', '--maxmemory-policy', 'allkeys-lru'] })
+  t.teardown(async () => {
+    await lru.stop()
+  })
+  const warnings = async (options: Parameters<typeof testApp>[0]): Promise<string[]> => {
+    const lines: string[] = []
+    const { close } = await testApp(
+      { rateLimit: {}, ...options },
+      {
+        logger: {
+          level: 'warn',
+          stream: {
+            write(line: string) {
+              lines.push(line)
             }
           }
         }
-      )
-      await close()
-      return lines
-        .filter((line) => line.includes('maxmemory-policy allkeys-lru') && line.includes('noeviction'))
-        .map((line) => /the Redis with the [a-z ]+?(?= has)/.exec(line)?.[0] ?? line)
-        .toSorted()
-    }
-    t.strictSame(await warnings({ redis: lru.client() }), [
-      'the Redis with the rate limits',
-      'the Redis with the state'
-    ])
-    t.strictSame(await warnings({ redis: lru.client(), state: redisState(server.client(), { prefix: 'b5:' }) }), [
-      'the Redis with the rate limits'
-    ])
-    t.strictSame(await warnings({ redis: server.client(), state: redisState(lru.client(), { prefix: 'b5:' }) }), [
-      'the Redis with the state'
-    ])
-    t.strictSame(
-      await warnings({ redis: lru.client(), rateLimit: false, state: redisState(server.client(), { prefix: 'b5:' }) }),
-      [],
-      'nothing is counted there'
+      }
     )
+    await close()
+    return lines
+      .filter((line) => line.includes('maxmemory-policy allkeys-lru') && line.includes('noeviction'))
+      .map((line) => /the Redis with the [a-z ]+?(?= has)/.exec(line)?.[0] ?? line)
+      .toSorted()
   }
-)
+  t.strictSame(await warnings({ redis: lru.client() }), ['the Redis with the rate limits', 'the Redis with the state'])
+  t.strictSame(await warnings({ redis: lru.client(), state: redisState(server.client(), { prefix: 'b5:' }) }), [
+    'the Redis with the rate limits'
+  ])
+  t.strictSame(await warnings({ redis: server.client(), state: redisState(lru.client(), { prefix: 'b5:' }) }), [
+    'the Redis with the state'
+  ])
+  t.strictSame(
+    await warnings({ redis: lru.client(), rateLimit: false, state: redisState(server.client(), { prefix: 'b5:' }) }),
+    [],
+    'nothing is counted there'
+  )
+})
 
 // covers B12
-t.test('counters that the user of the connection may not write stop the start', async (t) => {
+t.test('stops the start when the Redis user may not write the counters', async (t) => {
   const admin = server.client()
   await admin.acl('SETUSER', 'nocounters', 'on', '>p', '~authority:*', '+@all')
   const starting = testApp({ rateLimit: {}, redis: server.client({ username: 'nocounters', password: 'p' }) })
   await t.rejects(starting, { code: 'FST_AUTHORITY_INVALID_OPTIONS', message: /counting of attempts.*"rl:"/ })
 })
 
-t.test("the host's client stays open when the app closes, without a listener of ours", async (t) => {
+t.test('keeps the Redis client of the host open after app.close(), without our listeners', async (t) => {
   const client = server.client()
   await client.ping()
   const { app, close } = await testApp({ redis: client })

@@ -40,7 +40,7 @@ const named = ({ events }: TestApp, name: string): Array<Record<string, unknown>
   events.filter((event) => event.name === name).map(({ payload }) => payload)
 
 // covers R6749-6 R6749-5.1
-t.test('five fields, no-store, a successor, the same session', async (t) => {
+t.test('issues a successor in the same session, with five fields and no-store', async (t) => {
   const test = await started(t)
   const first = await signIn(test.app)
   test.clock.step(5000)
@@ -90,7 +90,7 @@ t.test('rotates at the token endpoint as each setting says', async (t) => {
 })
 
 // covers ASVS-10.4.8
-t.test('rotate never: a use counts against the idle lifetime', async (t) => {
+t.test('rotate never: extends the idle lifetime at each use', async (t) => {
   const test = await started(t, {
     accessToken: { expiresIn: 10 },
     refreshToken: { rotate: 'never', expiresIn: 100, idleTimeout: 40 }
@@ -109,7 +109,7 @@ t.test('rotate never: a use counts against the idle lifetime', async (t) => {
 })
 
 // covers R6749-6
-t.test('scope narrows the access token only, and never widens', async (t) => {
+t.test('narrows only the access token by scope, and never widens it', async (t) => {
   const stores = { users: memoryUserStore(), state: memoryState() }
   const test = await started(t, { ...stores, scopes: ['openid', 'email', 'admin'] })
   const { refresh_token: token } = await signIn(test.app, 'ann', PASSWORD, { scope: 'openid email' })
@@ -134,7 +134,7 @@ t.test('scope narrows the access token only, and never widens', async (t) => {
   t.equal(scopeOf(shrunk.body.access_token), 'openid')
 })
 
-t.test('refuses text that is not a refresh token', async (t) => {
+t.test('rejects text that is not a refresh token', async (t) => {
   const test = await started(t, { accessToken: { expiresIn: 10 }, refreshToken: { expiresIn: 100, idleTimeout: 100 } })
   const { access_token: access, refresh_token: token } = await signIn(test.app)
   const [family = '', secret = ''] = token.split('.')
@@ -167,31 +167,34 @@ t.test('refuses text that is not a refresh token', async (t) => {
 })
 
 // covers RFC9700-4.14
-t.test('grace gives the same successor; a replay after it ends that session alone', async (t) => {
-  const test = await started(t, { refreshToken: { reuseGraceSeconds: 10 } })
-  const one = await signIn(test.app)
-  const bystander = await signIn(test.app)
-  const second = (await refresh(test, one.refresh_token)).body.refresh_token
-  test.clock.step(10_000)
-  const repeated = await refresh(test, one.refresh_token, { scope: 'openid' })
-  t.equal(repeated.body.refresh_token, second, 'a lost answer is given again')
-  t.equal(repeated.body.scope, 'openid')
-  test.clock.step(1)
-  t.same(refusal(await refresh(test, one.refresh_token)), [400, 'invalid_grant'])
-  t.match(named(test, 'refresh_token_reused'), [
-    { userId: test.sub, sid: decodeJwt(one.access_token).claims.sid, clientId: null, ip: '127.0.0.1' }
-  ])
-  t.same(refusal(await refresh(test, second)), [400, 'invalid_grant'], 'the newest token of the family is dead too')
-  t.equal(
-    (await test.app.inject({ url: '/me', headers: bearer(repeated.body.access_token ?? '') })).statusCode,
-    401,
-    'and its access tokens'
-  )
-  t.equal((await refresh(test, bystander.refresh_token)).status, 200, 'the other device stays signed in')
-  t.equal(named(test, 'refresh_token_reused').length, 1)
-})
+t.test(
+  'returns the same successor within the grace time, and revokes only this session at a later replay',
+  async (t) => {
+    const test = await started(t, { refreshToken: { reuseGraceSeconds: 10 } })
+    const one = await signIn(test.app)
+    const bystander = await signIn(test.app)
+    const second = (await refresh(test, one.refresh_token)).body.refresh_token
+    test.clock.step(10_000)
+    const repeated = await refresh(test, one.refresh_token, { scope: 'openid' })
+    t.equal(repeated.body.refresh_token, second, 'a lost answer is given again')
+    t.equal(repeated.body.scope, 'openid')
+    test.clock.step(1)
+    t.same(refusal(await refresh(test, one.refresh_token)), [400, 'invalid_grant'])
+    t.match(named(test, 'refresh_token_reused'), [
+      { userId: test.sub, sid: decodeJwt(one.access_token).claims.sid, clientId: null, ip: '127.0.0.1' }
+    ])
+    t.same(refusal(await refresh(test, second)), [400, 'invalid_grant'], 'the newest token of the family is dead too')
+    t.equal(
+      (await test.app.inject({ url: '/me', headers: bearer(repeated.body.access_token ?? '') })).statusCode,
+      401,
+      'and its access tokens'
+    )
+    t.equal((await refresh(test, bystander.refresh_token)).status, 200, 'the other device stays signed in')
+    t.equal(named(test, 'refresh_token_reused').length, 1)
+  }
+)
 
-t.test('a token rotated here is a replay at POST /auth/refresh', async (t) => {
+t.test('treats a token rotated here as a replay at POST /auth/refresh', async (t) => {
   const test = await started(t, { refreshToken: { reuseGraceSeconds: 10 } })
   const { refresh_token: first } = await signIn(test.app)
   const {
@@ -208,7 +211,7 @@ t.test('a token rotated here is a replay at POST /auth/refresh', async (t) => {
 })
 
 // covers R6749-6 ASVS-10.4.10
-t.test('a refresh token is bound to its client, and no other client can end its session', async (t) => {
+t.test('accepts a refresh token only from its client, and lets no other client end the session', async (t) => {
   const test = await started(t, {
     refreshToken: { reuseGraceSeconds: 0 },
     clients: [
@@ -306,7 +309,7 @@ t.test('accepts the grant from allowed clients only', async (t) => {
 })
 
 // covers ADV-CVE-2026-53517
-t.test('50 parallel refreshes of one token give one successor, on a store that waits', async (t) => {
+t.test('issues one successor for 50 parallel refreshes of one token on a slow store', async (t) => {
   const state = memoryState()
   const test = await started(t, { state: { ...state, tokens: delayed(state.tokens) } })
   const { refresh_token: first } = await signIn(test.app)
@@ -349,7 +352,7 @@ t.test('keeps the token unused if the request fails before the commit', async (t
 })
 
 // covers ASVS-7.4.2
-t.test('a disabled or deleted user: invalid_grant, and all sessions end', async (t) => {
+t.test('answers invalid_grant for a disabled or deleted user, and ends all sessions', async (t) => {
   for (const what of ['disabled', 'deleted']) {
     const users = memoryUserStore()
     let gone = false
@@ -370,7 +373,7 @@ t.test('a disabled or deleted user: invalid_grant, and all sessions end', async 
   }
 })
 
-t.test('a session that ends between the check and the commit gives nothing', async (t) => {
+t.test('issues nothing when the session ends between the check and the commit', async (t) => {
   const state = memoryState()
   let meanwhile = async (): Promise<void> => {}
   const tokens: typeof state.tokens = {
@@ -388,7 +391,7 @@ t.test('a session that ends between the check and the commit gives nothing', asy
   t.same(refusal(await refresh(test, first)), [400, 'invalid_grant'])
 })
 
-t.test('RL failed refreshes count under the rule refresh, good ones never do', async (t) => {
+t.test('RL counts failed refreshes under the rule refresh, and never successful ones', async (t) => {
   const test = await started(t, { rateLimit: { refresh: { max: 2 }, login: { max: 1 } } })
   let { refresh_token: token } = await signIn(test.app)
   for (let turn = 0; turn < 5; turn++) {

@@ -12,7 +12,7 @@ const refresh = async (
   return { status: reply.statusCode, body: reply.json(), challenge: reply.headers['www-authenticate'] }
 }
 
-t.test('a refresh gives an access token and its lifetime, and nothing else', async (t) => {
+t.test('returns only an access token and its lifetime', async (t) => {
   const test = await testApp()
   t.teardown(test.close)
   await signUp(test.app)
@@ -61,7 +61,7 @@ t.test('answers 401 invalid_token to text that is not a refresh token', async (t
 })
 
 // covers ASVS-10.4.8
-t.test('absolute and idle lifetimes', async (t) => {
+t.test('ends a refresh token after its absolute and its idle lifetime', async (t) => {
   const test = await testApp({ accessToken: { expiresIn: 10 }, refreshToken: { expiresIn: 100, idleTimeout: 40 } })
   t.teardown(test.close)
   await signUp(test.app)
@@ -80,7 +80,7 @@ t.test('absolute and idle lifetimes', async (t) => {
 })
 
 // covers ASVS-7.4.2
-t.test('a disabled or deleted user is refused at the next refresh, and all sessions end', async (t) => {
+t.test('rejects a disabled or deleted user at the next refresh, and ends all sessions', async (t) => {
   const users = memoryUserStore()
   let disabled = false
   const test = await testApp({
@@ -104,7 +104,7 @@ t.test('a disabled or deleted user is refused at the next refresh, and all sessi
   t.equal(test.events.filter(({ name }) => name === 'logged_out').length, 1)
 })
 
-t.test('a store that has 1 for true disables a user for sign-in, refresh, sessions and the host alike', async (t) => {
+t.test('treats disabled: 1 from a store as disabled for sign-in, refresh, sessions and the host', async (t) => {
   const users = memoryUserStore()
   let disabled: unknown = false
   const test = await testApp({
@@ -126,31 +126,28 @@ t.test('a store that has 1 for true disables a user for sign-in, refresh, sessio
   t.same(await test.app.authority.sessions(sub), [])
 })
 
-t.test(
-  'rotate always: a successor, a grace time with the same successor, then a replay revokes that family alone',
-  async (t) => {
-    const test = await testApp({ refreshToken: { rotate: 'always', reuseGraceSeconds: 10 } })
-    t.teardown(test.close)
-    await signUp(test.app)
-    const { refresh_token: first } = await signIn(test.app)
-    const { refresh_token: bystander } = await signIn(test.app)
-    const second = (await refresh(test, first)).body.refresh_token ?? ''
-    t.not(second, first)
-    t.equal(second.split('.')[0], first.split('.')[0])
-    test.clock.step(10_000)
-    t.equal((await refresh(test, first)).body.refresh_token, second, 'a lost answer is given again')
-    const third = (await refresh(test, second)).body.refresh_token ?? ''
-    test.clock.step(10_001)
-    const replay = await refresh(test, second)
-    t.equal(replay.status, 401)
-    t.equal(replay.body.error, 'invalid_token')
-    t.equal((await refresh(test, third)).status, 401, 'the newest token of the family is dead too')
-    t.equal((await refresh(test, bystander)).status, 200, 'the other device stays signed in')
-    t.equal(test.events.filter(({ name }) => name === 'refresh_token_reused').length, 1)
-  }
-)
+t.test('rotate always: repeats the successor within the grace time, then a replay revokes that family', async (t) => {
+  const test = await testApp({ refreshToken: { rotate: 'always', reuseGraceSeconds: 10 } })
+  t.teardown(test.close)
+  await signUp(test.app)
+  const { refresh_token: first } = await signIn(test.app)
+  const { refresh_token: bystander } = await signIn(test.app)
+  const second = (await refresh(test, first)).body.refresh_token ?? ''
+  t.not(second, first)
+  t.equal(second.split('.')[0], first.split('.')[0])
+  test.clock.step(10_000)
+  t.equal((await refresh(test, first)).body.refresh_token, second, 'a lost answer is given again')
+  const third = (await refresh(test, second)).body.refresh_token ?? ''
+  test.clock.step(10_001)
+  const replay = await refresh(test, second)
+  t.equal(replay.status, 401)
+  t.equal(replay.body.error, 'invalid_token')
+  t.equal((await refresh(test, third)).status, 401, 'the newest token of the family is dead too')
+  t.equal((await refresh(test, bystander)).status, 200, 'the other device stays signed in')
+  t.equal(test.events.filter(({ name }) => name === 'refresh_token_reused').length, 1)
+})
 
-t.test('a token two generations old is a replay even within the grace time', async (t) => {
+t.test('treats a token two generations old as a replay even within the grace time', async (t) => {
   const test = await testApp({ refreshToken: { rotate: 'always' } })
   t.teardown(test.close)
   await signUp(test.app)
@@ -162,7 +159,7 @@ t.test('a token two generations old is a replay even within the grace time', asy
 })
 
 // covers ADV-CVE-2026-53517
-t.test('50 parallel refreshes of one token give one successor, on a store that waits', async (t) => {
+t.test('issues one successor for 50 parallel refreshes of one token on a slow store', async (t) => {
   const state = memoryState()
   const test = await testApp({ refreshToken: { rotate: 'always' }, state: { ...state, tokens: delayed(state.tokens) } })
   t.teardown(test.close)
@@ -173,7 +170,7 @@ t.test('50 parallel refreshes of one token give one successor, on a store that w
   t.equal(new Set(replies.map(({ body }) => body.refresh_token)).size, 1)
 })
 
-t.test('a failure before the commit uses no token up', async (t) => {
+t.test('keeps the refresh token valid when the request fails before the commit', async (t) => {
   const users = memoryUserStore()
   let down = false
   const test = await testApp({
@@ -201,7 +198,7 @@ t.test('a failure before the commit uses no token up', async (t) => {
 })
 
 // covers ADV-CVE-2025-12110
-t.test('a scope that may no longer be granted is gone at the next refresh', async (t) => {
+t.test('removes a scope that may no longer be granted at the next refresh', async (t) => {
   const [state, users] = [memoryState(), memoryUserStore()]
   const before = await testApp({ scopes: ['openid', 'admin'], state, users })
   t.teardown(before.close)

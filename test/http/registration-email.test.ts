@@ -31,7 +31,7 @@ async function plain(t: { teardown(task: () => Promise<void>): void }, options: 
 }
 
 // covers H2
-t.test('by default the username is the e-mail address, and is stored as both', async (t) => {
+t.test('by default requires an email address as the username, and stores it as both', async (t) => {
   const { users, register, messages } = await plain(t)
   t.equal((await register({ username: 'Ann@Example.com' })).statusCode, 201)
   t.match(await users.findByUsername('ann@example.com'), {
@@ -71,7 +71,7 @@ t.test('by default the username is the e-mail address, and is stored as both', a
 })
 
 // covers H2
-t.test('verifyEmail needs no second field, by JSON and by the page', async (t) => {
+t.test('verifyEmail works without a second field, by JSON and by the page', async (t) => {
   const { app, register, browser, messages } = await plain(t, { registration: { verifyEmail: true } })
   t.equal((await register({ username: 'ann@example.com' })).statusCode, 202)
   const { token } = await messages.next('verify_email')
@@ -97,43 +97,40 @@ t.test('verifyEmail needs no second field, by JSON and by the page', async (t) =
 })
 
 // covers H2
-t.test(
-  'the pages say e-mail address in every language, and speak of usernames where these may be anything',
-  async (t) => {
-    const word =
-      /[Uu]sername|Benutzername|utilisateur|usuario|ユーザー名|usuário|[Nn]ome utente|[Gg]ebruikersnaam|użytkownika|[Kk]ullanıcı|користувача|用户名|使用者名稱|사용자 이름|المستخدم/
-    const byDefault = await plain(t)
-    const any = await plain(t, { registration: { username: 'any' } })
-    const none = await plain(t, { registration: false })
-    for (const locale of LOCALES) {
-      for (const page of ['login', 'signup', 'forgot-password']) {
-        const text = async ({ browser }: typeof any): Promise<string> =>
-          (await browser.get(`/auth/${page}`, { 'accept-language': locale })).body.replace(
-            /<input[^>]*>|for="username"|id="[^"]*"|aria-[a-z]+="[^"]*"/g,
-            ''
-          )
-        t.match(
-          await text(byDefault),
-          `>${messagesOf(locale, 'email').emailTitle.replace('\u2011', '-')}</label>`,
-          `${locale} ${page}`
+t.test('the pages ask for an email address in every language, or for a username when any is allowed', async (t) => {
+  const word =
+    /[Uu]sername|Benutzername|utilisateur|usuario|ユーザー名|usuário|[Nn]ome utente|[Gg]ebruikersnaam|użytkownika|[Kk]ullanıcı|користувача|用户名|使用者名稱|사용자 이름|المستخدم/
+  const byDefault = await plain(t)
+  const any = await plain(t, { registration: { username: 'any' } })
+  const none = await plain(t, { registration: false })
+  for (const locale of LOCALES) {
+    for (const page of ['login', 'signup', 'forgot-password']) {
+      const text = async ({ browser }: typeof any): Promise<string> =>
+        (await browser.get(`/auth/${page}`, { 'accept-language': locale })).body.replace(
+          /<input[^>]*>|for="username"|id="[^"]*"|aria-[a-z]+="[^"]*"/g,
+          ''
         )
-        t.notMatch(await text(byDefault), word, `${locale} ${page}`)
-        t.match(await text(any), word, `${locale} ${page}: any`)
-        if (page !== 'signup')
-          t.match(await text(none), word, `${locale} ${page}: where nobody signs up here, nobody knows`)
-      }
-      const wrong = await byDefault.browser.submit(
-        '/auth/login',
-        { username: 'nobody@example.com', password: PASSWORD },
-        { 'accept-language': locale }
+      t.match(
+        await text(byDefault),
+        `>${messagesOf(locale, 'email').emailTitle.replace('\u2011', '-')}</label>`,
+        `${locale} ${page}`
       )
-      t.notMatch(wrong.body.replace(/<input[^>]*>|for="username"/g, ''), word, `${locale}: the error`)
+      t.notMatch(await text(byDefault), word, `${locale} ${page}`)
+      t.match(await text(any), word, `${locale} ${page}: any`)
+      if (page !== 'signup')
+        t.match(await text(none), word, `${locale} ${page}: where nobody signs up here, nobody knows`)
     }
+    const wrong = await byDefault.browser.submit(
+      '/auth/login',
+      { username: 'nobody@example.com', password: PASSWORD },
+      { 'accept-language': locale }
+    )
+    t.notMatch(wrong.body.replace(/<input[^>]*>|for="username"/g, ''), word, `${locale}: the error`)
   }
-)
+})
 
 // covers H2
-t.test('signs in an existing user with a free name', async (t) => {
+t.test('signs in an existing user whose username is no email address', async (t) => {
   const { app, users } = await plain(t)
   await users.create({ username: 'ann', passwordHash: await app.authority.hashPassword(PASSWORD) })
   t.equal(
@@ -149,7 +146,7 @@ t.test('signs in an existing user with a free name', async (t) => {
 })
 
 // covers H2
-t.test('any: a free name, an address, and an address in a field of its own', async (t) => {
+t.test('any: accepts any username, an email address, and an address in a separate field', async (t) => {
   const { users, register } = await plain(t, {
     registration: {
       username: 'any',

@@ -16,7 +16,7 @@ const FIELDS = {
   additionalProperties: false
 }
 
-t.test('profile fields in plain JSON Schema are those of the endpoint, the page and the profile', async (t) => {
+t.test('uses profile fields in plain JSON Schema at the endpoint, the page and the profile', async (t) => {
   const users = memoryUserStore()
   const { app, close } = await testApp({ users, registration: { fields: FIELDS } })
   t.teardown(close)
@@ -46,7 +46,7 @@ t.test('profile fields in plain JSON Schema are those of the endpoint, the page 
   t.match(await users.findByUsername('ann@example.com'), { nickname: 'Ann', age: 18, plan: 'paid' })
 })
 
-t.test('a list of values is a list on the page, named where it is refused, and a default is filled in', async (t) => {
+t.test('shows an enum as a list, names a rejected value, and fills in defaults', async (t) => {
   const users = memoryUserStore()
   const { app, close } = await testApp({
     users,
@@ -86,7 +86,7 @@ t.test('a list of values is a list on the page, named where it is refused, and a
   t.match(await users.findByUsername('bob@example.com'), { plan: 'paid', size: 3, tags: ['new'] })
 })
 
-t.test('a format that nobody knows stops the start: no value would ever have it', async (t) => {
+t.test('stops the start for an unknown format', async (t) => {
   for (const fields of [
     { type: 'object', properties: { host: { type: 'string', format: 'hostname' } } },
     Type.Object({ host: Type.Array(Type.String({ format: 'hostname' })) })

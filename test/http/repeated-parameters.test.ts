@@ -7,7 +7,7 @@ const FORM = { 'content-type': 'application/x-www-form-urlencoded' }
 const IGNORED = 'resource=https%3A%2F%2Fa.example&resource=https%3A%2F%2Fb.example&audience=a&audience=b&x=1&x=2'
 
 // covers R6749-3.1 R6749-3.2
-t.test('ignores repeated parameters that it does not know, at all three endpoints', async (t) => {
+t.test('ignores repeated unknown parameters at all three endpoints', async (t) => {
   const subject = await openidApp()
   t.teardown(subject.close)
   const { app, browser } = subject
@@ -32,7 +32,7 @@ t.test('ignores repeated parameters that it does not know, at all three endpoint
 })
 
 // covers R6749-3.1 R6749-3.2
-t.test('refuses a repeated parameter that it reads, and names it', async (t) => {
+t.test('rejects a repeated known parameter, and names it', async (t) => {
   const subject = await openidApp()
   t.teardown(subject.close)
   const { app } = subject

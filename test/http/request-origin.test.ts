@@ -10,39 +10,35 @@ import { authorizePath, openidApp } from '../support/openid.ts'
 const HOST = { requestIdHeader: 'x-request-id', trustProxy: true }
 const UUID = '0f8fad5b-d9cb-469f-a165-70867728950e'
 
-t.test(
-  'an id that callers choose is told as it is where it is one, and never longer than 128 ' +
-    'characters or with others than visible ASCII',
-  async (t) => {
-    const { app, events, close } = await testApp({ rateLimit: { login: { max: 8 } } }, HOST)
-    t.teardown(close)
-    const told = async (id: string): Promise<unknown> => {
-      await app.inject({
-        method: 'POST',
-        url: '/auth/token',
-        headers: { 'x-request-id': id },
-        payload: { grant_type: 'password', username: 'nobody', password: 'wrong' }
-      })
-      return events.at(-1)?.payload['requestId']
-    }
-    const asTheyAre = [
-      UUID,
-      '1-67891233-abcdef012345678912345678',
-      '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01',
-      'a/b+c=.:~!',
-      'x'.repeat(128)
-    ]
-    for (const id of asTheyAre) t.equal(await told(id), id)
-    t.equal(await told('x'.repeat(15_000)), 'x'.repeat(128))
-    t.equal(await told('a b\t<\u00e9\u200b>'), 'a_b_<__>')
-    t.equal(await told(`${UUID} {"level":60}`), `${UUID}_{"level":60}`)
-    t.equal(events.at(-1)?.name, 'login_failed')
-    t.equal(await told('y'.repeat(200)), 'y'.repeat(128))
-    t.equal(events.at(-1)?.name, 'rate_limited')
+t.test('reports a request id from the client with at most 128 visible ASCII characters', async (t) => {
+  const { app, events, close } = await testApp({ rateLimit: { login: { max: 8 } } }, HOST)
+  t.teardown(close)
+  const told = async (id: string): Promise<unknown> => {
+    await app.inject({
+      method: 'POST',
+      url: '/auth/token',
+      headers: { 'x-request-id': id },
+      payload: { grant_type: 'password', username: 'nobody', password: 'wrong' }
+    })
+    return events.at(-1)?.payload['requestId']
   }
-)
+  const asTheyAre = [
+    UUID,
+    '1-67891233-abcdef012345678912345678',
+    '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01',
+    'a/b+c=.:~!',
+    'x'.repeat(128)
+  ]
+  for (const id of asTheyAre) t.equal(await told(id), id)
+  t.equal(await told('x'.repeat(15_000)), 'x'.repeat(128))
+  t.equal(await told('a b\t<\u00e9\u200b>'), 'a_b_<__>')
+  t.equal(await told(`${UUID} {"level":60}`), `${UUID}_{"level":60}`)
+  t.equal(events.at(-1)?.name, 'login_failed')
+  t.equal(await told('y'.repeat(200)), 'y'.repeat(128))
+  t.equal(events.at(-1)?.name, 'rate_limited')
+})
 
-t.test('so are address and user agent', async (t) => {
+t.test('bounds the address and the user agent in events', async (t) => {
   const { app, events, close } = await testApp({}, HOST)
   t.teardown(close)
   await app.inject({
@@ -56,7 +52,7 @@ t.test('so are address and user agent', async (t) => {
   t.equal(userAgent, 'u'.repeat(256))
 })
 
-t.test('an error page names the id that the events do', async (t) => {
+t.test('shows the bounded request id of the events on an error page', async (t) => {
   const { app, close } = await testApp({}, HOST)
   t.teardown(close)
   const { body } = await app.inject({
@@ -66,7 +62,7 @@ t.test('an error page names the id that the events do', async (t) => {
   t.notOk(body.includes('q'.repeat(129)))
 })
 
-t.test('signs a user in after a sign-up on the page, with the same events as a sign-in', async (t) => {
+t.test('emits the events of a sign-in after a sign-up on the page signs the user in', async (t) => {
   const { app, events, close } = await openidApp()
   t.teardown(close)
   for (const [path, clientId, username] of [
@@ -91,7 +87,7 @@ t.test('signs a user in after a sign-up on the page, with the same events as a s
   }
 })
 
-t.test('a sign-up that signs nobody in tells of none', async (t) => {
+t.test('emits no sign-in event for a sign-up that signs nobody in', async (t) => {
   const { app, events, close } = await testApp({ registration: { username: 'email', verifyEmail: true } })
   t.teardown(close)
   await testBrowser(app).submit('/auth/signup', { username: 'eve@mail.example', password: PASSWORD })

@@ -63,62 +63,59 @@ const led = (params: { prompt?: string; return_to?: string }): unknown => {
   return [303, `${ISSUER}/auth/${prompt === undefined ? 'login' : 'reauthenticate'}`, rest, 'no-store']
 }
 
-t.test(
-  'requireSession leads to the sign-in page and back, once it is too long ago, and no form goes along',
-  async (t) => {
-    const { browser, clock, sub } = await subjectOf(t)
-    t.strictSame(
-      told(await browser.get('/recent?a=1&b=%2F')),
-      led({ return_to: '/recent?a=1&b=%2F' }),
-      'nobody is signed in'
-    )
-    const signIn = async (url: string): Promise<void> => {
-      const page = await browser.get(String((await browser.get(url)).headers.location))
-      const reply = await browser.submit(formAction(page.body), {
-        username: 'ann',
-        password: PASSWORD,
-        current_password: PASSWORD
-      })
-      t.match([reply.statusCode, reply.headers.location], [303, url])
-    }
-    await signIn('/recent?a=1')
-    t.match((await browser.get('/recent?a=1')).json(), {
-      sub,
-      acr: 'password',
-      amr: ['pwd'],
-      authenticatedAt: new Date(clock.now()).toISOString()
+t.test('requireSession redirects to the sign-in page and back after maxAge, without the submitted form', async (t) => {
+  const { browser, clock, sub } = await subjectOf(t)
+  t.strictSame(
+    told(await browser.get('/recent?a=1&b=%2F')),
+    led({ return_to: '/recent?a=1&b=%2F' }),
+    'nobody is signed in'
+  )
+  const signIn = async (url: string): Promise<void> => {
+    const page = await browser.get(String((await browser.get(url)).headers.location))
+    const reply = await browser.submit(formAction(page.body), {
+      username: 'ann',
+      password: PASSWORD,
+      current_password: PASSWORD
     })
-    clock.step(300_000)
-    for (const url of ['/recent', '/both', '/password'])
-      t.equal((await browser.get(url)).statusCode, 200, `the last moment of ${url}`)
-    clock.step(1)
-    for (const url of ['/recent', '/both'])
-      t.strictSame(told(await browser.get(url)), led({ return_to: url, prompt: 'login' }), `a moment later: ${url}`)
-    t.equal((await browser.get('/password')).statusCode, 200, 'any time ago')
-    const form = { referer: `${ISSUER}/recent?step=2#x` }
-    t.strictSame(
-      told(await browser.submit('/recent', { amount: '5' }, form)),
-      led({ return_to: '/recent?step=2', prompt: 'login' }),
-      'back to the page of the form'
-    )
-    t.strictSame(told(await browser.submit('/recent', { amount: '5' })), led({ prompt: 'login' }), 'which nobody named')
-    t.match(
-      (await browser.follow(await browser.get('/recent'))).url,
-      /\/auth\/reauthenticate\?/,
-      'a session is no reason to go past the page'
-    )
-    await signIn('/recent')
-    t.equal((await browser.get('/recent')).statusCode, 200)
-    clock.step(7_200_000)
-    t.strictSame(
-      told(await browser.get('/password')),
-      led({ return_to: '/password' }),
-      'a session that was left idle for too long'
-    )
+    t.match([reply.statusCode, reply.headers.location], [303, url])
   }
-)
+  await signIn('/recent?a=1')
+  t.match((await browser.get('/recent?a=1')).json(), {
+    sub,
+    acr: 'password',
+    amr: ['pwd'],
+    authenticatedAt: new Date(clock.now()).toISOString()
+  })
+  clock.step(300_000)
+  for (const url of ['/recent', '/both', '/password'])
+    t.equal((await browser.get(url)).statusCode, 200, `the last moment of ${url}`)
+  clock.step(1)
+  for (const url of ['/recent', '/both'])
+    t.strictSame(told(await browser.get(url)), led({ return_to: url, prompt: 'login' }), `a moment later: ${url}`)
+  t.equal((await browser.get('/password')).statusCode, 200, 'any time ago')
+  const form = { referer: `${ISSUER}/recent?step=2#x` }
+  t.strictSame(
+    told(await browser.submit('/recent', { amount: '5' }, form)),
+    led({ return_to: '/recent?step=2', prompt: 'login' }),
+    'back to the page of the form'
+  )
+  t.strictSame(told(await browser.submit('/recent', { amount: '5' })), led({ prompt: 'login' }), 'which nobody named')
+  t.match(
+    (await browser.follow(await browser.get('/recent'))).url,
+    /\/auth\/reauthenticate\?/,
+    'a session is no reason to go past the page'
+  )
+  await signIn('/recent')
+  t.equal((await browser.get('/recent')).statusCode, 200)
+  clock.step(7_200_000)
+  t.strictSame(
+    told(await browser.get('/password')),
+    led({ return_to: '/password' }),
+    'a session that was left idle for too long'
+  )
+})
 
-t.test('asks for a factor that the user has, each time the page is opened', async (t) => {
+t.test('asks for an available factor each time the page is opened', async (t) => {
   const { browser, byHost, clock } = await subjectOf(t)
   await byHost()
   t.strictSame(told(await browser.get('/both')), led({ return_to: '/both', prompt: 'login' }), 'at once')
@@ -133,7 +130,7 @@ t.test('asks for a factor that the user has, each time the page is opened', asyn
   )
 })
 
-t.test("at a sign-in page of the host's, that may give no more, once is enough to know", async (t) => {
+t.test('rejects after one sign-in at a host page that cannot meet the requirement', async (t) => {
   const { browser, byHost, clock } = await subjectOf(t, { pages: { loginUrl: '/sign-in' } })
   await byHost()
   clock.step(59_999)
@@ -202,7 +199,7 @@ t.test('answers browsers with a page in their language, and JSON clients with JS
 })
 
 // covers RFC9700-4.11
-t.test('the way back is a path of this origin, whatever the address says', async (t) => {
+t.test('returns only to a path of this origin, for any address', async (t) => {
   const { app } = await subjectOf(t)
   for (const url of [
     '//evil.example/x',
@@ -235,7 +232,7 @@ t.test('the way back is a path of this origin, whatever the address says', async
   }
 })
 
-t.test('a page of another origin changes nothing, and is not told who is signed in', async (t) => {
+t.test('rejects a post from another origin without revealing the signed-in user', async (t) => {
   const { app, browser } = await subjectOf(t)
   await browser.submit('/auth/login', { username: 'ann', password: PASSWORD })
   const signedIn = [...browser.cookies].map(([name, value]) => `${name}=${value}`).join('; ')
@@ -262,7 +259,7 @@ t.test('a page of another origin changes nothing, and is not told who is signed 
   t.strictSame(told(await head('x=y')), led({ return_to: '/recent?a=1' }), 'and is led back likewise')
 })
 
-t.test("the host's own sign-in page gets the way back", async (t) => {
+t.test('passes the return path to the sign-in page of the host', async (t) => {
   const { browser, byHost, clock } = await subjectOf(t, { pages: { loginUrl: '/sign-in' } })
   await byHost()
   clock.step(301_000)
@@ -270,7 +267,7 @@ t.test("the host's own sign-in page gets the way back", async (t) => {
   t.match([login.statusCode, login.headers.location], [303, '/sign-in?return_to=%2Frecent'])
 })
 
-t.test('stops the start for a requirement that cannot be met, and for a service without a sign-in page', async (t) => {
+t.test('stops the start for a requirement that cannot be met, and without a sign-in page', async (t) => {
   const { app } = await subjectOf(t)
   for (const required of [
     undefined,

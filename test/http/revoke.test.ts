@@ -31,7 +31,7 @@ const meStatus = async ({ app }: Pick<TestApp, 'app'>, token: string): Promise<n
   (await app.inject({ url: '/me', headers: bearer(token) })).statusCode
 
 // covers R7009-2.1
-t.test('a refresh or an access token ends its whole session, and no other, whatever the hint', async (t) => {
+t.test('ends the whole session of a refresh or access token, and no other, with any hint', async (t) => {
   for (const [which, hint] of [
     ['refresh_token', undefined],
     ['refresh_token', 'access_token'],
@@ -62,7 +62,7 @@ t.test('a refresh or an access token ends its whole session, and no other, whate
   }
 })
 
-t.test('a form is taken like JSON; a repeated parameter is refused', async (t) => {
+t.test('accepts a form like JSON, and rejects a repeated parameter', async (t) => {
   const test = await testApp()
   t.teardown(test.close)
   await signUp(test.app)
@@ -82,7 +82,7 @@ t.test('a form is taken like JSON; a repeated parameter is refused', async (t) =
   t.equal(await refreshStatus(test, tokens.refresh_token), 401)
 })
 
-t.test('a refresh token that was replaced, within or past the grace time, ends the session', async (t) => {
+t.test('ends the session for a replaced refresh token, within or after the grace time', async (t) => {
   for (const later of [0, 60_000]) {
     const test = await testApp({ refreshToken: { rotate: 'always', reuseGraceSeconds: 10 } })
     t.teardown(test.close)
@@ -131,7 +131,7 @@ t.test('answers 200 to unknown, malformed, expired and revoked tokens, and ends 
 })
 
 // covers R7009-2.1
-t.test('a client revokes its own tokens only; another caller is refused and the token stays alive', async (t) => {
+t.test('revokes only tokens of the calling client, and keeps those of others', async (t) => {
   const test = await testApp({ clients })
   t.teardown(test.close)
   const { sub } = await signUp(test.app)
@@ -157,7 +157,7 @@ t.test('a client revokes its own tokens only; another caller is refused and the 
 })
 
 // covers R6749-2.3
-t.test('a client that does not prove itself is refused before its token is looked at', async (t) => {
+t.test('rejects an unauthenticated client before it reads the token', async (t) => {
   const test = await testApp({ clients })
   t.teardown(test.close)
   const { sub } = await signUp(test.app)
@@ -202,7 +202,7 @@ t.test('answers 400 to a malformed revocation request', async (t) => {
 })
 
 // covers R7009-2.2.1
-t.test('a store that is down is 503, never a false 200', async (t) => {
+t.test('answers 503 and never 200 while the store is down', async (t) => {
   for (const method of ['findFamily', 'revokeFamily'] as const) {
     const state = memoryState()
     let down = false
@@ -231,7 +231,7 @@ t.test('a store that is down is 503, never a false 200', async (t) => {
 })
 
 // covers R7009-5
-t.test('unknown tokens count under the rule refresh, good ones do not', async (t) => {
+t.test('counts unknown tokens under the rule refresh, but not valid ones', async (t) => {
   const test = await testApp({ rateLimit: { refresh: { max: 2 }, login: false } })
   t.teardown(test.close)
   await signUp(test.app)
