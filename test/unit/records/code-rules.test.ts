@@ -19,7 +19,7 @@ import { viewOf } from './support/view.ts'
 const USER = 'user-19367'
 const MAX = 3
 
-t.test('a code is redeemed once, by its client, before its end', async (t) => {
+t.test('redeems a code once, for its own client, before it expires', async (t) => {
   const rows: Array<[what: string, fields: Parameters<typeof redemption>[0], outcome: string, isLeft: boolean]> = [
     ['right', {}, 'redeemed', true],
     ['in its last millisecond', { now: T0 + MINUTE - 1 }, 'redeemed', true],
@@ -37,7 +37,7 @@ t.test('a code is redeemed once, by its client, before its end', async (t) => {
   }
 })
 
-t.test('a second use of a code ends its family, also after a rotation', async (t) => {
+t.test('ends the family when a code is used a second time, even after a rotation', async (t) => {
   const view = viewOf()
   createCode(view, code(), undefined, MAX)
   redeemCode(view, redemption(), MAX)
@@ -46,7 +46,7 @@ t.test('a second use of a code ends its family, also after a rotation', async (t
   t.strictSame(view.kinds(), [])
 })
 
-t.test('a family from a code lives as long as its kind', async (t) => {
+t.test('gives a family from a code the lifetime of its kind', async (t) => {
   for (const offline of [true, false]) {
     const view = viewOf()
     createCode(view, code({ offline }), undefined, MAX)
@@ -61,7 +61,7 @@ t.test('a family from a code lives as long as its kind', async (t) => {
   }
 })
 
-t.test('a code in a session uses the session, or is not made', async (t) => {
+t.test('marks the session as used when it issues a code, or issues none', async (t) => {
   for (const [digest, isMade] of [
     ['digest-0', true],
     ['other', false]
@@ -78,7 +78,7 @@ t.test('a code in a session uses the session, or is not made', async (t) => {
   }
 })
 
-t.test('codes push out codes, and no family', async (t) => {
+t.test('drops the oldest codes over the limit, but no family', async (t) => {
   const view = viewOf()
   createFamily(view, family({ sid: named('device') }), MAX)
   for (let index = 0; index < 5; index++)

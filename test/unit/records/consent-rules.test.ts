@@ -12,7 +12,7 @@ const consent = (fields: Partial<Consent> = {}): Consent => ({
   ...fields
 })
 
-t.test('a later grant adds scopes to a consent that has not ended', async (t) => {
+t.test('adds the scopes of a later grant to a consent that has not expired', async (t) => {
   for (const [grantedAt, scopes] of [
     [99, ['read', 'write']],
     [100, ['write']]
@@ -25,7 +25,7 @@ t.test('a later grant adds scopes to a consent that has not ended', async (t) =>
   }
 })
 
-t.test('lists valid consents, newest first, and the record lasts as long as the last of them', async (t) => {
+t.test('lists valid consents, newest first, and keeps the record until the last one expires', async (t) => {
   const view = viewOf()
   for (const [clientId, grantedAt, expiresAt] of [
     ['a', 10, 100],
@@ -44,7 +44,7 @@ t.test('lists valid consents, newest first, and the record lasts as long as the 
   t.strictSame(listConsents(view, 'bob', 0), [], 'of another user')
 })
 
-t.test('revokes one consent, and the record goes with the last', async (t) => {
+t.test('revokes one consent, and removes the record with the last', async (t) => {
   const view = viewOf()
   grantConsent(view, consent({ clientId: 'a' }))
   grantConsent(view, consent({ clientId: 'b' }))

@@ -48,7 +48,7 @@ const DAMAGES: Array<[title: string, damaged: (value: string) => string]> = [
 ]
 
 for (const [title, damaged] of DAMAGES)
-  t.test(`a record ${title} is an error to every operation, and a removal of all begins again`, async (t) => {
+  t.test(`rejects every operation on a record ${title}, until all factors are removed`, async (t) => {
     const { records, deviceEpoch } = await withFactors()
     await damage(records, damaged)
     const store = recordFactorStore(records)

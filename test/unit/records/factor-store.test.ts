@@ -49,7 +49,7 @@ t.test('recordFactorStore rejects a store that evicts', async (t) => {
   })
 })
 
-t.test('recordFactorStore is as durable as its records, and prepares and sweeps them', async (t) => {
+t.test('recordFactorStore takes durable from its record store, and prepares and sweeps it', async (t) => {
   const calls: unknown[] = []
   const store = recordFactorStore({
     ...memoryRecords(),
@@ -69,7 +69,7 @@ t.test('recordFactorStore is as durable as its records, and prepares and sweeps 
   await t.resolves(recordFactorStore(memoryRecords()).prepare())
 })
 
-t.test('a use after a look takes one trip where records are remembered', async (t) => {
+t.test('uses a factor in one trip if the record is remembered', async (t) => {
   const { records, trips } = counted()
   await recordFactorStore(records).addTotp(totpAddition({ recoveryDigests: codesOf('a') }))
   await recordFactorStore(records).addPasskey(passkeyAddition())
@@ -87,7 +87,7 @@ t.test('a use after a look takes one trip where records are remembered', async (
   }
 })
 
-t.test('a refusal and a look rest on a fresh read, and never on a remembered record', async (t) => {
+t.test('refuses a factor and reads factors only after a fresh read', async (t) => {
   const { records, trips } = counted()
   const [one, other] = [recordFactorStore(records, { remembered: 10 }), recordFactorStore(records, { remembered: 10 })]
   await one.claimHandle(ALICE, handleOf('a'))
@@ -104,7 +104,7 @@ t.test('a refusal and a look rest on a fresh read, and never on a remembered rec
   t.strictSame(trips(), ['read'])
 })
 
-t.test('a passkey that is used on two instances at once is used with each challenge once', async (t) => {
+t.test('accepts a passkey challenge once when two instances use it at the same time', async (t) => {
   const records = memoryRecords()
   const [one, other] = [recordFactorStore(records, { remembered: 10 }), recordFactorStore(records, { remembered: 10 })]
   await one.addPasskey(passkeyAddition())
@@ -113,7 +113,7 @@ t.test('a passkey that is used on two instances at once is used with each challe
   t.strictSame(outcomes.toSorted(), ['replayed', 'used'])
 })
 
-t.test('factors handed out are copies of the remembered record', async (t) => {
+t.test('returns copies of the remembered factors', async (t) => {
   const store = recordFactorStore(memoryRecords(), { remembered: 10 })
   await store.claimHandle(ALICE, handleOf('a'))
   await store.addPasskey(passkeyAddition())
@@ -149,7 +149,7 @@ t.test('keeps the factors of a user in one record, with kind and user for operat
   ])
 })
 
-t.test('a record of another user rejects, and is no user without factors', async (t) => {
+t.test('rejects when the store returns the record of another user', async (t) => {
   const records = memoryRecords()
   const store = recordFactorStore({
     ...records,

@@ -26,12 +26,12 @@ const other = totp({ id: 'other', failures: 1 })
 const disabled = totp({ id: 'disabled', failures: 9, disabled: true })
 const key = passkey({ id: 'key', credentialId: 'credential', signCount: 5 })
 
-t.test('a user without a record has nothing, and a removal writes nothing', async (t) => {
+t.test('starts a user without factors, and writes nothing when it removes none', async (t) => {
   t.strictSame(publicFactors(EMPTY), NOTHING)
   t.strictSame(removeFactors(EMPTY), { outcome: 0 })
 })
 
-t.test('publicFactors tells how many recovery codes there are, and none of them', async (t) => {
+t.test('publicFactors returns the number of recovery codes, and not the codes', async (t) => {
   t.strictSame(publicFactors(held({ handle: 'handle', totp: [app], passkeys: [key], codes: ['a', 'b'] })), {
     handle: 'handle',
     totp: [app],
@@ -42,7 +42,7 @@ t.test('publicFactors tells how many recovery codes there are, and none of them'
   })
 })
 
-t.test('byHandle finds a passkey by the handle of its user alone', async (t) => {
+t.test('byHandle finds a passkey only by the handle of its user', async (t) => {
   const alice = held({ handle: 'handle', passkeys: [key] })
   t.strictSame(byHandle(alice, 'handle', 'credential'), { userId: ALICE, passkey: key, factors: publicFactors(alice) })
   t.equal(byHandle(alice, 'other', 'credential'), null)
@@ -50,12 +50,12 @@ t.test('byHandle finds a passkey by the handle of its user alone', async (t) => 
   t.equal(byHandle(held({ passkeys: [key] }), '', 'credential'), null)
 })
 
-t.test('claimHandle gives the first candidate for good', async (t) => {
+t.test('claimHandle keeps the first handle for good', async (t) => {
   t.strictSame(claimHandle(EMPTY, 'first'), { outcome: 'first', held: { ...EMPTY, handle: 'first' } })
   t.strictSame(claimHandle(held({ handle: 'first' }), 'second'), { outcome: 'first' })
 })
 
-t.test('addFactor adds a factor at the end and moves the epoch', async (t) => {
+t.test('addFactor appends a factor and increments the device epoch', async (t) => {
   t.strictSame(addFactor(held({ totp: [app] }), { factor: other, limit: 2 }), {
     outcome: { outcome: 'added', codesStored: false },
     held: held({ totp: [app, other], epoch: 8 })
@@ -93,14 +93,14 @@ for (const [title, factor, limit, outcome] of [
     t.strictSame(addFactor(before, { factor, limit, recoveryDigests: ['a'] }), { outcome: { outcome } })
   })
 
-t.test('addFactor copies the factor that is given', async (t) => {
+t.test('addFactor copies the given factor', async (t) => {
   const given = passkey()
   const added = addFactor(EMPTY, { factor: given, limit: 1 })
   given.transports.push('usb')
   t.strictSame(added.held?.passkeys, [passkey()])
 })
 
-t.test('useTotp uses a newer step, and ends the count of every app that is not disabled', async (t) => {
+t.test('useTotp accepts a newer step, and resets the failures of every enabled app', async (t) => {
   const use = { factorId: 'app', step: 101, now: T0 }
   t.strictSame(useTotp(held({ totp: [app, other, disabled] }), use), {
     outcome: 'used',
@@ -120,7 +120,7 @@ for (const [factorId, step, outcome] of [
   ['key', 101, 'unknown'],
   ['', 101, 'unknown']
 ] as const)
-  t.test(`useTotp of step ${step} of "${factorId}" is ${outcome} and changes nothing`, async (t) => {
+  t.test(`useTotp with step ${step} of "${factorId}" returns ${outcome} and changes nothing`, async (t) => {
     const before = held({ totp: [app, disabled], passkeys: [key] })
     t.strictSame(useTotp(before, { factorId, step, now: T0, sealedSecret: 'sealed-2' }), { outcome })
   })
@@ -144,7 +144,7 @@ for (const [title, apps, max, outcome, after] of [
     )
   })
 
-t.test('countFailure is unknown without an app that counts', async (t) => {
+t.test('countFailure returns unknown without an enabled app', async (t) => {
   t.strictSame(countFailure(EMPTY, { max: 1 }), { outcome: 'unknown' })
   t.strictSame(countFailure(held({ totp: [disabled], passkeys: [key] }), { max: 1 }), { outcome: 'unknown' })
 })
@@ -159,7 +159,7 @@ for (const [stored, given, backupEligible, outcome, regressed] of [
   [5, 0, true, 'used', true]
 ] as const)
   t.test(
-    `usePasskey with a counter of ${given} after ${stored}${backupEligible ? ', in several places' : ''}`,
+    `usePasskey compares a counter of ${given} with ${stored}${backupEligible ? ', in several places' : ''}`,
     async (t) => {
       const stays = passkey({ id: 'stays', credentialId: 'stays' })
       const before = held({ passkeys: [{ ...key, signCount: stored, backupEligible }, stays] })
@@ -178,7 +178,7 @@ for (const [stored, given, backupEligible, outcome, regressed] of [
     }
   )
 
-t.test('usePasskey tells a replay before a regression, and an unknown credential before both', async (t) => {
+t.test('usePasskey reports an unknown credential before a replay, and a replay before a regression', async (t) => {
   const use = { credentialId: 'credential', signCount: 5, backedUp: false, now: T0 }
   t.strictSame(usePasskey(held({ passkeys: [key] }), true, use), { outcome: { outcome: 'replayed' } })
   t.strictSame(usePasskey(held({ passkeys: [key] }), true, { ...use, credentialId: 'key' }), {
@@ -186,7 +186,7 @@ t.test('usePasskey tells a replay before a regression, and an unknown credential
   })
 })
 
-t.test('useRecoveryCode uses a code once', async (t) => {
+t.test('useRecoveryCode accepts a code once', async (t) => {
   t.strictSame(useRecoveryCode(held({ codes: ['a', 'b', 'c'] }), 'b'), {
     outcome: { outcome: 'used', left: 2 },
     held: held({ codes: ['a', 'c'] })
@@ -194,7 +194,7 @@ t.test('useRecoveryCode uses a code once', async (t) => {
   t.strictSame(useRecoveryCode(held({ codes: ['a', 'c'] }), 'b'), { outcome: { outcome: 'unknown' } })
 })
 
-t.test('replaceRecoveryCodes needs a factor of any kind, disabled or not', async (t) => {
+t.test('replaceRecoveryCodes requires a factor of any kind, even a disabled one', async (t) => {
   t.strictSame(replaceRecoveryCodes(held(), ['a']), { outcome: false })
   for (const factors of [{ totp: [disabled] }, { passkeys: [key] }])
     t.strictSame(replaceRecoveryCodes(held({ ...factors, codes: ['z'] }), ['a', 'b', 'a']), {
@@ -203,7 +203,7 @@ t.test('replaceRecoveryCodes needs a factor of any kind, disabled or not', async
     })
 })
 
-t.test('removeFactor removes one factor of either kind and moves the epoch', async (t) => {
+t.test('removeFactor removes one factor of either kind and increments the device epoch', async (t) => {
   const before = held({ totp: [app, other], passkeys: [key], codes: ['a'] })
   t.strictSame(removeFactor(before, { factorId: 'app', keepOne: true }), {
     outcome: 'removed',
@@ -225,7 +225,7 @@ t.test('removeFactor removes the recovery codes with the last factor, and keeps 
   })
 })
 
-t.test('removeFactor with keepOne keeps the last factor that is not disabled', async (t) => {
+t.test('removeFactor with keepOne keeps the last enabled factor', async (t) => {
   const before = held({ totp: [disabled], passkeys: [key], codes: ['a'] })
   t.strictSame(removeFactor(before, { factorId: 'key', keepOne: true }), { outcome: 'last' })
   t.strictSame(removeFactor(before, { factorId: 'disabled', keepOne: true }), {
@@ -238,7 +238,7 @@ t.test('removeFactor with keepOne keeps the last factor that is not disabled', a
   })
 })
 
-t.test('renameFactor renames one factor of either kind, and leaves the epoch', async (t) => {
+t.test('renameFactor renames one factor of either kind, and keeps the device epoch', async (t) => {
   const before = held({ totp: [app], passkeys: [key] })
   t.strictSame(renameFactor(before, { factorId: 'app', name: null }), {
     outcome: true,
@@ -251,12 +251,12 @@ t.test('renameFactor renames one factor of either kind, and leaves the epoch', a
   t.strictSame(renameFactor(before, { factorId: 'none', name: 'new' }), { outcome: false })
 })
 
-t.test('forgetDevices moves the epoch, with and without factors', async (t) => {
+t.test('forgetDevices increments the device epoch, with and without factors', async (t) => {
   t.strictSame(forgetDevices(EMPTY), { outcome: 1, held: { ...EMPTY, epoch: 1 } })
   t.strictSame(forgetDevices(held({ totp: [app] })), { outcome: 8, held: held({ totp: [app], epoch: 8 }) })
 })
 
-t.test('removeFactors leaves the handle and moves the epoch', async (t) => {
+t.test('removeFactors keeps the handle and increments the device epoch', async (t) => {
   const before = held({ handle: 'handle', totp: [app, disabled], passkeys: [key], codes: ['a'] })
   t.strictSame(removeFactors(before), { outcome: 3, held: held({ handle: 'handle', epoch: 8 }) })
   t.strictSame(removeFactors({ ...EMPTY, handle: 'handle' }), {

@@ -30,7 +30,7 @@ function rotatedOnce(): TestView {
   return view
 }
 
-t.test('creates a family with its entry, and rejects a sid that is taken', async (t) => {
+t.test('creates a family with its index entry, and rejects a sid that is in use', async (t) => {
   const view = viewOf()
   createFamily(view, family(), MAX)
   t.strictSame(view.kinds(), [
@@ -42,7 +42,7 @@ t.test('creates a family with its entry, and rejects a sid that is taken', async
   t.throws(() => createFamily(view, family({ createdAt: T0 + 1 }), MAX), TypeError)
 })
 
-t.test('a presented token is current, replaced or replayed, by its digest and its time', async (t) => {
+t.test('judges a presented token as current, replaced or replayed by its digest and its time', async (t) => {
   const ROTATED = T0 + MINUTE
   const rows: Array<[digest: string, now: number, graceMs: number, rotates: string, uses: string, peeks: boolean]> = [
     ['digest-1', ROTATED, GRACE, 'rotated', 'used', true],
@@ -73,7 +73,7 @@ t.test('a presented token is current, replaced or replayed, by its digest and it
   }
 })
 
-t.test('a family is alive before both of its ends', async (t) => {
+t.test('treats a family as ended from its first expiry on', async (t) => {
   for (const [expiresAt, idleExpiresAt, now, isAlive] of [
     [100, 200, 99, true],
     [100, 200, 100, false],
@@ -88,7 +88,7 @@ t.test('a family is alive before both of its ends', async (t) => {
   }
 })
 
-t.test('a family is alive only to its own client', async (t) => {
+t.test('lets only the client of a family use it', async (t) => {
   for (const [clientId, outcome] of [
     [undefined, 'used'],
     ['client-1', 'used'],
@@ -118,7 +118,7 @@ t.test('undoes a rotation only when every holder has given the token back', asyn
   t.match(storedFamily(view, SID), { currentDigest: 'digest-0', previous: null, holders: 0 })
 })
 
-t.test('keeps a token that a client holds for good', async (t) => {
+t.test('does not undo a rotation whose token the client keeps', async (t) => {
   const created = viewOf()
   createFamily(created, family(), MAX)
   undoRotation(created, { sid: SID, digest: 'digest-0', replacedDigest: 'none', former: null })
@@ -135,7 +135,7 @@ t.test('keeps a token that a client holds for good', async (t) => {
   t.match(storedFamily(view, SID), { currentDigest: 'digest-1' }, 'a token whose successor was taken back')
 })
 
-t.test('each way to revoke ends the families that it names', async (t) => {
+t.test('revokes exactly the families that each call names', async (t) => {
   const all: Array<[name: string, fields: Partial<RefreshTokenFamily>]> = [
     ['online', { sessionSid: named('session'), offline: false }],
     ['offline', { sessionSid: named('session') }],
@@ -200,7 +200,7 @@ t.test('keeps the newest families of each kind, and drops an ended one first', a
   t.strictSame(listFamiliesOfUser(view, USER, T0 + 30 * MINUTE), [])
 })
 
-t.test('under eviction a family counts only with the index that names it', async (t) => {
+t.test('under eviction, accepts a family only if the index lists it', async (t) => {
   for (const lost of ['i', 'g']) {
     const view = viewOf({ evicts: true })
     createFamily(view, family(), MAX)

@@ -23,7 +23,7 @@ const held = (fields: Partial<OneTimeToken> = {}): TestView => {
   return view
 }
 
-t.test('a token is found by its digest until its end, and consumed once', async (t) => {
+t.test('finds a token by its digest until it expires, and consumes it once', async (t) => {
   for (const [digest, now, isFound] of [
     ['right', 99, true],
     ['right', 100, false],
@@ -38,7 +38,7 @@ t.test('a token is found by its digest until its end, and consumed once', async 
   t.equal(findToken(held(), 'password_reset', 'right', 0), null, 'a token of another purpose')
 })
 
-t.test('a new token replaces the former one, and only its user discards it', async (t) => {
+t.test('replaces the former token, and lets only its user discard it', async (t) => {
   const view = held()
   putToken(view, token({ digest: 'second' }))
   t.equal(findToken(view, PURPOSE, 'right', 0), null)
@@ -48,7 +48,7 @@ t.test('a new token replaces the former one, and only its user discards it', asy
   t.strictSame(view.kinds(), [])
 })
 
-t.test('five wrong codes spend a code, and a new one does not reset them', async (t) => {
+t.test('blocks the sign-in code after five wrong codes, also a new one', async (t) => {
   const guess = (view: TestView, codeDigest: string, now: number, owner = 'ann'): string =>
     redeemSignInCode(view, { purpose: PURPOSE, owner, codeDigest, now })
   const view = held()
@@ -63,7 +63,7 @@ t.test('five wrong codes spend a code, and a new one does not reset them', async
   t.equal(guess(held(), 'right', 100), 'unknown', 'at its end')
 })
 
-t.test('the record lasts as long as its failures', async (t) => {
+t.test('keeps the record until its failures expire', async (t) => {
   const view = held()
   redeemSignInCode(view, { purpose: PURPOSE, owner: 'ann', codeDigest: 'wrong', now: 1 })
   putToken(view, token({ expiresAt: 50 }))

@@ -24,11 +24,11 @@ async function commitsAfter(error: Error): Promise<{ commits: number; rejection:
   return { commits, rejection: null }
 }
 
-t.test('sends a commit again when the store was out of reach', async (t) => {
+t.test('repeats a commit when the store was unreachable', async (t) => {
   t.strictSame(await commitsAfter(new OutageError('lost')), { commits: 2, rejection: null })
 })
 
-t.test('does not send a commit again when the store refused it', async (t) => {
+t.test('does not repeat a commit that the store refused', async (t) => {
   const busy = Object.assign(new Error('database is locked'), { code: 'SQLITE_BUSY' })
   t.strictSame(await commitsAfter(busy), { commits: 1, rejection: busy })
 })

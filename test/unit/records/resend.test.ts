@@ -45,7 +45,7 @@ t.test('counts a commit with a lost answer once, also after other writes', async
     )
 })
 
-t.test('a commit whose answer was lost is called unknown where its record is gone since', async (t) => {
+t.test('reports a lost commit as unknown if its record was removed meanwhile', async (t) => {
   for (const wasDone of [true, false]) {
     const store = memoryRecords()
     await transactor(store).transact('p', ['f:1'], add(1))
@@ -67,7 +67,7 @@ t.test('a commit whose answer was lost is called unknown where its record is gon
   }
 })
 
-t.test('a read whose answer was lost is sent again once, and one that was refused is not', async (t) => {
+t.test('repeats a lost read once, and a refused read not at all', async (t) => {
   const reads = async (failure: Error, losses: number): Promise<{ said: unknown; reads: number }> => {
     const store = memoryRecords()
     await transactor(store).transact('p', ['f:1'], add(1))

@@ -31,7 +31,7 @@ function damaged(name: string): TestView {
   return view
 }
 
-t.test('adds a key whose name and number are free', async (t) => {
+t.test('adds a key only if its kid and its sequence number are free', async (t) => {
   for (const [fields, isAdded] of [
     [{ kid: 'two', sequence: 2 }, true],
     [{ kid: 'two', alg: 'RS256' }, true],
@@ -45,7 +45,7 @@ t.test('adds a key whose name and number are free', async (t) => {
   }
 })
 
-t.test('a retired key keeps its public half until it is removed', async (t) => {
+t.test('keeps the public half of a retired key until the key is removed', async (t) => {
   const view = viewOf()
   const other = key({ kid: 'two', sequence: 2 })
   addKeyIfAbsent(view, key())
@@ -63,7 +63,7 @@ t.test('a retired key keeps its public half until it is removed', async (t) => {
   t.match(view.records.get('k'), { kind: 'keys', userId: null, expiresAt: NEVER })
 })
 
-t.test('the first issuer owns the state, and a seal is replaced only by its own instance', async (t) => {
+t.test('gives the state to the first issuer, and lets only the same instance replace a seal', async (t) => {
   const view = viewOf()
   t.equal(claimState(view, 'https://one.example'), 'https://one.example')
   t.equal(claimState(view, 'https://two.example'), 'https://one.example')
@@ -77,7 +77,7 @@ t.test('the first issuer owns the state, and a seal is replaced only by its own 
     t.equal(keepSeal(view, next, former), kept, `${next} for ${former}`)
 })
 
-t.test('an assertion counts once, and a trial changes its record each time', async (t) => {
+t.test('accepts an assertion once, and changes the trial record on each write', async (t) => {
   const view = viewOf()
   t.equal(claimAssertion(view, 'digest', 100), 'fresh')
   t.equal(claimAssertion(view, 'digest', 200), 'replayed')
@@ -89,7 +89,7 @@ t.test('an assertion counts once, and a trial changes its record each time', asy
   t.not(view.get('w'), first)
 })
 
-t.test('throws for a state that only a person can repair', async (t) => {
+t.test('throws for a damaged state that only an operator can repair', async (t) => {
   t.throws(() => listKeys(damaged('k')), /signing keys in the state are damaged/)
   t.throws(() => addKeyIfAbsent(damaged('k'), key()), TypeError)
   t.throws(() => claimState(damaged('o'), 'https://one.example'), /owner of the state is damaged/)

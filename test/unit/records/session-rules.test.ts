@@ -24,7 +24,7 @@ function begun(): TestView {
   return view
 }
 
-t.test('a session is found by its secret until one of its ends', async (t) => {
+t.test('finds a session by its secret until it expires', async (t) => {
   const view = begun()
   t.strictSame(view.kinds(), [
     ['i', 'index'],
@@ -41,7 +41,7 @@ t.test('a session is found by its secret until one of its ends', async (t) => {
     t.strictSame(findSession(view, SID, digest, now), isFound ? session() : null)
 })
 
-t.test('a use moves the idle end, at most to the end, and notes the client once', async (t) => {
+t.test('extends the idle expiry on use up to the absolute one, and records the client once', async (t) => {
   const view = begun()
   for (const [idleExpiresAt, end] of [
     [T0 + 40 * MINUTE, T0 + 40 * MINUTE],
@@ -59,7 +59,7 @@ t.test('a use moves the idle end, at most to the end, and notes the client once'
   t.strictSame(findSession(view, SID, 'digest-0', NOW)?.clientIds, ['client-1', 'client-2'])
 })
 
-t.test('a session is alive before both of its ends', async (t) => {
+t.test('treats a session as ended from its first expiry on', async (t) => {
   for (const [expiresAt, idleExpiresAt, now, isAlive] of [
     [100, 200, 99, true],
     [100, 200, 100, false],
@@ -74,7 +74,7 @@ t.test('a session is alive before both of its ends', async (t) => {
   }
 })
 
-t.test('ends what the index names, also where its record is gone', async (t) => {
+t.test('ends every session in the index, even one whose record is gone', async (t) => {
   const view = begun()
   createFamily(view, family(), MAX)
   createSession(view, session({ sid: named('sid-2') }), 'digest-0', MAX)
@@ -95,7 +95,7 @@ t.test('ends what the index names, also where its record is gone', async (t) => 
   t.equal(JSON.stringify(view.get('i')).split(SID).length, 2, 'only the family of that name is in the index')
 })
 
-t.test('under eviction a renewal ends a session whose index was lost', async (t) => {
+t.test('under eviction, ends a session on renewal if its index was lost', async (t) => {
   const view = viewOf({ evicts: true })
   createSession(view, session(), 'digest-0', MAX)
   view.records.delete('i')
@@ -103,7 +103,7 @@ t.test('under eviction a renewal ends a session whose index was lost', async (t)
   t.equal(findSession(view, SID, 'digest-0', NOW), null)
 })
 
-t.test('a renewal replaces the live secret, and the former one answers with its own proofs for a moment', async (t) => {
+t.test('replaces the secret on renewal, and accepts the former one for a moment', async (t) => {
   const view = begun()
   t.equal(renewSession(view, renewal({ userId: 'bob' })), false)
   t.equal(renewSession(view, renewal({ formerDigest: 'digest-9' })), false)
@@ -123,7 +123,7 @@ t.test('a renewal replaces the live secret, and the former one answers with its 
   t.not(findSession(view, SID, 'digest-2', NOW), null)
 })
 
-t.test('ends one session, of that user alone', async (t) => {
+t.test('ends one session, and only for its own user', async (t) => {
   const view = begun()
   t.throws(() => endSession(viewWith(view, 'bob'), USER, named('none')), /another user/)
   t.equal(endSession(view, 'bob', SID), null)
@@ -140,7 +140,7 @@ function viewWith(view: TestView, userId: string): TestView {
   return other
 }
 
-t.test('all sessions end but the one that stays, which gets a new secret', async (t) => {
+t.test('ends all sessions except the one to keep, which gets a new secret', async (t) => {
   const rows: Array<[what: string, stays: Parameters<typeof revokeSessionsOfUser>[2], ended: string[], by: string[]]> =
     [
       ['none stays', undefined, ['sid-1', 'sid-2'], []],

@@ -21,7 +21,7 @@ t.test('answers from a fresh read, although the records are remembered', async (
   t.equal((await one.tokens.useToken(use())).outcome, 'unknown')
 })
 
-t.test('refuses nothing by what is only remembered', async (t) => {
+t.test('does not refuse a call on the basis of a remembered record', async (t) => {
   const store = memoryRecords()
   const [one, other] = [remembering(store), remembering(store)]
   await one.tokens.createFamily(family())
@@ -30,7 +30,7 @@ t.test('refuses nothing by what is only remembered', async (t) => {
   t.equal((await one.tokens.useToken(at(40))).outcome, 'used', 'it remembers a family that ended at 30')
 })
 
-t.test('lists what was there at one moment, while another instance replaces all families', async (t) => {
+t.test('lists a consistent state while another instance replaces all families', async (t) => {
   const store = memoryRecords()
   const other = recordState(store)
   let reads = 0
@@ -51,7 +51,7 @@ t.test('lists what was there at one moment, while another instance replaces all 
   t.same(listed.map(({ sid }) => sid).toSorted(), [named('sid-2'), named('sid-3')])
 })
 
-t.test('recognizes a commit whose answer was lost, also after another instance wrote', async (t) => {
+t.test('recognizes a commit whose answer was lost, even after another instance wrote', async (t) => {
   const store = memoryRecords()
   const other = recordState(store)
   let isLost = true
@@ -105,7 +105,7 @@ t.test('combines the calls of one turn into one commit', async (t) => {
 })
 
 for (const lost of ['i', 'g']) {
-  t.test(`counts nothing any more where the server has thrown ${lost} away`, async (t) => {
+  t.test(`ignores earlier families after the server has evicted record ${lost}`, async (t) => {
     const store: RecordStore = { ...memoryRecords(), evicts: true }
     const { tokens } = remembering(store)
     await tokens.createFamily(family())

@@ -7,7 +7,7 @@ import t from '../../support/tap.ts'
 const USER = 'user-19367'
 const SID = named('one name')
 
-t.test('a session and a family of one sid both stay, and each ends without the other', async (t) => {
+t.test('keeps a session and a family with the same sid apart, and ends each separately', async (t) => {
   for (const order of ['family first', 'session first']) {
     const { tokens, browserSessions } = recordState(memoryRecords())
     const makes = [

@@ -8,7 +8,7 @@ const held = (fields: Partial<HeldFactors> = {}): HeldFactors => ({ ...EMPTY, ep
 const app = totp({ id: 'app', failures: 2 })
 const disabled = totp({ id: 'disabled', failures: 9, disabled: true })
 
-t.test('failures in known browsers count apart, and the browsers are known no longer after max of them', async (t) => {
+t.test('counts wrong codes in known browsers separately, and forgets those browsers after max failures', async (t) => {
   const before = held({ totp: [app, disabled] })
   const counted = countFailure(before, { max: 2, isKnown: true })
   t.equal(counted.outcome, 'counted')
@@ -32,7 +32,7 @@ t.test('failures in known browsers count apart, and the browsers are known no lo
   t.strictSame(countFailure(EMPTY, { max: 1, isKnown: true }), { outcome: 'unknown' })
 })
 
-t.test('a disabled app counts in known browsers, and a use there ends no count of strangers', async (t) => {
+t.test('accepts a disabled app in a known browser without resetting the failures of other browsers', async (t) => {
   const before = held({ totp: [{ ...app, knownFailures: 5 }, disabled] })
   t.match(useTotp(before, { factorId: disabled.id, step: 999, now: T0, isKnown: true }), {
     outcome: 'used',

@@ -4,7 +4,7 @@ import { partitionOf } from '../../../lib/protocol/partition.ts'
 import { formatCredential, parseCredential } from '../../../lib/protocol/credential.ts'
 import { EXPIRES_IN, HOUR, IDLE_TIMEOUT, MINUTE, NEW_BROWSER, origin, sessionWorld } from './session-world.ts'
 
-t.test('a session is found by the cookie that began it, and by nothing else', async (t) => {
+t.test('finds a session only by the cookie that it was started with', async (t) => {
   const { browser, byPassword, random, state } = sessionWorld()
   const { session, cookie } = await browser.start('ann', byPassword(), NEW_BROWSER)
   t.match(session, { userId: 'ann', userAgent: 'Firefox', clientIds: [], authenticatedAt: session.createdAt })
@@ -30,7 +30,7 @@ t.test('a session is found by the cookie that began it, and by nothing else', as
 })
 
 // covers ASVS-7.2.4
-t.test('a new sign-in: another cookie, and the former one is dead', async (t) => {
+t.test('issues another cookie on a new sign-in, and stops accepting the former one', async (t) => {
   const { browser, byPassword, clock, browsers, loggedOut } = sessionWorld()
   const first = await browser.start('ann', byPassword(), NEW_BROWSER)
   await browser.use(first.session, 'app')
@@ -59,7 +59,7 @@ t.test('a new sign-in: another cookie, and the former one is dead', async (t) =>
 })
 
 // covers ASVS-7.2.4
-t.test('a planted cookie is never adopted', async (t) => {
+t.test('does not adopt a planted cookie', async (t) => {
   const { browser, byPassword, random, sidOf } = sessionWorld()
   const planted = formatCredential(`abc${random.id()}`, random.secret())
   const { session, cookie } = await browser.start('ann', byPassword(), {
@@ -73,30 +73,27 @@ t.test('a planted cookie is never adopted', async (t) => {
 })
 
 // covers ASVS-7.2.4
-t.test(
-  'another user in this browser: the former session ends with what hangs on it, and its clients hear of it',
-  async (t) => {
-    const world = sessionWorld()
-    const { browser, byPassword } = world
-    const eves = (name: string): string => partitionOf('eve') + name
-    const first = await browser.start('eve', byPassword(), NEW_BROWSER)
-    await browser.use(first.session, 'app')
-    await world.addFamily({ sid: eves('online'), userId: 'eve', sessionSid: first.session.sid, offline: false })
-    await world.addFamily({ sid: eves('offline'), userId: 'eve', sessionSid: first.session.sid, offline: true })
-    const second = await browser.start('ann', byPassword(), {
-      session: await browser.find(first.cookie),
-      cookie: first.cookie,
-      origin
-    })
-    t.not(second.session.sid, first.session.sid)
-    t.equal(await browser.find(first.cookie), null)
-    t.strictSame(await world.families('eve'), [eves('offline')])
-    t.match(world.loggedOut, [{ userId: 'eve', sids: [first.session.sid, eves('online')], by: 'user', ip: origin.ip }])
-    t.match(world.ended, [[{ sid: first.session.sid, clientIds: ['app'] }]])
-  }
-)
+t.test('ends the session of the former user when another user signs in in the same browser', async (t) => {
+  const world = sessionWorld()
+  const { browser, byPassword } = world
+  const eves = (name: string): string => partitionOf('eve') + name
+  const first = await browser.start('eve', byPassword(), NEW_BROWSER)
+  await browser.use(first.session, 'app')
+  await world.addFamily({ sid: eves('online'), userId: 'eve', sessionSid: first.session.sid, offline: false })
+  await world.addFamily({ sid: eves('offline'), userId: 'eve', sessionSid: first.session.sid, offline: true })
+  const second = await browser.start('ann', byPassword(), {
+    session: await browser.find(first.cookie),
+    cookie: first.cookie,
+    origin
+  })
+  t.not(second.session.sid, first.session.sid)
+  t.equal(await browser.find(first.cookie), null)
+  t.strictSame(await world.families('eve'), [eves('offline')])
+  t.match(world.loggedOut, [{ userId: 'eve', sids: [first.session.sid, eves('online')], by: 'user', ip: origin.ip }])
+  t.match(world.ended, [[{ sid: first.session.sid, clientIds: ['app'] }]])
+})
 
-t.test('a former session that has ended meanwhile is not brought back', async (t) => {
+t.test('starts a new session if the former one has ended meanwhile', async (t) => {
   const { browser, byPassword, sessions, browsers } = sessionWorld()
   const first = await browser.start('ann', byPassword(), NEW_BROWSER)
   await sessions.revokeAll('ann', 'host', { origin })
@@ -105,26 +102,23 @@ t.test('a former session that has ended meanwhile is not brought back', async (t
   t.strictSame(await browsers(), [second.session.sid])
 })
 
-t.test(
-  'of parallel sign-ins of one user in one browser one renews the session, and the other gets one of its own',
-  async (t) => {
-    const { browser, byPassword, clock, loggedOut } = sessionWorld()
-    const first = await browser.start('ann', byPassword(), NEW_BROWSER)
-    const both = await Promise.all(
-      [1, 2].map(
-        async () => await browser.start('ann', byPassword(), { session: first.session, cookie: first.cookie, origin })
-      )
+t.test('renews the session for one of two parallel sign-ins, and starts another for the second', async (t) => {
+  const { browser, byPassword, clock, loggedOut } = sessionWorld()
+  const first = await browser.start('ann', byPassword(), NEW_BROWSER)
+  const both = await Promise.all(
+    [1, 2].map(
+      async () => await browser.start('ann', byPassword(), { session: first.session, cookie: first.cookie, origin })
     )
-    t.equal(both.filter(({ session }) => session.sid === first.session.sid).length, 1)
-    clock.step(REPLACED_SECRET_MS)
-    for (const { cookie, session } of both) t.strictSame(await browser.find(cookie), session)
-    t.equal(await browser.find(first.cookie), null)
-    t.strictSame(loggedOut, [], 'neither ends the other')
-  }
-)
+  )
+  t.equal(both.filter(({ session }) => session.sid === first.session.sid).length, 1)
+  clock.step(REPLACED_SECRET_MS)
+  for (const { cookie, session } of both) t.strictSame(await browser.find(cookie), session)
+  t.equal(await browser.find(first.cookie), null)
+  t.strictSame(loggedOut, [], 'neither ends the other')
+})
 
 // covers ASVS-7.3.1
-t.test('a session ends when it is not used, and each use puts that off', async (t) => {
+t.test('ends a session that is not used, and extends it on each use', async (t) => {
   const { browser, byPassword, clock } = sessionWorld()
   const { session, cookie } = await browser.start('ann', byPassword(), NEW_BROWSER)
   clock.step(IDLE_TIMEOUT - 1)
@@ -139,7 +133,7 @@ t.test('a session ends when it is not used, and each use puts that off', async (
 })
 
 // covers ASVS-7.3.2
-t.test('no use moves the absolute end, only a new sign-in does', async (t) => {
+t.test('extends the absolute expiry only on a new sign-in, not on use', async (t) => {
   const { browser, byPassword, clock } = sessionWorld()
   const { session, cookie } = await browser.start('ann', byPassword(), NEW_BROWSER)
   while (clock.now() + HOUR < session.expiresAt) {
@@ -165,35 +159,31 @@ t.test('no use moves the absolute end, only a new sign-in does', async (t) => {
 })
 
 // covers ASVS-7.3.2
-t.test(
-  'a second factor alone does not move the absolute end, nor does what a provider says of a ' +
-    'time long ago bring it nearer',
-  async (t) => {
-    const { browser, byPassword, clock } = sessionWorld()
-    const { session, cookie } = await browser.start('ann', byPassword(), NEW_BROWSER)
-    clock.step(HOUR)
-    const byCode = await browser.renew([...session.methods, { method: 'otp', at: clock.now() }], {
-      cookie,
-      session
-    })
-    t.match(byCode?.session, { expiresAt: session.expiresAt, idleExpiresAt: clock.now() + IDLE_TIMEOUT })
-    const byBoth = await browser.renew([...byPassword(), { method: 'otp', at: clock.now() }], {
-      cookie: byCode?.cookie,
-      session: byCode?.session ?? null
-    })
-    t.equal(byBoth?.session.expiresAt, clock.now() + EXPIRES_IN)
+t.test('keeps the absolute expiry when only a second factor or an older provider sign-in is added', async (t) => {
+  const { browser, byPassword, clock } = sessionWorld()
+  const { session, cookie } = await browser.start('ann', byPassword(), NEW_BROWSER)
+  clock.step(HOUR)
+  const byCode = await browser.renew([...session.methods, { method: 'otp', at: clock.now() }], {
+    cookie,
+    session
+  })
+  t.match(byCode?.session, { expiresAt: session.expiresAt, idleExpiresAt: clock.now() + IDLE_TIMEOUT })
+  const byBoth = await browser.renew([...byPassword(), { method: 'otp', at: clock.now() }], {
+    cookie: byCode?.cookie,
+    session: byCode?.session ?? null
+  })
+  t.equal(byBoth?.session.expiresAt, clock.now() + EXPIRES_IN)
 
-    const connected = await browser.start(
-      'bob',
-      [{ method: 'connection', at: clock.now() - 48 * HOUR, here: clock.now() }],
-      NEW_BROWSER
-    )
-    t.equal(connected.session.expiresAt, clock.now() + EXPIRES_IN)
-  }
-)
+  const connected = await browser.start(
+    'bob',
+    [{ method: 'connection', at: clock.now() - 48 * HOUR, here: clock.now() }],
+    NEW_BROWSER
+  )
+  t.equal(connected.session.expiresAt, clock.now() + EXPIRES_IN)
+})
 
 // covers ASVS-7.4.1
-t.test('an ended session is not found, not used and not renewed', async (t) => {
+t.test('neither finds, uses nor renews an ended session', async (t) => {
   const { browser, byPassword, sessions, loggedOut, ended } = sessionWorld()
   const { session, cookie } = await browser.start('ann', byPassword(), NEW_BROWSER)
   await browser.use(session, 'app')

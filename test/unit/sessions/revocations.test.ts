@@ -4,7 +4,7 @@ import { revocations } from '../../../lib/sessions/revocations.ts'
 
 const LIFETIME = 900_000
 
-t.test('a family that was ended is known for as long as one of its access tokens can live', async (t) => {
+t.test('remembers a revoked family for the lifetime of an access token', async (t) => {
   const clock = steppedClock()
   const ended = revocations(LIFETIME, clock)
   t.notOk(ended.has('a'))
@@ -22,7 +22,7 @@ t.test('a family that was ended is known for as long as one of its access tokens
   t.ok(ended.has('other'))
 })
 
-t.test('ended twice, it is known from the second time on', async (t) => {
+t.test('restarts the time when a family is revoked a second time', async (t) => {
   const clock = steppedClock()
   const ended = revocations(LIFETIME, clock)
   ended.add('a')
@@ -35,7 +35,7 @@ t.test('ended twice, it is known from the second time on', async (t) => {
   t.notOk(ended.has('b'))
 })
 
-t.test('an expiry behind one that lives longer waits its turn and is removed', async (t) => {
+t.test('removes expired entries in the order in which they were added', async (t) => {
   const clock = steppedClock()
   const ended = revocations(1000, clock)
   for (let n = 0; n < 100; n++) {

@@ -40,7 +40,7 @@ const ALL = [
 ]
 const without = (...gone: string[]): string[] => ALL.filter((sid) => !gone.includes(sid))
 
-t.test('revoking a browser session ends its codes and what is not offline', async (t) => {
+t.test('ends the codes and online families of a revoked browser session', async (t) => {
   const world = sessionWorld()
   const { here, there } = await annEverywhere(world)
   t.equal(await world.sessions.revoke('ann', here, 'user', origin), true)
@@ -60,7 +60,7 @@ t.test('revoking a browser session ends its codes and what is not offline', asyn
   t.equal(world.loggedOut.length, 1)
 })
 
-t.test('the client that asks for the sign-out loses its offline families too; others keep theirs', async (t) => {
+t.test('ends the offline families of the client that requests the sign-out, and of no other', async (t) => {
   const world = sessionWorld()
   const { here } = await annEverywhere(world)
   t.equal(await world.sessions.revokeBrowserSession('ann', here, 'user', { clientId: 'app', origin }), true)
@@ -68,7 +68,7 @@ t.test('the client that asks for the sign-out loses its offline families too; ot
 })
 
 // covers ASVS-8.2.2
-t.test("revoking a family or a browser session: the user's own only", async (t) => {
+t.test('revokes a family or browser session only for its own user', async (t) => {
   const world = sessionWorld()
   const { here, there } = await annEverywhere(world)
   for (const sid of [here, there, anns('device'), anns('here-app'), 'nothing', ''])
@@ -87,7 +87,7 @@ t.test("revoking a family or a browser session: the user's own only", async (t) 
 const staying = (sid: string | undefined): StayingSignIn | null => (sid === undefined ? null : { sid, browser: null })
 
 // covers ASVS-7.4.3 ASVS-7.4.5
-t.test('revokeAll ends families, codes and browser sessions, but the sign-in that stays', async (t) => {
+t.test('revokeAll ends families, codes and browser sessions except the sign-in to keep', async (t) => {
   const cases: Array<
     [string, (sids: { here: string; there: string }) => string | undefined, string[], Array<'here' | 'there'>]
   > = [
@@ -117,7 +117,7 @@ t.test('revokeAll ends families, codes and browser sessions, but the sign-in tha
   }
 })
 
-t.test('a store that fails in one half: the other half ends and is told, and the failure comes out', async (t) => {
+t.test('ends the other half when the store fails for one half, and reports the failure', async (t) => {
   const world = sessionWorld()
   const { here } = await annEverywhere(world)
   const down = async (): Promise<never> => {
@@ -138,8 +138,7 @@ t.test('a store that fails in one half: the other half ends and is told, and the
 })
 
 t.test(
-  'a sign-out that fails at any of its steps, while another tab is given a code and redeems ' +
-    'one, ends the session with all that hangs on it or nothing',
+  'ends the whole session or nothing when a sign-out fails at any step while another tab redeems a code',
   async (t) => {
     for (const carriedOut of [false, true]) {
       for (const moment of ['before', 'after']) {
@@ -203,7 +202,7 @@ t.test(
   }
 )
 
-t.test('all that a client was given for a user ends, and nothing else', async (t) => {
+t.test('ends everything that a client was given for a user, and nothing else', async (t) => {
   const world = sessionWorld()
   await annEverywhere(world)
   await world.sessions.revokeFamiliesOfClient('ann', 'shop', 'host', origin)
@@ -216,7 +215,7 @@ t.test('all that a client was given for a user ends, and nothing else', async (t
   t.equal(world.loggedOut[0]?.sids.length, 4)
 })
 
-t.test('a code that is made while its session ends is dead, whichever comes first', async (t) => {
+t.test('does not redeem a code that was issued while its session was ending', async (t) => {
   for (const order of ['code first', 'sign-out first']) {
     const world = sessionWorld()
     const { session } = await world.browser.start('ann', world.byPassword(), NEW_BROWSER)
@@ -231,7 +230,7 @@ t.test('a code that is made while its session ends is dead, whichever comes firs
   }
 })
 
-t.test('does not query the stores for a malformed session id, which would look like an outage', async (t) => {
+t.test('does not query the stores for a malformed session id', async (t) => {
   const { deps } = sessionWorld()
   const asked: string[] = []
   const sessions = createSessions({

@@ -35,7 +35,7 @@ function refusal(connections: unknown, options: object = {}): string {
   }
 }
 
-t.test('names the function that was called without options, what it got and what to do', async (t) => {
+t.test('names the provider function that was called without options, and how to call it', async (t) => {
   for (const make of [apple, discord, facebook, github, google, microsoft, oauth2, oidc])
     for (const [given, got] of [
       [undefined, 'nothing'],
@@ -52,7 +52,7 @@ t.test('names the function that was called without options, what it got and what
 })
 
 // covers FED-27
-t.test('each mistake is one error with the path', async (t) => {
+t.test('reports each mistake as one error with its path', async (t) => {
   const pem = (type: 'ec' | 'rsa', options: object): string =>
     generateKeyPairSync(type as 'rsa', options as { modulusLength: number })
       .privateKey.export({ type: 'pkcs8', format: 'pem' })
@@ -218,7 +218,7 @@ t.test('treats undefined as absent at any depth', async (t) => {
   })
 })
 
-t.test('a connection registers where the service does, and the store can', async (t) => {
+t.test('enables registration for a connection only if the service and the store allow it', async (t) => {
   const registers = (options: object): boolean | undefined =>
     settingsOf({ ...base, connections: [google(client)], ...options }).connections[0]?.registration
   t.equal(registers({}), true)
@@ -232,7 +232,7 @@ t.test('a connection registers where the service does, and the store can', async
   )
 })
 
-t.test('all eight providers together, and two organisations of one', async (t) => {
+t.test('accepts all eight providers together, and two connections to one provider', async (t) => {
   const connections: ConnectionOption[] = [
     google(client),
     google({ ...client, id: 'acme-google', hd: 'acme.com', domains: ['acme.com'] }),

@@ -113,7 +113,7 @@ t.test('accepts possible combinations', async (t) => {
   for (const options of taken) t.equal(refusal(options), 'taken', JSON.stringify(options))
 })
 
-t.test('asks for a secret where the factor store is durable, and not where it is in memory', async (t) => {
+t.test('requires a secret for a durable factor store, and none for one in memory', async (t) => {
   const db = new Database(':memory:')
   const client = new Redis({ lazyConnect: true })
   t.teardown(() => {
@@ -126,7 +126,7 @@ t.test('asks for a secret where the factor store is durable, and not where it is
   t.equal(refusal({ factors: memoryFactorStore(), secret: undefined }), 'taken')
 })
 
-t.test('keeps lifetimes in milliseconds', async (t) => {
+t.test('converts lifetimes to milliseconds', async (t) => {
   const { factors: resolved } = settingsOf({ ...base, factors, mfa: { rememberDevice: { expiresIn: 600 } } })
   t.equal(resolved?.rememberDeviceMs, 600_000)
   t.equal(settingsOf({ ...base, factors, mfa: { rememberDevice: {} } }).factors?.rememberDeviceMs, 30 * 86_400_000)

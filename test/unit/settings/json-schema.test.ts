@@ -49,7 +49,7 @@ const FIELDS: Array<[title: string, schema: object, good: unknown[], bad: unknow
   ]
 ]
 
-t.test('a field in JSON Schema takes what JSON Schema says', async (t) => {
+t.test('validates a field as its JSON Schema says', async (t) => {
   for (const [title, schema, good, bad] of FIELDS) {
     const fields = objectFromJsonSchema(
       {
@@ -70,7 +70,7 @@ t.test('a field in JSON Schema takes what JSON Schema says', async (t) => {
   }
 })
 
-t.test('a schema that says more than is known is refused, and the place is named', async (t) => {
+t.test('refuses a schema with an unsupported keyword, and names its path', async (t) => {
   const cases: Array<[schema: unknown, message: RegExp]> = [
     [null, /^Invalid option "fields": got null; it takes an object schema/],
     [{ type: 'array' }, /^Invalid option "fields": .* an object schema/],

@@ -1,7 +1,7 @@
 import t from '../../support/tap.ts'
 import { resolveRateLimits } from '../../../lib/settings/sections/rate-limit.ts'
 
-t.test('RL the defaults are the documented ones', async (t) => {
+t.test('RL has the documented default rate limits', async (t) => {
   t.same(resolveRateLimits(), {
     rules: {
       login: { windowMs: 900_000, max: 5, count: 'all' },
@@ -22,7 +22,7 @@ t.test('RL the defaults are the documented ones', async (t) => {
   })
 })
 
-t.test('RL parts of a rule, single rules and everything can be changed', async (t) => {
+t.test('RL changes parts of a rule, single rules or all rules', async (t) => {
   const verify = () => true
   const resolved = resolveRateLimits({
     login: { max: 7 },

@@ -196,7 +196,7 @@ function outcome(options: unknown): unknown {
 }
 
 // covers A6
-t.test('the example has every option, so none is left out of these tests', async (t) => {
+t.test('covers every option in the example that these tests use', async (t) => {
   const names = (schema: TSchema, path: string): string[] =>
     pathsOf(schema, []).map((steps) => [path, ...steps.filter((step) => step !== 0)].filter(Boolean).join('.'))
   const all = new Set(names(OPTIONS_SCHEMA, ''))
@@ -226,7 +226,7 @@ t.test('the example has every option, so none is left out of these tests', async
 })
 
 // covers A6
-t.test('undefined at any path is the same as leaving it out', async (t) => {
+t.test('treats undefined at any path like an absent option', async (t) => {
   for (const path of OPTIONAL) {
     const name = path.join('.')
     const left = outcome(
@@ -245,7 +245,7 @@ t.test('undefined at any path is the same as leaving it out', async (t) => {
 })
 
 // covers A6
-t.test('undefined in what is alone in its section', async (t) => {
+t.test('treats undefined as absent for an option that is alone in its section', async (t) => {
   const bare = settingsOf({ issuer: ISSUER, users })
   for (const path of OPTIONAL.filter(
     ([first]) => first !== 'issuer' && first !== 'users' && first !== 'clients' && first !== 'keys'
@@ -264,7 +264,7 @@ t.test('undefined in what is alone in its section', async (t) => {
 })
 
 // covers A6
-t.test('accessToken.alg, which the option keys excludes', async (t) => {
+t.test('accepts accessToken.alg as undefined, and refuses it together with keys', async (t) => {
   t.strictSame(
     settingsOf({ issuer: ISSUER, users, accessToken: { alg: undefined } }),
     settingsOf({ issuer: ISSUER, users })
@@ -278,7 +278,7 @@ t.test('accessToken.alg, which the option keys excludes', async (t) => {
 })
 
 // covers A6
-t.test('nothing in the settings is undefined', async (t) => {
+t.test('leaves nothing undefined in the settings', async (t) => {
   const undefinedPaths = (value: unknown, path: string): string[] => {
     if (value === undefined) return [path]
     if (
@@ -308,7 +308,7 @@ t.test('nothing in the settings is undefined', async (t) => {
 })
 
 // covers A6
-t.test('an object of a class, and options that others see through', async (t) => {
+t.test('reads options from a class instance, and keeps the objects of the host as they are', async (t) => {
   class Options {
     issuer = ISSUER
     users = users
