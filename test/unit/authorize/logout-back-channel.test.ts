@@ -63,7 +63,7 @@ function setUp(
 }
 
 // covers OIDF-oidcc-backchannel-rp-initiated-logout
-t.test('each client of an ended session that has a URI gets a logout token of its own', async (t) => {
+t.test('sends a separate logout token to each client with a back-channel logout URI', async (t) => {
   const { backChannel, posts, reports } = setUp(() => 200, { deaf: ['deaf'] })
   backChannel.sessionsEnded([
     session('s1', ['app', 'deaf', 'shop', 'gone', 'app']),
@@ -88,7 +88,7 @@ t.test('each client of an ended session that has a URI gets a logout token of it
   t.strictSame(reports, [])
 })
 
-t.test('a failure is tried once more, with a new token, and then reported without it', async (t) => {
+t.test('retries a failed logout notice once with a new token, then reports it without the token', async (t) => {
   const failure = (): Error =>
     Object.assign(new TypeError('fetch failed: logout-token-1'), {
       cause: Object.assign(new Error('logout-token-1'), { code: 'ECONNREFUSED' })
@@ -147,7 +147,7 @@ t.test('a failure is tried once more, with a new token, and then reported withou
   t.strictSame(reports, [], 'the second try was heard')
 })
 
-t.test('a client store or a key that fails is tried again too', async (t) => {
+t.test('retries a logout notice when the client store or the signing key fails', async (t) => {
   let calls = 0
   const { backChannel, posts, clock, reports } = setUp(() => 200, {
     clients: {
@@ -165,7 +165,7 @@ t.test('a client store or a key that fails is tried again too', async (t) => {
   t.strictSame(reports, [])
 })
 
-t.test('at most four at once; one that hangs holds up nobody but itself, and not for good', async (t) => {
+t.test('sends at most four notices at once, and limits the time of a client that hangs', async (t) => {
   const { backChannel, posts, state, clock, reports } = setUp(async (clientId) =>
     clientId === 'rp0' ? await new Promise<number>(() => {}) : 200
   )
@@ -220,7 +220,7 @@ t.test('bounds waiting notices, and reports an overload once and its end with a 
   t.equal(posts.length, 16, 'there is room again')
 })
 
-t.test('close: what waits is tried at once and once, within five seconds, and nothing comes after', async (t) => {
+t.test('close: retries each waiting notice once within five seconds, and sends nothing afterwards', async (t) => {
   const { backChannel, posts, reports } = setUp((_clientId, attempt) => (attempt === 1 ? 500 : 200))
   backChannel.sessionsEnded([session('s1', many(6))])
   await turns()
@@ -234,7 +234,7 @@ t.test('close: what waits is tried at once and once, within five seconds, and no
   t.match(reports, [{ error: { message: 'The server stops.' } }])
 })
 
-t.test('close: a client that hangs keeps nobody', async (t) => {
+t.test('close: finishes within five seconds when a client hangs', async (t) => {
   const { backChannel, posts, reports, clock } = setUp(async () => await new Promise<number>(() => {}))
   backChannel.sessionsEnded([session('s1', many(6))])
   await turns()

@@ -54,7 +54,7 @@ async function journey() {
 }
 
 // covers OIDF-oidcc-rp-initiated-logout
-t.test('a hint of this session signs out at once and leads back with state and nothing else', async (t) => {
+t.test('signs out at once for a hint of the current session, and redirects with the state', async (t) => {
   for (const hint of ['mine', 'no sid']) {
     const { ask, alive, families, loggedOut, ended } = await journey()
     t.strictSame(
@@ -74,7 +74,7 @@ t.test('a hint of this session signs out at once and leads back with state and n
 })
 
 // covers OIDF-oidcc-rp-initiated-logout-no-state
-t.test('the URI is byte for byte the registered one', async (t) => {
+t.test('redirects to exactly the registered URI when the request has no state', async (t) => {
   const { ask } = await journey()
   t.strictSame(
     await ask({ id_token_hint: 'mine', client_id: 'app', post_logout_redirect_uri: 'https://app.example/bye' }),
@@ -83,14 +83,14 @@ t.test('the URI is byte for byte the registered one', async (t) => {
 })
 
 // covers OIDF-oidcc-rp-initiated-logout-no-post-logout-redirect-uri
-t.test('signed out, and shown a page', async (t) => {
+t.test('signs out and shows a page when the request names no redirect URI', async (t) => {
   const { ask, alive } = await journey()
   t.match(await ask({ id_token_hint: 'mine', state: 'x' }), { outcome: 'signed_out', client: { clientId: 'app' } })
   t.equal(await alive(), false)
 })
 
 // covers ASVS-10.6.2 OIDF-oidcc-rp-initiated-logout-no-params OIDF-oidcc-rp-initiated-logout-only-state
-t.test('without a hint of this very session the person is asked', async (t) => {
+t.test('asks the user to confirm a sign-out without a hint of the current session', async (t) => {
   const cases: Record<string, LogoutParams> = {
     'no params': {},
     'only state': { state: 'x' },
@@ -116,7 +116,7 @@ t.test('without a hint of this very session the person is asked', async (t) => {
 })
 
 // covers OIDF-oidcc-rp-initiated-logout-modified-id-token-hint OIDF-oidcc-rp-initiated-logout-bad-id-token-hint
-t.test('asks where a hint cannot be verified, ends the session of the cookie, and leads nowhere', async (t) => {
+t.test('asks the user to confirm, and never redirects, when the hint cannot be verified', async (t) => {
   for (const params of [
     { id_token_hint: 'a key that is gone' },
     { id_token_hint: 'a key that is gone', post_logout_redirect_uri: BACK },
@@ -132,7 +132,7 @@ t.test('asks where a hint cannot be verified, ends the session of the cookie, an
 })
 
 // covers OIDF-oidcc-rp-initiated-logout-bad-post-logout-redirect-uri
-t.test('and its like: an error, no redirect, and the session goes on, confirmed or not', async (t) => {
+t.test('rejects an invalid redirect URI or client, and keeps the session', async (t) => {
   const bad: Record<string, LogoutParams> = {
     'not registered': { id_token_hint: 'mine', post_logout_redirect_uri: 'https://evil.example/' },
     'OIDF-oidcc-rp-initiated-logout-query-added-to-post-logout-redirect-uri': {
@@ -176,7 +176,7 @@ t.test('and its like: an error, no redirect, and the session goes on, confirmed 
   }
 })
 
-t.test('nobody is signed in: a page, or back to a client that a hint names', async (t) => {
+t.test('redirects a signed-out user only to a client that a hint names', async (t) => {
   const { ask, loggedOut } = await journey()
   const none = { session: null }
   t.match(await ask({}, none), { outcome: 'signed_out', ended: false, client: null })
@@ -198,7 +198,7 @@ t.test('nobody is signed in: a page, or back to a client that a hint names', asy
 })
 
 // covers L4
-t.test('without a cookie, a hint of ours ends the session that it names, with what hangs on it', async (t) => {
+t.test('ends the session that a valid hint names when the request has no cookie', async (t) => {
   const none = { session: null }
   const { ask, alive, families, loggedOut, ended } = await journey()
   for (const hint of ['no sid', 'former session', 'other user', 'other user, this sid', 'gone']) {
@@ -233,13 +233,13 @@ t.test('asks the signed-in user before the hint of another session ends anything
   t.strictSame(loggedOut, [])
 })
 
-t.test('a hint of a client that is gone still says whose session it is', async (t) => {
+t.test('accepts a hint whose client no longer exists', async (t) => {
   const { ask, alive } = await journey()
   t.match(await ask({ id_token_hint: 'gone' }), { outcome: 'signed_out', client: null })
   t.equal(await alive(), false)
 })
 
-t.test('an outage while the session ends is no sign-out', async (t) => {
+t.test('reports no sign-out when the store fails', async (t) => {
   const { session } = await journey()
   const deps = {
     clients: { findById: async () => null },

@@ -12,7 +12,7 @@ const session = (...methods: AuthenticationMethod[]): BrowserSession =>
   ({ methods: methods.map((method) => ({ method, at: NOW })), authenticatedAt: NOW }) as unknown as BrowserSession
 
 // covers SU-01 SU-02
-t.test('requires the context of the client whatever the request asks for', async (t) => {
+t.test('requires at least the authentication context of the client, whatever the request asks for', async (t) => {
   const rows: Array<[name: string, asked: Asked, least: string | undefined, required: readonly string[] | null]> = [
     ['nothing', asks([]), undefined, null],
     ['nothing', asks([]), 'mfa', ['mfa', 'phr']],
@@ -33,7 +33,7 @@ t.test('requires the context of the client whatever the request asks for', async
     t.strictSame(requiredAcr(asked, { acr }), required, `${name}, of a client with ${acr ?? 'none'}`)
 })
 
-t.test('a session shows what a client must have, or nothing', async (t) => {
+t.test('returns a context class that satisfies the client, or none', async (t) => {
   const asked = asks(['password'])
   const shown = (...methods: AuthenticationMethod[]): string | null | undefined =>
     contextFor(asked, requiredAcr(asked, { acr: 'mfa' }), session(...methods))?.acr

@@ -68,7 +68,7 @@ function stage(onStoreError: OnStoreError = 'local') {
 
 for (const mood of ['throws', 'rejects', 'hangs'] as const) {
   // covers RL-22
-  t.test(`local: a store that ${mood} is replaced by counters of this process, said once`, async (t) => {
+  t.test(`local: counts in this process when a store ${mood}, and reports the outage once`, async (t) => {
     const { attempt, be, log, calls } = stage()
     be(mood)
     t.same(
@@ -81,7 +81,7 @@ for (const mood of ['throws', 'rejects', 'hangs'] as const) {
   })
 
   // covers RL-22
-  t.test(`deny: a store that ${mood} is a 503 with Retry-After`, async (t) => {
+  t.test(`deny: answers 503 with Retry-After when a store ${mood}`, async (t) => {
     const { attempt, be, log } = stage('deny')
     be(mood)
     for (let i = 0; i < 2; i++) {
@@ -92,7 +92,7 @@ for (const mood of ['throws', 'rejects', 'hangs'] as const) {
   })
 
   // covers RL-22
-  t.test(`allow: a store that ${mood} limits nobody`, async (t) => {
+  t.test(`allow: limits no attempts when a store ${mood}`, async (t) => {
     const { attempt, be, log } = stage('allow')
     be(mood)
     for (let i = 0; i < 10; i++) t.equal(await attempt(), true)
@@ -101,7 +101,7 @@ for (const mood of ['throws', 'rejects', 'hangs'] as const) {
 }
 
 // covers RL-22 ASVS-13.1.3
-t.test('the store is given 250 ms and not one more', async (t) => {
+t.test('waits for the store for exactly 250 ms', async (t) => {
   const { store, clock, be } = stage()
   be('hangs')
   let settled = false
@@ -119,7 +119,7 @@ t.test('the store is given 250 ms and not one more', async (t) => {
 })
 
 // covers RL-22
-t.test('it goes back by itself, and says so', async (t) => {
+t.test('returns to the store after a second, and reports the recovery', async (t) => {
   const { attempt, be, log, calls, clock } = stage()
   be('rejects')
   await attempt()
@@ -138,7 +138,7 @@ t.test('it goes back by itself, and says so', async (t) => {
 })
 
 // covers RL-22
-t.test('a probe that fails says nothing new, and while it is under way nobody else waits', async (t) => {
+t.test('reports no second outage for a failed probe, and lets other calls continue', async (t) => {
   const { store, be, log, calls, clock } = stage()
   be('rejects')
   await store.reserve('a', LIMITS)
@@ -153,7 +153,7 @@ t.test('a probe that fails says nothing new, and while it is under way nobody el
 })
 
 // covers RL-22
-t.test('a refund reaches the reservation wherever it was made, and never rejects', async (t) => {
+t.test('refunds an attempt where it was counted, and never rejects', async (t) => {
   const { store, be, attempt } = stage()
   be('rejects')
   await store.reserve('mine', LIMITS)

@@ -76,7 +76,7 @@ async function closeWithin(subject: TestApp, clock: Clock, ms: number): Promise<
   return closed
 }
 
-t.test('an app that was used and closed leaves no timer', async (t) => {
+t.test('leaves no timer after an app was used and closed', async (t) => {
   const clock = countingClock()
   const rejections = unhandled(t)
   const subject = await testApp({ clock, secret: SECRET, rateLimit: {} })
@@ -91,7 +91,7 @@ t.test('an app that was used and closed leaves no timer', async (t) => {
   t.strictSame(rejections, [])
 })
 
-t.test('closed while a sweep is under way: no other one is planned', async (t) => {
+t.test('schedules no other sweep when the app closes during a sweep', async (t) => {
   const clock = countingClock()
   const memory = memoryState()
   let finish = (): void => {}
@@ -117,7 +117,7 @@ t.test('closed while a sweep is under way: no other one is planned', async (t) =
   t.equal(clock.waiting(), 0)
 })
 
-t.test('closed while the keys are being looked at: no other look is planned', async (t) => {
+t.test('schedules no other key check when the app closes during a key check', async (t) => {
   const clock = countingClock()
   const { state, hang } = hanging()
   const subject = await testApp({ clock, secret: SECRET, state })
@@ -131,53 +131,46 @@ t.test('closed while the keys are being looked at: no other look is planned', as
   t.equal(clock.waiting(), 0)
 })
 
-t.test(
-  'closed over a state that hangs, with a refresh under way: the refresh is answered, the ' +
-    'end comes in time, and nothing is left',
-  async (t) => {
-    const clock = countingClock()
-    const rejections = unhandled(t)
-    const { state, hang } = hanging()
-    const subject = await testApp({ clock, secret: SECRET, state })
-    await signUp(subject.app)
-    const { refresh_token: token } = await signIn(subject.app)
-    await turns()
-    hang()
-    const refreshed = subject.app.inject({ method: 'POST', url: '/auth/refresh', headers: bearer(token) })
-    await turns()
-    t.ok(await closeWithin(subject, clock, 6000))
-    clock.step(2000)
-    t.equal((await refreshed).statusCode, 503)
-    await turns()
-    t.equal(clock.waiting(), 0)
-    t.strictSame(rejections, [])
-  }
-)
+t.test('closes in time and answers a running refresh when the state hangs', async (t) => {
+  const clock = countingClock()
+  const rejections = unhandled(t)
+  const { state, hang } = hanging()
+  const subject = await testApp({ clock, secret: SECRET, state })
+  await signUp(subject.app)
+  const { refresh_token: token } = await signIn(subject.app)
+  await turns()
+  hang()
+  const refreshed = subject.app.inject({ method: 'POST', url: '/auth/refresh', headers: bearer(token) })
+  await turns()
+  t.ok(await closeWithin(subject, clock, 6000))
+  clock.step(2000)
+  t.equal((await refreshed).statusCode, 503)
+  await turns()
+  t.equal(clock.waiting(), 0)
+  t.strictSame(rejections, [])
+})
 
-t.test(
-  'closed over a user store that hangs, with work behind a reply: the end comes in time, and nothing is left',
-  async (t) => {
-    const clock = countingClock()
-    const rejections = unhandled(t)
-    const users = memoryUserStore()
-    let hangs = false
-    const subject = await testApp({
-      clock,
-      secret: SECRET,
-      users: { ...users, findByUsername: async (name) => (hangs ? await never() : await users.findByUsername(name)) }
-    })
-    await signUp(subject.app)
-    hangs = true
-    t.equal(
-      (await subject.app.inject({ method: 'POST', url: '/auth/password-reset', payload: { username: 'ann' } }))
-        .statusCode,
-      202
-    )
-    await turns()
-    t.ok(await closeWithin(subject, clock, 6000))
-    clock.step(10_000)
-    await turns()
-    t.equal(clock.waiting(), 0)
-    t.strictSame(rejections, [])
-  }
-)
+t.test('closes in time when the user store hangs during background work', async (t) => {
+  const clock = countingClock()
+  const rejections = unhandled(t)
+  const users = memoryUserStore()
+  let hangs = false
+  const subject = await testApp({
+    clock,
+    secret: SECRET,
+    users: { ...users, findByUsername: async (name) => (hangs ? await never() : await users.findByUsername(name)) }
+  })
+  await signUp(subject.app)
+  hangs = true
+  t.equal(
+    (await subject.app.inject({ method: 'POST', url: '/auth/password-reset', payload: { username: 'ann' } }))
+      .statusCode,
+    202
+  )
+  await turns()
+  t.ok(await closeWithin(subject, clock, 6000))
+  clock.step(10_000)
+  await turns()
+  t.equal(clock.waiting(), 0)
+  t.strictSame(rejections, [])
+})

@@ -73,7 +73,7 @@ for (const skewMs of [SKEW_MS, -SKEW_MS]) {
   })
 }
 
-t.test('the option clock is used as it is: the server is not asked', async (t) => {
+t.test('never asks the store server for the time when the option clock is set', async (t) => {
   let asked = 0
   const subject = await testApp({
     secret: SECRET,
@@ -100,27 +100,24 @@ for (const [what, time] of [
   ],
   ['hangs', async () => await new Promise<never>(() => {})]
 ] as const) {
-  t.test(
-    `a server whose clock can't be read at the start (${what}): the machine's own counts, and the start goes on`,
-    async (t) => {
-      // The clock of the plugin keeps no process alive.
-      const alive = setInterval(() => {}, 1000)
-      t.teardown(() => {
-        clearInterval(alive)
-      })
-      const starting = realApp(stateWithTime(time))
-      t.equal(await settlesWithin(6000, starting), true)
-      const app = await starting
-      t.teardown(async () => {
-        await app.close()
-      })
-      await signUp(app)
-      t.equal(await issuedMeanwhile(0, async () => (await signIn(app)).access_token), true)
-    }
-  )
+  t.test(`starts with the local clock when the request for the server time ${what}`, async (t) => {
+    // The clock of the plugin keeps no process alive.
+    const alive = setInterval(() => {}, 1000)
+    t.teardown(() => {
+      clearInterval(alive)
+    })
+    const starting = realApp(stateWithTime(time))
+    t.equal(await settlesWithin(6000, starting), true)
+    const app = await starting
+    t.teardown(async () => {
+      await app.close()
+    })
+    await signUp(app)
+    t.equal(await issuedMeanwhile(0, async () => (await signIn(app)).access_token), true)
+  })
 }
 
-t.test('a server whose clock hangs later keeps nothing from being swept', async (t) => {
+t.test('sweeps the state even when the clock of the server hangs', async (t) => {
   let sweeps = 0
   const state: State = {
     ...stateWithTime(async () => await new Promise<never>(() => {})),
@@ -147,7 +144,7 @@ t.test('a server whose clock hangs later keeps nothing from being swept', async 
 })
 
 // covers B11
-t.test('an instance an hour ahead that starts in an outage signs nothing by its own clock', async (t) => {
+t.test('signs no token by a wrong local clock after a start during an outage', async (t) => {
   const isDown = { state: true }
   const real = memoryState()
   const guarded = <Store extends object>(store: Store): Store =>

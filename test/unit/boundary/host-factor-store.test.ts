@@ -59,7 +59,7 @@ const CALLS: ReadonlyArray<
   ['removeFactorsOfUser', (store) => store.removeFactorsOfUser(ALICE), 2]
 ]
 
-t.test('every call reaches the store, on itself, and its answer comes back', async (t) => {
+t.test('calls the method of the store with the store as this, and returns its answer', async (t) => {
   for (const [name, call, right] of CALLS) {
     const seen: unknown[] = []
     const host = {
@@ -76,7 +76,7 @@ t.test('every call reaches the store, on itself, and its answer comes back', asy
   t.strictSame([kind, durable], ['theirs', true])
 })
 
-t.test('a store that hangs is an outage after five seconds, and no timer is left', async (t) => {
+t.test('reports an outage after five seconds when the store hangs, and leaves no timer', async (t) => {
   const clock = countingClock()
   const never = async (): Promise<never> => await new Promise<never>(() => {})
   const store = hostFactorStore(
@@ -110,7 +110,7 @@ t.test('passes errors of the store through', async (t) => {
     )
 })
 
-t.test('no answer, and none of another kind, is ever taken for a user without factors', async (t) => {
+t.test('rejects a missing or malformed answer instead of assuming a user without factors', async (t) => {
   for (const [name, call] of CALLS) {
     for (const answer of [
       undefined,
@@ -133,7 +133,7 @@ t.test('no answer, and none of another kind, is ever taken for a user without fa
   }
 })
 
-t.test('each field of what a user has is checked, and the error names it and no value', async (t) => {
+t.test('checks each field of the factors, and names the field but no value in the error', async (t) => {
   const SECRET = 'canary'
   const find = async (fields: object): Promise<unknown> =>
     await answering({ findFactors: { ...NOTHING, ...fields } }).findFactors(ALICE)
@@ -191,7 +191,7 @@ t.test('each field of what a user has is checked, and the error names it and no 
   await rejects({ totp: ['text'] }, 'totp[0]')
 })
 
-t.test('a row may have more fields, and none where it may be null', async (t) => {
+t.test('accepts a row with extra fields or without nullable fields', async (t) => {
   const { name: _name, lastUsedAt: _used, ...app } = totp()
   t.strictSame(
     await answering({
@@ -207,7 +207,7 @@ t.test('a row may have more fields, and none where it may be null', async (t) =>
   )
 })
 
-t.test('returns nothing of another user from a lookup by handle', async (t) => {
+t.test('rejects an answer about another user in a lookup by handle', async (t) => {
   const found = {
     userId: ALICE,
     passkey: passkey(),

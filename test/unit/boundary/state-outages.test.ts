@@ -94,7 +94,7 @@ function stage(graceMs = GRACE_MS) {
   }
 }
 
-t.test('without an outage the grace time is what it is', async (t) => {
+t.test('keeps the grace time unchanged without an outage', async (t) => {
   const { clock, begin, rotate } = stage()
   await begin()
   t.equal(await rotate('digest-0', 1), 'rotated')
@@ -106,8 +106,8 @@ t.test('without an outage the grace time is what it is', async (t) => {
 
 for (const quiet of [true, false]) {
   t.test(
-    'a rotation whose answer an outage of 30 s took works when it is tried again, ' +
-      (quiet ? 'with nobody else about' : 'in the midst of other calls'),
+    'accepts a retried rotation whose answer was lost in an outage of 30 s, ' +
+      (quiet ? 'without other calls' : 'among other calls'),
     async (t) => {
       const { clock, server, state, begin, rotate } = stage()
       await begin()
@@ -127,7 +127,7 @@ for (const quiet of [true, false]) {
   )
 }
 
-t.test('after the outage the grace time runs again: a replay is a replay', async (t) => {
+t.test('limits the grace time again after the outage, and detects a replay', async (t) => {
   const { clock, server, state, begin, rotate } = stage()
   await begin()
   server.fault = 'answer lost'
@@ -139,7 +139,7 @@ t.test('after the outage the grace time runs again: a replay is a replay', async
   t.equal(await rotate('digest-0', 2), 'replayed')
 })
 
-t.test('an instance that nobody asks finds out each minute that the outage is over', async (t) => {
+t.test('detects the end of an outage every minute in an idle instance', async (t) => {
   const { clock, server, state, begin, rotate, told } = stage()
   await begin()
   t.equal(await rotate('digest-0', 1), 'rotated')
@@ -153,7 +153,7 @@ t.test('an instance that nobody asks finds out each minute that the outage is ov
   t.equal(await rotate('digest-0', 2), 'replayed', 'an idle hour is no outage')
 })
 
-t.test('ends an outage of writes after a successful write, although the trial alone fails', async (t) => {
+t.test('ends an outage of writes after a successful write, even if the write probe fails', async (t) => {
   const { clock, server, state, throws, told } = stage()
   throws(new RedisRefusal('READONLY'))
   await t.rejects(state.keys.list())
@@ -173,7 +173,7 @@ t.test('ends an outage of writes after a successful write, although the trial al
   t.strictSame(told, ['degraded: Redis refused: READONLY.', 'recovered'])
 })
 
-t.test('a grace time of 0 stays 0', async (t) => {
+t.test('keeps a grace time of 0 during an outage', async (t) => {
   const { server, begin, rotate } = stage(0)
   await begin()
   server.fault = 'answer lost'
@@ -182,7 +182,7 @@ t.test('a grace time of 0 stays 0', async (t) => {
   t.equal(await rotate('digest-0', 2), 'replayed')
 })
 
-t.test('extends times by an hour at most for an outage', async (t) => {
+t.test('extends the grace time by at most an hour for an outage', async (t) => {
   const { clock, server, begin, rotate } = stage()
   await begin()
   server.fault = 'answer lost'
@@ -200,30 +200,27 @@ t.test('extends times by an hour at most for an outage', async (t) => {
   t.equal(await longer.rotate('digest-0', 2), 'replayed')
 })
 
-t.test(
-  'a store gets whole milliseconds of grace time, though the clock of the process counts parts of them',
-  async (t) => {
-    const { clock, server, state, begin, rotate, graces } = stage()
-    await begin()
-    clock.step(0.25)
-    server.fault = 'answer lost'
-    await t.rejects(rotate('digest-0', 1))
-    server.fault = 'none'
-    clock.step(30_000.5)
-    const asked = use({
-      digest: 'digest-0',
-      now: clock.now(),
-      graceMs: GRACE_MS,
-      idleExpiresAt: clock.now() + 86_400_000
-    })
-    await state.tokens.peekToken(asked)
-    await state.tokens.useToken(asked)
-    await rotate('digest-0', 2)
-    t.strictSame(graces, [GRACE_MS, ...[1, 2, 3].map(() => GRACE_MS + 30_001)])
-  }
-)
+t.test('passes whole milliseconds of grace time to the store', async (t) => {
+  const { clock, server, state, begin, rotate, graces } = stage()
+  await begin()
+  clock.step(0.25)
+  server.fault = 'answer lost'
+  await t.rejects(rotate('digest-0', 1))
+  server.fault = 'none'
+  clock.step(30_000.5)
+  const asked = use({
+    digest: 'digest-0',
+    now: clock.now(),
+    graceMs: GRACE_MS,
+    idleExpiresAt: clock.now() + 86_400_000
+  })
+  await state.tokens.peekToken(asked)
+  await state.tokens.useToken(asked)
+  await rotate('digest-0', 2)
+  t.strictSame(graces, [GRACE_MS, ...[1, 2, 3].map(() => GRACE_MS + 30_001)])
+})
 
-t.test('an answer to a call from before the last failure says nothing', async (t) => {
+t.test('ignores an answer to a call from before the last failure', async (t) => {
   const { clock, server, state, begin, rotate, told } = stage()
   await begin()
   const early = state.keys.list()
@@ -236,7 +233,7 @@ t.test('an answer to a call from before the last failure says nothing', async (t
   t.strictSame(told, ['degraded: ECONNRESET', 'recovered'])
 })
 
-t.test("whatever hangs is over after two seconds, and what comes late is nobody's", async (t) => {
+t.test('rejects a call that hangs for two seconds, and leaves no timer', async (t) => {
   const { clock, server, state } = stage()
   server.fault = 'hangs'
   const pending = [
@@ -259,7 +256,7 @@ t.test("whatever hangs is over after two seconds, and what comes late is nobody'
   t.equal(clock.waiting(), 0, 'no timer is left')
 })
 
-t.test('an outage is told once, however many calls fail, and its end once', async (t) => {
+t.test('reports an outage and its end once each, however many calls fail', async (t) => {
   const { clock, server, state, told } = stage()
   server.fault = 'down'
   for (let index = 0; index < 20; index++) await t.rejects(state.keys.list())
@@ -275,7 +272,7 @@ t.test('an outage is told once, however many calls fail, and its end once', asyn
 })
 
 // covers B3
-t.test('an hour in which one call in a hundred fails adds the time that was really down, and no more', async (t) => {
+t.test('adds only the actual downtime when one call in a hundred fails for an hour', async (t) => {
   const { clock, server, state, graces, begin, rotate } = stage()
   await begin()
   t.equal(await rotate('digest-0', 1), 'rotated')
@@ -295,7 +292,7 @@ t.test('an hour in which one call in a hundred fails adds the time that was real
 })
 
 // covers B3
-t.test('two outages soon after each other are summed, and the time between them is not', async (t) => {
+t.test('adds the lengths of two close outages without the time between them', async (t) => {
   const { clock, server, state, begin, rotate } = stage()
   const outage = async (ms: number): Promise<void> => {
     server.fault = 'down'
@@ -320,7 +317,7 @@ t.test('two outages soon after each other are summed, and the time between them 
 })
 
 // covers B3
-t.test('a store that comes and goes all the time has what it was away for made up, however often', async (t) => {
+t.test('adds up many short outages of a store that fails and recovers all the time', async (t) => {
   const { clock, server, state, graces, begin, rotate } = stage()
   await begin()
   await rotate('digest-0', 1)
@@ -345,7 +342,7 @@ for (const [what, error] of [
   ['a command that the server refuses', new RedisRefusal('WRONGTYPE')]
 ] as const) {
   // covers B3
-  t.test(`${what} is no outage`, async (t) => {
+  t.test(`treats ${what} as no outage`, async (t) => {
     const { clock, state, told, throws, begin, rotate } = stage()
     await begin()
     t.equal(await rotate('digest-0', 1), 'rotated')
@@ -359,7 +356,7 @@ for (const [what, error] of [
 }
 
 // covers B3
-t.test("an error of a host's own store is an outage where it says so", async (t) => {
+t.test('treats an error of a custom store as an outage when isOutage is set', async (t) => {
   const { clock, state, told, throws, begin, rotate } = stage()
   await begin()
   t.equal(await rotate('digest-0', 1), 'rotated')
@@ -371,7 +368,7 @@ t.test("an error of a host's own store is an outage where it says so", async (t)
   t.strictSame(told, ['degraded: the cluster is away', 'recovered'])
 })
 
-t.test('a store that flickers is told of once, and again where it stays away', async (t) => {
+t.test('reports a flickering store once, and again when it stays down', async (t) => {
   const { clock, server, state, told } = stage()
   const fail = async (): Promise<void> => {
     await t.rejects(state.keys.list())
@@ -392,43 +389,40 @@ t.test('a store that flickers is told of once, and again where it stays away', a
   t.strictSame(told.slice(2), ['degraded: ECONNREFUSED'])
 })
 
-t.test(
-  'a store may be a class, frozen, or have its methods replaced, and is guarded by whatever methods it has',
-  async (t) => {
-    const memory = memoryState()
-    class Keys {
-      #asked = 0
-      async list() {
-        return [{ kid: String(++this.#asked) }]
-      }
-      more = async () => {
-        throw new OutageError('ECONNREFUSED')
-      }
+t.test('guards all methods of a store that is a class, frozen, or changed later', async (t) => {
+  const memory = memoryState()
+  class Keys {
+    #asked = 0
+    async list() {
+      return [{ kid: String(++this.#asked) }]
     }
-    const told: string[] = []
-    const consents = { ...memory.consents }
-    const inner = { ...memory, consents, keys: Object.freeze(new Keys()) as unknown as State['keys'] }
-    const state = surviveStateOutages(inner, {
-      clock: countingClock(),
-      graceMs: GRACE_MS,
-      onDegraded: () => {
-        told.push('degraded')
-      },
-      onRecovered: () => {
-        told.push('recovered')
-      }
-    })
-    const { keys } = state as unknown as { keys: Keys }
-    t.same([await keys.list(), await keys.list()], [[{ kid: '1' }], [{ kid: '2' }]])
-    await t.rejects(keys.more())
-    t.same(told, ['degraded'])
-    consents.listConsents = async () => []
-    t.same(await state.consents.listConsents('u', 0), [])
-    t.equal(await Promise.resolve(state.tokens), state.tokens, 'what is no method is not there')
+    more = async () => {
+      throw new OutageError('ECONNREFUSED')
+    }
   }
-)
+  const told: string[] = []
+  const consents = { ...memory.consents }
+  const inner = { ...memory, consents, keys: Object.freeze(new Keys()) as unknown as State['keys'] }
+  const state = surviveStateOutages(inner, {
+    clock: countingClock(),
+    graceMs: GRACE_MS,
+    onDegraded: () => {
+      told.push('degraded')
+    },
+    onRecovered: () => {
+      told.push('recovered')
+    }
+  })
+  const { keys } = state as unknown as { keys: Keys }
+  t.same([await keys.list(), await keys.list()], [[{ kid: '1' }], [{ kid: '2' }]])
+  await t.rejects(keys.more())
+  t.same(told, ['degraded'])
+  consents.listConsents = async () => []
+  t.same(await state.consents.listConsents('u', 0), [])
+  t.equal(await Promise.resolve(state.tokens), state.tokens, 'what is no method is not there')
+})
 
-t.test('a claim of an assertion that is answered by neither of the two words lets nobody in', async (t) => {
+t.test('rejects an assertion when the answer of the store is not a known word', async (t) => {
   for (const answer of [undefined, null, true, 'Fresh', 'OK', 1]) {
     const assertions = { claim: async () => answer } as unknown as NonNullable<State['assertions']>
     const state = surviveStateOutages(
