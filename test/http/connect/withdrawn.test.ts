@@ -74,7 +74,7 @@ t.test('removes the account while the provider is down, and logs the failed revo
   t.notMatch(test.lines.join(''), TOKEN)
 })
 
-t.test('stores no token without revocation or a refresh token, and revokes no changed one', async (t) => {
+t.test('stores no refresh token unless the provider offers revocation, and skips altered ones', async (t) => {
   const plain = await signedIn(t, { connection: {} })
   t.equal((await plain.users.listIdentities(plain.sub))[0]?.sealed, undefined)
   t.equal(await plain.remove(), 204)

@@ -119,15 +119,18 @@ const TABLE: Array<[has: Has, password: string, mfa: string, phr: string]> = [
 ]
 
 for (const [has, ...led] of TABLE) {
-  t.test(`requireSession, of an account with ${Object.keys(has).join(' and ') || 'nothing'}`, async (t) => {
-    const { to, clock } = await byMail(t, has)
-    t.strictSame([await to('/password'), await to('/mfa'), await to('/phr')], led, 'at once')
-    clock.step(61_000)
-    t.strictSame([await to('/password'), await to('/mfa'), await to('/phr')], led, 'a minute later')
-  })
+  t.test(
+    `requireSession: asks for the missing proof after an email code, for an account with ${Object.keys(has).join(' and ') || 'nothing'}`,
+    async (t) => {
+      const { to, clock } = await byMail(t, has)
+      t.strictSame([await to('/password'), await to('/mfa'), await to('/phr')], led, 'at once')
+      clock.step(61_000)
+      t.strictSame([await to('/password'), await to('/mfa'), await to('/phr')], led, 'a minute later')
+    }
+  )
 }
 
-t.test('tells a user without another proof so where passkeys cannot be made', async (t) => {
+t.test('tells a user without another proof so if passkeys are unavailable', async (t) => {
   const { to } = await byMail(t, { app: true }, { mfa: { methods: ['totp', 'recovery_code'] } })
   t.strictSame([await to('/password'), await to('/mfa'), await to('/phr')], [NOTHING, NOTHING, NOTHING])
   const none = await byMail(t, {}, { factors: undefined, clients: [] })
@@ -136,7 +139,7 @@ t.test('tells a user without another proof so where passkeys cannot be made', as
   t.equal(await one.to('/password'), AGAIN)
 })
 
-t.test('a linked account elsewhere and the app are worth as much, where the connection is still there', async (t) => {
+t.test('accepts a linked identity and the app as proof while the connection exists', async (t) => {
   const connections = [
     oidc({ id: 'idp', issuer: 'https://idp.example', clientId: 'us', clientSecret: 'a secret of ours' })
   ]
@@ -169,7 +172,7 @@ t.test('a linked account elsewhere and the app are worth as much, where the conn
   t.match((await browser.get(authorizePath({ acr_values: 'connection' }))).headers.location, /^\/auth\/login\?/)
 })
 
-t.test('a security key is worth as much as a passkey with a password alone', async (t) => {
+t.test('accepts a security key with a linked identity as it does with a password', async (t) => {
   const connections = [
     oidc({ id: 'idp', issuer: 'https://idp.example', clientId: 'us', clientSecret: 'a secret of ours' })
   ]
@@ -182,7 +185,7 @@ t.test('a security key is worth as much as a passkey with a password alone', asy
   t.strictSame([await to('/password'), await to('/mfa'), await to('/phr')], [AGAIN, AGAIN, PASSKEY])
 })
 
-t.test('passkeys that can not be asked for here are no way to anything', async (t) => {
+t.test('does not count passkeys that it cannot ask for', async (t) => {
   const store = memoryFactorStore()
   const { to } = await byMail(
     t,
@@ -232,7 +235,7 @@ t.test('asks a user with another first factor for the missing proof', async (t) 
   )
 })
 
-t.test('of an address that signs in elsewhere alone, the password counts for nothing', async (t) => {
+t.test('does not count the password of an address that an enforced connection manages', async (t) => {
   const connections = [
     oidc({
       id: 'idp',
@@ -259,7 +262,7 @@ t.test('of an address that signs in elsewhere alone, the password counts for not
   t.equal(await to('/mfa'), AGAIN, 'there they can')
 })
 
-t.test('the password and the app, asked for after it, are worth what the page wants', async (t) => {
+t.test('accepts the password and then the app for a page that requires acr mfa', async (t) => {
   const { browser, second, to } = await byMail(t, { password: true, app: true })
   const { url, reply } = await browser.follow(await browser.get('/mfa'))
   t.match(url, '/auth/reauthenticate?return_to=%2Fmfa')
@@ -270,38 +273,35 @@ t.test('the password and the app, asked for after it, are worth what the page wa
   t.equal(await to('/mfa'), 200)
 })
 
-t.test(
-  'a client that takes no less gets an error where the account can not show more, and a sign-in where it can',
-  async (t) => {
-    const outcome = async (has: Has, params: Record<string, string>): Promise<unknown> => {
-      const { browser, code } = await byMail(t, has)
-      const answer = async (): Promise<unknown> => {
-        const { url, reply } = await browser.follow(await browser.get(authorizePath(params)))
-        return url.startsWith(CALLBACK) || String(reply.headers.location).startsWith(CALLBACK)
-          ? (answerOf(reply.headers.location ?? url)['error'] ?? 'code')
-          : new URL(url, ISSUER).pathname
-      }
-      const first = await answer()
-      await code()
-      return [first, await answer()]
+t.test('returns an error if the account cannot reach the requested acr, and asks it otherwise', async (t) => {
+  const outcome = async (has: Has, params: Record<string, string>): Promise<unknown> => {
+    const { browser, code } = await byMail(t, has)
+    const answer = async (): Promise<unknown> => {
+      const { url, reply } = await browser.follow(await browser.get(authorizePath(params)))
+      return url.startsWith(CALLBACK) || String(reply.headers.location).startsWith(CALLBACK)
+        ? (answerOf(reply.headers.location ?? url)['error'] ?? 'code')
+        : new URL(url, ISSUER).pathname
     }
-    for (const params of [{ client_id: 'bank' }, { acr_values: 'mfa' }, { acr_values: 'password' }]) {
-      t.strictSame(await outcome({ app: true }, params), [NOTHING, NOTHING], `an app alone: ${JSON.stringify(params)}`)
-      t.strictSame(
-        await outcome({ passkey: true }, params),
-        ['/auth/login', '/auth/login'],
-        `a passkey: ${JSON.stringify(params)}`
-      )
-      t.strictSame(
-        await outcome({ password: true, app: true }, params),
-        ['/auth/login', '/auth/login'],
-        `a password and an app: ${JSON.stringify(params)}`
-      )
-    }
-    t.strictSame(await outcome({ app: true }, { acr_values: 'email' }), ['code', 'code'])
-    t.strictSame(await outcome({ app: true }, { acr_values: 'mfa email' }), ['code', 'code'], 'one of them is enough')
+    const first = await answer()
+    await code()
+    return [first, await answer()]
   }
-)
+  for (const params of [{ client_id: 'bank' }, { acr_values: 'mfa' }, { acr_values: 'password' }]) {
+    t.strictSame(await outcome({ app: true }, params), [NOTHING, NOTHING], `an app alone: ${JSON.stringify(params)}`)
+    t.strictSame(
+      await outcome({ passkey: true }, params),
+      ['/auth/login', '/auth/login'],
+      `a passkey: ${JSON.stringify(params)}`
+    )
+    t.strictSame(
+      await outcome({ password: true, app: true }, params),
+      ['/auth/login', '/auth/login'],
+      `a password and an app: ${JSON.stringify(params)}`
+    )
+  }
+  t.strictSame(await outcome({ app: true }, { acr_values: 'email' }), ['code', 'code'])
+  t.strictSame(await outcome({ app: true }, { acr_values: 'mfa email' }), ['code', 'code'], 'one of them is enough')
+})
 
 t.test(
   'lets a user without a password who lost the only passkey change the account by a code and a recovery code',
@@ -325,7 +325,7 @@ t.test(
   }
 )
 
-t.test('nor by a code alone, nor with a password by a code and the app', async (t) => {
+t.test('rejects a change by an email code and the app if the user has a password', async (t) => {
   const stale = /<code dir="ltr">/
   const both = await byMail(t, { password: true, app: true })
   t.notMatch((await both.browser.get('/auth/security/totp')).body, stale)

@@ -7,7 +7,7 @@ import { signUp } from '../../support/app.ts'
 import { connectApp } from '../connect/support.ts'
 
 // covers SF-01 BA-9552
-t.test('a sign-in at another provider begins no session until the second factor was given', async (t) => {
+t.test('begins no session after a sign-in at a provider until the second factor is given', async (t) => {
   const told: boolean[] = []
   const test = await connectApp(t, {
     factors: memoryFactorStore(),
@@ -56,7 +56,7 @@ t.test('a sign-in at another provider begins no session until the second factor 
   t.equal(await test.who(recovery), sub)
 })
 
-t.test('a ticket of a sign-in at another provider ends with the account', async (t) => {
+t.test('rejects the second step of a provider sign-in after a reset of the factors', async (t) => {
   const test = await connectApp(t, { factors: memoryFactorStore() })
   await test.through()
   const sub = (await test.who()) ?? ''
@@ -70,7 +70,7 @@ t.test('a ticket of a sign-in at another provider ends with the account', async 
   t.equal(await test.who(browser), null)
 })
 
-t.test('whose factors can not be read signs in at no provider', async (t) => {
+t.test('rejects a provider sign-in while the factors of the user cannot be read', async (t) => {
   const store = memoryFactorStore()
   let isDown = false
   const test = await connectApp(t, {
@@ -91,27 +91,24 @@ t.test('whose factors can not be read signs in at no provider', async (t) => {
   t.equal(await test.who(browser), null)
 })
 
-t.test(
-  'a store of factors that is gone is no stale sign-in: linking says so, and leads nobody to sign in for nothing',
-  async (t) => {
-    const store = memoryFactorStore()
-    let isDown = false
-    const test = await connectApp(t, {
-      factors: {
-        ...store,
-        findFactors: async (userId) => {
-          if (isDown) throw Object.assign(new Error('gone'), { code: 'ECONNREFUSED' })
-          return await store.findFactors(userId)
-        }
+t.test('answers 503 to linking while the factor store is down, and asks for no new sign-in', async (t) => {
+  const store = memoryFactorStore()
+  let isDown = false
+  const test = await connectApp(t, {
+    factors: {
+      ...store,
+      findFactors: async (userId) => {
+        if (isDown) throw Object.assign(new Error('gone'), { code: 'ECONNREFUSED' })
+        return await store.findFactors(userId)
       }
-    })
-    await signUp(test.app)
-    await logIn(test.browser)
-    isDown = true
-    const reply = await test.browser.submit('/auth/connect/acme/link', {})
-    t.equal(reply.statusCode, 503)
-    t.equal(reply.headers.location, undefined)
-    isDown = false
-    t.equal((await test.browser.submit('/auth/connect/acme/link', {})).statusCode, 200)
-  }
-)
+    }
+  })
+  await signUp(test.app)
+  await logIn(test.browser)
+  isDown = true
+  const reply = await test.browser.submit('/auth/connect/acme/link', {})
+  t.equal(reply.statusCode, 503)
+  t.equal(reply.headers.location, undefined)
+  isDown = false
+  t.equal((await test.browser.submit('/auth/connect/acme/link', {})).statusCode, 200)
+})

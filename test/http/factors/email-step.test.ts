@@ -7,7 +7,7 @@ import { ANN, ask, emailApp, enter } from '../../features/email-codes/support.ts
 
 const MOVED = 'ann@elsewhere.example'
 
-t.test('refuses the reader of the former mailbox as the first factor', async (t) => {
+t.test('rejects an email code of a former mailbox as the first factor', async (t) => {
   const subject = await emailApp(t, { factors: memoryFactorStore() })
   const { app, users, sub, clock } = subject
   const owner = testBrowser(app)
@@ -33,7 +33,7 @@ t.test('refuses the reader of the former mailbox as the first factor', async (t)
   t.same(await signedInAnywhere(former), [])
 })
 
-t.test('nor does anybody set up a second factor by it', async (t) => {
+t.test('sets up no second factor after an email code of a former mailbox', async (t) => {
   const subject = await emailApp(t, { factors: memoryFactorStore(), mfa: { required: true } })
   const { app, users, sub, clock, browser } = subject
   await ask(browser)

@@ -47,7 +47,7 @@ async function setUp({ clock }: Pick<FactorApp, 'clock'>, browser: TestBrowser) 
 }
 
 // covers ASVS-6.4.6
-t.test('signs a user who lost everything in by a link after a reset, and sets a new factor up', async (t) => {
+t.test('signs a user who lost all factors in by a link, and sets up a new factor', async (t) => {
   const subject = await factorApp(t)
   const { app, sub, clock } = subject
   await t.rejects(
@@ -114,7 +114,7 @@ t.test('signs a user who lost everything in by a link after a reset, and sets a 
 })
 
 // covers ADV-CVE-2026-37982
-t.test('of fifty who press at once one is invited, and a second use is refused', async (t) => {
+t.test('accepts one of fifty parallel uses of a link, and rejects later uses', async (t) => {
   const subject = await bare(t, { state: delayed(memoryState()), users: delayed(memoryUserStore()) })
   const { app } = subject
   const url = await linkOf(subject)
@@ -129,7 +129,7 @@ t.test('of fifty who press at once one is invited, and a second use is refused',
 })
 
 // covers ADV-CVE-2026-37982
-t.test('one invitation adds one factor, however often its cookie is brought', async (t) => {
+t.test('adds one factor for one enrolment cookie, however often it is sent', async (t) => {
   const subject = await bare(t)
   const { app, sub } = subject
   const browser = testBrowser(app)
@@ -147,7 +147,7 @@ t.test('one invitation adds one factor, however often its cookie is brought', as
 })
 
 // covers ADV-CVE-2026-32132
-t.test('the link and what it gave end to the millisecond', async (t) => {
+t.test('expires the link and the enrolment cookie to the millisecond', async (t) => {
   const subject = await bare(t)
   const { app, clock } = subject
   const url = await linkOf(subject)
@@ -169,7 +169,7 @@ t.test('the link and what it gave end to the millisecond', async (t) => {
   t.equal((await logIn(late)).headers.location, '/', 'a sign-in as any other')
 })
 
-t.test('programs that open the link use nothing up, nor does another site', async (t) => {
+t.test('keeps the link valid after visits by scanners and requests from other sites', async (t) => {
   const subject = await bare(t)
   const { app } = subject
   const url = await linkOf(subject)
@@ -240,7 +240,7 @@ t.test(
   }
 )
 
-t.test('it ends between the sign-in and the set-up too', async (t) => {
+t.test('voids the enrolment by a new link or a reset between sign-in and set-up', async (t) => {
   for (const end of [
     async ({ app, sub }: FactorApp) => {
       await app.authority.startEnrolment(sub)
@@ -282,35 +282,32 @@ function withFields(fields: object | null | (() => object | null)): ReturnType<t
 }
 const UNCONFIRMED = { email: 'ann@mail.example', emailVerified: false }
 
-t.test(
-  "an address that is not confirmed stands in nobody's way whom the host has proofed, and in everybody else's",
-  async (t) => {
-    for (const required of [false, true]) {
-      const subject = await bare(t, { users: withFields(UNCONFIRMED), mfa: { required } })
-      const { app, messages } = subject
-      const browser = testBrowser(app)
-      await press(browser, await linkOf(subject))
-      await logIn(browser)
-      const passkey = softPasskey({ origin: ISSUER })
-      const other = testBrowser(app)
-      await logIn(other)
-      if (required) t.match((await other.get(SET_UP)).body, /not confirmed yet/, 'another browser')
-      const done = required
-        ? await setUp(subject, browser)
-        : await answer(browser, (await browser.get(SET_UP)).body, passkey)
-      t.equal(done.statusCode, 200)
-      t.match(await app.authority.factors(subject.sub), { factors: [{ kind: required ? 'totp' : 'passkey' }] })
-      await messages.next('factor_added')
-      if (!required)
-        t.notOk(
-          messages.messages.some(({ kind }) => kind === 'verify_email'),
-          'no message to a mailbox that they may have lost'
-        )
-    }
+t.test('lets the holder of a link set up a factor with an unconfirmed address, and no other browser', async (t) => {
+  for (const required of [false, true]) {
+    const subject = await bare(t, { users: withFields(UNCONFIRMED), mfa: { required } })
+    const { app, messages } = subject
+    const browser = testBrowser(app)
+    await press(browser, await linkOf(subject))
+    await logIn(browser)
+    const passkey = softPasskey({ origin: ISSUER })
+    const other = testBrowser(app)
+    await logIn(other)
+    if (required) t.match((await other.get(SET_UP)).body, /not confirmed yet/, 'another browser')
+    const done = required
+      ? await setUp(subject, browser)
+      : await answer(browser, (await browser.get(SET_UP)).body, passkey)
+    t.equal(done.statusCode, 200)
+    t.match(await app.authority.factors(subject.sub), { factors: [{ kind: required ? 'totp' : 'passkey' }] })
+    await messages.next('factor_added')
+    if (!required)
+      t.notOk(
+        messages.messages.some(({ kind }) => kind === 'verify_email'),
+        'no message to a mailbox that they may have lost'
+      )
   }
-)
+})
 
-t.test('it is for its own person: nobody else is invited by it', async (t) => {
+t.test('applies the link only to its own user, in the browser that opened it', async (t) => {
   const subject = await bare(t)
   const { app } = subject
   await signUp(app, 'bob')
@@ -369,7 +366,7 @@ t.test('refuses a missing, empty, wrong, huge, cut or foreign link', async (t) =
   )
 })
 
-t.test('a store that is down uses nothing up and lets nobody through', async (t) => {
+t.test('keeps the link valid while the store is down, and lets no user through', async (t) => {
   const subject = await bare(t)
   const { app, broken, sub } = subject
   const url = await linkOf(subject)
@@ -388,7 +385,7 @@ t.test('a store that is down uses nothing up and lets nobody through', async (t)
   await t.rejects(app.authority.startEnrolment(sub))
 })
 
-t.test('makes no link for users who may not have one, and none where the feature is off', async (t) => {
+t.test('creates no link for invalid users or if the feature is off', async (t) => {
   const subject = await bare(t)
   for (const bad of ['nobody', '', '\0', undefined, null, {}, 7])
     await t.rejects(subject.app.authority.startEnrolment(bad as string))
@@ -421,7 +418,7 @@ t.test('makes no link for users who may not have one, and none where the feature
   }
 })
 
-t.test('guesses at links count, as at all that proves itself by a secret', async (t) => {
+t.test('counts guesses at links under the rate limit, but never rejects a valid link', async (t) => {
   const subject = await bare(t, { rateLimit: { refresh: { windowMs: 60_000, max: 2 } } })
   const browser = testBrowser(subject.app)
   const statuses = []
@@ -435,7 +432,7 @@ t.test('guesses at links count, as at all that proves itself by a secret', async
   )
 })
 
-t.test("a sign-in elsewhere, and a page of the host's own, lead there too", async (t) => {
+t.test('leads to the set-up after a provider sign-in and from a custom sign-in page', async (t) => {
   const subject = await connectApp(t, { factors: memoryFactorStore() })
   await subject.through()
   const sub = (await subject.who()) ?? ''
@@ -473,7 +470,7 @@ t.test("a sign-in elsewhere, and a page of the host's own, lead there too", asyn
   t.match(await own.app.authority.factors(own.sub), { factors: [{ kind: 'totp' }] })
 })
 
-t.test('another issuer over the same stores and with the same secret takes no invitation', async (t) => {
+t.test('rejects an enrolment cookie of another issuer with the same stores and secret', async (t) => {
   const shared = {
     users: memoryUserStore(),
     state: memoryState(),
@@ -497,7 +494,7 @@ t.test('another issuer over the same stores and with the same secret takes no in
   t.equal(await invited(ISSUER), SET_UP)
 })
 
-t.test("two instances take each other's links and invitations", async (t) => {
+t.test('accepts links and enrolment cookies of another instance', async (t) => {
   const [users, state, factors, secret] = [
     memoryUserStore(),
     memoryState(),
@@ -516,7 +513,7 @@ t.test("two instances take each other's links and invitations", async (t) => {
   t.equal((await logIn(elsewhere)).headers.location, SET_UP)
 })
 
-t.test('offers a passkey alone where apps are not among the methods', async (t) => {
+t.test('offers only a passkey if apps are not among the methods', async (t) => {
   const subject = await bare(t, { mfa: { methods: ['passkey', 'recovery_code'] } })
   const browser = testBrowser(subject.app)
   await press(browser, await linkOf(subject))

@@ -210,7 +210,7 @@ add(
 const seen = new Set<string>()
 
 for (const [index, { event, subject: make, act }] of ROWS.entries()) {
-  t.test(`${event} ${index}`, async (t) => {
+  t.test(`emits ${event} once with its exact fields: case ${index}`, async (t) => {
     const subject = await make(t)
     subject.events.length = 0
     const expected = { userId: subject.sub, ...(await act(subject)) }
@@ -225,7 +225,7 @@ for (const [index, { event, subject: make, act }] of ROWS.entries()) {
   })
 }
 
-t.test('each value that the types name is in a row', async (t) => {
+t.test('has a case for every value in the event types', async (t) => {
   const source = readFileSync(new URL('../../../lib/events.ts', import.meta.url), 'utf8')
   const named = [
     ...source.matchAll(/^ {2}(second_factor_failed|factor_\w+|recovery_code\w+|devices?_\w+): \{\s([^}]*)\}$/gm)

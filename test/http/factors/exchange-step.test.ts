@@ -10,7 +10,7 @@ import { connectApp } from '../connect/support.ts'
 const MFA = 'urn:fastify-authority:grant-type:mfa'
 
 // covers SF-01 FED-25
-t.test('exchanges the ID token of a user with a second factor for a ticket, and the factor for tokens', async (t) => {
+t.test('exchanges the ID token of a user with a second factor for an mfa_token, then for tokens', async (t) => {
   const users = memoryUserStore()
   const test = await connectApp(t, {
     users,
@@ -99,7 +99,7 @@ t.test('exchanges the ID token of a user with a second factor for a ticket, and 
   })
 })
 
-t.test('a client that lost the right to begin does not finish', async (t) => {
+t.test('rejects the second step of a client that lost its right to the first', async (t) => {
   const clients = new Map([
     [
       'phone',

@@ -20,7 +20,7 @@ async function signInBy({ app, clock }: FactorApp, key: Uint8Array, username = '
 }
 
 // covers ADV-BA-9944
-t.test('an app of before goes on working, whatever bytes its key has and however it is written', async (t) => {
+t.test('accepts codes of an imported app with any key bytes and any base32 notation', async (t) => {
   const keys: Record<string, [secret: string | Uint8Array, key: Uint8Array]> = {
     'of RFC 6238, as bytes': [RFC_6238, RFC_6238],
     'as base32': [toBase32(RFC_6238), RFC_6238],
@@ -49,7 +49,7 @@ t.test('an app of before goes on working, whatever bytes its key has and however
   }
 })
 
-t.test('an import that is run again adds nothing, and another person may have the same key', async (t) => {
+t.test('adds nothing when an import is repeated, and allows the same key for another user', async (t) => {
   const subject = await bare(t)
   const { app, sub, store } = subject
   const bob = await signUp(app, 'bob')
@@ -86,7 +86,7 @@ t.test('an import that is run again adds nothing, and another person may have th
   })
 })
 
-t.test('the first one ends what was begun by the password alone', async (t) => {
+t.test('ends sessions begun by the password alone when the first app is imported', async (t) => {
   const subject = await bare(t)
   const { app, sub } = subject
   const browser = testBrowser(app)
@@ -107,7 +107,7 @@ t.test('the first one ends what was begun by the password alone', async (t) => {
   )
 })
 
-t.test('ends nothing for a user with a factor, and recognises an app that was set up here by its key', async (t) => {
+t.test('ends no session of a user with a factor, and recognises a key that exists', async (t) => {
   const subject = await factorApp(t)
   const { app, sub, browser, secret } = subject
   t.equal(await app.authority.importTotp(sub, { secret }), 'already_added')
@@ -116,7 +116,7 @@ t.test('ends nothing for a user with a factor, and recognises an app that was se
   t.not((await signedInAnywhere(browser)).length, 0)
 })
 
-t.test('adds nothing for an invalid key, and keeps it out of the error', async (t) => {
+t.test('adds nothing for an invalid key, and keeps the key out of the error', async (t) => {
   const subject = await bare(t)
   const { app, sub, broken } = subject
   for (const secret of [

@@ -4,7 +4,7 @@ import { PASSWORD } from '../../support/app.ts'
 import { testBrowser } from '../../support/browser.ts'
 import { codeFor, enrol, factorApp, logIn } from '../../support/factors.ts'
 
-t.test('knows the browser in which an app was set up, so that its codes count there once it is disabled', async (t) => {
+t.test('accepts codes of a disabled app in the browser that set it up', async (t) => {
   const subject = await factorApp(t, {}, { enrolled: false })
   const { app, clock, store, sub, browser } = subject
   await logIn(browser)

@@ -101,10 +101,15 @@ async function withoutLink(t: Test, user: Ann, options: Partial<AuthorityOptions
 }
 
 const TABLE: Array<[what: string, user: Partial<Ann>, options: Partial<AuthorityOptions>, isLast: boolean]> = [
-  ['a code lets them in', {}, { emailSignIn: {} }, false],
-  ['a code to the username lets them in', { username: 'ann@example.com', email: null }, { emailSignIn: {} }, false],
-  ['codes are off', {}, {}, true],
-  ['there is no address', { email: null }, { emailSignIn: {} }, true]
+  ['removes the last passkey or link if an email code signs in', {}, { emailSignIn: {} }, false],
+  [
+    'removes the last passkey or link if a code to the username signs in',
+    { username: 'ann@example.com', email: null },
+    { emailSignIn: {} },
+    false
+  ],
+  ['keeps the last passkey or link if email codes are off', {}, {}, true],
+  ['keeps the last passkey or link if the user has no address', { email: null }, { emailSignIn: {} }, true]
 ]
 
 for (const [what, user, options, isLast] of TABLE) {
@@ -118,16 +123,13 @@ for (const [what, user, options, isLast] of TABLE) {
   })
 }
 
-t.test(
-  'the link of an account that its connection manages stays, and the passkey, which opens nothing, goes',
-  async (t) => {
-    const managed = { ...CONFIRMED, email: 'ann@elsewhere.example' }
-    t.equal(await withoutLink(t, managed, { emailSignIn: {} }), 'last_sign_in_method')
-    t.equal(await withoutPasskey(t, managed, { emailSignIn: {} }), 'gone')
-  }
-)
+t.test('keeps the link of an account that its connection manages, and removes the passkey', async (t) => {
+  const managed = { ...CONFIRMED, email: 'ann@elsewhere.example' }
+  t.equal(await withoutLink(t, managed, { emailSignIn: {} }), 'last_sign_in_method')
+  t.equal(await withoutPasskey(t, managed, { emailSignIn: {} }), 'gone')
+})
 
-t.test('removes each of two ways in while the other stays', async (t) => {
+t.test('removes either the link or the passkey while the other remains', async (t) => {
   for (const [what, remove] of [
     ['the link', removeLink],
     ['the passkey', removePasskey]
@@ -140,11 +142,11 @@ t.test('removes each of two ways in while the other stays', async (t) => {
   }
 })
 
-t.test('an address that nobody has confirmed may be mistyped', async (t) => {
+t.test('does not count an unconfirmed address as a way to sign in', async (t) => {
   t.equal(await withoutLink(t, { ...CONFIRMED, emailVerified: false }, { emailSignIn: {} }), 'last_sign_in_method')
 })
 
-t.test('of the last passkey and the last link, taken away at once when each saw the other, one is left', async (t) => {
+t.test('keeps one of the last passkey and the last link in parallel removals', async (t) => {
   for (const first of ['the passkey', 'the link', 'neither']) {
     const met = meeting()
     const [users, factors] = [
@@ -188,7 +190,7 @@ t.test('of the last passkey and the last link, taken away at once when each saw 
   }
 })
 
-t.test('reports a removal and ends its sign-ins if the remaining ways cannot be read afterwards', async (t) => {
+t.test('reports a removal and ends its sessions if the remaining ways to sign in are unreadable', async (t) => {
   const [users, factors] = [memoryUserStore([{ id: 'ann', passwordHash: null, username: 'ann' }]), memoryFactorStore()]
   let isOut = false
   const unlessOut = async <Found>(find: () => Promise<Found>): Promise<Found> => {

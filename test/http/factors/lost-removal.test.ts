@@ -8,7 +8,7 @@ import { ask, emailApp, enter } from '../../features/email-codes/support.ts'
 import { factorApp, formOf } from '../../support/factors.ts'
 import { passkeyApp } from '../../support/passkeys.ts'
 
-t.test('finishes a removal whose answer the store lost, once', async (t) => {
+t.test('finishes a removal once when the answer of the store is lost', async (t) => {
   const subject = await passkeyApp(t, {}, {}, undefined, { twoStep: false })
   const { app, store } = subject
   await subject.messages.next('factor_added')
@@ -29,7 +29,7 @@ t.test('finishes a removal whose answer the store lost, once', async (t) => {
 
 const outage = (): Error => Object.assign(new Error('the server is gone'), { code: 'ECONNREFUSED' })
 
-t.test('tells once of a removal that failed and was repeated', async (t) => {
+t.test('sends one message for a removal that failed and was repeated', async (t) => {
   const subject = await factorApp(t)
   const { app, clock, store, sub } = subject
   const act = store.removeFactor.bind(store)
@@ -65,7 +65,7 @@ const told = ({ events, messages }: TestApp): [unknown[], unknown[]] => [
 ]
 
 for (const first of ['the look behind the reply', 'the repeat'] as const)
-  t.test(`tells once of a reset whose answer the store lost, by ${first}`, async (t) => {
+  t.test(`sends one message for a reset whose answer the store lost, by ${first}`, async (t) => {
     const subject = await factorApp(t)
     const { app, sub, store, broken, clock } = subject
     loseOnce(store, 'removeFactorsOfUser')
@@ -89,14 +89,14 @@ for (const first of ['the look behind the reply', 'the repeat'] as const)
     t.same(told(subject), [['host'], ['host']])
   })
 
-t.test('tells nobody of a reset that found no factor', async (t) => {
+t.test('sends no message for a reset that found no factor', async (t) => {
   const subject = await factorApp(t, {}, { enrolled: false })
   t.equal(await subject.app.authority.resetFactors(subject.sub), 0)
   await subject.app.close()
   t.same(told(subject), [[], []])
 })
 
-t.test('tells once of a provisional factor that ended with a proof of the mailbox, after a lost answer', async (t) => {
+t.test('sends one message for a provisional factor that a proof of the mailbox removed', async (t) => {
   const factors = memoryFactorStore()
   const subject = await emailApp(t, { factors }, { verified: false })
   const { sub, browser, app, clock } = subject
@@ -114,7 +114,7 @@ t.test('tells once of a provisional factor that ended with a proof of the mailbo
   t.same(told(subject), [['mailbox'], ['user']])
 })
 
-t.test('keeps the last factor where the session that asks can not be lowered first', async (t) => {
+t.test('keeps the last factor if the acr of the current session cannot be lowered first', async (t) => {
   const state = memoryState()
   let isDown = false
   const sessions = {

@@ -34,7 +34,7 @@ const begin = async (
   }>().mfa_token
 
 // covers PG-01 PG-02
-t.test('the right password brings no token but a ticket, and the second factor the tokens', async (t) => {
+t.test('returns an mfa_token for the right password, and tokens for the second factor', async (t) => {
   const subject = await factorApp(t)
   const { app, sub } = subject
   const asked = await token(subject, { grant_type: 'password', username: 'ann', password: PASSWORD, scope: 'openid' })
@@ -67,7 +67,7 @@ t.test('the right password brings no token but a ticket, and the second factor t
 })
 
 // covers PG-01
-t.test('it names what the person has, and a passkey only where passkeys are on', async (t) => {
+t.test('lists the methods that the user has, and passkeys only if they are on', async (t) => {
   const asks = async (subject: FactorApp): Promise<object> =>
     (await token(subject, { grant_type: 'password', username: 'ann', password: PASSWORD })).json()
   const { methods, ...alone } = (await asks(await passkeyApp(t))) as { methods: string[] }
@@ -82,7 +82,7 @@ t.test('it names what the person has, and a passkey only where passkeys are on',
 })
 
 // covers SF-02 PG-02
-t.test('a password that is changed between the code and the tokens gives none', async (t) => {
+t.test('issues no tokens if the password changes between the code and the tokens', async (t) => {
   const subject = await factorApp(t)
   const { app, store, sub } = subject
   const ticket = await begin(subject)
@@ -100,7 +100,7 @@ t.test('a password that is changed between the code and the tokens gives none', 
 })
 
 // covers PG-03 PG-04
-t.test('only the client that began finishes, with no more than it asked for', async (t) => {
+t.test('accepts the mfa_token only from its own client, without additional scopes', async (t) => {
   const subject = await factorApp(t, OPTIONS)
   const own = basic('own', SECRET)
   const ticket = await begin(subject, { scope: 'openid' }, own)
@@ -130,7 +130,7 @@ t.test('only the client that began finishes, with no more than it asked for', as
 })
 
 // covers PG-02
-t.test('a request that lacks something, or brings what is none, is no guess', async (t) => {
+t.test('does not count an incomplete or malformed request as a guess', async (t) => {
   const subject = await factorApp(t, { rateLimit: { secondFactor: { max: 1 } } })
   const ticket = await begin(subject)
   for (const [payload, error] of [
@@ -159,7 +159,7 @@ t.test('a request that lacks something, or brings what is none, is no guess', as
 })
 
 // covers PG-07 ENUM-f2
-t.test('a wrong password says nothing of a second factor', async (t) => {
+t.test('does not reveal a second factor after a wrong password', async (t) => {
   const subject = await factorApp(t)
   await signUp(subject.app, 'bob')
   const [ann, bob, nobody] = await Promise.all(
@@ -172,7 +172,7 @@ t.test('a wrong password says nothing of a second factor', async (t) => {
 })
 
 // covers SF-03
-t.test('tokens of the password alone that race an enrolment are not handed out', async (t) => {
+t.test('issues no tokens for the password alone when a factor is set up meanwhile', async (t) => {
   const subject = await factorApp(t)
   const answered = subject.store.findFactors.bind(subject.store)
   let looks = 0
@@ -190,7 +190,7 @@ t.test('tokens of the password alone that race an enrolment are not handed out',
 })
 
 // covers LIM-02 PG-05 ADV-CVE-2026-9798 ADV-CVE-2026-56450 ADV-KC-46164 ASVS-6.3.1 ASVS-6.6.3
-t.test('five wrong codes in a quarter of an hour, whichever way and from wherever, and fifty at once', async (t) => {
+t.test('limits wrong codes to five in fifteen minutes across routes, browsers and parallel requests', async (t) => {
   const subject = await factorApp(t, { rateLimit: { login: false, account: false } })
   const { app } = subject
   const ticket = await begin(subject)
@@ -226,7 +226,7 @@ t.test('five wrong codes in a quarter of an hour, whichever way and from whereve
 })
 
 // covers LIM-03
-t.test('a browser that the user has signed in with completely is not locked out by strangers', async (t) => {
+t.test('does not lock a known browser of the user out after wrong codes by strangers', async (t) => {
   const subject = await factorApp(t, { rateLimit: { login: false, account: false } })
   const known = testBrowser(subject.app)
   await logIn(known)
@@ -244,37 +244,31 @@ t.test('a browser that the user has signed in with completely is not locked out 
 })
 
 // covers LIM-01 ADV-CVE-2026-9798 ADV-BA-8627
-t.test(
-  'a hundred wrong codes in a row disable the app for good, also without limits; a recovery code still works',
-  async (t) => {
-    const subject = await factorApp(t, { rateLimit: false })
-    const { app } = subject
-    const ticket = await begin(subject)
-    await Promise.all(
-      Array.from(
-        { length: 99 },
-        async () => await token(subject, { grant_type: MFA, mfa_token: ticket, otp: '000000' })
-      )
-    )
-    t.equal((await app.authority.factors(subject.sub)).factors[0]?.disabled, false)
-    await token(subject, { grant_type: MFA, mfa_token: ticket, otp: '000000' })
-    t.match(
-      subject.events.filter(({ name }) => name === 'factor_disabled'),
-      [{ payload: { kind: 'totp' } }]
-    )
-    t.match((await token(subject, { grant_type: MFA, mfa_token: ticket, otp: subject.code() })).json(), {
-      error: 'invalid_grant'
-    })
-    const browser = testBrowser(app)
-    t.equal((await logIn(browser)).headers.location, '/auth/second-factor', 'ADV-BA-9552: it is asked for nevertheless')
-    t.notMatch((await browser.get('/auth/second-factor')).body, /name="code"/)
-    t.equal((await browser.submit('/auth/second-factor', { recovery_code: subject.codes[0] ?? '' })).statusCode, 303)
-    t.ok(await subject.messages.next('second_factor_failed'))
-  }
-)
+t.test('disables the app after a hundred wrong codes in a row, but not recovery codes', async (t) => {
+  const subject = await factorApp(t, { rateLimit: false })
+  const { app } = subject
+  const ticket = await begin(subject)
+  await Promise.all(
+    Array.from({ length: 99 }, async () => await token(subject, { grant_type: MFA, mfa_token: ticket, otp: '000000' }))
+  )
+  t.equal((await app.authority.factors(subject.sub)).factors[0]?.disabled, false)
+  await token(subject, { grant_type: MFA, mfa_token: ticket, otp: '000000' })
+  t.match(
+    subject.events.filter(({ name }) => name === 'factor_disabled'),
+    [{ payload: { kind: 'totp' } }]
+  )
+  t.match((await token(subject, { grant_type: MFA, mfa_token: ticket, otp: subject.code() })).json(), {
+    error: 'invalid_grant'
+  })
+  const browser = testBrowser(app)
+  t.equal((await logIn(browser)).headers.location, '/auth/second-factor', 'ADV-BA-9552: it is asked for nevertheless')
+  t.notMatch((await browser.get('/auth/second-factor')).body, /name="code"/)
+  t.equal((await browser.submit('/auth/second-factor', { recovery_code: subject.codes[0] ?? '' })).statusCode, 303)
+  t.ok(await subject.messages.next('second_factor_failed'))
+})
 
 // covers ASVS-6.3.7
-t.test('a disabled app still works in a browser that the user gave it in, and its user is told at once', async (t) => {
+t.test('accepts codes of a disabled app in a known browser, and notifies the user at once', async (t) => {
   const subject = await factorApp(t, { rateLimit: false })
   const known = testBrowser(subject.app)
   await logIn(known)
@@ -305,28 +299,31 @@ t.test('a disabled app still works in a browser that the user gave it in, and it
   t.equal((await stranger.submit('/auth/second-factor', { code: subject.code(1) })).statusCode, 400)
 })
 
-t.test('wrong codes in a known browser disable nothing; after a hundred it is a stranger', async (t) => {
-  const subject = await factorApp(t, { rateLimit: false })
-  const known = testBrowser(subject.app)
-  await logIn(known)
-  t.equal((await known.submit('/auth/second-factor', { code: subject.code() })).statusCode, 303)
-  const countsOf = async (): Promise<unknown> =>
-    (await subject.store.findFactors(subject.sub)).totp.map(({ failures, knownFailures, disabled }) => ({
-      failures,
-      knownFailures,
-      disabled
-    }))
-  await logIn(known)
-  for (let n = 0; n < 99; n++) await known.submit('/auth/second-factor', { code: '000000' })
-  t.strictSame(await countsOf(), [{ failures: 0, knownFailures: 99, disabled: false }])
-  await known.submit('/auth/second-factor', { code: '000000' })
-  await logIn(known)
-  await known.submit('/auth/second-factor', { code: '000000' })
-  t.strictSame(await countsOf(), [{ failures: 1, knownFailures: 0, disabled: false }])
-})
+t.test(
+  'does not disable an app for wrong codes in a known browser, and forgets the browser after a hundred',
+  async (t) => {
+    const subject = await factorApp(t, { rateLimit: false })
+    const known = testBrowser(subject.app)
+    await logIn(known)
+    t.equal((await known.submit('/auth/second-factor', { code: subject.code() })).statusCode, 303)
+    const countsOf = async (): Promise<unknown> =>
+      (await subject.store.findFactors(subject.sub)).totp.map(({ failures, knownFailures, disabled }) => ({
+        failures,
+        knownFailures,
+        disabled
+      }))
+    await logIn(known)
+    for (let n = 0; n < 99; n++) await known.submit('/auth/second-factor', { code: '000000' })
+    t.strictSame(await countsOf(), [{ failures: 0, knownFailures: 99, disabled: false }])
+    await known.submit('/auth/second-factor', { code: '000000' })
+    await logIn(known)
+    await known.submit('/auth/second-factor', { code: '000000' })
+    t.strictSame(await countsOf(), [{ failures: 1, knownFailures: 0, disabled: false }])
+  }
+)
 
 // covers ASVS-6.3.5
-t.test('tells the user once a day about guesses at the code after the right password', async (t) => {
+t.test('notifies the user once a day about wrong codes after the right password', async (t) => {
   const subject = await factorApp(t, { rateLimit: { login: false, account: false } })
   const guess = async (username = 'ann'): Promise<void> => {
     const { mfa_token: ticket } = (
@@ -355,7 +352,7 @@ t.test('tells the user once a day about guesses at the code after the right pass
   t.same(told(), ['ann', 'bob', 'cid', 'ann'])
 })
 
-t.test('a ticket is refused at another prefix of one issuer, by the same users, factors and secret', async (t) => {
+t.test('rejects an mfa_token of another prefix with the same issuer, stores and secret', async (t) => {
   const shared = {
     users: memoryUserStore(),
     factors: memoryFactorStore(),

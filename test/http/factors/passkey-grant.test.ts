@@ -49,7 +49,7 @@ async function refused(
 }
 
 // covers PK-02 PK-09
-t.test('a passkey signs in without a name, a password or a second step, and the tokens say so', async (t) => {
+t.test('signs in by a passkey without username, password or second step, with matching token claims', async (t) => {
   const subject = await passkeyApp(t)
   subject.clock.step(1000)
   const options = await signInOptions(subject)
@@ -85,7 +85,7 @@ t.test('a passkey signs in without a name, a password or a second step, and the 
 })
 
 // covers PK-12 ADV-CVE-2025-46815
-t.test('an answer counts once, of fifty at once too, and within ten minutes', async (t) => {
+t.test('accepts an answer once within ten minutes, also in fifty parallel requests', async (t) => {
   const subject = await passkeyApp(t)
   const given = await answer(subject)
   const all = await Promise.all(Array.from({ length: 50 }, async () => await grant(subject, given)))
@@ -101,7 +101,7 @@ t.test('an answer counts once, of fifty at once too, and within ten minutes', as
 })
 
 // covers PK-12
-t.test('a challenge is good for one purpose and one person', async (t) => {
+t.test('accepts a challenge only for its own purpose and its own user', async (t) => {
   const subject = await passkeyApp(t)
   const bob = await somebody(subject, 'bob')
   const { mfa_token: ticket, passkey_options: second } = await asked(subject)
@@ -162,7 +162,7 @@ t.test('accepts only a passkey of the same user after a password', async (t) => 
 })
 
 // covers PK-07 ASVS-6.5.7
-t.test('a security key that verifies nobody is a second factor and never the first', async (t) => {
+t.test('accepts a security key without user verification only as a second factor', async (t) => {
   const subject = await passkeyApp(t)
   const key = softPasskey({ origin: ISSUER, verifiesUser: false })
   const { access_token: strong } = (await grant(subject, await answer(subject))).json<{ access_token: string }>()
@@ -184,7 +184,7 @@ t.test('a security key that verifies nobody is a second factor and never the fir
 })
 
 // covers PK-16 ADV-CVE-2026-8830
-t.test('enforces the challenge whatever the page did', async (t) => {
+t.test('enforces the options of the challenge although the page changed them', async (t) => {
   const subject = await passkeyApp(t)
   const { access_token: token } = await signIn(subject.app, (await signUp(subject.app, 'bob')).username)
   const lazy = softPasskey({ origin: ISSUER, verifiesUser: false })
@@ -215,7 +215,7 @@ t.test('enforces the challenge whatever the page did', async (t) => {
 })
 
 // covers PK-11 PK-25 PK-27
-t.test('each part that is missing, wrong or huge is refused in the same words', async (t) => {
+t.test('rejects a missing, wrong or oversized part of the answer with the same error', async (t) => {
   const subject = await passkeyApp(t)
   const given = await answer(subject)
   const { id, response } = given
@@ -265,7 +265,7 @@ t.test('each part that is missing, wrong or huge is refused in the same words', 
 })
 
 // covers PK-24
-t.test('a counter that does not grow: refused of a key in one place, told of a passkey in several', async (t) => {
+t.test('rejects a counter that does not grow for a device-bound passkey, and reports a synced one', async (t) => {
   for (const [synced, status] of [
     [false, 400],
     [true, 200]
@@ -302,7 +302,7 @@ function changing(users: UserStore): { users: UserStore; change: Partial<User> &
 }
 
 // covers ADV-CVE-2025-10908
-t.test('a disabled, removed or unconfirmed account is refused in the same words', async (t) => {
+t.test('rejects a disabled, removed or unconfirmed account with the same error', async (t) => {
   const { users, change } = changing(memoryUserStore())
   const subject = await passkeyApp(t, { users })
   for (const [state, reason] of [
@@ -324,7 +324,7 @@ t.test('a disabled, removed or unconfirmed account is refused in the same words'
 })
 
 // covers SF-03
-t.test('an account that changes between the proof and the tokens gets none', async (t) => {
+t.test('issues no tokens if the account changes between the proof and the tokens', async (t) => {
   const { users, change } = changing(memoryUserStore())
   const subject = await passkeyApp(t, { users })
   const usePasskey = subject.store.usePasskey.bind(subject.store)
@@ -362,7 +362,7 @@ t.test('an account that changes between the proof and the tokens gets none', asy
   t.equal(subject.events.filter(({ name }) => name === 'login_failed').at(-1)?.payload.reason, 'unknown_passkey')
 })
 
-t.test('an outage is 503, never an unknown passkey, and costs no answer', async (t) => {
+t.test('answers 503 during an outage, and accepts the same answer afterwards', async (t) => {
   const subject = await passkeyApp(t)
   const given = await answer(subject)
   for (const method of ['findByHandle', 'usePasskey', 'findFactors'] as Array<keyof FactorStore>) {
@@ -431,7 +431,7 @@ t.test('allows this grant to exactly the clients of the password grant', async (
 })
 
 // covers PG-03
-t.test('with `clients` nobody uses it without a client, and a third party never does', async (t) => {
+t.test('rejects requests without a client for passwordGrant clients, and third-party clients always', async (t) => {
   const password = ['password'] as Array<'password'>
   const subject = await passkeyApp(t, {
     keys: KEYS,
@@ -455,7 +455,7 @@ t.test('with `clients` nobody uses it without a client, and a third party never 
 })
 
 // covers LIM-02
-t.test('strangers who fail lock nobody out: failures of passkeys count by address', async (t) => {
+t.test('counts failed passkeys by IP address, so that strangers lock no user out', async (t) => {
   const subject = await passkeyApp(t, { rateLimit: { refresh: { max: 3 }, secondFactor: { max: 2 } } })
   const stranger = softPasskey({ origin: ISSUER })
   const { access_token: strong } = (await grant(subject, await answer(subject))).json<{ access_token: string }>()
@@ -551,7 +551,7 @@ function moody(): {
 }
 
 // covers PK-07 PK-17
-t.test('a passkey has to verify its user each time, and a security key that does so later is none', async (t) => {
+t.test('requires user verification of a passkey each time, and never signs in by a security key alone', async (t) => {
   for (const kind of ['passkey', 'security_key'] as const) {
     const subject = await passkeyApp(t)
     const { access_token: strong } = (await grant(subject, await answer(subject))).json<{ access_token: string }>()

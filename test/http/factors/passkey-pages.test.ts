@@ -16,7 +16,7 @@ import { add, creationOptions, passkeyApp, post, somebody } from '../../support/
 const OPENID = { keys: KEYS, clients: CLIENTS, pages: { title: 'Example' } }
 
 // covers PK-02
-t.test('a sign-in by a passkey alone, and its journey', async (t) => {
+t.test('signs in by a passkey alone, and continues the authorization request', async (t) => {
   const { app, passkey, events, sub } = await passkeyApp(t, OPENID)
   const browser = testBrowser(app)
   const asked = await browser.follow(await browser.get(authorizePath()))
@@ -39,7 +39,7 @@ t.test('a sign-in by a passkey alone, and its journey', async (t) => {
   })
 })
 
-t.test('one that is not accepted: one text, the status of a wrong password, and the page as it was', async (t) => {
+t.test('answers an invalid passkey with the status of a wrong password and the same page', async (t) => {
   const subject = await passkeyApp(t)
   const { app, passkey } = subject
   const browser = testBrowser(app)
@@ -104,7 +104,7 @@ t.test('one that is not accepted: one text, the status of a wrong password, and 
 })
 
 // covers PK-24
-t.test('one that may have been copied: the page and a message say so and what to do, once a day', async (t) => {
+t.test('warns on the page and once a day by message of a passkey that may be copied', async (t) => {
   const subject = await passkeyApp(t, {}, { counts: true })
   const { app, passkey, messages, clock, events } = subject
   const sent = (): string[] =>
@@ -152,7 +152,7 @@ t.test('one that may have been copied: the page and a message say so and what to
 })
 
 // covers PK-04 ADV-YSA-2026-02
-t.test('as the second factor: of those that the person has, and of nobody else\u2019s', async (t) => {
+t.test('accepts as a second factor only passkeys of the same user', async (t) => {
   const subject = await passkeyApp(t)
   const { app, passkey, codes } = subject
   const bob = await somebody(subject, 'bob')
@@ -192,7 +192,7 @@ t.test('as the second factor: of those that the person has, and of nobody else\u
 })
 
 // covers PK-01 PK-08 PK-09
-t.test('added, named and removed on the security page, which tells the browser of all or of none', async (t) => {
+t.test('adds, names and removes a passkey on the security page, and signals the full list', async (t) => {
   const subject = await factorApp(t, {}, { enrolled: false })
   const { app, clock } = subject
   const browser = testBrowser(app)
@@ -275,68 +275,71 @@ t.test('added, named and removed on the security page, which tells the browser o
   t.equal(posted.headers.location, '/auth/security/passkeys?done=nothing', 'without the sign-in that it was shown to')
 })
 
-t.test('the proposal after a sign-in by password: once, on the way, and never in it', async (t) => {
-  const subject = await factorApp(t, OPENID, { enrolled: false })
-  const { app, store, sub } = subject
-  const yes = { username: 'ann', password: PASSWORD, passkeys: 'yes' }
-  const login = `/auth/login${authorizePath().slice(authorizePath().indexOf('?'))}`
-  const browser = testBrowser(app)
-  t.match((await browser.get(login)).body, '<input type="hidden" name="passkeys" value="">')
-  const reply = await browser.submit(login, yes)
-  t.match(reply.headers.location, '/auth/passkey-prompt?')
-  t.ok([...browser.cookies.keys()].some((name) => name.includes('prompted')))
-  const page = await browser.follow(reply)
-  t.match(page.reply.body, 'Sign in more easily next time?')
-  const skip = /<a href="([^"]*)">Not now/.exec(page.reply.body)?.[1]?.replaceAll('&amp;', '&') ?? ''
-  t.ok(answerOf((await browser.follow(await browser.get(skip))).url).code)
+t.test(
+  'proposes a passkey once after a sign-in by password, without interrupting the authorization request',
+  async (t) => {
+    const subject = await factorApp(t, OPENID, { enrolled: false })
+    const { app, store, sub } = subject
+    const yes = { username: 'ann', password: PASSWORD, passkeys: 'yes' }
+    const login = `/auth/login${authorizePath().slice(authorizePath().indexOf('?'))}`
+    const browser = testBrowser(app)
+    t.match((await browser.get(login)).body, '<input type="hidden" name="passkeys" value="">')
+    const reply = await browser.submit(login, yes)
+    t.match(reply.headers.location, '/auth/passkey-prompt?')
+    t.ok([...browser.cookies.keys()].some((name) => name.includes('prompted')))
+    const page = await browser.follow(reply)
+    t.match(page.reply.body, 'Sign in more easily next time?')
+    const skip = /<a href="([^"]*)">Not now/.exec(page.reply.body)?.[1]?.replaceAll('&amp;', '&') ?? ''
+    t.ok(answerOf((await browser.follow(await browser.get(skip))).url).code)
 
-  const location = async (url: string, form: Record<string, string>, from = testBrowser(app)): Promise<string> =>
-    String((await from.submit(url, form)).headers.location)
-  t.notMatch(await location(login, yes, browser), 'passkey-prompt', 'the same browser again')
-  t.notMatch(
-    await location(login, { ...yes, passkeys: '' }),
-    'passkey-prompt',
-    'a browser without passkeys or without scripts'
-  )
-  t.notMatch(
-    await location('/auth/login?return_to=/auth/security/passkeys', yes),
-    'passkey-prompt',
-    'on the way to the page that adds one'
-  )
-  t.notMatch(
-    await location('/auth/login?return_to=/auth/security&prompt=login', yes),
-    'passkey-prompt',
-    'to sign in again for a page of ours'
-  )
+    const location = async (url: string, form: Record<string, string>, from = testBrowser(app)): Promise<string> =>
+      String((await from.submit(url, form)).headers.location)
+    t.notMatch(await location(login, yes, browser), 'passkey-prompt', 'the same browser again')
+    t.notMatch(
+      await location(login, { ...yes, passkeys: '' }),
+      'passkey-prompt',
+      'a browser without passkeys or without scripts'
+    )
+    t.notMatch(
+      await location('/auth/login?return_to=/auth/security/passkeys', yes),
+      'passkey-prompt',
+      'on the way to the page that adds one'
+    )
+    t.notMatch(
+      await location('/auth/login?return_to=/auth/security&prompt=login', yes),
+      'passkey-prompt',
+      'to sign in again for a page of ours'
+    )
 
-  const failed = await answer(
-    browser,
-    page.reply.body.replace(
-      /(&quot;challenge&quot;:&quot;)(.)/,
-      (_, name: string, first: string) => name + (first === '_' ? '-' : '_')
-    ),
-    softPasskey({ origin: ISSUER })
-  )
-  t.equal(failed.statusCode, 400)
-  t.match(failed.body, 'Not now')
-  const made = await answer(browser, failed.body, softPasskey({ origin: ISSUER }))
-  t.equal(made.statusCode, 303)
-  const onward = String(made.headers.location)
-  const { url } = await browser.follow(await browser.get(onward))
-  t.ok(answerOf(url).code)
-  t.equal((await store.findFactors(sub)).passkeys.length, 1)
-  t.equal(
-    (await browser.follow(await browser.get('/auth/passkey-prompt?return_to=/there'))).url,
-    `${ISSUER}/there`,
-    'who has one goes on'
-  )
-  t.equal(
-    (await testBrowser(app).get('/auth/passkey-prompt?return_to=/there')).headers.location,
-    '/there',
-    'so does nobody'
-  )
-  t.notMatch(await location(login, yes), /second-factor|passkey-prompt/, 'a passkey asks for no second step')
-})
+    const failed = await answer(
+      browser,
+      page.reply.body.replace(
+        /(&quot;challenge&quot;:&quot;)(.)/,
+        (_, name: string, first: string) => name + (first === '_' ? '-' : '_')
+      ),
+      softPasskey({ origin: ISSUER })
+    )
+    t.equal(failed.statusCode, 400)
+    t.match(failed.body, 'Not now')
+    const made = await answer(browser, failed.body, softPasskey({ origin: ISSUER }))
+    t.equal(made.statusCode, 303)
+    const onward = String(made.headers.location)
+    const { url } = await browser.follow(await browser.get(onward))
+    t.ok(answerOf(url).code)
+    t.equal((await store.findFactors(sub)).passkeys.length, 1)
+    t.equal(
+      (await browser.follow(await browser.get('/auth/passkey-prompt?return_to=/there'))).url,
+      `${ISSUER}/there`,
+      'who has one goes on'
+    )
+    t.equal(
+      (await testBrowser(app).get('/auth/passkey-prompt?return_to=/there')).headers.location,
+      '/there',
+      'so does nobody'
+    )
+    t.notMatch(await location(login, yes), /second-factor|passkey-prompt/, 'a passkey asks for no second step')
+  }
+)
 
 // covers SU-01
 t.test('does not loop a user with an app and no passkey for an acr that needs a passkey', async (t) => {
@@ -352,7 +355,7 @@ t.test('does not loop a user with an app and no passkey for an acr that needs a 
   t.match(answerOf(String((await other.get(authorizePath({ acr_values: 'phr' }))).headers.location)), { code: /./ })
 })
 
-t.test('off is off', async (t) => {
+t.test('shows no passkey form if passkeys are off, and no proposal if prompt is off', async (t) => {
   for (const [options, prompt] of [
     [{ passkeys: false as const }, false],
     [{ passkeys: { prompt: false } }, false]
@@ -371,55 +374,51 @@ t.test('off is off', async (t) => {
   }
 })
 
-t.test(
-  'none for an address that is still to be confirmed, by whichever way: a stranger may have signed up with it',
-  async (t) => {
-    const users = memoryUserStore()
-    const subject = await factorApp(
-      t,
-      {
-        users,
-        registration: { username: 'any', fields: Type.Object({ email: Type.Optional(Type.String()) }) },
-        sendMessage: async () => {}
-      },
-      { enrolled: false }
-    )
-    const { app, store } = subject
-    const email = 'owner@example.com'
-    const { sub } = (
-      await app.inject({
-        method: 'POST',
-        url: '/auth/register',
-        payload: { username: 'thief', password: PASSWORD, email }
-      })
-    ).json<{ sub: string }>()
-    const { access_token: token } = await signIn(app, 'thief')
-    const options = await post(subject, '/auth/factors/passkeys/options', {}, token)
-    t.equal(options.statusCode, 403)
-    t.match(options.json(), { error: 'access_denied', error_reason: 'email_not_verified' })
-    const browser = testBrowser(app)
-    t.notMatch(
-      (await browser.submit('/auth/login', { username: 'thief', password: PASSWORD, passkeys: 'yes' })).headers
-        .location,
-      'passkey-prompt'
-    )
-    t.equal((await browser.get('/auth/passkey-prompt')).statusCode, 303)
-    const page = await browser.get('/auth/security/passkeys')
-    t.equal(page.statusCode, 200)
-    t.equal(askingForm(page.body), null)
-    t.match(page.body, 'href="/auth/account/email"')
-    // One that was begun while the address counted as confirmed.
-    await users.setEmailVerified?.(sub, email)
-    const begun = softPasskey({ origin: ISSUER }).create(await creationOptions(subject, token))
-    const shown = (await browser.get('/auth/security/passkeys')).body
-    await users.update?.(sub, { emailVerified: false })
-    t.equal((await add(subject, token, begun)).statusCode, 403)
-    t.equal((await answer(browser, shown, softPasskey({ origin: ISSUER }))).statusCode, 403)
-    t.same((await store.findFactors(sub)).passkeys, [])
-  }
-)
+t.test('adds no passkey for an unconfirmed address on any route', async (t) => {
+  const users = memoryUserStore()
+  const subject = await factorApp(
+    t,
+    {
+      users,
+      registration: { username: 'any', fields: Type.Object({ email: Type.Optional(Type.String()) }) },
+      sendMessage: async () => {}
+    },
+    { enrolled: false }
+  )
+  const { app, store } = subject
+  const email = 'owner@example.com'
+  const { sub } = (
+    await app.inject({
+      method: 'POST',
+      url: '/auth/register',
+      payload: { username: 'thief', password: PASSWORD, email }
+    })
+  ).json<{ sub: string }>()
+  const { access_token: token } = await signIn(app, 'thief')
+  const options = await post(subject, '/auth/factors/passkeys/options', {}, token)
+  t.equal(options.statusCode, 403)
+  t.match(options.json(), { error: 'access_denied', error_reason: 'email_not_verified' })
+  const browser = testBrowser(app)
+  t.notMatch(
+    (await browser.submit('/auth/login', { username: 'thief', password: PASSWORD, passkeys: 'yes' })).headers.location,
+    'passkey-prompt'
+  )
+  t.equal((await browser.get('/auth/passkey-prompt')).statusCode, 303)
+  const page = await browser.get('/auth/security/passkeys')
+  t.equal(page.statusCode, 200)
+  t.equal(askingForm(page.body), null)
+  t.match(page.body, 'href="/auth/account/email"')
+  // One that was begun while the address counted as confirmed.
+  await users.setEmailVerified?.(sub, email)
+  const begun = softPasskey({ origin: ISSUER }).create(await creationOptions(subject, token))
+  const shown = (await browser.get('/auth/security/passkeys')).body
+  await users.update?.(sub, { emailVerified: false })
+  t.equal((await add(subject, token, begun)).statusCode, 403)
+  t.equal((await answer(browser, shown, softPasskey({ origin: ISSUER }))).statusCode, 403)
+  t.same((await store.findFactors(sub)).passkeys, [])
+})
 
-t.test('while it can not be looked up what an account takes, no sign-in is taken for an old one', async (t) => {
+t.test('answers 503 while factors are unreadable, and does not ask for a new sign-in', async (t) => {
   const { browser, broken } = await factorApp(t, {}, { enrolled: false })
   await logIn(browser)
   t.equal((await browser.get('/auth/passkey-prompt')).statusCode, 200)

@@ -26,7 +26,7 @@ const strongTokenOf = async (subject: Awaited<ReturnType<typeof passkeyApp>>): P
     .access_token
 
 // covers PK-01 PK-06
-t.test('the options of a new passkey: what is asked, by whom, and what there is already', async (t) => {
+t.test('returns creation options with the service name, the user and the existing passkeys', async (t) => {
   const subject = await factorApp(t, { pages: { title: 'Acme' } }, { enrolled: false })
   const token = await tokenOf(subject)
   const options = await creationOptions(subject, token)
@@ -68,7 +68,7 @@ t.test('the options of a new passkey: what is asked, by whom, and what there is 
 })
 
 // covers PK-01 F11
-t.test('a passkey brings a message, no recovery codes, and ends no other sign-in', async (t) => {
+t.test('sends a message for a new passkey, creates no recovery codes, and ends no session', async (t) => {
   const subject = await factorApp(t, {}, { enrolled: false })
   const { app, sub } = subject
   const other = await tokenOf(subject)
@@ -124,7 +124,7 @@ t.test('a passkey brings a message, no recovery codes, and ends no other sign-in
 })
 
 // covers PK-21 ADV-CVE-2026-3429
-t.test('only for a fresh sign-in with all that the account takes', async (t) => {
+t.test('adds a passkey only after a fresh sign-in with all required factors', async (t) => {
   const subject = await passkeyApp(t)
   t.match(
     (await post(subject, '/auth/factors/passkeys/options', undefined, subject.token)).json(),
@@ -143,44 +143,41 @@ t.test('only for a fresh sign-in with all that the account takes', async (t) => 
   t.equal((await add(subject, strong, key.create(options))).statusCode, 201, 'what was begun in time may be finished')
 })
 
-t.test(
-  'an answer to other options is none: another sign-in, another person, other factors meanwhile, too late, used',
-  async (t) => {
-    const subject = await factorApp(t, {}, { enrolled: false })
-    await signUp(subject.app, 'bob')
-    const [token, second, bobs] = [
-      await tokenOf(subject),
-      await tokenOf(subject),
-      (await signIn(subject.app, 'bob')).access_token
-    ]
-    const invalid = async (name: string, credential: object, by = token): Promise<void> => {
-      const reply = await add(subject, by, credential)
-      t.equal(reply.statusCode, 400, name)
-      t.match(reply.json(), { error: 'invalid_credential' }, name)
-    }
-    const made = async (of: string) => softPasskey({ origin: ISSUER }).create(await creationOptions(subject, of))
-    await invalid('another sign-in', await made(second))
-    await invalid('another person', await made(bobs))
-    await invalid(
-      'of a sign-in by passkey',
-      softPasskey({ origin: ISSUER }).create({
-        ...(await creationOptions(subject, token)),
-        challenge: (await signInOptions(subject)).challenge
-      })
-    )
-    const late = await made(token)
-    subject.clock.step(600_000)
-    await invalid('too late', late)
-    const fresh = await tokenOf(subject)
-    const [one, two] = [await made(fresh), await made(fresh)]
-    t.equal((await add(subject, fresh, one)).statusCode, 201)
-    await invalid('after another one was added', two, fresh)
-    await invalid('twice', one, fresh)
-    t.equal((await subject.store.findFactors(subject.sub)).passkeys.length, 1)
+t.test('rejects an answer to options of another sign-in, another user, or after a change', async (t) => {
+  const subject = await factorApp(t, {}, { enrolled: false })
+  await signUp(subject.app, 'bob')
+  const [token, second, bobs] = [
+    await tokenOf(subject),
+    await tokenOf(subject),
+    (await signIn(subject.app, 'bob')).access_token
+  ]
+  const invalid = async (name: string, credential: object, by = token): Promise<void> => {
+    const reply = await add(subject, by, credential)
+    t.equal(reply.statusCode, 400, name)
+    t.match(reply.json(), { error: 'invalid_credential' }, name)
   }
-)
+  const made = async (of: string) => softPasskey({ origin: ISSUER }).create(await creationOptions(subject, of))
+  await invalid('another sign-in', await made(second))
+  await invalid('another person', await made(bobs))
+  await invalid(
+    'of a sign-in by passkey',
+    softPasskey({ origin: ISSUER }).create({
+      ...(await creationOptions(subject, token)),
+      challenge: (await signInOptions(subject)).challenge
+    })
+  )
+  const late = await made(token)
+  subject.clock.step(600_000)
+  await invalid('too late', late)
+  const fresh = await tokenOf(subject)
+  const [one, two] = [await made(fresh), await made(fresh)]
+  t.equal((await add(subject, fresh, one)).statusCode, 201)
+  await invalid('after another one was added', two, fresh)
+  await invalid('twice', one, fresh)
+  t.equal((await subject.store.findFactors(subject.sub)).passkeys.length, 1)
+})
 
-t.test('of fifty at once with one answer, one is added', async (t) => {
+t.test('adds one passkey for fifty parallel requests with one answer', async (t) => {
   const subject = await factorApp(t, {}, { enrolled: false })
   const token = await tokenOf(subject)
   const given = softPasskey({ origin: ISSUER }).create(await creationOptions(subject, token))
@@ -196,7 +193,7 @@ t.test('of fifty at once with one answer, one is added', async (t) => {
 })
 
 // covers PK-25
-t.test('each part of a new credential that is missing, wrong or huge is refused, and nothing is stored', async (t) => {
+t.test('rejects a missing, wrong or oversized part of a new credential, and stores nothing', async (t) => {
   const subject = await factorApp(t, {}, { enrolled: false })
   const token = await tokenOf(subject)
   const given = softPasskey({ origin: ISSUER }).create(await creationOptions(subject, token))
@@ -226,7 +223,7 @@ t.test('each part of a new credential that is missing, wrong or huge is refused,
   t.equal((await add(subject, token, given)).statusCode, 201)
 })
 
-t.test('as many as the option says, the same one once, and an outage is 503', async (t) => {
+t.test('adds passkeys up to maxPerUser, each once, and answers 503 during an outage', async (t) => {
   const subject = await passkeyApp(t, { passkeys: { maxPerUser: 2 } })
   const strong = await strongTokenOf(subject)
   for (const method of ['findFactors', 'claimHandle'] as Array<keyof FactorStore>) {
@@ -333,7 +330,7 @@ t.test(
 )
 
 // covers PK-34
-t.test('an account at another provider is a way in while its connection is there, and no longer', async (t) => {
+t.test('counts an identity at another provider as a way to sign in while its connection exists', async (t) => {
   for (const [connection, answer] of [
     ['acme', { status: 204 }],
     ['former', { status: 409, error: 'last_factor', reason: LAST_WAY_IN }]
@@ -350,7 +347,7 @@ t.test('an account at another provider is a way in while its connection is there
   }
 })
 
-t.test('counts a passkey as a way in besides the last working link', async (t) => {
+t.test('counts a passkey as a way to sign in besides the last working link', async (t) => {
   const { users, state } = await passwordless()
   const subject = await passkeyApp(t, { users, secret: SECRET, connections: [fakeConnection(fakeUpstream())] })
   for (const connection of ['acme', 'former'])
@@ -361,14 +358,14 @@ t.test('counts a passkey as a way in besides the last working link', async (t) =
   t.match(await subject.app.authority.identities(subject.sub), [{ connection: 'former' }])
 })
 
-t.test('with a password the last passkey goes', async (t) => {
+t.test('removes the last passkey of a user with a password', async (t) => {
   const subject = await passkeyApp(t)
   t.same(await without(subject, await strongTokenOf(subject), subject.factorId), { status: 204 })
   t.same(await subject.app.authority.factors(subject.sub), { factors: [], recoveryCodesLeft: 0 })
 })
 
 // covers PK-31
-t.test('pages of related origins use the same passkeys, and browsers are told which', async (t) => {
+t.test('accepts passkeys on related origins, and lists the origins for browsers', async (t) => {
   const subject = await passkeyApp(t, {
     passkeys: { relatedOrigins: ['https://example.net', 'http://localhost:5173'] }
   })
@@ -388,7 +385,7 @@ t.test('pages of related origins use the same passkeys, and browsers are told wh
 })
 
 // covers PK-32 PK-33
-t.test('the option is checked at the start', async (t) => {
+t.test('checks the passkeys option at the start', async (t) => {
   const start = async (options: Partial<AuthorityOptions>): Promise<string> => {
     const lines: string[] = []
     const app = Fastify({
@@ -462,7 +459,7 @@ t.test('the option is checked at the start', async (t) => {
     t.match(await start(options), `Invalid option "${path}`, JSON.stringify(options))
 })
 
-t.test('a challenge of one instance counts at another, also under the former secret', async (t) => {
+t.test('accepts a challenge of another instance, also under the previous secret', async (t) => {
   const [users, factors] = [memoryUserStore(), memoryFactorStore()]
   const secrets = ['kJ8v2Qm4Xr7Zt1Wc9Ly6Bn3Hs5Dg0Pf!', 'a former secret that was good for long']
   const first = await passkeyApp(t, { users, factors, secret: secrets[1] })
@@ -474,7 +471,7 @@ t.test('a challenge of one instance counts at another, also under the former sec
   t.match((await grant(alone, first.passkey.get(await signInOptions(first)))).json(), { error: 'invalid_grant' })
 })
 
-t.test('a host tests with sign-ins that are worth what it says, and with codes of an app', async (t) => {
+t.test('offers test helpers for sign-ins with a given acr and for app codes', async (t) => {
   const subject = await factorApp(t, {}, { enrolled: false })
   const { app, sub, clock } = subject
   for (const acr of ['password', 'mfa', 'phr'] as const) {
@@ -546,7 +543,7 @@ t.test('accepts either an app or a passkey after the password', async (t) => {
   )
 })
 
-t.test('a challenge of one issuer is none of another with the same secret and the same accounts', async (t) => {
+t.test('rejects a challenge of another issuer with the same secret and accounts', async (t) => {
   const [users, factors, secret] = [
     memoryUserStore(),
     unsealed(memoryFactorStore()),
@@ -559,7 +556,7 @@ t.test('a challenge of one issuer is none of another with the same secret and th
   t.equal((await grant(other, first.passkey.get(await signInOptions(other)))).statusCode, 200)
 })
 
-t.test('a passkey of a former Relying Party ID is asked for nowhere, and keeps no new one out', async (t) => {
+t.test('does not ask for a passkey of a former Relying Party ID, and allows a new one', async (t) => {
   const subject = await factorApp(t, {}, { enrolled: false })
   const passkey = softPasskey({ origin: ISSUER })
   await addWith(subject, passkey, await tokenOf(subject))
@@ -587,7 +584,7 @@ t.test('a passkey of a former Relying Party ID is asked for nowhere, and keeps n
   )
 })
 
-t.test('a passkey is called as the person is, or by the username', async (t) => {
+t.test('labels a passkey with the name of the user, or else the username', async (t) => {
   for (const [name, displayName] of [
     ['Ann Lee', 'Ann Lee'],
     ['', 'ann'],
@@ -610,7 +607,7 @@ t.test('a passkey is called as the person is, or by the username', async (t) => 
   }
 })
 
-t.test('two-step sign-in makes no recovery codes where they are off', async (t) => {
+t.test('creates no recovery codes for two-step sign-in if they are off', async (t) => {
   const subject = await passkeyApp(t, { mfa: { methods: ['totp', 'passkey'] } }, {}, undefined, { twoStep: false })
   const token = (await grant(subject, subject.passkey.get(await signInOptions(subject)))).json<{
     access_token: string
