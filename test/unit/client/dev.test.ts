@@ -36,7 +36,7 @@ t.test('throws at once for a missing clientId or domain', async (t) => {
   }
 })
 
-t.test('takes a loopback host without a scheme for http, and any other for https', async (t) => {
+t.test('uses http for a loopback host without a scheme, and https for any other host', async (t) => {
   for (const [domain, issuer] of [
     ['localhost:3000', 'http://localhost:3000'],
     ['localhost', 'http://localhost'],
@@ -58,7 +58,7 @@ t.test('rejects calls outside https and localhost', async (t) => {
   await t.rejects(client.logout(), insecure)
 })
 
-t.test('in development names an unknown option, and cookie mode at another origin with both', async (t) => {
+t.test('in development rejects an unknown option, and cookie mode across origins', async (t) => {
   t.throws(
     () => checked({ ...good, redirectURI: 'x' } as AuthClientOptions),
     invalid(/^There is no option "redirectURI"\. There are: clientId, domain, redirectUri/)
@@ -72,7 +72,7 @@ t.test('in development names an unknown option, and cookie mode at another origi
   t.ok(checked(good))
 })
 
-t.test('in development says once which origin got no token', async (t) => {
+t.test('in development warns once about an origin that got no token', async (t) => {
   const server = createServer((_request, response) => response.writeHead(401).end())
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')

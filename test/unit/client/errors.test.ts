@@ -69,7 +69,7 @@ async function typed(
   )
 }
 
-t.test('whatever was thrown', async (t) => {
+t.test('converts any thrown value into an AuthClientError', async (t) => {
   const timeout = new DOMException('too slow', 'TimeoutError')
   t.match(asError(timeout), { error: 'timeout', retryable: true, message: 'too slow', cause: timeout })
   for (const cause of [
@@ -95,7 +95,7 @@ t.test('whatever was thrown', async (t) => {
   t.ok(own instanceof Error)
 })
 
-t.test('a provider that can not be found, or is none', async (t) => {
+t.test('rejects with a typed error when the provider is unreachable or invalid', async (t) => {
   const answers: Array<[string, () => unknown, Partial<AuthClientError>]> = [
     [
       'no network',
@@ -130,7 +130,7 @@ t.test('a provider that can not be found, or is none', async (t) => {
   }
 })
 
-t.test('calls that can not be', async (t) => {
+t.test('rejects an impossible call with a typed error', async (t) => {
   const auth = await clientWith(t, () => Response.json(METADATA))
   await typed(t, async () => await auth.handleRedirectCallback?.(), { error: 'missing_transaction' }, 'no answer in it')
   await typed(
@@ -164,7 +164,7 @@ t.test('calls that can not be', async (t) => {
   )
 })
 
-t.test('fetch: whatever it rejects with', async (t) => {
+t.test('fetch: converts any rejection into a typed error', async (t) => {
   for (const reason of [null, 'stop', new DOMException('stop', 'AbortError')]) {
     const auth = await clientWith(t, async () => await Promise.reject(reason as Error))
     await typed(
@@ -176,7 +176,7 @@ t.test('fetch: whatever it rejects with', async (t) => {
   }
 })
 
-t.test("the host's own storage fails", async (t) => {
+t.test('rejects with a typed error when a custom storage fails', async (t) => {
   const fail = async (): Promise<never> => await Promise.reject(new Error('no disk'))
   const auth = await clientWith(t, () => Response.json(METADATA), {
     storage: { getItem: fail, setItem: fail, removeItem: fail }

@@ -25,7 +25,7 @@ function refused(run: () => unknown): AuthClientError | undefined {
   return undefined
 }
 
-t.test('a good one, whatever the clock of this device says', async (t) => {
+t.test('accepts a valid ID token whatever the local clock says', async (t) => {
   t.strictSame(read({}), { sub: 'ann' }, 'of the year 1970')
   t.match(read({ iat: 9e9, exp: 9e9 + 1 }), { sub: 'ann' })
   t.match(read({ aud: ['app'] }), { sub: 'ann' })
@@ -63,7 +63,7 @@ const WRONG: Record<string, Array<Record<string, unknown>>> = {
 }
 
 for (const [claim, cases] of Object.entries(WRONG)) {
-  t.test(`${claim}: refused`, async (t) => {
+  t.test(`${claim}: rejects a missing or wrong value`, async (t) => {
     for (const claims of cases)
       t.match(
         refused(() => read(claims)),
@@ -73,7 +73,7 @@ for (const [claim, cases] of Object.entries(WRONG)) {
   })
 }
 
-t.test('sub of another person at a refresh: refused', async (t) => {
+t.test('rejects the sub of another user after a refresh', async (t) => {
   t.match(
     refused(() => read({}, { issuer: ISSUER, clientId: 'app', sub: 'bob' })),
     { error: 'invalid_token', message: 'ID token: sub' }
@@ -100,7 +100,7 @@ t.test('refuses malformed tokens', async (t) => {
   }
 })
 
-t.test('the profile has what is about the person', async (t) => {
+t.test('returns only the claims about the user as the profile', async (t) => {
   t.strictSame(
     read({
       sid: 's',

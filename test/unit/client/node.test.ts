@@ -76,13 +76,13 @@ function trapped(): { run(code: string): unknown; touched: string[] } {
   return { run: (code) => vm.runInContext(code, world), touched }
 }
 
-t.test('the traps notice', async (t) => {
+t.test('records each read of a trapped global', async (t) => {
   const { run, touched } = trapped()
   run("typeof document; 'x' in globalThis; globalThis.location?.href")
   t.strictSame(touched, ['document', 'location'])
 })
 
-t.test('importing and constructing touch no global, and nobody is signed in', async (t) => {
+t.test('touches no global on import or construction, and returns no user', async (t) => {
   for (const options of [
     '',
     "storage: 'memory'",
@@ -98,7 +98,7 @@ t.test('importing and constructing touch no global, and nobody is signed in', as
   }
 })
 
-t.test('importing the other entries touches no global', async (t) => {
+t.test('touches no global on import of the other entries', async (t) => {
   for (const name of ['popup', 'silent', 'state', 'svelte']) {
     const { run, touched } = trapped()
     run(script(name))
@@ -106,7 +106,7 @@ t.test('importing the other entries touches no global', async (t) => {
   }
 })
 
-t.test('in a worker', async (t) => {
+t.test('runs in a worker, and reports that no user is signed in', async (t) => {
   const worker = new Worker(
     `${script('index')}
     const auth = client.createAuthClient({ clientId: 'app', domain: 'auth.example' })
@@ -118,7 +118,7 @@ t.test('in a worker', async (t) => {
   await worker.terminate()
 })
 
-t.test('a client is no promise, and can be awaited all the same', async (t) => {
+t.test('can be awaited although the client is not a promise', async (t) => {
   const { createAuthClient } = await import(entry('index'))
   const auth = createAuthClient({ clientId: 'app', domain: 'auth.example' })
   t.notOk('then' in auth)

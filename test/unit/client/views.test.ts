@@ -70,7 +70,7 @@ async function story(t: Test, client: FakeClient, state: () => unknown): Promise
   client.user = null
 }
 
-t.test('Svelte: a store by its contract', async (t) => {
+t.test('Svelte: emits one state for each change, and none after unsubscribing', async (t) => {
   const { authStore } = await load('svelte')
   const client = fakeClient()
   const store = authStore?.(client)
@@ -92,7 +92,7 @@ t.test('Svelte: a store by its contract', async (t) => {
   t.equal(client.listeners, 4, 'one set of listeners for all stores of a client')
 })
 
-t.test('Vue: refs', async (t) => {
+t.test('Vue: updates the refs for each change until the component is gone', async (t) => {
   const { useAuth } = await load('vue')
   t.intercept(globalThis, 'document' as keyof typeof globalThis, { value: {} })
   const client = fakeClient()
@@ -119,7 +119,7 @@ t.test('Vue: refs', async (t) => {
   t.equal(changes, 3, 'the component is gone')
 })
 
-t.test('Vue: a server renders once, and listens to nothing', async (t) => {
+t.test('Vue: registers no listener during server rendering', async (t) => {
   const { useAuth } = await load('vue')
   const client = fakeClient()
   t.equal(useAuth?.(client).isLoading.value, true)
@@ -161,32 +161,29 @@ t.test('Svelte: asks for a sign-in once, and again after a sign-out', async (t) 
 })
 
 // covers D1
-t.test(
-  'Vue: RequireAuth shows its slot to a signed-in user, and finishes the sign-in of the answer in the address',
-  async (t) => {
-    const { RequireAuth } = (await load('vue')) as unknown as {
-      RequireAuth: { setup(props: object, context: object): () => unknown }
-    }
-    t.intercept(globalThis, 'document' as keyof typeof globalThis, { value: {} })
-    const client = fakeClient()
-    const asked = fakePage(t, client, 'https://app.example/callback?code=a&state=b')
-    const scope = effectScope()
-    const render = scope.run(() =>
-      RequireAuth.setup(
-        { client, login: { appState: 'x' } },
-        { slots: { default: () => 'secret', fallback: () => 'wait' } }
-      )
-    ) as () => unknown
-    t.equal(render(), 'wait')
-    await settled()
-    t.strictSame(asked, ['callback', 'login x'])
-    client.emit('authenticated', ANN)
-    t.equal(render(), 'secret')
-    client.emit('unauthenticated')
-    t.equal(render(), 'wait')
-    scope.stop()
+t.test('Vue: RequireAuth finishes a sign-in, and shows its slot only to a signed-in user', async (t) => {
+  const { RequireAuth } = (await load('vue')) as unknown as {
+    RequireAuth: { setup(props: object, context: object): () => unknown }
   }
-)
+  t.intercept(globalThis, 'document' as keyof typeof globalThis, { value: {} })
+  const client = fakeClient()
+  const asked = fakePage(t, client, 'https://app.example/callback?code=a&state=b')
+  const scope = effectScope()
+  const render = scope.run(() =>
+    RequireAuth.setup(
+      { client, login: { appState: 'x' } },
+      { slots: { default: () => 'secret', fallback: () => 'wait' } }
+    )
+  ) as () => unknown
+  t.equal(render(), 'wait')
+  await settled()
+  t.strictSame(asked, ['callback', 'login x'])
+  client.emit('authenticated', ANN)
+  t.equal(render(), 'secret')
+  client.emit('unauthenticated')
+  t.equal(render(), 'wait')
+  scope.stop()
+})
 
 /** The part of a browser that `RequireAuth` reads, until the end of the test. */
 function fakeBrowser(t: Test, kept: Record<string, unknown> | null): void {
@@ -210,46 +207,43 @@ function fakeBrowser(t: Test, kept: Record<string, unknown> | null): void {
   }
 }
 
-t.test(
-  'RequireAuth begins one sign-in after the answer of an unknown one, and none after other failures',
-  async (t) => {
-    const { requireUser } = await load('require')
-    const http = (await load('http')) as unknown as { answered: Record<string, Promise<unknown> | undefined> }
-    const kept: Record<string, unknown> = {}
-    const rows: Array<[string, Record<string, unknown> | null, number]> = [
-      ['state_mismatch', kept, 1],
-      ['state_mismatch', kept, 0],
-      ['missing_transaction', kept, 0],
-      ['state_mismatch', { authority: '1' }, 0],
-      ['state_mismatch', { state_mismatch: 'of the app' }, 1],
-      ['missing_transaction', {}, 1],
-      ['state_mismatch', null, 0],
-      ['login_required', {}, 1],
-      ['access_denied', {}, 0]
-    ]
-    for (const [error, storage, count] of rows) {
-      await t.test(`${error}, ${count}`, async (t) => {
-        fakeBrowser(t, storage)
-        let began = 0
-        const client = {
-          getUser: async () => null,
-          async handleRedirectCallback() {
-            const failed = Promise.reject(Object.assign(new Error(error), { error }))
-            http.answered['the answer'] = failed
-            await failed
-          },
-          async loginWithRedirect() {
-            began++
-          }
+t.test('RequireAuth starts one sign-in after an unknown answer, and none after other failures', async (t) => {
+  const { requireUser } = await load('require')
+  const http = (await load('http')) as unknown as { answered: Record<string, Promise<unknown> | undefined> }
+  const kept: Record<string, unknown> = {}
+  const rows: Array<[string, Record<string, unknown> | null, number]> = [
+    ['state_mismatch', kept, 1],
+    ['state_mismatch', kept, 0],
+    ['missing_transaction', kept, 0],
+    ['state_mismatch', { authority: '1' }, 0],
+    ['state_mismatch', { state_mismatch: 'of the app' }, 1],
+    ['missing_transaction', {}, 1],
+    ['state_mismatch', null, 0],
+    ['login_required', {}, 1],
+    ['access_denied', {}, 0]
+  ]
+  for (const [error, storage, count] of rows) {
+    await t.test(`starts ${count} sign-ins after ${error}`, async (t) => {
+      fakeBrowser(t, storage)
+      let began = 0
+      const client = {
+        getUser: async () => null,
+        async handleRedirectCallback() {
+          const failed = Promise.reject(Object.assign(new Error(error), { error }))
+          http.answered['the answer'] = failed
+          await failed
+        },
+        async loginWithRedirect() {
+          began++
         }
-        t.teardown(() => {
-          delete http.answered['the answer']
-        })
-        ;(requireUser as unknown as (client: unknown, state: object) => void)(client, { user: null, isLoading: false })
-        await settled()
-        await settled()
-        t.equal(began, count)
+      }
+      t.teardown(() => {
+        delete http.answered['the answer']
       })
-    }
+      ;(requireUser as unknown as (client: unknown, state: object) => void)(client, { user: null, isLoading: false })
+      await settled()
+      await settled()
+      t.equal(began, count)
+    })
   }
-)
+})

@@ -40,7 +40,7 @@ export const gitea = (origin: string, clientId: string, clientSecret: string) =>
     }
   })
 
-t.test('connects OAuth 2.0 with an API in twenty lines at most', async (t) => {
+t.test('connects an OAuth 2.0 API in at most twenty lines of code', async (t) => {
   const [, printed = ''] = /^```ts\n([\s\S]*?)^```$/m.exec(GUIDE) ?? []
   t.ok((printed.match(/^.+$/gm) ?? []).length <= 20)
   const own = readFileSync(import.meta.filename, 'utf8')
@@ -79,7 +79,7 @@ t.test('connects OAuth 2.0 with an API in twenty lines at most', async (t) => {
   })
 })
 
-t.test('by OpenID Connect: one', async (t) => {
+t.test('connects an OpenID Connect provider in one line of code', async (t) => {
   const server = await openidServer()
   t.teardown(async () => {
     await server.close()

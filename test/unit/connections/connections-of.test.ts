@@ -48,7 +48,7 @@ async function made(
   }
 }
 
-t.test('every default is filled in', async (t) => {
+t.test('fills in every default of a connection', async (t) => {
   const { connection, lines } = await made({})
   t.match(connection, {
     id: 'google',
@@ -75,159 +75,149 @@ t.test('every default is filled in', async (t) => {
 })
 
 // covers FED-26
-t.test(
-  'of a profile the standard claims and the fields of the host come in, and nothing that ' +
-    'says who somebody is or what they may',
-  async (t) => {
-    const claims = JSON.parse(
-      '{"sub":"1","id":"x","username":"admin","email":"e@x.example","emailVerified":true,"email_verified":true,"disabled":false,"roles":["admin"],"version":7,"passwordHash":"x","__proto__":{"admin":true},"constructor":"x","name":"Ann","locale":"de","team":"red","age":41,"preferred_username":"admin"}'
-    ) as Record<string, unknown>
-    const plain = await made({})
-    t.strictSame(plain.connection.profile(claims), { name: 'Ann', locale: 'de' })
-    const registration = {
-      fields: Type.Object({
-        team: Type.String({ maxLength: 5 }),
-        age: Type.Optional(Type.Integer({ maximum: 40 })),
-        name: Type.String({ maxLength: 10 })
-      })
-    }
-    t.strictSame(
-      (await made({}, { registration })).connection.profile(claims),
-      { name: 'Ann', locale: 'de' },
-      'a provider fills no field of the host by itself'
-    )
-    const withFields = await made({ profile: (said) => ({ ...said }) }, { registration })
-    t.strictSame(
-      withFields.connection.profile(claims),
-      { name: 'Ann', locale: 'de', team: 'red' },
-      'what does not fit the schema of a field is left out'
-    )
-    t.strictSame(withFields.connection.profile({ ...claims, name: 'A name of many characters', team: ['red'] }), {
-      locale: 'de'
+t.test('takes only standard claims and declared fields from the profile of a provider', async (t) => {
+  const claims = JSON.parse(
+    '{"sub":"1","id":"x","username":"admin","email":"e@x.example","emailVerified":true,"email_verified":true,"disabled":false,"roles":["admin"],"version":7,"passwordHash":"x","__proto__":{"admin":true},"constructor":"x","name":"Ann","locale":"de","team":"red","age":41,"preferred_username":"admin"}'
+  ) as Record<string, unknown>
+  const plain = await made({})
+  t.strictSame(plain.connection.profile(claims), { name: 'Ann', locale: 'de' })
+  const registration = {
+    fields: Type.Object({
+      team: Type.String({ maxLength: 5 }),
+      age: Type.Optional(Type.Integer({ maximum: 40 })),
+      name: Type.String({ maxLength: 10 })
     })
-    const mapped = await made(
-      {
-        profile: ({ team }) => ({
-          team,
-          id: 'x',
-          sub: 'x',
-          roles: ['admin'],
-          disabled: false,
-          email: 'e',
-          passwordHash: 'h',
-          ['__proto__']: { a: 1 }
-        })
-      },
-      { registration }
-    )
-    t.strictSame(mapped.connection.profile(claims), { team: 'red' })
   }
-)
+  t.strictSame(
+    (await made({}, { registration })).connection.profile(claims),
+    { name: 'Ann', locale: 'de' },
+    'a provider fills no field of the host by itself'
+  )
+  const withFields = await made({ profile: (said) => ({ ...said }) }, { registration })
+  t.strictSame(
+    withFields.connection.profile(claims),
+    { name: 'Ann', locale: 'de', team: 'red' },
+    'what does not fit the schema of a field is left out'
+  )
+  t.strictSame(withFields.connection.profile({ ...claims, name: 'A name of many characters', team: ['red'] }), {
+    locale: 'de'
+  })
+  const mapped = await made(
+    {
+      profile: ({ team }) => ({
+        team,
+        id: 'x',
+        sub: 'x',
+        roles: ['admin'],
+        disabled: false,
+        email: 'e',
+        passwordHash: 'h',
+        ['__proto__']: { a: 1 }
+      })
+    },
+    { registration }
+  )
+  t.strictSame(mapped.connection.profile(claims), { team: 'red' })
+})
 
-t.test(
-  "a function of the host's that throws, or answers what it may not, is said in the log, and closes what it guards",
-  async (t) => {
-    for (const profile of [
+t.test('logs a failing function of the host, and treats its answer as empty or false', async (t) => {
+  for (const profile of [
+    () => {
+      throw new Error('broken')
+    },
+    () => 7,
+    () => [],
+    async () => ({ name: 'x' }),
+    // A rejection that nobody handles would end the process.
+    async () => await Promise.reject(new Error('broken later'))
+  ]) {
+    const { connection, lines } = await made({ profile: profile as never })
+    t.strictSame(connection.profile({ name: 'Ann' }), {})
+    t.match(lines.at(-1), {
+      code: 'FST_AUTHORITY_HOOK_FAILED',
+      msg: /the function profile of the connection "google"/
+    })
+  }
+  for (const assurance of [
+    () => {
+      throw new Error('broken')
+    },
+    () => ({ amr: 'pwd' }),
+    () => ({ amr: [7] }),
+    () => ({ acr: '' }),
+    () => 'mfa',
+    async () => await Promise.reject(new Error('broken later'))
+  ]) {
+    const { connection, lines } = await made({ assurance: assurance as never })
+    t.strictSame(connection.assurance({}), {})
+    t.match(lines.at(-1), { code: 'FST_AUTHORITY_HOOK_FAILED' })
+  }
+  t.strictSame(
+    (await made({ assurance: ({ amr }) => ({ amr: amr as string[], acr: 'mfa' }) })).connection.assurance({
+      amr: ['pwd', 'otp']
+    }),
+    { amr: ['pwd', 'otp'], acr: 'mfa' }
+  )
+  t.strictSame((await made({ assurance: () => undefined as never })).connection.assurance({}), {})
+  for (const [enabled, answer] of [
+    [true, true],
+    [false, false],
+    [() => true, true],
+    [async () => false, false],
+    [() => 1, false],
+    [() => undefined, false],
+    [
       () => {
         throw new Error('broken')
       },
-      () => 7,
-      () => [],
-      async () => ({ name: 'x' }),
-      // A rejection that nobody handles would end the process.
-      async () => await Promise.reject(new Error('broken later'))
-    ]) {
-      const { connection, lines } = await made({ profile: profile as never })
-      t.strictSame(connection.profile({ name: 'Ann' }), {})
-      t.match(lines.at(-1), {
-        code: 'FST_AUTHORITY_HOOK_FAILED',
-        msg: /the function profile of the connection "google"/
-      })
-    }
-    for (const assurance of [
-      () => {
-        throw new Error('broken')
-      },
-      () => ({ amr: 'pwd' }),
-      () => ({ amr: [7] }),
-      () => ({ acr: '' }),
-      () => 'mfa',
-      async () => await Promise.reject(new Error('broken later'))
-    ]) {
-      const { connection, lines } = await made({ assurance: assurance as never })
-      t.strictSame(connection.assurance({}), {})
-      t.match(lines.at(-1), { code: 'FST_AUTHORITY_HOOK_FAILED' })
-    }
-    t.strictSame(
-      (await made({ assurance: ({ amr }) => ({ amr: amr as string[], acr: 'mfa' }) })).connection.assurance({
-        amr: ['pwd', 'otp']
-      }),
-      { amr: ['pwd', 'otp'], acr: 'mfa' }
-    )
-    t.strictSame((await made({ assurance: () => undefined as never })).connection.assurance({}), {})
-    for (const [enabled, answer] of [
-      [true, true],
-      [false, false],
-      [() => true, true],
-      [async () => false, false],
-      [() => 1, false],
-      [() => undefined, false],
-      [
-        () => {
-          throw new Error('broken')
-        },
-        false
-      ],
-      [async () => await Promise.reject(new Error('broken')), false]
-    ] as Array<[never, boolean]>)
-      t.equal(await (await made({ enabled })).connection.enabled(), answer, String(enabled))
-    const slow = await made({ enabled: async () => await new Promise(() => {}) })
-    const pending = slow.connection.enabled()
-    slow.step(5000)
-    t.equal(await pending, false, 'nor is it waited for')
-  }
-)
+      false
+    ],
+    [async () => await Promise.reject(new Error('broken')), false]
+  ] as Array<[never, boolean]>)
+    t.equal(await (await made({ enabled })).connection.enabled(), answer, String(enabled))
+  const slow = await made({ enabled: async () => await new Promise(() => {}) })
+  const pending = slow.connection.enabled()
+  slow.step(5000)
+  t.equal(await pending, false, 'nor is it waited for')
+})
 
-t.test(
-  'asks the function enabled once a second, and has no page wait for it for more than half a second',
-  async (t) => {
-    let asked = 0
-    let answer: () => Promise<boolean> = async () => true
-    const { connection, lines, step } = await made({
-      enabled: async () => {
-        asked++
-        return await answer()
-      }
-    })
-    await Promise.all(Array.from({ length: 100 }, async () => await connection.shown()))
-    step(999)
-    t.equal(await connection.enabled(), true)
-    t.equal(asked, 1)
-    answer = async () => await Promise.reject(new Error('broken'))
-    step(1)
-    for (let i = 0; i < 100; i++) t.equal(await connection.enabled(), false)
-    t.equal(asked, 2, 'a failure is kept too')
-    t.equal(lines.filter(({ code }) => code === 'FST_AUTHORITY_HOOK_FAILED').length, 1, 'with one line')
-    answer = async () => true
-    step(1000)
-    t.equal(await connection.shown(), true)
-    answer = async () => await new Promise(() => {})
-    step(1000)
-    const page = connection.shown()
-    const flow = connection.enabled()
-    step(500)
-    t.equal(await page, true, 'a page shows what was said last')
-    const next = connection.shown()
-    step(500)
-    t.equal(await next, true)
-    t.equal(asked, 4, 'which is asked once')
-    step(4000)
-    t.equal(await flow, false, 'a sign-in waits')
-  }
-)
+t.test('calls the function enabled once a second, and delays a page by at most half a second', async (t) => {
+  let asked = 0
+  let answer: () => Promise<boolean> = async () => true
+  const { connection, lines, step } = await made({
+    enabled: async () => {
+      asked++
+      return await answer()
+    }
+  })
+  await Promise.all(Array.from({ length: 100 }, async () => await connection.shown()))
+  step(999)
+  t.equal(await connection.enabled(), true)
+  t.equal(asked, 1)
+  answer = async () => await Promise.reject(new Error('broken'))
+  step(1)
+  for (let i = 0; i < 100; i++) t.equal(await connection.enabled(), false)
+  t.equal(asked, 2, 'a failure is kept too')
+  t.equal(lines.filter(({ code }) => code === 'FST_AUTHORITY_HOOK_FAILED').length, 1, 'with one line')
+  answer = async () => true
+  step(1000)
+  t.equal(await connection.shown(), true)
+  answer = async () => await new Promise(() => {})
+  step(1000)
+  const page = connection.shown()
+  const flow = connection.enabled()
+  step(500)
+  t.equal(await page, true, 'a page shows what was said last')
+  const next = connection.shown()
+  step(500)
+  t.equal(await next, true)
+  t.equal(asked, 4, 'which is asked once')
+  step(4000)
+  t.equal(await flow, false, 'a sign-in waits')
+})
 
 // covers FED-17
-t.test('a start with the provider down succeeds, and asks it nothing', async (t) => {
+t.test('starts without a request to a provider that is down', async (t) => {
   const issuer = `http://127.0.0.1:${await freePort()}`
   const { app, close } = await testApp({ secret: base.secret, connections: [oidc({ id: 'up', issuer, ...client })] })
   t.equal((await app.inject('/.well-known/oauth-authorization-server')).statusCode, 200)
@@ -246,7 +236,7 @@ t.test('a start with the provider down succeeds, and asks it nothing', async (t)
   })
 })
 
-t.test('the callback is made of the issuer, and of the prefixes that the routes have', async (t) => {
+t.test('builds the callback URL from the issuer and the route prefixes', async (t) => {
   const { lines, stream } = logLines()
   const { close } = await testApp(
     { secret: base.secret, issuer: 'https://auth.example/tenant', prefix: '/sso', connections: [google(client)] },
@@ -256,7 +246,7 @@ t.test('the callback is made of the issuer, and of the prefixes that the routes 
   await close()
 })
 
-t.test('a test can put its own in the place of the provider', async (t) => {
+t.test('accepts a test double instead of the provider', async (t) => {
   const option: ConnectionOption = google(client)
   const fake: Upstream = {
     authorizationUrl: async () => 'https://fake.example/',

@@ -34,7 +34,7 @@ t.test('GitHub', async (t) => {
   const user = usual.user as Record<string, unknown>
 
   // covers FED-8
-  await t.test('people are known by their number, and the address is the primary and verified one', async (t) => {
+  await t.test('identifies users by their number, and takes the primary verified address', async (t) => {
     const { assertion, claims, tokens } = await signIn(github(client))
     t.strictSame(assertion, {
       issuer: 'https://github.com/login/oauth',
@@ -53,7 +53,7 @@ t.test('GitHub', async (t) => {
   })
 
   // covers FED-8
-  await t.test('no other address is used', async (t) => {
+  await t.test('ignores any other address', async (t) => {
     const none: unknown[] = [
       [],
       [{ email: 'ann@example.com', primary: true, verified: false }],
@@ -76,7 +76,7 @@ t.test('GitHub', async (t) => {
     )
   })
 
-  await t.test('a profile may lack everything but the id', async (t) => {
+  await t.test('requires only the id in a profile', async (t) => {
     server.is.user = { ...user, name: null, avatar_url: null, html_url: undefined }
     t.strictSame((await signIn(github(client))).assertion.profile, { name: 'octo-ann' })
     for (const id of [undefined, null, '583231', 1.5, 2 ** 60, {}]) {
@@ -88,7 +88,7 @@ t.test('GitHub', async (t) => {
   })
 
   // covers FED-8
-  await t.test('an error comes with status 200, a token perhaps form-encoded', async (t) => {
+  await t.test('detects an error with status 200, and accepts a form-encoded token', async (t) => {
     t.match(await refusalOf(signIn(github(client), { code: 'used' })), {
       reason: 'mismatch',
       message: /bad_verification_code/
@@ -102,12 +102,12 @@ t.test('GitHub', async (t) => {
   })
 
   // covers FED-8
-  await t.test('iss is compared where it is there, and is not asked for', async (t) => {
+  await t.test('compares iss if it is present, and does not require it', async (t) => {
     t.equal((await signIn(github(client), { iss: 'https://github.com/login/oauth' })).assertion.subject, '583231')
     t.match(await refusalOf(signIn(github(client), { iss: 'https://github.com' })), { reason: 'mismatch' })
   })
 
-  await t.test('a hint is sent where it is a login', async (t) => {
+  await t.test('sends a login hint only if it is a login name', async (t) => {
     const url = async (loginHint: string) =>
       await upstreamOf(github(client)).authorizationUrl(flow(), { loginHint, prompt: 'select_account' })
     t.match(await url('octo-ann'), /[?&]login=octo-ann&prompt=select_account/)
@@ -117,7 +117,7 @@ t.test('GitHub', async (t) => {
 
 t.test('Discord', async (t) => {
   // covers FED-8
-  await t.test('ids are texts, and stay exact', async (t) => {
+  await t.test('keeps long ids exact as strings', async (t) => {
     const server = await closing(t, discordServer({ id: '9007199254740993' }))
     const { assertion } = await signIn(discord(client))
     t.strictSame(assertion, {
@@ -149,7 +149,7 @@ t.test('Discord', async (t) => {
     }
   })
 
-  await t.test('an id that is no text of digits is refused', async (t) => {
+  await t.test('rejects an id that is not a string of digits', async (t) => {
     for (const id of [80351110224678912, null, '', 'nelly', '1'.repeat(30), '1/../2']) {
       const server = await discordServer({ id })
       t.match(await refusalOf(signIn(discord(client))), { reason: 'userinfo' }, String(id))
@@ -160,7 +160,7 @@ t.test('Discord', async (t) => {
 
 t.test('Facebook', async (t) => {
   // covers ADV-CVE-2013-4593
-  await t.test('proves with each call that the token is its own, and never has a verified address', async (t) => {
+  await t.test('proves each call with the app secret, and never reports a verified address', async (t) => {
     const server = await closing(t, facebookServer())
     const { assertion, claims } = await signIn(facebook(client))
     t.strictSame(assertion, {
@@ -183,7 +183,7 @@ t.test('Facebook', async (t) => {
     t.match(await refusalOf(signIn(facebook(client), { code: 'bad' })), { reason: 'exchange' })
   })
 
-  await t.test('a phone account has neither address nor picture', async (t) => {
+  await t.test('signs in a phone account without an address or a picture', async (t) => {
     await closing(
       t,
       facebookServer({ email: undefined, picture: undefined, first_name: undefined, last_name: undefined })
@@ -191,7 +191,7 @@ t.test('Facebook', async (t) => {
     t.strictSame((await signIn(facebook(client))).assertion.profile, { name: 'Ann Example' })
   })
 
-  await t.test('an id that is no text of digits is refused, and so is an error with status 200', async (t) => {
+  await t.test('rejects an invalid id, and an error with status 200', async (t) => {
     for (const user of [{ id: 7 }, { id: null }, { id: '', error: { message: 'CANARY' } }]) {
       const server = await facebookServer(user)
       t.match(await refusalOf(signIn(facebook(client))), { reason: 'userinfo' }, JSON.stringify(user))
@@ -199,7 +199,7 @@ t.test('Facebook', async (t) => {
     }
   })
 
-  await t.test('the version of the API can be said', async (t) => {
+  await t.test('uses the configured version of the API', async (t) => {
     t.match(
       await upstreamOf(facebook({ ...client, version: 'v25.0' })).authorizationUrl(flow(), {}),
       /^https:\/\/www\.facebook\.com\/v25\.0\/dialog\/oauth\?/

@@ -32,7 +32,7 @@ function loads(entry: URL): Set<string> {
   return found
 }
 
-t.test('the plugin alone opens nothing of it', async (t) => {
+t.test('loads no file of connections with the plugin alone', async (t) => {
   const loaded = [...loads(new URL('../../../lib/index.ts', import.meta.url))]
   t.ok(loaded.length > 200 && loaded.some((one) => one.endsWith('/lib/composition/connections.ts')))
   t.strictSame(
@@ -45,40 +45,36 @@ t.test('the plugin alone opens nothing of it', async (t) => {
   )
 })
 
-t.test(
-  'nor what makes and proves passkeys, what draws QR codes, nor the routes of factors, of ' +
-    'codes by e-mail and of connections',
-  async (t) => {
-    const pages = [
-      'second-factor',
-      'passkey-prompt',
-      'second-factor-link',
-      'set-up-second-factor',
-      'connect/routes',
-      'connect/callback'
-    ].map((page) => `http/pages/${page}.ts`)
-    const late = [
-      ...pages,
-      'http/api/factors.ts',
-      'features/email-codes/create.ts',
-      'features/email-codes/pages/email-code.ts',
-      'features/email-codes/pages/email-link.ts',
-      'features/email-codes/sign-in.ts',
-      'accounts/factors/create-passkeys.ts',
-      'accounts/factors/prove-passkey.ts',
-      'http/api/passkeys.ts',
-      'pages/qr.ts'
-    ].map((file) => new URL(`../../../lib/${file}`, import.meta.url))
-    const loaded = loads(new URL('../../../lib/index.ts', import.meta.url))
-    for (const file of late) t.ok(loads(file).has(file.href) && !loaded.has(file.href), file.pathname)
-  }
-)
+t.test('loads no passkey, QR code, factor, email code or connection route with the plugin alone', async (t) => {
+  const pages = [
+    'second-factor',
+    'passkey-prompt',
+    'second-factor-link',
+    'set-up-second-factor',
+    'connect/routes',
+    'connect/callback'
+  ].map((page) => `http/pages/${page}.ts`)
+  const late = [
+    ...pages,
+    'http/api/factors.ts',
+    'features/email-codes/create.ts',
+    'features/email-codes/pages/email-code.ts',
+    'features/email-codes/pages/email-link.ts',
+    'features/email-codes/sign-in.ts',
+    'accounts/factors/create-passkeys.ts',
+    'accounts/factors/prove-passkey.ts',
+    'http/api/passkeys.ts',
+    'pages/qr.ts'
+  ].map((file) => new URL(`../../../lib/${file}`, import.meta.url))
+  const loaded = loads(new URL('../../../lib/index.ts', import.meta.url))
+  for (const file of late) t.ok(loads(file).has(file.href) && !loaded.has(file.href), file.pathname)
+})
 
 /** Second factors, and features besides their options. */
 const FACTORS =
   /^(?:accounts\/factors\/(?!deps\.ts$)|features\/[^/]+\/(?!feature\.ts$)|protocol\/(?:totp|recovery-code|webauthn))/
 
-t.test('of second factors and of sign-in by e-mail the plugin alone opens one file', (t) => {
+t.test('loads only the option files of second factors and email codes with the plugin alone', (t) => {
   const root = new URL('../../../lib/', import.meta.url).href
   const under = (file: string): string[] =>
     [...loads(new URL(file, root))].map((one) => one.replace(root, '')).filter((one) => FACTORS.test(one))
@@ -91,7 +87,7 @@ t.test('of second factors and of sign-in by e-mail the plugin alone opens one fi
   t.end()
 })
 
-t.test('nor does a process that has served all there is without them', async (t) => {
+t.test('loads no factor file in a process that has served every other feature', async (t) => {
   const root = new URL('../../../', import.meta.url)
   const { stdout } = await promisify(execFile)(
     process.execPath,
@@ -120,7 +116,7 @@ t.test('nor does a process that has served all there is without them', async (t)
   t.strictSame(refused, ['mfa grant', 'passkey grant', 'wrong sign-in', 'passkey at sign-in'], 'all else was served')
 })
 
-t.test('the entry with the providers opens neither the plugin nor the engine', async (t) => {
+t.test('loads neither the plugin nor the OAuth engine with the providers entry', async (t) => {
   const loaded = [...loads(new URL('../../../lib/connections/index.ts', import.meta.url))]
   t.strictSame(
     loaded.filter((one) => !one.startsWith('file:')),
@@ -129,7 +125,7 @@ t.test('the entry with the providers opens neither the plugin nor the engine', a
   t.ok(loaded.length < 20, loaded.length.toString())
 })
 
-t.test('without a connection nothing is made, with one the adapter is loaded', async (t) => {
+t.test('creates a connection only when one is configured', async (t) => {
   const parts = {
     clock: steppedClock(),
     outbound: async () => await Promise.reject(new Error('no call')),

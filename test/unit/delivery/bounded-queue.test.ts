@@ -42,7 +42,7 @@ function setUp(options: Partial<BoundedQueueOptions<string>> = {}) {
   return { clock, begun, givenUp, told, queue, end }
 }
 
-t.test('tasks begin in a later turn of the event loop, in their order, so many at once', async (t) => {
+t.test('starts tasks in order in a later turn, up to the limit in parallel', async (t) => {
   const { queue, begun, end } = setUp()
   t.same(
     ['a', 'b', 'c'].map((task) => queue.add(task)),
@@ -56,7 +56,7 @@ t.test('tasks begin in a later turn of the event loop, in their order, so many a
   t.same(begun, ['a', 'b', 'c'])
 })
 
-t.test('the next task begins in a turn of its own as well', async (t) => {
+t.test('starts each following task in its own turn of the event loop', async (t) => {
   const begun: string[] = []
   const { queue } = setUp({
     maxInFlight: 1,
@@ -73,7 +73,7 @@ t.test('the next task begins in a turn of its own as well', async (t) => {
   t.same(begun, ['a', 'b', 'c'])
 })
 
-t.test('drops excess tasks with one report, and ends the overload at half of the places', async (t) => {
+t.test('drops excess tasks with one report, and ends the overload at half the capacity', async (t) => {
   const { queue, givenUp, told, end } = setUp()
   for (const task of ['a', 'b', 'c', 'd']) queue.add(task)
   t.same([queue.add('e'), queue.add('f')], [false, false])
@@ -91,7 +91,7 @@ t.test('drops excess tasks with one report, and ends the overload at half of the
   t.equal(givenUp.length, 2, 'the next overload is told again')
 })
 
-t.test('a failure is tried again after each of the delays, then given up', async (t) => {
+t.test('retries a failed task after each delay, then gives it up', async (t) => {
   const { queue, clock, begun, givenUp, end } = setUp({ retryDelaysMs: [10, 100] })
   queue.add('a')
   await turns()
@@ -121,7 +121,7 @@ t.test('treats a synchronous throw like a rejection', async (t) => {
   t.same(givenUp, ['a 1: at once'])
 })
 
-t.test('counts a task that waits for a retry against the places, and not as in flight', async (t) => {
+t.test('counts a task that waits for a retry toward the capacity, but not as in flight', async (t) => {
   const { queue, begun, end } = setUp({ capacity: 2, maxInFlight: 1, retryDelaysMs: [10] })
   queue.add('a')
   await turns()
@@ -131,37 +131,34 @@ t.test('counts a task that waits for a retry against the places, and not as in f
   t.same(begun, ['a', 'b'])
 })
 
-t.test(
-  'an attempt that takes too long frees its place once, and is repeated only where that does no harm',
-  async (t) => {
-    for (const retriesTimeouts of [false, true]) {
-      const { queue, clock, begun, givenUp, end } = setUp({
-        maxInFlight: 1,
-        retryDelaysMs: [10],
-        timeoutMs: 1000,
-        retriesTimeouts
-      })
-      for (const task of ['a', 'b', 'c']) queue.add(task)
-      await turns()
-      clock.step(999)
-      await turns()
-      t.same(begun, ['a'])
-      clock.step(1)
-      await turns()
-      t.same(begun, ['a', 'b'])
-      await end()
-      t.same(begun, ['a', 'b'], 'the late end of the first frees no second place')
-      t.same(givenUp, retriesTimeouts ? [] : ['a 1: It took more than 1 seconds.'])
-      await end()
-      clock.step(10)
-      await turns()
-      await end()
-      t.same(begun, retriesTimeouts ? ['a', 'b', 'c', 'a'] : ['a', 'b', 'c'])
-    }
+t.test('frees the place of a timed-out task once, and retries it only when allowed', async (t) => {
+  for (const retriesTimeouts of [false, true]) {
+    const { queue, clock, begun, givenUp, end } = setUp({
+      maxInFlight: 1,
+      retryDelaysMs: [10],
+      timeoutMs: 1000,
+      retriesTimeouts
+    })
+    for (const task of ['a', 'b', 'c']) queue.add(task)
+    await turns()
+    clock.step(999)
+    await turns()
+    t.same(begun, ['a'])
+    clock.step(1)
+    await turns()
+    t.same(begun, ['a', 'b'])
+    await end()
+    t.same(begun, ['a', 'b'], 'the late end of the first frees no second place')
+    t.same(givenUp, retriesTimeouts ? [] : ['a 1: It took more than 1 seconds.'])
+    await end()
+    clock.step(10)
+    await turns()
+    await end()
+    t.same(begun, retriesTimeouts ? ['a', 'b', 'c', 'a'] : ['a', 'b', 'c'])
   }
-)
+})
 
-t.test('idle resolves when nothing waits, runs or waits to be tried again', async (t) => {
+t.test('resolves idle when no task waits, runs or waits for a retry', async (t) => {
   const { queue, clock, end } = setUp({ retryDelaysMs: [10] })
   await queue.idle()
   queue.add('a')
@@ -179,11 +176,11 @@ t.test('idle resolves when nothing waits, runs or waits to be tried again', asyn
 })
 
 t.test('close', async (t) => {
-  t.test('is at once where nothing is held', async () => {
+  t.test('returns at once when the queue is empty', async () => {
     await setUp().queue.close()
   })
 
-  t.test('finishes what is held, tries at once what waits for another attempt, and takes no more', async (t) => {
+  t.test('finishes queued tasks, runs waiting retries at once, and accepts no more', async (t) => {
     const { queue, begun, givenUp, end } = setUp({ maxInFlight: 1, retryDelaysMs: [10, 10] })
     queue.add('a')
     await turns()
@@ -204,7 +201,7 @@ t.test('close', async (t) => {
     t.same(givenUp.slice(1), ['a 2: still not'], 'no third attempt')
   })
 
-  t.test('takes 5 seconds at most; what was not begun is given up and stays undone', async (t) => {
+  t.test('takes at most 5 seconds, and gives up tasks that have not started', async (t) => {
     const { queue, clock, begun, givenUp, end } = setUp({ maxInFlight: 1 })
     for (const task of ['a', 'b', 'c']) queue.add(task)
     await turns()

@@ -21,7 +21,7 @@ function ear(): { told: Told[]; onError: (error: unknown, what: string) => void 
 }
 
 // covers B17
-t.test('an overload of works in the background is told once, and its end with a count', async (t) => {
+t.test('reports an overload of background work once, and its end with a count', async (t) => {
   const { told, onError } = ear()
   const background = createBackground({ clock: steppedClock(), onError })
   const pending: Array<() => void> = []
@@ -103,7 +103,7 @@ t.test('keeps a waiting retry from blocking other work, and reserves its key', a
 })
 
 // covers B17
-t.test('an overload of messages likewise', async (t) => {
+t.test('reports an overload of messages once, and its end with a count', async (t) => {
   const { told, onError } = ear()
   const pending: Array<() => void> = []
   const outbox = createOutbox(

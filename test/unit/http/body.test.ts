@@ -39,7 +39,7 @@ async function bodies(
   }
 }
 
-t.test('JSON is read as it is', async (t) => {
+t.test('parses valid JSON unchanged', async (t) => {
   const send = await bodies(t)
   for (const json of [
     '{}',
@@ -61,7 +61,7 @@ t.test('JSON is read as it is', async (t) => {
   }
 })
 
-t.test('refuses a repeated key of JSON, however it is spelled', async (t) => {
+t.test('rejects a repeated JSON key, however it is spelled', async (t) => {
   const send = await bodies(t)
   for (const json of [
     '{"a":1,"a":1}',
@@ -79,13 +79,13 @@ t.test('refuses a repeated key of JSON, however it is spelled', async (t) => {
   }
 })
 
-t.test('keeps every value of a repeated parameter of a form', async (t) => {
+t.test('keeps every value of a repeated form parameter', async (t) => {
   const send = await bodies(t)
   t.same(await send('a=1&b=2&a=1', FORM), { status: 200, body: { a: ['1', '1'], b: '2' } })
   t.same(await send('a=1&%61=&a=3', FORM), { status: 200, body: { a: ['1', '', '3'] } })
 })
 
-t.test('refuses malformed JSON in the same words, whatever is wrong', async (t) => {
+t.test('rejects malformed JSON with the same message for every fault', async (t) => {
   const send = await bodies(t)
   for (const json of [
     '{',
@@ -108,7 +108,7 @@ t.test('refuses malformed JSON in the same words, whatever is wrong', async (t) 
     t.match(await send(json), { own: true, message: /^The body has a key that is not allowed: __proto__, or / }, json)
 })
 
-t.test('JSON goes 32 levels deep', async (t) => {
+t.test('accepts JSON up to 32 levels deep', async (t) => {
   const send = await bodies(t)
   const nested = (levels: number, open = '[', close = ']'): string => open.repeat(levels) + close.repeat(levels)
   t.equal((await send(nested(32))).status, 200)
@@ -127,7 +127,7 @@ t.test('JSON goes 32 levels deep', async (t) => {
   )
 })
 
-t.test('forms have at most 64 parameters, on a map without a prototype', async (t) => {
+t.test('accepts at most 64 form parameters, and parses them without a prototype', async (t) => {
   const form = (count: number): string => Array.from({ length: count }, (_, index) => `p${index}=${index}`).join('&')
   t.equal(Object.keys(parseForm(form(64))).length, 64)
   t.throws(() => parseForm(form(65)), { error: 'invalid_request', message: 'The body has too many parameters.' })
@@ -135,7 +135,7 @@ t.test('forms have at most 64 parameters, on a map without a prototype', async (
   t.strictSame({ ...parseForm('toString=1&a=%C3%A4+b&c') }, { toString: '1', a: 'ä b', c: '' })
 })
 
-t.test('only what a route speaks is read', async (t) => {
+t.test('rejects a content type that the route does not accept', async (t) => {
   const both = await bodies(t)
   const jsonOnly = await bodies(t, { forms: false })
   t.match(await both('a=1', FORM), { status: 200, body: { a: '1' } })
@@ -145,7 +145,7 @@ t.test('only what a route speaks is read', async (t) => {
     t.equal((await both('a', type)).status, 415, type)
 })
 
-t.test('a body fits its schema as it came, or the first field that does not is named', async (t) => {
+t.test('validates a body without changing it, and names the first invalid field', async (t) => {
   const send = await bodies(t, {
     schema: {
       body: Type.Object(
@@ -175,7 +175,7 @@ t.test('a body fits its schema as it came, or the first field that does not is n
   }
 })
 
-t.test('a schema that is not ours is not checked, and errors of a host are sent in the shape of Fastify', async (t) => {
+t.test('ignores a schema of another origin, and sends host errors in the Fastify format', async (t) => {
   const send = await bodies(t, {
     schema: { querystring: { type: 'object', required: ['x'] }, body: { type: 'object', required: ['y'] } }
   })

@@ -16,7 +16,7 @@ function counted(name: string): ClientStore & { asked: string[] } {
 
 const request = (): FastifyRequest => ({}) as FastifyRequest
 
-t.test('a request asks for each client once, one that is unknown too, and another request asks again', async (t) => {
+t.test('looks up each client once per request, including an unknown one', async (t) => {
   const store = counted('one')
   const clientsOf = oncePerRequest(store)
   const [first, second] = [request(), request()]
@@ -32,7 +32,7 @@ t.test('a request asks for each client once, one that is unknown too, and anothe
   t.same(store.asked, ['spa', 'gone', 'spa'])
 })
 
-t.test('two stores that one request asks for the same id each answer with their own client', async (t) => {
+t.test('keeps the clients of two stores apart within one request', async (t) => {
   const [one, other] = [counted('one'), counted('other')]
   const [ofOne, ofOther] = [oncePerRequest(one), oncePerRequest(other)]
   const shared = request()
@@ -42,7 +42,7 @@ t.test('two stores that one request asks for the same id each answer with their 
   t.same([one.asked, other.asked], [['spa'], ['spa']])
 })
 
-t.test('a failure is the same failure for all of the request', async (t) => {
+t.test('returns the same failure for all queries of one request', async (t) => {
   let calls = 0
   const clientsOf = oncePerRequest({
     findById: async () => {

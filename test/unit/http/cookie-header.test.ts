@@ -4,7 +4,7 @@ import { cookieValues } from '../../../lib/http/edge/cookie-header.ts'
 const values = (cookie: string | undefined, name = 'sid'): string[] =>
   cookieValues({ headers: cookie === undefined ? {} : { cookie } }, name)
 
-t.test('every value of a name, in the order of the header', async (t) => {
+t.test('returns every value of a cookie name in the order of the header', async (t) => {
   t.strictSame(values(undefined), [])
   t.strictSame(values(''), [])
   t.strictSame(values('sid=1'), ['1'])
@@ -13,7 +13,7 @@ t.test('every value of a name, in the order of the header', async (t) => {
   t.strictSame(values('sid=a=b'), ['a=b'])
 })
 
-t.test('a name that only begins or ends so is another', async (t) => {
+t.test('ignores a cookie whose name only starts or ends with the given name', async (t) => {
   t.strictSame(values('sid2=1; xsid=2; sid; SID=3; __Host-sid=4'), [])
   t.strictSame(values('__Host-sid=4', '__Host-sid'), ['4'])
 })

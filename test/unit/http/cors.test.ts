@@ -22,7 +22,7 @@ function host(t: Test): FastifyInstance {
   return app
 }
 
-t.test('whatever a host has set for all routes is taken back', async (t) => {
+t.test('removes the CORS headers that the host set for all routes', async (t) => {
   const app = host(t)
   app.addHook('onSend', async (_request, reply) => {
     for (const name of NAMES) reply.header(name, 'of the host')
@@ -66,7 +66,7 @@ t.test('leaves absent headers alone', async (t) => {
   t.strictSame(touched, ['access-control-max-age'])
 })
 
-t.test('Vary keeps what it has, and names Origin once', async (t) => {
+t.test('keeps the existing Vary values, and adds Origin once', async (t) => {
   const cases: Array<[given: string | string[] | undefined, sent: string]> = [
     [undefined, 'Origin'],
     ['Accept-Encoding', 'Accept-Encoding, Origin'],
@@ -87,7 +87,7 @@ t.test('Vary keeps what it has, and names Origin once', async (t) => {
   }
 })
 
-t.test('a path has one OPTIONS route with the methods of all its routes, in no document', async (t) => {
+t.test('adds one hidden OPTIONS route per path with the methods of all its routes', async (t) => {
   const app = host(t)
   const routes: RouteOptions[] = []
   app.addHook('onRoute', (route) => {
@@ -117,23 +117,20 @@ t.test('a path has one OPTIONS route with the methods of all its routes, in no d
   t.match(routes.find(({ method, url }) => method === 'GET' && url === '/p/a')?.config, { mine: 1, cors: false })
 })
 
-t.test(
-  'a host that answers OPTIONS of a path itself goes on to, and so do we where we have a route of our own for it',
-  async (t) => {
-    const app = host(t)
-    app.options('/a', async () => 'of the host')
-    await app.register(async (child) => {
-      createCors(CLIENTS).noOrigin(child)
-      child.get('/a', async () => 'a')
-      child.options('/b', async () => 'ours')
-      child.get('/b', async () => 'b')
-    })
-    t.equal((await app.inject({ method: 'OPTIONS', url: '/a' })).body, 'of the host')
-    t.equal((await app.inject({ method: 'OPTIONS', url: '/b' })).body, 'ours')
-  }
-)
+t.test('keeps an OPTIONS route that the host or the plugin has already defined', async (t) => {
+  const app = host(t)
+  app.options('/a', async () => 'of the host')
+  await app.register(async (child) => {
+    createCors(CLIENTS).noOrigin(child)
+    child.get('/a', async () => 'a')
+    child.options('/b', async () => 'ours')
+    child.get('/b', async () => 'b')
+  })
+  t.equal((await app.inject({ method: 'OPTIONS', url: '/a' })).body, 'of the host')
+  t.equal((await app.inject({ method: 'OPTIONS', url: '/b' })).body, 'ours')
+})
 
-t.test('routes of one path and other constraints are told apart', async (t) => {
+t.test('answers OPTIONS separately for routes with different constraints', async (t) => {
   const app = host(t)
   await app.register(async (child) => {
     createCors(CLIENTS).noOrigin(child)
@@ -148,7 +145,7 @@ t.test('routes of one path and other constraints are told apart', async (t) => {
   t.equal((await app.inject({ method: 'OPTIONS', url: '/' })).statusCode, 404)
 })
 
-t.test('hooks of the route itself come first, one or many', async (t) => {
+t.test('runs the hooks of the route before the CORS hook', async (t) => {
   const app = host(t)
   const seen: string[] = []
   await app.register(async (child) => {

@@ -37,7 +37,7 @@ function logged(entry: unknown, secretHeaders?: readonly string[]): Record<strin
 
 function noop(): void {}
 
-t.test('headers that hold a credential are hidden, and the query of those that hold an address', async (t) => {
+t.test('redacts credential headers, and the query in headers that contain a URL', async (t) => {
   const headers = {
     authorization: 's',
     Authorization: 's',
@@ -78,7 +78,7 @@ t.test('headers that hold a credential are hidden, and the query of those that h
   t.strictSame(logged({ req: { url: '/x', headers: null } }), { req: { url: '/x', headers: null } })
 })
 
-t.test('passes objects that are no requests through unchanged', async (t) => {
+t.test('passes objects that are not requests through unchanged', async (t) => {
   for (const entry of [
     'text',
     5,
@@ -99,7 +99,7 @@ t.test('passes objects that are no requests through unchanged', async (t) => {
   t.equal(logged(failed), failed)
 })
 
-t.test('a request of a class keeps its class, and shows no address that is not redacted', async (t) => {
+t.test('keeps the class of a logged request, and redacts every URL in it', async (t) => {
   class Raw {
     url = '/x?code=s'
     headers = { cookie: 's' }
@@ -133,7 +133,7 @@ t.test('a request of a class keeps its class, and shows no address that is not r
   t.strictSame([bare['originalUrl'], bare['query'], bare['headers'], bare['raw']], [undefined, null, undefined, 'raw'])
 })
 
-t.test('a reply leads to no address that is not redacted', async (t) => {
+t.test('redacts every URL that a logged reply refers to', async (t) => {
   class Reply {
     request: unknown = { url: '/x?code=s' }
     req: unknown = { url: '/y?code=s' }
@@ -153,7 +153,7 @@ t.test('a reply leads to no address that is not redacted', async (t) => {
   t.equal((logged(entry) as typeof entry).res, plain, 'of which nothing is to be hidden, it is the very reply')
 })
 
-t.test("the logger is the host's in all else", async (t) => {
+t.test('passes every other property and method through to the logger of the host', async (t) => {
   class Logger {
     level = 'info'
     own = 1
@@ -184,7 +184,7 @@ t.test("the logger is the host's in all else", async (t) => {
   t.equal(log[Symbol.iterator as unknown as string], undefined)
 })
 
-t.test('builds nothing for a log that is off', async (t) => {
+t.test('returns a logger unwrapped when its methods do nothing', async (t) => {
   const none = Object.fromEntries(METHODS.map((name) => [name, noop]))
   t.equal(seenThrough(none), none)
   t.equal(seenThrough(null), null)

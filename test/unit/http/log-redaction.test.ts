@@ -12,7 +12,7 @@ const { pino } = createRequire(createRequire(import.meta.url).resolve('fastify')
   pino: ((options: object, stream: Writable) => FastifyBaseLogger) & { stdSerializers: Record<'req' | 'res', never> }
 }
 
-t.test('a URL keeps its path and the names of parameters, and the values that are no secret', async (t) => {
+t.test('keeps the path, the parameter names and the harmless values of a URL', async (t) => {
   const cases: Record<string, string> = {
     '/auth/authorize': '/auth/authorize',
     '/auth/authorize?': '/auth/authorize?',
@@ -50,7 +50,7 @@ t.test('a URL keeps its path and the names of parameters, and the values that ar
   for (const name of SECRETS) t.equal(redactUrl(`/a?${name}=${CANARY}`), `/a?${name}=***`)
 })
 
-t.test('a URL of any length takes linear time', async (t) => {
+t.test('redacts a URL of any length in linear time', async (t) => {
   t.ok(
     (await processorSeconds(() => {
       for (const part of ['&', '=', '?', '#', 'scope=%2', 'a', ';', '%20'])
@@ -208,7 +208,7 @@ const LOGGERS: Record<string, (stream: Writable) => FastifyServerOptions> = {
 
 for (const [name, server] of Object.entries(LOGGERS)) {
   // covers ASVS-16.2.5
-  t.test(`logger: ${name}: no line has a canary, and every line of Fastify is there`, async (t) => {
+  t.test(`logger: ${name}: logs every line of Fastify without a secret`, async (t) => {
     const log = await logged(t, server)
     await visit(log)
     const text = log.lines.join('\n')
@@ -219,48 +219,45 @@ for (const [name, server] of Object.entries(LOGGERS)) {
     t.match(text, 'a bug')
   })
 
-  t.test(`logger: ${name}: the host's own routes are logged as they were`, async (t) => {
+  t.test(`logger: ${name}: logs the routes of the host unchanged`, async (t) => {
     const log = await logged(t, server)
     await log.app.inject({ url: `/host?code=${CANARY}` })
     t.match(log.lines.join('\n'), `/host?code=${CANARY}`)
   })
 }
 
-t.test(
-  'the lines of our routes are those of the host: its serializer, its bindings, its request ids, each once',
-  async (t) => {
-    const log = await logged(t, (stream) => ({
-      requestIdHeader: 'x-id',
-      logger: {
-        level: 'info',
-        stream,
-        serializers: {
-          req: (request) => ({
-            of: 'the host',
-            method: request.method,
-            url: request.url,
-            ip: request.ip,
-            host: request.host
-          })
-        }
+t.test('logs each line once with the serializer, bindings and request ids of the host', async (t) => {
+  const log = await logged(t, (stream) => ({
+    requestIdHeader: 'x-id',
+    logger: {
+      level: 'info',
+      stream,
+      serializers: {
+        req: (request) => ({
+          of: 'the host',
+          method: request.method,
+          url: request.url,
+          ip: request.ip,
+          host: request.host
+        })
       }
-    }))
-    await log.app.inject({ url: '/auth/authorize?state=1', headers: { 'x-id': 'one' }, remoteAddress: '192.0.2.1' })
-    const lines = log.lines.map((line) => JSON.parse(line) as Record<string, unknown>)
-    t.match(lines, [
-      {
-        reqId: 'one',
-        msg: 'incoming request',
-        req: { of: 'the host', method: 'GET', url: '/auth/authorize?state=***', ip: '192.0.2.1', host: 'localhost:80' }
-      },
-      { msg: 'a plain one' },
-      { reqId: 'one', msg: 'request completed', res: { statusCode: 303 }, responseTime: Number }
-    ])
-    t.equal(lines.length, 3)
-  }
-)
+    }
+  }))
+  await log.app.inject({ url: '/auth/authorize?state=1', headers: { 'x-id': 'one' }, remoteAddress: '192.0.2.1' })
+  const lines = log.lines.map((line) => JSON.parse(line) as Record<string, unknown>)
+  t.match(lines, [
+    {
+      reqId: 'one',
+      msg: 'incoming request',
+      req: { of: 'the host', method: 'GET', url: '/auth/authorize?state=***', ip: '192.0.2.1', host: 'localhost:80' }
+    },
+    { msg: 'a plain one' },
+    { reqId: 'one', msg: 'request completed', res: { statusCode: 303 }, responseTime: Number }
+  ])
+  t.equal(lines.length, 3)
+})
 
-t.test('serializers of the instance that we are registered in are wrapped too', async (t) => {
+t.test('wraps the serializers of the parent instance too', async (t) => {
   const log = await logged(
     t,
     (stream) => ({ logger: { level: 'trace', stream } }),
@@ -281,7 +278,7 @@ t.test('serializers of the instance that we are registered in are wrapped too', 
   t.match(log.lines.join('\n'), /"of":"the host"/)
 })
 
-t.test('without request logging, and without a logger at all, the routes work', async (t) => {
+t.test('serves the routes without request logging and without a logger', async (t) => {
   const { LogController } = await import('fastify')
   const quiet: Record<string, (stream: Writable) => FastifyServerOptions> = {
     'no logger': () => ({}),
@@ -300,7 +297,7 @@ t.test('without request logging, and without a logger at all, the routes work', 
   }
 })
 
-t.test('request.log is the logger in all else: level, child bindings, what a host has added', async (t) => {
+t.test('keeps the level and the child bindings of request.log', async (t) => {
   const { app, lines } = await logged(
     t,
     (stream) => ({ logger: { level: 'info', stream } }),
@@ -326,7 +323,7 @@ t.test('request.log is the logger in all else: level, child bindings, what a hos
     t.ok(text.includes(part), part)
 })
 
-t.test('a level that is switched on for one request shows no more than one that was on before', async (t) => {
+t.test('redacts the lines of a log level that is enabled for one request', async (t) => {
   const lines: string[] = []
   const stream = new Writable({
     write(chunk: Buffer, _encoding, done) {

@@ -23,7 +23,7 @@ async function read(schema: TSchema, text?: string): Promise<unknown> {
   return refusal(() => form.read({ ...account, ...(text === undefined ? {} : { x: text }) }).fields.x)
 }
 
-t.test('the input that a schema becomes', async (t) => {
+t.test('renders each schema as the matching form input', async (t) => {
   const table: Array<[string, TSchema, object]> = [
     ['text', Type.String(), { type: 'text', required: true }],
     ['optional', Type.Optional(Type.String()), { type: 'text', required: false }],
@@ -82,7 +82,7 @@ t.test('the input that a schema becomes', async (t) => {
     )
 })
 
-t.test('stops the start for a required field without an input, and for a default that does not fit', async (t) => {
+t.test('rejects at startup a required field without an input, and an invalid default', async (t) => {
   for (const [schema, path, problem] of [
     [Type.Array(Type.String()), 'x', /it is required, and the sign-up page has no input for a field of its kind/],
     [Type.Object({}), 'x', /Make it optional, give it a default, or take a page of your own \(pages\.loginUrl/],
@@ -95,7 +95,7 @@ t.test('stops the start for a required field without an input, and for a default
     })
 })
 
-t.test('the default of a field without an input is that of the account, and new for each', async (t) => {
+t.test('uses a fresh default for a field without an input', async (t) => {
   const form = await formWith(
     Type.Object({
       tags: Type.Array(Type.String(), { default: ['new'] }),
@@ -119,7 +119,7 @@ t.test('the default of a field without an input is that of the account, and new 
   )
 })
 
-t.test('the value that a text becomes', async (t) => {
+t.test('converts the text of a field to the type of its schema', async (t) => {
   const nullable = Type.Union([Type.Integer(), Type.Null()])
   const table: Array<[TSchema, string | undefined, unknown]> = [
     [Type.String(), '007', '007'],
@@ -146,7 +146,7 @@ t.test('the value that a text becomes', async (t) => {
     t.strictSame(await read(schema, text), expected, `${schema.type ?? 'union'} ${text}`)
 })
 
-t.test('refuses values by the schema, with the field and in words for a person', async (t) => {
+t.test('rejects a value that violates the schema, with the field and a readable message', async (t) => {
   const table: Array<[TSchema, string | undefined, string, string?]> = [
     [Type.String(), undefined, 'x: it is required.', 'required'],
     [Type.String(), '', 'x: it is required.', 'required'],
@@ -175,7 +175,7 @@ t.test('refuses values by the schema, with the field and in words for a person',
     )
 })
 
-t.test('username and password are asked for alike, and nothing undeclared is read', async (t) => {
+t.test('requires a username and a password, and ignores undeclared fields', async (t) => {
   const form = await formWith(Type.Object({ nickname: Type.Optional(Type.String()) }))
   t.strictSame(form.names, ['username', 'password', 'nickname'])
   t.strictSame(form.read({ ...account, nickname: 'A', emailVerified: 'true', id: 'root', submit: '' }), {
@@ -195,7 +195,7 @@ t.test('username and password are asked for alike, and nothing undeclared is rea
 })
 
 // covers ASVS-15.3.6
-t.test('a field may have any name', async (t) => {
+t.test('accepts any field name', async (t) => {
   const names = ['constructor', 'toString', 'a/b', 'a~b']
   const form = await formWith(
     Type.Object(Object.fromEntries(names.map((name) => [name, Type.Optional(Type.Integer())])))
@@ -214,7 +214,7 @@ t.test('a field may have any name', async (t) => {
   t.equal(({} as Record<string, unknown>).x, undefined)
 })
 
-t.test('returns typed values unchanged', async (t) => {
+t.test('shows the text that the user has entered unchanged', async (t) => {
   const form = await formWith(
     Type.Object({ age: Type.Integer(), news: Type.Boolean({ default: true }), name: Type.String({ default: 'you' }) })
   )
