@@ -32,7 +32,7 @@ const cookieOf = (reply: LightMyRequestResponse): string =>
 for (const [where, make] of WORLDS) {
   // covers ASVS-7.2.4
   t.test(
-    `of 50 parallel sign-ins in one browser each cookie is good or none, and the former one is dead (${where})`,
+    `keeps or ends each cookie of 50 parallel sign-ins completely, and ends the previous one (${where})`,
     async (t) => {
       const world = await make(t)
       const browser = world.browser()
@@ -65,7 +65,7 @@ for (const [where, make] of WORLDS) {
   )
 
   // covers ASVS-7.4.1
-  t.test(`an authorization that races a sign-out gives no code that works after it (${where})`, async (t) => {
+  t.test(`gives no usable code to an authorization request that races a sign-out (${where})`, async (t) => {
     const outcomes: string[] = []
     // In memory an authorization is through in so few turns that a sign-out wins only with a start.
     for (const delay of [-3, -2, -1, ...DELAYS]) {
@@ -92,7 +92,7 @@ for (const [where, make] of WORLDS) {
   })
 
   // covers ASVS-7.4.1
-  t.test(`a sign-in that races revokeUser is over, or began after it (${where})`, async (t) => {
+  t.test(`ends a sign-in that races revokeUser, or starts it afterwards (${where})`, async (t) => {
     const world = await make(t)
     for (const delay of DELAYS) {
       const { sub, username } = await signUp(world.app, `ann-${delay}`)
@@ -115,64 +115,57 @@ for (const [where, make] of WORLDS) {
   })
 
   // covers ASVS-7.2.4
-  t.test(
-    `prompt=login in two tabs at once: either gets a code that works, and the former cookie dies (${where})`,
-    async (t) => {
-      const world = await make(t)
-      const browser = world.browser()
-      await authorizeAs(browser, authorizePath())
-      const former = browser.cookies.get(COOKIE) ?? ''
-      const codes = await parallel(
-        2,
-        async (index) =>
-          (await authorizeAs(browser, authorizePath({ prompt: 'login', nonce: `tab-${index}` }))).code ?? ''
-      )
-      for (const [index, code] of codes.entries()) {
-        const reply = await redeem(world.app, code)
-        t.equal(reply.statusCode, 200)
-        t.match(decodeJwt(reply.json<{ id_token: string }>().id_token), {
-          claims: { nonce: `tab-${index}`, sub: world.ann.sub }
-        })
-      }
-      t.ok((await whoIs(world, browser.cookies.get(COOKIE) ?? '')).every(Boolean))
-      world.clock.step(REPLACED_SECRET_MS)
-      t.ok((await whoIs(world, former)).every((found) => !found))
-      // The tab that comes second shows a secret that was replaced, which renews nothing.
-      const sessions = (await world.app.authority.sessions(world.ann.sub)).filter(({ kind }) => kind === 'browser')
-      t.ok(sessions.length === 1 || sessions.length === 2, 'at most one a tab')
+  t.test(`gives a working code to each of two parallel tabs with prompt=login (${where})`, async (t) => {
+    const world = await make(t)
+    const browser = world.browser()
+    await authorizeAs(browser, authorizePath())
+    const former = browser.cookies.get(COOKIE) ?? ''
+    const codes = await parallel(
+      2,
+      async (index) =>
+        (await authorizeAs(browser, authorizePath({ prompt: 'login', nonce: `tab-${index}` }))).code ?? ''
+    )
+    for (const [index, code] of codes.entries()) {
+      const reply = await redeem(world.app, code)
+      t.equal(reply.statusCode, 200)
+      t.match(decodeJwt(reply.json<{ id_token: string }>().id_token), {
+        claims: { nonce: `tab-${index}`, sub: world.ann.sub }
+      })
     }
-  )
+    t.ok((await whoIs(world, browser.cookies.get(COOKIE) ?? '')).every(Boolean))
+    world.clock.step(REPLACED_SECRET_MS)
+    t.ok((await whoIs(world, former)).every((found) => !found))
+    // The tab that comes second shows a secret that was replaced, which renews nothing.
+    const sessions = (await world.app.authority.sessions(world.ann.sub)).filter(({ kind }) => kind === 'browser')
+    t.ok(sessions.length === 1 || sessions.length === 2, 'at most one a tab')
+  })
 
   // covers ASVS-2.3.1
-  t.test(
-    'a consent that races the sign-in of another user in the same browser is granted for none ' +
-      `but the one who saw the page (${where})`,
-    async (t) => {
-      const world = await make(t)
-      for (const delay of DELAYS) {
-        const [ann, bob] = [await signUp(world.app, `ann-${delay}`), await signUp(world.app, `bob-${delay}`)]
-        const browser = world.browser()
-        await authorizeAs(browser, authorizePath(), { username: ann.username })
-        const { reply: page } = await browser.follow(await browser.get(authorizePath(THIRD)))
-        const action = formAction(page.body)
-        const [reply] = await Promise.all([
-          browser.submit(action, { decision: 'allow' }),
-          later(delay, async () => await browser.submit('/auth/login', { username: bob.username, password: PASSWORD }))
-        ])
-        t.ok([200, 303].includes(reply.statusCode))
-        t.strictSame(await world.app.authority.consents(bob.sub), [], `delay ${delay}`)
-        const again = await browser.submit(action, { decision: 'allow' })
-        t.equal(again.statusCode, 200, 'the page of before is shown anew to the other')
-        t.match(again.body, bob.username)
-        t.strictSame(await world.app.authority.consents(bob.sub), [])
-        const after = await browser.follow(await browser.get(authorizePath({ ...THIRD, prompt: undefined })))
-        t.match(after.url, /\/auth\/consent\?/, 'and asked whoever comes after')
-      }
+  t.test(`grants a consent that races another sign-in only to the user who saw the page (${where})`, async (t) => {
+    const world = await make(t)
+    for (const delay of DELAYS) {
+      const [ann, bob] = [await signUp(world.app, `ann-${delay}`), await signUp(world.app, `bob-${delay}`)]
+      const browser = world.browser()
+      await authorizeAs(browser, authorizePath(), { username: ann.username })
+      const { reply: page } = await browser.follow(await browser.get(authorizePath(THIRD)))
+      const action = formAction(page.body)
+      const [reply] = await Promise.all([
+        browser.submit(action, { decision: 'allow' }),
+        later(delay, async () => await browser.submit('/auth/login', { username: bob.username, password: PASSWORD }))
+      ])
+      t.ok([200, 303].includes(reply.statusCode))
+      t.strictSame(await world.app.authority.consents(bob.sub), [], `delay ${delay}`)
+      const again = await browser.submit(action, { decision: 'allow' })
+      t.equal(again.statusCode, 200, 'the page of before is shown anew to the other')
+      t.match(again.body, bob.username)
+      t.strictSame(await world.app.authority.consents(bob.sub), [])
+      const after = await browser.follow(await browser.get(authorizePath({ ...THIRD, prompt: undefined })))
+      t.match(after.url, /\/auth\/consent\?/, 'and asked whoever comes after')
     }
-  )
+  })
 
   // covers ASVS-2.3.4
-  t.test(`of 50 parallel sign-ups of one name one makes an account and a session (${where})`, async (t) => {
+  t.test(`creates one account and one session for 50 parallel sign-ups of one name (${where})`, async (t) => {
     const world = await make(t)
     const replies = await parallel(
       50,
@@ -191,8 +184,7 @@ for (const [where, make] of WORLDS) {
 
   // covers R9700-4.14
   t.test(
-    'of 50 parallel refreshes all get one successor and an ID token of the same person, and a ' +
-      `late replay ends it all (${where})`,
+    `returns one successor to 50 parallel refreshes, and ends the family on a late replay (${where})`,
     async (t) => {
       const world = await make(t)
       const { code = '' } = await authorizeAs(

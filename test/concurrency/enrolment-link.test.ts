@@ -65,7 +65,7 @@ const WORLDS: Record<string, (t: { teardown(task: () => unknown): void }) => Sto
 for (const [where, open] of Object.entries(WORLDS)) {
   // covers ADV-CVE-2026-37982 ADV-CVE-2026-32132
   t.test(
-    `of fifty redemptions at two instances one is invited, for as long as the link lasts (${where})`,
+    `accepts one of fifty parallel redemptions of an enrolment link, until the link expires (${where})`,
     async (t) => {
       const clock = steppedClock()
       const instances: TestApp[] = []
@@ -126,7 +126,7 @@ for (const [where, open] of Object.entries(WORLDS)) {
     }
   )
 
-  t.test(`thirty imports of one key at two instances add one app (${where})`, async (t) => {
+  t.test(`adds one app for thirty parallel imports of one key at two instances (${where})`, async (t) => {
     const instances: TestApp[] = []
     for (let n = 0; n < 2; n++) {
       const instance = await testApp({ secret: 'of two instances, of 32 bytes at least', ...open(t) })

@@ -38,7 +38,7 @@ const redeemThird = async ({ app }: World, code: string): Promise<LightMyRequest
 
 for (const [where, make] of WORLDS) {
   // covers ASVS-2.3.4 R6749-4.1.2
-  t.test(`of 50 parallel redemptions of a code one is answered, and what it gave is dead (${where})`, async (t) => {
+  t.test(`answers one of 50 parallel redemptions of a code, and revokes its tokens (${where})`, async (t) => {
     const world = await make(t)
     const { code = '' } = await authorizeAs(world.browser(), authorizePath(OFFLINE))
     const replies = await parallel(50, async () => await redeem(world.app, code))
@@ -111,7 +111,7 @@ for (const [where, make] of WORLDS) {
   ]
   for (const { name, third = false, scope, end } of rivals) {
     // covers ASVS-7.4.1
-    t.test(`a redemption that races ${name} leaves nothing alive (${where})`, async (t) => {
+    t.test(`leaves no session or token of a redemption that races ${name} (${where})`, async (t) => {
       const statuses: string[] = []
       const world = await make(t)
       for (const [index, delay] of [...DELAYS, ...DELAYS, ...FAR_LATER].entries()) {
@@ -146,53 +146,46 @@ for (const [where, make] of WORLDS) {
     })
   }
 
-  t.test(
-    `sign-out leaves what other clients were given with offline_access, and nothing else (${where})`,
-    async (t) => {
-      const world = await make(t)
-      const browser = world.browser()
-      const offline = await redeem(world.app, (await authorizeAs(browser, authorizePath(OFFLINE))).code ?? '')
-      const online = await redeem(
-        world.app,
-        (await authorizeAs(browser, authorizePath({ client_id: 'web', redirect_uri: CALLBACK }))).code ?? '',
-        { client_id: undefined },
-        basic('web', SECRET)
-      )
-      const { code: waiting = '' } = await authorizeAs(browser, authorizePath(OFFLINE))
-      await browser.submit('/auth/logout', { decision: 'sign_out' })
-      t.strictSame(await aliveOf(world, online.json()), [])
-      t.equal((await redeem(world.app, waiting)).statusCode, 400, 'a code that waits is no offline access yet')
-      t.equal((await refresh(world, offline.json<{ refresh_token: string }>().refresh_token)).statusCode, 200)
-    }
-  )
+  t.test(`keeps only offline_access grants of other clients after a sign-out (${where})`, async (t) => {
+    const world = await make(t)
+    const browser = world.browser()
+    const offline = await redeem(world.app, (await authorizeAs(browser, authorizePath(OFFLINE))).code ?? '')
+    const online = await redeem(
+      world.app,
+      (await authorizeAs(browser, authorizePath({ client_id: 'web', redirect_uri: CALLBACK }))).code ?? '',
+      { client_id: undefined },
+      basic('web', SECRET)
+    )
+    const { code: waiting = '' } = await authorizeAs(browser, authorizePath(OFFLINE))
+    await browser.submit('/auth/logout', { decision: 'sign_out' })
+    t.strictSame(await aliveOf(world, online.json()), [])
+    t.equal((await redeem(world.app, waiting)).statusCode, 400, 'a code that waits is no offline access yet')
+    t.equal((await refresh(world, offline.json<{ refresh_token: string }>().refresh_token)).statusCode, 200)
+  })
 
   // covers ASVS-10.7.3
-  t.test(
-    'a consent that is taken back ends the codes that wait, and an authorization that races it ' +
-      `gets none that works (${where})`,
-    async (t) => {
-      const world = await make(t)
-      for (const delay of [null, ...DELAYS]) {
-        const { browser, username, sub } = await newPerson(world, `ann-${delay}`)
-        const first = await thirdCode(browser, username)
-        if (delay === null) {
-          t.equal(await world.app.authority.revokeConsent(sub, 'third'), true)
-          t.match((await redeemThird(world, first)).json(), { error: 'invalid_grant' })
-        } else {
-          const [reply] = await Promise.all([
-            browser.get(authorizePath({ ...THIRD, prompt: undefined })),
-            later(delay, async () => await world.app.authority.revokeConsent(sub, 'third'))
-          ])
-          const { code } = answerOf(String(reply.headers.location).replace(/^\//, 'http://localhost:3000/'))
-          if (code !== undefined)
-            t.match((await redeemThird(world, code)).json(), { error: 'invalid_grant' }, `delay ${delay}`)
-          t.match(
-            await browser.follow(await browser.get(authorizePath({ ...THIRD, prompt: undefined }))),
-            { url: /\/auth\/consent\?/ },
-            'the person is asked again'
-          )
-        }
+  t.test(`ends unredeemed codes when consent is withdrawn, also in a race (${where})`, async (t) => {
+    const world = await make(t)
+    for (const delay of [null, ...DELAYS]) {
+      const { browser, username, sub } = await newPerson(world, `ann-${delay}`)
+      const first = await thirdCode(browser, username)
+      if (delay === null) {
+        t.equal(await world.app.authority.revokeConsent(sub, 'third'), true)
+        t.match((await redeemThird(world, first)).json(), { error: 'invalid_grant' })
+      } else {
+        const [reply] = await Promise.all([
+          browser.get(authorizePath({ ...THIRD, prompt: undefined })),
+          later(delay, async () => await world.app.authority.revokeConsent(sub, 'third'))
+        ])
+        const { code } = answerOf(String(reply.headers.location).replace(/^\//, 'http://localhost:3000/'))
+        if (code !== undefined)
+          t.match((await redeemThird(world, code)).json(), { error: 'invalid_grant' }, `delay ${delay}`)
+        t.match(
+          await browser.follow(await browser.get(authorizePath({ ...THIRD, prompt: undefined }))),
+          { url: /\/auth\/consent\?/ },
+          'the person is asked again'
+        )
       }
     }
-  )
+  })
 }

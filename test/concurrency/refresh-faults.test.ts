@@ -78,7 +78,7 @@ const through = (
 for (const endpoint of endpoints) {
   for (const fault of ['users', 'claims'] as const) {
     t.test(
-      `${endpoint}: ${fault} fail after the rotation, and the token is as it was, beyond any grace time`,
+      `${endpoint}: keeps the refresh token valid beyond its grace time when ${fault} fail after the rotation`,
       async (t) => {
         const subject = await stage(t, { refreshToken: { rotate: 'always' } })
         const { refresh_token: token } = await signIn(subject.app)
@@ -100,64 +100,61 @@ for (const endpoint of endpoints) {
       }
     )
 
+    t.test(`${endpoint}: keeps the refresh token valid after ${PARALLEL} parallel failures of ${fault}`, async (t) => {
+      const subject = await stage(t, { refreshToken: { rotate: 'always' } })
+      const { refresh_token: token } = await signIn(subject.app)
+      subject.faults[fault] = true
+      const failed = await Promise.all(
+        Array.from({ length: PARALLEL }, async () => (await through(subject, endpoint, token)).statusCode)
+      )
+      t.strictSame(new Set(failed), new Set([503]))
+      subject.faults[fault] = false
+      subject.clock.step(BEYOND_GRACE_MS)
+      t.equal((await through(subject, endpoint, token)).statusCode, 200)
+      t.notOk(subject.events.some(({ name }) => name === 'refresh_token_reused'))
+    })
+
     t.test(
-      `${endpoint}: of ${PARALLEL} at once all fail for want of ${fault}, and the token still works later`,
+      `${endpoint}: keeps one successor when ${fault} recover during ${PARALLEL} parallel refreshes`,
       async (t) => {
         const subject = await stage(t, { refreshToken: { rotate: 'always' } })
         const { refresh_token: token } = await signIn(subject.app)
         subject.faults[fault] = true
-        const failed = await Promise.all(
-          Array.from({ length: PARALLEL }, async () => (await through(subject, endpoint, token)).statusCode)
+        const replies = await Promise.all(
+          Array.from({ length: PARALLEL }, async (_, index) => {
+            for (let turn = 0; turn < index; turn++) await setImmediate()
+            if (index === PARALLEL / 2) subject.faults[fault] = false
+            return await through(subject, endpoint, token)
+          })
         )
-        t.strictSame(new Set(failed), new Set([503]))
-        subject.faults[fault] = false
+        t.ok(replies.every(({ statusCode }) => statusCode === 200 || statusCode === 503))
+        const given = new Set(
+          replies
+            .filter(({ statusCode }) => statusCode === 200)
+            .map((reply) => reply.json<{ refresh_token: string }>().refresh_token)
+        )
+        t.equal(given.size, 1, 'all who were answered got the same')
         subject.clock.step(BEYOND_GRACE_MS)
-        t.equal((await through(subject, endpoint, token)).statusCode, 200)
-        t.notOk(subject.events.some(({ name }) => name === 'refresh_token_reused'))
+        t.equal((await through(subject, endpoint, [...given][0] ?? '')).statusCode, 200)
       }
     )
-
-    t.test(`${endpoint}: ${PARALLEL} at once while ${fault} come back in their midst: one line goes on`, async (t) => {
-      const subject = await stage(t, { refreshToken: { rotate: 'always' } })
-      const { refresh_token: token } = await signIn(subject.app)
-      subject.faults[fault] = true
-      const replies = await Promise.all(
-        Array.from({ length: PARALLEL }, async (_, index) => {
-          for (let turn = 0; turn < index; turn++) await setImmediate()
-          if (index === PARALLEL / 2) subject.faults[fault] = false
-          return await through(subject, endpoint, token)
-        })
-      )
-      t.ok(replies.every(({ statusCode }) => statusCode === 200 || statusCode === 503))
-      const given = new Set(
-        replies
-          .filter(({ statusCode }) => statusCode === 200)
-          .map((reply) => reply.json<{ refresh_token: string }>().refresh_token)
-      )
-      t.equal(given.size, 1, 'all who were answered got the same')
-      subject.clock.step(BEYOND_GRACE_MS)
-      t.equal((await through(subject, endpoint, [...given][0] ?? '')).statusCode, 200)
-    })
   }
 }
 
-t.test(
-  'the undo fails too: the token works within its grace time, and no longer where nothing else was out of reach',
-  async (t) => {
-    const subject = await stage(t)
-    const { refresh_token: token } = await signIn(subject.app)
-    subject.faults.claims = subject.faults.undo = true
-    const failed = await subject.rotate(token)
-    t.equal(failed.statusCode, 503, 'the first failure is the answer')
-    subject.clock.step(8000)
-    t.equal((await subject.rotate(token)).statusCode, 503)
-    subject.faults.claims = subject.faults.undo = false
-    subject.clock.step(8000)
-    t.equal((await subject.rotate(token)).statusCode, 200, 'the outage of the state is made up for')
-  }
-)
+t.test('accepts the old refresh token within its grace time when undoing the rotation fails too', async (t) => {
+  const subject = await stage(t)
+  const { refresh_token: token } = await signIn(subject.app)
+  subject.faults.claims = subject.faults.undo = true
+  const failed = await subject.rotate(token)
+  t.equal(failed.statusCode, 503, 'the first failure is the answer')
+  subject.clock.step(8000)
+  t.equal((await subject.rotate(token)).statusCode, 503)
+  subject.faults.claims = subject.faults.undo = false
+  subject.clock.step(8000)
+  t.equal((await subject.rotate(token)).statusCode, 200, 'the outage of the state is made up for')
+})
 
-t.test('a user who was disabled during the fault is signed out by the refresh that notices, once', async (t) => {
+t.test('signs out a user once who was disabled before parallel refreshes', async (t) => {
   const users = memoryUserStore()
   let disabled = false
   const subject = await stage(t, {
@@ -181,7 +178,7 @@ t.test('a user who was disabled during the fault is signed out by the refresh th
   t.notOk(subject.events.some(({ name }) => name === 'refresh_token_reused'))
 })
 
-t.test('a scope that was not granted is refused, and the token is as it was, beyond any grace time', async (t) => {
+t.test('keeps the refresh token valid beyond its grace time when a scope is refused', async (t) => {
   const subject = await stage(t)
   const { refresh_token: token } = await signIn(subject.app)
   for (let round = 0; round < 3; round++) {
@@ -199,7 +196,7 @@ t.test('a scope that was not granted is refused, and the token is as it was, bey
   t.equal((await subject.rotate(rotated.json<{ refresh_token: string }>().refresh_token)).statusCode, 200)
 })
 
-t.test(`${PARALLEL} at once that ask for a scope that was not granted: the token still works later`, async (t) => {
+t.test(`keeps the refresh token valid after ${PARALLEL} parallel requests for an ungranted scope`, async (t) => {
   const subject = await stage(t)
   const { refresh_token: token } = await signIn(subject.app)
   const refused = await Promise.all(
@@ -212,7 +209,7 @@ t.test(`${PARALLEL} at once that ask for a scope that was not granted: the token
 
 for (const attempts of [1, PARALLEL]) {
   t.test(
-    `a third party's token at POST /auth/refresh, ${attempts} times at once: refused, and as it was for its client`,
+    `refuses ${attempts} uses of a third-party token at POST /auth/refresh, and keeps it valid for its client`,
     async (t) => {
       const subject = await stage(t, { refreshToken: { rotate: 'always' } })
       const { sub } = await signUp(subject.app, 'bob')

@@ -46,39 +46,36 @@ const STORES: ReadonlyArray<readonly [name: string, open: (t: Test) => Promise<(
 ]
 
 for (const [name, open] of STORES) {
-  t.test(
-    `ten instances that start together on ${name} make one key per algorithm, publish the same and sign with the same`,
-    async (t) => {
-      const connect = await open(t)
-      const users = memoryUserStore()
-      const clock = steppedClock(Date.now())
-      const instances = await Promise.all(
-        Array.from(
-          { length: INSTANCES },
-          async () => await testApp({ clients: CLIENTS, clock, users, secret: SECRET, state: connect() })
-        )
+  t.test(`creates one key per algorithm when ten instances start together on ${name}`, async (t) => {
+    const connect = await open(t)
+    const users = memoryUserStore()
+    const clock = steppedClock(Date.now())
+    const instances = await Promise.all(
+      Array.from(
+        { length: INSTANCES },
+        async () => await testApp({ clients: CLIENTS, clock, users, secret: SECRET, state: connect() })
       )
-      for (const { close } of instances) t.teardown(close)
-      const published = await Promise.all(
-        instances.map(async ({ app }) => JSON.stringify(await patiently(async () => await publishedBy(app))))
-      )
-      t.equal(new Set(published).size, 1, 'the same is published')
-      const stored = await connect().keys.list()
-      t.strictSame(stored.map(({ alg, sequence }) => `${alg} ${sequence}`).toSorted(), ['ES256 1', 'RS256 1'])
-      const kidOf = (alg: string): string | undefined => stored.find((key) => key.alg === alg)?.kid
+    )
+    for (const { close } of instances) t.teardown(close)
+    const published = await Promise.all(
+      instances.map(async ({ app }) => JSON.stringify(await patiently(async () => await publishedBy(app))))
+    )
+    t.equal(new Set(published).size, 1, 'the same is published')
+    const stored = await connect().keys.list()
+    t.strictSame(stored.map(({ alg, sequence }) => `${alg} ${sequence}`).toSorted(), ['ES256 1', 'RS256 1'])
+    const kidOf = (alg: string): string | undefined => stored.find((key) => key.alg === alg)?.kid
 
-      const [first] = instances
-      if (first === undefined) throw new Error('no instance')
-      await patiently(async () => await signUp(first.app))
-      for (const { app } of instances) {
-        const tokens = await patiently(async () => await tokensOf({ app, browser: testBrowser(app) }))
-        t.equal(decodeJwt(tokens.access_token).header['kid'], kidOf('ES256'))
-        t.equal(decodeJwt(tokens.id_token ?? '').header['kid'], kidOf('RS256'))
-        const verified = await Promise.all(
-          instances.map(async (other) => (await other.app.authority.verify(tokens.access_token)).sid)
-        )
-        t.equal(new Set(verified).size, 1)
-      }
+    const [first] = instances
+    if (first === undefined) throw new Error('no instance')
+    await patiently(async () => await signUp(first.app))
+    for (const { app } of instances) {
+      const tokens = await patiently(async () => await tokensOf({ app, browser: testBrowser(app) }))
+      t.equal(decodeJwt(tokens.access_token).header['kid'], kidOf('ES256'))
+      t.equal(decodeJwt(tokens.id_token ?? '').header['kid'], kidOf('RS256'))
+      const verified = await Promise.all(
+        instances.map(async (other) => (await other.app.authority.verify(tokens.access_token)).sid)
+      )
+      t.equal(new Set(verified).size, 1)
     }
-  )
+  })
 }

@@ -681,7 +681,7 @@ for (const [what, found, entries, terms] of CASES) {
   })
 }
 
-t.test('every rule has a case that is found', async (t) => {
+t.test('covers every rule with a case that it reports', async (t) => {
   const rules: Record<RuleName, true> = {
     'code-twice': true,
     'one-time-twice': true,
@@ -705,7 +705,7 @@ t.test('every rule has a case that is found', async (t) => {
   )
 })
 
-t.test('an excuse that was used is told, with what it excused', async (t) => {
+t.test('reports each excuse that was used with the violation that it excused', async (t) => {
   const excuse = { rules: ['undone'] as const, reason: 'failover', start: 15, end: 35 }
   const lostRotation = [signIn, rotate(20, 'A', 'B'), rotate(40, 'B', null)]
   t.match(check(lostRotation, { ...TERMS, excuses: [excuse] }).excused, [{ excuse, violation: { rule: 'undone' } }])
@@ -721,7 +721,7 @@ t.test('an excuse that was used is told, with what it excused', async (t) => {
  * All the ways to draw a line of rotations with one step repeated: none of them is a fork, and each becomes one when a
  * successor differs.
  */
-t.test('any line of rotations is good, and any one that branches is not', async (t) => {
+t.test('accepts any straight line of rotations, and reports any branch', async (t) => {
   for (let length = 1; length <= 6; length++) {
     for (let repeated = 0; repeated < length; repeated++) {
       const line = Array.from({ length }, (_, index) => rotate(20 + index * 20, `T${index}`, `T${index + 1}`))

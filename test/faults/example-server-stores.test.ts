@@ -115,7 +115,7 @@ async function stopBoth(t: Test, servers: readonly Server[]): Promise<void> {
   t.ok(tookMs < 8000, `and in time: ${tookMs}`)
 }
 
-t.test('PostgreSQL and Redis', async (t) => {
+t.test('runs two example servers on PostgreSQL and Redis through outages', async (t) => {
   const postgres = await startPostgres()
   t.teardown(postgres.stop)
   const redis = await startRedis()
@@ -132,14 +132,14 @@ t.test('PostgreSQL and Redis', async (t) => {
     t.equal((await me(server, tokens['access_token'])).status, 200)
   }
 
-  await t.test('one is killed and started again', async (t) => {
+  await t.test('keeps tokens and limits when one server is killed and restarted', async (t) => {
     await two.kill('SIGKILL')
     two = await again(ports[1])
     await refreshes(t, two)
     t.equal((await signIn(two, BOB)).status, 429, 'the counters are not its own')
   })
 
-  await t.test('Redis is killed: limits are local, all else goes on', async (t) => {
+  await t.test('limits per instance and keeps everything else working when Redis is killed', async (t) => {
     await redis.kill()
     for (const server of [one, two, one, two]) {
       t.equal((await refresh(server, tokens['refresh_token'])).status, 200)
@@ -153,7 +153,7 @@ t.test('PostgreSQL and Redis', async (t) => {
     await redis.restart()
   })
 
-  await t.test('PostgreSQL is frozen: 503 in time, and the host goes on', async (t) => {
+  await t.test('answers 503 in time and keeps host pages working when PostgreSQL is frozen', async (t) => {
     await postgres.pause()
     const [refreshed, signedIn, page, protectedRoute] = await Promise.all([
       refresh(one, tokens['refresh_token']),
@@ -177,7 +177,7 @@ t.test('PostgreSQL and Redis', async (t) => {
     await refreshes(t, two)
   })
 
-  await t.test('PostgreSQL is killed and started again', async (t) => {
+  await t.test('answers 503 and recovers when PostgreSQL is killed and restarted', async (t) => {
     await postgres.kill()
     for (const server of [one, two]) {
       t.equal((await refresh(server, tokens['refresh_token'])).status, 503)
@@ -196,7 +196,7 @@ t.test('PostgreSQL and Redis', async (t) => {
   await stopBoth(t, [one, two])
 })
 
-t.test('PostgreSQL alone; SIGTERM while it is frozen', async (t) => {
+t.test('answers open requests and stops on SIGTERM while PostgreSQL is frozen', async (t) => {
   const postgres = await startPostgres()
   t.teardown(postgres.stop)
   const { url } = await postgres.database()
@@ -213,7 +213,7 @@ t.test('PostgreSQL alone; SIGTERM while it is frozen', async (t) => {
   await stopped
 })
 
-t.test('Redis alone: state and counters there, users in the file', async (t) => {
+t.test('runs two example servers with state and limits in Redis and users in a file', async (t) => {
   const redis = await startRedis({ appendOnly: true })
   t.teardown(redis.stop)
   const { one, two, again, ports } = await startPair({ REDIS_URL: redis.url })

@@ -66,8 +66,7 @@ const SECONDS = { windowMs: 60_000, max: 1000 }
 
 for (const frozen of [false, true]) {
   t.test(
-    'app.close() waits for what is in flight, and answers it though ' +
-      `${frozen ? 'Redis is frozen' : 'nobody else gets in'}; then the process ends by itself`,
+    `answers open requests in app.close() while ${frozen ? 'Redis is frozen' : 'new ones are refused'}, then exits`,
     async (t) => {
       const redis = await startRedis()
       t.teardown(() => redis.stop())

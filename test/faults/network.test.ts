@@ -82,7 +82,7 @@ async function isSilent(from: Peer, ms = 150): Promise<boolean> {
   ])
 }
 
-t.test('the proxy passes what it gets, both ways', async (t) => {
+t.test('passes data through the proxy in both directions', async (t) => {
   const proxy = await startProxy(await echo(t))
   t.teardown(() => proxy.stop())
   const client = peer(t, proxy.port)
@@ -90,7 +90,7 @@ t.test('the proxy passes what it gets, both ways', async (t) => {
   t.equal(await client.heard(), 'one')
 })
 
-t.test('the proxy delays each direction by itself, and keeps the order', async (t) => {
+t.test('delays each direction of the proxy separately, and keeps the order', async (t) => {
   const proxy = await startProxy(await echo(t))
   t.teardown(() => proxy.stop())
   for (const [towardsMs, backMs] of [
@@ -165,7 +165,7 @@ t.test('delivers requests while only answers are dropped', async (t) => {
   t.strictSame(heard, ['do it'])
 })
 
-t.test('the proxy cuts, refuses while it is stopped, and comes back on its port', async (t) => {
+t.test('cuts connections of the proxy, refuses new ones while stopped, and restarts on its port', async (t) => {
   const proxy = await startProxy(await echo(t))
   t.teardown(() => proxy.stop())
   const { port } = proxy
@@ -183,7 +183,7 @@ t.test('the proxy cuts, refuses while it is stopped, and comes back on its port'
   t.equal(await again.heard(), 'c')
 })
 
-t.test('the proxy resets a client whose target is gone', async (t) => {
+t.test('resets a client of the proxy whose target is gone', async (t) => {
   const target = await echo(t)
   const proxy = await startProxy(target)
   t.teardown(() => proxy.stop())
@@ -191,7 +191,7 @@ t.test('the proxy resets a client whose target is gone', async (t) => {
   t.equal(await peer(t, proxy.port).heard(), 'ECONNRESET')
 })
 
-t.test('connections of the balancer go round, so many at once and no more', async (t) => {
+t.test('distributes connections of the balancer in turn, up to a maximum', async (t) => {
   const targets = [await named(t, 'one'), await named(t, 'two'), await named(t, 'three')]
   const { agent, direct } = balancer(t)
   const next = async (): Promise<string> => await asked(agent, { connection: 'close' })
@@ -216,7 +216,7 @@ t.test('connections of the balancer go round, so many at once and no more', asyn
   )
 })
 
-t.test('a client of the balancer keeps its connection, and feels the end of its target', async (t) => {
+t.test('keeps the connection of a balancer client, and ends it with its target', async (t) => {
   const target = await named(t, 'one')
   const { agent, direct } = balancer(t)
   direct([target.port])

@@ -21,7 +21,7 @@ const PLANTED: Readonly<Record<PlantedInStores, { rule: RuleName; often: keyof t
 for (const [planted, { rule, often }] of Object.entries(PLANTED) as Array<
   [PlantedInStores, { rule: RuleName; often: keyof typeof MIX }]
 >) {
-  t.test(`a service with the fault "${planted}" is found out, and nothing else is said of it`, async (t) => {
+  t.test(`reports only the planted fault "${planted}" of a service`, async (t) => {
     const place = temporaryFile(t)
     const { violations } = await runScenario({
       instances: ['1'],

@@ -19,7 +19,7 @@ const WORKERS = 12
 const LIMIT = { rule: 'login', key: 'everybody', windowMs: 3_600_000, max: 200 }
 
 // covers B1
-t.test('a reshard under load: no wrong answer with status OK, no revocation lost, no limit exceeded', async (t) => {
+t.test('gives no wrong answer and loses no revocation or limit during a reshard under load', async (t) => {
   const cluster = await startRedisCluster()
   t.teardown(async () => {
     await cluster.stop()
@@ -124,7 +124,7 @@ t.test('a reshard under load: no wrong answer with status OK, no revocation lost
 })
 
 // covers B1
-t.test('a whole service while the slots of its Cluster go from node to node', async (t) => {
+t.test('keeps every promise of a service while the slots of its Cluster move', async (t) => {
   const cluster = await startRedisCluster()
   t.teardown(async () => {
     await cluster.stop()

@@ -5,7 +5,7 @@ import { runScenario } from './support/scenario.ts'
 import { LIMITS_ARE_LOCAL, temporaryFile, THREE } from './support/standard.ts'
 import { becomesMaster, UNREPLICATED } from './support/failover.ts'
 
-t.test('the master of a Sentinel group dies: its replica goes on with all but what it had not been sent', async (t) => {
+t.test('loses only unreplicated writes when the master of a Sentinel group dies', async (t) => {
   const group = await startRedisSentinel()
   t.teardown(() => group.stop())
   const users = temporaryFile(t)

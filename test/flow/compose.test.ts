@@ -13,7 +13,7 @@ const PAUSE_MS = 200
 /** Of one loader: a user has a bounded number of sign-ins. */
 const MOST_SIGN_INS = 15
 
-t.test('two instances behind nginx with TLS', async (t) => {
+t.test('runs two instances behind nginx with TLS', async (t) => {
   const { origin, plainOrigin, ca, nginx, smtp, servers, commands, upstream, start, update } = await startTopology(t, {
     DRAIN_SECONDS: '2',
     RATE_LIMIT_BYPASS: '127.0.1.0/24'
@@ -104,7 +104,7 @@ t.test('two instances behind nginx with TLS', async (t) => {
     t.notOk(secrets.some((secret) => text.includes(secret)))
   t.match(nginx.accessLog(), `${PERSON} `)
 
-  await t.test('a rolling update by update.sh: under load, and not one request fails', async (t) => {
+  await t.test('loses no request during a rolling update by update.sh under load', async (t) => {
     const send = from(LOAD)
     const failed: string[] = []
     const done = { sign_in: 0, refresh: 0 }
@@ -163,7 +163,7 @@ t.test('two instances behind nginx with TLS', async (t) => {
   const statusOf = async (path: string): Promise<number> => (await person(`${origin}${path}`)).status
   const end = async (name: string, signal: 'SIGKILL' | 'SIGTERM'): Promise<unknown> =>
     await servers[name]?.at(-1)?.kill(signal)
-  await t.test('one crashes and is back, and then the other ends: people notice nothing', async (t) => {
+  await t.test('answers every request while one instance crashes and the other stops', async (t) => {
     await end('app-1', 'SIGKILL')
     for (let turn = 0; turn < 4; turn++) t.equal(await statusOf('/auth/login'), 200, 'the other answers')
     await start('app-1')

@@ -54,49 +54,46 @@ async function run(rows: Parameters<typeof importUsers>[0], to: ImportTarget, op
   return { report, refused }
 }
 
-t.test(
-  'every row is imported, there already, or handed back with its reason, and nothing of a hash is told',
-  async (t) => {
-    const to = target()
-    const rows = [
-      line('1', 'Ann@Example.com'),
-      line('2', 'ann@example.com'),
-      line('1', 'other@example.com'),
-      '{broken "hash":"sekret"',
-      line('', 'x@example.com'),
-      line('5', 'two words'),
-      line('6', 'md5@example.com', '5f4dcc3b5aa765d61d8327deb882cf99'),
-      line('7', 'none@example.com', null),
-      'null'
-    ]
-    const { report, refused } = await run(rows, to, { read: (source) => (source === 'null' ? null : read(source)) })
-    t.strictSame(report, {
-      rows: 9,
-      imported: 2,
-      thereAlready: 0,
-      skipped: 1,
-      refused: { invalid: 3, unknown_hash: 1, duplicate_id: 1, duplicate_username: 1 }
-    })
-    t.strictSame(refused.map(({ row, reason }) => `${row} ${reason}`).sort(), [
-      '2 duplicate_username',
-      '3 duplicate_id',
-      '4 invalid',
-      '5 invalid',
-      '6 invalid',
-      '7 unknown_hash'
-    ])
-    for (const { row, source, detail } of refused) {
-      t.equal(source, rows[row - 1], 'the row comes back as it was')
-      t.notMatch(detail, /sekret|5f4d|\$2b/)
-    }
-    t.strictSame(
-      [...to.users.values()].map(({ id, username }) => `${id} ${username}`),
-      ['1 ann@example.com', '7 none@example.com']
-    )
+t.test('imports, skips or refuses every row with a reason, and reveals no hash', async (t) => {
+  const to = target()
+  const rows = [
+    line('1', 'Ann@Example.com'),
+    line('2', 'ann@example.com'),
+    line('1', 'other@example.com'),
+    '{broken "hash":"sekret"',
+    line('', 'x@example.com'),
+    line('5', 'two words'),
+    line('6', 'md5@example.com', '5f4dcc3b5aa765d61d8327deb882cf99'),
+    line('7', 'none@example.com', null),
+    'null'
+  ]
+  const { report, refused } = await run(rows, to, { read: (source) => (source === 'null' ? null : read(source)) })
+  t.strictSame(report, {
+    rows: 9,
+    imported: 2,
+    thereAlready: 0,
+    skipped: 1,
+    refused: { invalid: 3, unknown_hash: 1, duplicate_id: 1, duplicate_username: 1 }
+  })
+  t.strictSame(refused.map(({ row, reason }) => `${row} ${reason}`).sort(), [
+    '2 duplicate_username',
+    '3 duplicate_id',
+    '4 invalid',
+    '5 invalid',
+    '6 invalid',
+    '7 unknown_hash'
+  ])
+  for (const { row, source, detail } of refused) {
+    t.equal(source, rows[row - 1], 'the row comes back as it was')
+    t.notMatch(detail, /sekret|5f4d|\$2b/)
   }
-)
+  t.strictSame(
+    [...to.users.values()].map(({ id, username }) => `${id} ${username}`),
+    ['1 ann@example.com', '7 none@example.com']
+  )
+})
 
-t.test('it can run twice, and goes on after a failure of the store, from the row that it came to', async (t) => {
+t.test('resumes an import from the failed row, and skips existing users in a second run', async (t) => {
   const to = target()
   const rows = Array.from({ length: 25 }, (_one, number) => line(`id-${number}`, `person${number}@example.com`))
   let reached = 0
@@ -119,7 +116,7 @@ t.test('it can run twice, and goes on after a failure of the store, from the row
   t.equal(to.users.size, 25)
 })
 
-t.test('an export of any length is read no faster than it is written', async (t) => {
+t.test('reads an export no faster than it writes users', async (t) => {
   const to = target()
   let handedOut = 0
   function* endless(): Generator<string> {
@@ -139,7 +136,7 @@ t.test('an export of any length is read no faster than it is written', async (t)
   t.equal(to.users.size, 500)
 })
 
-t.test('rows of a CSV file: quotes, commas and lines in fields, however it is cut', async (t) => {
+t.test('parses quotes, commas and line breaks in CSV fields, however the file is split', async (t) => {
   const text = 'ID,user_login,user_pass\r\n1,"ann, ""the first""",$P$B12345678\r\n2,"two\nlines",\n\n3,ben,$wp$2y$10$x'
   for (const size of [1, 3, 1000]) {
     const chunks = text.match(new RegExp(`[^]{1,${size}}`, 'g')) ?? []
@@ -188,7 +185,7 @@ t.test('signs in an imported user under the former id', async (t) => {
   t.equal((await app.authority.verify(reply.json<{ access_token: string }>().access_token)).sub, 'wp-1')
 })
 
-t.test('the guide names what there is', async (t) => {
+t.test('names existing files and reasons in the guide', async (t) => {
   const guide = readFileSync(new URL('../../docs/guides/importing-users.md', import.meta.url), 'utf8')
   for (const word of [
     'examples/import/import-users.ts',

@@ -9,7 +9,7 @@ import { formBrowser } from './support/form-browser.ts'
 
 const { start } = example(t)
 
-t.test('sign-up at the other instance is sign-up here', async (t) => {
+t.test('signs a user up by a connection to another instance', async (t) => {
   const [port, otherPort] = [await freePort(), await freePort()]
   const server = await start(port, { OTHER_PORT: String(otherPort) })
   t.match(

@@ -29,7 +29,7 @@ async function body(response: Response): Promise<Record<string, string>> {
   return (await response.json()) as Record<string, string>
 }
 
-t.test('sign-up to sign-out, over kill -9', async (t) => {
+t.test('runs from sign-up to sign-out, also across kill -9', async (t) => {
   const port = await freePort()
   const first = await start(port, { RATE_LIMIT_BYPASS: '' })
 
@@ -55,7 +55,7 @@ t.test('sign-up to sign-out, over kill -9', async (t) => {
   t.equal(refreshed.status, 200)
   t.type((await body(refreshed))['access_token'], 'string')
 
-  await t.test('the sixth password attempt of an address is 429 with Retry-After', async (t) => {
+  await t.test('answers 429 with Retry-After to the sixth password attempt of an address', async (t) => {
     const statuses: number[] = []
     let last: Response | undefined
     // The sign-in above was the first of the five.
@@ -69,7 +69,7 @@ t.test('sign-up to sign-out, over kill -9', async (t) => {
     t.match(await last?.json(), { error: 'too_many_requests', retryAfter: Number })
   })
 
-  await t.test('a reset token is printed, since it is a demo, and sets a new password once', async (t) => {
+  await t.test('prints the reset token of the demo, and accepts it once for a new password', async (t) => {
     t.equal((await fetch(`${first.origin}/auth/password-reset`, json({ username: ANN.username }))).status, 202)
     const line = (await first.printed(/^\{.*"kind":"password_reset".*$/m))[0]
     const { message, msg } = JSON.parse(line) as { message: { to: string; link: string; token: string }; msg: string }
@@ -147,7 +147,7 @@ t.test('sign-up to sign-out, over kill -9', async (t) => {
   t.equal(await third.kill('SIGTERM'), 0, 'SIGTERM stops it gracefully')
 })
 
-t.test('a browser without JavaScript: every page, both clients, over kill -9', async (t) => {
+t.test('serves every page and both clients without JavaScript, also across kill -9', async (t) => {
   // Another issuer begins with a state of its own.
   rmSync(join(cwd, 'data'), { recursive: true })
   const port = await freePort()
@@ -161,7 +161,7 @@ t.test('a browser without JavaScript: every page, both clients, over kill -9', a
     t.match(page.text, 'Signed in as <strong>bob@example.com</strong>')
   }
 
-  await t.test('the start page', async (t) => {
+  await t.test('shows the start page without scripts', async (t) => {
     const page = await fetch(origin)
     t.equal(page.headers.get('cache-control'), 'no-store')
     t.match(page.headers.get('content-security-policy'), /^default-src 'none'; script-src 'self'; style-src 'self'; /)
@@ -175,7 +175,7 @@ t.test('a browser without JavaScript: every page, both clients, over kill -9', a
     await signUp()
   })
 
-  await t.test('the host signs out by a link and a button', async (t) => {
+  await t.test('signs out by a link and a button of the host', async (t) => {
     const asked = await browser.get('/auth/logout')
     t.match(asked.text, 'value="sign_out"')
     t.match((await browser.get('/')).text, 'Signed in as', 'the link alone does nothing')
@@ -235,7 +235,7 @@ t.test('a browser without JavaScript: every page, both clients, over kill -9', a
   }
   t.strictSame(sessions.map(({ kind, current }) => `${kind} ${current}`).sort(), ['browser true', 'token true'])
 
-  await t.test('the third-party client asks first', async (t) => {
+  await t.test('asks for consent of the third-party client first', async (t) => {
     const asked = await browser.get('/third-party/sign-in')
     t.equal(asked.url.pathname, '/auth/consent', 'nobody has to sign in again')
     t.match(asked.text, 'Third-party demo')
@@ -276,7 +276,7 @@ t.test('a browser without JavaScript: every page, both clients, over kill -9', a
   t.equal(await second.kill('SIGTERM'), 0)
 })
 
-t.test('CLIENTS_FILE registers more clients; ALLOW_INSECURE_ISSUER takes an address of the network', async (t) => {
+t.test('registers clients of CLIENTS_FILE, and accepts a network address with ALLOW_INSECURE_ISSUER', async (t) => {
   rmSync(join(cwd, 'data'), { recursive: true, force: true })
   const file = join(cwd, 'clients.json')
   const redirectUri = 'https://suite.example/callback'

@@ -30,7 +30,7 @@ async function register({ origin }: Server, username: string, language = 'en'): 
 const linkIn = (mail: ReceivedMail): string => /^http:\S+$/m.exec(mail.parts['text/plain'] ?? '')?.[0] ?? ''
 const tokenIn = (mail: ReceivedMail): string => new URL(linkIn(mail)).searchParams.get('token') ?? ''
 
-t.test('a sign-up, its mail, and the link that confirms the address', async (t) => {
+t.test('sends a confirmation email at sign-up, and confirms the address by its link', async (t) => {
   const smtp = await startSmtpServer(t)
   const server = await started({ SMTP_URL: smtpUrl(smtp.port), MAIL_FROM: 'Example <hello@example.com>' })
   t.match(server.output(), 'Messages are sent by SMTP_URL.')
@@ -76,24 +76,21 @@ t.test('a sign-up, its mail, and the link that confirms the address', async (t) 
   t.notMatch(server.output(), 'DEMO')
 })
 
-t.test(
-  'while the mail server is down a sign-up answers, the log says what is wrong, and the mail comes later',
-  async (t) => {
-    const smtpPort = await freePort()
-    const server = await started({ SMTP_URL: smtpUrl(smtpPort) })
-    const since = server.output().length
-    t.equal(await register(server, 'bob@example.com'), 201)
-    const [line] = await server.printed(/^\{.*could not be sent by SMTP_URL.*$/m, since)
-    t.match(JSON.parse(line), { level: 40, kind: 'verify_email', code: 'ESOCKET' })
-    const smtp = await startSmtpServer(t, { port: smtpPort })
-    const mail = await smtp.next()
-    t.strictSame(mail.to, ['bob@example.com'])
-    t.equal(mail.from, 'no-reply@127.0.0.1')
-    await server.kill('SIGTERM')
-    t.equal(smtp.mails.length, 1)
-    t.notOk(server.output().includes(tokenIn(mail)) || server.output().includes(SMTP_USER.pass))
-  }
-)
+t.test('answers a sign-up while the mail server is down, logs the cause, and sends the email later', async (t) => {
+  const smtpPort = await freePort()
+  const server = await started({ SMTP_URL: smtpUrl(smtpPort) })
+  const since = server.output().length
+  t.equal(await register(server, 'bob@example.com'), 201)
+  const [line] = await server.printed(/^\{.*could not be sent by SMTP_URL.*$/m, since)
+  t.match(JSON.parse(line), { level: 40, kind: 'verify_email', code: 'ESOCKET' })
+  const smtp = await startSmtpServer(t, { port: smtpPort })
+  const mail = await smtp.next()
+  t.strictSame(mail.to, ['bob@example.com'])
+  t.equal(mail.from, 'no-reply@127.0.0.1')
+  await server.kill('SIGTERM')
+  t.equal(smtp.mails.length, 1)
+  t.notOk(server.output().includes(tokenIn(mail)) || server.output().includes(SMTP_USER.pass))
+})
 
 t.test('keeps the reply of a mail server to a refused mail out of the log', async (t) => {
   const smtp = await startSmtpServer(t)
@@ -112,21 +109,18 @@ t.test('keeps the reply of a mail server to a refused mail out of the log', asyn
   t.ok(refused.length > 20 && !server.output().includes(refused))
 })
 
-t.test(
-  'a wrong password for the mail server, and a server without the TLS that is asked for, are said by their codes',
-  async (t) => {
-    const smtp = await startSmtpServer(t)
-    for (const [url, code] of [
-      [`smtp://mailer:not-this-one@127.0.0.1:${smtp.port}`, 'EAUTH'],
-      [smtpUrl(smtp.port, '?requireTLS=true'), 'ETLS']
-    ] as const) {
-      const server = await started({ SMTP_URL: url })
-      t.equal(await register(server, `${code.toLowerCase()}@example.com`), 201)
-      const [line] = await server.printed(/^\{.*could not be sent by SMTP_URL.*$/m)
-      t.match(JSON.parse(line), { code })
-      await server.kill('SIGTERM')
-      t.notMatch(server.output(), /not-this-one|the-password-of-the-mailer/)
-    }
-    t.strictSame(smtp.mails, [])
+t.test('logs the error code of a wrong mail password and of missing TLS', async (t) => {
+  const smtp = await startSmtpServer(t)
+  for (const [url, code] of [
+    [`smtp://mailer:not-this-one@127.0.0.1:${smtp.port}`, 'EAUTH'],
+    [smtpUrl(smtp.port, '?requireTLS=true'), 'ETLS']
+  ] as const) {
+    const server = await started({ SMTP_URL: url })
+    t.equal(await register(server, `${code.toLowerCase()}@example.com`), 201)
+    const [line] = await server.printed(/^\{.*could not be sent by SMTP_URL.*$/m)
+    t.match(JSON.parse(line), { code })
+    await server.kill('SIGTERM')
+    t.notMatch(server.output(), /not-this-one|the-password-of-the-mailer/)
   }
-)
+  t.strictSame(smtp.mails, [])
+})

@@ -111,7 +111,7 @@ async function setUp({ clock, key }: Subject, person: FormBrowser, page: Stop): 
   return done
 }
 
-t.test('the host vouches for two factors, and nothing more is asked', async (t) => {
+t.test('asks for no more when the host page vouches for two factors', async (t) => {
   const subject = await subjectOf(t)
   const { ask, told } = subject
   for (const [amr, wanted] of [
@@ -163,7 +163,7 @@ t.test('the host vouches for two factors, and nothing more is asked', async (t) 
   )
 })
 
-t.test('a host that has no second factors of ours can vouch too, and one with our sign-in page can not', async (t) => {
+t.test('lets a host page vouch without a factor store, and refuses acr with our sign-in page only', async (t) => {
   const subject = await subjectOf(t, { factors: undefined })
   const person = subject.person()
   t.match(
@@ -219,84 +219,78 @@ t.test("asks for an app in later sign-ins after the user of the host's page has 
   }
 })
 
-t.test(
-  'the security page: the first one is set up after a fresh sign-in, and changes take the second factor',
-  async (t) => {
-    const subject = await subjectOf(t)
-    const { clock, origin } = subject
-    const person = subject.person()
-    await person.submit(await person.get('/sign-in'), { amr: 'pwd' })
-    clock.step(301_000)
-    const stale = await person.get('/auth/security/totp')
-    const again = (/href="(\/auth\/login[^"]*)"/.exec(stale.text)?.[1] ?? '').replaceAll('&amp;', '&')
-    t.match(again, /prompt=login/)
-    const login = await person.get(again)
-    t.equal(login.url.href, `${origin}/sign-in?return_to=%2Fauth%2Fsecurity%2Ftotp`, "the host's page proves it anew")
-    await setUp(subject, person, await person.submit(login, { amr: '' }))
-    t.match(
-      (await person.get('/auth/security?done=codes_saved')).text,
-      /name="decision" value="remove"/,
-      'a session with the app changes it'
-    )
+t.test('requires a fresh sign-in for the first app, and the second factor for changes', async (t) => {
+  const subject = await subjectOf(t)
+  const { clock, origin } = subject
+  const person = subject.person()
+  await person.submit(await person.get('/sign-in'), { amr: 'pwd' })
+  clock.step(301_000)
+  const stale = await person.get('/auth/security/totp')
+  const again = (/href="(\/auth\/login[^"]*)"/.exec(stale.text)?.[1] ?? '').replaceAll('&amp;', '&')
+  t.match(again, /prompt=login/)
+  const login = await person.get(again)
+  t.equal(login.url.href, `${origin}/sign-in?return_to=%2Fauth%2Fsecurity%2Ftotp`, "the host's page proves it anew")
+  await setUp(subject, person, await person.submit(login, { amr: '' }))
+  t.match(
+    (await person.get('/auth/security?done=codes_saved')).text,
+    /name="decision" value="remove"/,
+    'a session with the app changes it'
+  )
 
-    const other = subject.person()
-    await other.submit(await other.get('/sign-in'), { amr: 'pwd' })
-    const page = await other.get('/auth/security')
-    t.notMatch(page.text, /name="decision" value="remove"/)
-    const step = await other.get(
-      (/class="actions"><a[^>]* href="([^"]*)"/.exec(page.text)?.[1] ?? '').replaceAll('&amp;', '&')
-    )
-    t.equal(
-      step.url.href,
-      `${origin}/auth/second-factor?return_to=%2Fauth%2Fsecurity`,
-      'no password of ours is asked for, and the code is'
-    )
-    t.match((await other.submit(step, { code: subject.code() })).text, /name="decision" value="remove"/)
-    clock.step(301_000)
-    const late = (
-      /class="actions"><a[^>]* href="([^"]*)"/.exec((await other.get('/auth/security')).text)?.[1] ?? ''
-    ).replaceAll('&amp;', '&')
-    t.match(late, /^\/auth\/login\?.*prompt=login/, 'after five minutes both are asked for anew')
-    const both = await other.submit(await other.get(late), { amr: 'pwd' })
-    const then = await other.get(
-      (/class="actions"><a[^>]* href="([^"]*)"/.exec(both.text)?.[1] ?? '').replaceAll('&amp;', '&')
-    )
-    t.equal(then.url.pathname, '/auth/second-factor')
-    t.match((await other.submit(then, { code: subject.code() })).text, /name="decision" value="remove"/)
-  }
-)
+  const other = subject.person()
+  await other.submit(await other.get('/sign-in'), { amr: 'pwd' })
+  const page = await other.get('/auth/security')
+  t.notMatch(page.text, /name="decision" value="remove"/)
+  const step = await other.get(
+    (/class="actions"><a[^>]* href="([^"]*)"/.exec(page.text)?.[1] ?? '').replaceAll('&amp;', '&')
+  )
+  t.equal(
+    step.url.href,
+    `${origin}/auth/second-factor?return_to=%2Fauth%2Fsecurity`,
+    'no password of ours is asked for, and the code is'
+  )
+  t.match((await other.submit(step, { code: subject.code() })).text, /name="decision" value="remove"/)
+  clock.step(301_000)
+  const late = (
+    /class="actions"><a[^>]* href="([^"]*)"/.exec((await other.get('/auth/security')).text)?.[1] ?? ''
+  ).replaceAll('&amp;', '&')
+  t.match(late, /^\/auth\/login\?.*prompt=login/, 'after five minutes both are asked for anew')
+  const both = await other.submit(await other.get(late), { amr: 'pwd' })
+  const then = await other.get(
+    (/class="actions"><a[^>]* href="([^"]*)"/.exec(both.text)?.[1] ?? '').replaceAll('&amp;', '&')
+  )
+  t.equal(then.url.pathname, '/auth/second-factor')
+  t.match((await other.submit(then, { code: subject.code() })).text, /name="decision" value="remove"/)
+})
 
-t.test(
-  "mfa.required with the host's own page: no code before a second factor, and nothing for a client by the way",
-  async (t) => {
-    const subject = await subjectOf(t, { mfa: { required: true } })
-    const { ask, told, clock } = subject
-    const first = subject.person()
-    const page = await first.submit(await ask(first), { amr: 'pwd' })
-    t.equal(page.url.pathname, '/auth/second-factor/set-up')
-    t.match(await told(await ask(first, { prompt: 'none' })), { error: 'interaction_required' })
-    clock.step(301_000)
-    t.equal((await ask(first)).url.pathname, '/sign-in', "too long ago to set one up: the host's page first")
-    t.match(await told(await ask(first, { prompt: 'none' })), { error: 'login_required' })
-    await setUp(subject, first, await first.submit(await ask(first), { amr: '' }))
-    t.match(await told(await ask(first)), { acr: 'mfa' })
+t.test('gives no code before a second factor with mfa.required and a host page', async (t) => {
+  const subject = await subjectOf(t, { mfa: { required: true } })
+  const { ask, told, clock } = subject
+  const first = subject.person()
+  const page = await first.submit(await ask(first), { amr: 'pwd' })
+  t.equal(page.url.pathname, '/auth/second-factor/set-up')
+  t.match(await told(await ask(first, { prompt: 'none' })), { error: 'interaction_required' })
+  clock.step(301_000)
+  t.equal((await ask(first)).url.pathname, '/sign-in', "too long ago to set one up: the host's page first")
+  t.match(await told(await ask(first, { prompt: 'none' })), { error: 'login_required' })
+  await setUp(subject, first, await first.submit(await ask(first), { amr: '' }))
+  t.match(await told(await ask(first)), { acr: 'mfa' })
 
-    const second = subject.person()
-    const step = await second.submit(await ask(second), { amr: 'pwd' })
-    t.equal(step.url.pathname, '/auth/second-factor')
-    t.match(await told(await ask(second, { prompt: 'none' })), { error: 'login_required' })
-    t.match(await told(await second.submit(step, { code: subject.code() })), { acr: 'mfa' })
+  const second = subject.person()
+  const step = await second.submit(await ask(second), { amr: 'pwd' })
+  t.equal(step.url.pathname, '/auth/second-factor')
+  t.match(await told(await ask(second, { prompt: 'none' })), { error: 'login_required' })
+  t.match(await told(await second.submit(step, { code: subject.code() })), { acr: 'mfa' })
 
-    const vouched = subject.person()
-    t.match(
-      await told(await vouched.submit(await ask(vouched), { amr: 'mfa' })),
-      { acr: 'mfa' },
-      'who has shown two factors to the host owes none'
-    )
-  }
-)
+  const vouched = subject.person()
+  t.match(
+    await told(await vouched.submit(await ask(vouched), { amr: 'mfa' })),
+    { acr: 'mfa' },
+    'who has shown two factors to the host owes none'
+  )
+})
 
-t.test("a session of before that is too little leads to the host's page, and once is enough to know", async (t) => {
+t.test('sends a session with too few factors to the host page once', async (t) => {
   const subject = await subjectOf(t, { factors: undefined })
   const { ask, told, clock } = subject
   const person = subject.person()

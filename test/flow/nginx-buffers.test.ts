@@ -22,7 +22,7 @@ interface Answer {
   headers: IncomingHttpHeaders
 }
 
-t.test('nginx takes every request of a browser whose room for cookies is full', async (t) => {
+t.test('accepts requests with all cookies at their maximum size behind nginx', async (t) => {
   const test = await connectApp(t, {
     issuer: ISSUER,
     clients: [{ clientId: 'spa', redirectUris: ['https://spa.example/cb'] }],

@@ -40,7 +40,7 @@ for (const [algorithm, path] of [
 ] as const) {
   // covers C8
   t.test(
-    `issuer at ${path}: discovery by ${algorithm === 'oidc' ? 'OpenID Connect' : 'RFC 8414'}, sign-in, refresh, logout`,
+    `issuer at ${path}: supports discovery by ${algorithm === 'oidc' ? 'OpenID Connect' : 'RFC 8414'}, sign-in, refresh and logout`,
     async (t) => {
       const issuer = await issuerAt(t, path)
       const config = await oidc.discovery(issuer, 'spa', undefined, oidc.None(), {

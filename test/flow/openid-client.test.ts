@@ -95,7 +95,7 @@ for (const [clientId, method, auth] of [
   ['web', 'client_secret_basic', oidc.ClientSecretBasic(SECRET)],
   ['web', 'client_secret_post', oidc.ClientSecretPost(SECRET)]
 ] as const) {
-  t.test(`${method}: the whole life of a session`, async (t) => {
+  t.test(`${method}: signs in, refreshes and revokes`, async (t) => {
     const subject = await subjectOf(t)
     const config = await subject.config(clientId, auth)
     t.equal(config.serverMetadata().issuer, subject.origin)
@@ -149,7 +149,7 @@ for (const [clientId, method, auth] of [
   })
 }
 
-t.test('single sign-on: a second client gets its code without a page', async (t) => {
+t.test('gives a second client its code without a page (single sign-on)', async (t) => {
   const subject = await subjectOf(t)
   await tokensOf(subject, await subject.config('spa'))
   const config = await subject.config('web', oidc.ClientSecretBasic(SECRET))
@@ -158,7 +158,7 @@ t.test('single sign-on: a second client gets its code without a page', async (t)
   t.equal(tokens.claims()?.sub, subject.ann.id)
 })
 
-t.test('max_age is checked by the library', async (t) => {
+t.test('passes the max_age check of the library', async (t) => {
   const subject = await subjectOf(t)
   const config = await subject.config('spa')
   const { url, checks } = await begin(config, { max_age: '60' })
@@ -166,7 +166,7 @@ t.test('max_age is checked by the library', async (t) => {
   t.type(tokens.claims()?.auth_time, 'number')
 })
 
-t.test('RP-initiated logout leads back and ends the session', async (t) => {
+t.test('ends the session and returns to the client after RP-initiated logout', async (t) => {
   const subject = await subjectOf(t)
   const config = await subject.config('spa')
   const { id_token: idToken = '' } = await tokensOf(subject, config)
@@ -180,7 +180,7 @@ t.test('RP-initiated logout leads back and ends the session', async (t) => {
   t.match(await refusalOf(oidc.authorizationCodeGrant(config, after.url, checks)), { error: 'login_required' })
 })
 
-t.test('RP-initiated logout without a hint asks first', async (t) => {
+t.test('asks before RP-initiated logout without an id_token_hint', async (t) => {
   const subject = await subjectOf(t)
   const config = await subject.config('spa')
   await tokensOf(subject, config)
@@ -189,7 +189,7 @@ t.test('RP-initiated logout without a hint asks first', async (t) => {
   t.equal((await subject.person.submit(page, { decision: 'sign_out' })).url.href, LOGGED_OUT)
 })
 
-t.test('a third party: allowed once, remembered', async (t) => {
+t.test('asks for consent of a third-party client once', async (t) => {
   const subject = await subjectOf(t)
   const config = await subject.config('third', oidc.ClientSecretBasic(SECRET))
   const params = { redirect_uri: 'https://third.example/cb', scope: 'openid profile' }
@@ -210,7 +210,7 @@ t.test('a third party: allowed once, remembered', async (t) => {
   )
 })
 
-t.test('a third party that is denied gets access_denied', async (t) => {
+t.test('answers access_denied when the user denies a third-party client', async (t) => {
   const subject = await subjectOf(t)
   const config = await subject.config('third', oidc.ClientSecretBasic(SECRET))
   const { url, checks } = await begin(config, { redirect_uri: 'https://third.example/cb' })
@@ -221,7 +221,7 @@ t.test('a third party that is denied gets access_denied', async (t) => {
   })
 })
 
-t.test('response_mode form_post: the library reads what the page posts', async (t) => {
+t.test('posts a response that the library accepts with response_mode form_post', async (t) => {
   const subject = await subjectOf(t)
   const config = await subject.config('web', oidc.ClientSecretBasic(SECRET))
   const { url, checks } = await begin(config, { response_mode: 'form_post' })
@@ -234,7 +234,7 @@ t.test('response_mode form_post: the library reads what the page posts', async (
   t.equal((await oidc.authorizationCodeGrant(config, request, checks)).claims()?.sub, subject.ann.id)
 })
 
-t.test('response_mode fragment', async (t) => {
+t.test('returns the response in the fragment with response_mode fragment', async (t) => {
   const subject = await subjectOf(t)
   const config = await subject.config('spa')
   const { url, checks } = await begin(config, { response_mode: 'fragment' })
@@ -245,7 +245,7 @@ t.test('response_mode fragment', async (t) => {
   t.equal((await oidc.authorizationCodeGrant(config, back, checks)).claims()?.sub, subject.ann.id)
 })
 
-t.test('client_credentials', async (t) => {
+t.test('issues a token by client_credentials', async (t) => {
   const subject = await subjectOf(t)
   const config = await subject.config('worker', oidc.ClientSecretBasic(SECRET))
   const tokens = await oidc.clientCredentialsGrant(config, { scope: 'reports' })
@@ -259,7 +259,7 @@ t.test('client_credentials', async (t) => {
   t.match(await refusalOf(oidc.clientCredentialsGrant(config, { scope: 'email' })), { error: 'invalid_scope' })
 })
 
-t.test('a code used twice: refused, and what it gave is gone', async (t) => {
+t.test('refuses a second use of a code, and revokes its tokens', async (t) => {
   const subject = await subjectOf(t)
   const config = await subject.config('web', oidc.ClientSecretBasic(SECRET))
   const { url, checks } = await begin(config)
@@ -270,7 +270,7 @@ t.test('a code used twice: refused, and what it gave is gone', async (t) => {
   t.match(await refusalOf(oidc.refreshTokenGrant(config, refreshTokenOf(tokens))), { error: 'invalid_grant' })
 })
 
-t.test('a refresh token replayed after the grace time ends the family', async (t) => {
+t.test('ends the family when a refresh token is replayed after the grace time', async (t) => {
   const subject = await subjectOf(t)
   const config = await subject.config('spa')
   const first = await tokensOf(subject, config)
@@ -280,7 +280,7 @@ t.test('a refresh token replayed after the grace time ends the family', async (t
   t.match(await refusalOf(oidc.refreshTokenGrant(config, refreshTokenOf(second))), { error: 'invalid_grant' })
 })
 
-t.test('a wrong secret is named in the challenge', async (t) => {
+t.test('names the authentication scheme in the challenge to a wrong client secret', async (t) => {
   const subject = await subjectOf(t)
   const config = await subject.config(
     'web',
