@@ -211,7 +211,7 @@ for (const [order, warns] of [
 ] as const) {
   t.test(
     `@fastify/swagger registered ${order}: ` +
-      (warns ? 'the log says once that the document lacks us' : 'nothing is said'),
+      (warns ? 'logs once that the document lacks our routes' : 'logs nothing'),
     async (t) => {
       const lines: Array<{ code?: string; msg: string }> = []
       const app = Fastify({

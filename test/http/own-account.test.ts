@@ -474,7 +474,7 @@ t.test('POST /auth/email/resend sends the confirmation of an unconfirmed address
   t.match(await users.findById(sub), { emailVerified: true })
 })
 
-t.test('DELETE /auth/account ends every session and removes all data of the user', async (t) => {
+t.test('DELETE /auth/account removes the user, and ends every session, consent and reset link', async (t) => {
   const state = memoryState()
   const person = await ann(t, {
     state,
@@ -724,7 +724,7 @@ t.test('has no route for features that the user store or the options lack', asyn
   }
 })
 
-t.test('with username any, rejects a change of the field `email` without the emailed link', async (t) => {
+t.test('with username any, changes the field `email` only by the emailed link', async (t) => {
   const users = memoryUserStore()
   const { app, close, messages } = await testApp({
     users,

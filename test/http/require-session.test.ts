@@ -130,7 +130,7 @@ t.test('asks for an available factor each time the page is opened', async (t) =>
   )
 })
 
-t.test('rejects after one sign-in at a host page that cannot meet the requirement', async (t) => {
+t.test('answers 403 after a recent sign-in at a host page that did not meet the requirement', async (t) => {
   const { browser, byHost, clock } = await subjectOf(t, { pages: { loginUrl: '/sign-in' } })
   await byHost()
   clock.step(59_999)

@@ -34,7 +34,7 @@ async function instance(
 }
 
 // covers ASVS-13.3.4
-t.test('a new secret without the old one: its keys are set aside and told of, and sessions go on', async (t) => {
+t.test('with a new secret alone, sets the old keys aside, logs it, and keeps sessions', async (t) => {
   const shared = { state: memoryState(), clock: steppedClock() }
   const before = await instance(OLD, shared)
   const access = await authAs(before.app, { id: 'ann' })

@@ -35,7 +35,7 @@ t.test('explains a required recent sign-in to a signed-in user only', async (t) 
   for (const url of ASKING) t.equal(await told(browser, url), false, `signed out elsewhere: ${url}`)
 })
 
-t.test('an attempt that failed says what was wrong instead', async (t) => {
+t.test('shows the error of a failed attempt instead of that explanation', async (t) => {
   const { browser, close } = await openidApp()
   t.teardown(close)
   await authorizeAs(browser, authorizePath())

@@ -8,45 +8,39 @@ const CREATE = { prompt: 'create' }
 const HINT = { screen_hint: 'signup' }
 const pageOf = (url: string): string => new URL(url, 'http://localhost:3000').pathname
 
-t.test(
-  'prompt=create and screen_hint=signup lead to the sign-up page, and from there to the ' +
-    'client with a code of the new account',
-  async (t) => {
-    const { app, close } = await openidApp()
-    t.teardown(close)
-    for (const [index, asked] of [
-      CREATE,
-      HINT,
-      { ...CREATE, ...HINT },
-      { prompt: 'create consent' },
-      { prompt: 'login create' },
-      { ...CREATE, max_age: '0' },
-      { prompt: 'login', ...HINT }
-    ].entries()) {
-      const browser = testBrowser(app)
-      const { url, reply } = await browser.follow(await browser.get(authorizePath(asked)))
-      t.equal(pageOf(url), '/auth/signup', JSON.stringify(asked))
-      t.equal(reply.statusCode, 200)
-      const signedUp = await browser.follow(
-        await browser.submit(url, { username: `user-${index}`, password: PASSWORD })
-      )
-      const { url: end } =
-        pageOf(signedUp.url) !== '/auth/consent'
-          ? signedUp
-          : await browser.follow(
-              await browser.submit(/action="([^"]*)"/.exec(signedUp.reply.body)?.[1]?.replaceAll('&amp;', '&') ?? '', {
-                decision: 'allow'
-              })
-            )
-      const { code = '', state } = answerOf(end)
-      t.equal(state, 'state-1')
-      const tokens = (await redeem(app, code)).json<{ access_token: string }>()
-      t.match((await app.inject({ url: '/me', headers: { authorization: `Bearer ${tokens.access_token}` } })).json(), {
-        client_id: 'spa'
-      })
-    }
+t.test('prompt=create and screen_hint=signup lead through the sign-up page to the client with a code', async (t) => {
+  const { app, close } = await openidApp()
+  t.teardown(close)
+  for (const [index, asked] of [
+    CREATE,
+    HINT,
+    { ...CREATE, ...HINT },
+    { prompt: 'create consent' },
+    { prompt: 'login create' },
+    { ...CREATE, max_age: '0' },
+    { prompt: 'login', ...HINT }
+  ].entries()) {
+    const browser = testBrowser(app)
+    const { url, reply } = await browser.follow(await browser.get(authorizePath(asked)))
+    t.equal(pageOf(url), '/auth/signup', JSON.stringify(asked))
+    t.equal(reply.statusCode, 200)
+    const signedUp = await browser.follow(await browser.submit(url, { username: `user-${index}`, password: PASSWORD }))
+    const { url: end } =
+      pageOf(signedUp.url) !== '/auth/consent'
+        ? signedUp
+        : await browser.follow(
+            await browser.submit(/action="([^"]*)"/.exec(signedUp.reply.body)?.[1]?.replaceAll('&amp;', '&') ?? '', {
+              decision: 'allow'
+            })
+          )
+    const { code = '', state } = answerOf(end)
+    t.equal(state, 'state-1')
+    const tokens = (await redeem(app, code)).json<{ access_token: string }>()
+    t.match((await app.inject({ url: '/me', headers: { authorization: `Bearer ${tokens.access_token}` } })).json(), {
+      client_id: 'spa'
+    })
   }
-)
+})
 
 t.test('signs an existing user in from the sign-up page without leading back to it', async (t) => {
   const { app, close } = await openidApp()
@@ -80,7 +74,7 @@ t.test(
   }
 )
 
-t.test('prompt=create with none is refused, and another hint means nothing', async (t) => {
+t.test('rejects prompt=create with none, and ignores any other hint', async (t) => {
   const { app, close } = await openidApp()
   t.teardown(close)
   t.match(answerOf((await testBrowser(app).get(authorizePath({ prompt: 'none create' }))).headers.location as string), {
@@ -100,7 +94,7 @@ t.test('prompt=create with none is refused, and another hint means nothing', asy
   }
 })
 
-t.test('a third party is answered as before: the new person is asked for consent', async (t) => {
+t.test('asks a new user for consent to a third-party client', async (t) => {
   const { browser, close } = await openidApp()
   t.teardown(close)
   const { url } = await browser.follow(
@@ -133,30 +127,27 @@ t.test('without sign-up, omits it from the metadata, refuses prompt=create and i
   }
 })
 
-t.test(
-  'a page of the host leads to sign-up by the address of the sign-in, as the client in cookie mode does',
-  async (t) => {
-    const { app, browser, close } = await openidApp()
-    t.teardown(close)
-    for (const asked of ['prompt=create', 'screen_hint=signup']) {
-      const visitor = testBrowser(app)
-      const { url } = await visitor.follow(await visitor.get(`/auth/login?return_to=%2Fcart%3Fa%3D1&${asked}`))
-      t.equal(url, 'http://localhost:3000/auth/signup?return_to=%2Fcart%3Fa%3D1')
-      t.equal(
-        (await visitor.submit(url, { username: asked.replace('=', '-'), password: PASSWORD })).headers.location,
-        '/cart?a=1'
-      )
-    }
-    await browser.submit('/auth/login', { username: 'ann', password: PASSWORD })
-    t.equal((await browser.get('/auth/login?return_to=%2Fcart&screen_hint=signup')).headers.location, '/cart')
+t.test('opens the sign-up page from the sign-in address for a page of the host', async (t) => {
+  const { app, browser, close } = await openidApp()
+  t.teardown(close)
+  for (const asked of ['prompt=create', 'screen_hint=signup']) {
+    const visitor = testBrowser(app)
+    const { url } = await visitor.follow(await visitor.get(`/auth/login?return_to=%2Fcart%3Fa%3D1&${asked}`))
+    t.equal(url, 'http://localhost:3000/auth/signup?return_to=%2Fcart%3Fa%3D1')
     t.equal(
-      pageOf((await browser.get('/auth/login?return_to=%2Fcart&prompt=create')).headers.location as string),
-      '/auth/signup'
+      (await visitor.submit(url, { username: asked.replace('=', '-'), password: PASSWORD })).headers.location,
+      '/cart?a=1'
     )
   }
-)
+  await browser.submit('/auth/login', { username: 'ann', password: PASSWORD })
+  t.equal((await browser.get('/auth/login?return_to=%2Fcart&screen_hint=signup')).headers.location, '/cart')
+  t.equal(
+    pageOf((await browser.get('/auth/login?return_to=%2Fcart&prompt=create')).headers.location as string),
+    '/auth/signup'
+  )
+})
 
-t.test("the host's own sign-in page is told", async (t) => {
+t.test('passes screen_hint=signup to the sign-in page of the host', async (t) => {
   const { app, close } = await openidApp({ pages: { loginUrl: '/welcome' } })
   t.teardown(close)
   for (const asked of [CREATE, HINT]) {

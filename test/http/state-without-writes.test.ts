@@ -68,7 +68,7 @@ const PLACES: Record<string, (t: Test) => Promise<Place>> = {
 }
 
 for (const [name, place] of Object.entries(PLACES)) {
-  t.test(`${name} is down until a write is done, and the log tells of it once`, async (t) => {
+  t.test(`reports ${name} as down until a write succeeds, and logs it once`, async (t) => {
     const { state, refuseWrites } = await place(t)
     const { lines, stream } = logLines()
     const { app, clock, close } = await testApp({ state, keys: KEYS }, { logger: { level: 'info', stream } })
@@ -92,7 +92,7 @@ for (const [name, place] of Object.entries(PLACES)) {
     t.match(told(lines), ['FST_AUTHORITY_STORE_DOWN', 'FST_AUTHORITY_STORE_BACK'])
   })
 
-  t.test(`${name}: a read notices the end of the sign-in`, async (t) => {
+  t.test(`${name}: logs after a later read that the store accepts writes again`, async (t) => {
     const { state, refuseWrites } = await place(t)
     const { lines, stream } = logLines()
     const { app, clock, close } = await testApp({ state, keys: KEYS }, { logger: { level: 'info', stream } })

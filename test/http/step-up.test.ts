@@ -91,7 +91,7 @@ const OPEN = [200, undefined, null]
 const refused = (challenge: string) => [401, challenge, 'insufficient_user_authentication']
 
 // covers ASVS-10.3.4 SU-06
-t.test('requireAuth lets a sign-in through for so many seconds, and not for one more', async (t) => {
+t.test('requireAuth accepts a sign-in until maxAge, and not a second longer', async (t) => {
   const { app, ask, clock } = await subjectOf(t, { accessToken: { expiresIn: 86_400 } })
   const { access_token: token } = await signIn(app)
   const all = async (): Promise<unknown[]> =>
@@ -121,7 +121,7 @@ t.test('requireAuth lets a sign-in through for so many seconds, and not for one 
 })
 
 // covers SU-09
-t.test('a refresh makes no sign-in younger', async (t) => {
+t.test('a refresh does not make a sign-in more recent', async (t) => {
   const { app, ask, clock } = await subjectOf(t)
   const { refresh_token: refresh } = await signIn(app)
   clock.step(301_000)
@@ -140,7 +140,7 @@ t.test('a refresh makes no sign-in younger', async (t) => {
 })
 
 // covers SU-07 SU-08
-t.test('treats missing claims as not met, and refuses a token without a user for good', async (t) => {
+t.test('treats missing claims as unmet, and rejects a token without a user for good', async (t) => {
   const { app, ask, sub } = await subjectOf(t, { claims: () => ({ acr: 'phr', auth_time: 9e9, sid: 'x' }) })
   const byHost = async (amr?: string[]): Promise<string> => (await app.authority.issueTokens(sub, { amr })).access_token
   t.strictSame(await ask('/password', await byHost()), refused(WEAK), 'the host did not say how')
@@ -159,7 +159,7 @@ t.test('treats missing claims as not met, and refuses a token without a user for
     t.strictSame(await ask(url, robot), [403, undefined, 'access_denied'], url)
 })
 
-t.test('refuses a missing token, a bad token, and a hook without authenticate before it', async (t) => {
+t.test('rejects a missing token, an invalid token, and a hook without authenticate before it', async (t) => {
   const { app, ask } = await subjectOf(t)
   const { access_token: token } = await signIn(app)
   t.strictSame(await ask('/recent'), [401, 'Bearer', 'invalid_token'])

@@ -6,7 +6,7 @@ import { bearer, ISSUER, PASSWORD, signIn, signUp, testApp } from '../support/ap
 const grant = { grant_type: 'password', username: 'ann', password: PASSWORD }
 
 // covers R6749-5.1
-t.test('the password grant answers with five fields and no-store', async (t) => {
+t.test('answers the password grant with five fields and no-store', async (t) => {
   const { app, close } = await testApp()
   t.teardown(close)
   const { sub } = await signUp(app)
@@ -32,7 +32,7 @@ t.test('the password grant answers with five fields and no-store', async (t) => 
 })
 
 // covers R6749-4.3.2
-t.test('a form body is the same request', async (t) => {
+t.test('accepts a form body', async (t) => {
   const { app, close } = await testApp()
   t.teardown(close)
   await signUp(app)
@@ -46,7 +46,7 @@ t.test('a form body is the same request', async (t) => {
 })
 
 // covers R6749-5.2
-t.test('every mistake has its error code', async (t) => {
+t.test('answers every invalid request with its error code', async (t) => {
   const { app, close } = await testApp()
   t.teardown(close)
   await signUp(app)
@@ -119,7 +119,7 @@ t.test('every mistake has its error code', async (t) => {
 })
 
 // covers R6749-3.2
-t.test('the token endpoint takes POST only; a password in the query is never read', async (t) => {
+t.test('accepts only POST at the token endpoint, and never reads a password from the query', async (t) => {
   const { app, close } = await testApp()
   t.teardown(close)
   await signUp(app)
@@ -134,7 +134,7 @@ t.test('the token endpoint takes POST only; a password in the query is never rea
 })
 
 // covers R6749-3.3
-t.test('the granted scope is a subset of what may be granted, and the answer says it', async (t) => {
+t.test('grants and returns only the allowed part of the scope', async (t) => {
   const { app, close } = await testApp({ scopes: ['openid', 'admin', 'email'] })
   t.teardown(close)
   await signUp(app)
@@ -149,55 +149,58 @@ t.test('the granted scope is a subset of what may be granted, and the answer say
 })
 
 // covers ENUM-login
-t.test('unknown, wrong, disabled, passwordless: one answer, one hash run', async (t) => {
-  const { memoryUserStore } = await import('../../lib/index.ts')
-  const { fastHasher } = await import('../../lib/testing/index.ts')
-  const made = await fastHasher().hash(PASSWORD, { memoryCost: 19456, timeCost: 2, parallelism: 1 })
-  const users = memoryUserStore([
-    { id: '1', username: 'ann', passwordHash: made },
-    { id: '2', username: 'off', passwordHash: made, disabled: true },
-    { id: '3', username: 'sso', passwordHash: null },
-    {
-      id: '4',
-      username: 'odd',
-      passwordHash:
-        '$argon2id$v=19$m=99999999,t=2,p=1$AAAAAAAAAAAAAAAAAAAAAA$AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA'
+t.test(
+  'answers the same after one hash for an unknown, disabled or passwordless user and a wrong password',
+  async (t) => {
+    const { memoryUserStore } = await import('../../lib/index.ts')
+    const { fastHasher } = await import('../../lib/testing/index.ts')
+    const made = await fastHasher().hash(PASSWORD, { memoryCost: 19456, timeCost: 2, parallelism: 1 })
+    const users = memoryUserStore([
+      { id: '1', username: 'ann', passwordHash: made },
+      { id: '2', username: 'off', passwordHash: made, disabled: true },
+      { id: '3', username: 'sso', passwordHash: null },
+      {
+        id: '4',
+        username: 'odd',
+        passwordHash:
+          '$argon2id$v=19$m=99999999,t=2,p=1$AAAAAAAAAAAAAAAAAAAAAA$AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA'
+      }
+    ])
+    const { app, hasher, close } = await testApp({ users })
+    t.teardown(close)
+    const attempt = async (
+      username: string,
+      password: string
+    ): Promise<{ status: number; headers: object; body: string; runs: number }> => {
+      const before = hasher.calls.verify
+      const reply = await app.inject({
+        method: 'POST',
+        url: '/auth/token',
+        payload: { grant_type: 'password', username, password }
+      })
+      const { date: _date, ...headers } = reply.headers
+      return { status: reply.statusCode, headers, body: reply.body, runs: hasher.calls.verify - before }
     }
-  ])
-  const { app, hasher, close } = await testApp({ users })
-  t.teardown(close)
-  const attempt = async (
-    username: string,
-    password: string
-  ): Promise<{ status: number; headers: object; body: string; runs: number }> => {
-    const before = hasher.calls.verify
-    const reply = await app.inject({
-      method: 'POST',
-      url: '/auth/token',
-      payload: { grant_type: 'password', username, password }
-    })
-    const { date: _date, ...headers } = reply.headers
-    return { status: reply.statusCode, headers, body: reply.body, runs: hasher.calls.verify - before }
+    await attempt('warm', 'up')
+    const expected = await attempt('ann', 'wrong password')
+    t.equal(expected.status, 400)
+    t.equal(expected.runs, 1)
+    for (const [username, password] of [
+      ['nobody', PASSWORD],
+      ['off', PASSWORD],
+      ['off', 'wrong'],
+      ['sso', PASSWORD],
+      ['odd', PASSWORD],
+      ['\u0000', PASSWORD],
+      ['ann', 'x'.repeat(1025)]
+    ] as const) {
+      t.same(await attempt(username, password), expected, JSON.stringify(username))
+    }
   }
-  await attempt('warm', 'up')
-  const expected = await attempt('ann', 'wrong password')
-  t.equal(expected.status, 400)
-  t.equal(expected.runs, 1)
-  for (const [username, password] of [
-    ['nobody', PASSWORD],
-    ['off', PASSWORD],
-    ['off', 'wrong'],
-    ['sso', PASSWORD],
-    ['odd', PASSWORD],
-    ['\u0000', PASSWORD],
-    ['ann', 'x'.repeat(1025)]
-  ] as const) {
-    t.same(await attempt(username, password), expected, JSON.stringify(username))
-  }
-})
+)
 
 // covers R6749-2.3
-t.test('clients: basic, post and public; never two at once', async (t) => {
+t.test('authenticates clients by basic, post or none, and rejects two methods at once', async (t) => {
   const secret = 's3cret+:%ü'.repeat(4)
   const clients: Client[] = [
     { clientId: 'web', clientSecret: secret, grantTypes: ['password'] },
@@ -259,7 +262,7 @@ t.test('clients: basic, post and public; never two at once', async (t) => {
 })
 
 // covers ASVS-6.3.4
-t.test('passwordGrant: false takes the grant away', async (t) => {
+t.test('passwordGrant: false disables the password grant', async (t) => {
   const { app, close } = await testApp({ passwordGrant: false })
   t.teardown(close)
   await signUp(app)

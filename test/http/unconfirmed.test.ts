@@ -43,7 +43,7 @@ async function unconfirmed(t: { teardown(task: () => Promise<void>): void }) {
 const field = (html: string, name: string): string => new RegExp(`name="${name}" value="([^"]*)"`).exec(html)?.[1] ?? ''
 
 // covers H3
-t.test('the token endpoint says what is wrong after the right password, and only then', async (t) => {
+t.test('the token endpoint reports an unconfirmed address only after the right password', async (t) => {
   const { token, hasher } = await unconfirmed(t)
   const hashes = async (act: () => Promise<unknown>): Promise<number> => {
     const before = hasher.calls.hash + hasher.calls.verify
@@ -73,7 +73,7 @@ t.test('the token endpoint says what is wrong after the right password, and only
 })
 
 // covers H3
-t.test('the sign-in page says so and sends the message again, once in five minutes', async (t) => {
+t.test('the sign-in page reports an unconfirmed address and resends the message once in five minutes', async (t) => {
   const { browser, clock, mails, app } = await unconfirmed(t)
   const wrong = await browser.submit('/auth/login', { username: ANN, password: `${PASSWORD}x` })
   t.notMatch(wrong.body, 'Send the message again')
@@ -106,7 +106,7 @@ t.test('the sign-in page says so and sends the message again, once in five minut
 })
 
 // covers H3
-t.test('nobody has a message sent by what is no ticket', async (t) => {
+t.test('sends no message without a valid resend token', async (t) => {
   const { browser, clock, mails, mail } = await unconfirmed(t)
   clock.step(5 * 60_000)
   for (const token of ['', 'x', 'A'.repeat(62), 'A'.repeat(15_000), mail.token ?? '']) {
@@ -138,7 +138,7 @@ t.test('answers 503 while the state is down, and says nothing about the password
 })
 
 // covers A16
-t.test('the page says who signed up and when, in every language', async (t) => {
+t.test('shows on the page who signed up and when, in every language', async (t) => {
   const { browser, mail } = await unconfirmed(t)
   for (const locale of LOCALES) {
     const { body } = await browser.get(mail.url ?? '', { 'accept-language': locale })
@@ -151,7 +151,7 @@ t.test('the page says who signed up and when, in every language', async (t) => {
   }
 })
 
-t.test('A16 "this was not me" ends the password, the sessions and the link, and confirms nothing', async (t) => {
+t.test('A16 "this was not me" revokes the password, the sessions and the link, and confirms nothing', async (t) => {
   const { app, browser, mail, users, token, events } = await unconfirmed(t)
   const { id } = (await users.findByUsername(ANN)) ?? { id: '' }
   const tokens = await app.authority.issueTokens(id)
@@ -182,7 +182,7 @@ t.test('A16 "this was not me" ends the password, the sessions and the link, and 
 })
 
 // covers A16
-t.test('the owner of the mailbox can have the account after that', async (t) => {
+t.test('lets the owner of the mailbox reset the password of the account afterwards', async (t) => {
   const { app, browser, mail, messages, token } = await unconfirmed(t)
   await browser.submit('/auth/verify-email', { token: mail.token ?? '', decision: 'not_me' })
   await app.inject({ method: 'POST', url: '/auth/password-reset', payload: { username: ANN } })
@@ -202,7 +202,7 @@ t.test('the owner of the mailbox can have the account after that', async (t) => 
 })
 
 // covers A16
-t.test('twice at once, with the other button, after it, by another site, by what is no token', async (t) => {
+t.test('accepts one decision of a link, and rejects repeated, cross-site and invalid ones', async (t) => {
   const both = await unconfirmed(t)
   const replies = await Promise.all(
     ['not_me', 'not_me', ''].map(
@@ -266,43 +266,40 @@ t.test('shows a store failure on the page, and keeps the button usable', async (
 })
 
 // covers A16
-t.test(
-  'sends no confirming link to a person who signed up with a foreign address after the owner wants to sign up',
-  async (t) => {
-    const { browser, clock, mails, mail, messages, app, token } = await unconfirmed(t)
-    clock.step(12 * 60 * 60_000)
-    // The owner of the mailbox, who knows nothing of the first sign-up.
-    await app.inject({
-      method: 'POST',
-      url: '/auth/register',
-      payload: { username: ANN, password: `${PASSWORD} of her own` }
-    })
-    await messages.next('already_registered')
-    const right = await browser.submit('/auth/login', { username: ANN, password: PASSWORD })
-    const form = { decision: 'resend', token: field(right.body, 'token') }
-    for (const minutes of [0, 5, 5]) {
-      clock.step(minutes * 60_000)
-      t.equal((await browser.submit('/auth/login', form)).statusCode, 202)
-      await turns()
-    }
-    t.equal(mails().length, 1, 'the one of the sign-up')
-    t.equal(
-      (await app.inject({ method: 'POST', url: '/auth/email/verify', payload: { token: mail.token } })).statusCode,
-      400,
-      'which is worth nothing'
-    )
-    const resets = messages.messages.filter(({ kind }) => kind === 'password_reset')
-    t.equal(resets.length, 2, 'what takes the account from whoever was first')
-    t.equal(
-      (
-        await app.inject({
-          method: 'POST',
-          url: '/auth/password-reset/confirm',
-          payload: { token: resets[1]?.token, password: `${PASSWORD} of her own` }
-        })
-      ).statusCode,
-      204
-    )
-    t.same([(await token(PASSWORD)).statusCode, (await token(`${PASSWORD} of her own`)).statusCode], [400, 200])
+t.test('sends no confirmation link to a stranger after the owner of the address wants to sign up', async (t) => {
+  const { browser, clock, mails, mail, messages, app, token } = await unconfirmed(t)
+  clock.step(12 * 60 * 60_000)
+  // The owner of the mailbox, who knows nothing of the first sign-up.
+  await app.inject({
+    method: 'POST',
+    url: '/auth/register',
+    payload: { username: ANN, password: `${PASSWORD} of her own` }
+  })
+  await messages.next('already_registered')
+  const right = await browser.submit('/auth/login', { username: ANN, password: PASSWORD })
+  const form = { decision: 'resend', token: field(right.body, 'token') }
+  for (const minutes of [0, 5, 5]) {
+    clock.step(minutes * 60_000)
+    t.equal((await browser.submit('/auth/login', form)).statusCode, 202)
+    await turns()
   }
-)
+  t.equal(mails().length, 1, 'the one of the sign-up')
+  t.equal(
+    (await app.inject({ method: 'POST', url: '/auth/email/verify', payload: { token: mail.token } })).statusCode,
+    400,
+    'which is worth nothing'
+  )
+  const resets = messages.messages.filter(({ kind }) => kind === 'password_reset')
+  t.equal(resets.length, 2, 'what takes the account from whoever was first')
+  t.equal(
+    (
+      await app.inject({
+        method: 'POST',
+        url: '/auth/password-reset/confirm',
+        payload: { token: resets[1]?.token, password: `${PASSWORD} of her own` }
+      })
+    ).statusCode,
+    204
+  )
+  t.same([(await token(PASSWORD)).statusCode, (await token(`${PASSWORD} of her own`)).statusCode], [400, 200])
+})

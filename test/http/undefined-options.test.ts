@@ -21,7 +21,7 @@ const wrong = {
 } as const
 
 // covers A6
-t.test('a rule whose max is undefined still limits', async (t) => {
+t.test('applies the default limit when the max of a rule is undefined', async (t) => {
   for (const rateLimit of [
     { login: { max: undefined } },
     { login: { windowMs: undefined, max: undefined, count: undefined } },
@@ -38,7 +38,7 @@ t.test('a rule whose max is undefined still limits', async (t) => {
 })
 
 // covers A6
-t.test('account.max undefined still bounds the guesses on one name', async (t) => {
+t.test('limits guesses on one name when account.max is undefined', async (t) => {
   const { app, close } = await testApp({ rateLimit: { login: false, account: { max: undefined } } })
   await signUp(app)
   const statuses: number[] = []
@@ -49,7 +49,7 @@ t.test('account.max undefined still bounds the guesses on one name', async (t) =
 })
 
 // covers A6
-t.test('refreshToken.* undefined leaves refresh tokens that work', async (t) => {
+t.test('issues working refresh tokens when refreshToken.* is undefined', async (t) => {
   const { app, clock, close } = await testApp({
     refreshToken: { expiresIn: undefined, idleTimeout: undefined, rotate: undefined, reuseGraceSeconds: undefined }
   })
@@ -72,7 +72,7 @@ t.test('refreshToken.* undefined leaves refresh tokens that work', async (t) => 
 })
 
 // covers A6
-t.test('lifetimes that are undefined are the default ones', async (t) => {
+t.test('applies the default lifetimes when they are undefined', async (t) => {
   const { app, close } = await testApp({
     accessToken: { expiresIn: undefined, audience: undefined },
     session: { expiresIn: undefined, idleTimeout: undefined },
@@ -87,7 +87,7 @@ t.test('lifetimes that are undefined are the default ones', async (t) => {
 })
 
 // covers A6
-t.test('decorators.authenticate undefined has its usual name', async (t) => {
+t.test('uses the default name when decorators.authenticate is undefined', async (t) => {
   const { app, close } = await testApp({ decorators: { authenticate: undefined, auth: undefined } })
   t.type(app.authenticate, 'function')
   t.notOk(app.hasDecorator('undefined'))
@@ -96,7 +96,7 @@ t.test('decorators.authenticate undefined has its usual name', async (t) => {
 })
 
 // covers A6
-t.test('password.memoryCost undefined hashes with the default cost', async (t) => {
+t.test('hashes with the default cost when password.memoryCost is undefined', async (t) => {
   const { app, close } = await testApp({
     password: {
       memoryCost: undefined,
@@ -118,7 +118,7 @@ t.test('password.memoryCost undefined hashes with the default cost', async (t) =
 })
 
 // covers A6
-t.test('undefined in the options of the stores', async (t) => {
+t.test('accepts undefined in the options of the stores', async (t) => {
   const bounds = { maxFamiliesPerUser: undefined, maxSessionsPerUser: undefined }
   const none = async (): Promise<{ rows: unknown[] }> => ({ rows: [] })
   const db = new Database(':memory:') as unknown as SqliteDatabase

@@ -13,7 +13,7 @@ for (const what of ['factor_added', 'email_changed'] as const)
     ['tokens', 'revokeFamiliesOfUser'],
     ['oneTimeTokens', 'put']
   ] as const)
-    t.test(`${what}: works again where the answer of ${place}.${method} was lost`, async (t) => {
+    t.test(`${what}: the undo link works again after the result of ${place}.${method} was lost`, async (t) => {
       const lost = { isOn: false }
       const losing = <Store extends object>(store: Store, name: string): Store => {
         const act = Reflect.get(store, name) as (...given: unknown[]) => Promise<unknown>

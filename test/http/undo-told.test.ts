@@ -6,7 +6,7 @@ import { ANN, linkOf, scene, THIEF } from './support/undo.ts'
 
 for (const place of ['users.update', 'oneTimeTokens.put', 'oneTimeTokens.find'] as const)
   for (const isDone of [true, false])
-    t.test(`${place} fails, and ${isDone ? 'was' : 'was not'} done`, async (t) => {
+    t.test(`sends the undo link when ${place} fails and its work ${isDone ? 'was' : 'was not'} done`, async (t) => {
       let fails = false
       const failing = <Store extends object>(store: Store): Store => {
         const name = place.split('.')[1] as keyof Store
@@ -42,7 +42,7 @@ for (const place of ['users.update', 'oneTimeTokens.put', 'oneTimeTokens.find'] 
       t.match(await users.findById(test.sub), { email: ANN })
     })
 
-t.test('the link of the message works where the first write of it comes late', async (t) => {
+t.test('accepts the undo link when its first write arrives late', async (t) => {
   const state = memoryState()
   const late: Array<() => Promise<void>> = []
   const put: typeof state.oneTimeTokens.put = async (token) => {

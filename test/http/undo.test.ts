@@ -10,7 +10,7 @@ import { ANN, linkOf, NEXT, scene, THIEF } from './support/undo.ts'
 
 const HOURS = 3_600_000
 
-t.test('an app that a thief set up goes by the link of its message, and by no reset', async (t) => {
+t.test('removes the authenticator app of a thief by the undo link, but not by a password reset', async (t) => {
   const test = await scene(t)
   const { app, sub, thief, factors, press, token, reset, clock } = test
   await logIn(thief, ANN)
@@ -41,7 +41,7 @@ t.test('an app that a thief set up goes by the link of its message, and by no re
 })
 
 for (const what of ['factor_added', 'email_changed'] as const)
-  t.test(`${what}: tells 50 presses of one link the same, and sends one message`, async (t) => {
+  t.test(`${what}: answers 50 uses of one undo link the same, and sends one message`, async (t) => {
     const test = await scene(t, { rateLimit: false })
     const { app, thief, messages, press, reset } = test
     if (what === 'email_changed') {
@@ -63,7 +63,7 @@ for (const what of ['factor_added', 'email_changed'] as const)
     t.equal(messages.messages.filter(({ kind }) => kind === 'password_reset').length, 1)
   })
 
-t.test('the link works where the thief has removed the first app and kept another one', async (t) => {
+t.test('accepts the undo link after the thief replaced the first app with another one', async (t) => {
   const test = await scene(t)
   const { app, sub, thief, factors, press, token, reset, clock } = test
   await logIn(thief, ANN)
@@ -79,7 +79,7 @@ t.test('the link works where the thief has removed the first app and kept anothe
   t.equal((await token(NEXT)).statusCode, 200)
 })
 
-t.test('only the first factor has a link, and for 72 hours', async (t) => {
+t.test('expires the undo link of the first factor after 72 hours, and rejects an invalid one', async (t) => {
   const test = await scene(t)
   const { app, sub, thief, factors, press, clock } = test
   await logIn(thief, ANN)
@@ -93,7 +93,7 @@ t.test('only the first factor has a link, and for 72 hours', async (t) => {
     t.equal((await press(bad)).statusCode, 400, bad)
 })
 
-t.test('a change of the address is taken back by the former mailbox, whatever the thief did since', async (t) => {
+t.test('restores the former address by its undo link after any later change of the thief', async (t) => {
   const test = await scene(t)
   const { app, sub, users, messages, press, reset, clock } = test
   const { access_token: thief } = await signIn(app, ANN)
@@ -131,7 +131,7 @@ t.test('a change of the address is taken back by the former mailbox, whatever th
   t.equal((await press(link)).statusCode, 400, 'it acts once')
 })
 
-t.test('removes ways in added since the change, and keeps the older ones', async (t) => {
+t.test('removes sign-in methods added since the change, and keeps the older ones', async (t) => {
   const test = await scene(t)
   const { app, sub, factors, press, reset, clock, messages, token } = test
   const { access_token: thief } = await signIn(app, ANN)
@@ -151,7 +151,7 @@ t.test('removes ways in added since the change, and keeps the older ones', async
   t.match((await token(NEXT)).json(), { error: 'mfa_required' })
 })
 
-t.test('the link leads no account out of a domain that was enforced since the change', async (t) => {
+t.test('keeps the account in a domain that was enforced since the change', async (t) => {
   const shared = { state: memoryState(), secret: SECRET }
   const test = await scene(t, shared)
   const { app, sub, users, factors, press, clock } = test
@@ -177,7 +177,7 @@ t.test('the link leads no account out of a domain that was enforced since the ch
   t.equal((await press(link)).statusCode, 200, 'where the domain is not enforced it does')
 })
 
-t.test('a sign-up with the former address does not keep it from its owner', async (t) => {
+t.test('restores the former address after a sign-up with it by another user', async (t) => {
   const test = await scene(t)
   const { app, sub, users, press } = test
   const { access_token: thief } = await signIn(app, ANN)
@@ -212,7 +212,7 @@ t.test('lets the reader of the new address stop the change, and tells the accoun
   await signIn(app, ANN)
 })
 
-t.test('without pages no message has such a link', async (t) => {
+t.test('sends no undo link without pages', async (t) => {
   const test = await scene(t, { pages: false })
   const { access_token: token } = await signIn(test.app, ANN)
   const inject = async (url: string, payload: object) =>

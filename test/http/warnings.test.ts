@@ -90,7 +90,7 @@ async function asWorker<T>(work: () => Promise<T>): Promise<T> {
 }
 
 // covers RL-1 RL-2 ADV-CVE-2026-16732
-t.test('each unsafe setting is said once at start, with the mend', async (t) => {
+t.test('warns once at start of each unsafe setting, with the fix', async (t) => {
   const rows: Array<[string, Partial<AuthorityOptions>, FastifyServerOptions, Record<string, number>, boolean?]> = [
     ['all is well', { secret: SECRET }, {}, {}],
     ['own keys', { keys: { secret: SECRET } }, {}, {}],
@@ -137,7 +137,7 @@ t.test('each unsafe setting is said once at start, with the mend', async (t) => 
 })
 
 // covers RL-1 RL-2
-t.test('trustProxy is seen from inside of another plugin too', async (t) => {
+t.test('reads trustProxy also inside another plugin', async (t) => {
   const rows: Array<[string, FastifyServerOptions, Record<string, number>]> = [
     ['trusted addresses', { trustProxy: '10.0.0.0/8' }, {}],
     ['trustProxy true', { trustProxy: true }, { TRUST_ALL: 1 }],
@@ -200,7 +200,7 @@ t.test('reports at start that memory serves one process alone', async (t) => {
 })
 
 // covers RL-1
-t.test('forwarding headers that nobody was told to trust are said once', async (t) => {
+t.test('warns once of forwarding headers without trustProxy', async (t) => {
   const ask = async (app: FastifyInstance, headers: Record<string, string>, url = '/auth/token'): Promise<void> => {
     await app.inject({ method: 'POST', url, headers, payload: {} })
   }
@@ -225,7 +225,7 @@ t.test('forwarding headers that nobody was told to trust are said once', async (
   }
 })
 
-t.test('a host that hides its options is taken for one without trustProxy', async (t) => {
+t.test('treats a host that hides its options as a host without trustProxy', async (t) => {
   const said: string[] = []
   const bare = {
     addHook() {},
@@ -246,7 +246,7 @@ t.test('a host that hides its options is taken for one without trustProxy', asyn
 })
 
 // covers H5
-t.test('a provider whose document is not where clients look is told so, and the mend mends it', async (t) => {
+t.test('warns of a metadata address that clients would not find, with a fix that works', async (t) => {
   const clients = [{ clientId: 'spa', redirectUris: [CALLBACK] }]
   const found = async (
     mountedAt: string,
@@ -313,7 +313,7 @@ t.test('a provider whose document is not where clients look is told so, and the 
 })
 
 // covers H10
-t.test('the first imported hash that is about to be replaced warns of other applications, once', async (t) => {
+t.test('warns once of other applications before it replaces the first imported hash', async (t) => {
   const bcrypt = '$2b$05$CCCCCCCCCCCCCCCCCCCCC.E5YPO9kmyuRGyh0XouQYb4YMJKvyOeW'
   const people = ['ann', 'bob'].map((username) => ({ id: username, username, passwordHash: bcrypt }))
   const signIns = async (users: ReturnType<typeof memoryUserStore>): Promise<string[]> => {
@@ -345,7 +345,7 @@ t.test('the first imported hash that is about to be replaced warns of other appl
   )
 })
 
-t.test('says what is a placeholder, and which clients get no ID token', async (t) => {
+t.test('warns of a placeholder secret, and of clients that get no ID token', async (t) => {
   const clients = [
     { clientId: 'spa', redirectUris: [CALLBACK], scopes: ['profile'] },
     { clientId: 'web', redirectUris: [CALLBACK], scopes: ['openid', 'profile'] },
@@ -369,7 +369,7 @@ t.test('says what is a placeholder, and which clients get no ID token', async (t
   }
 })
 
-t.test('says on listen that the issuer has another port', async (t) => {
+t.test('warns on listen that the issuer has another port', async (t) => {
   const { lines, stream } = logLines()
   const said = (): unknown[] => lines.filter(({ msg }) => /the server listens on port/.test(String(msg)))
   for (const [issuer, count] of [
@@ -386,7 +386,7 @@ t.test('says on listen that the issuer has another port', async (t) => {
   t.match(lines.length > 0, true)
 })
 
-t.test("says once a minute that claims have what is the token's own", async (t) => {
+t.test('warns once a minute that custom claims use reserved names', async (t) => {
   const { app, warnings } = await host({ secret: SECRET, claims: () => ({ sub: 'me', exp: 1, role: 'admin' }) })
   t.teardown(async () => {
     await app.close()
