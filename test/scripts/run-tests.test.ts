@@ -171,7 +171,7 @@ t.test(
     t.strictSame(processes.flat().toSorted(), files, 'each runs once')
     for (const together of processes)
       t.ok(
-        together.length <= 60 && new Set(together.map((file) => file.split('/')[1])).size === 1,
+        together.length <= 80 && new Set(together.map((file) => file.split('/')[1])).size === 1,
         `${together.length} with ${together[0] ?? ''}`
       )
     t.ok(processes.some(([file, ...others]) => file === 'test/http/warnings.test.ts' && others.length === 0))
