@@ -59,7 +59,7 @@ const name = fc.oneof(
 )
 
 property(
-  'P11 a username has one form, which more normalising, other capitals and decomposed accents lead to again',
+  'P11 normalizes a username to one form, regardless of case and decomposed accents',
   [
     fc.oneof(
       { arbitrary: name, weight: 2 },
@@ -152,7 +152,7 @@ const password = fc.oneof(
 )
 
 property(
-  'P11 a new password is long enough, not too long, and more than words that are known of its owner',
+  'P11 accepts only a password of allowed length that is more than known words',
   [password],
   {
     examples: [

@@ -60,7 +60,7 @@ function spelled(
 }
 
 property(
-  'P7 an address has one spelling, however it is written, and its counters are those of its network',
+  'P7 normalizes every spelling of an address, and counts it by its network',
   [address, style, address, style],
   {
     cases: ['IPv4', 'IPv6'],
@@ -122,7 +122,7 @@ const ADDRESS_WORDS = [
   '\0'
 ]
 property(
-  'P7 what is no address shares one counter, and no allowance has it',
+  'P7 gives all invalid addresses one counter, and no bypass',
   [
     fc.oneof(
       wordsOf(ADDRESS_WORDS, 8),
@@ -154,7 +154,7 @@ property(
 )
 
 property(
-  'P7 a range holds what its bits say, and nothing whose bits are others',
+  'P7 matches an address to a range by the bits of the prefix only',
   [address, fc.integer({ min: 0, max: 128 }), style, address, fc.integer({ min: 0, max: 127 }), style],
   {
     cases: ['range', 'no range'],

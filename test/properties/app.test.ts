@@ -225,7 +225,7 @@ const toPage: fc.Arbitrary<Sent> = fc.record({
 })
 
 property(
-  'no failure of the server, no way to a place that nobody registered, no page made of what was sent',
+  'answers without a server error, a redirect to an unregistered place or injected markup',
   [fc.oneof({ arbitrary: anything, weight: 2 }, toAuthorize, toPage)],
   {
     share: 0.5,

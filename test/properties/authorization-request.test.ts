@@ -105,8 +105,7 @@ const wellFormed = (params: AuthorizationParams): Record<string, string> =>
   Object.fromEntries(Object.entries(params).map(([name, value]) => [name, Buffer.from(value).toString()]))
 
 property(
-  'P3 an authorization request is the same after it was carried in an address, and asks no ' +
-    'second time for what was done',
+  'P3 keeps an authorization request unchanged in a URL, and drops its satisfied parameters',
   [raw],
   {
     examples: [

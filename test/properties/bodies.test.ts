@@ -51,7 +51,7 @@ const form = fc
   .map((pairs) => pairs.map((pair) => pair.join('=')).join('&'))
 
 property(
-  'P4 a form has what was sent under each name, and nothing of the platform among it',
+  'P4 returns the sent values of a form by name, without inherited properties',
   [
     fc.oneof(
       { arbitrary: form, weight: 3 },
@@ -125,7 +125,7 @@ const fields = fc.dictionary(
 )
 
 property(
-  'P4 a token request holds known parameters alone, each a text that is not empty, as it was sent',
+  'P4 reads only known parameters of a token request, unchanged and without empty ones',
   [fc.oneof({ arbitrary: fields, weight: 6 }, fc.anything())],
   {
     examples: [
@@ -230,8 +230,7 @@ const json = fc.oneof(
 )
 
 property(
-  'P5 a JSON body is taken if a reader of our own takes it, finds no key of the outermost ' +
-    'object twice, and none that makes a prototype',
+  'P5 accepts only JSON without duplicate top-level keys and keys that set a prototype',
   [json],
   {
     examples: [

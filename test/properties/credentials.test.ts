@@ -43,7 +43,7 @@ const credential = fc
   .map(([scheme, token]) => scheme + token)
 
 property(
-  'P6 a Bearer token is made of the characters of one, and is the whole of the header after its scheme',
+  'P6 reads a Bearer token only if its characters are allowed and nothing follows',
   [fc.oneof(credential, almost(credential, TOKEN_WORDS), wordsOf(TOKEN_WORDS))],
   {
     examples: [
@@ -85,7 +85,7 @@ const formEncoded = (text: string): string => new URLSearchParams([['', text]]).
 const part = fc.oneof(fc.string(), fc.string({ unit: character }), wordsOf(['a', ':', '+', '%', '%41', ' ', 'é']))
 
 property(
-  'P6 Basic credentials come out as the client has them, form-encoded or not',
+  'P6 reads Basic credentials of a client, form-encoded or not',
   [part.filter((id) => id !== '' && !id.includes(':')), part, fc.constantFrom('Basic ', 'basic ', 'BASIC   ')],
   {
     examples: [
@@ -112,7 +112,7 @@ property(
 
 const BASIC_WORDS = ['Basic', 'basic', 'Basic ', ' ', 'Og==', 'YTpi', 'YQ==', '=', '-', '_', ':', '\t', 'Bearer x', 'é']
 property(
-  "P6 whatever stands in place of Basic credentials is read, refused or somebody else's",
+  'P6 reads or refuses any other Basic header, and ignores other schemes',
   [
     fc.oneof(
       wordsOf(BASIC_WORDS, 5),
@@ -171,7 +171,7 @@ const forbidden = fc.constantFrom(
 )
 
 property(
-  "P6 a token's header says its algorithm and key, and brings no key of its own",
+  'P6 reads algorithm and key id of a token header, and refuses an embedded key',
   [header, forbidden, fc.constantFrom('.e30.AA', '.e30.AA', '.e30.AA', '.e30', '.', '.e30.AA.AA')],
   {
     cases: ['read', 'refused']
@@ -223,7 +223,7 @@ const claims = fc.record(
 )
 
 property(
-  'P6 claims that are accepted are of this issuer and audience, of now, and frozen to the bottom',
+  'P6 accepts only current claims of this issuer and audience, and freezes them deeply',
   [fc.oneof({ arbitrary: claims as fc.Arbitrary<unknown>, weight: 12 }, fc.anything())],
   {
     cases: ['accepted', 'refused']

@@ -253,7 +253,7 @@ const STORES: Array<[on: string, store: Required<FactorStore>, share: number]> =
 let runs = 0
 for (const [on, store, share] of STORES) {
   property(
-    `every history of second factors goes as the model says (${on})`,
+    `follows the model in every history of second factors (${on})`,
     [beginning, histories],
     {
       share,

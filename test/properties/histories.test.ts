@@ -83,7 +83,7 @@ for (const { name, empty } of await recordPlaces()) {
   const instances = await empty()
   for (const losses of ['none', 'some'] as const) {
     property(
-      `${name}: records, losses: ${losses}`,
+      `${name}: keeps records linearizable, losses: ${losses}`,
       [seeds],
       { share: shareOf(name), cases: losses === 'none' ? ['records', 'null'] : ['records', 'null', 'lost'] },
       async (seed) => {
@@ -95,7 +95,7 @@ for (const { name, empty } of await recordPlaces()) {
       }
     )
     property(
-      `${name}: a state, losses: ${losses}`,
+      `${name}: keeps the state linearizable, losses: ${losses}`,
       [seeds],
       {
         share: shareOf(name),
@@ -184,7 +184,7 @@ const FAULTS: Readonly<Record<string, (store: RecordStore) => RecordStore>> = {
   }
 }
 
-t.test('histories show the faults of a store', async (t) => {
+t.test('finds every planted store fault in the histories', async (t) => {
   const missed: string[] = []
   for (const [name, faulty] of Object.entries(FAULTS)) {
     const store = memoryRecords()
@@ -199,7 +199,7 @@ t.test('histories show the faults of a store', async (t) => {
   t.strictSame(missed, [])
 })
 
-t.test('the checker knows an order from none', async (t) => {
+t.test('accepts linearizable histories and rejects others', async (t) => {
   const put = (version: string, expect: string | null): RecordCall => ({
     commit: [{ key: 'a', expect, change: { version, value: '', kind: '', userId: null, expiresAt: 0 } }]
   })

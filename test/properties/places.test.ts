@@ -50,7 +50,7 @@ const plain = fc
   .map((parts) => `/${parts.join('/')}?next=1#top`)
 
 property(
-  "P9 where a sign-in leads is a path of the issuer's own origin, as any browser on any page of it reads it",
+  'P9 returns after a sign-in only to a path on the origin of the issuer',
   [fc.oneof(plain, almost(plain, WORDS), wordsOf(WORDS)), fc.constantFrom(...ISSUERS)],
   {
     examples: [
@@ -108,7 +108,7 @@ const SCHEMES = [
 const address = fc.tuple(fc.constantFrom(...SCHEMES), wordsOf([...WORDS, ...SCHEMES], 4)).map((parts) => parts.join(''))
 
 property(
-  'P9 no address on a page runs or loads anything',
+  'P9 puts no address on a page that runs or loads something',
   [fc.oneof(address, almost(address, WORDS))],
   {
     cases: ['kept', 'taken out']
@@ -183,7 +183,7 @@ const logged = fc
   .map(([path, begin, parts]) => path + begin + parts.map((part) => part.join('')).join(''))
 
 property(
-  'P10 no value of a parameter gets into the log but of the few that tell nothing',
+  'P10 logs only parameter values that reveal nothing',
   [logged],
   {
     examples: [

@@ -35,7 +35,7 @@ const scope = fc.oneof(
 )
 
 property(
-  'P12 a scope is a set of plain words, and no more of it is granted than is allowed',
+  'P12 reads a scope as a set of tokens, and grants no more than allowed',
   [fc.option(scope, { nil: undefined }), fc.subarray(['openid', 'email', 'a', 'b', 'c'])],
   {
     examples: [
@@ -101,7 +101,7 @@ const request = fc
 const JSON_WORDS = ['{', '}', '[', ']', '"', ':', ',', 'null', '1', 'true', '"__proto__":', '"essential":', '\\u0000']
 
 property(
-  'P12 a claims request holds what was asked for, in objects that inherit nothing',
+  'P12 reads the requested claims into objects without a prototype',
   [fc.oneof({ arbitrary: request, weight: 3 }, almost(request, JSON_WORDS), wordsOf(JSON_WORDS))],
   {
     examples: [
@@ -154,7 +154,7 @@ const id = fc.tuple(fc.string(), base64url(16)).map(([user, unguessable]) => new
 const TOKEN_WORDS = ['.', 'A', '_', '-', '=', '+', '/', 'z', ' ', '\n']
 
 property(
-  'P12 a credential has one spelling, and whatever else is like it is none',
+  'P12 accepts a credential in one spelling only',
   [id, base64url(32), fc.oneof(fc.nat(80), fc.constantFrom(24, 68)), fc.constantFrom(...TOKEN_WORDS, 'B', 'h')],
   {
     cases: ['another token', 'no token']
@@ -185,7 +185,7 @@ property(
 )
 
 property(
-  'P12 a sealed successor opens with the token that it replaces, and with no other',
+  'P12 opens a sealed successor only with the token that it replaces',
   [base64url(32), base64url(32), base64url(32)],
   { share: 0.2 },
   (presented, next, other) => {
@@ -197,7 +197,7 @@ property(
 )
 
 property(
-  'P12 a token of a message is bound to its values, each in its place',
+  'P12 binds an emailed token to each of its values by position',
   [fc.string(), base64url(32), fc.array(fc.string({ minLength: 1 }), { maxLength: 2 }), fc.string(), fc.nat(77)],
   { share: 0.3 },
   (user, secret, boundTo, other, at) => {
@@ -216,7 +216,7 @@ property(
 const ACCOUNTS = 'abcdefghijklmn'.split('')
 const deviceAccount = fc.record({ account: fc.constantFrom<string>(...ACCOUNTS), password: fc.constantFrom('1', '2') })
 property(
-  'P12 a browser is known for the last twelve accounts that signed in there, each with the password of then',
+  'P12 remembers the last twelve accounts of a browser with their passwords at sign-in',
   [
     fc.array(deviceAccount, { minLength: 1, maxLength: 24 }),
     fc.uint8Array({ minLength: 32, maxLength: 32 }),
@@ -257,7 +257,7 @@ property(
 
 const COOKIE_WORDS = ['a', 'b', '=', '=', ';', ';', '; ', ' ', '"', 'a=', '__Host-a=', 'ab=', '\t', ',']
 property(
-  'P12 a cookie has every value that was sent under its name and under no other',
+  'P12 returns every cookie value that was sent under the given name',
   [wordsOf(COOKIE_WORDS)],
   { cases: ['some', 'none'] },
   (cookie) => {

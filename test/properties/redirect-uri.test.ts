@@ -102,7 +102,7 @@ const parameters = fc.record(
 )
 
 property(
-  'P1 an answer to a URI that may be registered goes there and nowhere else, and arrives as it was sent',
+  'P1 answers only at the registrable URI, with the parameters unchanged',
   [uri, parameters],
   {
     examples: [
@@ -181,7 +181,7 @@ const nearlyTheSame: fc.Arbitrary<Pair> = uri.chain((uri) =>
 )
 
 property(
-  'P2 another URI than a registered one matches only on a loopback host, by its port',
+  'P2 matches a different URI only if it differs in the port of a loopback host',
   [
     fc.oneof(anotherPort, nearlyTheSame).filter(([registered]) => checkRegistrableRedirectUri(registered) === null),
     fc.constantFrom('web', 'native')

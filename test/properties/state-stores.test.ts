@@ -252,7 +252,7 @@ const sessionHistories = fc.commands(
 for (const { kind, browserSessions, tokens, sweep } of STORES) {
   const { revokeSession, createCode } = tokens
   property(
-    `every history of browser sessions goes as the model says (${kind})`,
+    `follows the model in every history of browser sessions (${kind})`,
     [sessionHistories],
     {
       share: shareOf(kind),
@@ -344,7 +344,7 @@ const consentHistories = fc.commands(
 
 for (const { kind, consents, sweep } of STORES) {
   property(
-    `every history of consents goes as the model says (${kind})`,
+    `follows the model in every history of consents (${kind})`,
     [consentHistories],
     {
       share: shareOf(kind),
@@ -476,7 +476,7 @@ const tokenHistories = fc.commands(
 
 for (const { kind, oneTimeTokens, sweep } of STORES) {
   property(
-    `every history of one-time tokens goes as the model says (${kind})`,
+    `follows the model in every history of one-time tokens (${kind})`,
     [tokenHistories],
     {
       share: 2 * shareOf(kind),

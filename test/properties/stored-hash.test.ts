@@ -174,7 +174,7 @@ const BOUNDS = {
 }
 
 property(
-  'P8 a stored hash runs only within bounds of memory and work, and what may not run is told without a part of it',
+  'P8 runs a stored hash only within the limits, and refuses others without quoting them',
   [fc.oneof({ arbitrary: hash, weight: 4 }, almost(hash, [...WORDS, PASSWORD]), wordsOf([...WORDS, PASSWORD]))],
   {
     examples: [
@@ -273,7 +273,7 @@ const CHEAP = [
 const verifier = importedHashVerifier()
 
 property(
-  'P8 what the reader of hashes lets through, each engine takes, whatever the password',
+  'P8 runs every parsed hash in its engine with any password',
   [almost(fc.constantFrom(...CHEAP), WORDS), fc.string({ unit: character, maxLength: 90 })],
   {
     cases: ['bcrypt', 'scrypt', 'pbkdf2', 'firebase', 'phpass', 'not run'],

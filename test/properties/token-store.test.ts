@@ -270,7 +270,7 @@ const shareOf = (kind: string): number => (kind === 'memory' ? 0.2 : 0.1)
 let runs = 0
 for (const store of await states({ maxFamiliesPerUser: MAX_PER_USER, maxSessionsPerUser: 1 })) {
   property(
-    `every history of families and codes goes as the model says (${store.kind})`,
+    `follows the model in every history of families and codes (${store.kind})`,
     [beginning, histories],
     { share: shareOf(store.kind), cases: ['rotated', 'repeated', 'replayed', 'redeemed', 'used', 'unknown'] },
     async (first, then) => {

@@ -159,7 +159,7 @@ t.test('extends the absolute expiry only on a new sign-in, not on use', async (t
 })
 
 // covers ASVS-7.3.2
-t.test('keeps the absolute expiry when only a second factor or an older provider sign-in is added', async (t) => {
+t.test('keeps the absolute expiry on a second factor, and ignores the sign-in time of a provider', async (t) => {
   const { browser, byPassword, clock } = sessionWorld()
   const { session, cookie } = await browser.start('ann', byPassword(), NEW_BROWSER)
   clock.step(HOUR)

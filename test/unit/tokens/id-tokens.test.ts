@@ -16,7 +16,7 @@ const subject = {
 }
 
 // covers OIDF-oidcc-server OIDC-5.4
-t.test('an ID token has no claim of a scope', async (t) => {
+t.test('puts no scope claims into an ID token', async (t) => {
   const { idTokens } = await world()
   const { header, claims } = decodeJwt(await idTokens.mint({ ...subject, nonce: 'n' }))
   t.strictSame(header, { alg: 'RS256', typ: 'JWT', kid: (await keyOf('RS256')).kid })
@@ -35,7 +35,7 @@ t.test('an ID token has no claim of a scope', async (t) => {
 })
 
 // covers OIDF-oidcc-claims-essential OIDC-5.5
-t.test('the id_token member of the claims parameter is answered, the userinfo member is not', async (t) => {
+t.test('adds the claims requested in the id_token member, and ignores the userinfo member', async (t) => {
   const { idTokens } = await world()
   const { claims } = decodeJwt(
     await idTokens.mint({
@@ -53,7 +53,7 @@ t.test('the id_token member of the claims parameter is answered, the userinfo me
   t.not(claims['exp'], 5)
 })
 
-t.test('the claims of the host', async (t) => {
+t.test('adds claims of the host, and standard ones only if requested', async (t) => {
   const uses: unknown[] = []
   const { idTokens } = await world({
     claims: (user, context) => {
@@ -77,7 +77,7 @@ t.test('the claims of the host', async (t) => {
   t.match(uses[0], { user: 'u1', scopes: subject.scopes, client: spa, use: 'id_token' })
 })
 
-t.test("signs with the client's algorithm, otherwise with RS256, otherwise with the host's first key", async (t) => {
+t.test('signs with the algorithm of the client, otherwise with RS256, otherwise with the first key', async (t) => {
   const cases = [
     [['ES256', 'RS256'], undefined, 'RS256'],
     [['ES256', 'RS256'], 'ES256', 'ES256'],
@@ -102,7 +102,7 @@ t.test("signs with the client's algorithm, otherwise with RS256, otherwise with 
 })
 
 // covers OIDF-oidcc-id-token-hint
-t.test('a hint is read, expired or not, whatever key it was signed with', async (t) => {
+t.test('reads an ID token hint regardless of its expiry and signing key', async (t) => {
   const { idTokens, clock, ring } = await world()
   const token = await idTokens.mint(subject)
   t.strictSame(await idTokens.readHint(token), { sub: 'u1', aud: 'spa', sid: 's1' })
@@ -116,7 +116,7 @@ t.test('a hint is read, expired or not, whatever key it was signed with', async 
 })
 
 // covers R8725-3.11 RPI-Logout-2
-t.test('takes no foreign ID token for a hint', async (t) => {
+t.test('refuses other tokens and forged ID tokens as hints', async (t) => {
   const { idTokens, ring, signIn } = await world()
   const good = await idTokens.mint(subject)
   const [header = '', payload = '', signature = ''] = good.split('.')
@@ -145,7 +145,7 @@ t.test('takes no foreign ID token for a hint', async (t) => {
   for (const [name, token] of Object.entries(cases)) t.equal(await idTokens.readHint(token), null, name)
 })
 
-t.test('a hint whose key was made elsewhere: the store is asked, and an outage is no verdict', async (t) => {
+t.test('reloads the keys for a hint with an unknown key, and rejects if the store is down', async (t) => {
   const { clock } = await world()
   const es256 = await keyOf('ES256')
   let known = false
@@ -171,7 +171,7 @@ t.test('a hint whose key was made elsewhere: the store is asked, and an outage i
 })
 
 // covers BCL-2.4
-t.test('a logout token', async (t) => {
+t.test('makes a logout token with the claims of the specification', async (t) => {
   const { idTokens, clock } = await world()
   const mint = async (): Promise<ReturnType<typeof decodeJwt>> =>
     decodeJwt(await idTokens.mintLogoutToken({ client: spa, userId: 'u1', sid: 's1' }))

@@ -26,7 +26,7 @@ async function send(app: FastifyInstance, options: InjectOptions): Promise<Answe
 }
 
 // covers R6750-2 OIDF-oidcc-userinfo-get OIDF-oidcc-userinfo-post-header OIDF-oidcc-userinfo-post-body
-t.test('userinfo takes a token by GET, in the header of a POST and in its form, and nowhere else', async (t) => {
+t.test('userinfo accepts a token only by GET, in the header of a POST, or in its form', async (t) => {
   const one = await world()
   const { app } = await routes(one, [userinfoRoute])
   t.teardown(async () => {
@@ -137,7 +137,7 @@ t.test('userinfo takes a token by GET, in the header of a POST and in its form, 
 })
 
 // covers R7662-2.1
-t.test('only a client that proves itself by a secret may ask; who fails to counts as a failed attempt', async (t) => {
+t.test('answers introspection only to a client with a secret, and counts failed attempts', async (t) => {
   const one = await world()
   const { app, failures } = await routes(one, [introspectRoute])
   t.teardown(async () => {
@@ -206,7 +206,7 @@ t.test('only a client that proves itself by a secret may ask; who fails to count
   t.strictSame(failures, [], 'a flood of bad tokens at an API must not lock the API out here')
 })
 
-t.test('R7662 a client token has members for what it has, and no null', async (t) => {
+t.test('R7662 omits the members that a client token lacks, instead of returning null', async (t) => {
   const one = await world()
   const { app } = await routes(one, [introspectRoute])
   t.teardown(async () => {
@@ -233,7 +233,7 @@ t.test('R7662 a client token has members for what it has, and no null', async (t
 })
 
 // covers R9068-4
-t.test('both documents are one, with the addresses of the issuer', async (t) => {
+t.test('serves the same document at both metadata paths, with URLs of the issuer', async (t) => {
   const one = await world()
   const { app } = await routes(one, [
     (child, deps) => {
@@ -264,7 +264,7 @@ t.test('both documents are one, with the addresses of the issuer', async (t) => 
 })
 
 // covers OIDC-10.1.1
-t.test('the key set waits for the first key of each algorithm; what lacks one is not kept', async (t) => {
+t.test('waits for the first key of each algorithm, and disables caching of an incomplete key set', async (t) => {
   const asked: unknown[] = []
   let broken = false
   const one = await world({

@@ -10,7 +10,7 @@ const claims = (sub: string): VerifiedToken => ({
 })
 const token = (name: string | number): string => `h.p${name}.sig${name}`
 
-t.test('a token is found as the string it is', async (t) => {
+t.test('finds a token by its exact string', async (t) => {
   const cache = verifiedTokenCache(10)
   const kept = claims('1')
   t.equal(cache.get(token(1)), undefined)
@@ -18,7 +18,7 @@ t.test('a token is found as the string it is', async (t) => {
   t.match(cache.get(token(1)), kept)
 })
 
-t.test('a look-alike with the same signature part misses, in both generations', async (t) => {
+t.test('does not find a lookalike with the same signature part, in either generation', async (t) => {
   const cache = verifiedTokenCache(4)
   cache.set('h.p.sig', claims('1'))
   const lookAlikes = ['h.q.sig', 'H.p.sig', 'h.p.x.sig', '.sig', 'sig', 'h.p.sig ', 'h.p.si', '']
@@ -29,43 +29,37 @@ t.test('a look-alike with the same signature part misses, in both generations', 
   t.ok(cache.get('h.p.sig'), 'and none of them drove the real one out')
 })
 
-t.test(
-  'two that end alike are never taken for each other, in either generation, and both are found again',
-  async (t) => {
-    const ending = 'the-same-end'
-    const [one, other] = [`h.p1.a${ending}`, `h.p2.b${ending}`]
-    const cache = verifiedTokenCache(4)
-    cache.set(one, claims('one'))
-    t.equal(cache.get(other), undefined)
-    cache.set(other, claims('other'))
-    t.not(cache.get(one)?.claims?.sub, 'other')
-    t.equal(cache.get(other)?.claims?.sub, 'other')
-    for (const name of ['a', 'b']) cache.set(token(name), claims(name))
-    t.not(cache.get(one)?.claims?.sub, 'other', 'in the old generation')
-    cache.set(one, claims('one'))
-    t.equal(cache.get(one)?.claims?.sub, 'one')
-    t.not(cache.get(other)?.claims?.sub, 'one')
-  }
-)
+t.test('distinguishes two tokens with the same ending in both generations', async (t) => {
+  const ending = 'the-same-end'
+  const [one, other] = [`h.p1.a${ending}`, `h.p2.b${ending}`]
+  const cache = verifiedTokenCache(4)
+  cache.set(one, claims('one'))
+  t.equal(cache.get(other), undefined)
+  cache.set(other, claims('other'))
+  t.not(cache.get(one)?.claims?.sub, 'other')
+  t.equal(cache.get(other)?.claims?.sub, 'other')
+  for (const name of ['a', 'b']) cache.set(token(name), claims(name))
+  t.not(cache.get(one)?.claims?.sub, 'other', 'in the old generation')
+  cache.set(one, claims('one'))
+  t.equal(cache.get(one)?.claims?.sub, 'one')
+  t.not(cache.get(other)?.claims?.sub, 'one')
+})
 
-t.test(
-  'DOS-token-cache the size is bounded: at least half the capacity is kept, never more than the capacity',
-  async (t) => {
-    const capacity = 100
-    const cache = verifiedTokenCache(capacity)
-    for (let n = 0; n < 1000; n++) cache.set(token(n), claims(String(n)))
-    const kept = Array.from({ length: 1000 }, (_, n) => n).filter((n) => n >= 950)
-    for (const n of kept) t.ok(cache.get(token(n)), `${n} is recent`)
-    const probe = verifiedTokenCache(capacity)
-    for (let n = 0; n < 1000; n++) probe.set(token(n), claims(String(n)))
-    // From the newest to the oldest, so that a hit in the old generation moves nothing out that is still to be counted.
-    let alive = 0
-    for (let n = 999; n >= 0; n--) if (probe.get(token(n)) !== undefined) alive += 1
-    t.ok(alive <= capacity, `${alive} alive`)
-    t.ok(alive >= capacity / 2)
-    t.equal(probe.get(token(0)), undefined, 'the oldest is gone')
-  }
-)
+t.test('DOS-token-cache keeps at least half the capacity of tokens, and never more than the capacity', async (t) => {
+  const capacity = 100
+  const cache = verifiedTokenCache(capacity)
+  for (let n = 0; n < 1000; n++) cache.set(token(n), claims(String(n)))
+  const kept = Array.from({ length: 1000 }, (_, n) => n).filter((n) => n >= 950)
+  for (const n of kept) t.ok(cache.get(token(n)), `${n} is recent`)
+  const probe = verifiedTokenCache(capacity)
+  for (let n = 0; n < 1000; n++) probe.set(token(n), claims(String(n)))
+  // From the newest to the oldest, so that a hit in the old generation moves nothing out that is still to be counted.
+  let alive = 0
+  for (let n = 999; n >= 0; n--) if (probe.get(token(n)) !== undefined) alive += 1
+  t.ok(alive <= capacity, `${alive} alive`)
+  t.ok(alive >= capacity / 2)
+  t.equal(probe.get(token(0)), undefined, 'the oldest is gone')
+})
 
 t.test('keeps used tokens in a flood of others', async (t) => {
   const cache = verifiedTokenCache(20)
@@ -76,7 +70,7 @@ t.test('keeps used tokens in a flood of others', async (t) => {
   }
 })
 
-t.test('clear forgets both generations', async (t) => {
+t.test('clears both generations', async (t) => {
   const cache = verifiedTokenCache(4)
   for (let n = 0; n < 4; n++) cache.set(token(n), claims(String(n)))
   t.ok(cache.get(token(3)))

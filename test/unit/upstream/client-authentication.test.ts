@@ -7,7 +7,7 @@ import { type Asked, providerServer } from '../../support/upstream/provider-serv
 import { openidServer } from '../../support/upstream/openid-server.ts'
 import { refusalOf, signInAt, upstreamOf } from '../../support/upstream/sign-in.ts'
 
-t.test('by what the metadata say, or the host', async (t) => {
+t.test('authenticates with the method from the options, otherwise from the metadata', async (t) => {
   const server = await openidServer()
   t.teardown(async () => {
     await server.close()
@@ -42,7 +42,7 @@ t.test('by what the metadata say, or the host', async (t) => {
   t.strictSame(await sent({ clientSecret: undefined }), { header: undefined, secret: null }, 'a public client has PKCE')
 })
 
-t.test('by a signed assertion, of each kind of key', async (t) => {
+t.test('authenticates with a signed assertion for each kind of key', async (t) => {
   const clock = steppedClock(Date.now())
   const server = await openidServer({ now: () => Math.floor(clock.now() / 1000) })
   t.teardown(async () => {
@@ -83,7 +83,7 @@ t.test('by a signed assertion, of each kind of key', async (t) => {
   t.equal(ids.size, 3)
 })
 
-t.test('of plain OAuth 2.0: in the body, or as the host says', async (t) => {
+t.test('sends the secret of a plain OAuth 2.0 client in the body unless configured otherwise', async (t) => {
   const server = await openidServer()
   t.teardown(async () => {
     await server.close()
@@ -105,37 +105,34 @@ t.test('of plain OAuth 2.0: in the body, or as the host says', async (t) => {
 })
 
 // covers FED-7
-t.test(
-  'a refresh token ends at Apple by a secret that was signed just now, and elsewhere nothing is asked',
-  async (t) => {
-    const server = await providerServer(
-      { 'POST appleid.apple.com/auth/revoke': () => ({ body: '', type: 'text/plain' }) },
-      ['appleid.apple.com']
-    )
-    t.teardown(async () => {
-      await server.close()
-    })
-    const privateKey = generateKeyPairSync('ec', { namedCurve: 'P-256' })
-      .privateKey.export({ type: 'pkcs8', format: 'pem' })
-      .toString()
-    const subject = upstreamOf(apple({ clientId: 'com.example.web', teamId: 'TEAM', keyId: 'KEY', privateKey }))
-    await subject.revoke('the-refresh-token')
-    const { form } = server.asked.at(-1) as Asked
-    t.match(Object.fromEntries(form), {
-      client_id: 'com.example.web',
-      token: 'the-refresh-token',
-      token_type_hint: 'refresh_token'
-    })
-    const [, payload = ''] = (form.get('client_secret') ?? '').split('.')
-    t.match(JSON.parse(Buffer.from(payload, 'base64url').toString()), {
-      iss: 'TEAM',
-      sub: 'com.example.web',
-      aud: 'https://appleid.apple.com'
-    })
-    server.routes['POST appleid.apple.com/auth/revoke'] = () => ({ status: 400, json: { error: 'CANARY' } })
-    t.match(await refusalOf(subject.revoke('the-refresh-token')), { reason: 'exchange' })
-    const { length } = server.asked
-    await upstreamOf(google({ clientId: 'c', clientSecret: 's' })).revoke('x')
-    t.equal(server.asked.length, length)
-  }
-)
+t.test('revokes a refresh token at Apple with a fresh client secret, and elsewhere not at all', async (t) => {
+  const server = await providerServer(
+    { 'POST appleid.apple.com/auth/revoke': () => ({ body: '', type: 'text/plain' }) },
+    ['appleid.apple.com']
+  )
+  t.teardown(async () => {
+    await server.close()
+  })
+  const privateKey = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+    .privateKey.export({ type: 'pkcs8', format: 'pem' })
+    .toString()
+  const subject = upstreamOf(apple({ clientId: 'com.example.web', teamId: 'TEAM', keyId: 'KEY', privateKey }))
+  await subject.revoke('the-refresh-token')
+  const { form } = server.asked.at(-1) as Asked
+  t.match(Object.fromEntries(form), {
+    client_id: 'com.example.web',
+    token: 'the-refresh-token',
+    token_type_hint: 'refresh_token'
+  })
+  const [, payload = ''] = (form.get('client_secret') ?? '').split('.')
+  t.match(JSON.parse(Buffer.from(payload, 'base64url').toString()), {
+    iss: 'TEAM',
+    sub: 'com.example.web',
+    aud: 'https://appleid.apple.com'
+  })
+  server.routes['POST appleid.apple.com/auth/revoke'] = () => ({ status: 400, json: { error: 'CANARY' } })
+  t.match(await refusalOf(subject.revoke('the-refresh-token')), { reason: 'exchange' })
+  const { length } = server.asked
+  await upstreamOf(google({ clientId: 'c', clientSecret: 's' })).revoke('x')
+  t.equal(server.asked.length, length)
+})

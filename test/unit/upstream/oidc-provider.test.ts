@@ -23,7 +23,7 @@ async function walk(url: string): Promise<URLSearchParams> {
   }
 }
 
-t.test('a person comes back with a subject, a profile and times', async (t) => {
+t.test('signs in at oidc-provider and returns subject, profile and times', async (t) => {
   const { origin } = await startForeignProvider(t, { redirectUris: [REDIRECT_URI], signedOutUris: [] })
   const subject = upstreamOf(oidc({ id: 'up', issuer: origin, clientId: 'app' }))
   const answer = await walk(
@@ -47,7 +47,7 @@ t.test('a person comes back with a subject, a profile and times', async (t) => {
   )
 })
 
-t.test('and not for another state, nonce, verifier, redirect URI or client', async (t) => {
+t.test('refuses an answer for another state, nonce, verifier, redirect URI or client', async (t) => {
   const { origin } = await startForeignProvider(t, { redirectUris: [REDIRECT_URI], signedOutUris: [] })
   const subject = upstreamOf(oidc({ id: 'up', issuer: origin, clientId: 'app' }))
   const wrong: Array<[Partial<ReturnType<typeof flow>>, string]> = [

@@ -41,7 +41,7 @@ const BROKEN: Record<string, Answer> = {
 }
 
 // covers FED-17
-t.test('a broken answer of any endpoint ends the sign-in, with what it was and none of its content', async (t) => {
+t.test('ends the sign-in on a broken response of any endpoint, without quoting its content', async (t) => {
   const server = await provider(t)
   const usual = { ...server.routes }
   const places: Array<[route: string, reason: string]> = [
@@ -64,7 +64,7 @@ t.test('a broken answer of any endpoint ends the sign-in, with what it was and n
 })
 
 // covers FED-17
-t.test('an answer that fits in all but its size is refused above 256 kB', async (t) => {
+t.test('refuses a response of more than 256 kB', async (t) => {
   const server = await provider(t)
   const usual = { ...server.routes }
   for (const route of ['GET /.well-known/openid-configuration', 'POST /token', 'GET /keys', 'GET /userinfo']) {
@@ -91,7 +91,7 @@ t.test('an answer that fits in all but its size is refused above 256 kB', async 
 })
 
 // covers FED-17
-t.test('gives up after five seconds, and after six for a whole callback', async (t) => {
+t.test('gives up on a request after five seconds', async (t) => {
   const server = await provider(t)
   const usual = { ...server.routes }
   for (const route of ['GET /.well-known/openid-configuration', 'POST /token', 'GET /keys', 'GET /userinfo']) {
@@ -112,7 +112,7 @@ t.test('gives up after five seconds, and after six for a whole callback', async 
 })
 
 // covers FED-17
-t.test('a callback takes six seconds in all, however many answers it waits for', async (t) => {
+t.test('gives up on a callback after six seconds in total', async (t) => {
   const server = await provider(t)
   const clock = steppedClock(Date.now())
   const usual = server.routes['POST /token']
@@ -155,7 +155,7 @@ t.test('a callback takes six seconds in all, however many answers it waits for',
 })
 
 // covers FED-17
-t.test('a host that is not there, and a certificate that nobody signed', async (t) => {
+t.test('reports an unreachable provider and a self-signed certificate as an outage', async (t) => {
   const refused = upstreamOf(connectionTo(`http://127.0.0.1:${await freePort()}`))
   t.match(await refusalOf(refused.authorizationUrl(flow(), {})), { reason: 'outage', message: /ECONNREFUSED/ })
   t.match(await refusalOf(upstreamOf(connectionTo('https://provider.invalid')).authorizationUrl(flow(), {})), {
@@ -179,53 +179,50 @@ t.test('a host that is not there, and a certificate that nobody signed', async (
   t.match(message, /SELF_SIGNED|CERT/)
 })
 
-t.test(
-  'asks a provider that is down at most once a second, then less and less, and reports the outage once',
-  async (t) => {
-    const server = await provider(t)
-    for (const [route, of] of [
-      ['GET /.well-known/openid-configuration', "the provider's metadata"],
-      ['GET /keys', "the provider's key set"]
+t.test('queries an unavailable provider less and less often, and reports the outage once', async (t) => {
+  const server = await provider(t)
+  for (const [route, of] of [
+    ['GET /.well-known/openid-configuration', "the provider's metadata"],
+    ['GET /keys', "the provider's key set"]
+  ] as const) {
+    const clock = steppedClock(Date.now())
+    const told: string[] = []
+    const subject = upstreamOf(connectionTo(server.issuer), clock, {
+      down: (what, { message }) => told.push(`${what} down: ${message}`),
+      back: (what) => told.push(`${what} back`)
+    })
+    const usual = server.routes[route]
+    server.routes[route] = () => ({ status: 503, json: {} })
+    const path = route.slice(4)
+    const before = server.count(path)
+    const signIn = async (): Promise<{ reason: string }> => await refusalOf(signInAt(subject, server.answerTo))
+    for (const [pauseMs, times] of [
+      [0, 1],
+      [999, 1],
+      [1, 2],
+      [1999, 2],
+      [1, 3],
+      [4000, 4],
+      [8000, 5],
+      [9999, 5],
+      [1, 6],
+      [9999, 6],
+      [1, 7]
     ] as const) {
-      const clock = steppedClock(Date.now())
-      const told: string[] = []
-      const subject = upstreamOf(connectionTo(server.issuer), clock, {
-        down: (what, { message }) => told.push(`${what} down: ${message}`),
-        back: (what) => told.push(`${what} back`)
-      })
-      const usual = server.routes[route]
-      server.routes[route] = () => ({ status: 503, json: {} })
-      const path = route.slice(4)
-      const before = server.count(path)
-      const signIn = async (): Promise<{ reason: string }> => await refusalOf(signInAt(subject, server.answerTo))
-      for (const [pauseMs, times] of [
-        [0, 1],
-        [999, 1],
-        [1, 2],
-        [1999, 2],
-        [1, 3],
-        [4000, 4],
-        [8000, 5],
-        [9999, 5],
-        [1, 6],
-        [9999, 6],
-        [1, 7]
-      ] as const) {
-        clock.step(pauseMs)
-        for (let i = 0; i < 10; i++) t.match(await signIn(), { reason: 'outage' })
-        t.equal(server.count(path) - before, times, `${path} after ${pauseMs} ms more`)
-      }
-      t.match(told, [`${of} down`], 'one report of a hundred failures')
-      if (usual !== undefined) server.routes[route] = usual
-      clock.step(10_000)
-      t.equal((await signInAt(subject, server.answerTo)).assertion.subject, 'person-1', 'without a restart')
-      t.match(told, [/down/, `${of} back`])
-      t.equal(told.length, 2)
+      clock.step(pauseMs)
+      for (let i = 0; i < 10; i++) t.match(await signIn(), { reason: 'outage' })
+      t.equal(server.count(path) - before, times, `${path} after ${pauseMs} ms more`)
     }
+    t.match(told, [`${of} down`], 'one report of a hundred failures')
+    if (usual !== undefined) server.routes[route] = usual
+    clock.step(10_000)
+    t.equal((await signInAt(subject, server.answerTo)).assertion.subject, 'person-1', 'without a restart')
+    t.match(told, [/down/, `${of} back`])
+    t.equal(told.length, 2)
   }
-)
+})
 
-t.test('reports an outage of the token endpoint once, and its end', async (t) => {
+t.test('reports an outage of the token endpoint once, and also its end', async (t) => {
   const server = await provider(t)
   const told: string[] = []
   const subject = upstreamOf(connectionTo(server.issuer), undefined, {
@@ -241,7 +238,7 @@ t.test('reports an outage of the token endpoint once, and its end', async (t) =>
   t.strictSame(told, ['the token endpoint down', 'the token endpoint back'])
 })
 
-t.test('has at most fifty calls to one provider under way', async (t) => {
+t.test('limits concurrent calls to one provider to fifty', async (t) => {
   const server = await provider(t)
   const told: string[] = []
   const clock = steppedClock(Date.now())
@@ -265,7 +262,7 @@ t.test('has at most fifty calls to one provider under way', async (t) => {
   t.strictSame(told, ['the token endpoint'])
 })
 
-t.test('metadata are kept for a day and keys for ten minutes, and go on while the provider has none', async (t) => {
+t.test('caches metadata for a day and keys for ten minutes, and longer during an outage', async (t) => {
   const server = await provider(t)
   const clock = steppedClock(Date.now())
   const subject = upstreamOf(connectionTo(server.issuer), clock)
@@ -299,7 +296,7 @@ t.test('metadata are kept for a day and keys for ten minutes, and go on while th
   Object.assign(server.routes, usual)
 })
 
-t.test('only https: is asked, and http: on this machine', async (t) => {
+t.test('calls only https: URLs, and http: ones on this machine', async (t) => {
   const server = await provider(t)
   for (const endpoint of [
     'http://provider.example/token',
@@ -339,7 +336,7 @@ t.test('only https: is asked, and http: on this machine', async (t) => {
   )
 })
 
-t.test('calls nothing that is nearer than the provider that named it', async (t) => {
+t.test('refuses endpoints that are nearer in the network than the provider', async (t) => {
   const near = await provider(t)
   const hosts = ['sso.example', 'api.sso.example']
   const server = await openidServer(
@@ -383,7 +380,7 @@ t.test('calls nothing that is nearer than the provider that named it', async (t)
   t.strictSame(near.asked, [])
 })
 
-t.test('calls no name whose addresses are nearer than the provider', async (t) => {
+t.test('refuses a host name that resolves to an address nearer than the provider', async (t) => {
   const { lookup } = dns
   t.teardown(() => {
     dns.lookup = lookup
@@ -421,7 +418,7 @@ t.test('calls no name whose addresses are nearer than the provider', async (t) =
   t.strictSame(near.asked, [])
 })
 
-t.test('an answer that is nested too deep is a refusal', async (t) => {
+t.test('refuses a response that is nested too deeply', async (t) => {
   const server = await provider(t)
   const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`
   const usual = { ...server.routes }
@@ -439,7 +436,7 @@ t.test('an answer that is nested too deep is a refusal', async (t) => {
 })
 
 // covers ADV-supabase-CVE-2026-31813
-t.test('metadata of another issuer are refused', async (t) => {
+t.test('refuses metadata of another issuer', async (t) => {
   const server = await provider(t)
   for (const issuer of ['https://other.example', `${server.issuer}/`, server.issuer.toUpperCase(), undefined, 7]) {
     server.is.metadata = { issuer }
@@ -456,7 +453,7 @@ t.test('metadata of another issuer are refused', async (t) => {
   }
 })
 
-t.test("treats an error of the host's identify as a fault of the provider", async (t) => {
+t.test('treats an error in the identify option as a fault of the provider', async (t) => {
   const server = await provider(t)
   for (const identify of [
     () => {
@@ -496,7 +493,7 @@ t.test("treats an error of the host's identify as a fault of the provider", asyn
   }
 })
 
-t.test("reports the host's own error in identify with its stack and without the tokens", async (t) => {
+t.test('reports an error of identify with its stack and without the tokens', async (t) => {
   const server = await provider(t)
   const failed: Error[] = []
   const option = oauth2({
@@ -517,7 +514,7 @@ t.test("reports the host's own error in identify with its stack and without the 
   t.notMatch(failed[0]?.stack, /upstream-access-token/)
 })
 
-t.test('names this service in every request, and sends no cookie', async (t) => {
+t.test('sends the service name as user agent in every request, and no cookie', async (t) => {
   const server = await provider(t)
   const usual = server.routes['GET /keys']
   server.routes['GET /keys'] = async (asked) => ({
