@@ -21,7 +21,7 @@ function isSignedBy(key: LoadedKey, token: string): boolean {
   )
 }
 
-t.test('an RSA key is asked for with 3,072 bits', async (t) => {
+t.test('generates RSA keys with 3,072 bits', async (t) => {
   const before = asked.length
   for (const alg of ['RS256', 'PS256']) t.match(await jwtEngine.generate(alg), { kty: 'RSA', alg })
   t.strictSame(asked.slice(before), [3072, 3072])
@@ -29,7 +29,7 @@ t.test('an RSA key is asked for with 3,072 bits', async (t) => {
 
 for (const alg of ['ES256', 'EdDSA', 'RS256', 'HS256']) {
   // covers R8725-3.11
-  t.test(`${alg} signs each kind of token under its own typ`, async (t) => {
+  t.test(`${alg} signs each kind of token with its own typ header`, async (t) => {
     const key =
       alg === 'HS256' ? await jwtEngine.loadSecret(SECRET) : await jwtEngine.load(await jwtEngine.generate(alg))
     const payload = { sub: 'ann', iat: 1, exp: 2 }

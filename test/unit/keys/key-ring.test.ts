@@ -65,7 +65,7 @@ async function until(condition: () => boolean | Promise<boolean>): Promise<void>
 const kids = (one: KeyRing): unknown[] => one.publicJwks().map(({ kid }) => kid)
 
 // covers ASVS-11.1.1
-t.test('a key is announced before it signs and kept until its last token is dead', async (t) => {
+t.test('announces a key before it signs, and publishes it until its last token expires', async (t) => {
   const clock = steppedClock()
   const one = ring(clock, memoryState().keys)
   t.teardown(() => {
@@ -99,7 +99,7 @@ t.test('a key is announced before it signs and kept until its last token is dead
   t.same(kids(one), [second.kid], 'then it is gone')
 })
 
-t.test('verifies hints with the public half of a key for a year after its last token', async (t) => {
+t.test('verifies ID token hints with a retired key for a year after its last token', async (t) => {
   const clock = steppedClock()
   const store = memoryState().keys
   const one = ring(clock, store)
@@ -142,7 +142,7 @@ t.test('verifies hints with the public half of a key for a year after its last t
   t.equal(await three.findForHint(kid), undefined)
 })
 
-t.test('ten instances that start together make one key; the next one too', async (t) => {
+t.test('creates one key, and later one next key, when ten instances start together', async (t) => {
   const clock = steppedClock()
   const store = delayed(memoryState().keys)
   const rings = Array.from({ length: 10 }, () => ring(clock, store))
@@ -163,7 +163,7 @@ t.test('ten instances that start together make one key; the next one too', async
 })
 
 // covers ASVS-13.3.4 ASVS-11.3.3
-t.test('a restart keeps the key; a rotated secret opens it; a foreign one does not, and says so', async (t) => {
+t.test('opens the key after a restart with a rotated secret, and reports a foreign secret', async (t) => {
   const clock = steppedClock()
   const store = memoryState().keys
   const first = ring(clock, store)
@@ -184,7 +184,7 @@ t.test('a restart keeps the key; a rotated secret opens it; a foreign one does n
 })
 
 // covers B18
-t.test('a key that can not be read is told once, set aside, and retired when its time is over', async (t) => {
+t.test('reports an unreadable key once, ignores it, and retires it on schedule', async (t) => {
   const clock = steppedClock()
   const store = memoryState().keys
   const former = ring(clock, store)
@@ -227,7 +227,7 @@ t.test('a key that can not be read is told once, set aside, and retired when its
   t.equal(errors.length, 2)
 })
 
-t.test('a store that is down: no key is 503, and it recovers by itself', async (t) => {
+t.test('answers 503 without a key while the store is down, and recovers by itself', async (t) => {
   const clock = steppedClock()
   const store = memoryState().keys
   let down = true
@@ -250,44 +250,41 @@ t.test('a store that is down: no key is 503, and it recovers by itself', async (
   t.ok(one.signingKey())
 })
 
-t.test(
-  'a store that is down says nothing of an unknown kid: 503, asked again after a second, and a good one is found then',
-  async (t) => {
-    const clock = steppedClock()
-    const store = memoryState().keys
-    const server = { isDown: false, lists: 0 }
-    const one = ring(clock, {
-      ...store,
-      list: async () => {
-        server.lists++
-        if (server.isDown) throw new Error('down')
-        return await store.list()
-      }
-    })
-    t.teardown(() => {
-      one.close()
-    })
-    await one.ready()
-    // The first of them is the look at the other algorithms.
-    await step(clock, 6000)
-    await step(clock, 6000)
-    server.isDown = true
-    const before = server.lists
-    for (let round = 0; round < 20; round++)
-      await t.rejects(one.refresh(), {
-        error: 'temporarily_unavailable',
-        statusCode: 503,
-        headers: { 'retry-after': '1' }
-      } as unknown as Error)
-    t.equal(server.lists - before, 1, 'a flood does not become one at the store')
-    t.ok(one.signingKey(), 'what is known goes on signing')
-    server.isDown = false
-    await t.rejects(one.refresh(), { statusCode: 503 } as unknown as Error)
-    await step(clock, 1000)
-    await one.refresh()
-    t.equal(server.lists - before, 2)
-  }
-)
+t.test('answers 503 for an unknown kid during an outage, and asks the store again after a second', async (t) => {
+  const clock = steppedClock()
+  const store = memoryState().keys
+  const server = { isDown: false, lists: 0 }
+  const one = ring(clock, {
+    ...store,
+    list: async () => {
+      server.lists++
+      if (server.isDown) throw new Error('down')
+      return await store.list()
+    }
+  })
+  t.teardown(() => {
+    one.close()
+  })
+  await one.ready()
+  // The first of them is the look at the other algorithms.
+  await step(clock, 6000)
+  await step(clock, 6000)
+  server.isDown = true
+  const before = server.lists
+  for (let round = 0; round < 20; round++)
+    await t.rejects(one.refresh(), {
+      error: 'temporarily_unavailable',
+      statusCode: 503,
+      headers: { 'retry-after': '1' }
+    } as unknown as Error)
+  t.equal(server.lists - before, 1, 'a flood does not become one at the store')
+  t.ok(one.signingKey(), 'what is known goes on signing')
+  server.isDown = false
+  await t.rejects(one.refresh(), { statusCode: 503 } as unknown as Error)
+  await step(clock, 1000)
+  await one.refresh()
+  t.equal(server.lists - before, 2)
+})
 
 t.test('makes callers wait for the first read of a starting instance', async (t) => {
   const clock = steppedClock()
@@ -317,7 +314,7 @@ t.test('makes callers wait for the first read of a starting instance', async (t)
 })
 
 // covers ADV-CVE-2026-48524
-t.test('DOS-jwks a flood of unknown kids asks the store once in five seconds', async (t) => {
+t.test('DOS-jwks reads the store once in five seconds for a flood of unknown kids', async (t) => {
   const clock = steppedClock()
   const store = memoryState().keys
   let lists = 0
@@ -343,7 +340,7 @@ t.test('DOS-jwks a flood of unknown kids asks the store once in five seconds', a
 })
 
 // covers ASVS-11.2.3 R8725-3.5
-t.test('weak and malformed keys are refused', async (t) => {
+t.test('rejects weak and malformed keys', async (t) => {
   for (const jwk of [
     {},
     { kty: 'EC' },
@@ -377,7 +374,7 @@ function slowEngine(slow: string): JwtEngine & { finish(): void; asked: string[]
   }
 }
 
-t.test('two algorithms: nobody waits for the slow one but who asks for it', async (t) => {
+t.test('two algorithms: delays only the callers that ask for the slow one', async (t) => {
   const clock = steppedClock()
   const engine = slowEngine('EdDSA')
   const one = ring(clock, delayed(memoryState().keys), undefined, [], { algs: ['ES256', 'EdDSA'], engine })
@@ -412,7 +409,7 @@ t.test('two algorithms: nobody waits for the slow one but who asks for it', asyn
   t.equal(new Set(kids(one)).size, 2, 'OIDF every key has its own kid')
 })
 
-t.test('each algorithm has its own sequence and rotation', async (t) => {
+t.test('rotates the keys of each algorithm in a separate sequence', async (t) => {
   const clock = steppedClock()
   const store = memoryState().keys
   const algs: [string, ...string[]] = ['ES256', 'EdDSA']
@@ -440,7 +437,7 @@ t.test('each algorithm has its own sequence and rotation', async (t) => {
   t.equal(one.signingKey('EdDSA').kid, second)
 })
 
-t.test('ten instances agree on the keys of both algorithms', async (t) => {
+t.test('shares the keys of both algorithms between ten instances', async (t) => {
   const clock = steppedClock()
   const store = delayed(memoryState().keys)
   const rings = Array.from({ length: 10 }, () => ring(clock, store, undefined, [], { algs: ['ES256', 'EdDSA'] }))
@@ -452,7 +449,7 @@ t.test('ten instances agree on the keys of both algorithms', async (t) => {
   for (const alg of ['ES256', 'EdDSA']) t.equal(new Set(rings.map((one) => one.signingKey(alg).kid)).size, 1)
 })
 
-t.test('a slow list never takes the place of a newer one', async (t) => {
+t.test('never replaces a newer key list by an older one that arrives late', async (t) => {
   const clock = steppedClock()
   const store = memoryState().keys
   const held: Array<() => void> = []
@@ -489,7 +486,7 @@ t.test('a slow list never takes the place of a newer one', async (t) => {
   t.equal(one.find(elsewhere.signingKey().kid)?.alg, 'EdDSA')
 })
 
-t.test('finds a key of another instance: callers wait for a read under way', async (t) => {
+t.test('finds a key of another instance after waiting for a running read', async (t) => {
   const clock = steppedClock()
   const store = delayed(memoryState().keys)
   const one = ring(clock, store)
@@ -519,7 +516,7 @@ t.test('finds a key of another instance: callers wait for a read under way', asy
   t.same(found, [true, true, true])
 })
 
-t.test('a key that was finished after the end is not written, and nobody is told', async (t) => {
+t.test('discards a key that is generated after close, without an error', async (t) => {
   const clock = steppedClock()
   const engine = slowEngine('ES256')
   const store = memoryState().keys
@@ -533,7 +530,7 @@ t.test('a key that was finished after the end is not written, and nobody is told
   t.same(errors, [])
 })
 
-t.test('an algorithm without a key is a fault of the configuration', async (t) => {
+t.test('reports an algorithm without a key as a server error', async (t) => {
   const managed = ring(steppedClock(), memoryState().keys)
   t.teardown(() => {
     managed.close()
@@ -544,7 +541,7 @@ t.test('an algorithm without a key is a fault of the configuration', async (t) =
   }
 })
 
-t.test('keys of the host: the first of each algorithm signs, the first of all by default', async (t) => {
+t.test('signs with the first configured key of each algorithm, by default with the first of all', async (t) => {
   const jwks = await Promise.all(['EdDSA', 'ES256', 'EdDSA', 'ES256'].map(async (alg) => await jwtEngine.generate(alg)))
   const keys = await Promise.all(jwks.map(async (jwk) => await jwtEngine.load(jwk)))
   const one = fixedKeyRing(keys)

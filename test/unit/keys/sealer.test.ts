@@ -35,7 +35,7 @@ t.test('opens text sealed without a context', async (t) => {
   )
 })
 
-t.test('no changed character and no cut opens', async (t) => {
+t.test('opens no sealed text that was changed or cut', async (t) => {
   const sealed = sealer.seal('plain', 'x')
   for (let at = 0; at < sealed.length; at++) {
     const other = `${sealed.slice(0, at)}${sealed[at] === 'A' ? 'B' : 'A'}${sealed.slice(at + 1)}`
@@ -49,7 +49,7 @@ t.test('no changed character and no cut opens', async (t) => {
   }
 })
 
-t.test('a sealed text has one spelling', async (t) => {
+t.test('accepts only one spelling of a sealed text', async (t) => {
   for (const deflates of [false, true]) {
     const { seal, open } = aesSealer(['one secret'], { deflates })
     for (let length = 0; length < 6; length++) {

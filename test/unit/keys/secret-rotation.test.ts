@@ -93,18 +93,18 @@ async function complaints(older: [string, ...string[]], newer: [string, ...strin
 }
 
 // covers ASVS-13.3.4
-t.test('old, then old and new, then new and old: whatever runs side by side can read all keys', async (t) => {
+t.test('keeps all keys readable for parallel instances in each step of a secret rotation', async (t) => {
   t.same(await complaints([OLD], [OLD, NEW]), [])
   t.same(await complaints([OLD, NEW], [NEW, OLD]), [])
 })
 
 // covers ASVS-13.3.4
-t.test('in one step, who knows the old secret alone meets keys of the new one', async (t) => {
+t.test('reports an unreadable key when the secret is rotated in a single step', async (t) => {
   t.match(String((await complaints([OLD], [NEW, OLD]))[0]), "can't be opened")
 })
 
 // covers ASVS-13.3.4
-t.test('the old secret is needed for as long as the page says, and no longer', async (t) => {
+t.test('needs the old secret for the documented number of days, and no longer', async (t) => {
   const [, days = ''] =
     /^3\. after (\d+) days, `secret: \[new\]`/m.exec(
       readFileSync(new URL('../../../docs/deployment.md', import.meta.url), 'utf8')

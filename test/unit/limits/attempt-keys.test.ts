@@ -12,7 +12,7 @@ import {
 } from '../../../lib/limits/attempt-keys.ts'
 
 // covers RL-8
-t.test('one address has one spelling', async (t) => {
+t.test('normalises each spelling of an IP address to one form', async (t) => {
   const cases: Array<[string | undefined, string | null]> = [
     ['192.0.2.1', '192.0.2.1'],
     ['::ffff:192.0.2.1', '192.0.2.1'],
@@ -47,7 +47,7 @@ t.test('one address has one spelling', async (t) => {
 })
 
 // covers RL-7
-t.test('IPv6 counts per /64, IPv4 per address, and all that is no address as one', async (t) => {
+t.test('counts IPv6 per /64, IPv4 per address, and all invalid addresses together', async (t) => {
   const same: Array<[string | undefined, string | undefined]> = [
     ['2001:db8:1:2::1', '2001:db8:1:2:ffff:ffff:ffff:ffff'],
     ['::ffff:192.0.2.1', '192.0.2.1'],
@@ -66,7 +66,7 @@ t.test('IPv6 counts per /64, IPv4 per address, and all that is no address as one
 })
 
 // covers RL-30 A17
-t.test('the network of an IPv6 address is its /48; IPv4 and what is no address has none', async (t) => {
+t.test('returns the /48 network of an IPv6 address, and none for other input', async (t) => {
   t.equal(networkKey('2001:db8:1:2::1'), networkKey('2001:0DB8:1:ffff:ffff::'))
   t.not(networkKey('2001:db8:1::'), networkKey('2001:db8:2::'))
   t.not(networkKey('2001:db8:1::1'), addressKey('2001:db8:1::1'))
@@ -75,7 +75,7 @@ t.test('the network of an IPv6 address is its /48; IPv4 and what is no address h
 })
 
 // covers RL-13 RL-14
-t.test('keys have one length, no user bytes, and one for each subject', async (t) => {
+t.test('derives keys of one length without user bytes, distinct for each subject', async (t) => {
   const nasty = ['__proto__', 'constructor', 'x'.repeat(8192), 'a:{slot}:*', '\r\nFLUSHALL', '', '\ud800']
   for (const value of nasty) {
     const keys = [
@@ -91,7 +91,7 @@ t.test('keys have one length, no user bytes, and one for each subject', async (t
   t.not(accountKey('ann'), accountKey('anne'))
 })
 
-t.test('keys are the same in every release: instances of two share their counters during an update', async (t) => {
+t.test('keeps the keys identical across releases, so that instances share their counters', async (t) => {
   const digest = (text: string): string => createHash('sha256').update(text).digest('base64url')
   t.equal(addressKey('192.0.2.1'), digest('address\x00192.0.2.1'))
   t.equal(addressKey('2001:db8:1:2::1'), digest('address\x002001:db8:1:2::/64'))

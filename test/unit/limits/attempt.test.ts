@@ -39,7 +39,7 @@ const RESERVED = [
   ['show', [STANDING]]
 ]
 
-t.test('an attempt is counted before the work, and given back under the limits that count failures', async (t) => {
+t.test('counts an attempt before the work, and refunds a success under limits that count failures', async (t) => {
   const { calls, deps } = recorder()
   t.equal(
     await reserveAttempt(
@@ -55,7 +55,7 @@ t.test('an attempt is counted before the work, and given back under the limits t
   t.strictSame(all.calls, RESERVED, 'nothing is given back where all count')
 })
 
-t.test('over a limit no work is done', async (t) => {
+t.test('rejects an attempt over a limit without doing the work', async (t) => {
   const { calls, deps } = recorder(false)
   await t.rejects(
     reserveAttempt(
@@ -70,7 +70,7 @@ t.test('over a limit no work is done', async (t) => {
   t.strictSame(calls, [...RESERVED, ['refuse', STANDING]])
 })
 
-t.test('an outage of ours gives all back, and whatever else is thrown stays counted', async (t) => {
+t.test('refunds all limits after an outage, and keeps the attempt counted after other errors', async (t) => {
   const outage = Object.assign(new Error('down'), { code: 'ECONNREFUSED' })
   const cases: Array<[error: Error, isGivenBack: boolean]> = [
     [new OAuthError('temporarily_unavailable', 'The queue is full.'), true],
@@ -165,7 +165,7 @@ t.test('counts a random secret only after its proof has failed', async (t) => {
 })
 
 // covers RL-30
-t.test('a /48 may do twenty times as much as a /64, up to 10,000 and never less', async (t) => {
+t.test('allows a /48 network twenty times the limit of a /64, up to 10,000 and never less', async (t) => {
   for (const [max, ofNetwork] of [
     [1, 20],
     [10, 200],

@@ -2,7 +2,7 @@ import t from '../../support/tap.ts'
 import { parseBypassList } from '../../../lib/limits/bypass-list.ts'
 
 // covers RL-4 ASVS-1.5.3
-t.test('finds addresses in any spelling', async (t) => {
+t.test('matches an address in any spelling', async (t) => {
   const cases: Array<[string, string, boolean]> = [
     ['10.0.0.0/8', '10.1.2.3', true],
     ['10.0.0.0/8', '::ffff:10.1.2.3', true],
@@ -32,7 +32,7 @@ t.test('finds addresses in any spelling', async (t) => {
 })
 
 // covers RL-3 RL-5
-t.test('refuses ambiguous entries, and says why', async (t) => {
+t.test('rejects an ambiguous entry with the reason', async (t) => {
   const cases: Array<[unknown, RegExp]> = [
     ['010.0.0.0/8', /malformed/],
     ['10.0.0.0/08', /malformed/],
@@ -75,7 +75,7 @@ t.test('refuses ambiguous entries, and says why', async (t) => {
 })
 
 // covers RL-3
-t.test('the canonical list can be logged', async (t) => {
+t.test('returns the canonical entries for the log', async (t) => {
   t.same(parseBypassList(['192.0.2.7', '::ffff:10.0.0.0/104', '2001:db8::/32']).entries, [
     '192.0.2.7/32',
     '10.0.0.0/8',

@@ -10,7 +10,7 @@ const idOf = (token: string | undefined, account: string, key = KEY): string | n
   verifyDevice(key, token, account)?.deviceId ?? null
 
 // covers RL-24
-t.test('a token makes one browser known for one account', async (t) => {
+t.test('recognises a browser only for the account of its token', async (t) => {
   const token = extendDevice(KEY, undefined, ANN, ID)
   t.equal(idOf(token, 'ann'), ID)
   t.equal(idOf(token, 'bob'), null, 'not for another account')
@@ -18,7 +18,7 @@ t.test('a token makes one browser known for one account', async (t) => {
 })
 
 // covers RL-24
-t.test('nothing made up, cut, moved or mixed counts', async (t) => {
+t.test('rejects a token that is made up, cut, moved or mixed', async (t) => {
   const token = extendDevice(KEY, undefined, ANN, ID)
   const [, mac = ''] = token.split('.')
   const cases: Array<string | undefined> = [
@@ -37,7 +37,7 @@ t.test('nothing made up, cut, moved or mixed counts', async (t) => {
   for (const made of cases) t.equal(idOf(made, 'ann'), null, JSON.stringify(made)?.slice(0, 80) ?? 'none')
 })
 
-t.test('a browser is known for the twelve latest things, which are four accounts, and keeps its id', async (t) => {
+t.test('remembers the twelve latest entries of a browser, and keeps its id', async (t) => {
   let token: string | undefined
   const twelve = Array.from({ length: 12 }, (_, index) => `account ${index}`)
   for (const account of [...twelve, 'account 0', 'another'])
@@ -50,13 +50,13 @@ t.test('a browser is known for the twelve latest things, which are four accounts
   t.equal(extendDevice(KEY, token, of('another'), OTHER_ID), token, 'the same account again changes nothing')
 })
 
-t.test('a token that is none of ours is replaced', async (t) => {
+t.test('replaces a malformed token', async (t) => {
   const token = extendDevice(KEY, 'garbage', ANN, ID)
   t.equal(idOf(token, 'ann'), ID)
 })
 
 // covers A9
-t.test('a device is known by the password of its sign-in, and by no other', async (t) => {
+t.test('recognises a device only for the password of its sign-in', async (t) => {
   const token = extendDevice(KEY, undefined, ANN, ID)
   t.equal(verifyDevice(KEY, token, 'ann')?.isCurrent('hash-1'), true)
   t.equal(verifyDevice(KEY, token, 'ann')?.isCurrent('hash-2'), false)

@@ -25,7 +25,7 @@ function stage(maxKeysPerRule: number) {
 }
 
 // covers RL-20
-t.test('a flood of other keys never frees a blocked one', async (t) => {
+t.test('keeps a blocked key during a flood of other keys', async (t) => {
   const { attempt, block } = stage(100)
   block('victim')
   for (let i = 0; i < 10_000; i++) attempt(`flood-${i}`)
@@ -33,7 +33,7 @@ t.test('a flood of other keys never frees a blocked one', async (t) => {
 })
 
 // covers RL-20
-t.test('a flood of keys, each of them blocked, frees none and stays bounded', async (t) => {
+t.test('keeps every blocked key and a bounded size during a flood of blocked keys', async (t) => {
   const { clock, attempt, block } = stage(100)
   block('victim')
   for (let i = 0; i < 500; i++) block(`flood-${i}`)
@@ -48,7 +48,7 @@ t.test('a flood of keys, each of them blocked, frees none and stays bounded', as
 })
 
 // covers RL-20
-t.test('a full rule forgets the key whose last attempt is oldest', async (t) => {
+t.test('evicts the key with the oldest last attempt when a rule is full', async (t) => {
   const { clock, attempt } = stage(3)
   for (const key of ['a', 'b', 'c', 'a', 'a']) {
     attempt(key)
@@ -62,7 +62,7 @@ t.test('a full rule forgets the key whose last attempt is oldest', async (t) => 
 })
 
 // covers RL-20
-t.test('expired keys make room before living ones', async (t) => {
+t.test('evicts expired keys before living ones', async (t) => {
   const { clock, attempt, block } = stage(2)
   block('blocked')
   clock.step(WINDOW - 1)
@@ -77,7 +77,7 @@ t.test('expired keys make room before living ones', async (t) => {
 })
 
 // covers RL-20
-t.test('rules are bounded apart', async (t) => {
+t.test('limits the number of keys of each rule separately', async (t) => {
   const { attempt, block } = stage(2)
   attempt('a', { rule: 'account' })
   attempt('a', { rule: 'account' })
@@ -86,7 +86,7 @@ t.test('rules are bounded apart', async (t) => {
 })
 
 // covers RL-20
-t.test('looks at eight blocked keys an attempt for one that has become free', async (t) => {
+t.test('checks eight blocked keys per attempt for one that has expired', async (t) => {
   const { clock, attempt } = stage(10)
   const long = { max: 1, windowMs: 9 * WINDOW }
   for (let key = 1; key <= 10; key++) attempt(`key-${key}`, key === 7 ? { max: 1 } : long)
@@ -97,7 +97,7 @@ t.test('looks at eight blocked keys an attempt for one that has become free', as
   t.equal(attempt('new', long), true, 'in the place of the one that has become free')
 })
 
-t.test('a place in a coarse bucket can be given back', async (t) => {
+t.test('refunds an attempt in a coarse bucket', async (t) => {
   const { store, attempt, block } = stage(1)
   block('only')
   for (let i = 0; i < 20; i++) {
@@ -108,7 +108,7 @@ t.test('a place in a coarse bucket can be given back', async (t) => {
 })
 
 // covers RL-17
-t.test('the window slides: ttl-1, ttl, ttl+1', async (t) => {
+t.test('allows the next attempt exactly at the end of the sliding window', async (t) => {
   for (const [later, passes] of [
     [WINDOW - 1, false],
     [WINDOW, true],
@@ -122,7 +122,7 @@ t.test('the window slides: ttl-1, ttl, ttl+1', async (t) => {
 })
 
 // covers RL-28
-t.test('the wall clock may jump either way', async (t) => {
+t.test('keeps the limit when the wall clock jumps either way', async (t) => {
   for (const jump of [-86_400_000, 86_400_000]) {
     const { clock, attempt, block } = stage(10)
     block('a')
@@ -133,7 +133,7 @@ t.test('the wall clock may jump either way', async (t) => {
   }
 })
 
-t.test('a lowered max holds at once, and says rightly when the next passes', async (t) => {
+t.test('applies a lowered max at once, and reports the correct reset time', async (t) => {
   const { clock, store, attempt } = stage(10)
   for (let i = 0; i < 3; i++) {
     attempt('a')
@@ -146,14 +146,14 @@ t.test('a lowered max holds at once, and says rightly when the next passes', asy
 })
 
 // covers RL-13
-t.test('hostile keys are keys like others', async (t) => {
+t.test('counts hostile keys like any other key', async (t) => {
   const { attempt } = stage(10)
   for (const key of ['__proto__', 'constructor', 'x'.repeat(8192)]) {
     t.same([attempt(key), attempt(key), attempt(key), attempt(key)], [true, true, true, false])
   }
 })
 
-t.test('sweep frees what has expired and nothing else', async (t) => {
+t.test('sweeps only expired keys', async (t) => {
   const { clock, store, attempt, block } = stage(10)
   block('old')
   clock.step(WINDOW / 2)

@@ -26,7 +26,7 @@ function bound(
 const LIMITS = [{ rule: 'passwordReset', key: messageKey(['reset', 'u1']), windowMs: 300_000, max: 1 }]
 
 // covers A11
-t.test('one message in five minutes to one person', async (t) => {
+t.test('sends one message to a user in five minutes', async (t) => {
   const first = bound(RULE)
   t.equal(
     await first.send(async () => {
@@ -46,7 +46,7 @@ t.test('one message in five minutes to one person', async (t) => {
 })
 
 // covers A11
-t.test('a message that could not be sent does not count', async (t) => {
+t.test('does not count a message that could not be sent', async (t) => {
   const { calls, send } = bound(RULE)
   await t.rejects(
     send(async () => {
@@ -60,7 +60,7 @@ t.test('a message that could not be sent does not count', async (t) => {
   ])
 })
 
-t.test('without the rule nothing is counted', async (t) => {
+t.test('counts nothing without the rule', async (t) => {
   const { calls, send } = bound(false, false)
   t.equal(
     await send(async () => {

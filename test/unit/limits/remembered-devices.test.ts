@@ -9,7 +9,7 @@ const of = (userId: string) => ({ userId, epoch: 1, passwordHash: 'hash' })
 const ANN = of('ann')
 
 // covers TD-04
-t.test('a browser is remembered for an account as it was, under each of the keys, and by no other', async (t) => {
+t.test('remembers a browser for one unchanged account, under each of the keys', async (t) => {
   const token = rememberAccount([KEY], undefined, ANN, 1000, DEVICE)
   const counts = (keys: Buffer[], account = ANN, given: string | undefined = token, now = 1000): boolean =>
     isRemembered(keys, given, account, { now, lifetimeMs: DAY_MS })
@@ -41,7 +41,7 @@ t.test('a browser is remembered for an account as it was, under each of the keys
 })
 
 // covers TD-03
-t.test('replaces the entry of an account, and takes no place of another account', async (t) => {
+t.test('replaces the entry of an account, and keeps the entries of other accounts', async (t) => {
   let token = rememberAccount([KEY], undefined, of('bob'), 0, DEVICE)
   for (const now of [1000, 2000, 3000, 4000, 5000]) token = rememberAccount([KEY], token, ANN, now, 'another')
   t.equal(token.split('.').length, 3)

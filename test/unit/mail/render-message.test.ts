@@ -37,7 +37,7 @@ function seen(html: string): string {
 const isLinked = (message: Message): boolean => message.kind === 'identity_linked' && !message.tookOver
 const spaced = (text: string): string => text.replace(/\s+/g, ' ')
 
-t.test('every kind in every language: a subject, a heading, a way on and how long it is open', async (t) => {
+t.test('renders every kind in every language with a subject, a heading, a link and its validity', async (t) => {
   const said = new Set<string>()
   await holdsInTable(t, 'each mail is whole', ({ row }) => {
     for (const locale of LOCALES) {
@@ -78,7 +78,7 @@ t.test('every kind in every language: a subject, a heading, a way on and how lon
   t.ok(everyMessage('en').length >= 5)
 })
 
-t.test('both forms say the same, in the same order, but for the words about the button', async (t) => {
+t.test('contains the same text in the same order in the plain and the HTML form', async (t) => {
   for (const locale of LOCALES) {
     for (const message of everyMessage(locale)) {
       const { text, html } = renderMessage(message, { title: 'Example Shop' })
@@ -105,7 +105,7 @@ t.test('both forms say the same, in the same order, but for the words about the 
   }
 })
 
-t.test('the texts are whole, typographic and in their own language', async (t) => {
+t.test('has complete and typographically correct texts in each language', async (t) => {
   const flat = (value: object): Array<[string, string]> =>
     Object.entries(value).flatMap(([key, inner]): Array<[string, string]> =>
       typeof inner === 'string' ? [[key, inner]] : flat(inner as object).map(([name, text]) => [`${key}.${name}`, text])
@@ -146,7 +146,7 @@ t.test('the texts are whole, typographic and in their own language', async (t) =
   }
 })
 
-t.test('a mail about a factor names that factor, and no other', async (t) => {
+t.test('names only the affected factor in a message about a factor', async (t) => {
   const words: Record<string, RegExp> = {
     totp: /\bapps?\b/i,
     passkey: /\bpasskeys?\b/i,
@@ -254,7 +254,7 @@ t.test('does not ask a user without a password to set a new one', async (t) => {
 const isUndoable = (message: Message): boolean =>
   message.kind === 'email_changed' || (message.kind === 'factor_added' && ['totp', 'passkey'].includes(message.factor))
 
-t.test('a change that can be taken back has a button for it, in each language', async (t) => {
+t.test('adds an undo button to a reversible change in each language', async (t) => {
   const seen = new Set<string>()
   for (const locale of LOCALES)
     for (const message of everyMessage(locale).filter(isUndoable)) {
@@ -268,7 +268,7 @@ t.test('a change that can be taken back has a button for it, in each language', 
   t.equal(seen.size, 15)
 })
 
-t.test('a notice has no button, whatever a queue puts into it', async (t) => {
+t.test('renders no button in a notice, even if the message contains a URL', async (t) => {
   for (const message of everyMessage('en')) {
     if (message.url !== undefined || isUndoable(message)) continue
     const plain = renderMessage(message)
@@ -280,7 +280,7 @@ t.test('a notice has no button, whatever a queue puts into it', async (t) => {
   }
 })
 
-t.test('a notice that does not say what it is about is refused', async (t) => {
+t.test('rejects a notice that does not name its actor or factor', async (t) => {
   for (const fields of [
     { kind: 'account_removed' },
     { kind: 'account_removed', by: 'nobody' },
@@ -302,7 +302,7 @@ t.test('a notice that does not say what it is about is refused', async (t) => {
   }
 })
 
-t.test('how long a link is valid, from when the mail is written', async (t) => {
+t.test('states how long a link is valid, from the time of rendering', async (t) => {
   const now = Date.UTC(2026, 0, 1)
   const validity = (ms: number, locale = 'en'): string | undefined =>
     contentOf(linkMessage({ locale, expiresAt: new Date(now + ms) }), { title: '', now }).action?.validity.replace(
@@ -353,7 +353,7 @@ t.test('how long a link is valid, from when the mail is written', async (t) => {
   )
 })
 
-t.test("a language that mails don't have is the nearest one, or English", async (t) => {
+t.test('uses the nearest language, or English, for an unsupported locale', async (t) => {
   for (const [locale, lang] of [
     ['de-AT', 'de'],
     ['DE', 'de'],
@@ -375,32 +375,29 @@ t.test("a language that mails don't have is the nearest one, or English", async 
   }
 })
 
-t.test(
-  'a mail in Arabic runs from the right, with every table and cell, and what is not Arabic in it stands apart',
-  async (t) => {
-    const message = linkMessage({
-      locale: 'ar-EG',
-      user: { id: 'u1', username: 'ann.', email: 'ann@example.com', emailVerified: true }
-    })
-    const { html, text } = renderMessage(message, { title: 'Example Shop!' })
-    t.match(html, '<html lang="ar" dir="rtl">')
-    for (const [tag] of html.matchAll(/<(?:table|td)[^>]*>/g)) {
-      if (tag.includes('width="480"') || tag === '<td>') continue
-      t.ok(tag.includes('dir="rtl"') || tag.includes('align="center"'), tag)
-    }
-    t.notMatch(html, /align="left"|text-align:(?:left|start)/)
-    t.match(html, '<bdi>Example Shop!</bdi>')
-    t.match(html, '<b><bdi>ann.</bdi></b>')
-    t.match(html, /<a class="link" dir="ltr" /)
-    t.match(text, 'الحساب: \u2068ann.\u2069')
-    const english = renderMessage({ ...message, locale: 'en' }, { title: 'Example Shop!' })
-    t.match(english.html, 'dir="ltr"')
-    t.notMatch(english.html, /rtl|align="right"/)
-    t.notMatch(english.text, /[\u2068\u2069]/)
+t.test('renders Arabic from right to left, and isolates text that is not Arabic', async (t) => {
+  const message = linkMessage({
+    locale: 'ar-EG',
+    user: { id: 'u1', username: 'ann.', email: 'ann@example.com', emailVerified: true }
+  })
+  const { html, text } = renderMessage(message, { title: 'Example Shop!' })
+  t.match(html, '<html lang="ar" dir="rtl">')
+  for (const [tag] of html.matchAll(/<(?:table|td)[^>]*>/g)) {
+    if (tag.includes('width="480"') || tag === '<td>') continue
+    t.ok(tag.includes('dir="rtl"') || tag.includes('align="center"'), tag)
   }
-)
+  t.notMatch(html, /align="left"|text-align:(?:left|start)/)
+  t.match(html, '<bdi>Example Shop!</bdi>')
+  t.match(html, '<b><bdi>ann.</bdi></b>')
+  t.match(html, /<a class="link" dir="ltr" /)
+  t.match(text, 'الحساب: \u2068ann.\u2069')
+  const english = renderMessage({ ...message, locale: 'en' }, { title: 'Example Shop!' })
+  t.match(english.html, 'dir="ltr"')
+  t.notMatch(english.html, /rtl|align="right"/)
+  t.notMatch(english.text, /[\u2068\u2069]/)
+})
 
-t.test('nobody writes a header, a mark or a link into a mail', async (t) => {
+t.test('prevents injected headers, markup and links in a message', async (t) => {
   const attacks = [
     '<a href="https://evil.example">click</a>',
     '<script>alert(1)</script>',
@@ -450,7 +447,7 @@ t.test('nobody writes a header, a mark or a link into a mail', async (t) => {
   }
 })
 
-t.test('a huge name or title stays small', async (t) => {
+t.test('truncates a huge username or title', async (t) => {
   const { subject, text, html } = renderMessage(named('n'.repeat(10_000)), { title: '💥'.repeat(10_000) })
   t.ok(
     subject.length < 300 && text.length < 1500 && html.length < 12_000,
@@ -461,7 +458,7 @@ t.test('a huge name or title stays small', async (t) => {
   t.ok(renderMessage(named('x\u0301'.repeat(1e6))).html.length < 12_000)
 })
 
-t.test('only http: and https: links, written as browsers write them', async (t) => {
+t.test('accepts only http: and https: URLs, and normalises them like a browser', async (t) => {
   for (const url of [
     'javascript:alert(1)',
     'JaVaScRiPt:alert(1)',
@@ -509,7 +506,7 @@ t.test('only http: and https: links, written as browsers write them', async (t) 
   )
 })
 
-t.test('a wrong option or message is said, without what is secret in it', async (t) => {
+t.test('rejects a wrong option or message without quoting secret values', async (t) => {
   for (const accentColor of [
     'red',
     '#fff',
@@ -555,7 +552,7 @@ t.test('a wrong option or message is said, without what is secret in it', async 
   t.equal(plain.subject, 'Set a new password')
 })
 
-t.test('the account is named where the address does not say which it is', async (t) => {
+t.test('names the account when the address does not identify it', async (t) => {
   const shown = (message: Message): string | undefined => /Account: (.*)/.exec(renderMessage(message).text)?.[1]
   const kinds: MessageKind[] = ['password_reset', 'already_registered', 'password_changed', 'new_sign_in']
   for (const kind of kinds) t.equal(shown({ ...named('ann'), kind } as Message), 'ann', kind)
@@ -579,7 +576,7 @@ t.test('the account is named where the address does not say which it is', async 
   t.equal(shown(named('ann_b-c', { emailVerified: false })), 'ann_b-c')
 })
 
-t.test('the HTML is what mail programs can read', async (t) => {
+t.test('renders HTML that mail programs support', async (t) => {
   const { html } = renderMessage(named('ann'), {
     title: 'Shop',
     logoUrl: 'https://shop.example/logo.png?a=1&b=2',
@@ -612,7 +609,7 @@ t.test('the HTML is what mail programs can read', async (t) => {
   t.ok(Buffer.byteLength(html) < 20_000, 'far below what Gmail cuts off')
 })
 
-t.test('the look of the host: checked, in HTML, and links in both forms', async (t) => {
+t.test('applies the validated look of the host to the HTML, and its links to both forms', async (t) => {
   const [message] = everyMessage('en')
   if (message === undefined) throw new Error('no message')
   const look = {

@@ -19,7 +19,7 @@ async function ask(one: World, caller: string, token: string): Promise<Introspec
 }
 
 // covers R7662-2.2 R7662-5
-t.test('an active access token, with nothing about the person', async (t) => {
+t.test('describes an active access token without personal data', async (t) => {
   const one = await world()
   const { accessToken, sid } = await one.signIn({ clientId: 'own', scope: 'openid email' })
   const answer = await ask(one, 'own', accessToken)
@@ -47,7 +47,7 @@ t.test('an active access token, with nothing about the person', async (t) => {
 })
 
 // covers R7662-2.2
-t.test('an active refresh token can not be taken for an access token, and asking is no use of it', async (t) => {
+t.test('distinguishes a refresh token from an access token, and does not use it up', async (t) => {
   const one = await world()
   const { refreshToken, sid } = await one.signIn({ clientId: 'own', scope: 'openid' })
   const before = await one.state.tokens.findFamily(sid, one.clock.now())
@@ -68,7 +68,7 @@ t.test('an active refresh token can not be taken for an access token, and asking
   t.strictSame(await one.state.tokens.findFamily(sid, one.clock.now()), before)
 })
 
-t.test("a client's own token", async (t) => {
+t.test('describes the access token of a client itself', async (t) => {
   const one = await world()
   const token = one.accessTokens.mint({ sub: 'own', client_id: 'own', scope: 'read' })
   t.match(await ask(one, 'own', token), { active: true, sub: 'own', client_id: 'own', scope: 'read' })
@@ -108,7 +108,7 @@ t.test('shows each caller its own tokens only', async (t) => {
 })
 
 // covers R7662-2.2
-t.test('whatever is wrong looks the same', async (t) => {
+t.test('returns the same inactive answer for every invalid token', async (t) => {
   const one = await world()
   const good = await one.signIn({ clientId: 'own' })
   const revoked = await one.signIn({ clientId: 'own' })
@@ -162,7 +162,7 @@ t.test('whatever is wrong looks the same', async (t) => {
   t.strictSame(await ask(one, 'own', good.refreshToken), INACTIVE, 'an expired refresh token')
 })
 
-t.test('a replaced refresh token counts for as long as it would be taken', async (t) => {
+t.test('reports a replaced refresh token as active during the grace time', async (t) => {
   const one = await world()
   const { sid, refreshToken } = await one.signIn({ clientId: 'own' })
   const [, secret = ''] = refreshToken.split('.')
@@ -179,7 +179,7 @@ t.test('a replaced refresh token counts for as long as it would be taken', async
 })
 
 // covers ADV-CVE-2020-15223
-t.test('an outage is no verdict', async (t) => {
+t.test('passes a store error on instead of reporting an inactive token', async (t) => {
   const one = await world()
   const { accessToken, refreshToken } = await one.signIn({ clientId: 'own' })
   const fail = async (): Promise<never> => {

@@ -12,7 +12,7 @@ async function ask(one: World, accessToken: string): Promise<Record<string, unkn
 }
 
 // covers OIDF-oidcc-scope-all OIDC-5.4
-t.test('sub, the claims of the granted scopes, and no other', async (t) => {
+t.test('returns sub and the claims of the granted scopes only', async (t) => {
   const one = await world()
   const cases: Array<[string, Record<string, unknown>]> = [
     ['openid', { sub: 'u1' }],
@@ -29,7 +29,7 @@ t.test('sub, the claims of the granted scopes, and no other', async (t) => {
 })
 
 // covers OIDF-oidcc-claims-essential OIDC-5.5
-t.test('the userinfo member of the claims parameter is answered, the id_token member is not', async (t) => {
+t.test('returns the claims of the userinfo member, not of the id_token member', async (t) => {
   const one = await world()
   const authorization = formatAuthorizationDetails({
     redirectUri: 'https://a.example/',
@@ -42,7 +42,7 @@ t.test('the userinfo member of the claims parameter is answered, the id_token me
 })
 
 // covers ASVS-8.2.3
-t.test('the claims of the host: its own always, a standard one where it is asked for, sub never', async (t) => {
+t.test('adds custom claims always, standard claims only if requested, and sub never', async (t) => {
   const uses: unknown[] = []
   const one = await world({
     claims: (_user, context) => {
@@ -66,7 +66,7 @@ t.test('the claims of the host: its own always, a standard one where it is asked
 })
 
 // covers OIDC-5.3.1
-t.test("a token that belongs to no session is none, a client's own among them", async (t) => {
+t.test('rejects a token without a session, such as the token of a client itself', async (t) => {
   const one = await world()
   await t.rejects(ask(one, one.accessTokens.mint({ sub: 'own', client_id: 'own', scope: 'openid' })), {
     error: 'invalid_token'
@@ -79,7 +79,7 @@ t.test("a token that belongs to no session is none, a client's own among them", 
 })
 
 // covers OIDF-oidcc-codereuse-30seconds
-t.test('a revocation on another instance, or a disabled user, is seen at once', async (t) => {
+t.test('rejects a token at once after a revocation elsewhere or for a disabled user', async (t) => {
   const one = await world()
   const revoked = await one.signIn()
   t.strictSame(await ask(one, revoked.accessToken), { sub: 'u1' })
