@@ -74,7 +74,7 @@ t.test('OIDF-oidcc-backchannel-rp-initiated-logout', async (t) => {
 })
 
 // covers OIDF-oidcc-backchannel-rp-initiated-logout
-t.test('every client of the session hears it, each by a token of its own, and of no other session', async (t) => {
+t.test('notifies every client of the session with its own token, and no client of another session', async (t) => {
   const [first, third] = [await relyingParty(t), await relyingParty(t)]
   const op = await opWith(t, { suite: first, suite3: third })
   const { logOut, suite, browser, signedIn } = await startLogout(t, op)
@@ -95,7 +95,7 @@ t.test('every client of the session hears it, each by a token of its own, and of
 })
 
 // covers OIDF-oidcc-backchannel-rp-initiated-logout
-t.test('a client that does not answer delays nobody', async (t) => {
+t.test('completes the sign-out without waiting for a client that does not answer', async (t) => {
   const party = await relyingParty(t, () => {})
   const { logOut, isSignedIn } = await startLogout(t, await opWith(t, { suite: party }))
   // It is back although the client has not answered.
@@ -107,7 +107,7 @@ t.test('a client that does not answer delays nobody', async (t) => {
 })
 
 // covers OIDF-oidcc-backchannel-rp-initiated-logout
-t.test('a client that fails is told once more, by a new token', async (t) => {
+t.test('notifies a failing client once more, with a new token', async (t) => {
   const clock = steppedClock()
   const party = await relyingParty(t, (reply, count) => {
     reply.writeHead(count === 1 ? 500 : 200).end()

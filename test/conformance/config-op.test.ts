@@ -27,7 +27,7 @@ async function documentOf(
 }
 
 // covers OIDF-oidcc-discovery-endpoint-verification
-t.test('on a socket', async (t) => {
+t.test('serves valid metadata and a key for each algorithm over a socket', async (t) => {
   const { document, issuer, keys } = await startOp(t)
   t.equal(document['issuer'], issuer)
   t.strictSame(faultsOf(document), [])
@@ -45,7 +45,7 @@ for (const issuer of [
   'https://auth.example.com/tenants/one'
 ]) {
   // covers OIDF-oidcc-discovery-endpoint-verification
-  t.test(`of ${issuer}`, async (t) => {
+  t.test(`serves valid metadata for the issuer ${issuer}`, async (t) => {
     const { document, get } = await documentOf(t, issuer)
     t.equal(document['issuer'], issuer, 'exactly')
     t.strictSame(faultsOf(document), [])
@@ -63,7 +63,7 @@ for (const issuer of [
 }
 
 // covers OIDF-oidcc-discovery-endpoint-verification
-t.test('every endpoint of the document answers as itself', async (t) => {
+t.test('answers at every endpoint that the metadata lists', async (t) => {
   const { document } = await startOp(t)
   const empty = { method: 'POST', headers: { 'content-type': 'application/x-www-form-urlencoded' } }
   const asked: Array<[string, RequestInit, number]> = [
@@ -87,13 +87,13 @@ t.test('every endpoint of the document answers as itself', async (t) => {
   t.strictSame(new Set(asked.map(([name]) => name)), new Set(endpoints), 'all of them')
 })
 
-t.test('offers in the metadata exactly the features of the options', async (t) => {
+t.test('lists exactly the configured scopes in the metadata', async (t) => {
   const { document } = await documentOf(t, 'https://auth.example.com', { scopes: ['openid', 'read:all', 'phone'] })
   t.strictSame(document['scopes_supported'], ['openid', 'read:all', 'phone'])
   t.strictSame(faultsOf(document), [])
 })
 
-t.test('the schema finds faults', async (t) => {
+t.test('finds missing and invalid members in the metadata', async (t) => {
   const { document } = await documentOf(t, 'https://auth.example.com')
   for (const [name, { required }] of Object.entries(MEMBERS)) {
     if (required !== true) continue

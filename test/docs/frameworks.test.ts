@@ -24,7 +24,7 @@ async function tokenFor(app: Pick<FastifyInstance, 'inject'>, scope: string): Pr
   return { sub, token: reply.json().access_token }
 }
 
-t.test('the programs compile', async (t) => {
+t.test('compiles the printed programs', async (t) => {
   const all: Array<[Project, object]> = [
     [nest, { experimentalDecorators: true }],
     [cli, {}]
@@ -35,7 +35,7 @@ t.test('the programs compile', async (t) => {
   }
 })
 
-t.test('a guard of NestJS lets good requests through, and the filter answers all others', async (t) => {
+t.test('lets valid requests pass the NestJS guard, and answers others in its filter', async (t) => {
   const { start } = (await import(nest.module('main.ts'))) as {
     start(
       issuer: string,
@@ -76,7 +76,7 @@ t.test('a guard of NestJS lets good requests through, and the filter answers all
   t.equal((await app.inject({ url: '/settings', headers: own })).statusCode, 401)
 })
 
-t.test('autoload finds the plugin and the guarded route; without fastify-plugin the start fails', async (t) => {
+t.test('loads plugin and guarded route with autoload, and fails to start without fastify-plugin', async (t) => {
   const load = async (project: Project): Promise<FastifyInstance> => {
     // Leaves only the files of a build: autoload refuses a folder with sources in TypeScript.
     for (const { name } of project.files) rmSync(`${project.directory}/${name}`)

@@ -52,7 +52,7 @@ function faults(page: string, text: string): string[] {
   })
 }
 
-t.test('every link of a page names a file that is there, and a heading that is in it', async (t) => {
+t.test('links every page only to existing files and headings', async (t) => {
   t.ok(PAGES.length > 50, `${PAGES.length} pages`)
   t.strictSame(
     PAGES.flatMap((page) => faults(page, textOf(page))),
@@ -60,7 +60,7 @@ t.test('every link of a page names a file that is there, and a heading that is i
   )
 })
 
-t.test('a page of the package leads to nothing that is not in the package', async (t) => {
+t.test('links packaged pages only to files in the package', async (t) => {
   const told = execFileSync('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], { cwd: root, encoding: 'utf8' })
   const [{ files }] = JSON.parse(told) as [{ files: Array<{ path: string }> }]
   const packed = new Set(
@@ -81,7 +81,7 @@ t.test('a page of the package leads to nothing that is not in the package', asyn
   )
 })
 
-t.test('another page leads to each', async (t) => {
+t.test('links to every page from another page', async (t) => {
   const targets = new Set(
     PAGES.flatMap((page) =>
       linksOf(textOf(page))
@@ -93,7 +93,7 @@ t.test('another page leads to each', async (t) => {
   t.strictSame(unreachable, [], 'link to it from docs/README.md')
 })
 
-t.test('a broken link is noticed, of whatever form', async (t) => {
+t.test('detects a broken link in any form', async (t) => {
   const broken = [
     '[a](nowhere.md)',
     '[a](README.md#no-such-heading)',
@@ -114,7 +114,7 @@ t.test('a broken link is noticed, of whatever form', async (t) => {
   for (const text of fine) t.strictSame(faults('README.md', text), [], text)
 })
 
-t.test('anchors are spelled as GitHub spells them', async (t) => {
+t.test('derives anchors as GitHub does', async (t) => {
   t.equal(slugOf('prompt, max_age and auth_time'), 'prompt-max_age-and-auth_time')
   t.equal(slugOf('`POST /auth/token`'), 'post-authtoken')
   t.equal(slugOf('What a [client](x.md) may learn?'), 'what-a-client-may-learn')
@@ -122,7 +122,7 @@ t.test('anchors are spelled as GitHub spells them', async (t) => {
   t.strictSame([...anchorsOf('# A\n\n## B\n\n## B\n\n```sh\n# not a heading\n```\n')], ['a', 'b', 'b-1'])
 })
 
-t.test('pages that the code names in its messages and comments are there', async (t) => {
+t.test('names only existing pages in messages and comments of the code', async (t) => {
   const sources = [
     ...below('lib', '.ts'),
     ...below('scripts', '.ts'),
@@ -139,7 +139,7 @@ t.test('pages that the code names in its messages and comments are there', async
   t.strictSame(missing, [])
 })
 
-t.test('the side bar of the site has every page once', async (t) => {
+t.test('lists every page once in the side bar of the site', async (t) => {
   const pages = groups(join(root, 'docs')).flatMap(({ pages }) => pages)
   t.strictSame(
     pages.toSorted(),

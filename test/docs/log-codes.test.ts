@@ -15,7 +15,7 @@ function uncoded(source: string): string[] {
   ].map(([call]) => call.trim())
 }
 
-t.test('every line of the log is made with a code, but for what strangers are refused', async (t) => {
+t.test('makes every log line with a code, except refusals of client requests', async (t) => {
   const files = readdirSync(LIB, { recursive: true, encoding: 'utf8' }).filter(
     (file) => file.endsWith('.ts') && !/^client[\\/]/.test(file)
   )
@@ -26,7 +26,7 @@ t.test('every line of the log is made with a code, but for what strangers are re
   )
 })
 
-t.test('a line without a code is found', async (t) => {
+t.test('detects a log line without a code', async (t) => {
   t.strictSame(
     uncoded(
       "log.warn(...logLine('FST_AUTHORITY_FAULT', 'x'))\n  host.log.warn({ err }, " +

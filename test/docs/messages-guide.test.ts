@@ -82,7 +82,7 @@ t.test('compiles the printed files of the guide', async (t) => {
   )
 })
 
-t.test('by SMTP', async (t) => {
+t.test('sends the printed messages by SMTP', async (t) => {
   const smtp = await startSmtpServer(t)
   process.env['SMTP_URL'] = `smtp://${SMTP_USER.user}:${SMTP_USER.pass}@127.0.0.1:${smtp.port}`
   t.teardown(() => {
@@ -162,7 +162,7 @@ for (const { file, origin, path, shows } of [
     })
   }
 ]) {
-  t.test(`by ${origin}`, async (t) => {
+  t.test(`sends the printed messages by ${origin}`, async (t) => {
     const service = await startService(t)
     process.env['POSTMARK_TOKEN'] = process.env['RESEND_API_KEY'] = 'the-key'
     t.teardown(() => {

@@ -55,7 +55,7 @@ async function signIns(
   return results
 }
 
-t.test('users of better-auth sign in, by a hash that better-auth has made', async (t) => {
+t.test('signs in users of better-auth with a hash made by better-auth', async (t) => {
   const { userOf } = (await import(betterAuth.module('users.ts'))) as { userOf(row: object): User }
   const row = {
     id: 'ba-1',
@@ -71,7 +71,7 @@ t.test('users of better-auth sign in, by a hash that better-auth has made', asyn
   ])
 })
 
-t.test('users of Auth0 sign in, and keep their sub', async (t) => {
+t.test('signs in users of Auth0, and keeps their sub', async (t) => {
   const { userOf } = (await import(auth0.module('users.ts'))) as { userOf(line: string): User | null }
   const line = {
     _id: { $oid: '5dea9f9c82dd7c0e76e4ec93' },
@@ -104,7 +104,7 @@ t.test('users of Auth0 sign in, and keep their sub', async (t) => {
   ])
 })
 
-t.test('users of Keycloak sign in, by each algorithm that it has had', async (t) => {
+t.test('signs in users of Keycloak with each of its hash algorithms', async (t) => {
   const { usersOf } = (await import(keycloak.module('users.ts'))) as { usersOf(realm: string): User[] }
   const salt = randomBytes(16)
   const credential = (value: Buffer, credentialData: object): object => ({
@@ -163,7 +163,7 @@ t.test('users of Keycloak sign in, by each algorithm that it has had', async (t)
   t.equal(usersOf(JSON.stringify({ users: [{ id: '1', username: 'Ann', enabled: false }] }))[0]?.disabled, true)
 })
 
-t.test('users of Firebase sign in, with the key of their project in the options', async (t) => {
+t.test('signs in users of Firebase with the key of their project in the options', async (t) => {
   const { usersOf } = (await import(firebase.module('users.ts'))) as { usersOf(exported: string): User[] }
   // Of the README of firebase/scrypt, which has another password.
   const row = {
@@ -203,7 +203,7 @@ t.test('users of Firebase sign in, with the key of their project in the options'
   t.strictSame(await signIns(users.slice(0, 1), {}, 'user1password'), [['user1@test.com', 400, 400]])
 })
 
-t.test('users of Supabase sign in, by bcrypt and by what they came to Supabase with', async (t) => {
+t.test('signs in users of Supabase with bcrypt and argon2 hashes', async (t) => {
   const { userOf } = (await import(supabase.module('users.ts'))) as { userOf(line: string): User | null }
   const row = {
     id: '4bd87eb2-e1ee-4a2e-a509-7b2af4d84a52',
@@ -244,7 +244,7 @@ t.test('users of Supabase sign in, by bcrypt and by what they came to Supabase w
   ])
 })
 
-t.test('users of Cognito are who they were, and have no password', async (t) => {
+t.test('imports users of Cognito with their id and without a password', async (t) => {
   const { usersOf } = (await import(cognito.module('users.ts'))) as { usersOf(listed: string): User[] }
   const attributes = (values: Record<string, string>): Array<{ Name: string; Value: string }> =>
     Object.entries(values).map(([Name, Value]) => ({ Name, Value }))
@@ -291,76 +291,72 @@ t.test('users of Cognito are who they were, and have no password', async (t) => 
   ])
 })
 
-t.test(
-  'the program that fills the SQLite store: all or nothing where names clash, the same again ' +
-    'changes nothing, and what it reports',
-  async (t) => {
-    const { importUsers } = (await import(importing.module('import-users.ts'))) as {
-      importUsers(db: object, users: User[]): object
-    }
-    const db = new Database(':memory:')
-    const hash = await argon2(PASSWORD, { memoryCost: 1024, timeCost: 2 })
-    const users: User[] = Array.from({ length: 2500 }, (_none, index) => ({
-      id: `${index}`,
-      username: `user-${index}`,
-      passwordHash: index === 0 ? null : hash,
-      email: `${index}@example.com`,
-      emailVerified: index === 1,
-      name: 'Ann'
-    }))
-    const formats = [
-      '$2b$10$x',
-      '$wp$2y$10$x',
-      '$P$Bx',
-      'pbkdf2_sha256$1$x',
-      'scrypt:1:1:1$x',
-      `AQ${'A'.repeat(60)}`,
-      'bcrypt_sha256$$2b$x',
-      'argon2$argon2id$x',
-      '5f4dcc3b5aa765d61d8327deb882cf99',
-      '$fbscrypt$x'
-    ]
-    for (const [index, passwordHash] of formats.entries())
-      users.push({ id: `f${index}`, username: `f${index}`, passwordHash })
-    const expected = {
-      withoutPassword: 1,
-      formats: {
-        argon2: 2500,
-        '2b': 1,
-        wp: 1,
-        P: 1,
-        pbkdf2: 1,
-        scrypt: 1,
-        'ASP.NET Identity': 1,
-        bcrypt: 1,
-        unknown: 1,
-        fbscrypt: 1
-      }
-    }
-    t.match(importUsers(db, users), { imported: 2510, thereAlready: 0, ...expected })
-    t.match(importUsers(db, users), { imported: 0, thereAlready: 2510, ...expected })
-    const store = sqliteUserStore(db)
-    t.match(await store.findByUsername('user-1'), {
-      id: '1',
-      passwordHash: hash,
-      email: '1@example.com',
-      emailVerified: true,
-      name: 'Ann'
-    })
-    t.match(await store.findByUsername('user-0'), { passwordHash: null, emailVerified: false })
-    const [another, twin] = [
-      { id: 'new', username: 'new-one', passwordHash: null },
-      { id: 'x', username: 'user-7', passwordHash: null }
-    ]
-    t.throws(() => importUsers(db, [another, twin]), { message: 'One name for two users:\nuser-7: 7, x' })
-    t.throws(() => importUsers(db, [another, { ...another, id: 'new-2' }]), {
-      message: 'One name for two users:\nnew-one: new, new-2'
-    })
-    t.equal(await store.findByUsername('new-one'), null)
+t.test('imports all users into the SQLite store or none, and changes nothing on a second run', async (t) => {
+  const { importUsers } = (await import(importing.module('import-users.ts'))) as {
+    importUsers(db: object, users: User[]): object
   }
-)
+  const db = new Database(':memory:')
+  const hash = await argon2(PASSWORD, { memoryCost: 1024, timeCost: 2 })
+  const users: User[] = Array.from({ length: 2500 }, (_none, index) => ({
+    id: `${index}`,
+    username: `user-${index}`,
+    passwordHash: index === 0 ? null : hash,
+    email: `${index}@example.com`,
+    emailVerified: index === 1,
+    name: 'Ann'
+  }))
+  const formats = [
+    '$2b$10$x',
+    '$wp$2y$10$x',
+    '$P$Bx',
+    'pbkdf2_sha256$1$x',
+    'scrypt:1:1:1$x',
+    `AQ${'A'.repeat(60)}`,
+    'bcrypt_sha256$$2b$x',
+    'argon2$argon2id$x',
+    '5f4dcc3b5aa765d61d8327deb882cf99',
+    '$fbscrypt$x'
+  ]
+  for (const [index, passwordHash] of formats.entries())
+    users.push({ id: `f${index}`, username: `f${index}`, passwordHash })
+  const expected = {
+    withoutPassword: 1,
+    formats: {
+      argon2: 2500,
+      '2b': 1,
+      wp: 1,
+      P: 1,
+      pbkdf2: 1,
+      scrypt: 1,
+      'ASP.NET Identity': 1,
+      bcrypt: 1,
+      unknown: 1,
+      fbscrypt: 1
+    }
+  }
+  t.match(importUsers(db, users), { imported: 2510, thereAlready: 0, ...expected })
+  t.match(importUsers(db, users), { imported: 0, thereAlready: 2510, ...expected })
+  const store = sqliteUserStore(db)
+  t.match(await store.findByUsername('user-1'), {
+    id: '1',
+    passwordHash: hash,
+    email: '1@example.com',
+    emailVerified: true,
+    name: 'Ann'
+  })
+  t.match(await store.findByUsername('user-0'), { passwordHash: null, emailVerified: false })
+  const [another, twin] = [
+    { id: 'new', username: 'new-one', passwordHash: null },
+    { id: 'x', username: 'user-7', passwordHash: null }
+  ]
+  t.throws(() => importUsers(db, [another, twin]), { message: 'One name for two users:\nuser-7: 7, x' })
+  t.throws(() => importUsers(db, [another, { ...another, id: 'new-2' }]), {
+    message: 'One name for two users:\nnew-one: new, new-2'
+  })
+  t.equal(await store.findByUsername('new-one'), null)
+})
 
-t.test('a route takes tokens and cookies of before, new tokens and sessions, and no others', async (t) => {
+t.test('accepts old and new tokens and sessions at one route, and no others', async (t) => {
   const { eitherToken } = (await import(fastifyJwtPage.module('either-token.ts'))) as {
     eitherToken(app: object, userOf: (sub: string) => unknown): onRequestAsyncHookHandler
   }

@@ -27,11 +27,11 @@ const patient = workshop.project(GUIDE, {
   change: (text) => text.replace('timeout: 2000', 'timeout: 60_000').replace('WAIT 1', 'WAIT 60')
 })
 
-t.test('the printed files compile', async (t) => {
+t.test('compiles the printed files', async (t) => {
   t.strictSame(messagesOf([printed]), [])
 })
 
-t.test('the printed port is that of the library', (t) => {
+t.test('prints the port as the library declares it', (t) => {
   const bare = (path: string, name: string): string => {
     const [found = ''] =
       new RegExp(`^export interface ${name} [^]*?^}`, 'm').exec(readFileSync(new URL(path, ROOT), 'utf8')) ?? []
@@ -44,18 +44,18 @@ t.test('the printed port is that of the library', (t) => {
   t.end()
 })
 
-t.test('the printed store has fewer than 110 lines', async (t) => {
+t.test('prints a store of fewer than 110 lines', async (t) => {
   t.ok(printed.text('mariadb-records.ts').split('\n').length < 110)
 })
 
-t.test('on MariaDB', async (t) => {
+t.test('runs the printed store on MariaDB', async (t) => {
   const server = await startMariadb()
   t.teardown(() => server.stop())
   const suite = runPrintedSuite(patient, server)
-  t.test('the printed suite passes', async (t) => {
+  t.test('passes the printed suite', async (t) => {
     t.same(await suite, { passed: CASES, failed: [], code: 0 })
   })
-  t.test('rejects with an outage while the server hangs, and works again after it', async (t) => {
+  t.test('reports an outage while the server hangs, and recovers afterwards', async (t) => {
     const pool = createPool({ uri: server.url, connectTimeout: 1500 })
     t.teardown(() => pool.end())
     const store = await storeOf(printed, pool)
@@ -66,7 +66,7 @@ t.test('on MariaDB', async (t) => {
     server.resume()
     t.same(await store.read(PARTITION, ['k']), [null])
   })
-  t.test('rejects with a mistake that shows no value', async (t) => {
+  t.test('reports a rejected write as a mistake without any value', async (t) => {
     const pool = createPool({ uri: server.url })
     t.teardown(() => pool.end())
     const store = await storeOf(printed, pool)
@@ -75,7 +75,7 @@ t.test('on MariaDB', async (t) => {
     t.match(rejection, { isOutage: false, message: 'MariaDB: ER_DATA_TOO_LONG' })
     t.notMatch(JSON.stringify([rejection, String(rejection)]), 'secret')
   })
-  t.test('gives the time of the server', async (t) => {
+  t.test('returns the time of the server', async (t) => {
     const pool = createPool({ uri: server.url })
     t.teardown(() => pool.end())
     const time = await (await storeOf(printed, pool)).time?.()

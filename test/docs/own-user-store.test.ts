@@ -86,7 +86,7 @@ runContract(
   }
 )
 
-void t.test('H1 and people sign up and sign in over it', async (t) => {
+void t.test('H1 lets people sign up and sign in with the printed store', async (t) => {
   const app = Fastify()
   t.teardown(async () => {
     await app.close()

@@ -9,18 +9,18 @@ import { SECTIONS } from '../../bench/sections.ts'
 const pathOf = (path: string): string => fileURLToPath(new URL(`../../${path}`, import.meta.url))
 const kept = readKept(pathOf('bench/results'))
 
-t.test('the page is what `npm run bench -- --save` makes of the results', async (t) => {
+t.test('matches the page to the saved results of `npm run bench -- --save`', async (t) => {
   t.equal(readFileSync(pathOf('docs/performance.md'), 'utf8'), performancePage(kept))
 })
 
-t.test('so are its pictures', async (t) => {
+t.test('matches the charts to the saved results', async (t) => {
   const charts = [...kept.values()].flatMap((report) => report.charts ?? [])
   t.ok(charts.length > 0)
   for (const chart of charts)
     t.equal(readFileSync(pathOf(`docs/performance/${chart.name}.svg`), 'utf8'), drawing(chart), chart.name)
 })
 
-t.test('every benchmark has its section and its figures', async (t) => {
+t.test('has a section and figures for every benchmark', async (t) => {
   const run = readFileSync(pathOf('bench/run.ts'), 'utf8')
   const names =
     /const HTTP[^{]*\{([^}]*)\}[\s\S]*?const OTHERS[^{]*\{([^}]*)\}/
@@ -32,6 +32,6 @@ t.test('every benchmark has its section and its figures', async (t) => {
   t.same([...kept.keys()].sort(), names)
 })
 
-t.test('no figure of a quick run gets in', async (t) => {
+t.test('contains no figure of a quick run', async (t) => {
   for (const [name, { method }] of kept) t.notMatch(method, /^1 round/, name)
 })

@@ -15,12 +15,12 @@ const inMemory = (text: string): string =>
 const project = workshop.project('docs/guides/profile-fields.md', { change: inMemory })
 const { peopleStore } = (await import(project.module('people-store.ts'))) as { peopleStore(file: string): UserStore }
 
-t.test('the printed files compile', (t) => {
+t.test('compiles the printed files', (t) => {
   t.strictSame(messagesOf([project]), [])
   t.end()
 })
 
-t.test('people sign up with the fields, on the page and by a request, and change them', async (t) => {
+t.test('accepts the fields at sign-up, on the page and by request, and changes them', async (t) => {
   const { app } = (await import(project.module('app.ts'))) as { app: FastifyInstance }
   t.teardown(async () => {
     await app.close()
@@ -58,7 +58,7 @@ t.test('people sign up with the fields, on the page and by a request, and change
   t.notOk('interests' in profile.json<object>())
 })
 
-t.test('the printed store passes the suite', async (t) => {
+t.test('passes the user store suite with the printed store', async (t) => {
   runContract(
     userStoreContract(
       async () => ({ store: delayed(peopleStore(':memory:')) }),

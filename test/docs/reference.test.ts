@@ -27,14 +27,14 @@ const clientSource = Object.fromEntries(
 )
 
 // covers ASVS-2.1.3 ASVS-7.1.1 ASVS-16.1.1
-t.test('the pages are what the code says', async (t) => {
+t.test('generates the reference pages from the code', async (t) => {
   for (const [path, content] of Object.entries(await references(eventsSource, clientSource))) {
     if (update) writeFileSync(new URL(path, root), content)
     t.equal(read(path), content, `${path} is what the code says, or is written anew by ${AFRESH}`)
   }
 })
 
-t.test('every option of the schema has a row, and a meaning where its name is not all there is to say', async (t) => {
+t.test('lists every option of the schema with a description', async (t) => {
   const rows = optionRows()
   const paths = rows.map(({ path }) => path)
   t.equal(new Set(paths).size, paths.length)
@@ -65,7 +65,7 @@ t.test('every option of the schema has a row, and a meaning where its name is no
 })
 
 // covers ASVS-6.1.1
-t.test('every key of the rate limit options has a place in the guide', async (t) => {
+t.test('mentions every rate limit option in the guide', async (t) => {
   const guide = read('docs/guides/rate-limits.md')
   for (const { path } of optionRows()) {
     const [, key] = /^rateLimit\.(\w+)$/.exec(path) ?? []
@@ -73,7 +73,7 @@ t.test('every key of the rate limit options has a place in the guide', async (t)
   }
 })
 
-t.test('every route has its prose and no prose is without a route', async (t) => {
+t.test('has prose for every route, and none without a route', async (t) => {
   const routes = (await endpoints()).map(({ method, url }) => `${method} ${url}`)
   t.strictSame(
     routes.filter((route) => !(route in PROSE)),
@@ -89,7 +89,7 @@ t.test('every route has its prose and no prose is without a route', async (t) =>
 })
 
 // covers ASVS-7.1.1 ASVS-7.1.3
-t.test('the lifetimes in the guide on signing out are the defaults', async (t) => {
+t.test('states the default lifetimes in the sign-out guide', async (t) => {
   const words = (seconds: number): string => {
     const [unit, size] = (
       [
@@ -119,7 +119,7 @@ t.test('the lifetimes in the guide on signing out are the defaults', async (t) =
   )
 })
 
-t.test('every name of the option paths moves a route', async (t) => {
+t.test('moves a route with every name of the paths option', async (t) => {
   const moved = new Set((await endpoints()).map(({ pathName }) => pathName))
   t.strictSame(
     PATH_NAMES.filter((name) => !moved.has(name)),
@@ -127,7 +127,7 @@ t.test('every name of the option paths moves a route', async (t) => {
   )
 })
 
-t.test('every error code and every event has a meaning', async (t) => {
+t.test('explains every error code and every event', async (t) => {
   const codes = [...(/STATUS = \{([^}]*)\}/.exec(errorsSource)?.[1] ?? '').matchAll(/^ {2}(\w+): \d+/gm)].map(
     ([, code]) => code
   )
@@ -145,7 +145,7 @@ t.test('every error code and every event has a meaning', async (t) => {
   t.strictSame(Object.keys(EVENT_MEANINGS).sort(), events.sort())
 })
 
-t.test('the page of the browser client has its entries, and its errors are those that it makes', async (t) => {
+t.test('documents the entries of the browser client and exactly the errors that it throws', async (t) => {
   const { exports } = JSON.parse(read('package.json')) as { exports: Record<string, { default: string }> }
   const entries = Object.entries(exports).filter(([name]) => /^\.\/client(\/|$)/.test(name))
   t.strictSame(
@@ -168,23 +168,20 @@ t.test('the page of the browser client has its entries, and its errors are those
   for (const name of exported) t.ok(page.includes(`### \`${name}\``), name)
 })
 
-t.test(
-  'an export of the client without a place in its page is noticed, and so is a member without a comment',
-  async (t) => {
-    const changed = (file: string, text: string): Record<string, string> => ({
-      ...clientSource,
-      [file]: `${clientSource[file] ?? ''}\n${text}`
-    })
-    const pageOf = async (source: Record<string, string>): Promise<string> =>
-      (await references(eventsSource, source))['docs/reference/client.md'] ?? ''
-    t.not(await pageOf(changed('popup', '/** More. */\nexport const more = 1')), read('docs/reference/client.md'))
-    await t.rejects(pageOf(changed('popup', 'export const more = 1')), /more has no comment/)
-    await t.rejects(pageOf(changed('silent', 'export interface More { more: string }')), /More\.more has no comment/)
-    t.ok(clientApi(changed('silent', "throw new AuthClientError(x ? 'new_one' : y)")).thrown().includes('new_one'))
-  }
-)
+t.test('detects a client export that the page lacks, and a member without a comment', async (t) => {
+  const changed = (file: string, text: string): Record<string, string> => ({
+    ...clientSource,
+    [file]: `${clientSource[file] ?? ''}\n${text}`
+  })
+  const pageOf = async (source: Record<string, string>): Promise<string> =>
+    (await references(eventsSource, source))['docs/reference/client.md'] ?? ''
+  t.not(await pageOf(changed('popup', '/** More. */\nexport const more = 1')), read('docs/reference/client.md'))
+  await t.rejects(pageOf(changed('popup', 'export const more = 1')), /more has no comment/)
+  await t.rejects(pageOf(changed('silent', 'export interface More { more: string }')), /More\.more has no comment/)
+  t.ok(clientApi(changed('silent', "throw new AuthClientError(x ? 'new_one' : y)")).thrown().includes('new_one'))
+})
 
-t.test('lists all that the app gets on its page, and nothing else', async (t) => {
+t.test('lists exactly the decorators of the app on the host page', async (t) => {
   const app = Fastify()
   t.teardown(async () => {
     await app.close()

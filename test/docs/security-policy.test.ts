@@ -27,7 +27,7 @@ const rows = [...page.matchAll(/^\| what holds \| ids \| test \|\n\|[ -|]+\n((?:
 const bears = (text: string, id: string): boolean =>
   new RegExp(`(?<![\\w-])${id.replaceAll('.', String.raw`\.`)}(?![\\w-]|\\.\\d)`).test(text)
 
-t.test('each guarantee names a test that is there', async (t) => {
+t.test('names an existing test for each guarantee', async (t) => {
   t.ok(rows.length > 50, `${rows.length} rows`)
   for (const [index, { what, where }] of rows.entries()) {
     t.ok(what !== '' || rows[index - 1] !== undefined, `row ${index} says what holds, or goes on with the one above`)
@@ -51,7 +51,7 @@ t.test('finds each id of a row in its test and on the page of all ids', async (t
   }
 })
 
-t.test('every actor of the model has guarantees', async (t) => {
+t.test('lists guarantees for every actor of the threat model', async (t) => {
   const actors = [
     ...(/^\| actor \|.*\n\|[ -|]+\n((?:\|.*\n)+)/m.exec(page)?.[1] ?? '').matchAll(/^\| ([^|]+) \|/gm)
   ].map(([, actor = '']) => actor)
@@ -60,7 +60,7 @@ t.test('every actor of the model has guarantees', async (t) => {
   for (const actor of actors) t.ok(headings.includes(actor.toLowerCase()), actor)
 })
 
-t.test("reports go to GitHub: nobody's mail address, and no repository that may not exist", async (t) => {
+t.test('sends reports to GitHub, without an email address or a repository URL', async (t) => {
   t.notMatch(page, /[\w.+-]+@[\w-]+\.\w+/)
   t.notMatch(page, /github\.com\//)
   t.match(page, 'Report a vulnerability')

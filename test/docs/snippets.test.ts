@@ -61,7 +61,7 @@ function compile(t: Test, snippets: readonly string[]): string[][] {
   return files.map((file) => messages.get(file) ?? [`${file} was not compiled`])
 }
 
-t.test('the snippets compile', async (t) => {
+t.test('compiles the snippets', async (t) => {
   t.ok(snippets.length >= 8, `${snippets.length} snippets`)
   const [broken, ...messages] = compile(t, [
     `${PRELUDE}\nawait app.register(authPlugin, { isuer: issuer, users })\n`,
@@ -71,7 +71,7 @@ t.test('the snippets compile', async (t) => {
   for (const [index, { name }] of snippets.entries()) t.strictSame(messages[index], [], name)
 })
 
-t.test('the blocks are formatted', async (t) => {
+t.test('requires formatted code blocks', async (t) => {
   const check = (...pages: string[]): string =>
     spawnSync(process.execPath, [join(root, 'scripts/format-docs.mjs'), '--check', ...pages], { encoding: 'utf8' })
       .stderr
@@ -80,7 +80,7 @@ t.test('the blocks are formatted', async (t) => {
   t.match(check(join(directory, 'planted.md')), /planted\.md has a block that is not formatted/)
 })
 
-t.test('the quick start is the minimal example, and the first block under its heading', async (t) => {
+t.test('shows the minimal example as the first block of the quick start', async (t) => {
   const section = readFileSync(join(root, 'README.md'), 'utf8').split(/^## Quick start$/m)[1] ?? ''
   const [, language, code] = /^```(\w+)\n([\s\S]*?)^```$/m.exec(section) ?? []
   t.equal(language, 'ts')

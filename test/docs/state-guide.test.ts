@@ -22,7 +22,7 @@ const MANY = `INSERT INTO authority_records SELECT 'p' || i, 'f:1', 'family', 'u
     9e15, 9e15 FROM generate_series(1, 20000) AS i`
 
 for (const isPartitioned of [false, true]) {
-  t.test(`the view, the indexes and the queries are right ${isPartitioned ? 'in partitions' : ''}`, async (t) => {
+  t.test(`runs the printed view, indexes and queries ${isPartitioned ? 'in partitions' : ''}`, async (t) => {
     t.same(others, [])
     const pool = (await server.database()).pool({ max: 1 })
     if (isPartitioned) await pool.query(partitions)
@@ -79,7 +79,7 @@ for (const isPartitioned of [false, true]) {
   })
 }
 
-t.test('the table that the guide makes has the columns of the table that the start makes', async (t) => {
+t.test('creates the same columns with the printed table as at start', async (t) => {
   const COLUMNS = `SELECT column_name, data_type, is_nullable, collation_name FROM information_schema.columns
     WHERE table_name = 'authority_records' ORDER BY ordinal_position`
   const made = await Promise.all(

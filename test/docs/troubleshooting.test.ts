@@ -14,12 +14,12 @@ const warnings = [
   ...(page.split('### FST_AUTHORITY_UNSAFE')[1]?.split('\n### ')[0] ?? '').matchAll(/^\| `([^`]+)`/gm)
 ].map(([, text = '']) => text)
 
-t.test('every error at start, every code of the log and every error on the wire has a heading', async (t) => {
+t.test('has a heading for every start error, log code and protocol error', async (t) => {
   for (const code of [...Object.keys(START_ERRORS), ...Object.keys(LOG_CODES), ...Object.keys(ERROR_MEANINGS)])
     t.ok(headings.has(code), code)
 })
 
-t.test('no heading is of a code that there is not', async (t) => {
+t.test('has no heading for an unknown code', async (t) => {
   const known = new Set([...Object.keys(START_ERRORS), ...Object.keys(LOG_CODES), ...Object.keys(ERROR_MEANINGS)])
   t.strictSame(
     [...headings].filter((heading) => !heading.includes(' ') && !known.has(heading)),
@@ -27,7 +27,7 @@ t.test('no heading is of a code that there is not', async (t) => {
   )
 })
 
-t.test('every code that the source names is on the page', async (t) => {
+t.test('mentions every code that the source names', async (t) => {
   const lib = new URL('lib/', root)
   for (const file of readdirSync(lib, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts'))) {
     for (const [code] of readFileSync(new URL(file, lib), 'utf8').matchAll(/\bFST_AUTHORITY_[A-Z_]+[A-Z]\b/g))
@@ -79,7 +79,7 @@ const isOn = (said: string): boolean =>
     ).test(said)
   )
 
-t.test('every warning of an unsafe configuration is on the page, in the words of the log', async (t) => {
+t.test('quotes every warning of an unsafe configuration as it is logged', async (t) => {
   const said = [
     ...(await warningsOf({ secret: undefined }, { trustProxy: true })),
     // Fastify's types don't have it.
@@ -103,7 +103,7 @@ t.test('every warning of an unsafe configuration is on the page, in the words of
   )
 })
 
-t.test('there are as many warnings on the page as in the source', async (t) => {
+t.test('lists as many warnings as the source contains', async (t) => {
   const lib = new URL('lib/', root)
   const source = readdirSync(lib, { recursive: true, encoding: 'utf8' })
     .filter((name) => name.endsWith('.ts'))

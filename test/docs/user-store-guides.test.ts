@@ -156,7 +156,7 @@ t.test('compiles the printed files of the guides', async (t) => {
   t.match(messages.filter(ofBroken), [/people-store\.ts: .*number \| null/], 'a wrong type is noticed')
 })
 
-t.test('these pages are all that print files by name: nothing escapes the compiler', async (t) => {
+t.test('compiles every page that prints named files', async (t) => {
   const pages = readdirSync(join(root, 'docs'), { recursive: true, encoding: 'utf8' })
     .filter((file) => file.endsWith('.md'))
     .map((file) => `docs/${file}`)
@@ -224,7 +224,7 @@ const sqlGuides: Record<
   }
 }
 
-t.test('on PostgreSQL', async (t) => {
+t.test('passes the printed suites on PostgreSQL', async (t) => {
   const server: PostgresServer = await startPostgres()
   t.teardown(async () => {
     await server.stop()
@@ -285,7 +285,7 @@ t.test('on PostgreSQL', async (t) => {
     })
   }
 
-  t.test('a server that hangs is an error, and the store recovers by itself', async (t) => {
+  t.test('rejects while the server hangs, and recovers by itself', async (t) => {
     t.equal(opened.length, prepared.length)
     await server.pause()
     try {
@@ -307,7 +307,7 @@ t.test('on PostgreSQL', async (t) => {
     )
   })
 
-  t.test('the constraint of a plain insert is told from others, also through Drizzle', async (t) => {
+  t.test('distinguishes a taken username from other constraint violations, also through Drizzle', async (t) => {
     const { isUsernameTaken } = await load<{ isUsernameTaken(error: unknown): boolean }>(pg, 'username-taken.ts')
     const database = await server.database()
     t.teardown(async () => {
@@ -346,7 +346,7 @@ t.test('on PostgreSQL', async (t) => {
   })
 })
 
-t.test('MongoDB: the real driver against a stand-in', async (t) => {
+t.test('passes the suite on MongoDB with the real driver and a stand-in server', async (t) => {
   const standIn = await startMongoStandIn()
   t.teardown(async () => {
     await standIn.stop()
@@ -401,7 +401,7 @@ t.test('MongoDB: the real driver against a stand-in', async (t) => {
   standIn.silence(false)
 })
 
-t.test('the suites of the guide to testing run', async (t) => {
+t.test('runs the suites of the testing guide', async (t) => {
   const { passed, failed, code } = await runPrintedSuite(testing, '', 'stores.test.ts')
   t.same({ failed, code }, { failed: [], code: 0 })
   t.ok(passed > CASES, `${passed} cases`)

@@ -36,12 +36,12 @@ const jobs = [...parsed].flatMap(([file, { jobs }]) =>
 )
 const steps = jobs.flatMap(({ where, job }) => job.steps.map((step) => ({ where, step })))
 
-t.test('every file is YAML', async (t) => {
+t.test('parses every file as YAML', async (t) => {
   t.ok(yamlFiles.length >= 9, `${yamlFiles.length} files`)
   for (const file of yamlFiles) t.type(parse(read(file)), 'object', file)
 })
 
-t.test('an issue form asks something, and each answer has a name', async (t) => {
+t.test('asks a question in every issue form, and labels each field', async (t) => {
   const forms = yamlFiles.filter((file) => file.startsWith('.github/ISSUE_TEMPLATE/') && !file.endsWith('/config.yml'))
   t.ok(forms.length >= 3)
   for (const file of forms) {
@@ -61,7 +61,7 @@ t.test('an issue form asks something, and each answer has a name', async (t) => 
   }
 })
 
-t.test('a workflow has no rights, and each job those that it names', async (t) => {
+t.test('grants no permissions to a workflow, and only the named ones to each job', async (t) => {
   for (const [file, workflow] of parsed) t.strictSame(workflow.permissions, {}, file)
   for (const { where, job } of jobs) {
     t.ok(job.permissions, where)
@@ -69,18 +69,15 @@ t.test('a workflow has no rights, and each job those that it names', async (t) =
   }
 })
 
-t.test(
-  "no workflow runs with the repository's rights on what a stranger sent, and no text of theirs becomes a command",
-  async (t) => {
-    for (const [file, { on }] of parsed)
-      t.strictSame(
-        Object.keys(on).filter((event) => ['pull_request_target', 'workflow_run', 'issue_comment'].includes(event)),
-        [],
-        file
-      )
-    for (const { where, step } of steps) t.notMatch(step.run ?? '', /\$\{\{\s*github\.(?:event|head_ref)/, where)
-  }
-)
+t.test('never runs code or text from outsiders with the permissions of the repository', async (t) => {
+  for (const [file, { on }] of parsed)
+    t.strictSame(
+      Object.keys(on).filter((event) => ['pull_request_target', 'workflow_run', 'issue_comment'].includes(event)),
+      [],
+      file
+    )
+  for (const { where, step } of steps) t.notMatch(step.run ?? '', /\$\{\{\s*github\.(?:event|head_ref)/, where)
+})
 
 t.test('pins every action to a commit, with its version in a comment', async (t) => {
   for (const file of workflows) {
@@ -98,12 +95,12 @@ t.test('pins every action to a commit, with its version in a comment', async (t)
   }
 })
 
-t.test('no checkout leaves its token behind', async (t) => {
+t.test('leaves no token behind after a checkout', async (t) => {
   for (const { where, step } of steps)
     if (step.uses?.startsWith('actions/checkout@') === true) t.equal(step.with?.['persist-credentials'], false, where)
 })
 
-t.test('publishes without installing or building, after a person has approved', async (t) => {
+t.test('publishes without installing or building, after approval by a person', async (t) => {
   const release = parsed.get('.github/workflows/release.yml')
   const publish = release?.jobs['publish']
   t.equal(publish?.environment, 'npm')
