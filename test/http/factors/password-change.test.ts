@@ -6,7 +6,7 @@ import { PASSWORD, signIn, signUp, testApp } from '../../support/app.ts'
 
 const NEXT = 'staple and a new one'
 
-t.test('takes a fresh sign-in with the second factor for a change of the password', async (t) => {
+t.test('requires a fresh sign-in with the second factor for a change of the password', async (t) => {
   const test = await testApp({
     users: memoryUserStore(),
     factors: memoryFactorStore(),
@@ -32,7 +32,7 @@ t.test('takes a fresh sign-in with the second factor for a change of the passwor
   t.equal((await change(await authAs(app, { id }, { acr: 'mfa' }))).statusCode, 204)
 })
 
-t.test('takes the current password alone where there is no second factor', async (t) => {
+t.test('accepts the current password alone if the user has no second factor', async (t) => {
   const test = await testApp({ users: memoryUserStore() })
   t.teardown(test.close)
   await signUp(test.app, 'ann@example.com')

@@ -9,7 +9,7 @@ const OLD = 'k3J9vQ2mX7pL4sT8wZ1rY6uB5nC0dF2g'
 const NEW = 'h7D2xW9qM4vR1tK6yP3zS8cJ5bN0fG7a'
 
 // covers RC-01
-t.test('codes have 16 characters, and go on for as long as their secret is among those of the option', async (t) => {
+t.test('creates codes of 16 characters, and accepts them while their secret is configured', async (t) => {
   const users = memoryUserStore()
   const factors = unsealed(memoryFactorStore())
   const { codes } = await factorApp(t, { users, factors, secret: OLD })

@@ -48,58 +48,55 @@ async function isAsked(browser: TestBrowser, query = '', name = 'ann', password 
 }
 
 // covers TD-01 ADV-BA-9552 ADV-BA-2728
-t.test(
-  'a remembered browser is asked no more, sign-in after sign-in, and its sign-ins are worth the password',
-  async (t) => {
-    const subject = await factorApp(t, remembering, {
-      before(app) {
-        app.get(
-          '/who',
-          {
-            onRequest: [
-              (...args) => {
-                app.authority.readSession(...args)
-              }
-            ]
-          },
-          async (request) => request.authSession
-        )
-      }
-    })
-    const browser = testBrowser(subject.app)
-    const done = await remember(subject, browser)
-    t.match(
-      setCookies(done).find((cookie) => cookie.startsWith(`${COOKIE}=`)),
-      /^authority_trusted_[\w-]{8}=[\w.-]+; Max-Age=2592000; Path=\/; HttpOnly; SameSite=Lax$/
-    )
-    t.match(
-      subject.events.filter(({ name }) => name === 'device_remembered').map(({ payload }) => payload),
-      [{ userId: subject.sub, sid: String }]
-    )
-    t.match((await browser.get('/who')).json(), { acr: 'mfa' }, 'the sign-in itself had both')
-    const given = browser.cookies.get(COOKIE)
-    for (const round of [1, 2, 3]) {
-      signOut(browser)
-      const reply = await logIn(browser)
-      t.match(reply, { statusCode: 303, headers: { location: '/' } }, `sign-in ${round}`)
-      t.notOk(
-        setCookies(reply).some((cookie) => cookie.startsWith(COOKIE)),
-        'it is not made to last longer'
+t.test('does not ask a remembered browser for the factor, and grants acr password', async (t) => {
+  const subject = await factorApp(t, remembering, {
+    before(app) {
+      app.get(
+        '/who',
+        {
+          onRequest: [
+            (...args) => {
+              app.authority.readSession(...args)
+            }
+          ]
+        },
+        async (request) => request.authSession
       )
-      t.equal(browser.cookies.get(COOKIE), given)
-      t.match(subject.events.filter(({ name }) => name === 'authenticated').at(-1)?.payload, {
-        method: 'password',
-        methods: ['password']
-      })
-      t.match((await browser.get('/who')).json(), { acr: 'password', amr: ['pwd'] })
-      subject.clock.step(DAY_MS)
     }
-    t.ok(asksCode(await logIn(testBrowser(subject.app))), 'another browser is')
+  })
+  const browser = testBrowser(subject.app)
+  const done = await remember(subject, browser)
+  t.match(
+    setCookies(done).find((cookie) => cookie.startsWith(`${COOKIE}=`)),
+    /^authority_trusted_[\w-]{8}=[\w.-]+; Max-Age=2592000; Path=\/; HttpOnly; SameSite=Lax$/
+  )
+  t.match(
+    subject.events.filter(({ name }) => name === 'device_remembered').map(({ payload }) => payload),
+    [{ userId: subject.sub, sid: String }]
+  )
+  t.match((await browser.get('/who')).json(), { acr: 'mfa' }, 'the sign-in itself had both')
+  const given = browser.cookies.get(COOKIE)
+  for (const round of [1, 2, 3]) {
+    signOut(browser)
+    const reply = await logIn(browser)
+    t.match(reply, { statusCode: 303, headers: { location: '/' } }, `sign-in ${round}`)
+    t.notOk(
+      setCookies(reply).some((cookie) => cookie.startsWith(COOKIE)),
+      'it is not made to last longer'
+    )
+    t.equal(browser.cookies.get(COOKIE), given)
+    t.match(subject.events.filter(({ name }) => name === 'authenticated').at(-1)?.payload, {
+      method: 'password',
+      methods: ['password']
+    })
+    t.match((await browser.get('/who')).json(), { acr: 'password', amr: ['pwd'] })
+    subject.clock.step(DAY_MS)
   }
-)
+  t.ok(asksCode(await logIn(testBrowser(subject.app))), 'another browser is')
+})
 
 // covers TD-01
-t.test('asks the person again for anything that needs more than a password', async (t) => {
+t.test('asks for the second factor again for anything that needs more than a password', async (t) => {
   const subject = await factorApp(t, remembering, {
     before(app) {
       app.get(
@@ -158,7 +155,7 @@ t.test('asks the person again for anything that needs more than a password', asy
 })
 
 // covers TD-02
-t.test('it ends with every change of the password or the factors, and when devices are forgotten', async (t) => {
+t.test('forgets a browser after any change of the password or the factors, and on request', async (t) => {
   const NEXT = 'a better horse battery'
   const cases: Record<string, (subject: FactorApp, browser: TestBrowser) => Promise<unknown>> = {
     async 'another app'({ clock, browser }) {
@@ -223,7 +220,7 @@ t.test('it ends with every change of the password or the factors, and when devic
       t.equal(await isAsked(other, '', 'ann', password), true)
     })
   }
-  await t.test('a reset and a new enrolment', async (t) => {
+  await t.test('asks again after a reset and a new enrolment', async (t) => {
     const subject = await factorApp(t, remembering)
     const browser = testBrowser(subject.app)
     await remember(subject, browser)
@@ -236,7 +233,7 @@ t.test('it ends with every change of the password or the factors, and when devic
 })
 
 // covers TD-02
-t.test('a browser that is forgotten while it signs in is asked', async (t) => {
+t.test('asks for the factor in a browser that is forgotten during the sign-in', async (t) => {
   const subject = await factorApp(t, remembering)
   const browser = testBrowser(subject.app)
   await remember(subject, browser)
@@ -257,7 +254,7 @@ t.test('a browser that is forgotten while it signs in is asked', async (t) => {
 })
 
 // covers TD-03 ADV-BA-9203
-t.test('it is for one account, and a browser has up to four', async (t) => {
+t.test('remembers up to four accounts in a browser, each separately', async (t) => {
   const subject = await factorApp(t, remembering)
   const browser = testBrowser(subject.app)
   await remember(subject, browser)
@@ -280,7 +277,7 @@ t.test('it is for one account, and a browser has up to four', async (t) => {
 })
 
 // covers TD-04
-t.test('it is neither forged nor moved, and ends in time', async (t) => {
+t.test('rejects a forged, moved or expired cookie of a remembered browser', async (t) => {
   const subject = await factorApp(t, remembering)
   const browser = testBrowser(subject.app)
   await remember(subject, browser)
@@ -323,7 +320,7 @@ t.test('it is neither forged nor moved, and ends in time', async (t) => {
 })
 
 // covers TD-05
-t.test('it is off where nobody has turned it on, and the box has to be ticked', async (t) => {
+t.test('remembers no browser without the option or without the ticked box', async (t) => {
   const off = await factorApp(t)
   const browser = testBrowser(off.app)
   await logIn(browser)

@@ -16,39 +16,30 @@ const remove = async ({ app }: Pick<FactorApp, 'app'>, token: string, id: string
 const ofToken = async ({ app }: Pick<FactorApp, 'app'>, token: string): Promise<number> =>
   (await app.inject({ url: '/auth/factors', headers: bearer(token) })).statusCode
 
-t.test(
-  'the sign-in that asks goes on while there is another factor, and ends with the last; each ' +
-    'removal says of what kind it was',
-  async (t) => {
-    const subject = await passkeyApp(t)
-    const { access_token: token } = (await grant(subject, subject.passkey.get(await signInOptions(subject)))).json<{
-      access_token: string
-    }>()
-    const { enrolment, secret } = (await post(subject, '/auth/factors/totp', undefined, token)).json<{
-      enrolment: string
-      secret: string
-    }>()
-    const { id } = (
-      await post(
-        subject,
-        '/auth/factors/totp/confirm',
-        { enrolment, code: totpCode(secret, subject.clock.now()) },
-        token
-      )
-    ).json<{ id: string }>()
-    t.equal((await remove(subject, token, id)).statusCode, 204)
-    t.equal(await ofToken(subject, token), 200)
-    t.equal((await remove(subject, token, subject.factorId)).statusCode, 204)
-    t.equal(await ofToken(subject, token), 401, 'what its tokens say of the factor can not be taken back')
-    t.match(
-      subject.events.filter(({ name }) => name === 'factor_removed').map(({ payload }) => payload),
-      [
-        { factorId: id, kind: 'totp', by: 'user' },
-        { factorId: subject.factorId, kind: 'passkey', by: 'user' }
-      ]
-    )
-  }
-)
+t.test('keeps the current session while another factor remains, and ends it with the last', async (t) => {
+  const subject = await passkeyApp(t)
+  const { access_token: token } = (await grant(subject, subject.passkey.get(await signInOptions(subject)))).json<{
+    access_token: string
+  }>()
+  const { enrolment, secret } = (await post(subject, '/auth/factors/totp', undefined, token)).json<{
+    enrolment: string
+    secret: string
+  }>()
+  const { id } = (
+    await post(subject, '/auth/factors/totp/confirm', { enrolment, code: totpCode(secret, subject.clock.now()) }, token)
+  ).json<{ id: string }>()
+  t.equal((await remove(subject, token, id)).statusCode, 204)
+  t.equal(await ofToken(subject, token), 200)
+  t.equal((await remove(subject, token, subject.factorId)).statusCode, 204)
+  t.equal(await ofToken(subject, token), 401, 'what its tokens say of the factor can not be taken back')
+  t.match(
+    subject.events.filter(({ name }) => name === 'factor_removed').map(({ payload }) => payload),
+    [
+      { factorId: id, kind: 'totp', by: 'user' },
+      { factorId: subject.factorId, kind: 'passkey', by: 'user' }
+    ]
+  )
+})
 
 // covers SS-07
 t.test('keeps the last factor of a user who must have one, says why, and lets the host remove it', async (t) => {
@@ -73,34 +64,31 @@ t.test('keeps the last factor of a user who must have one, says why, and lets th
   t.match(await app.authority.factors(sub), { factors: [] })
 })
 
-t.test(
-  'without messages factors are added and removed all the same, for an address that nobody can confirm too',
-  async (t) => {
-    const unconfirmed = { username: 'bob', email: 'bob@mail.example', emailVerified: false }
-    const { setEmailVerified, ...withoutConfirming } = memoryUserStore()
-    t.type(setEmailVerified, 'function')
-    const cases: Array<Partial<AuthorityOptions>> = [
-      { sendMessage: undefined, users: memoryUserStore() },
-      { users: withoutConfirming }
-    ]
-    for (const options of cases) {
-      const subject = await factorApp(t, options)
-      const { app, sub } = subject
-      const passwordHash = (await options.users?.findByUsername('ann'))?.passwordHash ?? ''
-      const { id } = (await options.users?.create?.({ ...unconfirmed, passwordHash })) ?? { id: '' }
-      const bob = testBrowser(app)
-      await logIn(bob, 'bob')
-      t.equal((await enrol(subject, bob)).reply.statusCode, 200)
-      const {
-        factors: [factor]
-      } = await app.authority.factors(id)
-      t.ok(await app.authority.removeFactor(id, factor?.id ?? ''))
-      t.equal(await app.authority.resetFactors(sub), 1)
-    }
+t.test('adds and removes factors without sendMessage, also for an address that cannot be confirmed', async (t) => {
+  const unconfirmed = { username: 'bob', email: 'bob@mail.example', emailVerified: false }
+  const { setEmailVerified, ...withoutConfirming } = memoryUserStore()
+  t.type(setEmailVerified, 'function')
+  const cases: Array<Partial<AuthorityOptions>> = [
+    { sendMessage: undefined, users: memoryUserStore() },
+    { users: withoutConfirming }
+  ]
+  for (const options of cases) {
+    const subject = await factorApp(t, options)
+    const { app, sub } = subject
+    const passwordHash = (await options.users?.findByUsername('ann'))?.passwordHash ?? ''
+    const { id } = (await options.users?.create?.({ ...unconfirmed, passwordHash })) ?? { id: '' }
+    const bob = testBrowser(app)
+    await logIn(bob, 'bob')
+    t.equal((await enrol(subject, bob)).reply.statusCode, 200)
+    const {
+      factors: [factor]
+    } = await app.authority.factors(id)
+    t.ok(await app.authority.removeFactor(id, factor?.id ?? ''))
+    t.equal(await app.authority.resetFactors(sub), 1)
   }
-)
+})
 
-t.test('messages tell whether the account can set a new password by mail', async (t) => {
+t.test('tells in messages if the account can set a new password by email', async (t) => {
   const { setPasswordHash, ...fixed } = memoryUserStore()
   t.type(setPasswordHash, 'function')
   for (const [users, canReset] of [
@@ -112,7 +100,7 @@ t.test('messages tell whether the account can set a new password by mail', async
   }
 })
 
-t.test('sign-ins that can not be ended at once are ended behind the reply', async (t) => {
+t.test('ends sessions after the reply if the store fails during a change of factors', async (t) => {
   for (const change of ['an addition', 'a removal'] as const) {
     const state = memoryState()
     let failsIn = 0
@@ -155,7 +143,7 @@ t.test('sign-ins that can not be ended at once are ended behind the reply', asyn
   }
 })
 
-t.test('an id that can be none is asked of no store', async (t) => {
+t.test('does not query the store for ids that it could not hold', async (t) => {
   const subject = await factorApp(t)
   const { app, sub, broken, browser } = subject
   const headers = {
@@ -174,7 +162,7 @@ t.test('an id that can be none is asked of no store', async (t) => {
   t.equal(await app.authority.removeFactor(sub, '\0'), false)
 })
 
-t.test('an app that is removed or disabled while a code of it is looked at lets nobody in', async (t) => {
+t.test('rejects a code of an app that is removed or disabled meanwhile', async (t) => {
   for (const outcome of ['unknown', 'disabled'] as const) {
     const subject = await factorApp(t)
     subject.store.useTotp = async () => outcome

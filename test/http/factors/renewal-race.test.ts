@@ -8,7 +8,7 @@ import { testBrowser } from '../../support/browser.ts'
 import { codeFor, formOf, logIn, signedInAnywhere } from '../../support/factors.ts'
 import { answer } from '../../support/passkey-pages.ts'
 
-t.test('does not restart a sign-in that ended during its own change', async (t) => {
+t.test('does not renew a session that ended during its own change of factors', async (t) => {
   const store = memoryFactorStore()
   const state = memoryState()
   let meanwhile: () => Promise<void> = async () => {}

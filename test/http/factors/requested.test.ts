@@ -15,7 +15,7 @@ const CLIENTS: Client[] = [
   { clientId: 'bank', redirectUris: [CALLBACK], acr: 'mfa' }
 ]
 
-t.test('nobody is sent round for a second factor that they do not have', async (t) => {
+t.test('does not loop a user without a second factor for an acr that needs one', async (t) => {
   const { app } = await factorApp(t, { clients: CLIENTS }, { enrolled: false })
   for (const params of [
     { acr_values: 'mfa' },
@@ -53,7 +53,7 @@ t.test('asks a user with a second factor for it, and says so in the tokens', asy
   }
 })
 
-t.test('reports unreadable factors, and treats nobody as a user without factors', async (t) => {
+t.test('returns temporarily_unavailable while the factors are unreadable', async (t) => {
   const subject = await factorApp(t, { clients: CLIENTS }, { enrolled: false })
   const browser = testBrowser(subject.app)
   await logIn(browser)
@@ -63,7 +63,7 @@ t.test('reports unreadable factors, and treats nobody as a user without factors'
   })
 })
 
-t.test('the factors of a removed account go with it, and not before', async (t) => {
+t.test('keeps the factors of an account until the account is removed', async (t) => {
   const users = memoryUserStore()
   const down = { remove: true }
   const subject = await factorApp(t, {
@@ -163,7 +163,7 @@ t.test('leads a user who cannot reach the acr to the set-up, without another pro
   }
 })
 
-t.test("with a sign-in page of the host's own a passkey is asked for as the second factor", async (t) => {
+t.test('asks for a passkey as the second factor after a sign-in on a custom page', async (t) => {
   const subject = await passkeyApp(t, { pages: { loginUrl: '/sign-in' } }, {}, (host) => {
     host.post<{ Body: { sub: string; amr: string[] } }>('/host/sign-in', async (request, reply) => {
       await host.authority.signIn(request, reply, request.body.sub, { amr: request.body.amr })

@@ -11,28 +11,25 @@ const SET_UP = '/auth/second-factor/set-up'
 const REQUIRED: Partial<AuthorityOptions> = { keys: KEYS, clients: CLIENTS, mfa: { required: true } }
 
 // covers ADV-Capgo-2454
-t.test(
-  'a code by mail and a code of an app are enough for the policy, and worth no more than the mailbox',
-  async (t) => {
-    let required = false
-    const subject = await emailApp(t, { ...REQUIRED, factors: memoryFactorStore(), mfa: { required: () => required } })
-    const { app, browser } = subject
-    const owner = testBrowser(app)
-    await logIn(owner, ANN)
-    const { codes } = await enrol(subject, owner)
-    required = true
-    await ask(browser)
-    await enter(browser, (await subject.mail()).code)
-    t.equal((await browser.submit('/auth/second-factor', { recovery_code: codes[0] ?? '' })).statusCode, 303)
-    t.ok(answerOf(String((await browser.get(authorizePath())).headers.location))['code'], 'nothing more is asked for')
-    t.match(
-      answerOf(String((await browser.get(authorizePath({ prompt: 'none', acr_values: 'mfa' }))).headers.location)),
-      { error: 'login_required', code: undefined }
-    )
-  }
-)
+t.test('accepts an email code with a second factor for the policy, without acr mfa', async (t) => {
+  let required = false
+  const subject = await emailApp(t, { ...REQUIRED, factors: memoryFactorStore(), mfa: { required: () => required } })
+  const { app, browser } = subject
+  const owner = testBrowser(app)
+  await logIn(owner, ANN)
+  const { codes } = await enrol(subject, owner)
+  required = true
+  await ask(browser)
+  await enter(browser, (await subject.mail()).code)
+  t.equal((await browser.submit('/auth/second-factor', { recovery_code: codes[0] ?? '' })).statusCode, 303)
+  t.ok(answerOf(String((await browser.get(authorizePath())).headers.location))['code'], 'nothing more is asked for')
+  t.match(
+    answerOf(String((await browser.get(authorizePath({ prompt: 'none', acr_values: 'mfa' }))).headers.location)),
+    { error: 'login_required', code: undefined }
+  )
+})
 
-t.test("a sign-in by the host's own code is led to the set-up, unless the host has seen two factors", async (t) => {
+t.test('leads a sign-in by the host to the set-up, unless it reports two factors', async (t) => {
   for (const [amr, led] of [
     [[], true],
     [['pwd'], true],
@@ -61,69 +58,62 @@ t.test("a sign-in by the host's own code is led to the set-up, unless the host h
   }
 })
 
-t.test(
-  'sends the confirming message with the sign-in if the address has to be confirmed first, by a page and by the grant',
-  async (t) => {
-    for (const way of ['page', 'grant']) {
-      const users = memoryUserStore()
-      const { app, messages } = await factorApp(t, { ...REQUIRED, users }, { enrolled: false })
-      const passwordHash = (await users.findByUsername('ann'))?.passwordHash ?? ''
-      await users.create?.({ username: 'bob', email: 'bob@mail.example', emailVerified: false, passwordHash })
-      await users.create?.({ username: 'cyd', email: 'cyd@mail.example', emailVerified: true, passwordHash })
-      for (const username of ['cyd', 'bob']) {
-        if (way === 'page') t.equal((await logIn(testBrowser(app), username)).headers.location, SET_UP)
-        else
-          t.match(
-            (
-              await app.inject({
-                method: 'POST',
-                url: '/auth/token',
-                payload: { grant_type: 'password', username, password: PASSWORD }
-              })
-            ).json(),
-            { error: 'mfa_enrollment_required' }
-          )
-      }
-      t.match(await messages.next('verify_email'), { user: { username: 'bob' } }, way)
-      t.same(
-        messages.messages.map(({ kind }) => kind),
-        ['verify_email'],
-        'and none to an address that is confirmed'
-      )
-    }
-  }
-)
-
-t.test(
-  'nor is an app set up by an access token before the address is confirmed, or with an ' +
-    'enrolment of when it counted as confirmed',
-  async (t) => {
+t.test('sends the confirmation message with the sign-in if the address must be confirmed first', async (t) => {
+  for (const way of ['page', 'grant']) {
     const users = memoryUserStore()
-    const { app, clock, messages, store } = await factorApp(t, { users }, { enrolled: false })
+    const { app, messages } = await factorApp(t, { ...REQUIRED, users }, { enrolled: false })
     const passwordHash = (await users.findByUsername('ann'))?.passwordHash ?? ''
-    const { id } = (await users.create?.({
-      username: 'bob',
-      email: 'bob@mail.example',
-      emailVerified: false,
-      passwordHash
-    })) ?? { id: '' }
-    const { access_token: token } = await signIn(app, 'bob')
-    const post = async (url: string, payload: object = {}) =>
-      await app.inject({ method: 'POST', url: `/auth/factors/totp${url}`, headers: bearer(token), payload })
-    const refused = { statusCode: 403 }
-    const asked = await post('')
-    t.match(asked, refused)
-    t.match(asked.json(), { error: 'access_denied', error_reason: 'email_not_verified' })
-    t.match(await messages.next('verify_email'), { user: { username: 'bob' } }, 'the message for it is sent')
-    await users.update?.(id, { emailVerified: true })
-    const { enrolment, secret } = (await post('')).json<{ enrolment: string; secret: string }>()
-    await users.update?.(id, { emailVerified: false })
-    t.match(await post('/confirm', { enrolment, code: codeFor(secret, clock.now()) }), refused)
-    t.same((await store.findFactors(id)).totp, [])
-    await users.update?.(id, { emailVerified: true })
-    t.match(await post('/confirm', { enrolment, code: codeFor(secret, clock.now()) }), { statusCode: 201 })
+    await users.create?.({ username: 'bob', email: 'bob@mail.example', emailVerified: false, passwordHash })
+    await users.create?.({ username: 'cyd', email: 'cyd@mail.example', emailVerified: true, passwordHash })
+    for (const username of ['cyd', 'bob']) {
+      if (way === 'page') t.equal((await logIn(testBrowser(app), username)).headers.location, SET_UP)
+      else
+        t.match(
+          (
+            await app.inject({
+              method: 'POST',
+              url: '/auth/token',
+              payload: { grant_type: 'password', username, password: PASSWORD }
+            })
+          ).json(),
+          { error: 'mfa_enrollment_required' }
+        )
+    }
+    t.match(await messages.next('verify_email'), { user: { username: 'bob' } }, way)
+    t.same(
+      messages.messages.map(({ kind }) => kind),
+      ['verify_email'],
+      'and none to an address that is confirmed'
+    )
   }
-)
+})
+
+t.test('rejects an app for an unconfirmed address by access token, also with an earlier enrolment', async (t) => {
+  const users = memoryUserStore()
+  const { app, clock, messages, store } = await factorApp(t, { users }, { enrolled: false })
+  const passwordHash = (await users.findByUsername('ann'))?.passwordHash ?? ''
+  const { id } = (await users.create?.({
+    username: 'bob',
+    email: 'bob@mail.example',
+    emailVerified: false,
+    passwordHash
+  })) ?? { id: '' }
+  const { access_token: token } = await signIn(app, 'bob')
+  const post = async (url: string, payload: object = {}) =>
+    await app.inject({ method: 'POST', url: `/auth/factors/totp${url}`, headers: bearer(token), payload })
+  const refused = { statusCode: 403 }
+  const asked = await post('')
+  t.match(asked, refused)
+  t.match(asked.json(), { error: 'access_denied', error_reason: 'email_not_verified' })
+  t.match(await messages.next('verify_email'), { user: { username: 'bob' } }, 'the message for it is sent')
+  await users.update?.(id, { emailVerified: true })
+  const { enrolment, secret } = (await post('')).json<{ enrolment: string; secret: string }>()
+  await users.update?.(id, { emailVerified: false })
+  t.match(await post('/confirm', { enrolment, code: codeFor(secret, clock.now()) }), refused)
+  t.same((await store.findFactors(id)).totp, [])
+  await users.update?.(id, { emailVerified: true })
+  t.match(await post('/confirm', { enrolment, code: codeFor(secret, clock.now()) }), { statusCode: 201 })
+})
 
 t.test('resends the message from the set-up page once in five minutes, and says so', async (t) => {
   const users = memoryUserStore()

@@ -61,7 +61,7 @@ async function shown(subject: Pick<FactorApp, 'clock'>, browser: TestBrowser, ur
 }
 
 // covers SF-01 ASVS-6.3.3
-t.test('the right password leads to the set-up, and nobody is signed in before it is done', async (t) => {
+t.test('leads the right password to the set-up, and begins no session before it', async (t) => {
   const subject = await bare(t)
   const { app, sub } = subject
   subject.events.length = 0
@@ -118,7 +118,7 @@ t.test('the right password leads to the set-up, and nobody is signed in before i
 
 // covers PG-06 PG-07
 t.test(
-  'the password grant issues nothing, says so after a right password alone, and leaves the way by the pages',
+  'issues no tokens by the password grant, and returns mfa_enrollment_required after a right password',
   async (t) => {
     const subject = await bare(t)
     for (const username of ['ann', 'nobody'])
@@ -134,13 +134,13 @@ t.test(
   }
 )
 
-t.test('the right password is no attempt, though it brings nothing', async (t) => {
+t.test('does not count a right password as a failed attempt if a set-up is required', async (t) => {
   const subject = await bare(t, true, { rateLimit: { login: { windowMs: 900_000, max: 2, count: 'failed' } } })
   for (let n = 0; n < 5; n++) t.equal((await grant(subject)).json<{ error: string }>().error, 'mfa_enrollment_required')
 })
 
 // covers SF-02
-t.test('a ticket is good for its own person, ten minutes, the password it was given for, and once', async (t) => {
+t.test('accepts a pending set-up once, for its own user and password, for ten minutes', async (t) => {
   const subject = await bare(t)
   const { app, clock } = subject
   await signUp(app, 'bob')
@@ -170,7 +170,7 @@ t.test('a ticket is good for its own person, ten minutes, the password it was gi
   t.match(await app.authority.factors(subject.sub), { factors: [] })
 })
 
-t.test('each field missing, empty, wrong or huge stores nothing and signs nobody in', async (t) => {
+t.test('rejects a missing, empty, wrong or oversized field, and stores nothing', async (t) => {
   const subject = await bare(t)
   const browser = testBrowser(subject.app)
   await logIn(browser)
@@ -200,31 +200,28 @@ t.test('each field missing, empty, wrong or huge stores nothing and signs nobody
 })
 
 // covers SF-03
-t.test(
-  'of fifty who set one up at once with the same password, one factor stays, and one is signed in by it',
-  async (t) => {
-    const subject = await bare(t)
-    const { app, sub } = subject
-    const all = await Promise.all(
-      Array.from({ length: 50 }, async () => {
-        const browser = testBrowser(app)
-        await logIn(browser)
-        return { browser, ...(await shown(subject, browser)) }
-      })
-    )
-    const replies = await Promise.all(all.map(async ({ send }) => await send()))
-    t.equal(replies.filter(({ statusCode }) => statusCode === 200).length, 1)
-    t.match(await app.authority.factors(sub), { factors: { length: 1 }, recoveryCodesLeft: 10 })
-    const inside = await Promise.all(
-      all.map(async ({ browser }) => (await browser.get('/auth/account')).statusCode === 200)
-    )
-    t.ok(inside.filter(Boolean).length <= 1)
-    t.ok((await app.authority.sessions(sub)).length <= 1)
-  }
-)
+t.test('stores one factor and signs one browser in for fifty parallel set-ups', async (t) => {
+  const subject = await bare(t)
+  const { app, sub } = subject
+  const all = await Promise.all(
+    Array.from({ length: 50 }, async () => {
+      const browser = testBrowser(app)
+      await logIn(browser)
+      return { browser, ...(await shown(subject, browser)) }
+    })
+  )
+  const replies = await Promise.all(all.map(async ({ send }) => await send()))
+  t.equal(replies.filter(({ statusCode }) => statusCode === 200).length, 1)
+  t.match(await app.authority.factors(sub), { factors: { length: 1 }, recoveryCodesLeft: 10 })
+  const inside = await Promise.all(
+    all.map(async ({ browser }) => (await browser.get('/auth/account')).statusCode === 200)
+  )
+  t.ok(inside.filter(Boolean).length <= 1)
+  t.ok((await app.authority.sessions(sub)).length <= 1)
+})
 
 // covers SF-03
-t.test('fifty uses of one enrolment in as many browsers add one factor', async (t) => {
+t.test('adds one factor for fifty parallel uses of one enrolment', async (t) => {
   const subject = await bare(t)
   const browser = testBrowser(subject.app)
   await logIn(browser)
@@ -237,72 +234,66 @@ t.test('fifty uses of one enrolment in as many browsers add one factor', async (
 })
 
 // covers SF-03
-t.test(
-  'a password that is changed between the code and the session begins none, and the factor is taken back',
-  async (t) => {
-    const subject = await bare(t)
-    const { app, sub, store } = subject
-    const browser = testBrowser(app)
-    await logIn(browser)
-    const { send } = await shown(subject, browser)
-    const add = store.addTotp.bind(store)
-    store.addTotp = async (addition) => {
-      const added = await add(addition)
-      await app.authority.changePassword(sub, 'a better horse battery')
-      return added
-    }
-    const reply = await send()
-    t.match(reply, { statusCode: 401, body: /login_required/ })
-    t.match(await app.authority.factors(sub), { factors: { length: 0 }, recoveryCodesLeft: 0 })
-    t.same(await signedInAnywhere(browser), [])
+t.test('removes the factor and begins no session if the password changes during the set-up', async (t) => {
+  const subject = await bare(t)
+  const { app, sub, store } = subject
+  const browser = testBrowser(app)
+  await logIn(browser)
+  const { send } = await shown(subject, browser)
+  const add = store.addTotp.bind(store)
+  store.addTotp = async (addition) => {
+    const added = await add(addition)
+    await app.authority.changePassword(sub, 'a better horse battery')
+    return added
   }
-)
+  const reply = await send()
+  t.match(reply, { statusCode: 401, body: /login_required/ })
+  t.match(await app.authority.factors(sub), { factors: { length: 0 }, recoveryCodesLeft: 0 })
+  t.same(await signedInAnywhere(browser), [])
+})
 
 // covers SF-01 SU-09
-t.test(
-  'a policy that begins later ends the browser sessions without a second factor, and no token family',
-  async (t) => {
-    let required = false
-    const subject = await bare(t, () => required)
-    const { app } = subject
-    const browser = testBrowser(app)
-    await logIn(browser)
-    const { refresh_token: refresh } = (await grant(subject)).json<{ refresh_token: string }>()
-    t.ok(answerOf(String((await browser.get(authorizePath())).headers.location))['code'])
-    t.equal((await browser.get('/auth/account')).statusCode, 200)
-    required = true
-    t.match(await browser.get('/auth/account'), { statusCode: 303, headers: { location: /^\/auth\/login/ } })
-    t.match((await browser.get(authorizePath())).headers.location, /^\/auth\/login\?/)
-    t.match(answerOf(String((await browser.get(authorizePath({ prompt: 'none' }))).headers.location)), {
-      error: 'login_required',
-      code: undefined
-    })
-    t.equal(
-      (await app.inject({ method: 'POST', url: '/auth/refresh', headers: bearer(refresh) })).statusCode,
-      200,
-      'a refresh asks for nothing'
-    )
-    t.match(await browser.get(SET_UP), { statusCode: 303, headers: { location: '/auth/login' } })
-    const asked = await logIn(
-      browser,
-      'ann',
-      PASSWORD,
-      String((await browser.get(authorizePath())).headers.location).slice('/auth/login'.length)
-    )
-    t.match(asked.headers.location, /^\/auth\/second-factor\/set-up\?client_id=spa/)
-    const { send } = await shown(subject, browser, String(asked.headers.location))
-    const done = await send()
-    const onward = String((await saveCodes(browser, done.body)).headers.location)
-    t.ok(answerOf(String((await browser.get(onward)).headers.location))['code'], 'the journey goes on')
-    t.equal(
-      (await app.inject({ method: 'POST', url: '/auth/refresh', headers: bearer(refresh) })).statusCode,
-      401,
-      'the first factor ends what was there'
-    )
-  }
-)
+t.test('ends browser sessions without a second factor under a new policy, but no refresh token family', async (t) => {
+  let required = false
+  const subject = await bare(t, () => required)
+  const { app } = subject
+  const browser = testBrowser(app)
+  await logIn(browser)
+  const { refresh_token: refresh } = (await grant(subject)).json<{ refresh_token: string }>()
+  t.ok(answerOf(String((await browser.get(authorizePath())).headers.location))['code'])
+  t.equal((await browser.get('/auth/account')).statusCode, 200)
+  required = true
+  t.match(await browser.get('/auth/account'), { statusCode: 303, headers: { location: /^\/auth\/login/ } })
+  t.match((await browser.get(authorizePath())).headers.location, /^\/auth\/login\?/)
+  t.match(answerOf(String((await browser.get(authorizePath({ prompt: 'none' }))).headers.location)), {
+    error: 'login_required',
+    code: undefined
+  })
+  t.equal(
+    (await app.inject({ method: 'POST', url: '/auth/refresh', headers: bearer(refresh) })).statusCode,
+    200,
+    'a refresh asks for nothing'
+  )
+  t.match(await browser.get(SET_UP), { statusCode: 303, headers: { location: '/auth/login' } })
+  const asked = await logIn(
+    browser,
+    'ann',
+    PASSWORD,
+    String((await browser.get(authorizePath())).headers.location).slice('/auth/login'.length)
+  )
+  t.match(asked.headers.location, /^\/auth\/second-factor\/set-up\?client_id=spa/)
+  const { send } = await shown(subject, browser, String(asked.headers.location))
+  const done = await send()
+  const onward = String((await saveCodes(browser, done.body)).headers.location)
+  t.ok(answerOf(String((await browser.get(onward)).headers.location))['code'], 'the journey goes on')
+  t.equal(
+    (await app.inject({ method: 'POST', url: '/auth/refresh', headers: bearer(refresh) })).statusCode,
+    401,
+    'the first factor ends what was there'
+  )
+})
 
-t.test('in a session of just now that the host began it is set up without another sign-in', async (t) => {
+t.test('sets up a factor without another sign-in in a fresh session that the host began', async (t) => {
   const subject = await bare(t)
   const signedInByHost = async (): Promise<TestBrowser> => {
     const { cookie } = await sessionAs(subject.app, { id: subject.sub }, { amr: ['pwd'] })
@@ -360,7 +351,7 @@ t.test('asks a signed-in user with a second factor to use it, and rejects anothe
   )
 })
 
-t.test('the policy may be of a client or of a user', async (t) => {
+t.test('applies the policy for each user and each client', async (t) => {
   const asked: unknown[] = []
   const subject = await bare(t, (user, { client, clientId }) => {
     asked.push([user.username, client?.name ?? null, clientId])
@@ -386,7 +377,7 @@ t.test('the policy may be of a client or of a user', async (t) => {
   )
 })
 
-t.test('a session that began where nothing was required for its client goes on', async (t) => {
+t.test('keeps a session that began for a client without the requirement', async (t) => {
   const subject = await bare(t, (_user, { clientId }) => clientId !== 'spa')
   const browser = testBrowser(subject.app)
   const query = authorizePath().slice('/auth/authorize'.length)
@@ -396,7 +387,7 @@ t.test('a session that began where nothing was required for its client goes on',
   t.match((await browser.get(authorizePath({ client_id: 'web' }))).headers.location, /set-up/)
 })
 
-t.test('a sign-up is led to it as a sign-in is', async (t) => {
+t.test('leads a sign-up to the required set-up', async (t) => {
   const subject = await bare(t)
   const browser = testBrowser(subject.app)
   const reply = await browser.submit('/auth/signup?return_to=/cart', { username: 'eve', password: PASSWORD })
@@ -407,7 +398,7 @@ t.test('a sign-up is led to it as a sign-in is', async (t) => {
   t.equal((await browser.get('/auth/account')).statusCode, 200)
 })
 
-t.test('a sign-in elsewhere is led to it, unless it is worth as much', async (t) => {
+t.test('leads a provider sign-in to the set-up, unless it reports acr mfa', async (t) => {
   for (const [acr, led] of [
     [undefined, true],
     ['password', true],
@@ -429,7 +420,7 @@ t.test('a sign-in elsewhere is led to it, unless it is worth as much', async (t)
 })
 
 // covers TOTP-07
-t.test('a hook or a store that is down lets nobody in', async (t) => {
+t.test('lets no user in while the hook or the store is down', async (t) => {
   for (const required of [
     () => {
       throw new Error('down')
@@ -462,7 +453,7 @@ t.test('a hook or a store that is down lets nobody in', async (t) => {
   t.equal((await send()).statusCode, 200, 'and then goes on')
 })
 
-t.test('a hook that hangs is an outage after five seconds, and authorize says so to the client', async (t) => {
+t.test('treats a hanging hook as an outage after five seconds, and tells the client', async (t) => {
   let answer: boolean | null = false
   const subject = await bare(t, async () => answer ?? (await new Promise<boolean>(() => {})))
   const browser = testBrowser(subject.app)
@@ -479,7 +470,7 @@ t.test('a hook that hangs is an outage after five seconds, and authorize says so
   t.equal((await granted).statusCode, 503)
 })
 
-t.test("two instances take each other's tickets", async (t) => {
+t.test('accepts the pending set-up of another instance', async (t) => {
   const [users, state, factors, secret] = [
     memoryUserStore(),
     memoryState(),
@@ -503,7 +494,7 @@ t.test("two instances take each other's tickets", async (t) => {
 })
 
 // covers SS-07
-t.test('the last one stays, unless the host takes it away', async (t) => {
+t.test('keeps the last required factor, unless the host removes it', async (t) => {
   const subject = await bare(t)
   const { app, sub, clock } = subject
   const browser = testBrowser(app)
@@ -550,7 +541,7 @@ t.test('stops the start for contradictory options', async (t) => {
     )
 })
 
-t.test('without recovery codes among the methods there are none', async (t) => {
+t.test('creates no recovery codes if they are not among the methods', async (t) => {
   const subject = await bare(t, true, { mfa: { required: true, methods: ['totp'] } })
   const browser = testBrowser(subject.app)
   await logIn(browser)
@@ -558,7 +549,7 @@ t.test('without recovery codes among the methods there are none', async (t) => {
   t.match(await subject.app.authority.factors(subject.sub), { factors: { length: 1 }, recoveryCodesLeft: 0 })
 })
 
-t.test('a browser that is remembered is asked to set one up, and not to give what it is remembered for', async (t) => {
+t.test('asks a remembered browser to set up a factor, but not to give a remembered one', async (t) => {
   const subject = await bare(t, true, { mfa: { required: true, rememberDevice: { expiresIn: 86_400 } } })
   const { app, clock } = subject
   const browser = testBrowser(app)

@@ -6,7 +6,7 @@ import { bearer, signIn, signUp, testApp } from '../../support/app.ts'
 import { testBrowser } from '../../support/browser.ts'
 import { factorApp, formOf, logIn } from '../../support/factors.ts'
 
-t.test('asks for the factors that there are, and lets nobody set one up, without methods', async (t) => {
+t.test('asks for existing factors, and lets no user set one up if methods is empty', async (t) => {
   const shared = {
     users: memoryUserStore(),
     factors: memoryFactorStore(),
@@ -28,7 +28,7 @@ t.test('asks for the factors that there are, and lets nobody set one up, without
   t.equal((await bob.get('/auth/security/totp')).statusCode, 404)
 })
 
-t.test('a session from before the host requires a second factor ends at its next look', async (t) => {
+t.test('ends a session from before the second factor was required at its next request', async (t) => {
   const shared = {
     users: memoryUserStore(),
     factors: memoryFactorStore(),
@@ -64,7 +64,7 @@ t.test('a session from before the host requires a second factor ends at its next
   )
 })
 
-t.test('a session of a remembered browser goes on where a second factor is required', async (t) => {
+t.test('keeps the session of a remembered browser if a second factor is required', async (t) => {
   let required = false
   const { app, code } = await factorApp(t, { mfa: { required: () => required, rememberDevice: {} } })
   required = true

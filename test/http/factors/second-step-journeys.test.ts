@@ -14,7 +14,7 @@ import { answerOf, authorizePath, CLIENTS, KEYS } from '../../support/openid.ts'
 const NEXT = 'a better horse battery'
 
 // covers SF-05
-t.test('a form of the second step that comes back after it was right signs nobody in again, nor out', async (t) => {
+t.test('ignores a repeated form of the second step, and keeps the session', async (t) => {
   const subject = await factorApp(t)
   const { app, sub } = subject
   const browser = testBrowser(app)
@@ -35,7 +35,7 @@ t.test('a form of the second step that comes back after it was right signs nobod
 })
 
 // covers SF-07
-t.test('restarts the sign-in after ten minutes, and continues the journey', async (t) => {
+t.test('restarts the sign-in after ten minutes, and continues the authorization request', async (t) => {
   const subject = await factorApp(t, { keys: KEYS, clients: CLIENTS })
   const browser = testBrowser(subject.app)
   const { url } = await browser.follow(await browser.get(authorizePath()))
@@ -49,7 +49,7 @@ t.test('restarts the sign-in after ten minutes, and continues the journey', asyn
 })
 
 // covers SF-08
-t.test('the second step leaves the question of consent where it was', async (t) => {
+t.test('asks for consent after the second step', async (t) => {
   const subject = await factorApp(t, { keys: KEYS, clients: CLIENTS })
   const browser = testBrowser(subject.app)
   const { url } = await browser.follow(
@@ -63,7 +63,7 @@ t.test('the second step leaves the question of consent where it was', async (t) 
 })
 
 // covers ADV-KC-12759 ASVS-6.4.3
-t.test('a password that is reset leaves the second factor as it is', async (t) => {
+t.test('keeps the second factor after a password reset', async (t) => {
   const subject = await factorApp(t)
   const { app, sub } = subject
   await app.authority.startPasswordReset(sub)
@@ -86,114 +86,106 @@ t.test('a password that is reset leaves the second factor as it is', async (t) =
 })
 
 // covers ADV-CVE-2026-27946
-t.test(
-  'nobody says of themselves that an address is confirmed, which factors they have, or who they are to passkeys',
-  async (t) => {
-    const users = memoryUserStore()
-    const subject = await factorApp(t, { users }, { enrolled: false })
-    const { app } = subject
-    const claimed: Record<string, unknown> = {
-      emailVerified: true,
-      email_verified: true,
-      factors: [{ kind: 'totp' }],
-      handle: 'x'.repeat(59),
-      deviceEpoch: 7,
-      passwordHash: 'x',
-      disabled: false,
-      id: subject.sub
-    }
-    const { access_token: token } = await signIn(app)
-    for (const [name, value] of Object.entries(claimed)) {
-      t.match(
-        await app.inject({
-          method: 'POST',
-          url: '/auth/register',
-          payload: { username: `eve ${name}`, password: PASSWORD, [name]: value }
-        }),
-        { statusCode: 400 },
-        name
-      )
-      t.equal(await users.findByUsername(`eve ${name}`), null)
-      t.not(
-        (
-          await app.inject({
-            method: 'PATCH',
-            url: '/auth/profile',
-            headers: bearer(token),
-            payload: { [name]: value }
-          })
-        ).statusCode,
-        200,
-        name
-      )
-    }
-    const browser = testBrowser(app)
-    await browser.submit('/auth/signup', {
-      username: 'eve',
-      password: PASSWORD,
-      email_verified: 'true',
-      emailVerified: 'true'
-    })
-    const { id = '', emailVerified } = (await users.findByUsername('eve')) ?? {}
-    t.not(emailVerified, true)
-    t.same((await app.authority.factors(id)).factors, [])
+t.test('rejects registrations and profile updates that set emailVerified, factors or the passkey handle', async (t) => {
+  const users = memoryUserStore()
+  const subject = await factorApp(t, { users }, { enrolled: false })
+  const { app } = subject
+  const claimed: Record<string, unknown> = {
+    emailVerified: true,
+    email_verified: true,
+    factors: [{ kind: 'totp' }],
+    handle: 'x'.repeat(59),
+    deviceEpoch: 7,
+    passwordHash: 'x',
+    disabled: false,
+    id: subject.sub
   }
-)
+  const { access_token: token } = await signIn(app)
+  for (const [name, value] of Object.entries(claimed)) {
+    t.match(
+      await app.inject({
+        method: 'POST',
+        url: '/auth/register',
+        payload: { username: `eve ${name}`, password: PASSWORD, [name]: value }
+      }),
+      { statusCode: 400 },
+      name
+    )
+    t.equal(await users.findByUsername(`eve ${name}`), null)
+    t.not(
+      (
+        await app.inject({
+          method: 'PATCH',
+          url: '/auth/profile',
+          headers: bearer(token),
+          payload: { [name]: value }
+        })
+      ).statusCode,
+      200,
+      name
+    )
+  }
+  const browser = testBrowser(app)
+  await browser.submit('/auth/signup', {
+    username: 'eve',
+    password: PASSWORD,
+    email_verified: 'true',
+    emailVerified: 'true'
+  })
+  const { id = '', emailVerified } = (await users.findByUsername('eve')) ?? {}
+  t.not(emailVerified, true)
+  t.same((await app.authority.factors(id)).factors, [])
+})
 
 // covers ENUM-f1 ENUM-f2 ENUM-f3 ASVS-6.3.8
-t.test(
-  'before a right password nothing tells who has a second factor, or an account: not the ' +
-    'page, the answer or what the stores are asked',
-  async (t) => {
-    const calls: string[] = []
-    const told = <Store extends object>(store: Store): Store =>
-      new Proxy(store, {
-        get(target, name, receiver) {
-          const found: unknown = Reflect.get(target, name, receiver)
-          if (typeof found !== 'function') return found
-          return (...args: unknown[]): unknown => {
-            calls.push(String(name))
-            return Reflect.apply(found, target, args)
-          }
+t.test('reveals neither accounts nor second factors before a right password', async (t) => {
+  const calls: string[] = []
+  const told = <Store extends object>(store: Store): Store =>
+    new Proxy(store, {
+      get(target, name, receiver) {
+        const found: unknown = Reflect.get(target, name, receiver)
+        if (typeof found !== 'function') return found
+        return (...args: unknown[]): unknown => {
+          calls.push(String(name))
+          return Reflect.apply(found, target, args)
         }
-      })
-    const state = memoryState()
-    const factors: FactorStore = told(memoryFactorStore())
-    const subject = await factorApp(t, {
-      users: told(memoryUserStore()),
-      factors,
-      state: {
-        ...state,
-        browserSessions: told(state.browserSessions),
-        tokens: told(state.tokens),
-        oneTimeTokens: told(state.oneTimeTokens)
       }
     })
-    const { app } = subject
-    await signUp(app, 'bob')
-    const seen = async (username: string): Promise<unknown> => {
-      calls.length = 0
-      const browser: TestBrowser = testBrowser(app)
-      const page = await browser.get(`/auth/login?login_hint=${username}`)
-      const wrong = await browser.submit(formOf(page.body).action, { username, password: 'not the password' })
-      const grant = await app.inject({
-        method: 'POST',
-        url: '/auth/token',
-        payload: { grant_type: 'password', username, password: 'not the password' }
-      })
-      return [page.statusCode, page.body, wrong.statusCode, wrong.body, grant.statusCode, grant.body, calls].map(
-        (part) =>
-          JSON.stringify(part)
-            .replaceAll(username, 'NAME')
-            .replaceAll(/[\w-]{54,}/g, 'CHALLENGE')
-      )
+  const state = memoryState()
+  const factors: FactorStore = told(memoryFactorStore())
+  const subject = await factorApp(t, {
+    users: told(memoryUserStore()),
+    factors,
+    state: {
+      ...state,
+      browserSessions: told(state.browserSessions),
+      tokens: told(state.tokens),
+      oneTimeTokens: told(state.oneTimeTokens)
     }
-    const ann = await seen('ann')
-    t.same(await seen('bob'), ann, 'without a second factor')
-    t.same(await seen('nobody7'), ann, 'without an account')
-    const owner = testBrowser(app)
-    await logIn(owner, 'bob')
-    await enrol(subject, owner)
-    t.same(await seen('bob'), ann)
+  })
+  const { app } = subject
+  await signUp(app, 'bob')
+  const seen = async (username: string): Promise<unknown> => {
+    calls.length = 0
+    const browser: TestBrowser = testBrowser(app)
+    const page = await browser.get(`/auth/login?login_hint=${username}`)
+    const wrong = await browser.submit(formOf(page.body).action, { username, password: 'not the password' })
+    const grant = await app.inject({
+      method: 'POST',
+      url: '/auth/token',
+      payload: { grant_type: 'password', username, password: 'not the password' }
+    })
+    return [page.statusCode, page.body, wrong.statusCode, wrong.body, grant.statusCode, grant.body, calls].map((part) =>
+      JSON.stringify(part)
+        .replaceAll(username, 'NAME')
+        .replaceAll(/[\w-]{54,}/g, 'CHALLENGE')
+    )
   }
-)
+  const ann = await seen('ann')
+  t.same(await seen('bob'), ann, 'without a second factor')
+  t.same(await seen('nobody7'), ann, 'without an account')
+  const owner = testBrowser(app)
+  await logIn(owner, 'bob')
+  await enrol(subject, owner)
+  t.same(await seen('bob'), ann)
+})

@@ -22,7 +22,7 @@ function browserWith(app: FastifyInstance, ticket: string): TestBrowser {
 const cookies = (reply: { headers: Record<string, unknown> }): string[] =>
   [reply.headers['set-cookie'] ?? []].flat().map(String)
 
-t.test('a visit that another site brings about takes no step back', async (t) => {
+t.test('keeps the pending second step after a visit from another site', async (t) => {
   const subject = await factorApp(t)
   const browser = testBrowser(subject.app)
   await logIn(browser)
@@ -47,7 +47,7 @@ t.test('a visit that another site brings about takes no step back', async (t) =>
 })
 
 // covers SF-01 ADV-GHSA-xg6x-h9c9-2m83
-t.test('the right password alone begins no session, no code and no token', async (t) => {
+t.test('begins no session and issues no code or token for the right password alone', async (t) => {
   const subject = await factorApp(t)
   subject.events.length = 0
   const browser = testBrowser(subject.app)
@@ -92,7 +92,7 @@ t.test('the right password alone begins no session, no code and no token', async
 })
 
 // covers SF-02
-t.test('a ticket is good for its own purpose and user, ten minutes, and the password it was given for', async (t) => {
+t.test('accepts a pending second step for its own purpose, user and password, for ten minutes', async (t) => {
   const subject = await factorApp(t)
   const { app, clock } = subject
   const stepOf = async (): Promise<string> =>
@@ -131,57 +131,54 @@ t.test('a ticket is good for its own purpose and user, ten minutes, and the pass
   t.same(await app.authority.sessions(subject.sub), [])
 })
 
-t.test(
-  'a step lives no longer than the session that it would begin, and the code that comes too late is not used up',
-  async (t) => {
-    const toLogin = { statusCode: 303, headers: { location: '/auth/login' } }
-    const short = await factorApp(t, { session: { expiresIn: 120 } })
-    const { app, clock } = short
-    const browser = testBrowser(app)
-    await logIn(browser)
-    clock.step(119_999)
-    t.equal((await browser.submit('/auth/second-factor', { code: short.code() })).statusCode, 303)
-    t.not((await signedInAnywhere(browser)).length, 0, 'in the last moment')
-    clock.step(1)
-    t.same(await signedInAnywhere(browser), [])
-    await logIn(browser)
-    clock.step(90_000)
-    t.equal((await browser.get('/auth/second-factor')).statusCode, 200)
-    clock.step(30_000)
-    const code = short.code()
-    t.match(await browser.submit('/auth/second-factor', { code }), toLogin, 'it took too long')
-    await logIn(browser)
-    t.match(await browser.submit('/auth/second-factor', { code }), { statusCode: 303, headers: { location: '/' } })
-    t.not((await signedInAnywhere(browser)).length, 0)
+t.test('limits the second step to the lifetime of the session, and does not use up a late code', async (t) => {
+  const toLogin = { statusCode: 303, headers: { location: '/auth/login' } }
+  const short = await factorApp(t, { session: { expiresIn: 120 } })
+  const { app, clock } = short
+  const browser = testBrowser(app)
+  await logIn(browser)
+  clock.step(119_999)
+  t.equal((await browser.submit('/auth/second-factor', { code: short.code() })).statusCode, 303)
+  t.not((await signedInAnywhere(browser)).length, 0, 'in the last moment')
+  clock.step(1)
+  t.same(await signedInAnywhere(browser), [])
+  await logIn(browser)
+  clock.step(90_000)
+  t.equal((await browser.get('/auth/second-factor')).statusCode, 200)
+  clock.step(30_000)
+  const code = short.code()
+  t.match(await browser.submit('/auth/second-factor', { code }), toLogin, 'it took too long')
+  await logIn(browser)
+  t.match(await browser.submit('/auth/second-factor', { code }), { statusCode: 303, headers: { location: '/' } })
+  t.not((await signedInAnywhere(browser)).length, 0)
 
-    const asked = await app.inject({
-      method: 'POST',
-      url: '/auth/token',
-      payload: { grant_type: 'password', username: 'ann', password: PASSWORD }
-    })
-    clock.step(599_999)
-    const finished = await app.inject({
-      method: 'POST',
-      url: '/auth/token',
-      payload: {
-        grant_type: 'urn:fastify-authority:grant-type:mfa',
-        mfa_token: asked.json<{ mfa_token: string }>().mfa_token,
-        otp: short.code()
-      }
-    })
-    t.equal(finished.statusCode, 200, 'a token family has a time of its own')
+  const asked = await app.inject({
+    method: 'POST',
+    url: '/auth/token',
+    payload: { grant_type: 'password', username: 'ann', password: PASSWORD }
+  })
+  clock.step(599_999)
+  const finished = await app.inject({
+    method: 'POST',
+    url: '/auth/token',
+    payload: {
+      grant_type: 'urn:fastify-authority:grant-type:mfa',
+      mfa_token: asked.json<{ mfa_token: string }>().mfa_token,
+      otp: short.code()
+    }
+  })
+  t.equal(finished.statusCode, 200, 'a token family has a time of its own')
 
-    const owing = await factorApp(t, { session: { expiresIn: 120 }, mfa: { required: true } }, { enrolled: false })
-    await logIn(owing.browser)
-    owing.clock.step(119_999)
-    t.equal((await owing.browser.get('/auth/second-factor/set-up')).statusCode, 200)
-    owing.clock.step(1)
-    t.match(await owing.browser.get('/auth/second-factor/set-up'), toLogin)
-  }
-)
+  const owing = await factorApp(t, { session: { expiresIn: 120 }, mfa: { required: true } }, { enrolled: false })
+  await logIn(owing.browser)
+  owing.clock.step(119_999)
+  t.equal((await owing.browser.get('/auth/second-factor/set-up')).statusCode, 200)
+  owing.clock.step(1)
+  t.match(await owing.browser.get('/auth/second-factor/set-up'), toLogin)
+})
 
 // covers SF-02 ADV-CVE-2025-10908
-t.test('a disabled account is refused at the second step', async (t) => {
+t.test('rejects a disabled account at the second step', async (t) => {
   const users = memoryUserStore()
   let disabled = false
   const subject = await factorApp(t, {
@@ -204,7 +201,7 @@ t.test('a disabled account is refused at the second step', async (t) => {
 })
 
 // covers SF-02 ADV-YSA-2026-02 ADV-CVE-2025-64175 RC-03
-t.test("one person's factor is nothing at the second step of another", async (t) => {
+t.test('rejects the factor of another user at the second step', async (t) => {
   const subject = await factorApp(t)
   const { app } = subject
   await signUp(app, 'bob')
@@ -229,7 +226,7 @@ t.test("one person's factor is nothing at the second step of another", async (t)
 })
 
 // covers TOTP-03 TOTP-04 TOTP-05 ADV-CVE-2026-27855
-t.test('a code works once, whichever way it comes, and none of before it', async (t) => {
+t.test('accepts a code once on any route, and no earlier code', async (t) => {
   const subject = await factorApp(t)
   const give = async (code: string): Promise<number> => {
     const browser = testBrowser(subject.app)
@@ -264,7 +261,7 @@ t.test('a code works once, whichever way it comes, and none of before it', async
 })
 
 // covers TOTP-06 RC-02 ADV-GHSA-4hf6-3x24-c9m8 ADV-CVE-2026-31875 ADV-KC-26106 ASVS-6.5.1 ASVS-2.3.4
-t.test('of fifty parallel uses of one code, one succeeds', async (t) => {
+t.test('accepts one of fifty parallel uses of a code', async (t) => {
   const subject = await factorApp(t)
   const race = async (fields: Record<string, string>): Promise<number> => {
     const browsers = await Promise.all(
@@ -285,7 +282,7 @@ t.test('of fifty parallel uses of one code, one succeeds', async (t) => {
 })
 
 // covers TOTP-07 SF-01
-t.test('an outage of the store is 503, and never a sign-in without the factor', async (t) => {
+t.test('answers 503 during a store outage, and never signs in without the factor', async (t) => {
   const subject = await factorApp(t)
   const { app, broken } = subject
   const late = testBrowser(app)
@@ -320,7 +317,7 @@ t.test('an outage of the store is 503, and never a sign-in without the factor', 
 })
 
 // covers SF-03
-t.test('a sign-in by the password alone that races an enrolment does not outlive it', async (t) => {
+t.test('ends a sign-in by the password alone that races an enrolment', async (t) => {
   const subject = await factorApp(t, {}, { enrolled: false })
   const { app, store } = subject
   const owner = testBrowser(app)
@@ -348,7 +345,7 @@ t.test('a sign-in by the password alone that races an enrolment does not outlive
 })
 
 // covers SF-03
-t.test('factors that are reset between the code and the session end it', async (t) => {
+t.test('begins no session if the factors are reset after the code', async (t) => {
   const subject = await factorApp(t)
   const browser = testBrowser(subject.app)
   await logIn(browser)
@@ -366,7 +363,7 @@ t.test('factors that are reset between the code and the session end it', async (
 })
 
 // covers SF-04
-t.test('gives the new session a secret of its own, also if another user was signed in', async (t) => {
+t.test('gives the new session its own secret, also if another user was signed in', async (t) => {
   const subject = await factorApp(t)
   const { app } = subject
   await signUp(app, 'bob')
@@ -382,7 +379,7 @@ t.test('gives the new session a secret of its own, also if another user was sign
 })
 
 // covers SF-06 TOTP-13
-t.test('the journey goes on after the second step, and mistakes on it are shown there', async (t) => {
+t.test('continues to return_to after the second step, and shows mistakes on its page', async (t) => {
   const subject = await factorApp(t)
   const browser = testBrowser(subject.app)
   t.equal(
@@ -408,7 +405,7 @@ t.test('the journey goes on after the second step, and mistakes on it are shown 
   })
 })
 
-t.test('a form of another site is refused before anything is counted', async (t) => {
+t.test('rejects a form of another site before counting anything', async (t) => {
   const subject = await factorApp(t, { rateLimit: {} })
   const browser = testBrowser(subject.app)
   await logIn(browser)
@@ -426,14 +423,14 @@ t.test('a form of another site is refused before anything is counted', async (t)
   t.equal((await browser.submit('/auth/second-factor', { code: subject.code() })).statusCode, 303)
 })
 
-t.test('asks for no second factor after a sign-in that the host vouches for, and claims no more', async (t) => {
+t.test('asks for no second factor after issueTokens by the host, and claims only its amr', async (t) => {
   const subject = await factorApp(t)
   const { access_token: token } = await subject.app.authority.issueTokens(subject.sub, { amr: ['pwd'] })
   t.match(await subject.app.authority.verify(token), { acr: 'password', amr: ['pwd'] })
   t.ok(await subject.app.authority.verifyPassword('ann', PASSWORD), 'a password is looked at alone')
 })
 
-t.test('has no page and no lookup without the option', async (t) => {
+t.test('registers no pages and asks no store without the factors option', async (t) => {
   const subject = await factorApp(t, { factors: undefined }, { enrolled: false })
   t.equal((await subject.app.inject('/auth/second-factor')).statusCode, 404)
   t.equal((await subject.app.inject('/auth/security')).statusCode, 404)
@@ -442,7 +439,7 @@ t.test('has no page and no lookup without the option', async (t) => {
   t.equal(new URL(ISSUER).protocol, 'http:')
 })
 
-t.test('a link that is taken away between the two steps begins no session', async (t) => {
+t.test('begins no session if the link is removed between the two steps', async (t) => {
   const subject = await connectApp(t, { factors: memoryFactorStore() })
   const { app, clock, browser } = subject
   await subject.through()

@@ -11,7 +11,7 @@ const OLD = 'the secret of before, which is random enough'
 const NEW = 'another secret, of 32 bytes and some more bytes'
 
 // covers TOTP-14
-t.test('an app works with the secrets of now and of before, and with the new one alone once it was used', async (t) => {
+t.test('accepts an app under both secrets, and under the new one alone after a use', async (t) => {
   const clock = steppedClock()
   const factors = memoryFactorStore()
   const shared: Partial<AuthorityOptions> = { users: memoryUserStore(), factors, clock }
@@ -44,7 +44,7 @@ t.test('an app works with the secrets of now and of before, and with the new one
   await t.rejects(restarted(OLD), { message: /^secret: / })
 })
 
-t.test('a code of an app that does not open is no wrong code, and one line a minute tells of it', async (t) => {
+t.test('does not count a code of an app it cannot decrypt, and logs once a minute', async (t) => {
   const clock = steppedClock()
   const factors = memoryFactorStore()
   const shared: Partial<AuthorityOptions> = { users: memoryUserStore(), factors, clock }
@@ -66,7 +66,7 @@ t.test('a code of an app that does not open is no wrong code, and one line a min
   t.notOk(other.messages.messages.some(({ kind }) => kind === 'second_factor_failed'))
 })
 
-t.test('starts with another secret where there are passkeys alone, and stops where there was an app', async (t) => {
+t.test('starts with another secret if only passkeys exist, and refuses to start after an app existed', async (t) => {
   const factors = memoryFactorStore()
   const shared: Partial<AuthorityOptions> = { users: memoryUserStore(), factors }
   const start = async (secret: string, mfa: AuthorityOptions['mfa']): Promise<void> => {

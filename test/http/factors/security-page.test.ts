@@ -11,7 +11,7 @@ const cookies = (reply: { headers: Record<string, unknown> }): string[] =>
   [reply.headers['set-cookie'] ?? []].flat().map(String)
 
 // covers SS-01 F11 TOTP-05 SS-04 ASVS-7.4.3
-t.test('the first second factor ends all other sign-ins, and shows ten recovery codes once', async (t) => {
+t.test('ends all other sessions at the first second factor, and shows ten recovery codes once', async (t) => {
   const subject = await factorApp(t, {}, { enrolled: false })
   const { app, sub } = subject
   const browser = testBrowser(app)
@@ -48,35 +48,32 @@ t.test('the first second factor ends all other sign-ins, and shows ten recovery 
 })
 
 // covers TOTP-09
-t.test(
-  'nothing is stored before a code was right, and an enrolment that is given up leaves what there is',
-  async (t) => {
-    const subject = await factorApp(t)
-    const { app, sub, browser } = subject
-    const {
-      factors: [former]
-    } = await app.authority.factors(sub)
-    const { body } = await browser.get('/auth/security/totp')
-    const { action, fields } = formOf(body)
-    const wrong = await browser.submit(action, { ...fields, code: '000000' })
-    t.equal(wrong.statusCode, 400)
-    t.match(wrong.body, 'This code is wrong')
-    t.equal(
-      /<code dir="ltr">[^<]+/.exec(wrong.body)?.[0],
-      /<code dir="ltr">[^<]+/.exec(body)?.[0],
-      'the same key again: the app has it by now'
-    )
-    t.same((await app.authority.factors(sub)).factors, [former])
-    subject.clock.step(600_000)
-    const secret = (/<code dir="ltr">([A-Z2-7 ]+)</.exec(body)?.[1] ?? '').replaceAll(' ', '')
-    const late = await browser.submit(action, { ...fields, code: codeFor(secret, subject.clock.now()) })
-    t.equal(late.statusCode, 400, 'ten minutes later')
-    t.equal((await app.authority.factors(sub)).factors.length, 1)
-  }
-)
+t.test('stores nothing before a right code, and keeps existing factors after an abandoned set-up', async (t) => {
+  const subject = await factorApp(t)
+  const { app, sub, browser } = subject
+  const {
+    factors: [former]
+  } = await app.authority.factors(sub)
+  const { body } = await browser.get('/auth/security/totp')
+  const { action, fields } = formOf(body)
+  const wrong = await browser.submit(action, { ...fields, code: '000000' })
+  t.equal(wrong.statusCode, 400)
+  t.match(wrong.body, 'This code is wrong')
+  t.equal(
+    /<code dir="ltr">[^<]+/.exec(wrong.body)?.[0],
+    /<code dir="ltr">[^<]+/.exec(body)?.[0],
+    'the same key again: the app has it by now'
+  )
+  t.same((await app.authority.factors(sub)).factors, [former])
+  subject.clock.step(600_000)
+  const secret = (/<code dir="ltr">([A-Z2-7 ]+)</.exec(body)?.[1] ?? '').replaceAll(' ', '')
+  const late = await browser.submit(action, { ...fields, code: codeFor(secret, subject.clock.now()) })
+  t.equal(late.statusCode, 400, 'ten minutes later')
+  t.equal((await app.authority.factors(sub)).factors.length, 1)
+})
 
 // covers SS-03 TOTP-10
-t.test('an enrolment is of one sign-in of one user, and is stored once', async (t) => {
+t.test('accepts an enrolment once, from its own user and session', async (t) => {
   const subject = await factorApp(t, {}, { enrolled: false })
   const { app, clock } = subject
   const [ann, again] = [testBrowser(app), testBrowser(app)]
@@ -105,7 +102,7 @@ t.test('an enrolment is of one sign-in of one user, and is stored once', async (
 })
 
 // covers SS-02 ADV-CVE-2026-3429 ASVS-7.5.1 SS-05 ASVS-6.3.7
-t.test('a change takes a sign-in with the second factor, of the last five minutes', async (t) => {
+t.test('requires a sign-in with the second factor within five minutes for a change', async (t) => {
   const subject = await factorApp(t)
   const { app, sub, clock, browser } = subject
   const {
@@ -203,7 +200,7 @@ t.test("refuses changes of another user's factors", async (t) => {
 })
 
 // covers RC-04 RC-05 RC-06 ADV-GHSA-54qx-8p8w-xhg8
-t.test('recovery codes: new ones replace all, each works once, and there are none without a factor', async (t) => {
+t.test('replaces all recovery codes, accepts each once, and creates none without a factor', async (t) => {
   const subject = await factorApp(t)
   const { app, sub, browser } = subject
   const { action } = formOf((await browser.get('/auth/security')).body)
@@ -250,7 +247,7 @@ t.test('recovery codes: new ones replace all, each works once, and there are non
   })
 })
 
-t.test('the same by JSON, with an access token of a fresh sign-in', async (t) => {
+t.test('manages factors by JSON with an access token of a fresh sign-in', async (t) => {
   const subject = await factorApp(t, {}, { enrolled: false })
   const { app, clock, sub } = subject
   const { access_token: token } = await signIn(app)
@@ -301,37 +298,34 @@ t.test('the same by JSON, with an access token of a fresh sign-in', async (t) =>
 })
 
 // covers SS-08 ASVS-6.4.4 ASVS-6.5.6
-t.test(
-  'a host resets what a user has lost: all sign-ins end, the user is told, and the host sees no secret',
-  async (t) => {
-    const subject = await factorApp(t)
-    const { app, sub, browser } = subject
-    t.equal(await app.authority.removeFactor(sub, 'nobodys'), false)
-    t.equal(await app.authority.resetFactors(sub), 1)
-    t.same(await signedInAnywhere(browser), [])
-    t.match(await app.authority.factors(sub), { factors: [], recoveryCodesLeft: 0 })
-    t.match(subject.events.find(({ name }) => name === 'factor_removed')?.payload, {
-      by: 'host',
-      factorId: null,
-      kind: null,
-      requestId: null
-    })
-    t.equal((await logIn(testBrowser(app))).headers.location, '/')
-    const told = (): number =>
-      subject.events.filter(({ name }) => name === 'factor_removed').length +
-      subject.messages.messages.filter(({ kind }) => kind === 'factor_removed').length
-    const before = told()
-    t.equal(await app.authority.resetFactors(sub), 0)
-    t.equal(told(), before, 'of a second one there is nothing to tell')
-    await t.rejects(app.authority.resetFactors('nobody'), { message: 'There is no such user.' })
-    const { factors } = await app.authority.factors('nobody')
-    t.same(factors, [])
-    t.ok(ISSUER)
-    t.same(cookies(await browser.get('/auth/login')), [])
-  }
-)
+t.test('ends all sessions and notifies the user when the host resets the factors', async (t) => {
+  const subject = await factorApp(t)
+  const { app, sub, browser } = subject
+  t.equal(await app.authority.removeFactor(sub, 'nobodys'), false)
+  t.equal(await app.authority.resetFactors(sub), 1)
+  t.same(await signedInAnywhere(browser), [])
+  t.match(await app.authority.factors(sub), { factors: [], recoveryCodesLeft: 0 })
+  t.match(subject.events.find(({ name }) => name === 'factor_removed')?.payload, {
+    by: 'host',
+    factorId: null,
+    kind: null,
+    requestId: null
+  })
+  t.equal((await logIn(testBrowser(app))).headers.location, '/')
+  const told = (): number =>
+    subject.events.filter(({ name }) => name === 'factor_removed').length +
+    subject.messages.messages.filter(({ kind }) => kind === 'factor_removed').length
+  const before = told()
+  t.equal(await app.authority.resetFactors(sub), 0)
+  t.equal(told(), before, 'of a second one there is nothing to tell')
+  await t.rejects(app.authority.resetFactors('nobody'), { message: 'There is no such user.' })
+  const { factors } = await app.authority.factors('nobody')
+  t.same(factors, [])
+  t.ok(ISSUER)
+  t.same(cookies(await browser.get('/auth/login')), [])
+})
 
-t.test('an enrolment that began before the first factor adds none after it', async (t) => {
+t.test('rejects an enrolment that began before the first factor was added', async (t) => {
   const subject = await factorApp(t, {}, { enrolled: false })
   const { app, clock, sub } = subject
   const { access_token: token } = await signIn(app)
@@ -355,7 +349,7 @@ t.test('an enrolment that began before the first factor adds none after it', asy
   t.equal((await app.authority.factors(sub)).factors.length, 1)
 })
 
-t.test('the factors go with the account', async (t) => {
+t.test('removes the factors with the account', async (t) => {
   const subject = await factorApp(t)
   const { app, browser, broken } = subject
   await logIn(browser)

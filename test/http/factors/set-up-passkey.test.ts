@@ -40,7 +40,7 @@ function credentialFor(body: string, passkey = passkeyOf()): string {
 }
 
 // covers SF-01
-t.test('sets up a passkey instead of an app, signs in by both, and asks for it afterwards', async (t) => {
+t.test('sets up a required passkey instead of an app, and asks for it at later sign-ins', async (t) => {
   const subject = await bare(t)
   const { app, sub, clock } = subject
   const browser = testBrowser(app)
@@ -79,7 +79,7 @@ t.test('sets up a passkey instead of an app, signs in by both, and asks for it a
 })
 
 // covers SF-02 PK-10
-t.test('refuses the answer to a challenge in another sign-in', async (t) => {
+t.test('rejects the answer to a challenge of another sign-in', async (t) => {
   const subject = await bare(t)
   const { app, clock } = subject
   const bob = await signUp(app, 'bob')
@@ -129,25 +129,22 @@ t.test('refuses the answer to a challenge in another sign-in', async (t) => {
 })
 
 // covers SF-03
-t.test(
-  'of fifty at once, apps and passkeys, no more than one factor stays, and no more than one is signed in',
-  async (t) => {
-    const subject = await bare(t)
-    const { app, sub, clock } = subject
-    const all = await Promise.all(Array.from({ length: 50 }, async () => await owing(subject)))
-    const replies = await Promise.all(
-      all.map(async ({ browser, body }, index) => {
-        if (index % 2 === 0) return await browser.submit(SET_UP, { credential: credentialFor(body) })
-        const secret = (/<code dir="ltr">([A-Z2-7 ]+)<\/code>/.exec(body)?.[1] ?? '').replaceAll(' ', '')
-        return await browser.submit(SET_UP, { ...formOf(body).fields, code: codeFor(secret, clock.now()) })
-      })
-    )
-    t.ok(replies.filter(({ statusCode }) => statusCode === 200).length <= 1)
-    const { factors } = await app.authority.factors(sub)
-    t.ok(factors.length <= 1, `${factors.length} factors`)
-    t.ok((await app.authority.sessions(sub)).length <= 1)
-  }
-)
+t.test('stores at most one factor and signs one browser in for fifty parallel set-ups', async (t) => {
+  const subject = await bare(t)
+  const { app, sub, clock } = subject
+  const all = await Promise.all(Array.from({ length: 50 }, async () => await owing(subject)))
+  const replies = await Promise.all(
+    all.map(async ({ browser, body }, index) => {
+      if (index % 2 === 0) return await browser.submit(SET_UP, { credential: credentialFor(body) })
+      const secret = (/<code dir="ltr">([A-Z2-7 ]+)<\/code>/.exec(body)?.[1] ?? '').replaceAll(' ', '')
+      return await browser.submit(SET_UP, { ...formOf(body).fields, code: codeFor(secret, clock.now()) })
+    })
+  )
+  t.ok(replies.filter(({ statusCode }) => statusCode === 200).length <= 1)
+  const { factors } = await app.authority.factors(sub)
+  t.ok(factors.length <= 1, `${factors.length} factors`)
+  t.ok((await app.authority.sessions(sub)).length <= 1)
+})
 
 // covers SF-03
 t.test('does not store an app if a passkey was set up or a reset came between its code and its commit', async (t) => {
@@ -177,7 +174,7 @@ t.test('does not store an app if a passkey was set up or a reset came between it
   }
 })
 
-t.test('a wrong passkey leaves the key of the app that was scanned', async (t) => {
+t.test('keeps the scanned app key after a wrong passkey', async (t) => {
   const subject = await bare(t)
   const { browser, body } = await owing(subject)
   const key = (html: string): string => /<code dir="ltr">([A-Z2-7 ]+)<\/code>/.exec(html)?.[1] ?? ''
@@ -187,24 +184,21 @@ t.test('a wrong passkey leaves the key of the app that was scanned', async (t) =
   t.equal([...again.body.matchAll(/role="alert"/g)].length, 1)
 })
 
-t.test(
-  'a password that is changed between the passkey and the session begins none, and the passkey is taken back',
-  async (t) => {
-    const subject = await bare(t)
-    const { app, sub, store } = subject
-    const { browser, body } = await owing(subject)
-    const add = store.addPasskey.bind(store)
-    store.addPasskey = async (addition) => {
-      const added = await add(addition)
-      await app.authority.changePassword(sub, 'a better horse battery')
-      return added
-    }
-    const reply = await answer(browser, body, passkeyOf())
-    t.match(reply, { statusCode: 401, body: /login_required/ })
-    t.match(await app.authority.factors(sub), { factors: { length: 0 }, recoveryCodesLeft: 0 })
-    t.same(await signedInAnywhere(browser), [])
+t.test('removes the passkey and begins no session if the password changes during the set-up', async (t) => {
+  const subject = await bare(t)
+  const { app, sub, store } = subject
+  const { browser, body } = await owing(subject)
+  const add = store.addPasskey.bind(store)
+  store.addPasskey = async (addition) => {
+    const added = await add(addition)
+    await app.authority.changePassword(sub, 'a better horse battery')
+    return added
   }
-)
+  const reply = await answer(browser, body, passkeyOf())
+  t.match(reply, { statusCode: 401, body: /login_required/ })
+  t.match(await app.authority.factors(sub), { factors: { length: 0 }, recoveryCodesLeft: 0 })
+  t.same(await signedInAnywhere(browser), [])
+})
 
 t.test('shows no passkey form and accepts none where passkeys are off or not among the methods', async (t) => {
   for (const options of [{ passkeys: false as const }, { mfa: { required: true, methods: ['totp' as const] } }]) {
@@ -218,7 +212,7 @@ t.test('shows no passkey form and accepts none where passkeys are off or not amo
   }
 })
 
-t.test('an address that has to be confirmed since the page was opened', async (t) => {
+t.test('rejects a set-up if the address became unconfirmed after the page was opened', async (t) => {
   const users = memoryUserStore()
   const findById = users.findById.bind(users)
   const subject = await bare(t, { users })
@@ -234,7 +228,7 @@ t.test('an address that has to be confirmed since the page was opened', async (t
   t.match(await subject.app.authority.factors(subject.sub), { factors: [] })
 })
 
-t.test('an outage lets nobody in, and the page goes on afterwards', async (t) => {
+t.test('answers 503 during an outage, and completes the set-up on the same page afterwards', async (t) => {
   const subject = await bare(t)
   const { browser, body } = await owing(subject)
   for (const method of ['findFactors', 'addPasskey'] as const) {

@@ -43,7 +43,7 @@ t.test('keeps the codes in a sealed cookie for ten minutes', async (t) => {
   t.same(codesOf((await browser.get(SECURITY)).body), [], 'a copy of the cookie shows nothing later')
 })
 
-t.test('shows no codes once they are saved, and not by the link of another site', async (t) => {
+t.test('removes the codes once the user saves them, but not by a link of another site', async (t) => {
   const { browser, codes, reply } = await made(t)
   await saveCodes(browser, reply.body, 'cross-site')
   t.same(codesOf((await browser.get(SECURITY)).body), codes)
@@ -70,7 +70,7 @@ t.test('shows no codes after a sign-out, and to no other user', async (t) => {
   t.same(codesOf(shown.body), [])
 })
 
-t.test('leads on from the codes of the second factor that a sign-in must have', async (t) => {
+t.test('continues the sign-in after the codes of a required second factor', async (t) => {
   const subject = await testApp({ users: memoryUserStore(), factors: memoryFactorStore(), mfa: { required: true } })
   t.teardown(subject.close)
   await signUp(subject.app)
@@ -90,7 +90,7 @@ t.test('leads on from the codes of the second factor that a sign-in must have', 
   t.notOk(browser.cookies.get(cookieName('codes')))
 })
 
-t.test('the codes of an app that was just set up are shown again', async (t) => {
+t.test('shows the codes again after an app was set up', async (t) => {
   const subject = await factorApp(t, {}, { enrolled: false })
   const { browser } = subject
   await logIn(browser)

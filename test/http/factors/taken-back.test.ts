@@ -51,7 +51,7 @@ async function prepared(browser: TestBrowser, clock: { now(): number }, page: st
   return async () => await browser.submit(action, { ...fields, code: codeFor(secretIn(body), clock.now()), name: '' })
 }
 
-t.test('a ticket whose first factor is gone adds nothing', async (t) => {
+t.test('stores no factor if the link or the mailbox of the first factor changes meanwhile', async (t) => {
   const left = async (factors: FactorStore, userId: string) =>
     await factors.findFactors(userId).then(({ totp, recoveryCodesLeft }) => [totp.length, recoveryCodesLeft])
   {
@@ -83,7 +83,7 @@ t.test('a ticket whose first factor is gone adds nothing', async (t) => {
   t.same(await left(store, test.sub), [0, 0], 'a mailbox that is not theirs any more')
 })
 
-t.test('takes a factor back after the store recovers, if the second look failed', async (t) => {
+t.test('removes a factor after the store recovers, if the check after its addition failed', async (t) => {
   for (const what of ['findFactors', 'findById', 'removeFactor', 'revokeFamiliesOfUser']) {
     let isDown = false
     const breaking = <Store extends object>(store: Store): Store =>
@@ -176,53 +176,45 @@ async function failing(times: number) {
   }
 }
 
-t.test(
-  'a factor that must not stay is taken back again and again while the store is down, and ' +
-    'the log tells once where it stays',
-  async (t) => {
-    const DELAYS = [1_000, 10_000, 60_000]
-    {
-      const { store, sub, clock, send, called, told, close } = await failing(4)
-      t.equal((await send()).statusCode, 503)
-      await called(2)
-      for (const [index, delay] of DELAYS.entries()) {
-        t.equal((await store.findFactors(sub)).totp.length, 1, `still there before attempt ${index + 2}`)
-        clock.step(delay)
-        await called(index + 3)
-      }
-      t.same((await store.findFactors(sub)).totp, [], 'once the store is up')
-      await close()
-      t.same(told(), [])
+t.test('retries the removal of an invalid factor while the store is down, and logs a failure', async (t) => {
+  const DELAYS = [1_000, 10_000, 60_000]
+  {
+    const { store, sub, clock, send, called, told, close } = await failing(4)
+    t.equal((await send()).statusCode, 503)
+    await called(2)
+    for (const [index, delay] of DELAYS.entries()) {
+      t.equal((await store.findFactors(sub)).totp.length, 1, `still there before attempt ${index + 2}`)
+      clock.step(delay)
+      await called(index + 3)
     }
-    {
-      const { store, sub, clock, send, called, calls, told, close } = await failing(Infinity)
-      t.equal((await send()).statusCode, 503)
-      await called(2)
-      for (const [index, delay] of DELAYS.entries()) {
-        clock.step(delay)
-        await called(index + 3)
-      }
-      clock.step(3_600_000)
-      await close()
-      t.equal((await store.findFactors(sub)).totp.length, 1)
-      t.same(
-        [calls(), told()],
-        [5, [['FST_AUTHORITY_WORK_FAILED', 50]]],
-        'one attempt at once and four behind the reply'
-      )
-    }
-    {
-      const { store, sub, send, called, told, close } = await failing(2)
-      t.equal((await send()).statusCode, 503)
-      await called(2)
-      await close()
-      t.same((await store.findFactors(sub)).totp, [], 'at the stop of the server, without waiting')
-      t.same(told(), [])
-    }
+    t.same((await store.findFactors(sub)).totp, [], 'once the store is up')
+    await close()
+    t.same(told(), [])
   }
-)
+  {
+    const { store, sub, clock, send, called, calls, told, close } = await failing(Infinity)
+    t.equal((await send()).statusCode, 503)
+    await called(2)
+    for (const [index, delay] of DELAYS.entries()) {
+      clock.step(delay)
+      await called(index + 3)
+    }
+    clock.step(3_600_000)
+    await close()
+    t.equal((await store.findFactors(sub)).totp.length, 1)
+    t.same([calls(), told()], [5, [['FST_AUTHORITY_WORK_FAILED', 50]]], 'one attempt at once and four behind the reply')
+  }
+  {
+    const { store, sub, send, called, told, close } = await failing(2)
+    t.equal((await send()).statusCode, 503)
+    await called(2)
+    await close()
+    t.same((await store.findFactors(sub)).totp, [], 'at the stop of the server, without waiting')
+    t.same(told(), [])
+  }
+})
 
-t.test('a reset leaves no factor of a sign-in that began while it went on', async (t) => {
+t.test('removes factors that a sign-in adds during a reset', async (t) => {
   const { store, on } = hooked(memoryFactorStore())
   const { app, clock, close } = await testApp({ factors: store })
   t.teardown(close)
@@ -241,7 +233,7 @@ t.test('a reset leaves no factor of a sign-in that began while it went on', asyn
   t.match(await store.findFactors(sub), { totp: [], recoveryCodesLeft: 0 })
 })
 
-t.test('an import leaves nothing of a user who was removed meanwhile', async (t) => {
+t.test('stores no imported app for a user removed meanwhile', async (t) => {
   const { store, on } = hooked(memoryFactorStore())
   const { app, close } = await testApp({ factors: store })
   t.teardown(close)
@@ -253,7 +245,7 @@ t.test('an import leaves nothing of a user who was removed meanwhile', async (t)
   t.same((await store.findFactors(sub)).totp, [])
 })
 
-t.test("keeps the time of a provider's proof after a code or a change of factors", async (t) => {
+t.test('keeps the authentication time of the provider after a code or a change of factors', async (t) => {
   const test = await connectApp(t, { factors: memoryFactorStore(), mfa: { rememberDevice: {} } })
   const { app, browser, clock } = test
   const mayChange = async (): Promise<boolean> => secretIn((await browser.get('/auth/security/totp')).body) !== ''

@@ -56,7 +56,7 @@ const strong = async ({ app, sub }: FactorApp): Promise<string> =>
   (await authAs(app, { id: sub }, { acr: 'phr' })).authorization.replace('Bearer ', '')
 
 for (const [has, because, password, on, off] of TABLE)
-  t.test(`an account with ${named(has)}`, async (t) => {
+  t.test(`turns two-step sign-in on and off, and asks accordingly, for an account with ${named(has)}`, async (t) => {
     const subject = await account(t, has)
     const { app } = subject
     const token = await strong(subject)
@@ -90,7 +90,7 @@ for (const [has, because, password, on, off] of TABLE)
     }
   })
 
-t.test('a sign-in that is stale or weaker than the account changes nothing', async (t) => {
+t.test('rejects changes by a sign-in that is stale or weaker than the account requires', async (t) => {
   const subject = await passkeyApp(t, {}, {}, undefined, { twoStep: false })
   const { access_token: weak } = await signIn(subject.app)
   const old = await strong(subject)
@@ -107,7 +107,7 @@ t.test('a sign-in that is stale or weaker than the account changes nothing', asy
 const aliveWith = async ({ app }: FactorApp, token: string): Promise<boolean> =>
   (await app.inject({ url: '/auth/factors', headers: bearer(token) })).statusCode === 200
 
-t.test('turned on, all other sign-ins end, recovery codes work, and a message tells; off ends the codes', async (t) => {
+t.test('ends other sessions, creates recovery codes and sends a message when turned on', async (t) => {
   const subject = await passkeyApp(t, {}, {}, undefined, { twoStep: false })
   const { sub, messages } = subject
   await messages.next('factor_added')
@@ -130,7 +130,7 @@ t.test('turned on, all other sign-ins end, recovery codes work, and a message te
   )
 })
 
-t.test('of two at once one gets the recovery codes, and stays signed in', async (t) => {
+t.test('gives recovery codes and a valid session to one of two parallel requests', async (t) => {
   const subject = await passkeyApp(t, {}, {}, undefined, { twoStep: false })
   const tokens = [await strong(subject), await strong(subject)]
   const replies = await Promise.all(tokens.map(async (token) => await post(subject, URL, { on: true }, token)))
@@ -169,7 +169,7 @@ t.test(
   }
 )
 
-t.test('a factor whose answer the store lost is taken back, and nobody is told of it', async (t) => {
+t.test('removes a factor whose addition lost its answer, without a message', async (t) => {
   for (const method of ['addTotp', 'addPasskey'] as const) {
     const subject = await factorApp(t, {}, { enrolled: false })
     const { app, store, sub, clock } = subject
@@ -196,7 +196,7 @@ t.test('a factor whose answer the store lost is taken back, and nobody is told o
   }
 })
 
-t.test('a store that writes after it was given up: the factor is taken back when it is looked at again', async (t) => {
+t.test('removes a factor that the store writes after a timeout, at a later check', async (t) => {
   const subject = await factorApp(t, {}, { enrolled: false })
   const { app, store, sub, clock } = subject
   const { access_token: token } = await signIn(app)
@@ -216,7 +216,7 @@ t.test('a store that writes after it was given up: the factor is taken back when
   t.match(await store.findFactors(sub), { passkeys: { length: 0 } })
 })
 
-t.test('the switch on the security page', async (t) => {
+t.test('turns two-step sign-in on and off on the security page', async (t) => {
   const subject: PasskeyApp = await passkeyApp(t, {}, {}, undefined, { twoStep: false })
   const { app, passkey } = subject
   const browser = testBrowser(app)
