@@ -247,7 +247,7 @@ const ROWS: Row[] = [
 
 export function federatedRows(t: Test, newStore: () => Promise<IdentityStore>): void {
   const variants = ['plain', 'disabled', 'closed', 'verifyEmail'] as const
-  t.test('FED-10 every row of the table', async (t) => {
+  t.test('FED-10 signs in, registers or rejects as the decision table says for each row', async (t) => {
     for (const { row, connection = {}, account, linkedTo, person = personOf(), authoritative = false, is } of ROWS) {
       for (const [index, variant] of variants.entries()) {
         const expected = is[index]
@@ -309,7 +309,7 @@ export function federatedRows(t: Test, newStore: () => Promise<IdentityStore>): 
     }
   })
 
-  t.test('FED-10 the rows of linking', async (t) => {
+  t.test('FED-10 links an identity to one enabled user only, and links it again without an event', async (t) => {
     const store = await newStore()
     const w = await federatedWorld(store)
     const ada = await store.create({ username: 'ada', passwordHash: 'x' })
@@ -328,7 +328,7 @@ export function federatedRows(t: Test, newStore: () => Promise<IdentityStore>): 
     t.equal(await store.findByIdentity(personOf('ada-3')), null)
   })
 
-  t.test('FED-12 many at once', async (t) => {
+  t.test('FED-12 gives an identity to one user in parallel sign-ins and links', async (t) => {
     const one = await newStore()
     const first = await federatedWorld(one)
     const same = await Promise.all(Array.from({ length: 50 }, async () => await first.signIn(personOf())))

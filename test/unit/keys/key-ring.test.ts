@@ -250,7 +250,7 @@ t.test('answers 503 without a key while the store is down, and recovers by itsel
   t.ok(one.signingKey())
 })
 
-t.test('answers 503 for an unknown kid during an outage, and asks the store again after a second', async (t) => {
+t.test('answers 503 for an unknown kid during an outage, and retries after a second', async (t) => {
   const clock = steppedClock()
   const store = memoryState().keys
   const server = { isDown: false, lists: 0 }
