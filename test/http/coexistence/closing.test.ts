@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import t from '../../support/tap.ts'
 
-t.test('app.close() leaves nothing running: the process ends by itself', async (t) => {
+t.test('leaves nothing running after app.close(), so that the process ends', async (t) => {
   const child = fork(fileURLToPath(new URL('support/closing-app.ts', import.meta.url)))
   t.teardown(() => {
     child.kill('SIGKILL')

@@ -154,7 +154,7 @@ async function seen(app: FastifyInstance): Promise<Record<string, Record<string,
 }
 
 // covers ASVS-3.4.2
-t.test('the policy of each endpoint', async (t) => {
+t.test('applies the CORS policy of each endpoint', async (t) => {
   const app = await start(t, null, 'host first')
   for (const [method, url] of ENDPOINTS) t.ok(app.hasRoute({ method, url }), `${method} ${url}`)
   for (const [
@@ -179,27 +179,24 @@ const alone = (async () => await seen(await start(t, null, 'host first')))()
 for (const [name, furnish] of Object.entries(HOSTS)) {
   for (const order of ['host first', 'ours first'] as const) {
     // covers ASVS-3.4.2 R9700-2.6
-    t.test(`${order}, ${name}: our endpoints keep their policy`, async (t) => {
+    t.test(`${order}, ${name}: keeps the CORS policy of our endpoints`, async (t) => {
       const actual = await seen(await start(t, furnish, order))
       for (const [what, answer] of Object.entries(await alone)) t.same(actual[what], answer, what)
     })
   }
 }
 
-t.test(
-  "the host's CORS holds on its own routes and on our account endpoints, which have no policy of their own",
-  async (t) => {
-    for (const order of ['host first', 'ours first'] as const) {
-      const app = await start(t, withCors({ origin: EVIL, credentials: true }), order)
-      for (const url of ['/host', '/auth/sessions']) {
-        const reply = await app.inject({ url, headers: { origin: EVIL } })
-        t.same(corsOf(reply), { 'access-control-allow-origin': EVIL, 'access-control-allow-credentials': 'true' }, url)
-      }
+t.test('applies the CORS policy of the host to its own routes and our account endpoints', async (t) => {
+  for (const order of ['host first', 'ours first'] as const) {
+    const app = await start(t, withCors({ origin: EVIL, credentials: true }), order)
+    for (const url of ['/host', '/auth/sessions']) {
+      const reply = await app.inject({ url, headers: { origin: EVIL } })
+      t.same(corsOf(reply), { 'access-control-allow-origin': EVIL, 'access-control-allow-credentials': 'true' }, url)
     }
   }
-)
+})
 
-t.test('a host that has OPTIONS routes of its own for our paths, or for all, starts and keeps them', async (t) => {
+t.test('starts with OPTIONS routes of the host for our paths, and keeps them', async (t) => {
   const app = await start(
     t,
     (app) => {
@@ -219,7 +216,7 @@ t.test('a host that has OPTIONS routes of its own for our paths, or for all, sta
   )
 })
 
-t.test('two plugins in one app: the documents of both hosts have their preflight', async (t) => {
+t.test('two plugins in one app: answers preflights for the documents of both hosts', async (t) => {
   const app = Fastify() as unknown as FastifyInstance
   t.teardown(async () => {
     await app.close()
@@ -245,7 +242,7 @@ t.test('two plugins in one app: the documents of both hosts have their preflight
   }
 })
 
-t.test('preflights are in no document of @fastify/swagger', async (t) => {
+t.test('omits preflights from every document of @fastify/swagger', async (t) => {
   const app = Fastify() as unknown as FastifyInstance
   t.teardown(async () => {
     await app.close()

@@ -7,7 +7,7 @@ import { authJourney, hostApp, hostBehaviour, nestedHostApp, type Order } from '
 const NO_LIMITS = { rateLimit: false } as const
 
 for (const order of ['host first', 'ours first'] satisfies Order[]) {
-  t.test(`${order}: the host's own routes behave as without us, to the byte`, async (t) => {
+  t.test(`${order}: keeps the behaviour of the routes of the host unchanged`, async (t) => {
     const bare = await hostApp('without us')
     const both = await hostApp(order)
     t.teardown(async () => {
@@ -21,7 +21,7 @@ for (const order of ['host first', 'ours first'] satisfies Order[]) {
     t.same(both.responded, bare.responded)
   })
 
-  t.test(`${order}: every auth route works with the host's plugins, handlers and compilers`, async (t) => {
+  t.test(`${order}: runs every auth route with the plugins, handlers and compilers of the host`, async (t) => {
     const { app } = await hostApp(order, NO_LIMITS)
     t.teardown(async () => {
       await app.close()
@@ -31,8 +31,7 @@ for (const order of ['host first', 'ours first'] satisfies Order[]) {
 
   for (const nested of [false, true]) {
     t.test(
-      `${order}: a redirect sign-in through the hosted pages works with ` +
-        `them${nested ? ', in a child with a prefix' : ''}, and the pages keep their headers`,
+      `${order}: completes a redirect sign-in with the plugins of the host${nested ? ', in a child with a prefix' : ''}, and keeps the page headers`,
       async (t) => {
         const prefix = nested ? '/api' : ''
         const { app } = await (nested ? nestedHostApp : hostApp)(order, { ...NO_LIMITS, keys: KEYS, clients: CLIENTS })
@@ -113,7 +112,7 @@ for (const order of ['host first', 'ours first'] satisfies Order[]) {
     )
   }
 
-  t.test(`${order}: host hooks and request ids work on auth routes`, async (t) => {
+  t.test(`${order}: runs host hooks and sets request ids on auth routes`, async (t) => {
     const { app, responded } = await hostApp(order, NO_LIMITS)
     t.teardown(async () => {
       await app.close()
@@ -129,7 +128,7 @@ for (const order of ['host first', 'ours first'] satisfies Order[]) {
     t.equal(crossOrigin.headers['access-control-allow-origin'], 'https://spa.example', "the host's CORS holds")
   })
 
-  t.test(`${order}: an error of a host hook on an auth route has the host's shape`, async (t) => {
+  t.test(`${order}: answers an error of a host hook on an auth route in the format of the host`, async (t) => {
     const { app } = await hostApp(order, NO_LIMITS)
     t.teardown(async () => {
       await app.close()
@@ -151,7 +150,7 @@ for (const order of ['host first', 'ours first'] satisfies Order[]) {
     )
   })
 
-  t.test(`${order}: an unknown path under our prefix is the host's 404`, async (t) => {
+  t.test(`${order}: answers an unknown path under our prefix with the 404 of the host`, async (t) => {
     const { app } = await hostApp(order, NO_LIMITS)
     t.teardown(async () => {
       await app.close()
@@ -160,7 +159,7 @@ for (const order of ['host first', 'ours first'] satisfies Order[]) {
       t.match((await app.inject({ url })).json(), { host: 'not found', url })
   })
 
-  t.test(`${order}: request.user stays the host's, and each side refuses the other's token`, async (t) => {
+  t.test(`${order}: keeps request.user of the host, and each side rejects the tokens of the other`, async (t) => {
     const { app } = await hostApp(order, NO_LIMITS)
     t.teardown(async () => {
       await app.close()
@@ -186,7 +185,7 @@ for (const order of ['host first', 'ours first'] satisfies Order[]) {
     t.same((await app.inject({ url: '/host/anonymous', headers: bearer(ours) })).json().value, { user: null })
   })
 
-  t.test(`${order}: both rate limits count for themselves`, async (t) => {
+  t.test(`${order}: counts our rate limit and that of the host separately`, async (t) => {
     const { app } = await hostApp(order, { rateLimit: { login: { max: 2, windowMs: 60_000 } } })
     t.teardown(async () => {
       await app.close()
@@ -205,7 +204,7 @@ for (const order of ['host first', 'ours first'] satisfies Order[]) {
     t.equal(own.headers['x-ratelimit-limit'], '50')
   })
 
-  t.test(`${order}: in a child with a prefix, all of the same, and nothing outside of it`, async (t) => {
+  t.test(`${order}: works in a child with a prefix, and decorates nothing outside it`, async (t) => {
     const bare = await nestedHostApp('without us')
     const both = await nestedHostApp(order, NO_LIMITS)
     t.teardown(async () => {
@@ -218,7 +217,7 @@ for (const order of ['host first', 'ours first'] satisfies Order[]) {
   })
 }
 
-t.test("the host's global limit, where it was there first, answers on auth routes in the host's shape", async (t) => {
+t.test('lets an earlier global rate limit of the host answer on auth routes in its format', async (t) => {
   const { app } = await hostApp('host first', NO_LIMITS)
   t.teardown(async () => {
     await app.close()
@@ -230,7 +229,7 @@ t.test("the host's global limit, where it was there first, answers on auth route
   t.match(last.json(), { value: { host: 'error', message: /Rate limit exceeded/ } })
 })
 
-t.test('a host without error and not-found handlers keeps those of Fastify, each error logged once', async (t) => {
+t.test('keeps the default error and not-found handlers of Fastify, and logs each error once', async (t) => {
   const { default: Fastify } = await import('fastify')
   const { default: authPlugin } = await import('../../../lib/index.ts')
   const { ownOptions } = await import('./support/host.ts')

@@ -47,7 +47,7 @@ const OPTIONS: Array<[keyof NonNullable<AuthorityOptions['decorators']>, (app: F
 ]
 
 for (const [name, decorate] of OPTIONS) {
-  t.test(`a taken "${name}" is a StartError that names the option`, async (t) => {
+  t.test(`rejects a taken "${name}" with a StartError that names the option`, async (t) => {
     const expected = { code: 'FST_AUTHORITY_NAME_TAKEN', message: new RegExp(`"${name}".*decorators: \\{ ${name}:`) }
     t.same(
       await uncaught(async () => {
@@ -87,7 +87,7 @@ for (const [name, decorate] of OPTIONS) {
     t.ok(OF_REQUESTS.includes(name) ? renamed.hasRequestDecorator(`my${name}`) : renamed.hasDecorator(`my${name}`))
   })
 
-  t.test(`a host that takes "${name}" after us gets Fastify's own error`, async (t) => {
+  t.test(`lets Fastify reject a host decorator "${name}" that is added after ours`, async (t) => {
     t.same(
       await uncaught(async () => {
         const app = newApp(t)
@@ -102,7 +102,7 @@ for (const [name, decorate] of OPTIONS) {
 }
 
 // covers H6
-t.test('all names that are taken are said at once, and the option that is offered will do', async (t) => {
+t.test('lists all taken names at once, and suggests decorators that work', async (t) => {
   const crowded = (): FastifyInstance => {
     const app = newApp(t)
     for (const [, decorate] of OPTIONS) decorate(app)
@@ -126,7 +126,7 @@ t.test('all names that are taken are said at once, and the option that is offere
   t.ok(app.hasDecorator(decorators.authority ?? ''))
 })
 
-t.test('registered twice without other names: the same StartError, and no half of a second plugin', async (t) => {
+t.test('rejects a second registration without other names, and adds none of its routes', async (t) => {
   t.same(
     await uncaught(async () => {
       const app = newApp(t)
@@ -143,7 +143,7 @@ t.test('registered twice without other names: the same StartError, and no half o
   )
 })
 
-t.test('a StartError is one by its class', async (t) => {
+t.test('throws an error of the class StartError', async (t) => {
   const app = newApp(t)
   app.decorateRequest('auth', null as never)
   await t.rejects(async () => {
@@ -164,7 +164,7 @@ t.test('leaves request.user to whichever plugin decorated it', async (t) => {
   t.same((await app.inject({ url: '/both', headers: bearer(token) })).json(), { user: null, sub })
 })
 
-t.test('decorators under other names work', async (t) => {
+t.test('adds decorators under other names', async (t) => {
   const app = newApp(t)
   await app.register(
     authPlugin,
@@ -211,7 +211,7 @@ t.test('decorators under other names work', async (t) => {
   t.same((await browser.get('/visitor')).json(), { visitor: sub })
 })
 
-t.test('a prefix names everything that is not named, so that a second service has nothing of the first', async (t) => {
+t.test('applies a prefix to every unnamed decorator, so that a second service shares none', async (t) => {
   const app = newApp(t)
   await app.register(authPlugin, ownOptions({ rateLimit: false }))
   await app.register(
@@ -248,102 +248,101 @@ t.test('a prefix names everything that is not named, so that a second service ha
 })
 
 // covers ASVS-8.4.1
-t.test(
-  'two plugins in one app share the name authSession: each hook says who is signed in at its ' +
-    'own, and one sign-in is not the other',
-  async (t) => {
-    const app = newApp(t)
-    await app.register(authPlugin, ownOptions({ rateLimit: false }))
-    await app.register(authPlugin, ownOptions({ rateLimit: false, prefix: '/b', decorators: SECOND }))
-    const second = (app as unknown as { authorityB: FastifyInstance['authority'] }).authorityB
-    app.get('/a/who', { onRequest: [app.authority.readSession] }, async (request) => ({
-      sub: request.authSession?.sub ?? null
-    }))
-    app.get('/b/who', { onRequest: [second.readSession] }, async (request) => ({
-      sub: request.authSession?.sub ?? null
-    }))
-    const { sub } = await signUp(app)
-    const other = (
-      await app.inject({ method: 'POST', url: '/b/register', payload: { username: 'ann', password: PASSWORD } })
-    ).json().sub as string
-    const browser = testBrowser(app)
-    const who = async (): Promise<unknown[]> =>
-      await Promise.all(['/a/who', '/b/who'].map(async (url) => (await browser.get(url)).json().sub))
-    await browser.submit('/auth/login', { username: 'ann', password: PASSWORD })
-    t.same(await who(), [sub, null])
-    await browser.submit('/b/login', { username: 'ann', password: PASSWORD })
-    t.same(await who(), [sub, other])
-    await browser.submit('/auth/logout', { decision: 'sign_out' })
-    t.same(await who(), [null, other])
-  }
-)
+t.test('two plugins in one app share authSession, and each hook sets its own signed-in user', async (t) => {
+  const app = newApp(t)
+  await app.register(authPlugin, ownOptions({ rateLimit: false }))
+  await app.register(authPlugin, ownOptions({ rateLimit: false, prefix: '/b', decorators: SECOND }))
+  const second = (app as unknown as { authorityB: FastifyInstance['authority'] }).authorityB
+  app.get('/a/who', { onRequest: [app.authority.readSession] }, async (request) => ({
+    sub: request.authSession?.sub ?? null
+  }))
+  app.get('/b/who', { onRequest: [second.readSession] }, async (request) => ({
+    sub: request.authSession?.sub ?? null
+  }))
+  const { sub } = await signUp(app)
+  const other = (
+    await app.inject({ method: 'POST', url: '/b/register', payload: { username: 'ann', password: PASSWORD } })
+  ).json().sub as string
+  const browser = testBrowser(app)
+  const who = async (): Promise<unknown[]> =>
+    await Promise.all(['/a/who', '/b/who'].map(async (url) => (await browser.get(url)).json().sub))
+  await browser.submit('/auth/login', { username: 'ann', password: PASSWORD })
+  t.same(await who(), [sub, null])
+  await browser.submit('/b/login', { username: 'ann', password: PASSWORD })
+  t.same(await who(), [sub, other])
+  await browser.submit('/auth/logout', { decision: 'sign_out' })
+  t.same(await who(), [null, other])
+})
 
 for (const [what, firstIssuer, secondIssuer, host, secondUrl] of [
   ['issuers of two hosts', ISSUER, 'https://b.example', 'b.example', '/.well-known/jwks.json'],
   ['issuers of one host', 'https://a.example/one', 'https://a.example/two', 'a.example', '/b/jwks.json']
 ] as const) {
-  t.test(`two plugins in one app, ${what}: both key sets are there, and each refuses the other's tokens`, async (t) => {
-    const app = newApp(t)
-    await app.register(authPlugin, ownOptions({ issuer: firstIssuer, rateLimit: false }))
-    await app.register(
-      authPlugin,
-      ownOptions({ issuer: secondIssuer, prefix: '/b', decorators: SECOND, rateLimit: false })
-    )
-    const second = app as unknown as { authenticateB: Hook }
-    app.get('/a/me', { onRequest: [app.authenticate] }, async (request) => request.auth)
-    app.get(
-      '/b/me',
-      { onRequest: [second.authenticateB] },
-      async (request) => (request as unknown as { authB: object }).authB
-    )
+  t.test(
+    `two plugins in one app, ${what}: serves both key sets, and each rejects the tokens of the other`,
+    async (t) => {
+      const app = newApp(t)
+      await app.register(authPlugin, ownOptions({ issuer: firstIssuer, rateLimit: false }))
+      await app.register(
+        authPlugin,
+        ownOptions({ issuer: secondIssuer, prefix: '/b', decorators: SECOND, rateLimit: false })
+      )
+      const second = app as unknown as { authenticateB: Hook }
+      app.get('/a/me', { onRequest: [app.authenticate] }, async (request) => request.auth)
+      app.get(
+        '/b/me',
+        { onRequest: [second.authenticateB] },
+        async (request) => (request as unknown as { authB: object }).authB
+      )
 
-    const kid = async (url: string, headers: Record<string, string>): Promise<unknown> =>
-      (await app.inject({ url, headers })).json().keys?.[0].kid
-    const first = await kid('/.well-known/jwks.json', { host: new URL(firstIssuer).host })
-    const other = await kid(secondUrl, { host })
-    t.type(first, 'string')
-    t.type(other, 'string')
-    t.not(first, other)
+      const kid = async (url: string, headers: Record<string, string>): Promise<unknown> =>
+        (await app.inject({ url, headers })).json().keys?.[0].kid
+      const first = await kid('/.well-known/jwks.json', { host: new URL(firstIssuer).host })
+      const other = await kid(secondUrl, { host })
+      t.type(first, 'string')
+      t.type(other, 'string')
+      t.not(first, other)
 
-    await signUp(app)
-    const ours = await signIn(app)
-    t.equal(
-      (
+      await signUp(app)
+      const ours = await signIn(app)
+      t.equal(
+        (
+          await app.inject({
+            method: 'POST',
+            url: '/b/token',
+            payload: { grant_type: 'password', username: 'ann', password: PASSWORD }
+          })
+        ).json().error,
+        'invalid_grant',
+        'users are apart'
+      )
+      await app.inject({ method: 'POST', url: '/b/register', payload: { username: 'ann', password: PASSWORD } })
+      const theirs = (
         await app.inject({
           method: 'POST',
           url: '/b/token',
           payload: { grant_type: 'password', username: 'ann', password: PASSWORD }
         })
-      ).json().error,
-      'invalid_grant',
-      'users are apart'
-    )
-    await app.inject({ method: 'POST', url: '/b/register', payload: { username: 'ann', password: PASSWORD } })
-    const theirs = (
-      await app.inject({
-        method: 'POST',
-        url: '/b/token',
-        payload: { grant_type: 'password', username: 'ann', password: PASSWORD }
-      })
-    ).json()
-    for (const [url, token, status] of [
-      ['/a/me', ours, 200],
-      ['/b/me', theirs, 200],
-      ['/a/me', theirs, 401],
-      ['/b/me', ours, 401],
-      ['/auth/sessions', theirs, 401],
-      ['/b/sessions', ours, 401]
-    ] as const) {
-      t.equal((await app.inject({ url, headers: bearer(token.access_token) })).statusCode, status, url)
+      ).json()
+      for (const [url, token, status] of [
+        ['/a/me', ours, 200],
+        ['/b/me', theirs, 200],
+        ['/a/me', theirs, 401],
+        ['/b/me', ours, 401],
+        ['/auth/sessions', theirs, 401],
+        ['/b/sessions', ours, 401]
+      ] as const) {
+        t.equal((await app.inject({ url, headers: bearer(token.access_token) })).statusCode, status, url)
+      }
+      t.equal(
+        (await app.inject({ method: 'POST', url: '/b/refresh', headers: bearer(ours.refresh_token) })).statusCode,
+        401
+      )
     }
-    t.equal(
-      (await app.inject({ method: 'POST', url: '/b/refresh', headers: bearer(ours.refresh_token) })).statusCode,
-      401
-    )
-  })
+  )
 }
 
-t.test("a key set route of the host's own stays the host's", async (t) => {
+t.test('keeps a key set route of the host', async (t) => {
   const app = newApp(t)
   app.get('/.well-known/jwks.json', async () => 'of the host')
   await app.register(authPlugin, ownOptions())
@@ -353,7 +352,7 @@ t.test("a key set route of the host's own stays the host's", async (t) => {
 })
 
 // covers ASVS-8.4.1
-t.test('two plugins in children with prefixes do not see each other', async (t) => {
+t.test('isolates two plugins in children with prefixes', async (t) => {
   const app = newApp(t)
   for (const tenant of ['one', 'two']) {
     await app.register(
@@ -372,7 +371,7 @@ t.test('two plugins in children with prefixes do not see each other', async (t) 
   t.equal(new Set(kids).size, 2)
 })
 
-t.test('prefix and paths say where the routes are', async (t) => {
+t.test('places the routes by prefix and paths', async (t) => {
   const app = newApp(t)
   await app.register(authPlugin, ownOptions({ prefix: '', paths: { token: '/oauth/token', jwks: '/keys' } }))
   await app.ready()
@@ -392,7 +391,7 @@ t.test('prefix and paths say where the routes are', async (t) => {
     t.notOk(app.hasRoute({ method: 'POST', url }) || app.hasRoute({ method: 'GET', url }), url)
 })
 
-t.test("a trailing slash is what the host's router makes of it", async (t) => {
+t.test('follows the router of the host for a trailing slash', async (t) => {
   for (const [ignoreTrailingSlash, status] of [
     [false, 404],
     [true, 400]
@@ -445,7 +444,7 @@ t.test('has no route for features that the user store lacks', async (t) => {
   }
 })
 
-t.test('HS256: no public keys, so no key set', async (t) => {
+t.test('HS256: has no key set route', async (t) => {
   const app = newApp(t)
   await app.register(authPlugin, ownOptions({ keys: { secret: 'a shared secret of 32 bytes or more' } }))
   t.equal((await app.inject({ url: '/.well-known/jwks.json' })).statusCode, 404)

@@ -25,76 +25,68 @@ const TAKEN: Array<[method: 'GET' | 'POST', path: string, mend: RegExp]> = [
 ]
 
 for (const [method, path, mend] of TAKEN) {
-  t.test(
-    `a route ${method} ${path} of the host is a StartError that names it and the option that moves ours`,
-    async (t) => {
-      const expected = {
-        code: 'FST_AUTHORITY_ROUTE_TAKEN',
-        message: new RegExp(
-          `^Both the app and fastify-authority have a route ${method} ${path.replace('.', '\\.')}\\. `
-        )
-      }
-      const refused = (error: unknown): void => {
-        t.ok(error instanceof StartError)
-        t.match(error, expected)
-        t.match(error, { message: mend })
-      }
-      const before = newApp(t)
-      before.route({ method, url: path, handler: own })
-      await t.rejects(
-        async () => {
-          await before.register(authPlugin, ownOptions(CODES))
-          await before.ready()
-        },
-        expected,
-        'before ours'
-      )
-      const later = newApp(t)
-      void later.register(authPlugin, ownOptions(CODES))
-      later.route({ method, url: path, handler: own })
-      await later.ready().then(() => {
-        t.fail('it started')
-      }, refused)
-      const after = newApp(t)
-      await after.register(authPlugin, ownOptions(CODES))
-      t.throws(() => after.route({ method, url: path, handler: own }), expected, 'after ours')
-      const inside = newApp(t)
-      await inside.register(authPlugin, ownOptions(CODES))
-      await inside
-        .register(
-          async (child) => {
-            child.route({ method, url: path.slice('/auth'.length), handler: own })
-          },
-          { prefix: '/auth' }
-        )
-        .then(() => {
-          t.fail('it started')
-        }, refused)
+  t.test(`rejects a host route ${method} ${path} with a StartError that names the option to move ours`, async (t) => {
+    const expected = {
+      code: 'FST_AUTHORITY_ROUTE_TAKEN',
+      message: new RegExp(`^Both the app and fastify-authority have a route ${method} ${path.replace('.', '\\.')}\\. `)
     }
-  )
-}
-
-t.test(
-  'below a prefix of the app the error tells the whole path, and the option the part that is its own',
-  async (t) => {
-    const app = newApp(t)
-    app.get('/api/auth/login', own)
-    void app.register(
-      async (child) => {
-        await child.register(authPlugin, ownOptions())
-      },
-      { prefix: '/api' }
-    )
+    const refused = (error: unknown): void => {
+      t.ok(error instanceof StartError)
+      t.match(error, expected)
+      t.match(error, { message: mend })
+    }
+    const before = newApp(t)
+    before.route({ method, url: path, handler: own })
     await t.rejects(
       async () => {
-        await app.ready()
+        await before.register(authPlugin, ownOptions(CODES))
+        await before.ready()
       },
-      { code: 'FST_AUTHORITY_ROUTE_TAKEN', message: /GET \/api\/auth\/login.*paths: \{ login: '\/authority\/login' \}/ }
+      expected,
+      'before ours'
     )
-  }
-)
+    const later = newApp(t)
+    void later.register(authPlugin, ownOptions(CODES))
+    later.route({ method, url: path, handler: own })
+    await later.ready().then(() => {
+      t.fail('it started')
+    }, refused)
+    const after = newApp(t)
+    await after.register(authPlugin, ownOptions(CODES))
+    t.throws(() => after.route({ method, url: path, handler: own }), expected, 'after ours')
+    const inside = newApp(t)
+    await inside.register(authPlugin, ownOptions(CODES))
+    await inside
+      .register(
+        async (child) => {
+          child.route({ method, url: path.slice('/auth'.length), handler: own })
+        },
+        { prefix: '/auth' }
+      )
+      .then(() => {
+        t.fail('it started')
+      }, refused)
+  })
+}
 
-t.test('the mend that it tells works, and what only looks alike is left alone', async (t) => {
+t.test('names the whole path below a prefix of the app, and the option value without the prefix', async (t) => {
+  const app = newApp(t)
+  app.get('/api/auth/login', own)
+  void app.register(
+    async (child) => {
+      await child.register(authPlugin, ownOptions())
+    },
+    { prefix: '/api' }
+  )
+  await t.rejects(
+    async () => {
+      await app.ready()
+    },
+    { code: 'FST_AUTHORITY_ROUTE_TAKEN', message: /GET \/api\/auth\/login.*paths: \{ login: '\/authority\/login' \}/ }
+  )
+})
+
+t.test('starts with the suggested option, and accepts similar routes of the host', async (t) => {
   const options: Array<Partial<AuthorityOptions>> = [{ paths: { login: '/authority/login' } }, { prefix: '/accounts' }]
   for (const given of options) {
     const app = newApp(t)

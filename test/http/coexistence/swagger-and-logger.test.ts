@@ -201,7 +201,7 @@ t.test('@fastify/swagger lists every route with its schemas', async (t) => {
   t.same(await authJourney(app), [], 'and the routes work')
 })
 
-t.test("auth routes write to the host's logger, with its request ids", async (t) => {
+t.test('writes auth requests to the logger of the host, with its request ids', async (t) => {
   const lines: Array<Record<string, unknown>> = []
   const app = Fastify({
     requestIdHeader: 'x-request-id',
@@ -229,7 +229,7 @@ t.test("auth routes write to the host's logger, with its request ids", async (t)
   )
 })
 
-t.test('hosts that removed their parsers, or count on small bodies, change nothing for auth routes', async (t) => {
+t.test('runs auth routes when the host removed its parsers or has a small body limit', async (t) => {
   for (const order of ['before', 'after'] as const) {
     const app = Fastify({ bodyLimit: 10, logger: false }) as unknown as FastifyInstance
     const strip = (): void => {
@@ -258,19 +258,16 @@ t.test('hosts that removed their parsers, or count on small bodies, change nothi
   }
 })
 
-t.test(
-  "refusals of app.authenticate on host routes have the status and the challenge, and the body of the route's schema",
-  async (t) => {
-    const app = Fastify() as unknown as FastifyInstance
-    t.teardown(async () => {
-      await app.close()
-    })
-    await app.register(authPlugin, ownOptions())
-    const response = { '4xx': { type: 'object', properties: { message: { type: 'string' } } } }
-    app.get('/mine', { onRequest: [app.authenticate], schema: { response } }, async () => 'mine')
-    const reply = await app.inject({ url: '/mine' })
-    t.equal(reply.statusCode, 401)
-    t.match(reply.headers, { 'www-authenticate': 'Bearer', 'content-type': 'application/json; charset=utf-8' })
-    t.same(reply.json(), { message: 'A Bearer token is required.' })
-  }
-)
+t.test('app.authenticate on a host route sends the status, the challenge and the body of its schema', async (t) => {
+  const app = Fastify() as unknown as FastifyInstance
+  t.teardown(async () => {
+    await app.close()
+  })
+  await app.register(authPlugin, ownOptions())
+  const response = { '4xx': { type: 'object', properties: { message: { type: 'string' } } } }
+  app.get('/mine', { onRequest: [app.authenticate], schema: { response } }, async () => 'mine')
+  const reply = await app.inject({ url: '/mine' })
+  t.equal(reply.statusCode, 401)
+  t.match(reply.headers, { 'www-authenticate': 'Bearer', 'content-type': 'application/json; charset=utf-8' })
+  t.same(reply.json(), { message: 'A Bearer token is required.' })
+})

@@ -26,7 +26,7 @@ async function app(
 }
 
 // covers RL-18
-t.test("several limits are one step, and the outcome is the store's", async (t) => {
+t.test('reserves several limits in one store call, and returns its outcome', async (t) => {
   const calls: number[] = []
   const store = memoryAttemptStore({ clock: steppedClock() })
   const host = await app(
@@ -55,7 +55,7 @@ t.test("several limits are one step, and the outcome is the store's", async (t) 
 })
 
 // covers RL-14
-t.test('a group id that a host hook gives our route changes nothing', async (t) => {
+t.test('ignores a group id that a host hook sets on our route', async (t) => {
   const host = Fastify()
   host.addHook('onRoute', (route) => {
     route.config = { ...route.config, rateLimit: { groupId: 'theirs' } }
@@ -64,7 +64,7 @@ t.test('a group id that a host hook gives our route changes nothing', async (t) 
   t.same((await host.inject('/')).json().allowed, true)
 })
 
-t.test('RL the host has its own @fastify/rate-limit, and they never meet', async (t) => {
+t.test('RL counts separately from @fastify/rate-limit of the host', async (t) => {
   const host = Fastify()
   await host.register(rateLimit, { max: 1 })
   await app(t, await createAttemptLimiter(memoryAttemptStore({ clock: steppedClock() })), host)

@@ -175,7 +175,7 @@ async function story(t: Test, place: Place): Promise<unknown[]> {
   return seen
 }
 
-t.test('RL CS1 the same answers and headers wherever it is counted', async (t) => {
+t.test('RL CS1 sends the same answers and headers wherever attempts are counted', async (t) => {
   const memory = await story(t, 'memory')
   t.ok(JSON.stringify(memory).includes('429'))
   for (const place of PLACES.slice(1)) t.same(await story(t, place), memory, place)
@@ -183,7 +183,7 @@ t.test('RL CS1 the same answers and headers wherever it is counted', async (t) =
 
 for (const place of PLACES) {
   // covers RL-18 CS2
-  t.test(`of 50 parallel wrong tokens max are told that they are wrong (${place})`, async (t) => {
+  t.test(`answers max of 50 parallel wrong tokens as wrong, and limits the rest (${place})`, async (t) => {
     const { app, refresh, events } = await stage(t, place, { login: false, refresh: { windowMs: WINDOW, max: 5 } })
     const families = await Promise.all(Array.from({ length: 50 }, async () => await signIn(app)))
     const answers = await Promise.all(families.map(async ({ refresh_token: token }) => await refresh(forged(token))))
@@ -197,7 +197,7 @@ for (const place of PLACES) {
     )
   })
 
-  t.test(`RL CS3 a request that fails for another reason than its proof is not counted (${place})`, async (t) => {
+  t.test(`RL CS3 does not count a request that fails for a reason other than its proof (${place})`, async (t) => {
     const { app, post, rotate } = await stage(t, place, { login: false, refresh: { windowMs: WINDOW, max: 2 } })
     const { refresh_token: token } = await signIn(app)
     for (let time = 0; time < 4; time++) {
@@ -208,7 +208,7 @@ for (const place of PLACES) {
   })
 
   // covers A3 CS4
-  t.test(`accepts good secrets whatever others at the same address did (${place})`, async (t) => {
+  t.test(`accepts valid secrets regardless of other attempts from the same address (${place})`, async (t) => {
     const { app, browser, post, refresh, rotate, events } = await stage(t, place, { login: false, refresh: REFRESH })
     let tokens = await signIn(app)
     const { code = '' } = await authorizeAs(browser, authorizePath())
@@ -244,36 +244,33 @@ for (const place of PLACES) {
 }
 
 // covers A3 CS9
-t.test(
-  'a wrong client secret counts under refresh and a wrong password under login, where a request has both',
-  async (t) => {
-    const clients = [{ clientId: 'front', clientSecret: SECRET, grantTypes: ['password' as const] }]
-    const { clock, post, events } = await stage(
-      t,
-      'memory',
-      { login: { windowMs: WINDOW, max: 2 }, refresh: { windowMs: WINDOW, max: 3 } },
-      { clients }
-    )
-    const grant = async (password: string, secret: string): Promise<number> =>
-      (await post('/auth/token', { grant_type: 'password', username: 'ann', password }, basic('front', secret))).status
-    const limitedBy = (): unknown[] =>
-      events.filter(({ name }) => name === 'rate_limited').map(({ payload }) => (payload as { rule: string }).rule)
+t.test('counts a wrong client secret under refresh and a wrong password under login', async (t) => {
+  const clients = [{ clientId: 'front', clientSecret: SECRET, grantTypes: ['password' as const] }]
+  const { clock, post, events } = await stage(
+    t,
+    'memory',
+    { login: { windowMs: WINDOW, max: 2 }, refresh: { windowMs: WINDOW, max: 3 } },
+    { clients }
+  )
+  const grant = async (password: string, secret: string): Promise<number> =>
+    (await post('/auth/token', { grant_type: 'password', username: 'ann', password }, basic('front', secret))).status
+  const limitedBy = (): unknown[] =>
+    events.filter(({ name }) => name === 'rate_limited').map(({ payload }) => (payload as { rule: string }).rule)
 
-    for (let time = 0; time < 3; time++) t.equal(await grant(PASSWORD, 'wrong'), 401)
-    t.equal(await grant(PASSWORD, 'wrong'), 429)
-    t.same(limitedBy(), ['refresh'])
-    t.equal(await grant(PASSWORD, SECRET), 200, 'none of them has used up a password attempt')
-    t.equal(await grant('wrong wrong', SECRET), 400)
-    t.equal(await grant(PASSWORD, SECRET), 429, 'passwords are reserved before the work')
-    t.same(limitedBy(), ['refresh', 'login'])
-    clock.step(WINDOW)
-    for (let time = 0; time < 2; time++) t.equal(await grant('wrong wrong', SECRET), 400)
-    for (let time = 0; time < 3; time++)
-      t.equal(await grant(PASSWORD, 'wrong'), 401, 'and no wrong password a failed secret')
-  }
-)
+  for (let time = 0; time < 3; time++) t.equal(await grant(PASSWORD, 'wrong'), 401)
+  t.equal(await grant(PASSWORD, 'wrong'), 429)
+  t.same(limitedBy(), ['refresh'])
+  t.equal(await grant(PASSWORD, SECRET), 200, 'none of them has used up a password attempt')
+  t.equal(await grant('wrong wrong', SECRET), 400)
+  t.equal(await grant(PASSWORD, SECRET), 429, 'passwords are reserved before the work')
+  t.same(limitedBy(), ['refresh', 'login'])
+  clock.step(WINDOW)
+  for (let time = 0; time < 2; time++) t.equal(await grant('wrong wrong', SECRET), 400)
+  for (let time = 0; time < 3; time++)
+    t.equal(await grant(PASSWORD, 'wrong'), 401, 'and no wrong password a failed secret')
+})
 
-t.test('RL CS5 a sign-in is given back where it succeeds, and a failure after the password is counted', async (t) => {
+t.test('RL CS5 refunds a successful sign-in, and counts a failure after the password', async (t) => {
   for (const place of PLACES) {
     await client.flushdb()
     const store = memoryUserStore()
@@ -345,7 +342,7 @@ async function worksAsEver(t: Test, redis: Redis, begun: () => Promise<unknown> 
   return subject
 }
 
-t.test("RL CS6 a server that is a cluster without the client's knowing: counted as ever", async (t) => {
+t.test('RL CS6 counts on a Redis cluster through a client that does not know it', async (t) => {
   const node = await startRedis({ args: ['--cluster-enabled', 'yes', '--cluster-config-file', 'nodes.conf'] })
   t.teardown(async () => {
     await node.stop()
@@ -360,7 +357,7 @@ t.test("RL CS6 a server that is a cluster without the client's knowing: counted 
 })
 
 // covers RL-22 CS7
-t.test('a server that refuses the counters and not the state: this process counts, nobody gets 503', async (t) => {
+t.test('counts in this process, without a 503, when Redis rejects only the counters', async (t) => {
   const guarded = await startRedis()
   t.teardown(async () => {
     await guarded.stop()
@@ -377,7 +374,7 @@ t.test('a server that refuses the counters and not the state: this process count
 })
 
 // covers RL-22 CS8
-t.test('counters that can not be read: this process counts, nobody gets 503', async (t) => {
+t.test('counts in this process, without a 503, when the counters are unreadable', async (t) => {
   await client.flushdb()
   const subject = await testApp({ redis: client, rateLimit: { login: false, account: false, refresh: REFRESH } })
   t.teardown(subject.close)

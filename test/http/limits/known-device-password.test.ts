@@ -53,7 +53,7 @@ async function change({ app }: Pick<TestApp, 'app'>): Promise<string> {
 }
 
 // covers A9
-t.test('a known browser has guesses of its own until the password changes, and is a stranger after that', async (t) => {
+t.test('gives a known browser its own guesses until the password changes', async (t) => {
   for (const [how, act] of [
     ['reset', reset],
     ['change', change]
@@ -74,7 +74,7 @@ t.test('a known browser has guesses of its own until the password changes, and i
 })
 
 // covers A9
-t.test('the browser that changes the password is known by the new one', async (t) => {
+t.test('recognizes the browser that changed the password by its new cookie', async (t) => {
   const world = await known()
   const own = await change(world)
   for (let time = 0; time < 3; time++) await world.guess('wrong')
@@ -84,7 +84,7 @@ t.test('the browser that changes the password is known by the new one', async (t
 })
 
 // covers A9
-t.test('a user store that fails when the browser is to be remembered does not fail the sign-in', async (t) => {
+t.test('completes the sign-in when the user store fails while the browser is remembered', async (t) => {
   const { app, close } = await testApp({ users: failingLast(), rateLimit: { login: false, register: false } })
   await signUp(app, 'ann@example.com')
   const reply = await app.inject({

@@ -9,7 +9,7 @@ const deviceOf = (header: unknown): string =>
   cookies(header).find((cookie) => cookie.includes('authority_device_')) ?? ''
 
 // covers RL-24
-t.test('strangers can not lock a person out of a browser that is known', async (t) => {
+t.test('strangers cannot lock a user out of a known browser', async (t) => {
   const { login, statuses } = await limitedApp(t, { login: false, account: { max: 2 } })
   const signedIn = await login({ username: 'ann', as: 'success' }, { headers: BROWSER })
   const cookie = deviceOf(signedIn.headers['set-cookie']).split(';')[0] ?? ''
@@ -23,7 +23,7 @@ t.test('strangers can not lock a person out of a browser that is known', async (
 })
 
 // covers RL-24
-t.test('a made-up cookie is a stranger', async (t) => {
+t.test('treats a made-up cookie as an unknown browser', async (t) => {
   const { login, statuses } = await limitedApp(t, { login: false, account: { max: 1 } })
   await statuses(1, { username: 'ann' })
   for (const value of ['', 'x', `${'a'.repeat(22)}.${'b'.repeat(22)}`, 'x'.repeat(4000)]) {
@@ -55,7 +55,7 @@ t.test('sets the cookie with its attributes, and only in browsers that signed in
 })
 
 // covers RL-24
-t.test('an http loopback issuer gets a plain name', async (t) => {
+t.test('gives the cookie a name without prefix for an http loopback issuer', async (t) => {
   const { login } = await limitedApp(t, {}, { secureCookies: false })
   const { headers } = await login({ username: 'ann', as: 'success' }, { headers: BROWSER })
   t.match(

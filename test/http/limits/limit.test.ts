@@ -5,7 +5,7 @@ import { limitedApp } from './support/limited-app.ts'
 const MINUTE = 60_000
 const LOGIN = { windowMs: MINUTE, max: 3 }
 
-t.test('RL a refused attempt is 429 with Retry-After, the one body, an event, and no work', async (t) => {
+t.test('RL rejects an attempt over the limit with 429, Retry-After and an event, before any work', async (t) => {
   const { login, statuses, clock, limited, work } = await limitedApp(t, { login: LOGIN })
   t.same(await statuses(3), [400, 400, 400])
   clock.step(500)
@@ -37,7 +37,7 @@ t.test('RL a refused attempt is 429 with Retry-After, the one body, an event, an
 })
 
 // covers H15
-t.test('the log says once a minute which rule refuses, and where to change it', async (t) => {
+t.test('logs the rule that rejects once a minute, and the option to change', async (t) => {
   const { statuses, clock, told } = await limitedApp(t, {
     login: { ...LOGIN, windowMs: 10 * MINUTE },
     account: { max: 1 }
@@ -55,7 +55,7 @@ t.test('the log says once a minute which rule refuses, and where to change it', 
 })
 
 // covers RL-18 RL-19
-t.test('of 50 parallel attempts max pass, and they are the first', async (t) => {
+t.test('lets the first max of 50 parallel attempts pass', async (t) => {
   const { login, work } = await limitedApp(t, { login: { max: 5 } })
   const replies = await Promise.all(Array.from({ length: 50 }, async () => await login({ username: 'ann' })))
   t.same(
@@ -66,7 +66,7 @@ t.test('of 50 parallel attempts max pass, and they are the first', async (t) => 
 })
 
 // covers RL-18 RL-19
-t.test('the same for one account from many addresses', async (t) => {
+t.test('lets the first max of 50 parallel attempts on one account pass from many addresses', async (t) => {
   const { login, work } = await limitedApp(t, { login: { max: 5 }, account: { max: 4 } })
   const replies = await Promise.all(
     Array.from({ length: 50 }, async (_, i) => await login({ username: 'ann' }, { remoteAddress: `192.0.2.${i}` }))
@@ -79,7 +79,7 @@ t.test('the same for one account from many addresses', async (t) => {
 })
 
 // covers RL-17
-t.test('the window slides: no burst across a boundary', async (t) => {
+t.test('slides the window, so that no burst crosses a boundary', async (t) => {
   const { statuses, clock } = await limitedApp(t, { login: LOGIN })
   await statuses(1)
   clock.step(MINUTE - 1)
@@ -92,40 +92,37 @@ t.test('the window slides: no burst across a boundary', async (t) => {
   t.same(await statuses(3), [400, 400, 429], 'ttl')
 })
 
-t.test(
-  'RL A5 what an outcome costs, by what the rule counts: given back is only what is known to be an outage of ours',
-  async (t) => {
-    const cases: Array<{
-      count: 'all' | 'failed'
-      as: 'success' | 'invalid_grant' | 'server_error' | 'temporarily_unavailable' | 'bug'
-      costs: boolean
-    }> = [
-      { count: 'all', as: 'success', costs: true },
-      { count: 'all', as: 'invalid_grant', costs: true },
-      { count: 'all', as: 'server_error', costs: true },
-      { count: 'all', as: 'temporarily_unavailable', costs: false },
-      { count: 'all', as: 'bug', costs: true },
-      { count: 'failed', as: 'success', costs: false },
-      { count: 'failed', as: 'invalid_grant', costs: true },
-      { count: 'failed', as: 'temporarily_unavailable', costs: false }
-    ]
-    for (const { count, as, costs } of cases) {
-      const { statuses } = await limitedApp(t, { login: { max: 2, count } })
-      const last = (await statuses(5, { as })).at(-1)
-      t.equal(last === 429, costs, `count ${count}, ${as}`)
-    }
+t.test('RL A5 refunds an attempt after a known outage of ours, and a success under count failed', async (t) => {
+  const cases: Array<{
+    count: 'all' | 'failed'
+    as: 'success' | 'invalid_grant' | 'server_error' | 'temporarily_unavailable' | 'bug'
+    costs: boolean
+  }> = [
+    { count: 'all', as: 'success', costs: true },
+    { count: 'all', as: 'invalid_grant', costs: true },
+    { count: 'all', as: 'server_error', costs: true },
+    { count: 'all', as: 'temporarily_unavailable', costs: false },
+    { count: 'all', as: 'bug', costs: true },
+    { count: 'failed', as: 'success', costs: false },
+    { count: 'failed', as: 'invalid_grant', costs: true },
+    { count: 'failed', as: 'temporarily_unavailable', costs: false }
+  ]
+  for (const { count, as, costs } of cases) {
+    const { statuses } = await limitedApp(t, { login: { max: 2, count } })
+    const last = (await statuses(5, { as })).at(-1)
+    t.equal(last === 429, costs, `count ${count}, ${as}`)
   }
-)
+})
 
 // covers RL-25
-t.test('a success does not reset what others failed', async (t) => {
+t.test('keeps counted failures after a success', async (t) => {
   const { login, statuses } = await limitedApp(t, { login: false, account: { max: 3 } })
   t.same(await statuses(2, { username: 'ann' }), [400, 400])
   t.equal((await login({ username: 'ann', as: 'success' })).statusCode, 200)
   t.same(await statuses(2, { username: 'ann' }), [400, 429])
 })
 
-t.test('RL the rules count apart, and false turns one off', async (t) => {
+t.test('RL counts each rule separately, and false disables a rule', async (t) => {
   const { statuses } = await limitedApp(t, {
     login: { max: 1 },
     register: { max: 2 },
@@ -141,7 +138,7 @@ t.test('RL the rules count apart, and false turns one off', async (t) => {
 })
 
 // covers RL-27
-t.test('the headers tell of the address, never of the account', async (t) => {
+t.test('reports the limit of the address in headers, never that of the account', async (t) => {
   const { login, statuses } = await limitedApp(t, { login: { max: 20, windowMs: MINUTE }, account: { max: 2 } })
   const first = await login({ username: 'ann' })
   t.match(first.headers, { 'x-ratelimit-limit': '20', 'x-ratelimit-remaining': '19', 'x-ratelimit-reset': '60' })
@@ -156,7 +153,7 @@ t.test('the headers tell of the address, never of the account', async (t) => {
 })
 
 // covers RL-27
-t.test('an unlimited address gets no such headers', async (t) => {
+t.test('sends no rate limit headers to an unlimited address', async (t) => {
   const { login } = await limitedApp(t, { bypass: ['127.0.0.1'] })
   const { headers } = await login({ username: 'ann' })
   t.same(
@@ -166,7 +163,7 @@ t.test('an unlimited address gets no such headers', async (t) => {
 })
 
 // covers RL-1
-t.test('forwarding headers of a direct client count for nothing', async (t) => {
+t.test('ignores forwarding headers of a direct client', async (t) => {
   const { login } = await limitedApp(t, { login: LOGIN })
   const seen: number[] = []
   for (let i = 0; i < 5; i++) {
@@ -182,7 +179,7 @@ t.test('forwarding headers of a direct client count for nothing', async (t) => {
 })
 
 // covers RL-1
-t.test('behind a trusted proxy the address it saw counts, whatever stands left of it', async (t) => {
+t.test('counts the address that a trusted proxy saw, and ignores earlier entries', async (t) => {
   const { login } = await limitedApp(t, { login: LOGIN }, { trustProxy: '127.0.0.1' })
   const from = async (chain: string): Promise<number> =>
     (await login({}, { headers: { 'x-forwarded-for': chain } })).statusCode
@@ -193,7 +190,7 @@ t.test('behind a trusted proxy the address it saw counts, whatever stands left o
 })
 
 // covers RL-7 RL-8
-t.test('addresses: /64 rotation and mapped IPv4', async (t) => {
+t.test('counts a /64 and a mapped IPv4 address as one address', async (t) => {
   const { login } = await limitedApp(t, { login: { max: 2 } })
   const from = async (remoteAddress: string): Promise<number> => (await login({}, { remoteAddress })).statusCode
   t.same(
@@ -206,7 +203,7 @@ t.test('addresses: /64 rotation and mapped IPv4', async (t) => {
 })
 
 // covers RL-30 A17
-t.test('a /48 of IPv6 has twenty times the allowance of a /64 under login, and no more', async (t) => {
+t.test('gives an IPv6 /48 twenty times the allowance of a /64 under login', async (t) => {
   const { login, limited, clock } = await limitedApp(t, { login: { max: 2, windowMs: MINUTE }, register: { max: 1 } })
   const from = async (remoteAddress: string, attempt = {}) => await login(attempt, { remoteAddress })
   for (let network = 0; network < 40; network++) {
@@ -250,7 +247,7 @@ t.test('counts no network for a counted key or a bypassed address', async (t) =>
 })
 
 // covers RL-4
-t.test('a bypass of IPv4 holds for no IPv6 address that merely ends like one', async (t) => {
+t.test('applies an IPv4 bypass to no IPv6 address with a similar ending', async (t) => {
   const { statuses } = await limitedApp(t, { login: { max: 1 }, bypass: ['10.0.0.0/8'] })
   for (const remoteAddress of [
     '2001:db8::ffff:a00:1',
@@ -265,7 +262,7 @@ t.test('a bypass of IPv4 holds for no IPv6 address that merely ends like one', a
 })
 
 // covers RL-4 RL-6
-t.test('bypass: no address rule for these, but the account rule', async (t) => {
+t.test('bypass: skips the address rule, but not the account rule', async (t) => {
   const { statuses } = await limitedApp(t, { login: { max: 1 }, account: { max: 4 }, bypass: ['10.0.0.0/8'] })
   for (const remoteAddress of ['10.1.2.3', '::ffff:10.1.2.3'])
     t.same(await statuses(5, {}, { remoteAddress }), new Array(5).fill(400))
@@ -274,21 +271,21 @@ t.test('bypass: no address rule for these, but the account rule', async (t) => {
 })
 
 // covers RL-4
-t.test('bypass looks at the address, whatever the key is', async (t) => {
+t.test('bypass: compares the address, regardless of the key', async (t) => {
   const { statuses } = await limitedApp(t, { login: { max: 1 }, key: () => '10.0.0.1', bypass: ['10.0.0.0/8'] })
   t.same(await statuses(2, {}, { remoteAddress: '192.0.2.1' }), [400, 429], 'the key is no address')
   t.same(await statuses(2, {}, { remoteAddress: '10.0.0.1' }), [400, 400])
 })
 
 // covers RL-5
-t.test('a list that is refused stops the start', async (t) => {
+t.test('stops the start for an invalid bypass list', async (t) => {
   await t.rejects(limitedApp(t, { bypass: ['0.0.0.0/0'] }), {
     message: /rateLimit\.bypass: "0\.0\.0\.0\/0" is refused/
   })
 })
 
 // covers RL-9
-t.test('made-up API keys count on the address', async (t) => {
+t.test('counts made-up API keys under the address', async (t) => {
   const { login } = await limitedApp(t, { login: LOGIN, apiKey: { verify: (key) => key === 'good' } })
   const seen: number[] = []
   for (let i = 0; i < 5; i++) seen.push((await login({}, { headers: { 'x-api-key': `made-up-${i}` } })).statusCode)
@@ -298,7 +295,7 @@ t.test('made-up API keys count on the address', async (t) => {
 })
 
 // covers RL-9
-t.test('a verified API key has one allowance from wherever, and its own max', async (t) => {
+t.test('gives a verified API key one allowance from all addresses, with its own max', async (t) => {
   const verify = async (key: string) => (key === 'big' ? { max: 5 } : key === 'good')
   const { login } = await limitedApp(t, { login: { max: 2 }, apiKey: { header: 'X-Partner-Key', verify } })
   const use = async (key: string, i: number): Promise<number> =>
@@ -311,13 +308,13 @@ t.test('a verified API key has one allowance from wherever, and its own max', as
 })
 
 // covers RL-9 RL-10
-t.test('an API key does not lift the account rule', async (t) => {
+t.test('applies the account rule also with an API key', async (t) => {
   const { statuses } = await limitedApp(t, { account: { max: 2 }, apiKey: { verify: () => ({ max: 1000 }) } })
   t.same(await statuses(3, { username: 'ann' }, { headers: { 'x-api-key': 'good' } }), [400, 400, 429])
 })
 
 // covers RL-9
-t.test('a verify that throws, rejects or answers nonsense leaves the address', async (t) => {
+t.test('counts under the address when verify throws, rejects or returns an invalid value', async (t) => {
   const faults: Array<(key: string) => never> = [
     () => {
       throw new Error('down')
@@ -337,7 +334,7 @@ t.test('a verify that throws, rejects or answers nonsense leaves the address', a
 })
 
 // covers RL-11
-t.test('a key of the host replaces the address; where it fails the address counts', async (t) => {
+t.test('counts under the key of the host, or under the address when the key fails', async (t) => {
   const custom = await limitedApp(t, { login: { max: 2 }, key: (request) => String(request.headers['x-tenant']) })
   const use = async (tenant: string, i: number): Promise<number> =>
     (await custom.login({}, { remoteAddress: `192.0.2.${i}`, headers: { 'x-tenant': tenant } })).statusCode
@@ -357,14 +354,14 @@ t.test('a key of the host replaces the address; where it fails the address count
 })
 
 // covers RL-13
-t.test('hostile usernames are usernames like others', async (t) => {
+t.test('counts hostile usernames like any other', async (t) => {
   const { statuses } = await limitedApp(t, { login: false, account: { max: 2 } })
   for (const username of ['__proto__', 'constructor', 'x'.repeat(8192), 'a\u0000b', '']) {
     t.same(await statuses(3, { username }), [400, 400, 429], username.slice(0, 20))
   }
 })
 
-t.test('RL the custom 429 handler', async (t) => {
+t.test('RL sends the reply of the custom 429 handler', async (t) => {
   const seen: unknown[] = []
   const { statuses, login } = await limitedApp(t, {
     login: LOGIN,
@@ -383,7 +380,7 @@ t.test('RL the custom 429 handler', async (t) => {
   t.same(seen, [['POST', info]])
 })
 
-t.test('RL the custom 429 handler says what its body is', async (t) => {
+t.test('RL sends the content type of the custom 429 handler', async (t) => {
   const table: Array<[string, unknown, string]> = [
     ['text/html; charset=utf-8', '<h1>Slow down</h1>', '<h1>Slow down</h1>'],
     ['application/problem+json; charset=utf-8', { title: 'Slow down' }, '{"title":"Slow down"}']
@@ -404,7 +401,7 @@ t.test('RL the custom 429 handler says what its body is', async (t) => {
   }
 })
 
-t.test('RL a custom handler that returns nothing or throws leaves the usual answer', async (t) => {
+t.test('RL sends the default answer when the custom 429 handler returns nothing or throws', async (t) => {
   for (const onLimit of [
     () => {},
     async () => undefined,
