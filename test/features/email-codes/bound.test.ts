@@ -8,28 +8,24 @@ import { ANN, ask, emailApp, enter, hasSession } from './support.ts'
 const NEXT = 'another horse battery'
 
 // covers EC-02
-t.test(
-  'the code that Ann asked for in one new browser is nothing in that of a stranger who asked for one of hers before',
-  async (t) => {
-    const subject = await emailApp(t)
-    const stranger = testBrowser(subject.app)
-    await ask(stranger)
-    await subject.mail()
-    await ask(subject.browser)
-    const { code } = await subject.mail()
-    const refused = await enter(stranger, code)
-    t.equal(refused.statusCode, 400)
-    t.match(refused.body, /This code is wrong/)
-    t.notOk(hasSession(stranger))
-    t.equal((await enter(subject.browser, code)).statusCode, 303, 'and works where she asked')
-    t.ok(hasSession(subject.browser))
-  }
-)
+t.test('rejects the code of one new browser in the browser of a stranger who asked before', async (t) => {
+  const subject = await emailApp(t)
+  const stranger = testBrowser(subject.app)
+  await ask(stranger)
+  await subject.mail()
+  await ask(subject.browser)
+  const { code } = await subject.mail()
+  const refused = await enter(stranger, code)
+  t.equal(refused.statusCode, 400)
+  t.match(refused.body, /This code is wrong/)
+  t.notOk(hasSession(stranger))
+  t.equal((await enter(subject.browser, code)).statusCode, 303, 'and works where she asked')
+  t.ok(hasSession(subject.browser))
+})
 
 for (const hasPassword of [true, false]) {
   t.test(
-    'a link that was sent before is nothing once the mailbox took an account ' +
-      `with${hasPassword ? '' : 'out'} a password`,
+    `rejects an earlier link after the owner of the mailbox took over an account with${hasPassword ? '' : 'out'} a password`,
     async (t) => {
       const memory = memoryUserStore()
       const users = hasPassword
@@ -110,28 +106,31 @@ for (const [what, change] of [
   ['another address', { email: 'new@mail.example' }],
   ['a disabled account', { disabled: true }]
 ] as const) {
-  t.test(`nobody is given an account that changed while it was taken: ${what}`, async (t) => {
-    const memory = memoryUserStore()
-    const users = {
-      ...memory,
-      setEmailVerified: async (id: string, address?: string) => {
-        await memory.update?.(id, { ...change, emailVerified: true })
-        await memory.setEmailVerified?.(id, address)
+  t.test(
+    `signs nobody in to an account that changed while the owner of the mailbox took it over: ${what}`,
+    async (t) => {
+      const memory = memoryUserStore()
+      const users = {
+        ...memory,
+        setEmailVerified: async (id: string, address?: string) => {
+          await memory.update?.(id, { ...change, emailVerified: true })
+          await memory.setEmailVerified?.(id, address)
+        }
       }
+      const subject = await emailApp(t, { users }, { verified: false })
+      await ask(subject.browser)
+      t.equal((await enter(subject.browser, (await subject.mail()).code)).statusCode, 503)
+      t.notOk(hasSession(subject.browser))
+      t.notOk(subject.events.some(({ name }) => name === 'email_verified' || name === 'authenticated'))
     }
-    const subject = await emailApp(t, { users }, { verified: false })
-    await ask(subject.browser)
-    t.equal((await enter(subject.browser, (await subject.mail()).code)).statusCode, 503)
-    t.notOk(hasSession(subject.browser))
-    t.notOk(subject.events.some(({ name }) => name === 'email_verified' || name === 'authenticated'))
-  })
+  )
 }
 
 for (const [what, change] of [
   ['another address', { email: 'new@mail.example' }],
   ['a disabled account', { disabled: true }]
 ] as const) {
-  t.test(`a session by a code ends at once where its account changed after the commit: ${what}`, async (t) => {
+  t.test(`ends the session of a code at once when its account changed after the commit: ${what}`, async (t) => {
     const state = memoryState()
     const { browserSessions } = state
     const subject = await emailApp(t, {

@@ -9,7 +9,7 @@ import { testBrowser } from '../../support/browser.ts'
 import { enrol, logIn } from '../../support/factors.ts'
 import { ANN, ask, emailApp, enter, hasSession, otherThan, PAGE, STRANGER } from './support.ts'
 
-t.test('a code that was sent signs in, in the browser that asked for it', async (t) => {
+t.test('signs a user in by an emailed code in the browser that asked for it', async (t) => {
   const subject = await emailApp(t)
   const { browser, events } = subject
   const login = await browser.get('/auth/login')
@@ -39,7 +39,7 @@ t.test('a code that was sent signs in, in the browser that asked for it', async 
 })
 
 // covers ASVS-6.6.2
-t.test('the message names the browser and the time, and the code opens nothing elsewhere', async (t) => {
+t.test('names the browser and the time in the message, and rejects the code elsewhere', async (t) => {
   const subject = await emailApp(t)
   await subject.browser.submit(
     PAGE,
@@ -66,7 +66,7 @@ t.test('the message names the browser and the time, and the code opens nothing e
 })
 
 // covers EC-03 EC-04 ADV-GHSA-9pvm-fcf6-9234 EC-07 ASVS-6.5.4 ASVS-6.6.3
-t.test('the sixth guess is not looked at, without any rate limit', async (t) => {
+t.test('rejects the sixth guess unchecked, without any rate limit', async (t) => {
   const subject = await emailApp(t, { state: delayed(memoryState()) })
   const { browser } = subject
   await ask(browser)
@@ -87,7 +87,7 @@ t.test('the sixth guess is not looked at, without any rate limit', async (t) => 
   t.equal((await enter(browser, (await subject.mail()).code)).statusCode, 303)
 })
 
-t.test('of 50 parallel guesses at most five are looked at, and of 50 right ones one signs in', async (t) => {
+t.test('checks at most five of 50 parallel guesses, and accepts one of 50 correct ones', async (t) => {
   const subject = await emailApp(t, { state: delayed(memoryState()) })
   const { browser } = subject
   await ask(browser)
@@ -119,7 +119,7 @@ for (const [offset, works] of [
   [0, false],
   [1, false]
 ] as const) {
-  t.test(`${offset} ms from its end a code ${works ? 'works' : 'does not work'}`, async (t) => {
+  t.test(`an emailed code ${works ? 'works' : 'does not work'} ${offset} ms from its end`, async (t) => {
     const subject = await emailApp(t, { emailSignIn: { expiresIn: 120 } })
     await ask(subject.browser)
     const { code } = await subject.mail()
@@ -129,7 +129,7 @@ for (const [offset, works] of [
 }
 
 // covers EC-06
-t.test('an address that nobody has gets the same pages, and no message', async (t) => {
+t.test('shows the same pages for an unknown address, and sends no message', async (t) => {
   const subject = await emailApp(t)
   const pages = async (username: string) => {
     const browser = testBrowser(subject.app)
@@ -163,7 +163,7 @@ for (const [what, username] of [
   ['no dot', 'ann@mail']
 ]) {
   // covers ADV-GHSA-xv97-c62v-4587
-  t.test(`an address with ${what ?? ''} is refused before anything is stored or sent`, async (t) => {
+  t.test(`rejects an address with ${what ?? ''} before anything is stored or sent`, async (t) => {
     const subject = await emailApp(t, { emailSignIn: { signUp: true } })
     const reply = await ask(subject.browser, username)
     t.equal(reply.statusCode, 400)
@@ -172,7 +172,7 @@ for (const [what, username] of [
   })
 }
 
-t.test('counts a malformed code as a slip and not as a guess', async (t) => {
+t.test('does not count a malformed code as a guess', async (t) => {
   const subject = await emailApp(t)
   await ask(subject.browser)
   const { code } = await subject.mail()
@@ -193,7 +193,7 @@ t.test('counts a malformed code as a slip and not as a guess', async (t) => {
 })
 
 // covers EC-08
-t.test('a mailbox gets three codes an hour, from however many addresses, and an address asks for three', async (t) => {
+t.test('sends a mailbox three codes an hour, and accepts three requests an hour from an address', async (t) => {
   const subject = await emailApp(t, { rateLimit: {} })
   const from = async (username: string, remoteAddress: string) =>
     (
@@ -285,7 +285,7 @@ t.test('gives an account made with a foreign address to the owner of the mailbox
   t.equal((await subject.browser.get('/auth/account')).statusCode, 200)
 })
 
-t.test('a code takes no account whose factor the host vouched for before that factor is proved', async (t) => {
+t.test('signs nobody in by a code before the second factor that the host imported', async (t) => {
   const factors = memoryFactorStore()
   const subject = await emailApp(t, { factors }, { verified: false })
   const { app, sub, users, clock, browser } = subject
@@ -307,7 +307,7 @@ t.test('a code takes no account whose factor the host vouched for before that fa
   t.equal((await browser.get('/auth/account')).statusCode, 200)
 })
 
-t.test('a confirmed account keeps its password and its sessions', async (t) => {
+t.test('keeps the password and the sessions of a confirmed account', async (t) => {
   const subject = await emailApp(t)
   const other = testBrowser(subject.app)
   await logIn(other, ANN)
@@ -337,7 +337,7 @@ t.test('asks a user with a second factor for it', async (t) => {
 })
 
 // covers ADV-CVE-2025-10908
-t.test('a disabled user gets no code, and no session by one that was sent before', async (t) => {
+t.test('sends a disabled user no code, and rejects an earlier one', async (t) => {
   const subject = await emailApp(t)
   await ask(subject.browser)
   const { code } = await subject.mail()
@@ -356,7 +356,7 @@ t.test('a disabled user gets no code, and no session by one that was sent before
   )
 })
 
-t.test('a code is nothing once the account has another address', async (t) => {
+t.test('rejects a code after the address of the account changed', async (t) => {
   const subject = await emailApp(t)
   await ask(subject.browser)
   const { code } = await subject.mail()
@@ -365,7 +365,7 @@ t.test('a code is nothing once the account has another address', async (t) => {
   t.notOk(hasSession(subject.browser))
 })
 
-t.test('a store that is gone is 503, and nothing is sent', async (t) => {
+t.test('answers 503 without a message when the store is unavailable', async (t) => {
   const state = memoryState()
   const broken = { on: false }
   const fail = async (): Promise<never> => {
@@ -398,7 +398,7 @@ t.test('a store that is gone is 503, and nothing is sent', async (t) => {
 })
 
 for (const answer of ['yes', true, null, undefined, {}, 'Redeemed']) {
-  t.test(`a store that answers ${JSON.stringify(answer) ?? 'undefined'} lets nobody in`, async (t) => {
+  t.test(`signs nobody in when the store answers ${JSON.stringify(answer) ?? 'undefined'}`, async (t) => {
     const state = memoryState()
     const subject = await emailApp(t, {
       state: { ...state, oneTimeTokens: { ...state.oneTimeTokens, redeemCode: async () => answer as 'redeemed' } }
@@ -409,14 +409,14 @@ for (const answer of ['yes', true, null, undefined, {}, 'Redeemed']) {
   })
 }
 
-t.test('without the option there is no page, no link and no way', async (t) => {
+t.test('has no page, no link and no route without the option', async (t) => {
   const subject = await emailApp(t, { emailSignIn: false })
   t.equal((await subject.browser.get(PAGE)).statusCode, 404)
   t.equal((await subject.browser.get('/auth/email-link?token=x')).statusCode, 404)
   t.notMatch((await subject.browser.get('/auth/login')).body, /email-code/)
 })
 
-t.test('a form from another site asks for nothing', async (t) => {
+t.test('sends no code for a form from another site', async (t) => {
   const subject = await emailApp(t)
   const reply = await subject.browser.submit(
     PAGE,
@@ -427,7 +427,7 @@ t.test('a form from another site asks for nothing', async (t) => {
   t.same(subject.sent(), [])
 })
 
-t.test('neither log nor error of a mailer has the code', async (t) => {
+t.test('puts the code into no log line and no error of the mailer', async (t) => {
   const lines: string[] = []
   const sent: string[] = []
   const users = memoryUserStore()
@@ -463,7 +463,7 @@ t.test('neither log nor error of a mailer has the code', async (t) => {
   for (const secret of sent) t.notMatch(lines.join('\n') + JSON.stringify(subject.events), secret)
 })
 
-t.test("with a sign-in page of the host's own it is a page that the host links to", async (t) => {
+t.test('offers its page to a host with its own sign-in page', async (t) => {
   const { browser, mail } = await emailApp(t, { pages: { loginUrl: '/sign-in' } })
   const here = '?return_to=%2Fcart'
   const shown = await browser.get(`${PAGE}${here}`)

@@ -18,41 +18,38 @@ async function press(browser: TestBrowser, url: string): Promise<LightMyRequestR
 }
 
 // covers EC-01 EC-02
-t.test(
-  'looking at the link signs nobody in and uses nothing up, and only the browser that asked has a button',
-  async (t) => {
-    const subject = await emailApp(t)
-    await ask(subject.browser)
-    const { url } = await subject.mail()
-    const scanner = testBrowser(subject.app)
-    for (const browser of [scanner, subject.browser]) {
-      for (let time = 0; time < 3; time++) t.equal((await browser.get(url)).statusCode, 200)
-      t.equal(
-        (await subject.app.inject({ method: 'HEAD', url: url.slice('http://localhost:3000'.length) })).statusCode,
-        200
-      )
-      t.equal((await browser.get(url, { 'sec-purpose': 'prefetch' })).statusCode, 200)
-      t.notOk(hasSession(browser))
-    }
-    const elsewhere = await scanner.get(url)
-    t.match(elsewhere.body, /only in the browser in which you asked for it/)
-    t.notMatch(elsewhere.body, /<form/)
-    t.notMatch(elsewhere.body, new RegExp(ANN), 'it does not say whose it is')
-    const token = new URL(url).searchParams.get('token') ?? ''
-    t.equal((await scanner.submit('/auth/email-link', { token })).statusCode, 200, 'pressed all the same')
-    t.notOk(hasSession(scanner))
-    const page = await subject.browser.get(url)
-    t.match(page.headers['referrer-policy'], 'origin')
-    t.match(page.body, /You are signing in as <b><bdi>ann@mail.example/)
-    const done = await press(subject.browser, url)
-    t.equal(done.statusCode, 303)
-    t.equal(done.headers.location, '/')
-    t.ok(hasSession(subject.browser))
-    t.notOk((await subject.browser.get(url)).body.includes('<form'), 'and once')
+t.test('opening the link signs nobody in, and shows a button only in the browser that asked', async (t) => {
+  const subject = await emailApp(t)
+  await ask(subject.browser)
+  const { url } = await subject.mail()
+  const scanner = testBrowser(subject.app)
+  for (const browser of [scanner, subject.browser]) {
+    for (let time = 0; time < 3; time++) t.equal((await browser.get(url)).statusCode, 200)
+    t.equal(
+      (await subject.app.inject({ method: 'HEAD', url: url.slice('http://localhost:3000'.length) })).statusCode,
+      200
+    )
+    t.equal((await browser.get(url, { 'sec-purpose': 'prefetch' })).statusCode, 200)
+    t.notOk(hasSession(browser))
   }
-)
+  const elsewhere = await scanner.get(url)
+  t.match(elsewhere.body, /only in the browser in which you asked for it/)
+  t.notMatch(elsewhere.body, /<form/)
+  t.notMatch(elsewhere.body, new RegExp(ANN), 'it does not say whose it is')
+  const token = new URL(url).searchParams.get('token') ?? ''
+  t.equal((await scanner.submit('/auth/email-link', { token })).statusCode, 200, 'pressed all the same')
+  t.notOk(hasSession(scanner))
+  const page = await subject.browser.get(url)
+  t.match(page.headers['referrer-policy'], 'origin')
+  t.match(page.body, /You are signing in as <b><bdi>ann@mail.example/)
+  const done = await press(subject.browser, url)
+  t.equal(done.statusCode, 303)
+  t.equal(done.headers.location, '/')
+  t.ok(hasSession(subject.browser))
+  t.notOk((await subject.browser.get(url)).body.includes('<form'), 'and once')
+})
 
-t.test('a browser that asked for another code has no button for this one', async (t) => {
+t.test('shows no button in a browser that asked for another code', async (t) => {
   const subject = await emailApp(t)
   await ask(subject.browser)
   const { url } = await subject.mail()
@@ -72,7 +69,7 @@ for (const [what, token] of [
   ['huge', 'x'.repeat(5000)],
   ['of another kind', 'v1.aaaaaaaa.bbbb.cccc']
 ] as const) {
-  t.test(`a link that is ${what} is an error page with the way to a new one`, async (t) => {
+  t.test(`shows an error page with a way to a new link for a link that is ${what}`, async (t) => {
     const subject = await emailApp(t)
     const reply = await subject.browser.get(`/auth/email-link?token=${token}`)
     t.equal(reply.statusCode, 400)
@@ -80,7 +77,7 @@ for (const [what, token] of [
   })
 }
 
-t.test('a link is over with its code, and one that was followed by another is', async (t) => {
+t.test('expires a link with its code, or when a newer one is sent', async (t) => {
   const subject = await emailApp(t)
   await ask(subject.browser)
   const first = await subject.mail()
@@ -93,13 +90,13 @@ t.test('a link is over with its code, and one that was followed by another is', 
 })
 
 // covers ADV-GHSA-3529-5m8x-rpv3
-t.test('a link is of the issuer, whatever the Host header says', async (t) => {
+t.test('builds the link with the issuer, regardless of the Host header', async (t) => {
   const subject = await emailApp(t)
   await subject.browser.submit(PAGE, { username: ANN }, { host: 'evil.example', 'x-forwarded-host': 'evil.example' })
   t.ok((await subject.mail()).url.startsWith('http://localhost:3000/auth/email-link?token='))
 })
 
-t.test('without links there is a code alone', async (t) => {
+t.test('sends only a code when links are disabled', async (t) => {
   const subject = await emailApp(t, { emailSignIn: { link: false } })
   await ask(subject.browser)
   t.match(await subject.messages.next('sign_in_code'), { url: undefined, token: undefined })
@@ -109,7 +106,7 @@ async function oidcApp(t: Parameters<typeof emailApp>[0], options = {}): Promise
   return await emailApp(t, { clients: CLIENTS, keys: KEYS, ...options })
 }
 
-t.test('a journey of a client goes on after a code and after a link', async (t) => {
+t.test('continues the authorization request of a client after a code and after a link', async (t) => {
   for (const by of ['code', 'link']) {
     const subject = await oidcApp(t)
     const { browser } = subject
@@ -133,7 +130,7 @@ t.test('a journey of a client goes on after a code and after a link', async (t) 
   }
 })
 
-t.test('a code of one journey is none of another', async (t) => {
+t.test('rejects the code of one authorization request in another', async (t) => {
   const subject = await oidcApp(t)
   const login = await subject.browser.follow(await subject.browser.get(authorizePath()))
   await ask(subject.browser, ANN, new URL(login.url).search)
@@ -142,7 +139,7 @@ t.test('a code of one journey is none of another', async (t) => {
   t.notOk(hasSession(subject.browser))
 })
 
-t.test('prompt=none shows no page, and what asks for a password is not met by a mailbox', async (t) => {
+t.test('prompt=none shows no page, and a code does not satisfy acr_values=password', async (t) => {
   const subject = await oidcApp(t)
   const { browser } = subject
   t.equal(
@@ -160,7 +157,7 @@ t.test('prompt=none shows no page, and what asks for a password is not met by a 
 })
 
 // covers EC-10
-t.test('sign-up: nothing is there before the code was right', async (t) => {
+t.test('sign-up: creates the account only after the correct code', async (t) => {
   const users = memoryUserStore()
   const subject = await emailApp(t, { users, emailSignIn: { signUp: true } })
   const { browser, app } = subject
@@ -197,7 +194,7 @@ t.test('sign-up: nothing is there before the code was right', async (t) => {
   )
 })
 
-t.test('sign-up asks for what an account must have, once the mailbox is proved, and makes one account', async (t) => {
+t.test('sign-up: asks for the required fields after the correct code, and creates one account', async (t) => {
   const users = memoryUserStore()
   const subject = await testApp({
     users,
@@ -268,56 +265,53 @@ t.test(
   }
 )
 
-t.test(
-  'requires the password or the passkey of a user who has one for irreversible actions, not the mailbox',
-  async (t) => {
-    for (const [what, hasPassword, hasPasskey] of [
-      ['a password', true, false],
-      ['a passkey', false, true]
-    ] as const) {
-      const known = memoryUserStore()
-      let isPast = false
-      const past = <Found extends User | null>(user: Found): Found =>
-        user === null || !isPast || hasPassword ? user : { ...user, passwordHash: null }
-      const users: UserStore = {
-        ...known,
-        findById: async (id) => past(await known.findById(id)),
-        findByUsername: async (username) => past(await known.findByUsername(username))
-      }
-      const subject = await emailApp(t, { users, factors: memoryFactorStore() })
-      const { app, browser, sub } = subject
-      const owner = testBrowser(app)
-      await logIn(owner, ANN)
-      const { secret } = await enrol(subject, owner)
-      if (hasPasskey)
-        t.equal((await answerOn(owner, '/auth/security/passkeys', softPasskey({ origin: ISSUER }))).statusCode, 303)
-      isPast = true
-      await ask(browser)
-      await enter(browser, (await subject.mail()).code)
-      subject.clock.step(30_000)
-      t.equal(
-        (await browser.submit('/auth/second-factor', { code: codeFor(secret, subject.clock.now()) })).statusCode,
-        303
-      )
-      t.notMatch((await browser.get('/auth/security')).body, /name="decision"/, what)
-      const {
-        factors: [factor]
-      } = await app.authority.factors(sub)
-      const reply = await app.inject({
-        method: 'DELETE',
-        url: `/auth/factors/${factor?.id ?? ''}`,
-        headers: {
-          'sec-fetch-site': 'same-origin',
-          cookie: `${cookieName('session')}=${browser.cookies.get(cookieName('session')) ?? ''}`
-        }
-      })
-      t.match([reply.statusCode, reply.json()], [401, { error: 'insufficient_user_authentication' }], what)
-      t.equal((await app.authority.factors(sub)).factors.length, hasPasskey ? 2 : 1)
+t.test('requires an existing password or passkey for irreversible actions, not an emailed code', async (t) => {
+  for (const [what, hasPassword, hasPasskey] of [
+    ['a password', true, false],
+    ['a passkey', false, true]
+  ] as const) {
+    const known = memoryUserStore()
+    let isPast = false
+    const past = <Found extends User | null>(user: Found): Found =>
+      user === null || !isPast || hasPassword ? user : { ...user, passwordHash: null }
+    const users: UserStore = {
+      ...known,
+      findById: async (id) => past(await known.findById(id)),
+      findByUsername: async (username) => past(await known.findByUsername(username))
     }
+    const subject = await emailApp(t, { users, factors: memoryFactorStore() })
+    const { app, browser, sub } = subject
+    const owner = testBrowser(app)
+    await logIn(owner, ANN)
+    const { secret } = await enrol(subject, owner)
+    if (hasPasskey)
+      t.equal((await answerOn(owner, '/auth/security/passkeys', softPasskey({ origin: ISSUER }))).statusCode, 303)
+    isPast = true
+    await ask(browser)
+    await enter(browser, (await subject.mail()).code)
+    subject.clock.step(30_000)
+    t.equal(
+      (await browser.submit('/auth/second-factor', { code: codeFor(secret, subject.clock.now()) })).statusCode,
+      303
+    )
+    t.notMatch((await browser.get('/auth/security')).body, /name="decision"/, what)
+    const {
+      factors: [factor]
+    } = await app.authority.factors(sub)
+    const reply = await app.inject({
+      method: 'DELETE',
+      url: `/auth/factors/${factor?.id ?? ''}`,
+      headers: {
+        'sec-fetch-site': 'same-origin',
+        cookie: `${cookieName('session')}=${browser.cookies.get(cookieName('session')) ?? ''}`
+      }
+    })
+    t.match([reply.statusCode, reply.json()], [401, { error: 'insufficient_user_authentication' }], what)
+    t.equal((await app.authority.factors(sub)).factors.length, hasPasskey ? 2 : 1)
   }
-)
+})
 
-t.test('begins a session of its own for a code used while another user is signed in', async (t) => {
+t.test('starts a separate session for a code used while another user is signed in', async (t) => {
   const subject = await emailApp(t, { emailSignIn: { signUp: true } })
   await logIn(subject.browser, ANN)
   const former = subject.browser.cookies.get(cookieName('session'))

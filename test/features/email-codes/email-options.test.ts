@@ -38,7 +38,7 @@ const REFUSED: Array<[what: string, options: Partial<AuthorityOptions>, error: R
 ]
 
 for (const [what, options, error] of REFUSED) {
-  t.test(`it does not start with ${what}`, async (t) => {
+  t.test(`stops the start for ${what}`, async (t) => {
     await t.rejects(testApp({ emailSignIn: {}, ...options }), error)
   })
 }

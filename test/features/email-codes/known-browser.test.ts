@@ -18,7 +18,7 @@ async function annAtHome(t: Parameters<typeof emailApp>[0], options: Parameters<
   return subject
 }
 
-t.test('strangers who ask as often as they may keep nobody from asking in a browser of their own', async (t) => {
+t.test('strangers at their limit do not prevent a user from asking in a known browser', async (t) => {
   const subject = await annAtHome(t, { rateLimit: { emailCode: { windowMs: 3_600_000, max: 3 }, register: false } })
   const from = async (browser: typeof subject.browser, address: string, username = ANN) =>
     (
@@ -68,7 +68,7 @@ t.test('strangers who ask as often as they may keep nobody from asking in a brow
   )
 })
 
-t.test('a browser is no longer known once the password has changed, and by no cookie that is made up', async (t) => {
+t.test('forgets a known browser when the password changes, and rejects a made-up cookie', async (t) => {
   const subject = await annAtHome(t)
   const stranger = testBrowser(subject.app)
   const device = subject.browser.cookies.get(cookieName('device')) ?? ''
@@ -97,27 +97,24 @@ t.test('a browser is no longer known once the password has changed, and by no co
   t.match((await enter(subject.browser, (await subject.mail()).code)).body, /Too many wrong codes/)
 })
 
-t.test(
-  'a stranger who asks and guesses takes neither the code nor the guesses of a browser that is known',
-  async (t) => {
-    const subject = await annAtHome(t)
-    const stranger = testBrowser(subject.app)
-    await ask(subject.browser)
-    const own = await subject.mail()
-    await ask(stranger)
-    const theirs = await subject.mail()
-    for (let index = 0; index < 5; index++)
-      t.match((await enter(stranger, otherThan(theirs.code, index))).body, /This code is wrong/)
-    t.match((await enter(stranger, theirs.code)).body, /Too many wrong codes/)
-    t.equal((await enter(stranger, own.code)).statusCode, 400)
-    t.equal((await enter(subject.browser, theirs.code)).statusCode, 400, 'and that of the stranger is not theirs')
-    t.equal((await enter(subject.browser, own.code)).statusCode, 303)
-    t.ok(hasSession(subject.browser))
-  }
-)
+t.test('a stranger who asks and guesses uses up neither the code nor the guesses of a known browser', async (t) => {
+  const subject = await annAtHome(t)
+  const stranger = testBrowser(subject.app)
+  await ask(subject.browser)
+  const own = await subject.mail()
+  await ask(stranger)
+  const theirs = await subject.mail()
+  for (let index = 0; index < 5; index++)
+    t.match((await enter(stranger, otherThan(theirs.code, index))).body, /This code is wrong/)
+  t.match((await enter(stranger, theirs.code)).body, /Too many wrong codes/)
+  t.equal((await enter(stranger, own.code)).statusCode, 400)
+  t.equal((await enter(subject.browser, theirs.code)).statusCode, 400, 'and that of the stranger is not theirs')
+  t.equal((await enter(subject.browser, own.code)).statusCode, 303)
+  t.ok(hasSession(subject.browser))
+})
 
 // covers EC-07
-t.test('a browser that is known has five guesses, however often it asks', async (t) => {
+t.test('gives a known browser five guesses, however often it asks', async (t) => {
   const subject = await annAtHome(t)
   await ask(subject.browser)
   const { code } = await subject.mail()
@@ -134,7 +131,7 @@ t.test('a browser that is known has five guesses, however often it asks', async 
   t.match((await enter(subject.browser, (await subject.mail()).code)).body, /Too many wrong codes/)
 })
 
-t.test('the link of a browser that is known signs in there, whatever strangers asked for meanwhile', async (t) => {
+t.test('accepts the link in the known browser that asked, after later requests of strangers', async (t) => {
   const subject = await annAtHome(t)
   await ask(subject.browser)
   const { url } = await subject.mail()
@@ -144,85 +141,78 @@ t.test('the link of a browser that is known signs in there, whatever strangers a
   t.ok(hasSession(subject.browser))
 })
 
-t.test(
-  'nobody is looked up beforehand for a browser without the cookie, and an outage makes a stranger of any',
-  async (t) => {
-    const subject = await annAtHome(t, { rateLimit: { emailCode: { windowMs: 3_600_000, max: 1 }, register: false } })
-    let lookUps = 0
-    const { findByUsername } = subject.users
-    const broken = { on: false }
-    subject.users.findByUsername = async (name) => {
-      lookUps++
-      if (broken.on) throw Object.assign(new Error('the server is gone'), { code: 'ECONNREFUSED' })
-      return await findByUsername.call(subject.users, name)
-    }
-    const counted = async (browser: typeof subject.browser, name: string): Promise<[number, number]> => {
-      lookUps = 0
-      return [(await ask(browser, name)).statusCode, lookUps]
-    }
-    t.same(await counted(testBrowser(subject.app), ANN), [429, 0], 'over the limit nothing is asked of the store')
-    subject.clock.step(3_600_000)
-    broken.on = true
-    t.same(await counted(subject.browser, ANN), [503, 2])
-    broken.on = false
-    t.same(await counted(subject.browser, ANN), [303, 2], 'an outage is counted nowhere')
+t.test('queries no user for a browser without the cookie, and answers 503 during an outage', async (t) => {
+  const subject = await annAtHome(t, { rateLimit: { emailCode: { windowMs: 3_600_000, max: 1 }, register: false } })
+  let lookUps = 0
+  const { findByUsername } = subject.users
+  const broken = { on: false }
+  subject.users.findByUsername = async (name) => {
+    lookUps++
+    if (broken.on) throw Object.assign(new Error('the server is gone'), { code: 'ECONNREFUSED' })
+    return await findByUsername.call(subject.users, name)
   }
-)
+  const counted = async (browser: typeof subject.browser, name: string): Promise<[number, number]> => {
+    lookUps = 0
+    return [(await ask(browser, name)).statusCode, lookUps]
+  }
+  t.same(await counted(testBrowser(subject.app), ANN), [429, 0], 'over the limit nothing is asked of the store')
+  subject.clock.step(3_600_000)
+  broken.on = true
+  t.same(await counted(subject.browser, ANN), [503, 2])
+  broken.on = false
+  t.same(await counted(subject.browser, ANN), [303, 2], 'an outage is counted nowhere')
+})
 
 // covers EC-06
-t.test(
-  'an address that nobody has takes the same calls of the stores, asked for and guessed at, ' +
-    'also where a browser is known for another',
-  async (t) => {
-    const calls: string[] = []
-    const told = <Store extends object>(name: string, store: Store): Store =>
-      new Proxy(store, {
-        get(target, method, receiver) {
-          const found: unknown = Reflect.get(target, method, receiver)
-          if (typeof found !== 'function') return found
-          return (...args: unknown[]): unknown => {
-            calls.push(`${name}.${String(method)}`)
-            return Reflect.apply(found, target, args)
-          }
+t.test('makes the same store calls for an unknown address, also in a browser known for another', async (t) => {
+  const calls: string[] = []
+  const told = <Store extends object>(name: string, store: Store): Store =>
+    new Proxy(store, {
+      get(target, method, receiver) {
+        const found: unknown = Reflect.get(target, method, receiver)
+        if (typeof found !== 'function') return found
+        return (...args: unknown[]): unknown => {
+          calls.push(`${name}.${String(method)}`)
+          return Reflect.apply(found, target, args)
         }
-      })
-    const state = memoryState()
-    const subject = await emailApp(t, {
-      users: told('users', memoryUserStore()),
-      state: {
-        ...state,
-        oneTimeTokens: told('oneTimeTokens', state.oneTimeTokens),
-        browserSessions: told('browserSessions', state.browserSessions),
-        tokens: told('tokens', state.tokens)
-      },
-      factors: told('factors', memoryFactorStore()),
-      rateLimit: { emailCode: { windowMs: 3_600_000, max: 100 } }
-    })
-    await ask(subject.browser)
-    await enter(subject.browser, (await subject.mail()).code)
-    const device = subject.browser.cookies.get(cookieName('device')) ?? ''
-    const bob = 'bob@mail.example'
-    await subject.users.create?.({ username: bob, email: bob, emailVerified: true, passwordHash: null })
-    const callsOf = async (username: string, cookie: string | null): Promise<string[][]> => {
-      const browser = testBrowser(subject.app)
-      if (cookie !== null) browser.cookies.set(cookieName('device'), cookie)
-      const found: string[][] = []
-      for (const step of [
-        async () => await ask(browser, username),
-        async () => await browser.get(PAGE),
-        async () => await enter(browser, '00000000'),
-        async () => await browser.submit(PAGE, { decision: 'resend' })
-      ]) {
-        calls.length = 0
-        await step()
-        found.push([...calls])
       }
-      return found
+    })
+  const state = memoryState()
+  const subject = await emailApp(t, {
+    users: told('users', memoryUserStore()),
+    state: {
+      ...state,
+      oneTimeTokens: told('oneTimeTokens', state.oneTimeTokens),
+      browserSessions: told('browserSessions', state.browserSessions),
+      tokens: told('tokens', state.tokens)
+    },
+    factors: told('factors', memoryFactorStore()),
+    rateLimit: { emailCode: { windowMs: 3_600_000, max: 100 } }
+  })
+  await ask(subject.browser)
+  await enter(subject.browser, (await subject.mail()).code)
+  const device = subject.browser.cookies.get(cookieName('device')) ?? ''
+  const bob = 'bob@mail.example'
+  await subject.users.create?.({ username: bob, email: bob, emailVerified: true, passwordHash: null })
+  const callsOf = async (username: string, cookie: string | null): Promise<string[][]> => {
+    const browser = testBrowser(subject.app)
+    if (cookie !== null) browser.cookies.set(cookieName('device'), cookie)
+    const found: string[][] = []
+    for (const step of [
+      async () => await ask(browser, username),
+      async () => await browser.get(PAGE),
+      async () => await enter(browser, '00000000'),
+      async () => await browser.submit(PAGE, { decision: 'resend' })
+    ]) {
+      calls.length = 0
+      await step()
+      found.push([...calls])
     }
-    for (const cookie of [null, device, 'made-up']) {
-      const known = await callsOf(bob, cookie)
-      t.match(known[0], ['users.findByUsername'])
-      t.same(await callsOf(STRANGER, cookie), known)
-    }
+    return found
   }
-)
+  for (const cookie of [null, device, 'made-up']) {
+    const known = await callsOf(bob, cookie)
+    t.match(known[0], ['users.findByUsername'])
+    t.same(await callsOf(STRANGER, cookie), known)
+  }
+})

@@ -18,7 +18,7 @@ const YES = { passkeys: 'yes' }
 const OPENID: Partial<AuthorityOptions> = { keys: KEYS, clients: CLIENTS, emailSignIn: { signUp: true } }
 const PROMPT = '/auth/passkey-prompt'
 
-t.test('a sign-up by a code leads by a passkey to the client', async (t) => {
+t.test('offers a passkey after a sign-up by a code, and then continues to the client', async (t) => {
   const factors = memoryFactorStore()
   const subject = await emailApp(t, { ...OPENID, factors })
   const { app, browser, users, events } = subject
@@ -49,7 +49,7 @@ t.test('a sign-up by a code leads by a passkey to the client', async (t) => {
   t.ok(hasSession(other), 'and signs in by it alone')
 })
 
-t.test('it can be declined: the mailbox is the way in', async (t) => {
+t.test('continues to the client when the user declines a passkey', async (t) => {
   const subject = await emailApp(t, { ...OPENID, factors: memoryFactorStore() })
   const { browser } = subject
   const { url } = await browser.follow(await browser.get(authorizePath()))
@@ -72,7 +72,7 @@ t.test('it can be declined: the mailbox is the way in', async (t) => {
   t.ok(hasSession(again))
 })
 
-t.test('by the link of the message, and after what an account must have', async (t) => {
+t.test('offers a passkey after a sign-up by the link, and after the required fields', async (t) => {
   const { browser, ...linked } = await emailApp(t, { ...OPENID, factors: memoryFactorStore() })
   await ask(browser, STRANGER)
   const { url } = await linked.mail()
@@ -96,7 +96,7 @@ t.test('by the link of the message, and after what an account must have', async 
 })
 
 t.test(
-  'it is not proposed to who can not make one, nor where that is off; a browser that was asked for another account is',
+  'offers no passkey without browser support or when disabled, regardless of earlier prompts for other accounts',
   async (t) => {
     const onTo = async (
       options: Partial<AuthorityOptions>,

@@ -47,7 +47,7 @@ for (const by of ['code', 'link'] as const) {
     ['max_age=60', { max_age: '60' }],
     ['both, and consent', { prompt: 'login consent', max_age: '60' }]
   ] as const) {
-    t.test(`${what} is met by a new sign-in by the ${by}, and the ID token says when`, async (t) => {
+    t.test(`satisfies ${what} by a new sign-in by the ${by}, with its time in the ID token`, async (t) => {
       const subject = await signedIn(t)
       const { app, clock, browser } = subject
       const before = Math.floor(clock.now() / 1000)
@@ -70,7 +70,7 @@ for (const by of ['code', 'link'] as const) {
   }
 }
 
-t.test('a code that was asked for meets nothing before it is right', async (t) => {
+t.test('satisfies a request only after the correct code', async (t) => {
   const subject = await signedIn(t)
   const { browser } = subject
   const path = authorizePath({ prompt: 'login' })
@@ -84,7 +84,7 @@ t.test('a code that was asked for meets nothing before it is right', async (t) =
   t.match(done.url, `${CALLBACK}?code=`)
 })
 
-t.test('the languages of ui_locales are those of the page, of its errors and of what comes after it', async (t) => {
+t.test('shows the page, its errors and the next page in the language of ui_locales', async (t) => {
   const subject = await signedIn(t)
   const { page } = await through(subject, authorizePath({ prompt: 'login', ui_locales: 'de fr' }), 'code')
   t.match(page, '<html lang="de"')
