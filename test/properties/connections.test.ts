@@ -349,7 +349,7 @@ for (const [store, make] of Object.entries(STORES)) {
     }
   })
   property(
-    `FED-11, FED-13: any order of acts on ${store}`,
+    `FED-11, FED-13: keeps accounts separate and accessible after any order of actions on ${store}`,
     [fc.array(step, { minLength: 8, maxLength: 24 })],
     {
       share: 0.03,

@@ -35,9 +35,9 @@ async function withFactors(): Promise<{ records: RecordStore; deviceEpoch: numbe
 }
 
 const DAMAGES: Array<[title: string, damaged: (value: string) => string]> = [
-  ['that is no JSON', () => 'text'],
+  ['that is not JSON', () => 'text'],
   ['that is empty', () => '{}'],
-  ['that is no object', () => '"text"'],
+  ['that is not an object', () => '"text"'],
   ['of a later release', changed((value) => (value['form'] = 2))],
   ['with a factor that lacks a field', changed((value) => delete firstOf(value, 'totp')['lastStep'])],
   ['with a factor of other types', changed((value) => (firstOf(value, 'passkeys')['signCount'] = 'five'))],
