@@ -55,7 +55,7 @@ for (const hasPassword of [true, false]) {
   )
 }
 
-t.test('signs a user out after a sign-in during the removal of their factors', async (t) => {
+t.test('revokes a session that begins during the removal of unproven second factors', async (t) => {
   const store = memoryFactorStore()
   const during = async (): Promise<void> => {
     thiefs = (await subject.app.authority.issueTokens(subject.sub)).refresh_token

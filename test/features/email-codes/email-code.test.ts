@@ -318,7 +318,7 @@ t.test('keeps the password and the sessions of a confirmed account', async (t) =
 })
 
 // covers ADV-BA-9552 ADV-KR-4317 ADV-Capgo-2454
-t.test('asks a user with a second factor for it', async (t) => {
+t.test('asks a user for their second factor after an emailed code', async (t) => {
   const subject = await emailApp(t, { factors: memoryFactorStore() })
   const owner = testBrowser(subject.app)
   await logIn(owner, ANN)

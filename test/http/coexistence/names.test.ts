@@ -151,7 +151,7 @@ t.test('throws an error of the class StartError', async (t) => {
   }, StartError)
 })
 
-t.test('leaves request.user to whichever plugin decorated it', async (t) => {
+t.test('keeps request.user of another plugin', async (t) => {
   const app = newApp(t)
   app.decorateRequest('user', null as never)
   await app.register(authPlugin, ownOptions({ rateLimit: false }))
