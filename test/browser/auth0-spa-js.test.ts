@@ -34,7 +34,7 @@ const CODE = (domain: string): string => `
 `
 
 // covers C8
-t.test('signs in, calls, renews silently and signs out, at the paths of Auth0', async (t) => {
+t.test('signs in, calls an API, renews silently and signs out at the paths of Auth0', async (t) => {
   let body = ''
   const { origin } = await staticServer(t, 'localhost', (path) =>
     path === '/app.js'
@@ -119,7 +119,7 @@ t.test('signs in, calls, renews silently and signs out, at the paths of Auth0', 
 })
 
 // covers C8
-t.test('a returnTo that is not registered leads nowhere', async (t) => {
+t.test('rejects an unregistered returnTo at sign-out', async (t) => {
   const provider = await startProvider(t, { paths: { logout: '/v2/logout' } })
   const ask = async (params: Record<string, string>): Promise<Response> =>
     await fetch(`${provider.origin}/v2/logout?${new URLSearchParams(params).toString()}`, { redirect: 'manual' })

@@ -65,7 +65,7 @@ async function signedIn(t: Test): Promise<{ provider: Provider; page: Page }> {
   return { provider, page }
 }
 
-t.test('screen: signup leads to the sign-up page, and back signed in', async (t) => {
+t.test('opens the sign-up page for screen: signup, and returns signed in', async (t) => {
   const provider = await startProvider(t, {}, shop)
   const page = await chromium.newPage(t, { allow: [FAILED] })
   await page.goto(`${provider.origin}/shop`)
@@ -77,7 +77,7 @@ t.test('screen: signup leads to the sign-up page, and back signed in', async (t)
   t.match(await page.evaluate('auth.getUser()'), { preferred_username: 'first' })
 })
 
-t.test('a sign-in leaves a user, and no token, with the page', async (t) => {
+t.test('exposes the user but no token to the page after a sign-in', async (t) => {
   const { provider, page } = await signedIn(t)
   const { sub } = await page.evaluate<{ sub: string }>('auth.getUser()')
   t.equal(sub, provider.ann.id)
@@ -88,7 +88,7 @@ t.test('a sign-in leaves a user, and no token, with the page', async (t) => {
   t.same(await page.evaluate("auth.fetch('/orders').then((response) => response.json())"), { sub, authorization: null })
 })
 
-t.test('returns a signed-in user without a page', async (t) => {
+t.test('signs a user with a session in without showing a page', async (t) => {
   const { provider, page } = await signedIn(t)
   const other = await page.context().newPage()
   await page.evaluate('localStorage.clear()')
@@ -101,7 +101,7 @@ t.test('returns a signed-in user without a page', async (t) => {
   t.match(await other.evaluate('auth.getUser()'), { sub: provider.ann.id })
 })
 
-t.test('a session that the server ended is over at the next 401, in all tabs', async (t) => {
+t.test('ends the session in all tabs at the first 401 after a revocation', async (t) => {
   const { provider, page } = await signedIn(t)
   const other = await page.context().newPage()
   await other.goto(`${provider.origin}/shop`)
@@ -111,7 +111,7 @@ t.test('a session that the server ended is over at the next 401, in all tabs', a
   await other.waitForFunction('events.includes("unauthenticated")')
 })
 
-t.test('an outage ends nothing', async (t) => {
+t.test('keeps the user signed in during an outage', async (t) => {
   const { provider, page } = await signedIn(t)
   await page.route('**/auth/session', async (route) => {
     await route.fulfill({ status: 503, body: 'no' })
@@ -126,7 +126,7 @@ t.test('an outage ends nothing', async (t) => {
   t.same(await page.evaluate('events'), ['authenticated', 'token_refreshed'])
 })
 
-t.test('a sign-out ends the browser session at the server', async (t) => {
+t.test('ends the browser session at the server when signing out', async (t) => {
   const { provider, page } = await signedIn(t)
   await page.evaluate('auth.logout()')
   t.equal(await page.evaluate('auth.getUser()'), null)
@@ -135,7 +135,7 @@ t.test('a sign-out ends the browser session at the server', async (t) => {
 })
 
 // covers ASVS-3.5.1
-t.test('another site can neither end the session nor read who is signed in', async (t) => {
+t.test('rejects other sites that read or end the session', async (t) => {
   const { provider, page } = await signedIn(t)
   const evil = await chromium.newPage(t, { allow: [FAILED, /CORS policy/, /ERR_FAILED/] })
   await evil.context().addCookies(await page.context().cookies())
@@ -153,27 +153,24 @@ t.test('another site can neither end the session nor read who is signed in', asy
   t.equal((await provider.app.authority.sessions(provider.ann.id)).length, 1)
 })
 
-t.test(
-  'another person signed in on the pages meanwhile: the page is told, and nothing of the former one stays',
-  async (t) => {
-    const { provider, page } = await signedIn(t)
-    const { id } = await provider.addUser('bob')
-    await page.context().clearCookies()
-    const other = await page.context().newPage()
-    await other.goto(`${provider.origin}/auth/login`)
-    await signInOn(other, { username: 'bob' })
-    const session = await intercept(page, `${provider.origin}/auth/session`)
-    session.answer = changed(({ user, ...rest }) => ({ ...rest, user: { ...(user as object), email: undefined } }))
-    await page.evaluate('auth.getAccessToken({ force: true })')
-    const user = await page.evaluate<Record<string, unknown>>('auth.getUser()')
-    t.match(user, { sub: id, preferred_username: 'bob' })
-    t.notOk('email' in user, 'no claim of the former user')
-    t.same(await page.evaluate('events'), ['authenticated', 'authenticated'])
-  }
-)
+t.test('reports another user who signed in meanwhile, and removes the data of the former one', async (t) => {
+  const { provider, page } = await signedIn(t)
+  const { id } = await provider.addUser('bob')
+  await page.context().clearCookies()
+  const other = await page.context().newPage()
+  await other.goto(`${provider.origin}/auth/login`)
+  await signInOn(other, { username: 'bob' })
+  const session = await intercept(page, `${provider.origin}/auth/session`)
+  session.answer = changed(({ user, ...rest }) => ({ ...rest, user: { ...(user as object), email: undefined } }))
+  await page.evaluate('auth.getAccessToken({ force: true })')
+  const user = await page.evaluate<Record<string, unknown>>('auth.getUser()')
+  t.match(user, { sub: id, preferred_username: 'bob' })
+  t.notOk('email' in user, 'no claim of the former user')
+  t.same(await page.evaluate('events'), ['authenticated', 'authenticated'])
+})
 
 // covers D3
-t.test('the redirect URI keeps its query', async (t) => {
+t.test('keeps the query of the redirect URI', async (t) => {
   const provider = await startProvider(t, {}, shop)
   const page = await chromium.newPage(t, { allow: [FAILED] })
   await page.goto(`${provider.origin}/shop`)
@@ -189,58 +186,52 @@ t.test('the redirect URI keeps its query', async (t) => {
 const GUARD = "auth.on('unauthenticated', () => { globalThis.asked = outcome(auth.loginWithRedirect()) })"
 
 // covers D1
-t.test(
-  'a sign-out that is held back: nobody is told and nobody asks before the session has ended, in no tab',
-  async (t) => {
-    const { provider, page } = await signedIn(t)
-    const other = await page.context().newPage()
-    await other.goto(`${provider.origin}/shop`)
-    const pages: string[] = []
-    page.context().on('request', (request) => {
-      if (new URL(request.url()).pathname === '/auth/login') pages.push(request.url())
-    })
-    let release = (): void => {}
-    const held = new Promise<void>((resolve) => {
-      release = resolve
-    })
-    await page.context().route('**/auth/session', async (route) => {
-      if (route.request().method() === 'DELETE') await held
-      await route.continue()
-    })
-    for (const tab of [page, other]) await tab.evaluate(GUARD)
-    await Promise.all([
-      page.waitForRequest((request) => request.method() === 'DELETE'),
-      page.evaluate('void auth.logout()')
-    ])
-    await other.evaluate('globalThis.early = outcome(auth.loginWithRedirect()); 0')
-    for (const tab of [page, other]) t.same(await tab.evaluate('events'), ['authenticated'])
-    t.same(pages, [])
-    release()
-    for (const tab of [page, other]) {
-      await tab.waitForURL((url) => url.pathname === '/auth/login')
-      await tab.getByRole('button', { name: 'Sign in', exact: true }).waitFor()
-    }
-    t.equal((await provider.app.authority.sessions(provider.ann.id)).length, 0)
+t.test('emits no event and starts no sign-in in any tab while a sign-out is delayed', async (t) => {
+  const { provider, page } = await signedIn(t)
+  const other = await page.context().newPage()
+  await other.goto(`${provider.origin}/shop`)
+  const pages: string[] = []
+  page.context().on('request', (request) => {
+    if (new URL(request.url()).pathname === '/auth/login') pages.push(request.url())
+  })
+  let release = (): void => {}
+  const held = new Promise<void>((resolve) => {
+    release = resolve
+  })
+  await page.context().route('**/auth/session', async (route) => {
+    if (route.request().method() === 'DELETE') await held
+    await route.continue()
+  })
+  for (const tab of [page, other]) await tab.evaluate(GUARD)
+  await Promise.all([
+    page.waitForRequest((request) => request.method() === 'DELETE'),
+    page.evaluate('void auth.logout()')
+  ])
+  await other.evaluate('globalThis.early = outcome(auth.loginWithRedirect()); 0')
+  for (const tab of [page, other]) t.same(await tab.evaluate('events'), ['authenticated'])
+  t.same(pages, [])
+  release()
+  for (const tab of [page, other]) {
+    await tab.waitForURL((url) => url.pathname === '/auth/login')
+    await tab.getByRole('button', { name: 'Sign in', exact: true }).waitFor()
   }
-)
+  t.equal((await provider.app.authority.sessions(provider.ann.id)).length, 0)
+})
 
 // covers D1
-t.test(
-  'a sign-out that never gets to the server: nobody is signed in here, and the next sign-in asks for the person',
-  async (t) => {
-    const { page } = await signedIn(t)
-    await page.context().route('**/auth/session', async (route) => {
-      await route.abort()
-    })
-    t.match(await page.evaluate('outcome(auth.logout())'), { error: 'request_error', retryable: true })
-    t.equal(await page.evaluate('auth.getUser()'), null)
-    await page.evaluate('void auth.loginWithRedirect()')
-    await page.waitForURL((url) => url.pathname === '/auth/login')
-    await page.getByRole('button', { name: 'Sign in', exact: true }).waitFor()
-    t.equal(
-      (await page.context().cookies()).some(({ name }) => name.includes('authority_session_')),
-      true,
-      'though the browser session is still there'
-    )
-  }
-)
+t.test('signs out locally if the server is unreachable, and asks the user at the next sign-in', async (t) => {
+  const { page } = await signedIn(t)
+  await page.context().route('**/auth/session', async (route) => {
+    await route.abort()
+  })
+  t.match(await page.evaluate('outcome(auth.logout())'), { error: 'request_error', retryable: true })
+  t.equal(await page.evaluate('auth.getUser()'), null)
+  await page.evaluate('void auth.loginWithRedirect()')
+  await page.waitForURL((url) => url.pathname === '/auth/login')
+  await page.getByRole('button', { name: 'Sign in', exact: true }).waitFor()
+  t.equal(
+    (await page.context().cookies()).some(({ name }) => name.includes('authority_session_')),
+    true,
+    'though the browser session is still there'
+  )
+})

@@ -9,7 +9,7 @@ const REFUSED = /Failed to load resource: the server responded with a status of 
 
 const chromium = await withChromium(t)
 
-t.test('a late listener is told who is signed in; one that throws or leaves disturbs nobody', async (t) => {
+t.test('tells a late listener who is signed in, despite listeners that throw or leave', async (t) => {
   const subject = await clientSubject(t)
   const { app, provider } = subject
   const page = await chromium.newPage(t, { allow: [/uncaught: mine/] })
@@ -33,7 +33,7 @@ t.test('a late listener is told who is signed in; one that throws or leaves dist
   t.match((await app.events(page))[0]?.[1], { sub: provider.ann.id })
 })
 
-t.test('a listener may call the client while it is told', async (t) => {
+t.test('allows a listener to call the client', async (t) => {
   const subject = await clientSubject(t, {
     script: "auth.on('authenticated', async () => { globalThis.token = await auth.getAccessToken({ force: true }) })"
   })
@@ -44,7 +44,7 @@ t.test('a listener may call the client while it is told', async (t) => {
   t.equal(await page.evaluate('token'), await app.value(page, 'auth.getAccessToken()'))
 })
 
-t.test('another tab is told at once of who signed in, and of the sign-out', async (t) => {
+t.test('tells another tab of a sign-in and a sign-out at once', async (t) => {
   const subject = await clientSubject(t)
   const { app, provider } = subject
   const page = await chromium.newPage(t)
@@ -71,7 +71,7 @@ t.test('another tab is told at once of who signed in, and of the sign-out', asyn
   )
 })
 
-t.test('signs out: here, at the server, at the provider, and is led back', async (t) => {
+t.test('signs out in the app and at the provider, revokes the token, and leads back', async (t) => {
   const subject = await clientSubject(t)
   const { app, provider } = subject
   const page = await chromium.newPage(t)
@@ -105,7 +105,7 @@ t.test('signs out: here, at the server, at the provider, and is led back', async
   t.equal(await app.value(page, 'auth.getUser()'), null, 'back shows nobody')
 })
 
-t.test('without a provider that answers, the sign-out is good here', async (t) => {
+t.test('signs out locally if the provider does not answer', async (t) => {
   const subject = await clientSubject(t)
   const { app, provider } = subject
   const page = await chromium.newPage(t, { allow: [/Failed to load resource/] })
@@ -118,7 +118,7 @@ t.test('without a provider that answers, the sign-out is good here', async (t) =
   t.equal(await app.value(page, 'auth.getUser()'), null)
 })
 
-t.test('an answer that comes after the sign-out is thrown away', async (t) => {
+t.test('discards a token response that arrives after the sign-out', async (t) => {
   const subject = await clientSubject(t)
   const { app, provider } = subject
   const page = await chromium.newPage(t, { allow: [REFUSED] })

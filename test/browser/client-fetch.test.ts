@@ -44,7 +44,7 @@ async function subjectWithApi(t: Test): Promise<Api> {
   return { ...subject, page, requests, statuses }
 }
 
-t.test('the token goes to the own origin and to the allowed ones, and to nobody else', async (t) => {
+t.test('sends the token to its own origin and the allowed origins only', async (t) => {
   const subject = await subjectWithApi(t)
   const { app, page, requests } = subject
   await signIn(page, subject)
@@ -68,7 +68,7 @@ t.test('the token goes to the own origin and to the allowed ones, and to nobody 
   t.equal(requests.at(-1)?.token, undefined, "the page's own fetch is left alone")
 })
 
-t.test('a 401 is tried once more with a new token and the same body', async (t) => {
+t.test('retries a request once after a 401, with a new token and the same body', async (t) => {
   const subject = await subjectWithApi(t)
   const { app, page, requests, statuses, provider } = subject
   const token = await intercept(page, `${provider.origin}/auth/token`)

@@ -6,7 +6,7 @@ import { ACCOUNT, startForeignProvider } from './support/foreign-provider.ts'
 
 const chromium = await withChromium(t)
 
-t.test('signs in, refreshes, signs out', async (t) => {
+t.test('signs in, refreshes and signs out at a provider of another vendor', async (t) => {
   let domain = ''
   const app = await startClientApp(t, () => domain)
   const provider = await startForeignProvider(t, {

@@ -37,7 +37,7 @@ async function signInAndClose(popup: Page): Promise<void> {
   await closed
 }
 
-t.test('signs in in a popup, which our pages cut off, and closes it', async (t) => {
+t.test('signs in by a popup that the provider pages isolate, and closes it', async (t) => {
   for (const storage of ['local', 'memory']) {
     const subject = await clientSubject(t, { script: POPUP, client: `{ storage: '${storage}' }` })
     const { app, provider } = subject
@@ -54,7 +54,7 @@ t.test('signs in in a popup, which our pages cut off, and closes it', async (t) 
   }
 })
 
-t.test('two tabs with a popup each: each gets its own answer', async (t) => {
+t.test('gives two tabs with a popup each their own answers', async (t) => {
   const subject = await clientSubject(t, { script: POPUP })
   const page = await chromium.newPage(t)
   const other = await page.context().newPage()
@@ -67,7 +67,7 @@ t.test('two tabs with a popup each: each gets its own answer', async (t) => {
   t.same(await first.outcome, { value: { appState: 'one' } })
 })
 
-t.test('blocked, closed, refused, too late: typed', async (t) => {
+t.test('rejects with a typed error if the popup is blocked, closed, refused or late', async (t) => {
   const subject = await clientSubject(t, { script: POPUP })
   const { app, provider } = subject
   const page = await chromium.newPage(t)
@@ -101,7 +101,7 @@ t.test('blocked, closed, refused, too late: typed', async (t) => {
   t.match(await app.call(page, 'loginWithPopup(auth)'), { error: 'popup_blocked', retryable: false, typed: true })
 })
 
-t.test('a page that nobody waits for is no popup', async (t) => {
+t.test('leaves the callback to the page if no opener waits for a popup', async (t) => {
   const subject = await clientSubject(t, { script: POPUP })
   const { app } = subject
   const page = await chromium.newPage(t)
@@ -114,7 +114,7 @@ t.test('a page that nobody waits for is no popup', async (t) => {
   t.same(await app.call(page, 'auth.handleRedirectCallback()'), { value: { appState: 'a' } })
 })
 
-t.test('signs in silently where the browser is signed in at a provider of the same site', async (t) => {
+t.test('signs in silently if the browser has a session at a provider of the same site', async (t) => {
   const subject = await clientSubject(t, { script: SILENT, host: 'localhost' })
   const { app, provider } = subject
   const page = await chromium.newPage(t, NO_SCRIPT)
@@ -133,34 +133,31 @@ t.test('signs in silently where the browser is signed in at a provider of the sa
   t.equal(await page.locator('iframe').count(), 0)
 })
 
-t.test(
-  'from another site the provider gets no cookie: login_required at once; a provider that hangs: timeout',
-  async (t) => {
-    const subject = await clientSubject(t, { script: SILENT })
-    const { app, provider } = subject
-    const page = await chromium.newPage(t, NO_SCRIPT)
-    await page.clock.install()
-    await signIn(page, subject)
-    await page.goto(`${app.origin}/`)
-    // From here on time stands still: what comes is no timeout.
-    await page.clock.pauseAt(Date.now() + 60_000)
-    t.match(await app.call(page, 'loginSilently(auth)'), { error: 'login_required', typed: true })
-    const authorize = await intercept(page, `${provider.origin}/auth/authorize`)
-    authorize.answer = async (route) => {
-      await route.fulfill({ contentType: 'text/html', body: '<title>Sign in</title>' })
-    }
-    t.match(
-      await app.call(page, 'loginSilently(auth)'),
-      { error: 'login_required', typed: true },
-      'a page in place of an answer'
-    )
-    authorize.answer = async () => {}
-    const hung = page.waitForRequest((request) => request.url().startsWith(`${provider.origin}/auth/authorize`))
-    const late = app.call(page, 'loginSilently(auth, { timeoutMs: 200 })')
-    await hung
-    await page.clock.runFor(200)
-    t.match(await late, { error: 'timeout', retryable: true, typed: true })
-    t.match(await app.value(page, 'auth.getUser()'), { sub: provider.ann.id }, 'nobody was signed out')
-    t.equal(await page.locator('iframe').count(), 0)
+t.test('rejects a silent sign-in at once from another site, and after a timeout if it hangs', async (t) => {
+  const subject = await clientSubject(t, { script: SILENT })
+  const { app, provider } = subject
+  const page = await chromium.newPage(t, NO_SCRIPT)
+  await page.clock.install()
+  await signIn(page, subject)
+  await page.goto(`${app.origin}/`)
+  // From here on time stands still: what comes is no timeout.
+  await page.clock.pauseAt(Date.now() + 60_000)
+  t.match(await app.call(page, 'loginSilently(auth)'), { error: 'login_required', typed: true })
+  const authorize = await intercept(page, `${provider.origin}/auth/authorize`)
+  authorize.answer = async (route) => {
+    await route.fulfill({ contentType: 'text/html', body: '<title>Sign in</title>' })
   }
-)
+  t.match(
+    await app.call(page, 'loginSilently(auth)'),
+    { error: 'login_required', typed: true },
+    'a page in place of an answer'
+  )
+  authorize.answer = async () => {}
+  const hung = page.waitForRequest((request) => request.url().startsWith(`${provider.origin}/auth/authorize`))
+  const late = app.call(page, 'loginSilently(auth, { timeoutMs: 200 })')
+  await hung
+  await page.clock.runFor(200)
+  t.match(await late, { error: 'timeout', retryable: true, typed: true })
+  t.match(await app.value(page, 'auth.getUser()'), { sub: provider.ann.id }, 'nobody was signed out')
+  t.equal(await page.locator('iframe').count(), 0)
+})

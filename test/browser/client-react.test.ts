@@ -90,7 +90,7 @@ async function reactApp(t: Test, code = CODE): Promise<{ origin: string; provide
   return { origin, provider }
 }
 
-t.test('StrictMode: one sign-in, one state for all components, no render without a change', async (t) => {
+t.test('StrictMode: signs in once, shares one state, and renders only on changes', async (t) => {
   const { origin, provider } = await reactApp(t)
   const page = await chromium.newPage(t)
   const token = await intercept(page, `${provider.origin}/auth/token`)
@@ -124,7 +124,7 @@ t.test('StrictMode: one sign-in, one state for all components, no render without
 })
 
 // covers D1
-t.test('RequireAuth in StrictMode: asks once, ends the sign-in, and a sign-out stays one', async (t) => {
+t.test('RequireAuth in StrictMode: asks once, completes the sign-in, and keeps a sign-out', async (t) => {
   const { origin, provider } = await reactApp(t, PRIVATE)
   const page = await chromium.newPage(t)
   const authorize = await intercept(page, `${provider.origin}/auth/authorize`)
@@ -160,7 +160,7 @@ t.test('RequireAuth in StrictMode: asks once, ends the sign-in, and a sign-out s
   t.equal((await provider.app.authority.sessions(provider.ann.id)).length, 0)
 })
 
-t.test('RequireAuth: a sign-in that the provider refused is shown, not tried again for ever', async (t) => {
+t.test('RequireAuth: shows a sign-in that the provider rejected, and does not retry forever', async (t) => {
   const { origin, provider } = await reactApp(t, PRIVATE)
   const page = await chromium.newPage(t)
   const authorize = await intercept(page, `${provider.origin}/auth/authorize`)

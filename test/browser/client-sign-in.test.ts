@@ -16,7 +16,7 @@ async function answerFor(page: Page, subject: Subject, options = ''): Promise<st
   return page.url()
 }
 
-t.test('signs in: appState comes back, the profile is there, the address is clean', async (t) => {
+t.test('returns appState and the profile after a sign-in, and cleans the URL', async (t) => {
   const subject = await clientSubject(t)
   const { app, provider } = subject
   const page = await chromium.newPage(t)
@@ -48,7 +48,7 @@ t.test('signs in: appState comes back, the profile is there, the address is clea
   t.match(await app.value(page, 'auth.getUser()'), { sub: provider.ann.id }, 'still there after a reload')
 })
 
-t.test('screen: signup leads to the sign-up page, and back signed in, and past a session that is there', async (t) => {
+t.test('opens the sign-up page for screen: signup, also if a session exists', async (t) => {
   const subject = await clientSubject(t)
   const { app } = subject
   const page = await chromium.newPage(t)
@@ -62,7 +62,7 @@ t.test('screen: signup leads to the sign-up page, and back signed in, and past a
   }
 })
 
-t.test('nobody is signed in before', async (t) => {
+t.test('returns no user and login_required before a sign-in', async (t) => {
   const { app } = await clientSubject(t)
   const page = await chromium.newPage(t)
   await page.goto(`${app.origin}/`)
@@ -75,7 +75,7 @@ t.test('nobody is signed in before', async (t) => {
   })
 })
 
-t.test('the callback as often as you like: at once, in a row, by two clients, after a reload', async (t) => {
+t.test('accepts a repeated callback: in parallel, in sequence, by two clients, after a reload', async (t) => {
   const subject = await clientSubject(t, { script: 'globalThis.started = true' })
   const { app, provider } = subject
   const page = await chromium.newPage(t)
@@ -96,7 +96,7 @@ t.test('the callback as often as you like: at once, in a row, by two clients, af
   t.match(await app.value(page, 'auth.getUser()'), { sub: provider.ann.id })
 })
 
-t.test('the address is clean before the network is asked; the rest of it stays', async (t) => {
+t.test('cleans the URL before it asks the provider, and keeps unrelated parts', async (t) => {
   const subject = await clientSubject(t, { script: 'globalThis.started = true' })
   const { app, provider } = subject
   const page = await chromium.newPage(t)
@@ -117,7 +117,7 @@ t.test('the address is clean before the network is asked; the rest of it stays',
   t.same(await page.evaluate('history.state'), { mine: 1 })
 })
 
-t.test('the answer may come to another tab, as an address, and two tabs may sign in at once', async (t) => {
+t.test('accepts an answer as a URL in another tab, also of two parallel sign-ins', async (t) => {
   const subject = await clientSubject(t)
   const { app } = subject
   const page = await chromium.newPage(t)
@@ -130,7 +130,7 @@ t.test('the answer may come to another tab, as an address, and two tabs may sign
   t.equal(other.url(), `${app.origin}/callback`)
 })
 
-t.test('refuses a tampered state, a foreign state and a code that was used before', async (t) => {
+t.test('rejects a tampered state, a foreign state and a used code', async (t) => {
   const subject = await clientSubject(t, { script: 'globalThis.started = true' })
   const { app, provider } = subject
   const page = await chromium.newPage(t)
@@ -156,7 +156,7 @@ t.test('refuses a tampered state, a foreign state and a code that was used befor
   t.equal(token.forms.length, 1)
 })
 
-t.test('an error of the provider is the error, with the appState', async (t) => {
+t.test('returns the error of the provider with the appState', async (t) => {
   const subject = await clientSubject(t)
   const { app } = subject
   const page = await chromium.newPage(t)
@@ -175,7 +175,7 @@ t.test('an error of the provider is the error, with the appState', async (t) => 
   t.same(await app.events(page), [['error', 'login_required']])
 })
 
-t.test('an answer of another issuer, or of none where the provider says which, is refused', async (t) => {
+t.test('rejects an answer with another issuer, or with none although the provider sends it', async (t) => {
   const subject = await clientSubject(t, { script: 'globalThis.started = true' })
   const { app, provider } = subject
   const page = await chromium.newPage(t)
@@ -196,7 +196,7 @@ t.test('an answer of another issuer, or of none where the provider says which, i
   t.same(token.forms, [], 'no code was sent to anybody')
 })
 
-t.test('a provider that says it is another one is refused', async (t) => {
+t.test('rejects provider metadata with another issuer', async (t) => {
   const { app, provider } = await clientSubject(t)
   const page = await chromium.newPage(t)
   const discovery = await intercept(page, `${provider.origin}/.well-known/openid-configuration`)
@@ -208,7 +208,7 @@ t.test('a provider that says it is another one is refused', async (t) => {
   await page.waitForURL((url) => url.pathname === '/auth/login')
 })
 
-t.test('an ID token for another sign-in or another client signs nobody in', async (t) => {
+t.test('rejects an ID token of another sign-in or another client', async (t) => {
   const subject = await clientSubject(t)
   const { app, provider } = subject
   const page = await chromium.newPage(t)

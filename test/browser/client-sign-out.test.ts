@@ -77,66 +77,59 @@ const isSignInPage = (url: URL): boolean => url.pathname === '/auth/login'
 
 for (const storage of STORAGES) {
   // covers D1
-  t.test(
-    `one tab, ${storage}: nobody is told, and nobody asks, before the provider's sign-out is ` +
-      'under way; it is not taken back',
-    async (t) => {
-      const { app, provider, page, prompts } = await signedIn(t, `{ storage: '${storage}' }`)
-      const revoked = await hold(page, `${provider.origin}/auth/revoke`)
-      const ended = await hold(page, `${provider.origin}/auth/logout`)
-      // A page that is on its way to another one is told of by its console alone.
-      const asked = page.waitForEvent('console', (message) => message.text() === 'asked')
-      await app.leave(page, LOGOUT)
-      await Promise.all([revoked.seen, ended.seen, asked])
-      t.same(prompts, [], 'the protected route waits')
-      await ended.release()
-      await page.waitForURL(`${app.origin}/signed-out`)
-      t.same(prompts, [])
-      t.equal(
-        (await provider.app.authority.sessions(provider.ann.id)).length,
-        0,
-        'signed out at the provider, with the revocation still under way'
-      )
-      await revoked.release()
-      await app.leave(page, 'auth.loginWithRedirect()')
-      await page.waitForURL(isSignInPage)
-      t.equal(await heading(page), 'Sign in')
-    }
-  )
+  t.test(`one tab, ${storage}: emits no event and asks no user before the sign-out has begun`, async (t) => {
+    const { app, provider, page, prompts } = await signedIn(t, `{ storage: '${storage}' }`)
+    const revoked = await hold(page, `${provider.origin}/auth/revoke`)
+    const ended = await hold(page, `${provider.origin}/auth/logout`)
+    // A page that is on its way to another one is told of by its console alone.
+    const asked = page.waitForEvent('console', (message) => message.text() === 'asked')
+    await app.leave(page, LOGOUT)
+    await Promise.all([revoked.seen, ended.seen, asked])
+    t.same(prompts, [], 'the protected route waits')
+    await ended.release()
+    await page.waitForURL(`${app.origin}/signed-out`)
+    t.same(prompts, [])
+    t.equal(
+      (await provider.app.authority.sessions(provider.ann.id)).length,
+      0,
+      'signed out at the provider, with the revocation still under way'
+    )
+    await revoked.release()
+    await app.leave(page, 'auth.loginWithRedirect()')
+    await page.waitForURL(isSignInPage)
+    t.equal(await heading(page), 'Sign in')
+  })
 }
 
 // covers D1
-t.test(
-  'discovery is held back: nothing is told, nobody asks, tokens are there until the sign-out is under way',
-  async (t) => {
-    const { app, provider, page, prompts } = await signedIn(t)
-    const discovery = await hold(page, `${provider.origin}/.well-known/openid-configuration`)
-    await page.goto(`${app.origin}/`)
-    const other = await page.context().newPage()
-    await other.goto(`${app.origin}/`)
-    await app.leave(page, LOGOUT)
-    await discovery.seen
-    for (const tab of [page, other]) {
-      t.match(await app.value(tab, 'auth.getUser()'), { sub: provider.ann.id })
-      t.type(await app.value(tab, 'auth.getAccessToken()'), 'string')
-      await app.leave(tab, 'globalThis.early = settle(() => auth.loginWithRedirect())')
-    }
-    t.same(
-      (await app.events(other)).map(([name]) => name),
-      ['authenticated']
-    )
-    await discovery.release()
-    await page.waitForURL(`${app.origin}/signed-out`)
-    await other.waitForURL(isSignInPage)
-    t.equal(await heading(other), 'Sign in')
-    t.same(new Set(prompts), new Set(['login']), 'whoever asked in another tab waited, and really asks')
-    t.equal((await provider.app.authority.sessions(provider.ann.id)).length, 0)
+t.test('emits no event and keeps the tokens while the discovery before a sign-out is delayed', async (t) => {
+  const { app, provider, page, prompts } = await signedIn(t)
+  const discovery = await hold(page, `${provider.origin}/.well-known/openid-configuration`)
+  await page.goto(`${app.origin}/`)
+  const other = await page.context().newPage()
+  await other.goto(`${app.origin}/`)
+  await app.leave(page, LOGOUT)
+  await discovery.seen
+  for (const tab of [page, other]) {
+    t.match(await app.value(tab, 'auth.getUser()'), { sub: provider.ann.id })
+    t.type(await app.value(tab, 'auth.getAccessToken()'), 'string')
+    await app.leave(tab, 'globalThis.early = settle(() => auth.loginWithRedirect())')
   }
-)
+  t.same(
+    (await app.events(other)).map(([name]) => name),
+    ['authenticated']
+  )
+  await discovery.release()
+  await page.waitForURL(`${app.origin}/signed-out`)
+  await other.waitForURL(isSignInPage)
+  t.equal(await heading(other), 'Sign in')
+  t.same(new Set(prompts), new Set(['login']), 'whoever asked in another tab waited, and really asks')
+  t.equal((await provider.app.authority.sessions(provider.ann.id)).length, 0)
+})
 
 for (const storage of STORAGES) {
   // covers D1
-  t.test(`two tabs, ${storage}: the other one waits for the answer to the sign-out, then really asks`, async (t) => {
+  t.test(`two tabs, ${storage}: asks the user in the other tab only after the sign-out`, async (t) => {
     const subject = await signedIn(t, `{ storage: '${storage}' }`)
     const { app, provider, page, prompts } = subject
     const other = await page.context().newPage()
@@ -168,81 +161,74 @@ for (const storage of STORAGES) {
 }
 
 // covers D1
-t.test(
-  'a sign-out that never gets to the provider: the next sign-in asks for the person, in ' +
-    'whatever tab, for half a minute',
-  async (t) => {
-    const { app, provider, page, prompts } = await signedIn(t)
-    await page.context().route(`${provider.origin}/auth/logout*`, async (route) => {
-      await route.abort()
-    })
-    await app.leave(page, LOGOUT)
-    await page.waitForURL((url) => url.protocol === 'chrome-error:').catch(() => {})
+t.test('asks the user at the next sign-in after a sign-out that never reached the provider', async (t) => {
+  const { app, provider, page, prompts } = await signedIn(t)
+  await page.context().route(`${provider.origin}/auth/logout*`, async (route) => {
+    await route.abort()
+  })
+  await app.leave(page, LOGOUT)
+  await page.waitForURL((url) => url.protocol === 'chrome-error:').catch(() => {})
+  const other = await page.context().newPage()
+  await other.goto(`${app.origin}/`)
+  t.match(
+    await app.call(other, "auth.loginWithRedirect({ authorizationParams: { prompt: 'none' } })"),
+    { error: 'login_required', typed: true },
+    'and not silently'
+  )
+  await app.leave(other, 'auth.loginWithRedirect()')
+  await other.waitForURL(isSignInPage)
+  t.equal(await heading(other), 'Sign in')
+  t.equal(
+    (await provider.app.authority.sessions(provider.ann.id)).length > 0,
+    true,
+    'though the provider would not have asked'
+  )
+  t.same(
+    prompts.filter((prompt) => prompt !== 'login'),
+    []
+  )
+
+  await other.goto(`${app.origin}/`)
+  await other.evaluate(`localStorage.setItem('authority.app.${provider.origin}!', String(Date.now() - 31000))`)
+  await app.leave(other, 'auth.loginWithRedirect()')
+  await other.waitForURL((url) => url.pathname === '/callback')
+  t.match(await app.arrived(other), { value: {} }, 'what a crash left counts no longer')
+})
+
+// covers D1
+t.test('cancels a pending sign-in with login_required when another tab signs out', async (t) => {
+  for (const released of ['before', 'after']) {
+    const { app, provider, page } = await signedIn(t, '{}', '')
     const other = await page.context().newPage()
+    const token = await hold(other, `${provider.origin}/auth/token`)
     await other.goto(`${app.origin}/`)
+    await app.leave(other, "auth.loginWithRedirect({ appState: 'b' })")
+    await token.seen
+    const ended = await hold(page, `${provider.origin}/auth/logout`)
+    await app.leave(page, LOGOUT)
+    await ended.seen
+    if (released === 'before') await token.release()
+    else await ended.release()
+    if (released === 'after') await page.waitForURL(`${app.origin}/signed-out`)
+    await token.release()
     t.match(
-      await app.call(other, "auth.loginWithRedirect({ authorizationParams: { prompt: 'none' } })"),
-      { error: 'login_required', typed: true },
-      'and not silently'
+      await app.arrived(other),
+      { error: 'login_required', typed: true, appState: 'b' },
+      `the token came ${released} the provider signed out`
     )
-    await app.leave(other, 'auth.loginWithRedirect()')
-    await other.waitForURL(isSignInPage)
-    t.equal(await heading(other), 'Sign in')
+    t.equal(await app.value(other, 'auth.getUser()'), null)
     t.equal(
-      (await provider.app.authority.sessions(provider.ann.id)).length > 0,
-      true,
-      'though the provider would not have asked'
+      await other.evaluate(
+        'Object.keys(localStorage).some((name) => /access_token|refresh_token/.test(localStorage[name]))'
+      ),
+      false
     )
-    t.same(
-      prompts.filter((prompt) => prompt !== 'login'),
-      []
-    )
-
-    await other.goto(`${app.origin}/`)
-    await other.evaluate(`localStorage.setItem('authority.app.${provider.origin}!', String(Date.now() - 31000))`)
-    await app.leave(other, 'auth.loginWithRedirect()')
-    await other.waitForURL((url) => url.pathname === '/callback')
-    t.match(await app.arrived(other), { value: {} }, 'what a crash left counts no longer')
+    await ended.release()
   }
-)
+})
 
 // covers D1
-t.test(
-  'a sign-in that was under way when another tab signed out is over: login_required, never a stale invalid_grant',
-  async (t) => {
-    for (const released of ['before', 'after']) {
-      const { app, provider, page } = await signedIn(t, '{}', '')
-      const other = await page.context().newPage()
-      const token = await hold(other, `${provider.origin}/auth/token`)
-      await other.goto(`${app.origin}/`)
-      await app.leave(other, "auth.loginWithRedirect({ appState: 'b' })")
-      await token.seen
-      const ended = await hold(page, `${provider.origin}/auth/logout`)
-      await app.leave(page, LOGOUT)
-      await ended.seen
-      if (released === 'before') await token.release()
-      else await ended.release()
-      if (released === 'after') await page.waitForURL(`${app.origin}/signed-out`)
-      await token.release()
-      t.match(
-        await app.arrived(other),
-        { error: 'login_required', typed: true, appState: 'b' },
-        `the token came ${released} the provider signed out`
-      )
-      t.equal(await app.value(other, 'auth.getUser()'), null)
-      t.equal(
-        await other.evaluate(
-          'Object.keys(localStorage).some((name) => /access_token|refresh_token/.test(localStorage[name]))'
-        ),
-        false
-      )
-      await ended.release()
-    }
-  }
-)
-
-// covers D1
-t.test('signing out twice is signing out once', async (t) => {
+t.test('sends one sign-out for two parallel calls', async (t) => {
   const { app, provider, page } = await signedIn(t)
   const ended = await hold(page, `${provider.origin}/auth/logout`)
   await app.leave(page, `[${LOGOUT}, settle(() => ${LOGOUT})]`)
@@ -254,7 +240,7 @@ t.test('signing out twice is signing out once', async (t) => {
 })
 
 // covers D1
-t.test('only here: the tabs that are open ask for the person all the same', async (t) => {
+t.test('asks the user again in open tabs after a local sign-out', async (t) => {
   const { app, page, prompts } = await signedIn(t)
   await app.leave(page, 'auth.logout({ returnTo: false })')
   await page.waitForURL(isSignInPage)

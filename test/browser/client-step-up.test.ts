@@ -20,7 +20,7 @@ const SCRIPT = `
 
 const chromium = await withChromium(t)
 
-t.test('step-up', async (t) => {
+t.test('signs the user in again for a step-up challenge, and repeats the request once', async (t) => {
   const clock = steppedClock(Date.now())
   const subject = await clientSubject(t, { script: SCRIPT, modules: true }, { clock })
   const { app, provider } = subject

@@ -9,7 +9,7 @@ import { withChromium } from './support/chromium.ts'
 const chromium = await withChromium(t)
 const stored = 'JSON.stringify([{ ...localStorage }, { ...sessionStorage }])'
 
-t.test('memory: open tabs hand it to each other; nothing is written; the last one takes it along', async (t) => {
+t.test('memory: shares the session between open tabs, writes nothing, and ends with the last tab', async (t) => {
   const subject = await clientSubject(t, { client: "{ storage: 'memory' }" })
   const { app, provider } = subject
   const page = await chromium.newPage(t)
@@ -38,7 +38,7 @@ t.test('memory: open tabs hand it to each other; nothing is written; the last on
   t.equal(await app.value(other, 'auth.getUser()'), null)
 })
 
-t.test('memory: a lone reload loses it', async (t) => {
+t.test('memory: loses the session when the only tab reloads', async (t) => {
   const subject = await clientSubject(t, { client: "{ storage: 'memory' }" })
   const page = await chromium.newPage(t)
   await signIn(page, subject)
@@ -46,7 +46,7 @@ t.test('memory: a lone reload loses it', async (t) => {
   t.equal(await subject.app.value(page, 'auth.getUser()'), null)
 })
 
-t.test('session: this tab, over a reload', async (t) => {
+t.test('session: keeps the session in one tab over a reload', async (t) => {
   const subject = await clientSubject(t, { client: "{ storage: 'session' }" })
   const { app, provider } = subject
   const page = await chromium.newPage(t)
@@ -59,7 +59,7 @@ t.test('session: this tab, over a reload', async (t) => {
   t.equal(await app.value(other, 'auth.getUser()'), null)
 })
 
-t.test("the host's own place may be asynchronous, and may fail", async (t) => {
+t.test('accepts an asynchronous custom storage, also if it fails', async (t) => {
   const storage = `{ storage: {
     getItem: async (key) => { await 0; if (globalThis.broken) throw new Error('no disk'); return sessionStorage.getItem('mine ' + key) },
     setItem: async (key, value) => { await 0; if (globalThis.broken) throw new Error('no disk'); sessionStorage.setItem('mine ' + key, value) },

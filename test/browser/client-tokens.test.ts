@@ -88,7 +88,7 @@ t.test('returns a fresh token without a request, and replaces an expired one onc
   )
 })
 
-t.test('five tabs at once: one refresh', async (t) => {
+t.test('refreshes once for five tabs at the same time', async (t) => {
   const { app, page, later, refreshes } = await signedIn(t)
   const all = await tabs(page, app.origin, 5)
   await later()
@@ -96,7 +96,7 @@ t.test('five tabs at once: one refresh', async (t) => {
   t.equal(refreshes().length, 1)
 })
 
-t.test('five tabs at once where there are no Web Locks: nobody is signed out', async (t) => {
+t.test('keeps five parallel tabs signed in without Web Locks', async (t) => {
   const { app, page, later, provider } = await signedIn(
     t,
     async (first) =>
@@ -120,7 +120,7 @@ t.test('five tabs at once where there are no Web Locks: nobody is signed out', a
   }
 })
 
-t.test('a tab that holds the lock for ever stops nobody for ever', async (t) => {
+t.test('refreshes although another tab holds the lock forever', async (t) => {
   const { app, page, provider } = await signedIn(t)
   const [, other] = (await tabs(page, app.origin, 2)) as [Page, Page]
   await other.evaluate(
@@ -136,7 +136,7 @@ t.test('a tab that holds the lock for ever stops nobody for ever', async (t) => 
   t.match(await page.evaluate('waiting'), { value: String })
 })
 
-t.test('an outage, a proxy, a limit, a cut line: retryable, and the session stays', async (t) => {
+t.test('reports outages, proxies, limits and network errors as retryable, and keeps the session', async (t) => {
   const { app, page, token, later } = await signedIn(t)
   await later()
   const outages: Array<[Calls['answer'], Record<string, unknown>]> = [
@@ -173,7 +173,7 @@ t.test('an outage, a proxy, a limit, a cut line: retryable, and the session stay
   t.same(names, ['authenticated', ...outages.map(() => 'error'), 'token_refreshed'], 'nobody was told of a sign-out')
 })
 
-t.test('a provider that never answers: every promise settles within 15 seconds', async (t) => {
+t.test('settles every promise within 15 seconds if the provider never answers', async (t) => {
   const { app, page, token, later, provider } = await signedIn(t)
   await later()
   const hang = async (): Promise<void> => {}
@@ -197,7 +197,7 @@ t.test('a provider that never answers: every promise settles within 15 seconds',
   t.type(await app.value(page, 'auth.getAccessToken()'), 'string', 'and it goes on when the provider does')
 })
 
-t.test('only the server ends a session', async (t) => {
+t.test('ends the session when the server answers invalid_grant', async (t) => {
   const { app, page, token, later } = await signedIn(t)
   await later()
   token.answer = respond(400, { error: 'invalid_grant' })
@@ -212,7 +212,7 @@ t.test('only the server ends a session', async (t) => {
   )
 })
 
-t.test('a refresh token that another tab has used up meanwhile: its answer is taken over', async (t) => {
+t.test('takes over the tokens of another tab that used the refresh token first', async (t) => {
   const { app, page, token, later, provider } = await signedIn(t)
   await later()
   token.answer = async (route) => {
@@ -227,7 +227,7 @@ t.test('a refresh token that another tab has used up meanwhile: its answer is ta
   t.not(await app.value(page, 'auth.getUser()'), null)
 })
 
-t.test('an answer for another person is refused', async (t) => {
+t.test('rejects a refresh response for another user', async (t) => {
   const { app, page, token, later, provider } = await signedIn(t)
   await later()
   token.answer = changed((tokens) => ({ ...tokens, id_token: withClaims(tokens.id_token, { sub: 'bob' }) }))
@@ -235,7 +235,7 @@ t.test('an answer for another person is refused', async (t) => {
   t.match(await app.value(page, 'auth.getUser()'), { sub: provider.ann.id })
 })
 
-t.test('a refresh without an ID token, without expires_in, without a new refresh token is good', async (t) => {
+t.test('accepts a refresh response without ID token, expires_in or new refresh token', async (t) => {
   const { app, page, token, later, refreshes } = await signedIn(t)
   token.answer = respond(200, { access_token: 'next' })
   for (let i = 0; i < 2; i++) {
@@ -247,7 +247,7 @@ t.test('a refresh without an ID token, without expires_in, without a new refresh
   t.equal(refreshes().length, 2, 'an hour where the server does not say')
 })
 
-t.test('without a refresh token the session is there, and says what is missing', async (t) => {
+t.test('keeps the session without a refresh token, and reports missing_refresh_token', async (t) => {
   const subject = await clientSubject(t)
   const { app, provider } = subject
   const page = await chromium.newPage(t)
@@ -270,7 +270,7 @@ for (const [name, offset] of [
   ['ten minutes behind', -600_000],
   ['two hours ahead', 7_200_000]
 ] as const) {
-  t.test(`signs in and refreshes where the clock of the device is ${name}`, async (t) => {
+  t.test(`signs in and refreshes if the clock of the device is ${name}`, async (t) => {
     const subject = await clientSubject(t)
     const { app } = subject
     const page = await chromium.newPage(t)

@@ -116,7 +116,7 @@ t.ok(journeys.length <= 26, `${journeys.length} journeys`)
 
 for (const [domain, options] of Object.entries(DOMAINS)) {
   for (const linking of LINKING) {
-    t.test(`${domain}, linking ${linking}: nobody is led in a circle in a browser`, async (t: Test) => {
+    t.test(`${domain}, linking ${linking}: never leads a user in a circle in a browser`, async (t: Test) => {
       const users = memoryUserStore()
       const fake = fakeUpstream()
       fake.upstream.authorizationUrl = async ({ state, redirectUri }) =>

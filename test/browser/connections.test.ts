@@ -71,85 +71,79 @@ async function pastForm(page: Page, javaScriptEnabled: boolean | undefined): Pro
 }
 
 for (const { name, options } of WITH_AND_AT_NIGHT_WITHOUT) {
-  t.test(`sign-in through a connection ${name}`, async (t) => {
-    t.test(
-      'FED-1 by query and by form_post: back at the client with a code, and the former session has ended',
-      async (t) => {
-        const page = await newPage(t, options)
-        const subjects = new Set<unknown>()
-        for (const [link, posted] of [
-          ['Continue with Acme', false],
-          ['Continue with Posted', true]
-        ] as const) {
-          await page.context().clearCookies()
-          await page.goto(downstream.authorizeUrl())
-          await signInOn(page)
-          await answerAt(page, downstream)
-          const before = await page.context().cookies(downstream.origin)
-          await page.goto(downstream.authorizeUrl({ prompt: 'login', state: link }))
-          await followLink(page, link)
-          await atUpstream(page)
-          if (posted) await pastForm(page, options.javaScriptEnabled)
-          t.equal((await answerAt(page, downstream)).state, link)
-          const { claims } = decodeJwt((await tokensAt(page, downstream)).id_token ?? '')
-          subjects.add(claims.sub)
-          t.equal(claims.acr, 'connection')
-          t.notOk(claims.amr, 'nobody said how')
-          t.not(claims.sub, downstream.ann.id)
-          const after = await page.context().cookies(downstream.origin)
-          t.notOk(
-            after.some((cookie) => /flow|answer|link/.test(cookie.name)),
-            'no cookie of the flow is left'
-          )
-          const [session] = before.filter(({ name }) => name.startsWith('authority_session_'))
-          t.equal(
-            (
-              await downstream.app.inject({
-                url: '/auth/account',
-                headers: { cookie: `${session?.name}=${session?.value}` }
-              })
-            ).statusCode,
-            303,
-            'the former session'
-          )
-        }
-        t.equal(subjects.size, 1, 'one person, one user')
-      }
-    )
-
-    t.test(
-      'an account has the address: sign in the old way, link, and on to the client; the next time at once',
-      async (t) => {
-        const bob = await downstream.addUser(`bob-${options.javaScriptEnabled}@example.com`)
-        await upstream.addUser(bob.username)
-        const page = await newPage(t, options)
-        await page.goto(downstream.authorizeUrl({ state: 'kept' }))
-        await followLink(page, 'Continue with Acme')
-        await atUpstream(page, bob.username)
-        await page.waitForURL(`${downstream.origin}/auth/connect/confirm`)
-        t.equal(await heading(page), 'You already have an account')
-        if (options.javaScriptEnabled !== false) t.strictSame(await violationsOf(page, ALL_RULES), [])
-        await followLink(page, 'Sign in')
-        await signInOn(page, { username: bob.username })
-        t.equal(await heading(page), 'Link Acme?')
-        if (options.javaScriptEnabled !== false) t.strictSame(await violationsOf(page, ALL_RULES), [])
-        // The button waits for half a second where scripts run, so that nobody presses it by mistake.
-        await page.locator('button:not([disabled])', { hasText: 'Link' }).waitFor()
-        await press(page, 'Link')
-        t.equal((await answerAt(page, downstream)).state, 'kept')
-        t.equal(decodeJwt((await tokensAt(page, downstream)).id_token ?? '').claims.sub, bob.id)
-        const other = await newPage(t, options)
-        await other.goto(downstream.authorizeUrl({ connection: 'acme' }))
-        await atUpstream(other, bob.username)
+  t.test(`signs in through a connection ${name}`, async (t) => {
+    t.test('FED-1 signs in by query and by form_post, and ends the former session', async (t) => {
+      const page = await newPage(t, options)
+      const subjects = new Set<unknown>()
+      for (const [link, posted] of [
+        ['Continue with Acme', false],
+        ['Continue with Posted', true]
+      ] as const) {
+        await page.context().clearCookies()
+        await page.goto(downstream.authorizeUrl())
+        await signInOn(page)
+        await answerAt(page, downstream)
+        const before = await page.context().cookies(downstream.origin)
+        await page.goto(downstream.authorizeUrl({ prompt: 'login', state: link }))
+        await followLink(page, link)
+        await atUpstream(page)
+        if (posted) await pastForm(page, options.javaScriptEnabled)
+        t.equal((await answerAt(page, downstream)).state, link)
+        const { claims } = decodeJwt((await tokensAt(page, downstream)).id_token ?? '')
+        subjects.add(claims.sub)
+        t.equal(claims.acr, 'connection')
+        t.notOk(claims.amr, 'nobody said how')
+        t.not(claims.sub, downstream.ann.id)
+        const after = await page.context().cookies(downstream.origin)
+        t.notOk(
+          after.some((cookie) => /flow|answer|link/.test(cookie.name)),
+          'no cookie of the flow is left'
+        )
+        const [session] = before.filter(({ name }) => name.startsWith('authority_session_'))
         t.equal(
-          decodeJwt((await tokensAt(other, downstream)).id_token ?? '').claims.sub,
-          bob.id,
-          'connection= leads past the page'
+          (
+            await downstream.app.inject({
+              url: '/auth/account',
+              headers: { cookie: `${session?.name}=${session?.value}` }
+            })
+          ).statusCode,
+          303,
+          'the former session'
         )
       }
-    )
+      t.equal(subjects.size, 1, 'one person, one user')
+    })
 
-    t.test('two tabs, the back button, and an answer that comes again', async (t) => {
+    t.test('asks the owner of an account with the same address to sign in, then links', async (t) => {
+      const bob = await downstream.addUser(`bob-${options.javaScriptEnabled}@example.com`)
+      await upstream.addUser(bob.username)
+      const page = await newPage(t, options)
+      await page.goto(downstream.authorizeUrl({ state: 'kept' }))
+      await followLink(page, 'Continue with Acme')
+      await atUpstream(page, bob.username)
+      await page.waitForURL(`${downstream.origin}/auth/connect/confirm`)
+      t.equal(await heading(page), 'You already have an account')
+      if (options.javaScriptEnabled !== false) t.strictSame(await violationsOf(page, ALL_RULES), [])
+      await followLink(page, 'Sign in')
+      await signInOn(page, { username: bob.username })
+      t.equal(await heading(page), 'Link Acme?')
+      if (options.javaScriptEnabled !== false) t.strictSame(await violationsOf(page, ALL_RULES), [])
+      // The button waits for half a second where scripts run, so that nobody presses it by mistake.
+      await page.locator('button:not([disabled])', { hasText: 'Link' }).waitFor()
+      await press(page, 'Link')
+      t.equal((await answerAt(page, downstream)).state, 'kept')
+      t.equal(decodeJwt((await tokensAt(page, downstream)).id_token ?? '').claims.sub, bob.id)
+      const other = await newPage(t, options)
+      await other.goto(downstream.authorizeUrl({ connection: 'acme' }))
+      await atUpstream(other, bob.username)
+      t.equal(
+        decodeJwt((await tokensAt(other, downstream)).id_token ?? '').claims.sub,
+        bob.id,
+        'connection= leads past the page'
+      )
+    })
+
+    t.test('completes sign-ins in two tabs despite the back button and a repeated answer', async (t) => {
       const page = await newPage(t, options)
       const tab = await page.context().newPage()
       await page.goto(downstream.authorizeUrl({ state: 'first' }))
@@ -174,25 +168,22 @@ for (const { name, options } of WITH_AND_AT_NIGHT_WITHOUT) {
       t.equal((await answerAt(page, downstream)).state, 'third', 'and the session is there')
     })
 
-    t.test(
-      'FED-22 an address of the domain, typed, leads on by a page, for a form may be redirected nowhere',
-      async (t) => {
-        const page = await newPage(t, options)
-        await page.goto(downstream.authorizeUrl({ state: 'work' }))
-        await page.getByLabel('Username or e-mail address').fill('zoe@work.example')
-        await page.getByRole('button', { name: 'Sign in', exact: true }).click()
-        await page.waitForURL((url) => url.origin === upstream.origin)
-        t.equal(
-          await page.getByLabel('Username or e-mail address').inputValue(),
-          'zoe@work.example',
-          'the address goes along'
-        )
-        await atUpstream(page, 'zoe@work.example')
-        t.equal((await answerAt(page, downstream)).state, 'work')
-      }
-    )
+    t.test('FED-22 leads a typed address of the domain to the provider by a page', async (t) => {
+      const page = await newPage(t, options)
+      await page.goto(downstream.authorizeUrl({ state: 'work' }))
+      await page.getByLabel('Username or e-mail address').fill('zoe@work.example')
+      await page.getByRole('button', { name: 'Sign in', exact: true }).click()
+      await page.waitForURL((url) => url.origin === upstream.origin)
+      t.equal(
+        await page.getByLabel('Username or e-mail address').inputValue(),
+        'zoe@work.example',
+        'the address goes along'
+      )
+      await atUpstream(page, 'zoe@work.example')
+      t.equal((await answerAt(page, downstream)).state, 'work')
+    })
 
-    t.test('FED-22 linking from a page of the host leads on by a page', async (t) => {
+    t.test('FED-22 leads to the provider by a page when a host page starts linking', async (t) => {
       const name = `link-${options.javaScriptEnabled}`
       const mine = await downstream.addUser(name)
       await upstream.addUser(name)
@@ -207,24 +198,21 @@ for (const { name, options } of WITH_AND_AT_NIGHT_WITHOUT) {
   })
 }
 
-t.test(
-  'FED-22 the links are for everybody: axe in both schemes and where colours are forced, and nothing of third parties',
-  async (t) => {
-    for (const colorScheme of ['light', 'dark'] as const) {
-      const page = await newPage(t, { locale: 'en', colorScheme })
-      const asked: string[] = []
-      page.on('request', (request) => {
-        asked.push(new URL(request.url()).origin)
-      })
-      for (const path of ['/auth/login', '/auth/signup']) {
-        await page.goto(`${downstream.origin}${path}`)
-        t.strictSame(await violationsOf(page, ALL_RULES), [], `${path} ${colorScheme}`)
-        for (const box of await page.locator('.connect a').all())
-          t.ok(((await box.boundingBox())?.height ?? 0) >= 44, '44 px')
-      }
-      t.strictSame([...new Set(asked)], [downstream.origin])
-      await page.emulateMedia({ forcedColors: 'active' })
-      t.strictSame(await violationsOf(page, ALL_RULES), [], 'forced colours')
+t.test('FED-22 shows accessible links in all color schemes, without requests to third parties', async (t) => {
+  for (const colorScheme of ['light', 'dark'] as const) {
+    const page = await newPage(t, { locale: 'en', colorScheme })
+    const asked: string[] = []
+    page.on('request', (request) => {
+      asked.push(new URL(request.url()).origin)
+    })
+    for (const path of ['/auth/login', '/auth/signup']) {
+      await page.goto(`${downstream.origin}${path}`)
+      t.strictSame(await violationsOf(page, ALL_RULES), [], `${path} ${colorScheme}`)
+      for (const box of await page.locator('.connect a').all())
+        t.ok(((await box.boundingBox())?.height ?? 0) >= 44, '44 px')
     }
+    t.strictSame([...new Set(asked)], [downstream.origin])
+    await page.emulateMedia({ forcedColors: 'active' })
+    t.strictSame(await violationsOf(page, ALL_RULES), [], 'forced colours')
   }
-)
+})

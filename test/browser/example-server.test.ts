@@ -47,7 +47,7 @@ const lines = async (page: Page): Promise<string[]> =>
       "[...children].slice(1).map(({ textContent }) => textContent).join(' '))"
   )
 
-t.test('from the start page through all demos', async (t) => {
+t.test('runs all demos from the start page', async (t) => {
   const page = await chromium.newPage(t, {
     locale: 'en',
     viewport: DESKTOP,
@@ -146,13 +146,13 @@ t.test('from the start page through all demos', async (t) => {
   )
 })
 
-t.test('without JavaScript the demo app says so, and leads on', async (t) => {
+t.test('tells visitors without JavaScript that the demo app needs it', async (t) => {
   const page = await chromium.newPage(t, { javaScriptEnabled: false, viewport: PHONE })
   await page.goto(`${origin}/app`)
   t.match(await page.locator('main').innerText(), 'This app needs JavaScript')
   t.notOk(await page.getByRole('button', { name: 'Sign in' }).isVisible())
 })
 
-t.test('it stops', async (t) => {
+t.test('stops on SIGTERM', async (t) => {
   t.equal(await server.kill('SIGTERM'), 0)
 })

@@ -121,7 +121,7 @@ for (const [what, host] of [
   ...(AT_NIGHT ? ([['another origin of the same site', 'localhost']] as const) : [])
 ] as const) {
   // covers RL-29 A3
-  t.test(`forms, scripts, images and navigations of ${what} cost the visitor nothing`, async (t) => {
+  t.test(`keeps the state of the visitor after forms, scripts, images and navigations of ${what}`, async (t) => {
     const provider = await startProvider(t, {
       rateLimit: LIMITS,
       factors: memoryFactorStore(),

@@ -33,7 +33,7 @@ const plain = workshop.project('docs/guides/plain-page.md')
 const twoOrigins = workshop.project('docs/guides/two-origins.md')
 const fromAuth0 = workshop.project('docs/guides/from-auth0-react.md')
 
-t.test('the guides compile', async (t) => {
+t.test('compiles the code of the guides', async (t) => {
   // The types that a template of Vite's brings along.
   const ambient = join(react.directory, 'ambient.d.ts')
   writeFileSync(
@@ -218,7 +218,7 @@ async function signIn(page: Page): Promise<void> {
   await press(page, 'Sign in')
 }
 
-t.test('React, Vue and Svelte: sign-up, a confirmed address, a protected API, sign-out', async (t) => {
+t.test('React, Vue and Svelte: signs up, confirms the address, calls an API and signs out', async (t) => {
   const [, policy = ''] =
     /Content Security Policy[^`]*`([^`]*)`/.exec(readFileSync(join(root, react.page), 'utf8')) ?? []
   t.match(policy, /^default-src 'none'/)
@@ -261,7 +261,7 @@ t.test('React, Vue and Svelte: sign-up, a confirmed address, a protected API, si
   t.equal(answer.status, 401)
 })
 
-t.test('a plain page loads the client module by module, under a strict policy', async (t) => {
+t.test('loads the client module by module on a plain page under a strict policy', async (t) => {
   const port = await freePort()
   await start(t, plain, 'server.mjs', { PORT: String(port) })
   const origin = `http://localhost:${port}`
@@ -287,7 +287,7 @@ t.test('a plain page loads the client module by module, under a strict policy', 
     t.equal((await fetch(`${origin}${path}`)).status, 404, path)
 })
 
-t.test('API and page on two origins', async (t) => {
+t.test('signs in with the API and the page on two origins', async (t) => {
   const [port, vite] = [await freePort(), await devServer(t)]
   const api = `http://localhost:${port}`
   await start(t, twoOrigins, 'server.mjs', { PORT: String(port), ISSUER: api, PAGE: vite.origin })

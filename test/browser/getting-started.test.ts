@@ -19,7 +19,7 @@ const HTML =
 
 const chromium = await withChromium(t)
 
-t.test('the front end of the page for beginners signs in, and is told who called', async (t) => {
+t.test('signs in with the front end of the getting-started guide, and shows the caller', async (t) => {
   const guide = readFileSync(`${root}docs/getting-started.md`, 'utf8')
   const [, printed = ''] =
     [...guide.matchAll(/^```ts\n([\s\S]*?)^```$/gm)].find(([, code = '']) => code.includes('createAuthClient')) ?? []

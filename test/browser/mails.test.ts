@@ -33,8 +33,7 @@ let english: string[][] = []
 
 for (const locale of LANGUAGES) {
   t.test(
-    `every kind in ${locale}: the elements of the English one, no violation of axe, nothing to ` +
-      'scroll sideways, and the button in sight',
+    `shows every email in ${locale} without axe violations or sideways scrolling, with the button in view`,
     async (t) => {
       const messages = everyMessage(locale)
       const documents = messages.map((message) => htmlOf(message))
@@ -78,7 +77,7 @@ async function checkColors(t: Test, documents: string[], width: number, name: st
   }
 }
 
-t.test('every kind, light and dark: every text can be read', async (t) => {
+t.test('shows readable text in every email, light and dark', async (t) => {
   await checkColors(
     t,
     everyMessage('en').map((message) => htmlOf(message)),
@@ -87,7 +86,7 @@ t.test('every kind, light and dark: every text can be read', async (t) => {
   )
 })
 
-t.test('whatever the accent colour, every text can be read', async (t) => {
+t.test('shows readable text with any accent colour', async (t) => {
   for (const accentColor of ['#000000', '#ffffff', '#ffcc00', '#777777', '#0f1115', '#ff00ff']) {
     await checkColors(
       t,
@@ -100,38 +99,35 @@ t.test('whatever the accent colour, every text can be read', async (t) => {
   }
 })
 
-t.test(
-  'light and dark are really two, and without the style sheet, as in some mail programs, it is light and whole',
-  async (t) => {
-    const page = await chromium.newPage(t, { viewport: { width: 390, height: 800 } })
-    const [message] = everyMessage('en')
-    if (message === undefined) throw new Error('no message')
-    await page.setContent(htmlOf(message))
-    const colors = async (): Promise<unknown> =>
-      await page.evaluate(
-        `[['body', 'backgroundColor'], ['.card', 'backgroundColor'], ['h1', 'color'], ['.quiet', ` +
-          `'color'], ['a.link', 'color']].map(([name, property]) => ` +
-          'getComputedStyle(document.querySelector(name))[property])'
-      )
-    await page.emulateMedia({ colorScheme: 'light' })
-    const light = (await colors()) as string[]
-    await page.emulateMedia({ colorScheme: 'dark' })
-    const dark = (await colors()) as string[]
-    for (const [index, color] of light.entries()) t.not(dark[index], color)
-    await page.evaluate("document.querySelector('style').remove()")
-    t.strictSame(await colors(), light)
-    await viewer.page.emulateMedia({ colorScheme: 'dark' })
-    const [sight] = await viewer.look(
-      [htmlOf(message).replace(/<style>[^]*<\/style>/, '')],
-      [{ width: 320, height: 800, axe: ALL, textSizes: [100] }]
+t.test('has distinct light and dark styles, and stays light and whole without a style sheet', async (t) => {
+  const page = await chromium.newPage(t, { viewport: { width: 390, height: 800 } })
+  const [message] = everyMessage('en')
+  if (message === undefined) throw new Error('no message')
+  await page.setContent(htmlOf(message))
+  const colors = async (): Promise<unknown> =>
+    await page.evaluate(
+      `[['body', 'backgroundColor'], ['.card', 'backgroundColor'], ['h1', 'color'], ['.quiet', ` +
+        `'color'], ['a.link', 'color']].map(([name, property]) => ` +
+        'getComputedStyle(document.querySelector(name))[property])'
     )
-    t.strictSame(sight?.views[0]?.violations, [])
-    t.ok((sight?.views[0]?.overflow[0] ?? 1) <= 0)
-  }
-)
+  await page.emulateMedia({ colorScheme: 'light' })
+  const light = (await colors()) as string[]
+  await page.emulateMedia({ colorScheme: 'dark' })
+  const dark = (await colors()) as string[]
+  for (const [index, color] of light.entries()) t.not(dark[index], color)
+  await page.evaluate("document.querySelector('style').remove()")
+  t.strictSame(await colors(), light)
+  await viewer.page.emulateMedia({ colorScheme: 'dark' })
+  const [sight] = await viewer.look(
+    [htmlOf(message).replace(/<style>[^]*<\/style>/, '')],
+    [{ width: 320, height: 800, axe: ALL, textSizes: [100] }]
+  )
+  t.strictSame(sight?.views[0]?.violations, [])
+  t.ok((sight?.views[0]?.overflow[0] ?? 1) <= 0)
+})
 
 // covers ADV-GHSA-pgjx-7f9g-9463
-t.test('nothing is loaded but the logo, and what is hostile stays text', async (t) => {
+t.test('loads nothing but the logo, and keeps hostile values as text', async (t) => {
   const page = await chromium.newPage(t, { viewport: { width: 320, height: 800 } })
   const asked: string[] = []
   page.on('request', (request) => {
@@ -185,7 +181,7 @@ t.test('nothing is loaded but the logo, and what is hostile stays text', async (
   }
 })
 
-t.test('a huge name and an address without a break stay inside', async (t) => {
+t.test('keeps a huge name and an unbroken URL inside the layout', async (t) => {
   const documents = everyMessage('en').map((message) => {
     const long = {
       ...message,

@@ -57,7 +57,7 @@ const signedInAs = ({ provider }: Subject): Record<string, unknown> => ({
   value: { access_token: String, token_type: 'Bearer', profile: { sub: provider.ann.id, preferred_username: 'ann' } }
 })
 
-t.test('signs in, renews with the refresh token, revokes', async (t) => {
+t.test('signs in, renews with the refresh token and revokes it', async (t) => {
   const subject = await subjectOf(t)
   const { provider, spa } = subject
   const page = await chromium.newPage(t, { locale: 'en', allow: [REFUSED] })
@@ -99,7 +99,7 @@ t.test('renews in an iframe with prompt=none', async (t) => {
   t.not((renewed as { value: Record<string, string> }).value.access_token, user.access_token)
 })
 
-t.test('signs out and is led back, and nothing is renewed after it', async (t) => {
+t.test('signs out, leads back, and renews nothing afterwards', async (t) => {
   const subject = await subjectOf(t)
   const { provider, spa } = subject
   const page = await chromium.newPage(t, { locale: 'en', allow: [REFUSED] })
@@ -115,7 +115,7 @@ t.test('signs out and is led back, and nothing is renewed after it', async (t) =
   t.equal(await heading(page), 'Sign in')
 })
 
-t.test('two tabs: signed out in one, nothing is renewed in the other', async (t) => {
+t.test('renews nothing in a tab after a sign-out in another', async (t) => {
   const subject = await subjectOf(t)
   const { spa } = subject
   const page = await chromium.newPage(t, { locale: 'en' })
@@ -128,7 +128,7 @@ t.test('two tabs: signed out in one, nothing is renewed in the other', async (t)
   t.same(await spa.call(other, 'manager.signinSilent({ forceIframeAuth: true })'), { error: 'login_required' })
 })
 
-t.test('an app on another site has no cookie in an iframe, and renews with the refresh token', async (t) => {
+t.test('renews an app on another site only with the refresh token, not in an iframe', async (t) => {
   const subject = await subjectOf(t, { host: '127.0.0.1' })
   const { spa } = subject
   const page = await chromium.newPage(t, { locale: 'en' })
@@ -137,7 +137,7 @@ t.test('an app on another site has no cookie in an iframe, and renews with the r
   t.match(await spa.call(page, 'manager.signinSilent()'), signedInAs(subject))
 })
 
-t.test('two tabs renew at the same time with the same refresh token, and go on', async (t) => {
+t.test('renews in two tabs at the same time with the same refresh token', async (t) => {
   const subject = await subjectOf(t)
   const { spa } = subject
   const page = await chromium.newPage(t, { locale: 'en' })
@@ -149,7 +149,7 @@ t.test('two tabs renew at the same time with the same refresh token, and go on',
   t.match(await spa.call(page, 'manager.signinSilent()'), signedInAs(subject))
 })
 
-t.test('signs in in a popup', async (t) => {
+t.test('signs in by a popup', async (t) => {
   const subject = await subjectOf(t)
   const { spa } = subject
   const page = await chromium.newPage(t, { locale: 'en' })

@@ -26,29 +26,26 @@ const { newPage } = await withChromium(t)
 
 for (const { name, options } of WITH_AND_AT_NIGHT_WITHOUT) {
   t.test(`shows the account pages ${name}`, async (t) => {
-    t.test(
-      'signing up, with a slip on the way: what was typed is kept, and at the end one is signed in at the client',
-      async (t) => {
-        const provider = await startProvider(t, { registration: { fields: FIELDS } })
-        const page = await newPage(t, options)
-        await page.goto(provider.authorizeUrl())
-        await followLink(page, 'Create an account')
-        t.equal(await heading(page), 'Create an account')
-        await fill(page, { [USERNAME]: 'ann', Password: PASSWORD, Nickname: 'Annie' })
-        await page.getByLabel('Send me news').check()
-        t.equal((await press(page, 'Create account')).status(), 409)
-        t.strictSame(await alerts(page), ['This username is already taken.'])
-        t.strictSame(await valuesOf(page, USERNAME, 'Password', 'Nickname'), ['ann', '', 'Annie'])
-        t.ok(await page.getByLabel('Send me news').isChecked())
-        await fill(page, { [USERNAME]: 'berta', Password: PASSWORD })
-        t.equal((await press(page, 'Create account')).status(), 303)
-        const registered = provider.events.find((event) => event.name === 'registered')
-        t.match(registered?.payload, { userId: /./ })
-        t.equal(await userAt(page, provider), registered?.payload.userId)
-      }
-    )
+    t.test('signs up after a mistake, keeps the typed values, and returns to the client', async (t) => {
+      const provider = await startProvider(t, { registration: { fields: FIELDS } })
+      const page = await newPage(t, options)
+      await page.goto(provider.authorizeUrl())
+      await followLink(page, 'Create an account')
+      t.equal(await heading(page), 'Create an account')
+      await fill(page, { [USERNAME]: 'ann', Password: PASSWORD, Nickname: 'Annie' })
+      await page.getByLabel('Send me news').check()
+      t.equal((await press(page, 'Create account')).status(), 409)
+      t.strictSame(await alerts(page), ['This username is already taken.'])
+      t.strictSame(await valuesOf(page, USERNAME, 'Password', 'Nickname'), ['ann', '', 'Annie'])
+      t.ok(await page.getByLabel('Send me news').isChecked())
+      await fill(page, { [USERNAME]: 'berta', Password: PASSWORD })
+      t.equal((await press(page, 'Create account')).status(), 303)
+      const registered = provider.events.find((event) => event.name === 'registered')
+      t.match(registered?.payload, { userId: /./ })
+      t.equal(await userAt(page, provider), registered?.payload.userId)
+    })
 
-    t.test('signing up from the page itself leads home; the way to the sign-in page keeps the journey', async (t) => {
+    t.test('leads home after a direct sign-up, and keeps the authorization request on the sign-in page', async (t) => {
       const provider = await startProvider(t)
       const page = await newPage(t, options)
       await page.goto(`${provider.origin}/auth/signup`)
@@ -64,7 +61,7 @@ for (const { name, options } of WITH_AND_AT_NIGHT_WITHOUT) {
       t.equal(await userAt(page, provider), provider.ann.id)
     })
 
-    t.test('signing up where the address must be confirmed first: opening the link uses nothing up', async (t) => {
+    t.test('signs up with a confirmation link that stays valid when it is opened', async (t) => {
       const provider = await startProvider(t, { registration: { verifyEmail: true } })
       const page = await newPage(t, options)
       await page.goto(provider.authorizeUrl())
@@ -98,7 +95,7 @@ for (const { name, options } of WITH_AND_AT_NIGHT_WITHOUT) {
       t.match(await alerts(page), ['This link is invalid or has expired. Please request a new one.'])
     })
 
-    t.test('a forgotten password: a link by message, a new password, and in', async (t) => {
+    t.test('resets a forgotten password by an emailed link', async (t) => {
       const provider = await startProvider(t)
       await provider.addUser('emil@example.com')
       const page = await newPage(t, options)
@@ -130,7 +127,7 @@ for (const { name, options } of WITH_AND_AT_NIGHT_WITHOUT) {
       t.equal(await heading(page), 'This link no longer works', 'the link works once')
     })
 
-    t.test('a name that nobody has gets the same answer', async (t) => {
+    t.test('gives the same answer for an unknown username', async (t) => {
       const provider = await startProvider(t)
       const page = await newPage(t, options)
       const seen: string[] = []

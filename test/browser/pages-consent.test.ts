@@ -7,8 +7,8 @@ const HOUR = 3_600_000
 const { newPage } = await withChromium(t)
 
 for (const { name, options } of WITH_AND_AT_NIGHT_WITHOUT) {
-  t.test(`consent ${name}`, async (t) => {
-    t.test('allowed: on to the client, remembered, and asked again once scopes grow', async (t) => {
+  t.test(`asks for consent ${name}`, async (t) => {
+    t.test('returns to the client after Allow, remembers it, and asks again for new scopes', async (t) => {
       const provider = await startProvider(t)
       const page = await newPage(t, options)
       await page.goto(provider.authorizeUrl({ client_id: 'third' }))
@@ -36,7 +36,7 @@ for (const { name, options } of WITH_AND_AT_NIGHT_WITHOUT) {
       t.equal((await tokensAt(page, provider, 'third')).scope, 'openid profile email')
     })
 
-    t.test('denied: the client is told, and nothing is remembered', async (t) => {
+    t.test('returns access_denied to the client after Deny, and remembers nothing', async (t) => {
       const provider = await startProvider(t)
       const page = await newPage(t, options)
       await page.goto(provider.authorizeUrl({ client_id: 'third' }))
@@ -53,7 +53,7 @@ for (const { name, options } of WITH_AND_AT_NIGHT_WITHOUT) {
       t.equal(await heading(page), 'Allow access?')
     })
 
-    t.test('denied with response_mode=form_post', async (t) => {
+    t.test('returns access_denied by form_post after Deny', async (t) => {
       const provider = await startProvider(t)
       const page = await newPage(t, options)
       await page.goto(provider.authorizeUrl({ client_id: 'third', response_mode: 'form_post' }))
@@ -64,7 +64,7 @@ for (const { name, options } of WITH_AND_AT_NIGHT_WITHOUT) {
       t.equal(provider.client.visits.at(-1)?.method, 'POST')
     })
 
-    t.test('the session expired while the page was open: sign in, be asked again, go on', async (t) => {
+    t.test('asks for sign-in and consent again if the session expired on the page', async (t) => {
       const provider = await startProvider(t)
       const page = await newPage(t, options)
       await page.goto(provider.authorizeUrl({ client_id: 'third' }))
@@ -83,7 +83,7 @@ for (const { name, options } of WITH_AND_AT_NIGHT_WITHOUT) {
       t.equal(await userAt(page, provider, 'third'), provider.ann.id)
     })
 
-    t.test('the back button leads from the client to a page that no longer asks', async (t) => {
+    t.test('does not ask for consent again after the back button', async (t) => {
       const provider = await startProvider(t)
       const page = await newPage(t, options)
       await page.goto(provider.authorizeUrl({ client_id: 'third' }))

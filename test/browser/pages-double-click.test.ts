@@ -16,7 +16,7 @@ const evilPage = (consentUrl: string): string => `<!doctype html><html lang="en"
 ">Play</button>`
 
 // covers A15
-t.test('the second click of a double click allows nothing', async (t) => {
+t.test('ignores the second click of a double click on the consent page', async (t) => {
   const provider = await startProvider(t)
   const evil = await startSite(t, 'Evil')
   const page = await newPage(t, { locale: 'en' })
@@ -62,7 +62,7 @@ t.test('the second click of a double click allows nothing', async (t) => {
 })
 
 // covers A15
-t.test('to deny works at once, and without scripts so does to allow', async (t) => {
+t.test('enables Deny at once, and Allow at once without scripts', async (t) => {
   const provider = await startProvider(t)
   const page = await newPage(t, { locale: 'en' })
   await page.goto(provider.authorizeUrl({ client_id: 'third' }))

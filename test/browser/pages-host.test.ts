@@ -21,8 +21,8 @@ const QUARTER_OF_AN_HOUR = 900_000
 const { newPage } = await withChromium(t)
 
 for (const { name, options } of WITH_AND_AT_NIGHT_WITHOUT) {
-  t.test(`the host's part ${name}`, async (t) => {
-    t.test('too many attempts: a page with the wait, and after it one can sign in', async (t) => {
+  t.test(`supports custom pages and handlers of the host ${name}`, async (t) => {
+    t.test('shows the wait after too many attempts, and signs in after it', async (t) => {
       const provider = await startProvider(t, { rateLimit: {} })
       const page = await newPage(t, options)
       await page.goto(provider.authorizeUrl())
@@ -38,7 +38,7 @@ for (const { name, options } of WITH_AND_AT_NIGHT_WITHOUT) {
       t.equal(await userAt(page, provider), provider.ann.id)
     })
 
-    t.test("a 429 handler of the host takes the page's place", async (t) => {
+    t.test('shows the 429 page of the host handler', async (t) => {
       const provider = await startProvider(t, {
         rateLimit: {
           login: { max: 1 },
@@ -55,7 +55,7 @@ for (const { name, options } of WITH_AND_AT_NIGHT_WITHOUT) {
       t.equal(await heading(page), 'Come back in 900 s')
     })
 
-    t.test("pages.render: the host's own HTML, with a style sheet of its own", async (t) => {
+    t.test('pages.render: shows custom HTML with its own style sheet', async (t) => {
       const provider = await startProvider(
         t,
         {
@@ -85,7 +85,7 @@ for (const { name, options } of WITH_AND_AT_NIGHT_WITHOUT) {
       t.equal(await heading(page), 'Sign out?', 'the others are built in')
     })
 
-    t.test("pages.loginUrl: the host's own page, which ends with app.authority.signIn", async (t) => {
+    t.test('pages.loginUrl: signs in on a custom page that calls app.authority.signIn', async (t) => {
       let userId = ''
       const provider = await startProvider(t, { pages: { loginUrl: '/my-login' } }, (host) => {
         host.register(async (child) => {

@@ -29,8 +29,8 @@ async function focused(page: Page): Promise<string> {
 }
 
 for (const { name, options } of WITH_AND_AT_NIGHT_WITHOUT) {
-  t.test(`with the keyboard alone, ${name}`, async (t) => {
-    t.test('signing in', async (t) => {
+  t.test(`works with the keyboard alone, ${name}`, async (t) => {
+    t.test('signs in with the keyboard', async (t) => {
       const provider = await startProvider(t)
       const page = await newPage(t, options)
       await page.goto(provider.authorizeUrl())
@@ -59,7 +59,7 @@ for (const { name, options } of WITH_AND_AT_NIGHT_WITHOUT) {
       t.equal(await userAt(page, provider), provider.ann.id)
     })
 
-    t.test('the focus goes to the field with the error, which names it', async (t) => {
+    t.test('focuses the field with the error, and links the error text to it', async (t) => {
       const provider = await startProvider(t, ALL_PAGES)
       const page = await newPage(t, options)
       for (const [fields, field] of [
@@ -83,7 +83,7 @@ for (const { name, options } of WITH_AND_AT_NIGHT_WITHOUT) {
 }
 
 // covers ASVS-6.2.6
-t.test('the password is hidden; it can be shown, and is hidden again when it is sent', async (t) => {
+t.test('hides the password, shows it on request, and hides it again when it is sent', async (t) => {
   const provider = await startProvider(t)
   const page = await newPage(t, { locale: 'en' })
   for (const [path, label, button] of [
@@ -114,7 +114,7 @@ t.test('the password is hidden; it can be shown, and is hidden again when it is 
 })
 
 // covers ASVS-6.2.7
-t.test('a password can be pasted, and managers know the fields', async (t) => {
+t.test('accepts a pasted password, and labels the fields for password managers', async (t) => {
   const provider = await startProvider(t)
   const page = await newPage(t, { locale: 'en' })
   const secret = `${'a very long pasted password, '.repeat(4)}äöü 字`
@@ -188,7 +188,7 @@ async function signInByKeys(page: Page, username: string): Promise<void> {
   await enter(page)
 }
 
-t.test('with the keyboard alone, second factors and passkeys', async (t) => {
+t.test('uses second factors and passkeys with the keyboard alone', async (t) => {
   const provider = await startProvider(t, FACTOR_PAGES)
   const { origin, clock } = provider
   const username = 'must-type@example.com'

@@ -69,22 +69,19 @@ const { page, frame, look } = await viewerIn(await chromium.newPage(t), {
   script
 })
 
-t.test(
-  'every page, as it is served: in the language of the browser, with its style, and nothing is said in the console',
-  async (t) => {
-    // English is what a page would be in anyway.
-    const page = await chromium.newPage(t, { locale: 'de' })
-    for (const { name, open } of PAGE_STATES) {
-      await page.context().clearCookies()
-      await open(page, provider)
-      t.equal(await page.locator('html').getAttribute('lang'), 'de', name)
-      t.equal(await page.evaluate('getComputedStyle(document.querySelector(".page")).display'), 'flex', name)
-      states.set(name, recorder.last())
-    }
+t.test('serves every page in the browser language, with styles and without console messages', async (t) => {
+  // English is what a page would be in anyway.
+  const page = await chromium.newPage(t, { locale: 'de' })
+  for (const { name, open } of PAGE_STATES) {
+    await page.context().clearCookies()
+    await open(page, provider)
+    t.equal(await page.locator('html').getAttribute('lang'), 'de', name)
+    t.equal(await page.evaluate('getComputedStyle(document.querySelector(".page")).display'), 'flex', name)
+    states.set(name, recorder.last())
   }
-)
+})
 
-t.test('every page in English: no violation on phone and desktop, light and dark', async (t) => {
+t.test('shows every page in English without axe violations, on phone and desktop, light and dark', async (t) => {
   const documents = [...states.values()].map((state) => state.in('en'))
   for (const colorScheme of ['light', 'dark'] as const) {
     await page.emulateMedia({ colorScheme })
@@ -106,33 +103,29 @@ t.test('every page in English: no violation on phone and desktop, light and dark
 let english: string[][] = []
 
 for (const locale of LANGUAGES) {
-  t.test(
-    `every page in ${locale}: the elements of the English one, no violation, and nothing to ` +
-      'scroll sideways, zoomed or not',
-    async (t) => {
-      const documents = [...states.values()].map((state) => state.in(locale))
-      const looks = [
-        { ...PHONE, textSizes: [100, 200], axe: BY_LANGUAGE },
-        { ...NARROW, textSizes: [100] },
-        { ...DESKTOP, textSizes: [200] }
-      ]
-      const sights = await look(documents, looks)
-      if (locale === 'en') english = sights.map(({ parts }) => parts)
-      for (const [index, name] of [...states.keys()].entries()) {
-        const sight = sights[index]
-        if (sight === undefined) throw new Error(`${name} was not looked at`)
-        t.equal(sight.lang, locale, name)
-        // Equal places have equal colours.
-        t.strictSame(sight.parts, english[index], name)
-        for (const [at, { width, textSizes }] of looks.entries()) {
-          const { violations = ['none'], overflow = [] } = sight.views[at] ?? {}
-          t.strictSame(violations, [], name)
-          for (const [of, size] of textSizes.entries())
-            t.ok((overflow[of] ?? 1) <= 0, `${name}, ${width} pixels, text at ${size} %: ${overflow[of]} to scroll`)
-        }
+  t.test(`shows every page in ${locale} without violations or sideways scrolling, zoomed or not`, async (t) => {
+    const documents = [...states.values()].map((state) => state.in(locale))
+    const looks = [
+      { ...PHONE, textSizes: [100, 200], axe: BY_LANGUAGE },
+      { ...NARROW, textSizes: [100] },
+      { ...DESKTOP, textSizes: [200] }
+    ]
+    const sights = await look(documents, looks)
+    if (locale === 'en') english = sights.map(({ parts }) => parts)
+    for (const [index, name] of [...states.keys()].entries()) {
+      const sight = sights[index]
+      if (sight === undefined) throw new Error(`${name} was not looked at`)
+      t.equal(sight.lang, locale, name)
+      // Equal places have equal colours.
+      t.strictSame(sight.parts, english[index], name)
+      for (const [at, { width, textSizes }] of looks.entries()) {
+        const { violations = ['none'], overflow = [] } = sight.views[at] ?? {}
+        t.strictSame(violations, [], name)
+        for (const [of, size] of textSizes.entries())
+          t.ok((overflow[of] ?? 1) <= 0, `${name}, ${width} pixels, text at ${size} %: ${overflow[of]} to scroll`)
       }
     }
-  )
+  })
 }
 
 /**
@@ -164,7 +157,7 @@ const UNSEEN = `(() => {
   return unseen
 })()`
 
-t.test('every page in forced colours: fields, buttons, links and the focus are seen', async (t) => {
+t.test('shows fields, buttons, links and the focus of every page in forced colours', async (t) => {
   for (const colorScheme of ['light', 'dark'] as const) {
     await page.emulateMedia({ forcedColors: 'active', colorScheme })
     for (const [name, state] of states) {

@@ -10,7 +10,7 @@ const { newPage } = await withChromium(t)
 const NEXT = 'a better horse battery'
 
 for (const { name, options } of WITH_AND_AT_NIGHT_WITHOUT) {
-  t.test(`from the profile to the end of the account, with the keyboard alone, ${name}`, async (t) => {
+  t.test(`manages the account from profile to removal with the keyboard alone, ${name}`, async (t) => {
     const provider = await startProvider(t, ALL_PAGES)
     const page = await newPage(t, options)
     const heading = async (): Promise<string> => await page.locator('h1').innerText()

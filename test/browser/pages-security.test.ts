@@ -40,7 +40,7 @@ const ATTACKERS: Array<{ name: string; host: string; page(form: string): string 
 
 for (const { name, host, page: evilPage } of ATTACKERS) {
   // covers ASVS-3.5.1 ASVS-7.6.2
-  t.test(`a form of ${name} is refused, and nothing happens`, async (t) => {
+  t.test(`rejects a form of ${name} without any effect`, async (t) => {
     const provider = await startProvider(t)
     const evil = await startSite(t, 'Evil', host)
     const page = await newPage(t, { locale: 'en' })
@@ -75,7 +75,7 @@ for (const { name, host, page: evilPage } of ATTACKERS) {
 }
 
 // covers ASVS-3.4.6 R9700-4.16
-t.test('nothing of ours is shown in a frame of another origin', async (t) => {
+t.test('shows no page in a frame of another origin', async (t) => {
   const provider = await startProvider(t)
   const page = await newPage(t, { locale: 'en', allow: [FRAMED] })
   await page.goto(`${provider.origin}/auth/login`)
@@ -108,7 +108,7 @@ t.test('nothing of ours is shown in a frame of another origin', async (t) => {
 })
 
 // covers ASVS-3.3.4 ASVS-3.3.2
-t.test('scripts see no cookie, and other sites send none with their forms', async (t) => {
+t.test('keeps cookies from scripts and from forms of other sites', async (t) => {
   const provider = await startProvider(t)
   const page = await newPage(t, { locale: 'en' })
   await page.goto(`${provider.origin}/auth/login`)
@@ -143,7 +143,7 @@ async function withReferers(
 const sentTo = ({ visits }: Site): string => JSON.stringify(visits)
 
 // covers R9700-4.12 R9700-4.2.4
-t.test('the client gets neither the password nor where the person was', async (t) => {
+t.test('sends the client neither the password nor the URL of the previous page', async (t) => {
   const { provider, referers } = await withReferers(t)
   const page = await newPage(t, { locale: 'en' })
   for (const [params, button] of [
@@ -175,7 +175,7 @@ t.test('the client gets neither the password nor where the person was', async (t
 })
 
 // covers ASVS-3.4.5
-t.test('no request names the page with the token of a message', async (t) => {
+t.test('sends no referrer with the token of a message', async (t) => {
   const { provider, referers } = await withReferers(t, { registration: { verifyEmail: true } })
   const page = await newPage(t, { locale: 'en' })
   await page.goto(`${provider.origin}/auth/signup`)

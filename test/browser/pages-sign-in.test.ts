@@ -16,50 +16,43 @@ import { startProvider } from './support/provider.ts'
 const { newPage } = await withChromium(t)
 
 for (const { name, options } of WITH_AND_WITHOUT) {
-  t.test(`signing in ${name}`, async (t) => {
-    t.test(
-      'a wrong password first: said on the page, the name kept and the password not; then the ' +
-        'right one, and on to the client',
-      async (t) => {
-        const provider = await startProvider(t)
-        const page = await newPage(t, options)
-        await page.goto(provider.authorizeUrl())
-        t.equal(await heading(page), 'Sign in')
-        t.equal(await page.title(), 'Sign in – Example Accounts')
-        const refused = await signInOn(page, { password: 'not this one' })
-        t.equal(refused.status(), 400)
-        t.strictSame(await alerts(page), ['The username or password is wrong.'])
-        t.equal(await page.title(), 'Error: Sign in – Example Accounts')
-        t.strictSame(await valuesOf(page, USERNAME, 'Password'), ['ann', ''])
-        t.strictSame(provider.client.visits, [])
-        t.equal((await signInOn(page)).status(), 303)
-        t.match(await answerAt(page, provider), { state: 'state-1', iss: provider.origin, code: /./ })
-        t.equal(await userAt(page, provider), provider.ann.id)
-      }
-    )
+  t.test(`signs in ${name}`, async (t) => {
+    t.test('reports a wrong password on the page, keeps the username, and signs in afterwards', async (t) => {
+      const provider = await startProvider(t)
+      const page = await newPage(t, options)
+      await page.goto(provider.authorizeUrl())
+      t.equal(await heading(page), 'Sign in')
+      t.equal(await page.title(), 'Sign in – Example Accounts')
+      const refused = await signInOn(page, { password: 'not this one' })
+      t.equal(refused.status(), 400)
+      t.strictSame(await alerts(page), ['The username or password is wrong.'])
+      t.equal(await page.title(), 'Error: Sign in – Example Accounts')
+      t.strictSame(await valuesOf(page, USERNAME, 'Password'), ['ann', ''])
+      t.strictSame(provider.client.visits, [])
+      t.equal((await signInOn(page)).status(), 303)
+      t.match(await answerAt(page, provider), { state: 'state-1', iss: provider.origin, code: /./ })
+      t.equal(await userAt(page, provider), provider.ann.id)
+    })
 
-    t.test(
-      'from the sign-in page itself, to the home of the service; from a page of the host, back to it',
-      async (t) => {
-        const provider = await startProvider(t, {}, (host) => {
-          host.get(
-            '/cart',
-            async (_request, reply) =>
-              await reply.type('text/html').send('<!doctype html><title>Cart</title><h1>Cart</h1>')
-          )
-        })
-        const page = await newPage(t, options)
-        await page.goto(`${provider.origin}/auth/login`)
-        t.equal((await signInOn(page)).status(), 303)
-        t.equal(page.url(), `${provider.origin}/`)
-        await page.goto(`${provider.origin}/auth/login?return_to=${encodeURIComponent('/cart?item=1')}`)
-        t.equal(page.url(), `${provider.origin}/cart?item=1`, 'whoever is signed in is led on')
-        await page.context().clearCookies()
-        await page.goto(`${provider.origin}/auth/login?return_to=${encodeURIComponent('/cart?item=2')}`)
-        await signInOn(page)
-        t.equal(page.url(), `${provider.origin}/cart?item=2`)
-      }
-    )
+    t.test('leads home after a direct sign-in, or back to the page of the host', async (t) => {
+      const provider = await startProvider(t, {}, (host) => {
+        host.get(
+          '/cart',
+          async (_request, reply) =>
+            await reply.type('text/html').send('<!doctype html><title>Cart</title><h1>Cart</h1>')
+        )
+      })
+      const page = await newPage(t, options)
+      await page.goto(`${provider.origin}/auth/login`)
+      t.equal((await signInOn(page)).status(), 303)
+      t.equal(page.url(), `${provider.origin}/`)
+      await page.goto(`${provider.origin}/auth/login?return_to=${encodeURIComponent('/cart?item=1')}`)
+      t.equal(page.url(), `${provider.origin}/cart?item=1`, 'whoever is signed in is led on')
+      await page.context().clearCookies()
+      await page.goto(`${provider.origin}/auth/login?return_to=${encodeURIComponent('/cart?item=2')}`)
+      await signInOn(page)
+      t.equal(page.url(), `${provider.origin}/cart?item=2`)
+    })
 
     t.test('prompt=login asks a signed-in user again and begins a new session', async (t) => {
       const provider = await startProvider(t)
@@ -76,7 +69,7 @@ for (const { name, options } of WITH_AND_WITHOUT) {
       t.not(after?.value, before?.value)
     })
 
-    t.test('response_mode=form_post brings the answer by a form', async (t) => {
+    t.test('returns the answer by a form for response_mode=form_post', async (t) => {
       const provider = await startProvider(t)
       const page = await newPage(t, options)
       await page.goto(provider.authorizeUrl({ response_mode: 'form_post' }))
@@ -91,7 +84,7 @@ for (const { name, options } of WITH_AND_WITHOUT) {
       t.equal(await userAt(page, provider), provider.ann.id)
     })
 
-    t.test('prompt=none shows no page: the client is told that nobody is signed in', async (t) => {
+    t.test('returns login_required without a page for prompt=none', async (t) => {
       const provider = await startProvider(t)
       const page = await newPage(t, options)
       await page.goto(provider.authorizeUrl({ prompt: 'none' }))

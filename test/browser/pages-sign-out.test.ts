@@ -36,8 +36,8 @@ async function withAccountPage(t: Parameters<typeof startProvider>[0]): Promise<
 }
 
 for (const { name, options } of WITH_AND_AT_NIGHT_WITHOUT) {
-  t.test(`signing out ${name}`, async (t) => {
-    t.test("asked first, by a button; then the host's own pages know nobody, and back shows nothing", async (t) => {
+  t.test(`signs out ${name}`, async (t) => {
+    t.test('asks before it signs out, and shows nothing of the user afterwards', async (t) => {
       const provider = await withAccountPage(t)
       const page = await newPage(t, options)
       await page.goto(`${provider.origin}/account`)
@@ -72,7 +72,7 @@ for (const { name, options } of WITH_AND_AT_NIGHT_WITHOUT) {
       t.equal(await heading(page), 'Sign in', 'single sign-on has ended too')
     })
 
-    t.test('at once with an ID token, and back to the client', async (t) => {
+    t.test('signs out at once with an ID token hint, and returns to the client', async (t) => {
       const provider = await startProvider(t)
       const page = await newPage(t, options)
       await page.goto(provider.authorizeUrl())
@@ -88,7 +88,7 @@ for (const { name, options } of WITH_AND_AT_NIGHT_WITHOUT) {
       t.match(await answerAt(page, provider), { error: 'login_required' })
     })
 
-    t.test('without one: asked, then back to the client whose name was given', async (t) => {
+    t.test('asks before it signs out without an ID token hint, and returns to the client', async (t) => {
       const provider = await startProvider(t)
       const page = await newPage(t, options)
       await page.goto(provider.authorizeUrl())
@@ -102,7 +102,7 @@ for (const { name, options } of WITH_AND_AT_NIGHT_WITHOUT) {
       t.equal(page.url(), `${provider.client.origin}/logged-out`)
     })
 
-    t.test('nobody was signed in: said so, with a way to sign in', async (t) => {
+    t.test('tells a visitor without a session so, and offers a sign-in', async (t) => {
       const provider = await startProvider(t)
       const page = await newPage(t, options)
       await page.goto(`${provider.origin}/auth/logout`)
@@ -112,7 +112,7 @@ for (const { name, options } of WITH_AND_AT_NIGHT_WITHOUT) {
       t.equal(page.url(), `${provider.origin}/`)
     })
 
-    t.test('two tabs: signing out in one is signing out in the other', async (t) => {
+    t.test('signs out in all tabs when the user signs out in one', async (t) => {
       const provider = await withAccountPage(t)
       const one = await newPage(t, options)
       const two = await one.context().newPage()

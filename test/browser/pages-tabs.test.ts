@@ -7,8 +7,8 @@ const HOUR = 3_600_000
 const { newPage } = await withChromium(t)
 
 for (const { name, options } of WITH_AND_AT_NIGHT_WITHOUT) {
-  t.test(`survives detours of people in several tabs, ${name}`, async (t) => {
-    t.test('reload after a failed post asks again, and goes on', async (t) => {
+  t.test(`survives detours of users in several tabs, ${name}`, async (t) => {
+    t.test('continues after a reload of a rejected form', async (t) => {
       const provider = await startProvider(t)
       const page = await newPage(t, options)
       await page.goto(provider.authorizeUrl())
@@ -21,7 +21,7 @@ for (const { name, options } of WITH_AND_AT_NIGHT_WITHOUT) {
       t.equal(await userAt(page, provider), provider.ann.id)
     })
 
-    t.test('a page left open for six hours still signs in', async (t) => {
+    t.test('signs in on a page left open for six hours', async (t) => {
       const provider = await startProvider(t)
       const page = await newPage(t, options)
       await page.goto(provider.authorizeUrl())
@@ -30,7 +30,7 @@ for (const { name, options } of WITH_AND_AT_NIGHT_WITHOUT) {
       t.equal(await userAt(page, provider), provider.ann.id)
     })
 
-    t.test('two tabs of one browser both end at the client', async (t) => {
+    t.test('returns two tabs of one browser to the client', async (t) => {
       const provider = await startProvider(t)
       const one = await newPage(t, options)
       const two = await one.context().newPage()
@@ -48,7 +48,7 @@ for (const { name, options } of WITH_AND_AT_NIGHT_WITHOUT) {
       t.equal((await answerAt(three, provider)).state, 'three')
     })
 
-    t.test('the back button after signing in: no code, no password, and it can be done again', async (t) => {
+    t.test('shows neither code nor password after the back button, and signs in again', async (t) => {
       const provider = await startProvider(t)
       const page = await newPage(t, options)
       await page.goto(provider.authorizeUrl())

@@ -5,7 +5,7 @@ import { startProvider } from './support/provider.ts'
 
 const chromium = await withChromium(t)
 
-t.test("the client's ui_locales comes before the browser's language, on every page of the journey", async (t) => {
+t.test('prefers ui_locales of the client to the browser language on every page', async (t) => {
   const provider = await startProvider(t)
   const page = await chromium.newPage(t, { locale: 'de' })
   await page.goto(provider.authorizeUrl({ client_id: 'third', ui_locales: 'ja fr' }))

@@ -174,110 +174,99 @@ const clientData = ({
   JSON.parse(Buffer.from(clientDataJSON, 'base64url').toString()) as { type: string; challenge: string; origin: string }
 
 // covers PK-01 PK-02 PK-03 PK-06 PK-26 PK-29 PK-30
-t.test(
-  'makes a passkey, signs in by it from the username field and by the button, and says what went wrong',
-  async (t) => {
-    const page = await newPage(t, { locale: 'en', allow: [/Illegal invocation/] })
-    const asked = await watch(page)
-    const authenticator = await addAuthenticator(page)
+t.test('creates a passkey, signs in by field and by button, and shows errors', async (t) => {
+  const page = await newPage(t, { locale: 'en', allow: [/Illegal invocation/] })
+  const asked = await watch(page)
+  const authenticator = await addAuthenticator(page)
 
+  await page.goto(`${origin}/add`)
+  await page.getByLabel('Name of the passkey').fill('My key')
+  await page.getByRole('button', { name: 'Create a passkey' }).click()
+  const added = await done(page)
+  t.match(clientData(added), { type: 'webauthn.create', origin })
+  t.strictSame(Object.keys(added.response).sort(), ['attestationObject', 'clientDataJSON', 'transports'])
+  t.strictSame(added.response.transports, ['internal'])
+  t.notMatch([added.id, added.response.clientDataJSON, added.response.attestationObject].join(''), /[^A-Za-z0-9_-]/)
+  t.equal(await page.locator('.instead').count(), 0)
+  const [stored] = await authenticator.credentials()
+  t.equal(Buffer.from(stored?.credentialId ?? '', 'base64').toString('base64url'), added.id)
+  t.equal(Buffer.from(stored?.userHandle ?? '', 'base64').toString('base64url'), HANDLE)
+
+  await t.test('reports a passkey that the device already has, and keeps the typed name', async (t) => {
+    made.exclude = [added.id]
     await page.goto(`${origin}/add`)
     await page.getByLabel('Name of the passkey').fill('My key')
-    await page.getByRole('button', { name: 'Create a passkey' }).click()
-    const added = await done(page)
-    t.match(clientData(added), { type: 'webauthn.create', origin })
-    t.strictSame(Object.keys(added.response).sort(), ['attestationObject', 'clientDataJSON', 'transports'])
-    t.strictSame(added.response.transports, ['internal'])
-    t.notMatch([added.id, added.response.clientDataJSON, added.response.attestationObject].join(''), /[^A-Za-z0-9_-]/)
-    t.equal(await page.locator('.instead').count(), 0)
-    const [stored] = await authenticator.credentials()
-    t.equal(Buffer.from(stored?.credentialId ?? '', 'base64').toString('base64url'), added.id)
-    t.equal(Buffer.from(stored?.userHandle ?? '', 'base64').toString('base64url'), HANDLE)
+    await page.getByLabel('Name of the passkey').press('Enter')
+    await said(page).filter({ hasText: 'This device already has a passkey for your account.' }).waitFor()
+    t.equal(await page.getByLabel('Name of the passkey').inputValue(), 'My key')
+    t.equal(posts.length, 0)
+    t.equal(await page.locator('.instead').isVisible(), false)
+  })
 
-    await t.test('one that is there already is said so, by Enter too, and the name stays', async (t) => {
-      made.exclude = [added.id]
-      await page.goto(`${origin}/add`)
-      await page.getByLabel('Name of the passkey').fill('My key')
-      await page.getByLabel('Name of the passkey').press('Enter')
-      await said(page).filter({ hasText: 'This device already has a passkey for your account.' }).waitFor()
-      t.equal(await page.getByLabel('Name of the passkey').inputValue(), 'My key')
-      t.equal(posts.length, 0)
-      t.equal(await page.locator('.instead').isVisible(), false)
-    })
+  await t.test('signs in by a passkey that the browser proposes at the username field', async (t) => {
+    // The page goes on by itself, perhaps before all of it is there.
+    await page.goto(`${origin}/login`, { waitUntil: 'commit' })
+    const used = await done(page)
+    t.equal(used.id, added.id)
+    t.match(clientData(used), { type: 'webauthn.get', origin })
+    t.strictSame(Object.keys(used.response).sort(), ['authenticatorData', 'clientDataJSON', 'signature', 'userHandle'])
+    t.equal(used.response.userHandle, HANDLE)
+  })
 
-    await t.test('the browser proposes it at the username field', async (t) => {
-      // The page goes on by itself, perhaps before all of it is there.
-      await page.goto(`${origin}/login`, { waitUntil: 'commit' })
-      const used = await done(page)
-      t.equal(used.id, added.id)
-      t.match(clientData(used), { type: 'webauthn.get', origin })
-      t.strictSame(Object.keys(used.response).sort(), [
-        'authenticatorData',
-        'clientDataJSON',
-        'signature',
-        'userHandle'
-      ])
-      t.equal(used.response.userHandle, HANDLE)
-    })
-
-    await t.test(
-      'the button ends the request of the field, once more at each press, and a failure has one text',
-      async (t) => {
-        await authenticator.answers(false)
-        asked.kinds.length = 0
-        await page.goto(`${origin}/login`)
-        await asked.reach(1)
-        t.strictSame(asked.kinds, ['conditional'])
-        const button = page.getByRole('button', { name: 'Sign in with a passkey' })
-        await button.click()
-        await button.click()
-        await asked.reach(3)
-        t.strictSame(asked.kinds, ['conditional', 'modal', 'modal'])
-        t.equal(await said(page).textContent(), '', 'what was given up is no failure')
-        await authenticator.answers(true)
-        await authenticator.recognizes(false)
-        await button.click()
-        await said(page).filter({ hasText: 'That did not work. Try again or choose another way.' }).waitFor()
-        await asked.reach(5)
-        t.equal(asked.kinds.at(-1), 'conditional', 'the field proposes again')
-        t.equal(await said(page).getAttribute('aria-live'), 'polite')
-        await page.getByLabel('Username or e-mail address').fill('ann')
-        t.equal(
-          await page.getByRole('button', { name: 'Sign in', exact: true }).isEnabled(),
-          true,
-          'the password form is there all the time'
-        )
-        await authenticator.recognizes(true)
-        await button.click()
-        t.equal((await done(page)).id, added.id)
-      }
+  await t.test('replaces the request of the field at each press, and shows one error text', async (t) => {
+    await authenticator.answers(false)
+    asked.kinds.length = 0
+    await page.goto(`${origin}/login`)
+    await asked.reach(1)
+    t.strictSame(asked.kinds, ['conditional'])
+    const button = page.getByRole('button', { name: 'Sign in with a passkey' })
+    await button.click()
+    await button.click()
+    await asked.reach(3)
+    t.strictSame(asked.kinds, ['conditional', 'modal', 'modal'])
+    t.equal(await said(page).textContent(), '', 'what was given up is no failure')
+    await authenticator.answers(true)
+    await authenticator.recognizes(false)
+    await button.click()
+    await said(page).filter({ hasText: 'That did not work. Try again or choose another way.' }).waitFor()
+    await asked.reach(5)
+    t.equal(asked.kinds.at(-1), 'conditional', 'the field proposes again')
+    t.equal(await said(page).getAttribute('aria-live'), 'polite')
+    await page.getByLabel('Username or e-mail address').fill('ann')
+    t.equal(
+      await page.getByRole('button', { name: 'Sign in', exact: true }).isEnabled(),
+      true,
+      'the password form is there all the time'
     )
+    await authenticator.recognizes(true)
+    await button.click()
+    t.equal((await done(page)).id, added.id)
+  })
 
-    await t.test('signals: what is not accepted any more leaves the device, and a new name gets there', async (t) => {
-      const about = { rpId: 'localhost', userId: HANDLE }
-      made.signals = {
-        signalCurrentUserDetails: { ...about, name: 'anna', displayName: 'Anna' },
-        signalAllAcceptedCredentials: { ...about, allAcceptedCredentialIds: [added.id] },
-        signalNotOfThisBrowser: {}
-      }
-      const updated = new Promise((resolve) => {
-        authenticator.cdp.once('WebAuthn.credentialUpdated', resolve)
-      })
-      await authenticator.answers(false)
-      await page.goto(`${origin}/login`)
-      await updated
-      t.match(await authenticator.credentials(), [{ userName: 'anna', userDisplayName: 'Anna' }])
-      made.signals = { signalUnknownCredential: { rpId: 'localhost', credentialId: added.id } }
-      const deleted = new Promise((resolve) => {
-        authenticator.cdp.once('WebAuthn.credentialDeleted', resolve)
-      })
-      await page.goto(`${origin}/login`)
-      await deleted
-      t.strictSame(await authenticator.credentials(), [])
-      made.signals = {}
+  await t.test('signals removed passkeys and a new username to the device', async (t) => {
+    const about = { rpId: 'localhost', userId: HANDLE }
+    made.signals = {
+      signalCurrentUserDetails: { ...about, name: 'anna', displayName: 'Anna' },
+      signalAllAcceptedCredentials: { ...about, allAcceptedCredentialIds: [added.id] },
+      signalNotOfThisBrowser: {}
+    }
+    const updated = new Promise((resolve) => {
+      authenticator.cdp.once('WebAuthn.credentialUpdated', resolve)
     })
-  }
-)
+    await authenticator.answers(false)
+    await page.goto(`${origin}/login`)
+    await updated
+    t.match(await authenticator.credentials(), [{ userName: 'anna', userDisplayName: 'Anna' }])
+    made.signals = { signalUnknownCredential: { rpId: 'localhost', credentialId: added.id } }
+    const deleted = new Promise((resolve) => {
+      authenticator.cdp.once('WebAuthn.credentialDeleted', resolve)
+    })
+    await page.goto(`${origin}/login`)
+    await deleted
+    t.strictSame(await authenticator.credentials(), [])
+    made.signals = {}
+  })
+})
 
 /**
  * A password manager: objects of its own with the prototypes of the browser, whose getters and methods throw; views
@@ -300,7 +289,7 @@ const MANAGER = `
 `
 
 // covers PK-29
-t.test('a password manager stands in for the browser: what it has is sent, whatever else throws', async (t) => {
+t.test('accepts a credential of a password manager that replaces the browser API', async (t) => {
   const page = await newPage(t, { locale: 'en' })
   await page.addInitScript(MANAGER)
   const text = (value = ''): string => Buffer.from(value, 'base64url').toString()
@@ -375,21 +364,18 @@ t.test('renews a challenge of eight minutes while the page is visible, and befor
 })
 
 // covers PK-28
-t.test(
-  'without JavaScript, and where the browser knows no passkeys: no button, no room, and a word on it',
-  async (t) => {
-    for (const options of [{ javaScriptEnabled: false }, {}]) {
-      const page = await newPage(t, { locale: 'en', ...options })
-      if (options.javaScriptEnabled === undefined) await page.addInitScript('delete window.PublicKeyCredential')
-      await page.goto(`${origin}/login`)
-      t.strictSame(await page.getByRole('button').filter({ visible: true }).allInnerTexts(), [
-        ...(options.javaScriptEnabled === undefined ? [''] : []),
-        'Sign in'
-      ])
-      t.equal(await page.locator('form[data-passkey]').boundingBox(), null)
-      await page.goto(`${origin}/add`)
-      t.equal(await page.getByText('This browser can’t use passkeys here').isVisible(), true)
-      t.equal(await page.getByRole('button').filter({ visible: true }).count(), 0)
-    }
+t.test('shows no passkey button without JavaScript or passkey support, and explains why', async (t) => {
+  for (const options of [{ javaScriptEnabled: false }, {}]) {
+    const page = await newPage(t, { locale: 'en', ...options })
+    if (options.javaScriptEnabled === undefined) await page.addInitScript('delete window.PublicKeyCredential')
+    await page.goto(`${origin}/login`)
+    t.strictSame(await page.getByRole('button').filter({ visible: true }).allInnerTexts(), [
+      ...(options.javaScriptEnabled === undefined ? [''] : []),
+      'Sign in'
+    ])
+    t.equal(await page.locator('form[data-passkey]').boundingBox(), null)
+    await page.goto(`${origin}/add`)
+    t.equal(await page.getByText('This browser can’t use passkeys here').isVisible(), true)
+    t.equal(await page.getByRole('button').filter({ visible: true }).count(), 0)
   }
-)
+})

@@ -62,7 +62,7 @@ async function signInAt(page: Page, origin: string): Promise<{ sub?: unknown; er
 }
 
 // covers PK-31
-t.test('a passkey of the issuer signs in on pages that are listed, and on no other', async (t) => {
+t.test('signs in by a passkey of the issuer on listed origins only', async (t) => {
   const provider = await startProvider(t, {
     issuer: ISSUER,
     factors: memoryFactorStore(),

@@ -29,7 +29,7 @@ async function pressPasskey(page: Page, name: string): Promise<number> {
 }
 
 // covers PK-01 PK-02 PK-03 PK-04 PK-05 PK-08 PK-09 PK-28 PK-29 PK-30
-t.test('from the proposal to the security page, with a lost device and without scripts', async (t) => {
+t.test('uses a passkey from the proposal to the security page, also after a lost device', async (t) => {
   const provider = await startProvider(t, { factors: memoryFactorStore() })
   const page = await newPage(t, { locale: 'en' })
   const { credentials } = page.context()
@@ -45,7 +45,7 @@ t.test('from the proposal to the security page, with a lost device and without s
   const [passkey] = await credentials.get()
   t.ok(passkey)
 
-  await t.test('the next sign-in asks for nothing, in two tabs', async (t) => {
+  await t.test('signs in by the passkey alone in two tabs', async (t) => {
     const other = await page.context().newPage()
     for (const tab of [page, other]) {
       // The page goes on by itself, perhaps before all of it is there.
@@ -55,7 +55,7 @@ t.test('from the proposal to the security page, with a lost device and without s
     await other.close()
   })
 
-  await t.test('the password alone is enough until two-step sign-in is turned on', async (t) => {
+  await t.test('accepts the password alone until two-step sign-in is turned on', async (t) => {
     const plain = await newPage(t, { locale: 'en', javaScriptEnabled: false })
     await plain.goto(provider.authorizeUrl())
     await signInOn(plain)
@@ -63,7 +63,7 @@ t.test('from the proposal to the security page, with a lost device and without s
   })
 
   let codes: string[] = []
-  await t.test('the switch on the security page brings recovery codes', async (t) => {
+  await t.test('shows recovery codes when two-step sign-in is turned on', async (t) => {
     await page.goto(`${provider.origin}/auth/security`)
     t.equal((await press(page, 'Turn on two-step sign-in')).status(), 200)
     t.equal(await heading(page), 'Your recovery codes')
@@ -73,7 +73,7 @@ t.test('from the proposal to the security page, with a lost device and without s
     t.ok(await page.getByText('Two-step sign-in is on.').isVisible())
   })
 
-  await t.test('a lost device: the password, and a recovery code', async (t) => {
+  await t.test('signs in by password and recovery code after the device is lost', async (t) => {
     await credentials.delete(passkey?.id ?? '')
     await page.goto(provider.authorizeUrl({ prompt: 'login' }))
     await signInOn(page)
@@ -86,7 +86,7 @@ t.test('from the proposal to the security page, with a lost device and without s
     t.equal(await userAt(page, provider), provider.ann.id)
   })
 
-  await t.test('without scripts: no button for it, and the same two steps', async (t) => {
+  await t.test('shows no passkey button without scripts, and accepts a recovery code', async (t) => {
     const plain = await newPage(t, { locale: 'en', javaScriptEnabled: false })
     await plain.goto(provider.authorizeUrl())
     t.equal(await plain.getByText('passkey').filter({ visible: true }).count(), 0)
@@ -99,7 +99,7 @@ t.test('from the proposal to the security page, with a lost device and without s
     t.match(await answerAt(plain, provider), { code: /./ })
   })
 
-  await t.test('the security page: another one, the lost one removed', async (t) => {
+  await t.test('adds another passkey and removes the lost one on the security page', async (t) => {
     await page.goto(`${provider.origin}/auth/security`)
     const lost = page.getByRole('listitem').filter({ hasText: 'My laptop' })
     t.match(await lost.innerText(), /On one device only[^]*last used on/)
@@ -117,7 +117,7 @@ t.test('from the proposal to the security page, with a lost device and without s
     t.ok(await page.getByText('The passkey has been removed.').isVisible())
   })
 
-  await t.test('as the second step after the password, where the person says so', async (t) => {
+  await t.test('accepts a passkey as the second step after the password', async (t) => {
     const [left] = await credentials.get()
     const stranger = await newPage(t, { locale: 'en' })
     await stranger.goto(provider.authorizeUrl())
@@ -131,7 +131,7 @@ t.test('from the proposal to the security page, with a lost device and without s
   })
 })
 
-t.test('one that nobody knows here: said once, and the password form is as it was', async (t) => {
+t.test('reports an unknown passkey once, and leaves the password form unchanged', async (t) => {
   const provider = await startProvider(t, { factors: memoryFactorStore() })
   const page = await newPage(t, { locale: 'en' })
   await page.context().credentials.install()
@@ -146,7 +146,7 @@ t.test('one that nobody knows here: said once, and the password form is as it wa
   t.equal(await page.getByRole('button', { name: 'Sign in', exact: true }).isEnabled(), true)
 })
 
-t.test('the proposal can be skipped, and is not made twice', async (t) => {
+t.test('skips the proposal on request, and does not repeat it', async (t) => {
   const provider = await startProvider(t, { factors: memoryFactorStore() })
   const page = await newPage(t, { locale: 'en' })
   await page.goto(provider.authorizeUrl())
@@ -160,7 +160,7 @@ t.test('the proposal can be skipped, and is not made twice', async (t) => {
   t.equal(await userAt(page, provider), provider.ann.id)
 })
 
-t.test('makes a required passkey before the sign-in completes, also by a link of the host\u2019s', async (t) => {
+t.test('makes a required passkey before the sign-in completes, also by an enrolment link', async (t) => {
   const provider = await startProvider(t, { factors: memoryFactorStore() })
   const page = await newPage(t, { locale: 'en' })
   const { credentials } = page.context()

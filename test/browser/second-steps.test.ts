@@ -26,7 +26,7 @@ async function begin(): Promise<void> {
 }
 
 // covers EC-02 EC-03
-t.test('a code by e-mail, in the browser that asked for it and in no other', async (t) => {
+t.test('accepts an email code only in the browser that asked for it', async (t) => {
   const { id } = await provider.addUser('mail@example.com')
   await page.goto(provider.authorizeUrl())
   await followLink(page, 'Send me a code by e-mail')
@@ -148,7 +148,7 @@ t.test('hides recovery codes from the back button after the sign-out', async (t)
 })
 
 // covers A15
-t.test('each button that removes something waits until a person can have seen it', async (t) => {
+t.test('enables buttons that remove something only after a short delay', async (t) => {
   const { username } = await provider.addUser('two@example.com')
   const browser = testBrowser(app, origin)
   await logIn(browser, username)
