@@ -4,7 +4,7 @@ import { mustBeFound } from './support/planted-faults.ts'
 
 const FAULTS: Fault[] = [
   {
-    name: 'a redemption that looks first and writes later',
+    name: 'a redemption that reads and writes in two steps',
     of: ({ tokens }) => {
       const used = new Set<string>()
       return {
@@ -19,7 +19,7 @@ const FAULTS: Fault[] = [
         }
       }
     },
-    found: ['codes: of 50 parallel redemptions one is redeemed']
+    found: ['codes: redeems one of 50 parallel redemptions, and ends the family on the next']
   },
   {
     name: 'a redemption that forgets the code',
@@ -37,13 +37,13 @@ const FAULTS: Fault[] = [
       }
     },
     found: [
-      'codes: a code used twice ends its family',
-      'codes: a wrong secret ends a code',
-      'codes: a sweep leaves codes'
+      'codes: ends only the family of a code that is used twice, however late',
+      'codes: ends a code and its family on a wrong secret',
+      'codes: sweeps expired codes, and keeps unredeemed and redeemed ones'
     ]
   },
   {
-    name: 'a redemption by whatever client',
+    name: 'a redemption by any client',
     of: ({ tokens }) => ({
       tokens: {
         redeemCode: async (redemption) =>
@@ -53,7 +53,7 @@ const FAULTS: Fault[] = [
           })
       }
     }),
-    found: ['codes: another client gets nothing and ends nothing'],
+    found: ['codes: neither redeems nor ends a code for another client'],
     only: true
   },
   {
@@ -64,7 +64,7 @@ const FAULTS: Fault[] = [
           redemption.digest === 'another' ? { outcome: 'unknown' } : await tokens.redeemCode(redemption)
       }
     }),
-    found: ['codes: a wrong secret ends a code']
+    found: ['codes: ends a code and its family on a wrong secret']
   },
   {
     name: 'one lifetime for all families',
@@ -74,7 +74,10 @@ const FAULTS: Fault[] = [
           await tokens.redeemCode({ ...redemption, onlineExpiresAt: redemption.expiresAt })
       }
     }),
-    found: ['codes: a family that is not offline lives', 'codes: a code becomes a family']
+    found: [
+      'codes: gives an online family the lifetime',
+      'codes: creates a family with all fields of the redeemed code'
+    ]
   },
   ...[1, -1].map((off): Fault => ({
     name: `a code that lives 1 ms too ${off > 0 ? 'long' : 'short'}`,
@@ -84,10 +87,10 @@ const FAULTS: Fault[] = [
           await tokens.createCode({ ...code, codeExpiresAt: code.codeExpiresAt + off }, use)
       }
     }),
-    found: [`codes: ${off > 0 ? 0 : -1} ms from codeExpiresAt`]
+    found: [`codes: ${off > 0 ? 'does not find a code 0' : 'redeems a code -1'} ms from codeExpiresAt`]
   })),
   {
-    name: 'a code that is made first and whose session is looked at later',
+    name: 'a code that is created before its session is checked',
     of: ({ tokens, browserSessions }) => ({
       tokens: {
         async createCode(code, use) {
@@ -98,12 +101,12 @@ const FAULTS: Fault[] = [
       }
     }),
     found: [
-      'codes of a session: no code where the session was ended',
-      'codes of a session: no code where the session has expired'
+      'codes of a session: creates no code when the session was ended',
+      'codes of a session: creates no code when the session has expired'
     ]
   },
   {
-    name: 'a session that is used first and whose code is made later',
+    name: 'a session that is used before its code is created',
     of: ({ tokens, browserSessions }) => ({
       tokens: {
         async createCode(code, use) {
@@ -113,15 +116,21 @@ const FAULTS: Fault[] = [
         }
       }
     }),
-    found: ['codes of a session: of 40 parallel codes and a sign-out', 'codes of a session: where the sid is taken']
+    found: [
+      'codes of a session: leaves no code after a sign-out that races 40 new codes',
+      'codes of a session: does not use the session when the sid of the code is taken'
+    ]
   },
   {
     name: 'a code whose session is not used',
     of: ({ tokens }) => ({ tokens: { createCode: async (code) => await tokens.createCode(code) } }),
-    found: ['codes of a session: the code is there', 'codes of a session: no code where the session was never there']
+    found: [
+      'codes of a session: creates a code, and records the use of its session',
+      'codes of a session: creates no code when the session was never there'
+    ]
   },
   {
-    name: 'a look that counts as a use',
+    name: 'a peek that counts as a use',
     of: ({ tokens }) => ({
       tokens: {
         async peekToken(use) {
@@ -130,10 +139,10 @@ const FAULTS: Fault[] = [
         }
       }
     }),
-    found: ['tokens: a look at a token changes nothing']
+    found: ['tokens: changes nothing when it peeks at a token, even a replayed one']
   },
   {
-    name: 'the end of a session that leaves its codes',
+    name: 'a session end that leaves its codes',
     of: ({ tokens, browserSessions }) => ({
       tokens: {
         async revokeSession(userId, sessionSid, clientId) {
@@ -147,10 +156,13 @@ const FAULTS: Fault[] = [
         }
       }
     }),
-    found: ['codes: revokeSession ends a code', 'codes: the end of a browser session']
+    found: [
+      'codes: revokeSession ends a code',
+      'codes: ends the codes and families of an ended session, except offline ones of other clients'
+    ]
   },
   {
-    name: 'the end of a session in two steps, between which another tab is given a code',
+    name: 'a session end in two steps that lets another tab get a code in between',
     of: ({ tokens, browserSessions }) => ({
       tokens: {
         async revokeSession(userId) {
@@ -161,10 +173,10 @@ const FAULTS: Fault[] = [
         }
       }
     }),
-    found: ['codes of a session: of 40 parallel codes and a sign-out']
+    found: ['codes of a session: leaves no code after a sign-out that races 40 new codes']
   },
   {
-    name: 'the end of a session that ends the sessions of all users',
+    name: 'a session end that ends the sessions of all users',
     of: ({ tokens }) => ({
       tokens: {
         async revokeSession(userId, sessionSid, clientId) {
@@ -174,11 +186,11 @@ const FAULTS: Fault[] = [
         }
       }
     }),
-    found: ['codes: the end of a browser session'],
+    found: ['codes: ends the codes and families of an ended session, except offline ones of other clients'],
     only: true
   },
   {
-    name: 'the end of what a client was given that leaves its codes',
+    name: 'a revocation of a client that leaves its codes',
     of: ({ tokens }) => ({
       tokens: {
         async revokeFamiliesOfClient(userId, clientId) {
@@ -188,7 +200,10 @@ const FAULTS: Fault[] = [
         }
       }
     }),
-    found: ['codes: revokeFamiliesOfClient ends a code', 'codes: the end of what one client was given']
+    found: [
+      'codes: revokeFamiliesOfClient ends a code',
+      'codes: ends all codes and families of one user and client, and no other'
+    ]
   }
 ]
 

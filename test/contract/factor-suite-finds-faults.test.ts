@@ -19,7 +19,7 @@ const isHeld = ({ totp, passkeys }: UserFactors, factorId: string): boolean =>
 /** Stores that look first and write later, and stores that forget one sentence of the port. */
 const FAULTS: readonly Fault[] = [
   {
-    name: 'a code of an authenticator app that is looked at first and used later',
+    name: 'a code of an authenticator app that is checked and used in two steps',
     of: (store) => ({
       async useTotp(use) {
         const app = (await store.findFactors(use.userId)).totp.find(({ id }) => id === use.factorId)
@@ -31,20 +31,20 @@ const FAULTS: readonly Fault[] = [
         return 'used'
       }
     }),
-    found: ['useTotp: of 50 parallel uses of one step one counts'],
+    found: ['useTotp: accepts one of 50 parallel uses of a step'],
     only: true
   },
   {
-    name: 'a step that counts again',
+    name: 'a step that is accepted again',
     of: (store) => ({
       async useTotp(use) {
         return await store.useTotp({ ...use, step: use.step + 1 })
       }
     }),
-    found: ['useTotp: a code counts where its step is newer']
+    found: ['useTotp: accepts a code of a newer step once']
   },
   {
-    name: 'a disabled app that takes a right code',
+    name: 'a disabled app that accepts a right code',
     of: (store) => ({
       useTotp: async (use) => {
         const outcome = await store.useTotp(use)
@@ -52,18 +52,21 @@ const FAULTS: readonly Fault[] = [
       }
     }),
     found: [
-      'countFailure: the app that has had max wrong codes is disabled',
-      'useTotp: a disabled app counts in known'
+      'countFailure: disables an app after max wrong codes, for right codes too',
+      'useTotp: accepts a disabled app in known browsers only, and keeps it disabled'
     ],
     only: true
   },
   {
-    name: 'wrong codes that are counted one too far',
+    name: 'an app that is disabled one wrong code too late',
     of: (store) => ({ countFailure: async ({ userId, max }) => await store.countFailure({ userId, max: max + 1 }) }),
-    found: ['countFailure: the app that', 'countFailure: of 50 parallel ones']
+    found: [
+      'countFailure: disables an app after max wrong codes, for right codes too',
+      'countFailure: disables an app in one of 50 parallel failures'
+    ]
   },
   {
-    name: 'wrong codes that are read first and written later',
+    name: 'wrong codes that are read and written in two steps',
     of: (store) => {
       const counts = new Map<string, number>()
       return {
@@ -77,10 +80,10 @@ const FAULTS: readonly Fault[] = [
         }
       }
     },
-    found: ['countFailure: of 50 parallel ones exactly one disables']
+    found: ['countFailure: disables an app in one of 50 parallel failures']
   },
   {
-    name: 'a recovery code that is looked for first and taken away later',
+    name: 'a recovery code that is found and removed in two steps',
     of: (store) => {
       const spent = new Set<string>()
       return {
@@ -96,12 +99,12 @@ const FAULTS: readonly Fault[] = [
       }
     },
     found: [
-      'of 50 parallel uses of one recovery code one counts',
-      'of parallel uses of all recovery codes each counts once'
+      'accepts one of 50 parallel uses of a recovery code',
+      'accepts each recovery code once in parallel uses, and returns the number left'
     ]
   },
   {
-    name: 'a recovery code of whoever it is',
+    name: 'a recovery code that works for any user',
     of: (store) => {
       const users = new Set<string>()
       return {
@@ -118,10 +121,10 @@ const FAULTS: readonly Fault[] = [
         }
       }
     },
-    found: ['a recovery code counts once, and for its user alone']
+    found: ['accepts a recovery code once, for its user only']
   },
   {
-    name: 'new recovery codes beside the old',
+    name: 'new recovery codes that leave the old ones',
     of: (store) => {
       const former = new Map<string, Set<string>>()
       return {
@@ -139,21 +142,21 @@ const FAULTS: readonly Fault[] = [
         }
       }
     },
-    found: ['new recovery codes take the place of all others']
+    found: ['replaces all recovery codes with new ones']
   },
   {
-    name: 'recovery codes where there is no factor',
+    name: 'recovery codes without a factor',
     of: (store) => ({
       async replaceRecoveryCodes(userId, digests) {
         await store.replaceRecoveryCodes(userId, digests)
         return true
       }
     }),
-    found: ['nobody has recovery codes without a factor'],
+    found: ['stores no recovery codes without a factor'],
     only: true
   },
   {
-    name: 'an enrolment that asks first whether there are recovery codes',
+    name: 'an enrolment that checks for recovery codes in a separate step',
     of: (store) => ({
       async addTotp({ recoveryDigests, ...addition }) {
         const { recoveryCodesLeft } = await store.findFactors(addition.userId)
@@ -170,11 +173,11 @@ const FAULTS: readonly Fault[] = [
         return { outcome: 'added', codesStored: true }
       }
     }),
-    found: ['of parallel enrolments with recovery codes one is told'],
+    found: ['stores the recovery codes of one of parallel enrolments, and reports which'],
     only: true
   },
   {
-    name: 'an enrolment that counts first and adds later',
+    name: 'an enrolment that counts and adds in two steps',
     of: (store) => ({
       async addPasskey(addition) {
         const { passkeys } = await store.findFactors(addition.userId)
@@ -187,7 +190,7 @@ const FAULTS: readonly Fault[] = [
         return await store.addPasskey({ ...addition, limit: addition.limit === 1 ? 1 : 1000 })
       }
     }),
-    found: ['of 50 parallel additions as many are added as the limit says'],
+    found: ['adds as many of 50 parallel factors as the limit allows'],
     only: true
   },
   {
@@ -203,10 +206,10 @@ const FAULTS: readonly Fault[] = [
         }
       }
     },
-    found: ['a second factor of one id, or of one credential, is a duplicate']
+    found: ['refuses a second factor with the same id or credential as a duplicate']
   },
   {
-    name: 'a removal that looks at the others first',
+    name: 'a removal that checks the other factors in a separate step',
     of: (store) => ({
       async removeFactor({ userId, factorId, keepOne }) {
         const held = await store.findFactors(userId)
@@ -219,20 +222,20 @@ const FAULTS: readonly Fault[] = [
       }
     }),
     found: [
-      'removeFactor: of parallel removals of the last two one is left',
-      'removeFactor: with keepOne the recovery codes stay with a passkey alone'
+      'removeFactor: keeps one of the last two factors in parallel removals with keepOne',
+      'removeFactor: keeps the recovery codes with keepOne when a passkey remains'
     ],
     only: true
   },
   {
-    name: 'a disabled app that is counted among those that are kept',
+    name: 'a disabled app that counts as a kept factor',
     of: (store) => ({
       async removeFactor(removal) {
         const { totp, passkeys } = await store.findFactors(removal.userId)
         return await store.removeFactor({ ...removal, keepOne: removal.keepOne && totp.length + passkeys.length === 1 })
       }
     }),
-    found: ['removeFactor: with keepOne the last that is not disabled stays']
+    found: ['removeFactor: keeps the last enabled factor with keepOne']
   },
   {
     name: 'recovery codes that outlive the last factor',
@@ -253,10 +256,13 @@ const FAULTS: readonly Fault[] = [
         }
       }
     },
-    found: ['nobody has recovery codes without a factor', 'removeFactor: the recovery codes go with the last factor']
+    found: [
+      'stores no recovery codes without a factor',
+      'removeFactor: removes the recovery codes with the last factor, disabled or not'
+    ]
   },
   {
-    name: 'a challenge that is looked for first and claimed later',
+    name: 'a challenge that is found and claimed in two steps',
     of: (store) => {
       const claimed = new Set<string>()
       return {
@@ -270,7 +276,7 @@ const FAULTS: readonly Fault[] = [
         }
       }
     },
-    found: ['usePasskey: of 50 parallel answers to one challenge one counts'],
+    found: ['usePasskey: accepts one of 50 parallel answers to a challenge'],
     only: true
   },
   {
@@ -279,12 +285,12 @@ const FAULTS: readonly Fault[] = [
       usePasskey: async (use) => await store.usePasskey({ ...use, claim: `${use.claim} ${use.credentialId}` })
     }),
     found: [
-      'usePasskey: an answered challenge counts once, whichever',
-      'usePasskey: of 50 parallel answers to one challenge'
+      'usePasskey: accepts one answer to a challenge, from any passkey of the user',
+      'usePasskey: accepts one of 50 parallel answers to a challenge'
     ]
   },
   {
-    name: 'a challenge that is claimed by an answer that is refused',
+    name: 'a challenge that a refused answer claims',
     of: (store) => {
       const claimed = new Set<string>()
       return {
@@ -297,9 +303,9 @@ const FAULTS: readonly Fault[] = [
       }
     },
     found: [
-      'usePasskey: a counter of 5 after 5',
-      'usePasskey: a counter of 4 after 5',
-      'usePasskey: a counter of 0 after 5'
+      'usePasskey: checks a counter of 5 after 5',
+      'usePasskey: checks a counter of 4 after 5',
+      'usePasskey: checks a counter of 0 after 5'
     ]
   },
   {
@@ -310,7 +316,7 @@ const FAULTS: readonly Fault[] = [
         return used.outcome === 'regressed' ? { outcome: 'used', regressed: true } : used
       }
     }),
-    found: ['usePasskey: a counter of 5 after 5']
+    found: ['usePasskey: checks a counter of 5 after 5']
   },
   {
     name: 'a claim that is swept too early',
@@ -319,21 +325,21 @@ const FAULTS: readonly Fault[] = [
         await store.sweep?.(now + 1)
       }
     }),
-    found: ['usePasskey: a claim is remembered until its end'],
+    found: ['usePasskey: remembers a claim until its end'],
     only: true
   },
   {
-    name: 'a handle that the last claim gets',
+    name: 'a handle that the last claim wins',
     of: (store) => ({
       claimHandle: async (userId, candidate) => {
         await store.claimHandle(userId, candidate)
         return candidate
       }
     }),
-    found: ['a handle is claimed once and for good', 'of 50 parallel claims of a handle all get one']
+    found: ['claims one permanent handle per user', 'returns the same handle to 50 parallel claims']
   },
   {
-    name: 'a handle that finds a passkey of anybody',
+    name: 'a handle that finds passkeys of other users',
     of: (store) => ({
       async findByHandle(handle, credentialId) {
         const found =
@@ -343,10 +349,10 @@ const FAULTS: readonly Fault[] = [
         return found === null ? null : { ...found, passkey: { ...found.passkey, credentialId } }
       }
     }),
-    found: ['a handle finds its user by their own passkey alone']
+    found: ['finds a user by handle and own passkey only, with all factors']
   },
   {
-    name: 'an epoch that stays when a factor goes',
+    name: 'a device epoch that stays when a factor is removed',
     of: (store) => {
       let behind = 0
       return {
@@ -361,10 +367,10 @@ const FAULTS: readonly Fault[] = [
         }
       }
     },
-    found: ['the device epoch is another one after each change']
+    found: ['changes the device epoch after each change of the factors only']
   },
   {
-    name: 'an epoch that is read first and written later',
+    name: 'a device epoch that is read and written in two steps',
     of: (store) => ({
       async forgetDevices(userId) {
         const { deviceEpoch } = await store.findFactors(userId)
@@ -373,11 +379,11 @@ const FAULTS: readonly Fault[] = [
         return deviceEpoch + 1
       }
     }),
-    found: ['every forgotten device has an epoch of its own'],
+    found: ['sets a new device epoch in each parallel forgetDevices, also without a factor'],
     only: true
   },
   {
-    name: 'a removal of all that forgets the handle',
+    name: 'a removal of all factors that removes the handle',
     of: (store) => {
       const gone = new Set<string>()
       return {
@@ -391,17 +397,17 @@ const FAULTS: readonly Fault[] = [
         }
       }
     },
-    found: ['removeFactorsOfUser: removes all of that user but the handle']
+    found: ['removeFactorsOfUser: removes everything of that user except the handle']
   },
   {
-    name: 'an answer of nothing for a user without factors',
+    name: 'an answer of null for a user without factors',
     of: (store) => ({
       async findFactors(userId) {
         const factors = await store.findFactors(userId)
         return factors.deviceEpoch === 0 && factors.handle === null ? (null as never) : factors
       }
     }),
-    found: ['a user with nothing has an empty set']
+    found: ['returns an empty set for a user without factors']
   }
 ]
 

@@ -12,12 +12,12 @@ const FAULTS: Fault[] = [
       }
     }),
     found: [
-      'browserSessions: 0 ms from ten seconds after a renewal',
-      'browserSessions: strings are kept as they are: quotes'
+      'browserSessions: rejects the replaced secret 0 ms from ten seconds',
+      'browserSessions: keeps strings unchanged: quotes'
     ]
   },
   {
-    name: 'a renewal by whatever secret the cookie had',
+    name: 'a renewal by any former secret',
     of: ({ browserSessions }) => {
       const live = new Map<string, string>()
       return {
@@ -35,10 +35,13 @@ const FAULTS: Fault[] = [
         }
       }
     },
-    found: ['browserSessions: a secret that was replaced', 'browserSessions: the session that stays has']
+    found: [
+      'browserSessions: renews nothing by a replaced or unknown secret',
+      'browserSessions: leaves the kept session with the new secret only, and its proofs'
+    ]
   },
   {
-    name: 'all others end, and a copy of the cookie stays',
+    name: 'a revocation of other sessions that leaves a copy of the cookie',
     of: ({ browserSessions }) => ({
       browserSessions: {
         revokeSessionsOfUser: async (userId, stays) =>
@@ -51,12 +54,12 @@ const FAULTS: Fault[] = [
       }
     }),
     found: [
-      'browserSessions: the session that stays has the new secret alone',
-      'codes of a session: no code by a secret'
+      'browserSessions: leaves the kept session with the new secret only, and its proofs',
+      'codes of a session: creates no code for a wrong or long replaced secret'
     ]
   },
   {
-    name: "a renewal of whoever's session",
+    name: 'a renewal of the session of any user',
     of: ({ browserSessions }) => ({
       browserSessions: {
         renewSession: async (renewal) =>
@@ -66,11 +69,11 @@ const FAULTS: Fault[] = [
           })
       }
     }),
-    found: ["browserSessions: another user's session is not renewed"],
+    found: ['browserSessions: does not renew the session of another user'],
     only: true
   },
   {
-    name: 'a use that reads the clients first and writes them later',
+    name: 'a use that reads and writes the clients in two steps',
     of: ({ browserSessions }) => {
       const clients = new Map<string, string[]>()
       return {
@@ -98,7 +101,7 @@ const FAULTS: Fault[] = [
         }
       }
     },
-    found: ['browserSessions: of 50 parallel uses by 50 clients']
+    found: ['browserSessions: keeps all clients of 50 parallel uses']
   },
   ...[1, -1].map((off): Fault => ({
     name: `a session that lives 1 ms too ${off > 0 ? 'short' : 'long'}`,
@@ -107,10 +110,12 @@ const FAULTS: Fault[] = [
         findSession: async (sid, digest, now) => await browserSessions.findSession(sid, digest, now + off)
       }
     }),
-    found: ['idleExpiresAt', 'expiresAt'].map((what) => `browserSessions: ${off > 0 ? -1 : 0} ms from ${what}`)
+    found: ['idleExpiresAt', 'expiresAt'].map(
+      (what) => `browserSessions: ${off > 0 ? 'finds a session -1' : 'does not find a session 0'} ms from ${what}`
+    )
   })),
   {
-    name: 'a grant that reads first and writes later',
+    name: 'a grant that reads and writes in two steps',
     of: ({ consents }) => ({
       consents: {
         async grantConsent(consent) {
@@ -124,11 +129,11 @@ const FAULTS: Fault[] = [
         }
       }
     }),
-    found: ['consents: of 50 parallel grants none is lost'],
+    found: ['consents: keeps the scopes of all of 50 parallel grants'],
     only: true
   },
   {
-    name: 'a grant that brings back what has expired',
+    name: 'a grant that brings back expired scopes',
     of: ({ consents }) => ({
       consents: {
         async grantConsent(consent) {
@@ -137,21 +142,33 @@ const FAULTS: Fault[] = [
         }
       }
     }),
-    found: ['consents: 0 ms from expiresAt', 'consents: 1 ms from expiresAt']
+    found: [
+      'consents: does not find a consent 0 ms from expiresAt',
+      'consents: does not find a consent 1 ms from expiresAt'
+    ]
   },
   {
-    name: 'a sweep that removes what is valid',
+    name: 'a sweep that removes valid records',
     of: ({ sweep }) => ({
       sweep: async (now) => {
         await sweep(now + 1e9)
       }
     }),
-    found: ['codes: a sweep', 'browserSessions: a sweep', 'consents: a sweep']
+    found: [
+      'codes: sweeps expired codes, and keeps unredeemed and redeemed ones',
+      'browserSessions: sweeps expired sessions, and keeps live ones',
+      'consents: sweeps expired consents, and keeps valid ones'
+    ]
   },
   {
     name: 'a sweep that removes nothing',
     of: () => ({ sweep() {} }),
-    found: ['oneTimeTokens: a sweep', 'browserSessions: a sweep', 'consents: a sweep', 'assertions: a sweep']
+    found: [
+      'oneTimeTokens: sweeps expired tokens, and keeps valid ones',
+      'browserSessions: sweeps expired sessions, and keeps live ones',
+      'consents: sweeps expired consents, and keeps valid ones',
+      'assertions: sweeps only expired claims'
+    ]
   }
 ]
 

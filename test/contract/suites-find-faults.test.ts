@@ -324,7 +324,7 @@ t.test('stateContract finds a rotation that checks and writes in two steps', asy
       }))
     )
   )
-  t.ok(names.includes('tokens: of 50 parallel rotations one is rotated, and 49 get its successor'))
+  t.ok(names.includes('tokens: rotates once in 50 parallel rotations, and returns the successor to the other 49'))
 })
 
 t.test('stateContract finds a consumption that reads and discards in two steps', async (t) => {
@@ -344,15 +344,15 @@ t.test('stateContract finds a consumption that reads and discards in two steps',
     )
   )
   t.same(names, [
-    'oneTimeTokens: of 50 parallel consumptions one gets it',
-    'oneTimeTokens: a discard that races a consumption leaves nothing'
+    'oneTimeTokens: consumes a token in one of 50 parallel calls',
+    'oneTimeTokens: leaves no token after a discard that races a consumption'
   ])
 })
 
 t.test('stateContract finds a grace time or an expiry that is 1 ms off', async (t) => {
   for (const [off, expected] of [
-    [1, /grace time of 10000 ms, is/],
-    [-1, /grace time of 10000 ms, is/]
+    [1, /grace time of 10000 ms$/],
+    [-1, /grace time of 10000 ms$/]
   ] as const) {
     const names = await failing(
       stateContract(
@@ -484,7 +484,7 @@ t.test('stateContract finds a claim in two steps, and one that is fresh again af
     await failing(stateContract(stateWith(() => ({ assertions: { claim: racy() }, sweep() {} })))).then((names) =>
       names.filter((name) => name.startsWith('assertions'))
     ),
-    ['assertions: of 50 parallel claims one is fresh', 'assertions: a sweep removes what has expired, and nothing else']
+    ['assertions: answers fresh to one of 50 parallel claims', 'assertions: sweeps only expired claims']
   )
   t.same(
     (await failing(stateContract(stateWith(() => ({ assertions: { claim: async () => 'fresh' } }))))).filter((name) =>

@@ -19,26 +19,26 @@ export function assertionCases(make: () => Promise<StateSubject>): ContractCase[
     })
 
   return [
-    define('who claims first is fresh, and everybody after is replayed', async (assertions) => {
+    define('answers fresh to the first claim, and replayed to every later one', async (assertions) => {
       equal(await assertions.claim(one, T0 + MINUTE), 'fresh')
       equal(await assertions.claim(one, T0 + MINUTE), 'replayed')
       equal(await assertions.claim(one, T0 + 9 * MINUTE), 'replayed', 'whatever end they name')
       equal(await assertions.claim(digest('two'), T0 + MINUTE), 'fresh', 'of one assertion alone')
     }),
-    define('of 50 parallel claims one is fresh', async (assertions) => {
+    define('answers fresh to one of 50 parallel claims', async (assertions) => {
       const outcomes = await parallel(50, async () => await assertions.claim(one, T0 + MINUTE))
       equal(outcomes.filter((outcome) => outcome === 'fresh').length, 1)
       equal(outcomes.filter((outcome) => outcome === 'replayed').length, 49)
     }),
-    define('of 50 parallel claims of different assertions all are fresh', async (assertions) => {
+    define('answers fresh to 50 parallel claims of different assertions', async (assertions) => {
       const outcomes = await parallel(50, async (index) => await assertions.claim(digest(String(index)), T0 + MINUTE))
       equal(outcomes.filter((outcome) => outcome === 'fresh').length, 50)
     }),
-    define('digests that differ in the case of one letter are two', async (assertions) => {
+    define('distinguishes digests that differ in the case of one letter', async (assertions) => {
       equal(await assertions.claim(`aB${one.slice(2)}`, T0 + MINUTE), 'fresh')
       equal(await assertions.claim(`ab${one.slice(2)}`, T0 + MINUTE), 'fresh')
     }),
-    define('a sweep removes what has expired, and nothing else', async (assertions, { state, expiresByItself }) => {
+    define('sweeps only expired claims', async (assertions, { state, expiresByItself }) => {
       await assertions.claim(one, T0 + MINUTE)
       await assertions.claim(digest('two'), T0)
       await state.sweep(T0 + MINUTE - 1)

@@ -15,7 +15,7 @@ export function authorizationCodeCases(make: () => Promise<StateSubject>): Contr
     cases.push(caseOf(make, `codes: ${name}`, ({ state }) => check(state.tokens)))
   }
 
-  define('a code becomes a family with all it was created with', async (tokens) => {
+  define('creates a family with all fields of the redeemed code', async (tokens) => {
     for (const created of [code(), code({ sid: named('sid-2'), scope: '', sessionSid: null, offline: false })]) {
       const { sid } = created
       await tokens.createCode(created)
@@ -35,7 +35,7 @@ export function authorizationCodeCases(make: () => Promise<StateSubject>): Contr
     [true, T0 + 2 * MINUTE],
     [false, T0 + 4 * MINUTE]
   ] as const) {
-    define(`a family that is ${offline ? '' : 'not '}offline lives as long as its redemption says`, async (tokens) => {
+    define(`gives ${offline ? 'an offline' : 'an online'} family the lifetime of its redemption`, async (tokens) => {
       await tokens.createCode(code({ offline }))
       await tokens.redeemCode(
         redemption({
@@ -51,7 +51,7 @@ export function authorizationCodeCases(make: () => Promise<StateSubject>): Contr
     })
   }
 
-  define('to all but a redemption a code is unknown, and they leave it as it is', async (tokens) => {
+  define('answers unknown to other calls than redeemCode, and keeps the code', async (tokens) => {
     await tokens.createCode(code())
     for (const digest of ['code-digest', 'digest-0', '']) {
       deepEqual(await tokens.useToken(use({ digest, now: NOW })), { outcome: 'unknown' })
@@ -63,7 +63,7 @@ export function authorizationCodeCases(make: () => Promise<StateSubject>): Contr
     equal((await tokens.redeemCode(redemption())).outcome, 'redeemed')
   })
 
-  define('of 50 parallel redemptions one is redeemed, and a second one ends the family', async (tokens) => {
+  define('redeems one of 50 parallel redemptions, and ends the family on the next', async (tokens) => {
     await tokens.createCode(code())
     const outcomes = await parallel(50, (index) => tokens.redeemCode(redemption({ tokenDigest: `digest-${index}` })))
     deepEqual(tally(outcomes.map(({ outcome }) => outcome)), { redeemed: 1, replayed: 1, unknown: 48 })
@@ -72,7 +72,7 @@ export function authorizationCodeCases(make: () => Promise<StateSubject>): Contr
       equal((await tokens.useToken(use({ digest: `digest-${index}`, now: NOW }))).outcome, 'unknown')
   })
 
-  define('a code used twice ends its family and no other, however late and often it was rotated', async (tokens) => {
+  define('ends only the family of a code that is used twice, however late', async (tokens) => {
     await tokens.createFamily(family({ sid: named('sid-2') }))
     await tokens.createCode(code())
     await tokens.redeemCode(redemption())
@@ -94,7 +94,7 @@ export function authorizationCodeCases(make: () => Promise<StateSubject>): Contr
     )
   })
 
-  define('a wrong secret ends a code, and a family that came of one', async (tokens) => {
+  define('ends a code and its family on a wrong secret', async (tokens) => {
     for (const sid of [named('sid-1'), named('sid-2')]) await tokens.createCode(code({ sid }))
     await tokens.redeemCode(redemption({ sid: named('sid-2') }))
     for (const sid of [named('sid-1'), named('sid-2')]) {
@@ -109,7 +109,7 @@ export function authorizationCodeCases(make: () => Promise<StateSubject>): Contr
     }
   })
 
-  define('another client gets nothing and ends nothing, whatever the secret', async (tokens) => {
+  define('neither redeems nor ends a code for another client', async (tokens) => {
     await tokens.createCode(code())
     for (const digest of ['code-digest', 'another'])
       deepEqual(await tokens.redeemCode(redemption({ clientId: 'client-2', digest })), { outcome: 'unknown' })
@@ -119,7 +119,7 @@ export function authorizationCodeCases(make: () => Promise<StateSubject>): Contr
     equal((await tokens.useToken(use())).outcome, 'used')
   })
 
-  define('a family that began without a code has none, and is left alone', async (tokens) => {
+  define('redeems nothing for a family without a code, and keeps it', async (tokens) => {
     await tokens.createFamily(family())
     for (const digest of ['digest-0', 'code-digest', ''])
       deepEqual(await tokens.redeemCode(redemption({ digest })), { outcome: 'unknown' })
@@ -127,7 +127,7 @@ export function authorizationCodeCases(make: () => Promise<StateSubject>): Contr
     deepEqual(await tokens.redeemCode(redemption({ sid: named('sid-x') })), { outcome: 'unknown' })
   })
 
-  define("a code's sid is taken, and what it was created with stays", async (tokens) => {
+  define('refuses a second code or family with the sid of a code', async (tokens) => {
     await tokens.createCode(code())
     for (const create of [
       () => tokens.createCode(code({ userId: 'user-104981' })),
@@ -154,7 +154,7 @@ export function authorizationCodeCases(make: () => Promise<StateSubject>): Contr
   })
 
   for (const [label, value] of HOSTILE_STRINGS) {
-    define(`strings are kept as they are: ${label}`, async (tokens) => {
+    define(`keeps strings unchanged: ${label}`, async (tokens) => {
       const sid = partitionOf(value) + value
       deepEqual(await tokens.redeemCode(redemption({ sid, clientId: value })), { outcome: 'unknown' })
       deepEqual(await tokens.revokeSession(value, value), { session: null, sids: [] })

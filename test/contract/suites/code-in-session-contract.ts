@@ -21,7 +21,7 @@ export function codeInSessionCases(make: () => Promise<StateSubject>): ContractC
   const outcomeOf = async ({ tokens }: State, sid = named('sid-code')): Promise<string> =>
     (await tokens.redeemCode(redemption({ sid, now: NOW }))).outcome
 
-  define('the code is there, and the session is used', async (state) => {
+  define('creates a code, and records the use of its session', async (state) => {
     const { tokens, browserSessions } = state
     await browserSessions.createSession(session(), 'digest-0')
     await browserSessions.createSession(session({ sid: named('sid-2') }), 'digest-0')
@@ -40,14 +40,17 @@ export function codeInSessionCases(make: () => Promise<StateSubject>): ContractC
     equal(await outcomeOf(state, named('sid-code-2')), 'redeemed')
   })
 
-  define("no client, and no later end than the session's own", async ({ tokens, browserSessions }) => {
-    await browserSessions.createSession(session(), 'digest-0')
-    equal(await tokens.createCode(ofSession(), use({ idleExpiresAt: T0 + 90 * MINUTE })), true)
-    deepEqual(
-      await browserSessions.findSession(named('sid-1'), 'digest-0', NOW),
-      session({ lastUsedAt: NOW, idleExpiresAt: T0 + 60 * MINUTE })
-    )
-  })
+  define(
+    'adds no client when none is given, and extends no session beyond its end',
+    async ({ tokens, browserSessions }) => {
+      await browserSessions.createSession(session(), 'digest-0')
+      equal(await tokens.createCode(ofSession(), use({ idleExpiresAt: T0 + 90 * MINUTE })), true)
+      deepEqual(
+        await browserSessions.findSession(named('sid-1'), 'digest-0', NOW),
+        session({ lastUsedAt: NOW, idleExpiresAt: T0 + 60 * MINUTE })
+      )
+    }
+  )
 
   for (const [what, end] of Object.entries<(state: State) => Promise<unknown>>({
     'was never there': async () => {},
@@ -62,7 +65,7 @@ export function codeInSessionCases(make: () => Promise<StateSubject>): ContractC
       await browserSessions.createSession(session({ idleExpiresAt: NOW }), 'digest-0')
     }
   })) {
-    define(`no code where the session ${what}`, async (state) => {
+    define(`creates no code when the session ${what}`, async (state) => {
       await end(state)
       equal(await state.tokens.createCode(ofSession(), use({ clientId: 'client-2' })), false)
       equal(await outcomeOf(state), 'unknown')
@@ -71,7 +74,7 @@ export function codeInSessionCases(make: () => Promise<StateSubject>): ContractC
     })
   }
 
-  define('where the sid is taken the session is not used', async (state) => {
+  define('does not use the session when the sid of the code is taken', async (state) => {
     await state.browserSessions.createSession(session(), 'digest-0')
     await state.tokens.createCode(ofSession())
     await rejects(state.tokens.createCode(ofSession({ codeDigest: 'other' }), use({ clientId: 'client-2' })))
@@ -79,30 +82,24 @@ export function codeInSessionCases(make: () => Promise<StateSubject>): ContractC
     equal(await outcomeOf(state), 'redeemed', 'and the code is the first')
   })
 
-  define(
-    'of 40 parallel codes and a sign-out no code outlives it, and whoever got one heard of none that failed',
-    async (state) => {
-      const { tokens, browserSessions } = state
-      await browserSessions.createSession(session(), 'digest-0')
-      const created: boolean[] = []
-      await parallel(41, async (index) => {
-        if (index === 20) {
-          ok((await tokens.revokeSession('user-19367', named('sid-1'))).session)
-        } else {
-          created.push(
-            await tokens.createCode(
-              ofSession({ sid: named(`sid-code-${index}`) }),
-              use({ clientId: `client-${index}` })
-            )
-          )
-        }
-      })
-      equal(created.length, 40)
-      deepEqual(await tokens.revokeFamiliesOfUser('user-19367'), [])
-    }
-  )
+  define('leaves no code after a sign-out that races 40 new codes', async (state) => {
+    const { tokens, browserSessions } = state
+    await browserSessions.createSession(session(), 'digest-0')
+    const created: boolean[] = []
+    await parallel(41, async (index) => {
+      if (index === 20) {
+        ok((await tokens.revokeSession('user-19367', named('sid-1'))).session)
+      } else {
+        created.push(
+          await tokens.createCode(ofSession({ sid: named(`sid-code-${index}`) }), use({ clientId: `client-${index}` }))
+        )
+      }
+    })
+    equal(created.length, 40)
+    deepEqual(await tokens.revokeFamiliesOfUser('user-19367'), [])
+  })
 
-  define("no code by a secret that is not the session's own, or was replaced long ago", async (state) => {
+  define('creates no code for a wrong or long replaced secret', async (state) => {
     const { tokens, browserSessions } = state
     await browserSessions.createSession(session(), 'digest-0')
     await browserSessions.renewSession(renewal())
@@ -117,23 +114,20 @@ export function codeInSessionCases(make: () => Promise<StateSubject>): ContractC
     equal(await tokens.createCode(ofSession(), use({ digest: 'digest-2' })), true)
   })
 
-  define(
-    'of 30 parallel codes and new sign-ins in that browser each code leaves its mark',
-    async ({ tokens, browserSessions }) => {
-      await browserSessions.createSession(session(), 'digest-0')
-      const done = await parallel(30, (index) =>
-        index % 10 === 0
-          ? browserSessions.renewSession(renewal({ digest: `digest-${index}` }))
-          : tokens.createCode(ofSession({ sid: named(`sid-code-${index}`) }), use({ clientId: `client-${index}` }))
-      )
-      const renewals = [0, 10, 20].filter((index) => done[index])
-      equal(renewals.length, 1)
-      equal(done.filter(Boolean).length, 28)
-      const found = await browserSessions.findSession(named('sid-1'), `digest-${renewals[0]}`, NOW)
-      equal(found?.clientIds.length, 27, 'client-1 was there already')
-      equal((await tokens.revokeFamiliesOfUser('user-19367')).length, 27)
-    }
-  )
+  define('records the client of each of 30 codes that race new sign-ins', async ({ tokens, browserSessions }) => {
+    await browserSessions.createSession(session(), 'digest-0')
+    const done = await parallel(30, (index) =>
+      index % 10 === 0
+        ? browserSessions.renewSession(renewal({ digest: `digest-${index}` }))
+        : tokens.createCode(ofSession({ sid: named(`sid-code-${index}`) }), use({ clientId: `client-${index}` }))
+    )
+    const renewals = [0, 10, 20].filter((index) => done[index])
+    equal(renewals.length, 1)
+    equal(done.filter(Boolean).length, 28)
+    const found = await browserSessions.findSession(named('sid-1'), `digest-${renewals[0]}`, NOW)
+    equal(found?.clientIds.length, 27, 'client-1 was there already')
+    equal((await tokens.revokeFamiliesOfUser('user-19367')).length, 27)
+  })
 
   return cases
 }

@@ -21,7 +21,7 @@ export function consentStoreCases(make: () => Promise<StateSubject>): ContractCa
     cases.push(caseOf(make, `consents: ${name}`, (subject) => check(subject.state.consents, subject)))
   }
 
-  define('a consent is found as it was granted, of that user and client only', async (consents) => {
+  define('finds a consent as granted, for that user and client only', async (consents) => {
     await consents.grantConsent(consent())
     deepEqual(await consents.findConsent('user-19367', 'client-1', T0), consent())
     for (const [userId, clientId] of [
@@ -35,7 +35,7 @@ export function consentStoreCases(make: () => Promise<StateSubject>): ContractCa
     deepEqual(await consents.findConsent('user-19367', 'client-2', T0), consent({ clientId: 'client-2', scopes: [] }))
   })
 
-  define('another grant adds its scopes, each once, and its times are the new ones', async (consents) => {
+  define('adds the scopes of another grant, and takes its times', async (consents) => {
     await consents.grantConsent(consent())
     await consents.grantConsent(consent({ scopes: ['email', 'profile'], grantedAt: T0 + 1, expiresAt: T0 + 10 }))
     const found = await consents.findConsent('user-19367', 'client-1', T0 + 1)
@@ -47,34 +47,31 @@ export function consentStoreCases(make: () => Promise<StateSubject>): ContractCa
     equal((await consents.listConsents('user-19367', T0 + 1)).length, 1)
   })
 
-  define('of 50 parallel grants none is lost', async (consents) => {
+  define('keeps the scopes of all of 50 parallel grants', async (consents) => {
     const scopes = Array.from({ length: 50 }, (_, index) => `scope-${index}`)
     await parallel(50, (index) => consents.grantConsent(consent({ scopes: [scopes[index] ?? ''] })))
     deepEqual((await consents.findConsent('user-19367', 'client-1', T0))?.scopes.toSorted(), scopes.toSorted())
   })
 
   for (const offset of [-1, 0, 1]) {
-    define(
-      `${offset} ms from expiresAt a consent is ${offset < 0 ? 'valid' : 'as one that never was'}`,
-      async (consents) => {
-        const now = T0 + MINUTE + offset
-        for (const clientId of ['client-1', 'client-2']) await consents.grantConsent(consent({ clientId }))
-        equal((await consents.listConsents('user-19367', now)).length, offset < 0 ? 2 : 0)
-        equal((await consents.findConsent('user-19367', 'client-1', now)) !== null, offset < 0)
-        await consents.grantConsent(
-          consent({ clientId: 'client-2', scopes: ['profile'], grantedAt: now, expiresAt: now + MINUTE })
-        )
-        const scopes = (await consents.findConsent('user-19367', 'client-2', now))?.scopes.toSorted()
-        deepEqual(
-          scopes,
-          offset < 0 ? ['email', 'openid', 'profile'] : ['profile'],
-          'what has expired adds nothing to the next'
-        )
-      }
-    )
+    define(`${offset < 0 ? 'finds' : 'does not find'} a consent ${offset} ms from expiresAt`, async (consents) => {
+      const now = T0 + MINUTE + offset
+      for (const clientId of ['client-1', 'client-2']) await consents.grantConsent(consent({ clientId }))
+      equal((await consents.listConsents('user-19367', now)).length, offset < 0 ? 2 : 0)
+      equal((await consents.findConsent('user-19367', 'client-1', now)) !== null, offset < 0)
+      await consents.grantConsent(
+        consent({ clientId: 'client-2', scopes: ['profile'], grantedAt: now, expiresAt: now + MINUTE })
+      )
+      const scopes = (await consents.findConsent('user-19367', 'client-2', now))?.scopes.toSorted()
+      deepEqual(
+        scopes,
+        offset < 0 ? ['email', 'openid', 'profile'] : ['profile'],
+        'what has expired adds nothing to the next'
+      )
+    })
   }
 
-  define('revokeConsent says whether there was one, and ends no other', async (consents) => {
+  define('revokeConsent returns whether a consent existed, and ends no other', async (consents) => {
     for (const fields of [{}, { clientId: 'client-2' }, { userId: 'user-104981' }])
       await consents.grantConsent(consent(fields))
     equal(await consents.revokeConsent('user-19367', 'client-3'), false)
@@ -91,12 +88,12 @@ export function consentStoreCases(make: () => Promise<StateSubject>): ContractCa
     )
   })
 
-  define('of 50 parallel revocations one is true', async (consents) => {
+  define('returns true from one of 50 parallel revocations', async (consents) => {
     await consents.grantConsent(consent())
     equal((await parallel(50, () => consents.revokeConsent('user-19367', 'client-1'))).filter(Boolean).length, 1)
   })
 
-  define('consents are listed newest first, of that user only', async (consents) => {
+  define('lists the consents of one user, newest first', async (consents) => {
     for (const [clientId, age] of [
       ['client-1', 2],
       ['client-2', 0],
@@ -114,7 +111,7 @@ export function consentStoreCases(make: () => Promise<StateSubject>): ContractCa
     deepEqual(await consents.listConsents('user-646148', T0), [])
   })
 
-  define('consents handed out are copies', async (consents) => {
+  define('returns copies of consents', async (consents) => {
     const given = consent()
     await consents.grantConsent(given)
     given.scopes.push('changed')
@@ -130,7 +127,7 @@ export function consentStoreCases(make: () => Promise<StateSubject>): ContractCa
   })
 
   for (const [label, value] of HOSTILE_STRINGS) {
-    define(`strings are kept as they are: ${label}`, async (consents) => {
+    define(`keeps strings unchanged: ${label}`, async (consents) => {
       equal(await consents.findConsent(value, value, T0), null)
       equal(await consents.revokeConsent(value, value), false)
       const given = consent({ userId: value, clientId: value, scopes: [value] })
@@ -141,7 +138,7 @@ export function consentStoreCases(make: () => Promise<StateSubject>): ContractCa
     })
   }
 
-  define('no user and client look like two others', async (consents) => {
+  define('distinguishes users and clients with similar ids', async (consents) => {
     const pairs = [
       ['a b', 'c'],
       ['a', 'b c'],
@@ -154,7 +151,7 @@ export function consentStoreCases(make: () => Promise<StateSubject>): ContractCa
       deepEqual((await consents.findConsent(userId, clientId, T0))?.scopes, [userId, clientId])
   })
 
-  define('a sweep leaves what is valid', async (consents, { state, expiresByItself }) => {
+  define('sweeps expired consents, and keeps valid ones', async (consents, { state, expiresByItself }) => {
     await consents.grantConsent(consent())
     await consents.grantConsent(consent({ userId: 'user-104981', expiresAt: T0 + 1 }))
     await state.sweep(T0 + 1)

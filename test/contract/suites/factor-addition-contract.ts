@@ -20,13 +20,13 @@ import {
 
 /** Factors and handles, found as they were added. Part of `factorStoreContract`. */
 export function factorAdditionCases(define: DefineFactorCase): void {
-  define('a user with nothing has an empty set', async (store) => {
+  define('returns an empty set for a user without factors', async (store) => {
     deepEqual(await store.findFactors('none'), NOTHING)
     for (const [, value] of HOSTILE_STRINGS) deepEqual(await store.findFactors(value), NOTHING)
     equal(await store.findByHandle(handleOf('none'), 'credential-1'), null)
   })
 
-  define("what was added is found as it was, in that order, and is nobody else's", async (store) => {
+  define('finds the factors of a user as added, in their order', async (store) => {
     const apps = [totp({ id: 'b', name: null, createdAt: 9 }), totp({ id: 'a', failures: 3, lastUsedAt: 7 })]
     const keys = [
       passkey({
@@ -51,7 +51,7 @@ export function factorAdditionCases(define: DefineFactorCase): void {
     deepEqual(await store.findFactors(BOB), NOTHING)
   })
 
-  define('factors handed in and out are copies', async (store) => {
+  define('copies factors that it takes and returns', async (store) => {
     const [factor, one] = [totp(), passkey()]
     await store.addTotp(totpAddition({ factor }))
     await store.addPasskey(passkeyAddition({ factor: one }))
@@ -65,7 +65,7 @@ export function factorAdditionCases(define: DefineFactorCase): void {
   })
 
   for (const [label, value] of HOSTILE_STRINGS) {
-    define(`strings are kept as they are: ${label}`, async (store) => {
+    define(`keeps strings unchanged: ${label}`, async (store) => {
       const [factor, one] = [
         totp({ id: `t${value}`, sealedSecret: value, name: value }),
         passkey({ id: `p${value}`, name: value, transports: [value], rpId: value, aaguid: value })
@@ -85,7 +85,7 @@ export function factorAdditionCases(define: DefineFactorCase): void {
     })
   }
 
-  define('a handle is claimed once and for good, each user theirs', async (store) => {
+  define('claims one permanent handle per user', async (store) => {
     equal(await store.claimHandle(ALICE, handleOf('a')), handleOf('a'))
     equal(await store.claimHandle(ALICE, handleOf('b')), handleOf('a'))
     equal(await store.claimHandle(BOB, handleOf('c', BOB)), handleOf('c', BOB))
@@ -95,7 +95,7 @@ export function factorAdditionCases(define: DefineFactorCase): void {
     equal(await store.findByHandle(handleOf('b'), 'credential-1'), null, "the candidate that lost is nobody's")
   })
 
-  define('of 50 parallel claims of a handle all get one, which the user then has', async (store) => {
+  define('returns the same handle to 50 parallel claims', async (store) => {
     const handles = await parallel(50, (index) => store.claimHandle(ALICE, handleOf(String(index))))
     equal(new Set(handles).size, 1)
     equal((await store.findFactors(ALICE)).handle, handles[0])
@@ -104,7 +104,7 @@ export function factorAdditionCases(define: DefineFactorCase): void {
     equal(found.filter((one) => one !== null).length, 1)
   })
 
-  define('a handle finds its user by their own passkey alone, with all that they have', async (store) => {
+  define('finds a user by handle and own passkey only, with all factors', async (store) => {
     await store.claimHandle(ALICE, handleOf('a'))
     await store.claimHandle(BOB, handleOf('b', BOB))
     equal(await store.findByHandle(handleOf('a'), 'credential-1'), null, 'before there is one')
@@ -124,7 +124,7 @@ export function factorAdditionCases(define: DefineFactorCase): void {
     equal(await store.findByHandle(handleOf('a'), 'credential-1'), null, 'nor one that was removed')
   })
 
-  define('a second factor of one id, or of one credential, is a duplicate, and nothing is written', async (store) => {
+  define('refuses a second factor with the same id or credential as a duplicate', async (store) => {
     await store.addTotp(totpAddition())
     await store.addPasskey(passkeyAddition())
     const recoveryDigests = codesOf('a')
@@ -149,7 +149,7 @@ export function factorAdditionCases(define: DefineFactorCase): void {
     )
   })
 
-  define('more than the limit of a kind is full, and nothing is written', async (store) => {
+  define('refuses factors above the limit of a kind as full', async (store) => {
     const recoveryDigests = codesOf('a')
     deepEqual(await store.addTotp(totpAddition({ limit: 1 })), { outcome: 'added', codesStored: false })
     deepEqual(
@@ -176,14 +176,14 @@ export function factorAdditionCases(define: DefineFactorCase): void {
     })
   })
 
-  define('an addition that is refused leaves a user who had nothing as one who never came', async (store) => {
+  define('leaves nothing of a refused addition', async (store) => {
     deepEqual(await store.addTotp(totpAddition({ limit: 0 })), { outcome: 'full' })
     deepEqual(await store.addPasskey(passkeyAddition({ limit: 0 })), { outcome: 'full' })
     for (const userId of [ALICE, BOB]) equal(await store.removeFactorsOfUser(userId), 0)
     deepEqual(await store.findFactors(ALICE), await store.findFactors(BOB))
   })
 
-  define('of 50 parallel additions as many are added as the limit says', async (store) => {
+  define('adds as many of 50 parallel factors as the limit allows', async (store) => {
     const keys = await parallel(50, (index) =>
       store.addPasskey(passkeyAddition({ factor: passkey({ id: `p${index}`, credentialId: `c${index}` }), limit: 5 }))
     )
@@ -199,7 +199,7 @@ export function factorAdditionCases(define: DefineFactorCase): void {
     deepEqual([totps, passkeys], [2, 5])
   })
 
-  define('of 50 parallel additions of one factor one is added', async (store) => {
+  define('adds one of 50 parallel additions of the same factor', async (store) => {
     const apps = await parallel(50, () => store.addTotp(totpAddition({ limit: 50 })))
     deepEqual(tally(apps.map(({ outcome }) => outcome)), { added: 1, duplicate: 49 })
     const keys = await parallel(50, (index) =>
@@ -208,7 +208,7 @@ export function factorAdditionCases(define: DefineFactorCase): void {
     deepEqual(tally(keys.map(({ outcome }) => outcome)), { added: 1, duplicate: 49 })
   })
 
-  define('the device epoch is another one after each change of what there is, and after no other', async (store) => {
+  define('changes the device epoch after each change of the factors only', async (store) => {
     const epochs = [0]
     const moves = async (act: () => Promise<unknown>): Promise<void> => {
       await act()
@@ -235,7 +235,7 @@ export function factorAdditionCases(define: DefineFactorCase): void {
     equal(new Set(epochs).size, epochs.length, epochs.join())
   })
 
-  define('every forgotten device has an epoch of its own, also where there is no factor', async (store) => {
+  define('sets a new device epoch in each parallel forgetDevices, also without a factor', async (store) => {
     const epochs = await parallel(50, () => store.forgetDevices(ALICE))
     equal(new Set(epochs).size, 50)
     ok(epochs.includes((await store.findFactors(ALICE)).deviceEpoch))

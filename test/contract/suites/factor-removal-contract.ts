@@ -18,7 +18,7 @@ import {
 
 /** Factors renamed and removed. Part of `factorStoreContract`. */
 export function factorRemovalCases(define: DefineFactorCase): void {
-  define('renameFactor: names a factor of either kind anew, and no other', async (store) => {
+  define('renameFactor: renames only the given factor, of either kind', async (store) => {
     await store.addTotp(totpAddition())
     await store.addPasskey(passkeyAddition())
     await store.addTotp(totpAddition({ userId: BOB, factor: totp({ id: 'totp-2' }) }))
@@ -41,7 +41,7 @@ export function factorRemovalCases(define: DefineFactorCase): void {
     )
   })
 
-  define('removeFactor: removes that factor, of whichever kind, and no other', async (store) => {
+  define('removeFactor: removes only the given factor, of either kind', async (store) => {
     await store.addTotp(totpAddition({ recoveryDigests: codesOf('a') }))
     await store.addPasskey(passkeyAddition({ turnsOn: true }))
     await store.addPasskey(passkeyAddition({ factor: passkey({ id: 'passkey-2', credentialId: 'credential-2' }) }))
@@ -64,7 +64,7 @@ export function factorRemovalCases(define: DefineFactorCase): void {
     equal((await store.findFactors(BOB)).totp.length, 1)
   })
 
-  define('removeFactor: with keepOne the last that is not disabled stays', async (store) => {
+  define('removeFactor: keeps the last enabled factor with keepOne', async (store) => {
     await store.addTotp(totpAddition())
     equal(
       await unchanged(store, ALICE, () => store.removeFactor({ userId: ALICE, factorId: 'totp-1', keepOne: true })),
@@ -97,7 +97,7 @@ export function factorRemovalCases(define: DefineFactorCase): void {
     )
   })
 
-  define('removeFactor: the recovery codes go with the last factor, disabled or not', async (store) => {
+  define('removeFactor: removes the recovery codes with the last factor, disabled or not', async (store) => {
     await store.addTotp(totpAddition({ recoveryDigests: codesOf('a') }))
     await store.addTotp(totpAddition({ factor: totp({ id: 'totp-2' }) }))
     await store.countFailure({ userId: ALICE, max: 1 })
@@ -107,7 +107,7 @@ export function factorRemovalCases(define: DefineFactorCase): void {
     deepEqual(await store.findFactors(ALICE), { ...NOTHING, deviceEpoch: (await store.findFactors(ALICE)).deviceEpoch })
   })
 
-  define('removeFactor: of parallel removals of the last two one is left, where one must be', async (store) => {
+  define('removeFactor: keeps one of the last two factors in parallel removals with keepOne', async (store) => {
     for (let round = 0; round < 5; round++) {
       await store.addTotp(totpAddition({ factor: totp({ id: 'one' }) }))
       await store.addPasskey(passkeyAddition({ factor: passkey({ id: 'two' }) }))
@@ -122,7 +122,7 @@ export function factorRemovalCases(define: DefineFactorCase): void {
     }
   })
 
-  define('removeFactor: of 50 parallel removals of one factor one removes it', async (store) => {
+  define('removeFactor: removes a factor in one of 50 parallel removals', async (store) => {
     await store.addTotp(totpAddition())
     deepEqual(
       tally(await parallel(50, () => store.removeFactor({ userId: ALICE, factorId: 'totp-1', keepOne: false }))),
@@ -130,7 +130,7 @@ export function factorRemovalCases(define: DefineFactorCase): void {
     )
   })
 
-  define('removeFactor: new recovery codes that race the removal of the last factor do not stay', async (store) => {
+  define('removeFactor: removes new recovery codes that race the removal of the last factor', async (store) => {
     for (let round = 0; round < 5; round++) {
       await store.addTotp(totpAddition({ recoveryDigests: codesOf('a') }))
       await Promise.all([
@@ -142,31 +142,28 @@ export function factorRemovalCases(define: DefineFactorCase): void {
     }
   })
 
-  define(
-    'removeFactor: a factor that is added while the last one goes has the recovery codes that it was told',
-    async (store) => {
-      for (let round = 0; round < 5; round++) {
-        await store.addTotp(totpAddition({ recoveryDigests: codesOf('a') }))
-        const [added, removed] = await Promise.all([
-          store.addPasskey(passkeyAddition({ turnsOn: true, recoveryDigests: codesOf('b') })),
-          store.removeFactor({ userId: ALICE, factorId: 'totp-1', keepOne: false })
-        ])
-        deepEqual([added.outcome, removed], ['added', 'removed'])
-        const stored = added.outcome === 'added' && added.codesStored
-        deepEqual(
-          await store.useRecoveryCode({ userId: ALICE, digest: digestOf('b 0') }),
-          stored ? { outcome: 'used', left: 9 } : { outcome: 'unknown' }
-        )
-        equal(
-          (await store.useRecoveryCode({ userId: ALICE, digest: digestOf('a 0') })).outcome,
-          stored ? 'unknown' : 'used'
-        )
-        await store.removeFactorsOfUser(ALICE)
-      }
+  define('removeFactor: keeps the reported recovery codes of a factor that is added meanwhile', async (store) => {
+    for (let round = 0; round < 5; round++) {
+      await store.addTotp(totpAddition({ recoveryDigests: codesOf('a') }))
+      const [added, removed] = await Promise.all([
+        store.addPasskey(passkeyAddition({ turnsOn: true, recoveryDigests: codesOf('b') })),
+        store.removeFactor({ userId: ALICE, factorId: 'totp-1', keepOne: false })
+      ])
+      deepEqual([added.outcome, removed], ['added', 'removed'])
+      const stored = added.outcome === 'added' && added.codesStored
+      deepEqual(
+        await store.useRecoveryCode({ userId: ALICE, digest: digestOf('b 0') }),
+        stored ? { outcome: 'used', left: 9 } : { outcome: 'unknown' }
+      )
+      equal(
+        (await store.useRecoveryCode({ userId: ALICE, digest: digestOf('a 0') })).outcome,
+        stored ? 'unknown' : 'used'
+      )
+      await store.removeFactorsOfUser(ALICE)
     }
-  )
+  })
 
-  define('removeProvisional: removes the provisional factors with the codes, and no others', async (store) => {
+  define('removeProvisional: removes the recovery codes and only provisional factors', async (store) => {
     deepEqual(await unchanged(store, ALICE, () => store.removeProvisional(ALICE)), [])
     await store.addTotp(totpAddition({ recoveryDigests: codesOf('a') }))
     await store.addPasskey(passkeyAddition({ userId: BOB, factor: passkey({ provisional: true }) }))
@@ -186,7 +183,7 @@ export function factorRemovalCases(define: DefineFactorCase): void {
     equal((await store.findFactors(BOB)).twoStepChosen, false)
   })
 
-  define('removeFactorsOfUser: removes all of that user but the handle', async (store) => {
+  define('removeFactorsOfUser: removes everything of that user except the handle', async (store) => {
     equal(await store.removeFactorsOfUser(ALICE), 0)
     await store.claimHandle(ALICE, handleOf('a'))
     await store.addTotp(totpAddition({ recoveryDigests: codesOf('a') }))
@@ -206,7 +203,7 @@ export function factorRemovalCases(define: DefineFactorCase): void {
     equal((await store.findByHandle(handleOf('a'), 'credential-1'))?.userId, ALICE)
   })
 
-  define('removeFactorsOfUser: what is added and used at the same time is there whole or not at all', async (store) => {
+  define('removeFactorsOfUser: keeps a factor that is added meanwhile completely or not at all', async (store) => {
     for (let round = 0; round < 5; round++) {
       await store.addTotp(totpAddition({ recoveryDigests: codesOf('a') }))
       await Promise.all([

@@ -18,7 +18,7 @@ import { T0 } from './token-fixtures.ts'
 
 /** Right codes of authenticator apps, and answered challenges. Part of `factorStoreContract`. */
 export function factorUseCases(define: DefineFactorCase): void {
-  define('useTotp: a code counts where its step is newer than the newest used, and once', async (store) => {
+  define('useTotp: accepts a code of a newer step once', async (store) => {
     await store.addTotp(totpAddition({ factor: totp({ failures: 7 }) }))
     for (const step of [100, 99, 0])
       equal(
@@ -40,7 +40,7 @@ export function factorUseCases(define: DefineFactorCase): void {
     equal((await appOf(store))?.sealedSecret, 'sealed-2', 'it stays where none is given')
   })
 
-  define("useTotp: a factor that is not there, or another user's, is unknown", async (store) => {
+  define('useTotp: answers unknown for a missing factor or one of another user', async (store) => {
     await store.addTotp(totpAddition())
     await store.addPasskey(passkeyAddition())
     await store.addTotp(totpAddition({ userId: BOB, factor: totp({ id: 'totp-2' }) }))
@@ -55,19 +55,19 @@ export function factorUseCases(define: DefineFactorCase): void {
     }
   })
 
-  define('useTotp: of 50 parallel uses of one step one counts', async (store) => {
+  define('useTotp: accepts one of 50 parallel uses of a step', async (store) => {
     await store.addTotp(totpAddition())
     deepEqual(tally(await parallel(50, () => store.useTotp(totpUse()))), { used: 1, replayed: 49 })
   })
 
-  define('useTotp: after parallel uses of many steps the newest is the last one', async (store) => {
+  define('useTotp: stores the newest step after parallel uses of many', async (store) => {
     await store.addTotp(totpAddition())
     const results = await parallel(50, (index) => store.useTotp(totpUse({ step: 101 + ((index * 7) % 50) })))
     ok(results.every((outcome) => outcome === 'used' || outcome === 'replayed'))
     equal((await appOf(store))?.lastStep, 150)
   })
 
-  define('usePasskey: an answered challenge counts once, whichever passkey of the user answers', async (store) => {
+  define('usePasskey: accepts one answer to a challenge, from any passkey of the user', async (store) => {
     await store.addPasskey(passkeyAddition({ factor: passkey({ backupEligible: true }) }))
     await store.addPasskey(passkeyAddition({ factor: passkey({ id: 'passkey-2', credentialId: 'credential-2' }) }))
     await store.addPasskey(passkeyAddition({ userId: BOB }))
@@ -105,7 +105,7 @@ export function factorUseCases(define: DefineFactorCase): void {
     [4_294_967_294, 4_294_967_295, false, { outcome: 'used', regressed: false }]
   ] as const) {
     define(
-      `usePasskey: a counter of ${given} after ${stored}${backupEligible ? ', in several places' : ''}`,
+      `usePasskey: checks a counter of ${given} after ${stored}${backupEligible ? ' of a synced passkey' : ''}`,
       async (store) => {
         await store.addPasskey(passkeyAddition({ factor: passkey({ signCount: stored, backupEligible }) }))
         if (expected.outcome === 'used') {
@@ -123,27 +123,24 @@ export function factorUseCases(define: DefineFactorCase): void {
     )
   }
 
-  define(
-    "usePasskey: a credential that is not there, or another user's, is unknown, and claims nothing",
-    async (store) => {
-      await store.addPasskey(passkeyAddition())
-      await store.addPasskey(passkeyAddition({ userId: BOB, factor: passkey({ credentialId: 'credential-2' }) }))
-      for (const fields of [
-        { credentialId: 'credential-2' },
-        { credentialId: 'passkey-1' },
-        { userId: BOB },
-        { userId: 'none' }
-      ]) {
-        deepEqual(
-          await unchanged(store, ALICE, () => unchanged(store, BOB, () => store.usePasskey(passkeyUse(fields)))),
-          { outcome: 'unknown' }
-        )
-      }
-      deepEqual(await store.usePasskey(passkeyUse()), { outcome: 'used', regressed: false })
+  define('usePasskey: answers unknown for a missing or foreign credential, and claims nothing', async (store) => {
+    await store.addPasskey(passkeyAddition())
+    await store.addPasskey(passkeyAddition({ userId: BOB, factor: passkey({ credentialId: 'credential-2' }) }))
+    for (const fields of [
+      { credentialId: 'credential-2' },
+      { credentialId: 'passkey-1' },
+      { userId: BOB },
+      { userId: 'none' }
+    ]) {
+      deepEqual(
+        await unchanged(store, ALICE, () => unchanged(store, BOB, () => store.usePasskey(passkeyUse(fields)))),
+        { outcome: 'unknown' }
+      )
     }
-  )
+    deepEqual(await store.usePasskey(passkeyUse()), { outcome: 'used', regressed: false })
+  })
 
-  define('usePasskey: of 50 parallel answers to one challenge one counts', async (store) => {
+  define('usePasskey: accepts one of 50 parallel answers to a challenge', async (store) => {
     await store.addPasskey(passkeyAddition())
     await store.addPasskey(passkeyAddition({ factor: passkey({ id: 'passkey-2', credentialId: 'credential-2' }) }))
     const results = await parallel(50, (index) =>
@@ -152,7 +149,7 @@ export function factorUseCases(define: DefineFactorCase): void {
     deepEqual(tally(results.map(({ outcome }) => outcome)), { used: 1, replayed: 49 })
   })
 
-  define('usePasskey: of parallel answers to many challenges the counter is the greatest', async (store) => {
+  define('usePasskey: stores the greatest counter of parallel answers', async (store) => {
     await store.addPasskey(passkeyAddition())
     const results = await parallel(50, (index) =>
       store.usePasskey(passkeyUse({ claim: digestOf(`c${index}`), signCount: 1 + ((index * 7) % 50) }))
@@ -161,7 +158,7 @@ export function factorUseCases(define: DefineFactorCase): void {
     equal((await store.findFactors(ALICE)).passkeys[0]?.signCount, 50)
   })
 
-  define('usePasskey: a claim is remembered until its end', async (store, { store: swept }) => {
+  define('usePasskey: remembers a claim until its end', async (store, { store: swept }) => {
     await store.addPasskey(passkeyAddition())
     const use = passkeyUse({ claimExpiresAt: T0 + 600_000 })
     equal((await store.usePasskey(use)).outcome, 'used')

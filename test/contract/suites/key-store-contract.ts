@@ -24,7 +24,7 @@ export function keyCases(make: () => Promise<StateSubject>): ContractCase[] {
     cases.push(caseOf(make, `keys: ${name}`, ({ state }) => check(state.keys, state)))
   }
 
-  define('a key is listed as it was added, and survives sweeps', async (keys, state) => {
+  define('lists a key as added, and keeps it in sweeps', async (keys, state) => {
     deepEqual(await keys.list(), [])
     equal(await keys.addIfAbsent(key()), true)
     await state.sweep(T0 + 1e12)
@@ -34,7 +34,7 @@ export function keyCases(make: () => Promise<StateSubject>): ContractCase[] {
     )
   })
 
-  define('of 50 parallel keys with one sequence one is added', async (keys) => {
+  define('adds one of 50 parallel keys with the same sequence', async (keys) => {
     const results = await parallel(50, (index) => keys.addIfAbsent(key({ kid: `kid-${index}` })))
     equal(results.filter(Boolean).length, 1)
     deepEqual(
@@ -43,7 +43,7 @@ export function keyCases(make: () => Promise<StateSubject>): ContractCase[] {
     )
   })
 
-  define('another sequence and another algorithm are added', async (keys) => {
+  define('adds keys with another sequence or algorithm', async (keys) => {
     equal(await keys.addIfAbsent(key()), true)
     equal(await keys.addIfAbsent(key({ kid: 'kid-2', sequence: 2 })), true)
     equal(await keys.addIfAbsent(key({ kid: 'kid-3', alg: 'RS256' })), true)
@@ -52,7 +52,7 @@ export function keyCases(make: () => Promise<StateSubject>): ContractCase[] {
     equal((await keys.list()).find(({ kid }) => kid === 'kid-1')?.sealed, 'sealed-1')
   })
 
-  define('remove is idempotent, and frees the sequence', async (keys) => {
+  define('removes a key idempotently, and frees its sequence', async (keys) => {
     await keys.addIfAbsent(key())
     await keys.addIfAbsent(key({ kid: 'kid-2', sequence: 2 }))
     await keys.remove('kid-1')
@@ -65,7 +65,7 @@ export function keyCases(make: () => Promise<StateSubject>): ContractCase[] {
     equal(await keys.addIfAbsent(key()), true)
   })
 
-  define('a retired key has its public half alone, and keeps its sequence', async (keys) => {
+  define('keeps only the public half and the sequence of a retired key', async (keys) => {
     await keys.addIfAbsent(key())
     await keys.retire('kid-1')
     await keys.retire('kid-1')
@@ -77,7 +77,7 @@ export function keyCases(make: () => Promise<StateSubject>): ContractCase[] {
     equal(await keys.addIfAbsent(key({ kid: 'kid-2' })), false)
   })
 
-  define('keys handed out are copies', async (keys) => {
+  define('returns copies of keys', async (keys) => {
     const given = key()
     await keys.addIfAbsent(given)
     given.publicJwk.x = 'changed'

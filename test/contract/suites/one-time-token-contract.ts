@@ -21,7 +21,7 @@ export function oneTimeTokenCases(make: () => Promise<StateSubject>): ContractCa
     cases.push(caseOf(make, `oneTimeTokens: ${name}`, (subject) => check(subject.state.oneTimeTokens, subject)))
   }
 
-  define('a token is found any number of times and consumed once', async (tokens) => {
+  define('finds a token any number of times, and consumes it once', async (tokens) => {
     await tokens.put(token())
     for (let time = 0; time < 2; time++)
       deepEqual({ ...(await tokens.find('password_reset', named('sid-1'), T0)) }, token())
@@ -30,13 +30,13 @@ export function oneTimeTokenCases(make: () => Promise<StateSubject>): ContractCa
     equal(await tokens.find('password_reset', named('sid-1'), T0), null)
   })
 
-  define('of 50 parallel consumptions one gets it', async (tokens) => {
+  define('consumes a token in one of 50 parallel calls', async (tokens) => {
     await tokens.put(token())
     const results = await parallel(50, () => tokens.consume('password_reset', named('sid-1'), T0))
     equal(results.filter((result) => result !== null).length, 1)
   })
 
-  define('a token of one purpose never counts for another', async (tokens) => {
+  define('rejects a token for another purpose', async (tokens) => {
     await tokens.put(token())
     equal(await tokens.find('verify_email', named('sid-1'), T0), null)
     equal(await tokens.consume('verify_email', named('sid-1'), T0), null)
@@ -45,7 +45,7 @@ export function oneTimeTokenCases(make: () => Promise<StateSubject>): ContractCa
     ok(await tokens.consume('password_reset', named('sid-1'), T0), 'and is not replaced or ended by the other')
   })
 
-  define("a put replaces what the user had, and nobody else's", async (tokens) => {
+  define('replaces only the previous token of the user in put', async (tokens) => {
     await tokens.put(token({ userId: 'user-104981', digest: named('sid-b', 'user-104981') }))
     await tokens.put(token())
     await tokens.put(token({ digest: named('sid-2') }))
@@ -55,21 +55,21 @@ export function oneTimeTokenCases(make: () => Promise<StateSubject>): ContractCa
     ok(await tokens.consume('password_reset', named('sid-b', 'user-104981'), T0))
   })
 
-  define('after 50 parallel puts one token works', async (tokens) => {
+  define('accepts one token after 50 parallel puts', async (tokens) => {
     await parallel(50, (index) => tokens.put(token({ digest: named(`sid-${index}`) })))
     const results = await parallel(50, (index) => tokens.consume('password_reset', named(`sid-${index}`), T0))
     equal(results.filter((result) => result !== null).length, 1)
   })
 
   for (const offset of [-1, 0, 1]) {
-    define(`${offset} ms from expiresAt a token ${offset < 0 ? 'works' : 'does not work'}`, async (tokens) => {
+    define(`${offset < 0 ? 'finds' : 'does not find'} a token ${offset} ms from expiresAt`, async (tokens) => {
       await tokens.put(token())
       equal((await tokens.find('password_reset', named('sid-1'), T0 + 1000 + offset)) !== null, offset < 0)
       equal((await tokens.consume('password_reset', named('sid-1'), T0 + 1000 + offset)) !== null, offset < 0)
     })
   }
 
-  define("discard ends the user's token, is idempotent, and touches no other user", async (tokens) => {
+  define('discards only the token of the user, and is idempotent', async (tokens) => {
     await tokens.put(token())
     await tokens.put(token({ userId: 'user-104981', digest: named('sid-2', 'user-104981') }))
     await tokens.discard('password_reset', 'user-19367')
@@ -78,7 +78,7 @@ export function oneTimeTokenCases(make: () => Promise<StateSubject>): ContractCa
     ok(await tokens.consume('password_reset', named('sid-2', 'user-104981'), T0))
   })
 
-  define('a discard that races a consumption leaves nothing', async (tokens) => {
+  define('leaves no token after a discard that races a consumption', async (tokens) => {
     await tokens.put(token())
     const results = await Promise.all([
       tokens.consume('password_reset', named('sid-1'), T0),
@@ -89,7 +89,7 @@ export function oneTimeTokenCases(make: () => Promise<StateSubject>): ContractCa
     equal(await tokens.find('password_reset', named('sid-1'), T0), null)
   })
 
-  define('tokens handed out are copies', async (tokens) => {
+  define('returns copies of tokens', async (tokens) => {
     const given = token()
     await tokens.put(given)
     given.userId = 'user-104981'
@@ -112,7 +112,7 @@ export function oneTimeTokenCases(make: () => Promise<StateSubject>): ContractCa
     return await tokens.redeemCode({ purpose: 'sign_in_code', owner, codeDigest, now })
   }
 
-  define('redeemCode: a code is redeemed once, by its owner alone', async (tokens) => {
+  define('redeemCode: redeems a code once, for its owner only', async (tokens) => {
     equal(await guess(tokens, named('sid-1')), 'unknown')
     await tokens.put(code())
     equal(await guess(tokens, named('sid-1'), T0, 'user-104981'), 'unknown', "it is another owner's")
@@ -121,14 +121,14 @@ export function oneTimeTokenCases(make: () => Promise<StateSubject>): ContractCa
     equal(await tokens.find('sign_in_code', named('sid-1'), T0), null)
   })
 
-  define('redeemCode: after five wrong codes the right one is spent', async (tokens) => {
+  define('redeemCode: refuses the right code after five wrong ones', async (tokens) => {
     await tokens.put(code())
     for (let time = 0; time < 5; time++) equal(await guess(tokens, named(`sid-wrong-${time}`)), 'wrong')
     equal(await guess(tokens, named('sid-1')), 'spent')
     equal(await guess(tokens, named('sid-wrong-0')), 'spent')
   })
 
-  define('redeemCode: after four wrong codes the right one is good', async (tokens) => {
+  define('redeemCode: accepts the right code after four wrong ones', async (tokens) => {
     await tokens.put(code())
     for (let time = 0; time < 4; time++) equal(await guess(tokens, named(`sid-wrong-${time}`)), 'wrong')
     equal(await guess(tokens, named('sid-1')), 'redeemed')
@@ -137,7 +137,7 @@ export function oneTimeTokenCases(make: () => Promise<StateSubject>): ContractCa
     equal(await guess(tokens, named('sid-2')), 'redeemed')
   })
 
-  define('redeemCode: of 50 parallel wrong codes five are looked at', async (tokens) => {
+  define('redeemCode: checks five of 50 parallel wrong codes', async (tokens) => {
     await tokens.put(code())
     const outcomes = await parallel(50, (index) => guess(tokens, named(`sid-wrong-${index}`)))
     equal(outcomes.filter((outcome) => outcome === 'wrong').length, 5)
@@ -145,14 +145,14 @@ export function oneTimeTokenCases(make: () => Promise<StateSubject>): ContractCa
     equal(await guess(tokens, named('sid-1')), 'spent')
   })
 
-  define('redeemCode: of 50 parallel right codes one is redeemed', async (tokens) => {
+  define('redeemCode: redeems one of 50 parallel right codes', async (tokens) => {
     await tokens.put(code())
     const outcomes = await parallel(50, () => guess(tokens, named('sid-1')))
     equal(outcomes.filter((outcome) => outcome === 'redeemed').length, 1)
     equal(outcomes.filter((outcome) => outcome === 'unknown').length, 49)
   })
 
-  define('redeemCode: a new code replaces the old one, and not the count', async (tokens) => {
+  define('redeemCode: replaces the old code with a new one, but keeps the count', async (tokens) => {
     await tokens.put(code())
     for (let time = 0; time < 3; time++) await guess(tokens, named(`sid-wrong-${time}`))
     await tokens.put(code({ digest: named('sid-2'), expiresAt: T0 + 1500 }))
@@ -166,7 +166,7 @@ export function oneTimeTokenCases(make: () => Promise<StateSubject>): ContractCa
     )
   })
 
-  define('redeemCode: the count of one owner is not that of another', async (tokens) => {
+  define('redeemCode: counts wrong codes per owner', async (tokens) => {
     await tokens.put(code())
     await tokens.put(code({ userId: 'user-104981', digest: named('sid-b', 'user-104981') }))
     for (let time = 0; time < 5; time++) await guess(tokens, named(`sid-wrong-${time}`))
@@ -174,13 +174,16 @@ export function oneTimeTokenCases(make: () => Promise<StateSubject>): ContractCa
   })
 
   for (const offset of [-1, 0, 1]) {
-    define(`redeemCode: ${offset} ms from expiresAt a code is ${offset < 0 ? 'good' : 'unknown'}`, async (tokens) => {
-      await tokens.put(code())
-      equal(await guess(tokens, named('sid-1'), T0 + 1000 + offset), offset < 0 ? 'redeemed' : 'unknown')
-    })
+    define(
+      `redeemCode: ${offset < 0 ? 'redeems' : 'does not find'} a code ${offset} ms from expiresAt`,
+      async (tokens) => {
+        await tokens.put(code())
+        equal(await guess(tokens, named('sid-1'), T0 + 1000 + offset), offset < 0 ? 'redeemed' : 'unknown')
+      }
+    )
   }
 
-  define('redeemCode: a discard ends the code, and a token of another purpose is none', async (tokens) => {
+  define('redeemCode: rejects a discarded code and a token of another purpose', async (tokens) => {
     await tokens.put(code())
     await tokens.put(token({ digest: named('sid-2') }))
     equal(await guess(tokens, named('sid-2')), 'wrong')
@@ -190,7 +193,7 @@ export function oneTimeTokenCases(make: () => Promise<StateSubject>): ContractCa
   })
 
   for (const [label, value] of HOSTILE_STRINGS) {
-    define(`strings are kept as they are: ${label}`, async (tokens) => {
+    define(`keeps strings unchanged: ${label}`, async (tokens) => {
       const digest = partitionOf(value) + value
       equal(await tokens.find('password_reset', digest, T0), null)
       await tokens.discard('password_reset', value)
@@ -199,7 +202,7 @@ export function oneTimeTokenCases(make: () => Promise<StateSubject>): ContractCa
     })
   }
 
-  define('a sweep leaves what is valid', async (tokens, { state, expiresByItself }) => {
+  define('sweeps expired tokens, and keeps valid ones', async (tokens, { state, expiresByItself }) => {
     await tokens.put(token({ userId: 'user-104981', digest: named('sid-2', 'user-104981'), expiresAt: T0 }))
     await tokens.put(token())
     await state.sweep(T0)

@@ -7,14 +7,14 @@ import type { StateSubject } from './token-fixtures.ts'
 /** Whose state it is. Part of `stateContract`; a state that can't tell has nothing to keep. */
 export function ownerCases(make: () => Promise<StateSubject>): ContractCase[] {
   return [
-    caseOf(make, 'owner: a state is that of the first who claims it', async ({ state }) => {
+    caseOf(make, 'owner: keeps the first issuer that claims a state', async ({ state }) => {
       if (state.claimFor === undefined) return
       equal(await state.claimFor('digest-of-a'), 'digest-of-a')
       equal(await state.claimFor('digest-of-b'), 'digest-of-a')
       await state.sweep(T0 + 1e12)
       equal(await state.claimFor('digest-of-a'), 'digest-of-a')
     }),
-    caseOf(make, 'owner: of 50 who claim it at once, one owns it', async ({ state }) => {
+    caseOf(make, 'owner: returns the same owner to 50 parallel claims', async ({ state }) => {
       if (state.claimFor === undefined) return
       const owners = await parallel(50, async (index) => await state.claimFor?.(`digest-${index}`))
       equal(new Set(owners).size, 1)

@@ -19,40 +19,37 @@ const use = (store: FactorStore, digest: string, userId = ALICE): ReturnType<Fac
 
 /** Recovery codes. Part of `factorStoreContract`. */
 export function recoveryCodeCases(define: DefineFactorCase): void {
-  define(
-    'recovery codes come with what turns two-step sign-in on, and with nothing else as long as there are some',
-    async (store) => {
-      deepEqual(await store.addTotp(totpAddition({ recoveryDigests: codesOf('a') })), {
-        outcome: 'added',
-        codesStored: true
-      })
-      equal((await store.findFactors(ALICE)).recoveryCodesLeft, 10)
-      deepEqual(await store.addPasskey(passkeyAddition({ recoveryDigests: codesOf('b') })), {
-        outcome: 'added',
-        codesStored: false
-      })
-      deepEqual(await use(store, digestOf('b 0')), { outcome: 'unknown' })
-      for (let index = 0; index < 10; index++)
-        deepEqual(await use(store, digestOf(`a ${index}`)), { outcome: 'used', left: 9 - index })
-      deepEqual(await store.addTotp(totpAddition({ factor: totp({ id: 'totp-2' }), recoveryDigests: [] })), {
-        outcome: 'added',
-        codesStored: false
-      })
-      deepEqual(
-        await store.addTotp(totpAddition({ factor: totp({ id: 'totp-3' }), recoveryDigests: codesOf('c') })),
-        { outcome: 'added', codesStored: true },
-        'the others are used up'
-      )
-      deepEqual(await use(store, digestOf('c 9')), { outcome: 'used', left: 9 })
-      deepEqual(
-        await store.addPasskey(passkeyAddition({ userId: BOB, turnsOn: true, recoveryDigests: codesOf('a') })),
-        { outcome: 'added', codesStored: true },
-        'another user has their own'
-      )
-    }
-  )
+  define('stores recovery codes with a factor that turns two-step sign-in on when the user has none', async (store) => {
+    deepEqual(await store.addTotp(totpAddition({ recoveryDigests: codesOf('a') })), {
+      outcome: 'added',
+      codesStored: true
+    })
+    equal((await store.findFactors(ALICE)).recoveryCodesLeft, 10)
+    deepEqual(await store.addPasskey(passkeyAddition({ recoveryDigests: codesOf('b') })), {
+      outcome: 'added',
+      codesStored: false
+    })
+    deepEqual(await use(store, digestOf('b 0')), { outcome: 'unknown' })
+    for (let index = 0; index < 10; index++)
+      deepEqual(await use(store, digestOf(`a ${index}`)), { outcome: 'used', left: 9 - index })
+    deepEqual(await store.addTotp(totpAddition({ factor: totp({ id: 'totp-2' }), recoveryDigests: [] })), {
+      outcome: 'added',
+      codesStored: false
+    })
+    deepEqual(
+      await store.addTotp(totpAddition({ factor: totp({ id: 'totp-3' }), recoveryDigests: codesOf('c') })),
+      { outcome: 'added', codesStored: true },
+      'the others are used up'
+    )
+    deepEqual(await use(store, digestOf('c 9')), { outcome: 'used', left: 9 })
+    deepEqual(
+      await store.addPasskey(passkeyAddition({ userId: BOB, turnsOn: true, recoveryDigests: codesOf('a') })),
+      { outcome: 'added', codesStored: true },
+      'another user has their own'
+    )
+  })
 
-  define('a recovery code counts once, and for its user alone', async (store) => {
+  define('accepts a recovery code once, for its user only', async (store) => {
     await store.addTotp(totpAddition({ recoveryDigests: codesOf('a') }))
     await store.addTotp(totpAddition({ userId: BOB, recoveryDigests: codesOf('b') }))
     for (const userId of [BOB, 'none']) deepEqual(await use(store, digestOf('a 0'), userId), { outcome: 'unknown' })
@@ -63,26 +60,23 @@ export function recoveryCodeCases(define: DefineFactorCase): void {
     equal((await store.findFactors(BOB)).recoveryCodesLeft, 10)
   })
 
-  define('of 50 parallel uses of one recovery code one counts', async (store) => {
+  define('accepts one of 50 parallel uses of a recovery code', async (store) => {
     await store.addTotp(totpAddition({ recoveryDigests: codesOf('a') }))
     const results = await parallel(50, () => use(store, digestOf('a 0')))
     deepEqual(tally(results.map(({ outcome }) => outcome)), { used: 1, unknown: 49 })
     equal((await store.findFactors(ALICE)).recoveryCodesLeft, 9)
   })
 
-  define(
-    'of parallel uses of all recovery codes each counts once, and each is told how many are left',
-    async (store) => {
-      await store.addTotp(totpAddition({ recoveryDigests: codesOf('a') }))
-      const results = await parallel(50, (index) => use(store, digestOf(`a ${index % 10}`)))
-      deepEqual(
-        results.flatMap((result) => (result.outcome === 'used' ? [result.left] : [])).toSorted((a, b) => a - b),
-        [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]
-      )
-    }
-  )
+  define('accepts each recovery code once in parallel uses, and returns the number left', async (store) => {
+    await store.addTotp(totpAddition({ recoveryDigests: codesOf('a') }))
+    const results = await parallel(50, (index) => use(store, digestOf(`a ${index % 10}`)))
+    deepEqual(
+      results.flatMap((result) => (result.outcome === 'used' ? [result.left] : [])).toSorted((a, b) => a - b),
+      [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]
+    )
+  })
 
-  define('new recovery codes take the place of all others', async (store) => {
+  define('replaces all recovery codes with new ones', async (store) => {
     await store.addTotp(totpAddition({ recoveryDigests: codesOf('a') }))
     await store.addTotp(totpAddition({ userId: BOB, recoveryDigests: codesOf('a') }))
     await use(store, digestOf('a 0'))
@@ -94,7 +88,7 @@ export function recoveryCodeCases(define: DefineFactorCase): void {
     equal((await store.findFactors(BOB)).recoveryCodesLeft, 10)
   })
 
-  define('nobody has recovery codes without a factor', async (store) => {
+  define('stores no recovery codes without a factor', async (store) => {
     equal(await unchanged(store, ALICE, () => store.replaceRecoveryCodes(ALICE, codesOf('a'))), false)
     await store.forgetDevices(ALICE)
     equal(await store.replaceRecoveryCodes(ALICE, codesOf('a')), false)
@@ -107,7 +101,7 @@ export function recoveryCodeCases(define: DefineFactorCase): void {
     deepEqual(await use(store, digestOf('a 0')), { outcome: 'unknown' }, 'nor do they come back')
   })
 
-  define('after 20 parallel replacements the codes are those of one', async (store) => {
+  define('keeps the codes of one of 20 parallel replacements', async (store) => {
     await store.addTotp(totpAddition({ recoveryDigests: codesOf('a') }))
     await parallel(20, (index) => store.replaceRecoveryCodes(ALICE, codesOf(`set ${index}`)))
     equal((await store.findFactors(ALICE)).recoveryCodesLeft, 10)
@@ -115,7 +109,7 @@ export function recoveryCodeCases(define: DefineFactorCase): void {
     deepEqual(tally(results), { used: 1, unknown: 19 })
   })
 
-  define('a recovery code that is used while it is replaced counts once, and takes no new one away', async (store) => {
+  define('accepts a recovery code once that is replaced meanwhile, and uses up no new one', async (store) => {
     await store.addTotp(totpAddition({ recoveryDigests: codesOf('a') }))
     const [results] = await Promise.all([
       parallel(10, () => use(store, digestOf('a 0'))),
@@ -125,7 +119,7 @@ export function recoveryCodeCases(define: DefineFactorCase): void {
     equal((await store.findFactors(ALICE)).recoveryCodesLeft, 10)
   })
 
-  define('of parallel enrolments with recovery codes one is told that its codes count, and they do', async (store) => {
+  define('stores the recovery codes of one of parallel enrolments, and reports which', async (store) => {
     const results = await parallel(20, (index) =>
       index % 2 === 0
         ? store.addTotp(

@@ -31,7 +31,7 @@ export function rotationUndoCases(make: () => Promise<StateSubject>): ContractCa
     cases.push(caseOf(make, `tokens: ${name}`, ({ state }) => check(state.tokens)))
   }
 
-  define("another client's family is unknown, whatever the token, and nothing happens to it", async (tokens) => {
+  define('answers unknown to another client, and leaves the family unchanged', async (tokens) => {
     await tokens.createFamily(family())
     await rotated(tokens, use(), next(1))
     for (const clientId of ['client-2', null]) {
@@ -46,14 +46,14 @@ export function rotationUndoCases(make: () => Promise<StateSubject>): ContractCa
     equal((await tokens.useToken(use({ digest: 'digest-2', clientId: 'client-1' }))).outcome, 'used')
   })
 
-  define('a family of no client is asked for with null', async (tokens) => {
+  define('finds a family without a client by the client id null', async (tokens) => {
     await tokens.createFamily(family({ clientId: null }))
     deepEqual(await tokens.useToken(use({ clientId: 'client-1' })), { outcome: 'unknown' })
     equal((await tokens.useToken(use({ clientId: null }))).outcome, 'used')
     equal((await tokens.rotateToken(use({ clientId: null }), next(1))).outcome, 'rotated')
   })
 
-  define("a rotation taken back leaves the token as it was, and its successor a stranger's", async (tokens) => {
+  define('restores the token, and rejects its successor, after an undo', async (tokens) => {
     await tokens.createFamily(family())
     await tokens.undoRotation(await rotated(tokens, use(), next(1)))
     const again = use({ now: NOW + GRACE + 1 })
@@ -63,7 +63,7 @@ export function rotationUndoCases(make: () => Promise<StateSubject>): ContractCa
     equal((await tokens.useToken(use({ digest: 'digest-1', now: again.now }))).outcome, 'replayed')
   })
 
-  define('the token replaced before still counts within its own grace time, and no longer', async (tokens) => {
+  define('keeps the grace time of the earlier token when a rotation is undone', async (tokens) => {
     await tokens.createFamily(family())
     await rotated(tokens, use(), next(1))
     const undo = await rotated(tokens, use({ digest: 'digest-1', now: NOW + 1000 }), next(2))
@@ -78,7 +78,7 @@ export function rotationUndoCases(make: () => Promise<StateSubject>): ContractCa
     equal((await tokens.useToken(use({ now: NOW + GRACE + 1 }))).outcome, 'replayed')
   })
 
-  define('a successor stays as long as one of those who got it keeps it', async (tokens) => {
+  define('keeps a successor while one of its receivers keeps it', async (tokens) => {
     for (const keeper of [0, 1, 2]) {
       const sid = named(`sid-keeper-${keeper}`)
       await tokens.createFamily(family({ sid }))
@@ -92,28 +92,25 @@ export function rotationUndoCases(make: () => Promise<StateSubject>): ContractCa
     }
   })
 
-  define(
-    'when all who got a successor have given it back, in whatever order, the token is as it was',
-    async (tokens) => {
-      for (const order of [
-        [0, 1, 2],
-        [2, 1, 0],
-        [1, 0, 2]
-      ]) {
-        const sid = named(`sid-order-${order.join('')}`)
-        await tokens.createFamily(family({ sid }))
-        const undos = [
-          await rotated(tokens, use({ sid }), next(1)),
-          await repeated(tokens, use({ sid })),
-          await repeated(tokens, use({ sid }))
-        ]
-        for (const index of order) await tokens.undoRotation(undos[index] as RotationUndo)
-        equal((await tokens.rotateToken(use({ sid, now: NOW + GRACE + 1 }), next(3))).outcome, 'rotated')
-      }
+  define('restores the token once all receivers undo its rotation, in any order', async (tokens) => {
+    for (const order of [
+      [0, 1, 2],
+      [2, 1, 0],
+      [1, 0, 2]
+    ]) {
+      const sid = named(`sid-order-${order.join('')}`)
+      await tokens.createFamily(family({ sid }))
+      const undos = [
+        await rotated(tokens, use({ sid }), next(1)),
+        await repeated(tokens, use({ sid })),
+        await repeated(tokens, use({ sid }))
+      ]
+      for (const index of order) await tokens.undoRotation(undos[index] as RotationUndo)
+      equal((await tokens.rotateToken(use({ sid, now: NOW + GRACE + 1 }), next(3))).outcome, 'rotated')
     }
-  )
+  })
 
-  define('who comes after one has given back gets the same successor, and keeps it', async (tokens) => {
+  define('returns the same successor after one receiver has undone the rotation', async (tokens) => {
     await tokens.createFamily(family())
     const [first, second] = [await rotated(tokens, use(), next(1)), await repeated(tokens, use())]
     await tokens.undoRotation(first)
@@ -122,7 +119,7 @@ export function rotationUndoCases(make: () => Promise<StateSubject>): ContractCa
     equal((await tokens.useToken(use({ digest: 'digest-1' }))).outcome, 'used')
   })
 
-  define('a successor that came after one another call got can be taken back', async (tokens) => {
+  define('undoes a second rotation after the first was repeated', async (tokens) => {
     await tokens.createFamily(family())
     await rotated(tokens, use(), next(1))
     await repeated(tokens, use())
@@ -130,7 +127,7 @@ export function rotationUndoCases(make: () => Promise<StateSubject>): ContractCa
     equal((await tokens.useToken(use({ digest: 'digest-1', now: NOW + GRACE + 1 }))).outcome, 'used')
   })
 
-  define('an undo changes nothing after the next rotation, twice, or of a family that has ended', async (tokens) => {
+  define('ignores an undo after the next rotation, a second time, or of an ended family', async (tokens) => {
     await tokens.createFamily(family())
     const undo = await rotated(tokens, use(), next(1))
     await rotated(tokens, use({ digest: 'digest-1' }), next(2))
@@ -144,7 +141,7 @@ export function rotationUndoCases(make: () => Promise<StateSubject>): ContractCa
     equal(await tokens.findFamily(named('sid-1'), NOW), null)
   })
 
-  define('a late undo takes no token from whoever holds it', async (tokens) => {
+  define('keeps a token that a client holds when an undo comes late', async (tokens) => {
     await tokens.createFamily(family())
     const late = await rotated(tokens, use(), next(1))
     await repeated(tokens, use())
@@ -153,7 +150,7 @@ export function rotationUndoCases(make: () => Promise<StateSubject>): ContractCa
     equal((await tokens.useToken(use({ digest: 'digest-1', now: NOW + GRACE + 1 }))).outcome, 'used')
   })
 
-  define('of 50 parallel rotations that are all given back, nothing is left', async (tokens) => {
+  define('restores the token after 50 parallel rotations are all undone', async (tokens) => {
     await tokens.createFamily(family())
     const outcomes = await parallel(50, async (index) => {
       const result = await tokens.rotateToken(use(), next(index + 1))
@@ -167,7 +164,7 @@ export function rotationUndoCases(make: () => Promise<StateSubject>): ContractCa
     equal((await tokens.rotateToken(use({ now: NOW + GRACE + 1 }), next(99))).outcome, 'rotated')
   })
 
-  define('of 50 parallel rotations of which one keeps the successor, that one stays', async (tokens) => {
+  define('keeps the successor when one of 50 parallel rotations is not undone', async (tokens) => {
     await tokens.createFamily(family())
     await rotated(tokens, use(), next(1))
     await parallel(50, async (index) => {

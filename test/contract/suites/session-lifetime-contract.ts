@@ -18,30 +18,27 @@ export function sessionLifetimeCases(make: () => Promise<StateSubject>): Contrac
     ['expiresAt', 20 * MINUTE]
   ] as const) {
     for (const offset of [-1, 0, 1]) {
-      define(
-        `${offset} ms from ${what} a session is ${offset < 0 ? 'alive' : 'as one that never was'}`,
-        async (sessions) => {
-          const now = T0 + ends + offset
-          const isAlive = offset < 0
-          const fields = what === 'expiresAt' ? { expiresAt: T0 + ends } : {}
-          for (const sid of [named('sid-1'), named('sid-2'), named('sid-3')])
-            await sessions.createSession(session({ sid, ...fields }), 'digest-0')
-          equal((await sessions.listSessionsOfUser('user-19367', now)).length, isAlive ? 3 : 0)
-          equal((await sessions.findSession(named('sid-1'), 'digest-0', now)) !== null, isAlive)
-          equal(await sessions.useSession(use({ sid: named('sid-2'), now, idleExpiresAt: now + MINUTE })), isAlive)
-          equal(
-            await sessions.renewSession(
-              renewal({ sid: named('sid-3'), now, expiresAt: now + MINUTE, idleExpiresAt: now + MINUTE })
-            ),
-            isAlive
-          )
-          equal((await sessions.listSessionsOfUser('user-19367', now)).length, isAlive ? 3 : 0, 'nothing revives it')
-        }
-      )
+      define(`${offset < 0 ? 'finds' : 'does not find'} a session ${offset} ms from ${what}`, async (sessions) => {
+        const now = T0 + ends + offset
+        const isAlive = offset < 0
+        const fields = what === 'expiresAt' ? { expiresAt: T0 + ends } : {}
+        for (const sid of [named('sid-1'), named('sid-2'), named('sid-3')])
+          await sessions.createSession(session({ sid, ...fields }), 'digest-0')
+        equal((await sessions.listSessionsOfUser('user-19367', now)).length, isAlive ? 3 : 0)
+        equal((await sessions.findSession(named('sid-1'), 'digest-0', now)) !== null, isAlive)
+        equal(await sessions.useSession(use({ sid: named('sid-2'), now, idleExpiresAt: now + MINUTE })), isAlive)
+        equal(
+          await sessions.renewSession(
+            renewal({ sid: named('sid-3'), now, expiresAt: now + MINUTE, idleExpiresAt: now + MINUTE })
+          ),
+          isAlive
+        )
+        equal((await sessions.listSessionsOfUser('user-19367', now)).length, isAlive ? 3 : 0, 'nothing revives it')
+      })
     }
   }
 
-  define('revokeSession says what it ended, of that user only', async (sessions, { state: { tokens } }) => {
+  define('revokeSession returns what it ended, of that user only', async (sessions, { state: { tokens } }) => {
     await sessions.createSession(session(), 'digest-0')
     await sessions.useSession(use({ clientId: 'client-2' }))
     const nothing = { session: null, sids: [] }
@@ -58,7 +55,7 @@ export function sessionLifetimeCases(make: () => Promise<StateSubject>): Contrac
     deepEqual(await sessions.listSessionsOfUser('user-19367', NOW), [])
   })
 
-  define('of 50 parallel revocations one gets it', async (sessions, { state: { tokens } }) => {
+  define('returns the session from one of 50 parallel revocations', async (sessions, { state: { tokens } }) => {
     await sessions.createSession(session(), 'digest-0')
     equal(
       (await parallel(50, () => tokens.revokeSession('user-19367', named('sid-1')))).filter(
@@ -68,27 +65,24 @@ export function sessionLifetimeCases(make: () => Promise<StateSubject>): Contrac
     )
   })
 
-  define(
-    'after a renewal or a use raced a revocation, the session is gone',
-    async (sessions, { state: { tokens } }) => {
-      for (let turn = 0; turn < 12; turn++) {
-        await sessions.createSession(session(), 'digest-0')
-        const calls: Array<() => Promise<unknown>> = [
-          () => sessions.renewSession(renewal()),
-          () =>
-            turn % 2 === 0
-              ? tokens.revokeSession('user-19367', named('sid-1'))
-              : sessions.revokeSessionsOfUser('user-19367'),
-          () => sessions.useSession(use())
-        ]
-        await Promise.all([...calls.slice(turn % 3), ...calls.slice(0, turn % 3)].map(async (call) => await call()))
-        deepEqual(await live(sessions, ['digest-0', 'digest-1']), [])
-        deepEqual(await sessions.listSessionsOfUser('user-19367', NOW), [])
-      }
+  define('ends a session when its revocation races a renewal or a use', async (sessions, { state: { tokens } }) => {
+    for (let turn = 0; turn < 12; turn++) {
+      await sessions.createSession(session(), 'digest-0')
+      const calls: Array<() => Promise<unknown>> = [
+        () => sessions.renewSession(renewal()),
+        () =>
+          turn % 2 === 0
+            ? tokens.revokeSession('user-19367', named('sid-1'))
+            : sessions.revokeSessionsOfUser('user-19367'),
+        () => sessions.useSession(use())
+      ]
+      await Promise.all([...calls.slice(turn % 3), ...calls.slice(0, turn % 3)].map(async (call) => await call()))
+      deepEqual(await live(sessions, ['digest-0', 'digest-1']), [])
+      deepEqual(await sessions.listSessionsOfUser('user-19367', NOW), [])
     }
-  )
+  })
 
-  define('revokeSessionsOfUser ends all of the user but one, and says which', async (sessions) => {
+  define('revokeSessionsOfUser ends all sessions of the user except one, and returns them', async (sessions) => {
     for (const sid of [named('sid-1'), named('sid-2'), named('sid-3')])
       await sessions.createSession(session({ sid }), 'digest-0')
     await sessions.createSession(session({ sid: named('sid-4', 'user-104981'), userId: 'user-104981' }), 'digest-0')
@@ -110,7 +104,7 @@ export function sessionLifetimeCases(make: () => Promise<StateSubject>): Contrac
     ok(await sessions.findSession(named('sid-4', 'user-104981'), 'digest-0', NOW))
   })
 
-  define('the session that stays has the new secret alone, and its proofs', async (sessions) => {
+  define('leaves the kept session with the new secret only, and its proofs', async (sessions) => {
     await sessions.createSession(session(), 'digest-a')
     await sessions.renewSession(renewal({ formerDigest: 'digest-a', digest: 'digest-0' }))
     for (const turn of ['once', 'again', 'for a third time']) {
@@ -123,7 +117,7 @@ export function sessionLifetimeCases(make: () => Promise<StateSubject>): Contrac
     equal(await sessions.renewSession(renewal({ formerDigest: 'digest-1', digest: 'digest-2' })), true)
   })
 
-  define('a session whose secret was replaced does not stay', async (sessions) => {
+  define('does not keep a session whose secret was replaced', async (sessions) => {
     for (const formerDigest of ['digest-0', 'none']) {
       await sessions.createSession(session(), 'digest-0')
       await sessions.renewSession(renewal())
@@ -133,7 +127,7 @@ export function sessionLifetimeCases(make: () => Promise<StateSubject>): Contrac
     }
   })
 
-  define('a session that stays without a new secret is there, and nobody gets in', async (sessions, { state }) => {
+  define('lists a session that is kept without a secret, and accepts no secret for it', async (sessions, { state }) => {
     await sessions.createSession(session(), 'digest-0')
     await sessions.renewSession(renewal())
     deepEqual(await sessions.revokeSessionsOfUser('user-19367', staying('sid-1', null)), [])
@@ -146,7 +140,7 @@ export function sessionLifetimeCases(make: () => Promise<StateSubject>): Contrac
     deepEqual((await state.tokens.revokeSession('user-19367', named('sid-1'))).session, renewed)
   })
 
-  define('sessions are listed newest first, of that user only', async (sessions) => {
+  define('lists the sessions of one user, newest first', async (sessions) => {
     for (const [sid, age] of [
       [named('sid-1'), 2],
       [named('sid-2'), 0],
@@ -167,7 +161,7 @@ export function sessionLifetimeCases(make: () => Promise<StateSubject>): Contrac
     deepEqual(await sessions.listSessionsOfUser('user-646148', NOW), [])
   })
 
-  define('a sweep leaves what is alive', async (sessions, { state, expiresByItself }) => {
+  define('sweeps expired sessions, and keeps live ones', async (sessions, { state, expiresByItself }) => {
     await sessions.createSession(session(), 'digest-0')
     await sessions.createSession(session({ sid: named('sid-2'), idleExpiresAt: NOW }), 'digest-0')
     await sessions.createSession(session({ sid: named('sid-3'), expiresAt: NOW }), 'digest-0')

@@ -14,7 +14,7 @@ export function sessionStoreCases(make: () => Promise<StateSubject>): ContractCa
     cases.push(caseOf(make, `browserSessions: ${name}`, ({ state }) => check(state.browserSessions)))
   }
 
-  define('a session is found by its sid and secret, as it was created', async (sessions) => {
+  define('finds a session by its sid and secret, as created', async (sessions) => {
     for (const created of [session(), session({ sid: named('sid-2'), userAgent: null, clientIds: [] })]) {
       await sessions.createSession(created, 'digest-0')
       deepEqual(await sessions.findSession(created.sid, 'digest-0', T0), created)
@@ -22,13 +22,13 @@ export function sessionStoreCases(make: () => Promise<StateSubject>): ContractCa
     equal(await sessions.findSession(named('sid-3'), 'digest-0', T0), null)
   })
 
-  define('another secret finds nothing and ends nothing', async (sessions) => {
+  define('finds and ends nothing by another secret', async (sessions) => {
     await sessions.createSession(session(), 'digest-0')
     await sessions.createSession(session({ sid: named('sid-2') }), 'digest-2')
     deepEqual(await live(sessions, ['digest-2', '', 'digest', '["digest-0"]', 'digest-0']), ['digest-0'])
   })
 
-  define('a sid is taken', async (sessions) => {
+  define('refuses a second session with the same sid', async (sessions) => {
     await sessions.createSession(session(), 'digest-0')
     equal(
       await sessions.createSession(session({ userId: 'user-104981' }), 'digest-1').then(
@@ -41,7 +41,7 @@ export function sessionStoreCases(make: () => Promise<StateSubject>): ContractCa
     equal(await sessions.findSession(named('sid-1'), 'digest-1', T0), null)
   })
 
-  define('a use moves lastUsedAt and idleExpiresAt, the latter not beyond expiresAt', async (sessions) => {
+  define('moves lastUsedAt and idleExpiresAt on use, but not beyond expiresAt', async (sessions) => {
     await sessions.createSession(session(), 'digest-0')
     equal(await sessions.useSession(use()), true)
     deepEqual(
@@ -53,7 +53,7 @@ export function sessionStoreCases(make: () => Promise<StateSubject>): ContractCa
     equal(await sessions.useSession(use({ sid: named('sid-x') })), false)
   })
 
-  define('clients are kept in the order they came, each once', async (sessions) => {
+  define('keeps clients in their order, each once', async (sessions) => {
     await sessions.createSession(session({ clientIds: [] }), 'digest-0')
     for (const clientId of ['client-2', 'client-1', 'client-2', '__proto__'])
       await sessions.useSession(use({ clientId }))
@@ -65,14 +65,14 @@ export function sessionStoreCases(make: () => Promise<StateSubject>): ContractCa
     ])
   })
 
-  define('of 50 parallel uses by 50 clients none is lost', async (sessions) => {
+  define('keeps all clients of 50 parallel uses', async (sessions) => {
     await sessions.createSession(session({ clientIds: [] }), 'digest-0')
     const clientIds = Array.from({ length: 50 }, (_, index) => `client-${index}`)
     ok((await parallel(50, (index) => sessions.useSession(use({ clientId: clientIds[index] ?? '' })))).every(Boolean))
     deepEqual((await sessions.findSession(named('sid-1'), 'digest-0', NOW))?.clientIds.toSorted(), clientIds.toSorted())
   })
 
-  define('a renewal begins the lifetimes anew under a new secret, with the proofs of that secret', async (sessions) => {
+  define('restarts the lifetimes under a new secret with its proofs on renewal', async (sessions) => {
     await sessions.createSession(session(), 'digest-0')
     equal(await sessions.renewSession(renewal()), true)
     deepEqual(await sessions.findSession(named('sid-1'), 'digest-1', NOW), renewed)
@@ -95,7 +95,7 @@ export function sessionStoreCases(make: () => Promise<StateSubject>): ContractCa
   for (const after of [-1, 0, 1]) {
     const works = after < 0
     define(
-      `${after} ms from ten seconds after a renewal the replaced secret ${works ? 'has its own proofs' : 'is dead'}`,
+      `${works ? 'accepts' : 'rejects'} the replaced secret ${after} ms from ten seconds after a renewal`,
       async (sessions) => {
         await sessions.createSession(session(), 'digest-0')
         await sessions.renewSession(renewal())
@@ -111,7 +111,7 @@ export function sessionStoreCases(make: () => Promise<StateSubject>): ContractCa
     )
   }
 
-  define('a secret that was replaced, or was never there, renews nothing', async (sessions) => {
+  define('renews nothing by a replaced or unknown secret', async (sessions) => {
     await sessions.createSession(session(), 'digest-0')
     await sessions.renewSession(renewal())
     for (const formerDigest of ['digest-0', 'none', '', 'digest-2'])
@@ -124,7 +124,7 @@ export function sessionStoreCases(make: () => Promise<StateSubject>): ContractCa
   })
 
   for (const count of [2, 50]) {
-    define(`of ${count} parallel renewals of one secret one succeeds`, async (sessions) => {
+    define(`renews a session by one of ${count} parallel renewals of a secret`, async (sessions) => {
       await sessions.createSession(session(), 'digest-0')
       const done = await parallel(count, (index) => sessions.renewSession(renewal({ digest: `digest-${index + 1}` })))
       equal(done.filter(Boolean).length, 1)
@@ -138,7 +138,7 @@ export function sessionStoreCases(make: () => Promise<StateSubject>): ContractCa
     })
   }
 
-  define("another user's session is not renewed", async (sessions) => {
+  define('does not renew the session of another user', async (sessions) => {
     await sessions.createSession(session(), 'digest-0')
     equal(await sessions.renewSession(renewal({ userId: 'user-104981' })), false)
     equal(await sessions.renewSession(renewal({ sid: named('sid-x') })), false)
@@ -146,7 +146,7 @@ export function sessionStoreCases(make: () => Promise<StateSubject>): ContractCa
     equal(await sessions.findSession(named('sid-1'), 'digest-1', NOW), null)
   })
 
-  define('sessions handed out are copies', async (sessions) => {
+  define('returns copies of sessions', async (sessions) => {
     const given = session()
     await sessions.createSession(given, 'digest-0')
     given.clientIds.push('changed')
@@ -163,7 +163,7 @@ export function sessionStoreCases(make: () => Promise<StateSubject>): ContractCa
   })
 
   for (const [label, value] of HOSTILE_STRINGS) {
-    define(`strings are kept as they are: ${label}`, async (sessions) => {
+    define(`keeps strings unchanged: ${label}`, async (sessions) => {
       const sid = partitionOf(value) + value
       equal(await sessions.findSession(sid, value, NOW), null)
       const created = session({ sid, userId: value, userAgent: value, clientIds: [value] })

@@ -18,27 +18,24 @@ export function tokenLifetimeCases(make: () => Promise<StateSubject>): ContractC
     ['expiresAt', 20 * MINUTE]
   ] as const) {
     for (const offset of [-1, 0, 1]) {
-      define(
-        `${offset} ms from ${what} a family is ${offset < 0 ? 'alive' : 'as one that never was'}`,
-        async (tokens) => {
-          const now = T0 + ends + offset
-          const fields = what === 'expiresAt' ? { expiresAt: T0 + ends } : {}
-          for (const sid of [named('sid-1'), named('sid-2'), named('sid-3')])
-            await tokens.createFamily(family({ sid, ...fields }))
-          equal((await tokens.listFamiliesOfUser('user-19367', now)).length, offset < 0 ? 3 : 0)
-          equal((await tokens.findFamily(named('sid-1'), now)) !== null, offset < 0)
-          equal((await tokens.peekToken(use({ now }))) !== null, offset < 0)
-          equal((await tokens.useToken(use({ sid: named('sid-2'), now }))).outcome, offset < 0 ? 'used' : 'unknown')
-          equal(
-            (await tokens.rotateToken(use({ sid: named('sid-3'), now }), next(1))).outcome,
-            offset < 0 ? 'rotated' : 'unknown'
-          )
-        }
-      )
+      define(`${offset < 0 ? 'finds' : 'does not find'} a family ${offset} ms from ${what}`, async (tokens) => {
+        const now = T0 + ends + offset
+        const fields = what === 'expiresAt' ? { expiresAt: T0 + ends } : {}
+        for (const sid of [named('sid-1'), named('sid-2'), named('sid-3')])
+          await tokens.createFamily(family({ sid, ...fields }))
+        equal((await tokens.listFamiliesOfUser('user-19367', now)).length, offset < 0 ? 3 : 0)
+        equal((await tokens.findFamily(named('sid-1'), now)) !== null, offset < 0)
+        equal((await tokens.peekToken(use({ now }))) !== null, offset < 0)
+        equal((await tokens.useToken(use({ sid: named('sid-2'), now }))).outcome, offset < 0 ? 'used' : 'unknown')
+        equal(
+          (await tokens.rotateToken(use({ sid: named('sid-3'), now }), next(1))).outcome,
+          offset < 0 ? 'rotated' : 'unknown'
+        )
+      })
     }
   }
 
-  define('a use keeps an idle family alive, but not beyond expiresAt', async (tokens) => {
+  define('keeps an idle family alive on use, but not beyond expiresAt', async (tokens) => {
     await tokens.createFamily(family())
     await tokens.useToken(use({ now: T0 + 29 * MINUTE, idleExpiresAt: T0 + 59 * MINUTE }))
     await tokens.rotateToken(use({ now: T0 + 58 * MINUTE, idleExpiresAt: T0 + 88 * MINUTE }), next(1))
@@ -54,7 +51,7 @@ export function tokenLifetimeCases(make: () => Promise<StateSubject>): ContractC
     )
   })
 
-  define('revokeFamily says whether there was one, of that user where one is given', async (tokens) => {
+  define('revokeFamily returns whether it ended a family, of that user if given', async (tokens) => {
     await tokens.createFamily(family())
     equal(await tokens.revokeFamily(named('sid-x')), false)
     equal(await tokens.revokeFamily(named('sid-1'), 'user-104981'), false)
@@ -67,13 +64,13 @@ export function tokenLifetimeCases(make: () => Promise<StateSubject>): ContractC
     deepEqual(await tokens.listFamiliesOfUser('user-19367', T0), [])
   })
 
-  define('of 50 parallel revocations one is true', async (tokens) => {
+  define('returns true from one of 50 parallel revocations', async (tokens) => {
     await tokens.createFamily(family())
     const results = await parallel(50, () => tokens.revokeFamily(named('sid-1')))
     equal(results.filter(Boolean).length, 1)
   })
 
-  define('after a rotation or a use raced a revocation, the family is gone', async (tokens) => {
+  define('ends a family when its revocation races a rotation or a use', async (tokens) => {
     const sids = Array.from({ length: 25 }, (_, index) => named(`sid-${index}`))
     for (const sid of sids) await tokens.createFamily(family({ sid }))
     await Promise.all(
@@ -94,7 +91,7 @@ export function tokenLifetimeCases(make: () => Promise<StateSubject>): ContractC
     deepEqual(await tokens.listFamiliesOfUser('user-19367', T0), [])
   })
 
-  define('revokeFamiliesOfUser ends all of the user but one, and names them', async (tokens) => {
+  define('revokeFamiliesOfUser ends all families of the user except one, and returns their sids', async (tokens) => {
     for (const sid of [named('sid-1'), named('sid-2'), named('sid-3')]) await tokens.createFamily(family({ sid }))
     await tokens.createFamily(family({ sid: named('sid-4', 'user-104981'), userId: 'user-104981' }))
     deepEqual((await tokens.revokeFamiliesOfUser('user-19367', named('sid-2'))).toSorted(), [
@@ -115,7 +112,7 @@ export function tokenLifetimeCases(make: () => Promise<StateSubject>): ContractC
     ok(await tokens.findFamily(named('sid-4', 'user-104981'), T0))
   })
 
-  define('families are listed newest first, of that user only', async (tokens) => {
+  define('lists the families of one user, newest first', async (tokens) => {
     for (const [sid, age] of [
       [named('sid-1'), 2],
       [named('sid-2'), 0],
@@ -133,7 +130,7 @@ export function tokenLifetimeCases(make: () => Promise<StateSubject>): ContractC
     deepEqual(await tokens.listFamiliesOfUser('user-646148', T0), [])
   })
 
-  define('a sweep leaves what is alive, grace time included', async (tokens, state) => {
+  define('sweeps expired families, and keeps live ones with their grace time', async (tokens, state) => {
     await tokens.createFamily(family())
     await tokens.createFamily(family({ sid: named('sid-2'), idleExpiresAt: T0 + MINUTE }))
     await tokens.createFamily(family({ sid: named('sid-3'), expiresAt: T0 + MINUTE }))

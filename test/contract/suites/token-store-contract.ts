@@ -13,7 +13,7 @@ export function tokenStoreCases(make: () => Promise<StateSubject>): ContractCase
     cases.push(caseOf(make, `tokens: ${name}`, ({ state }) => check(state.tokens)))
   }
 
-  define('a family is found as it was created, without its digest', async (tokens) => {
+  define('finds a family as created, without its digest', async (tokens) => {
     for (const created of [
       family(),
       family({ sid: named('sid-2'), clientId: null, userAgent: null, scope: '' }),
@@ -28,7 +28,7 @@ export function tokenStoreCases(make: () => Promise<StateSubject>): ContractCase
   })
 
   for (const [label, value] of HOSTILE_STRINGS) {
-    define(`strings are kept as they are: ${label}`, async (tokens) => {
+    define(`keeps strings unchanged: ${label}`, async (tokens) => {
       const sid = partitionOf(value) + value
       equal(await tokens.findFamily(sid, T0), null)
       deepEqual(await tokens.revokeFamiliesOfUser(value), [])
@@ -56,7 +56,7 @@ export function tokenStoreCases(make: () => Promise<StateSubject>): ContractCase
     })
   }
 
-  define('families handed out are copies', async (tokens) => {
+  define('returns copies of families', async (tokens) => {
     const created = family()
     await tokens.createFamily(created)
     created.scope = 'changed'
@@ -73,7 +73,7 @@ export function tokenStoreCases(make: () => Promise<StateSubject>): ContractCase
     deepEqual([again?.scope, again?.expiresAt], ['read write', T0 + 60 * MINUTE])
   })
 
-  define('a use moves lastUsedAt and idleExpiresAt, the latter not beyond expiresAt', async (tokens) => {
+  define('moves lastUsedAt and idleExpiresAt on use, but not beyond expiresAt', async (tokens) => {
     await tokens.createFamily(family())
     const used = await tokens.useToken(use())
     deepEqual(used, {
@@ -86,7 +86,7 @@ export function tokenStoreCases(make: () => Promise<StateSubject>): ContractCase
     deepEqual(await tokens.findFamily(named('sid-1'), T0), later.family)
   })
 
-  define('a rotation replaces the token and moves the same times', async (tokens) => {
+  define('replaces the token and moves the same times on rotation', async (tokens) => {
     await tokens.createFamily(family())
     const rotated = await tokens.rotateToken(use({ idleExpiresAt: T0 + 99 * MINUTE }), next(1))
     equal(rotated.outcome, 'rotated')
@@ -99,7 +99,7 @@ export function tokenStoreCases(make: () => Promise<StateSubject>): ContractCase
     equal((await tokens.useToken(use({ digest: 'digest-2' }))).outcome, 'used')
   })
 
-  define('of 50 parallel rotations one is rotated, and 49 get its successor', async (tokens) => {
+  define('rotates once in 50 parallel rotations, and returns the successor to the other 49', async (tokens) => {
     await tokens.createFamily(family())
     const outcomes = await parallel(50, (index) => tokens.rotateToken(use(), next(index + 1)))
     deepEqual(tally(outcomes.map(({ outcome }) => outcome)), { rotated: 1, repeated: 49 })
@@ -115,11 +115,14 @@ export function tokenStoreCases(make: () => Promise<StateSubject>): ContractCase
     )
   })
 
-  define('without grace, of 50 parallel rotations one is rotated and a second one ends the family', async (tokens) => {
-    await tokens.createFamily(family())
-    const outcomes = await parallel(50, (index) => tokens.rotateToken(use({ graceMs: 0 }), next(index + 1)))
-    deepEqual(tally(outcomes.map(({ outcome }) => outcome)), { rotated: 1, replayed: 1, unknown: 48 })
-  })
+  define(
+    'rotates once in 50 parallel rotations without grace time, and ends the family on the next',
+    async (tokens) => {
+      await tokens.createFamily(family())
+      const outcomes = await parallel(50, (index) => tokens.rotateToken(use({ graceMs: 0 }), next(index + 1)))
+      deepEqual(tally(outcomes.map(({ outcome }) => outcome)), { rotated: 1, replayed: 1, unknown: 48 })
+    }
+  )
 
   // The grace time holds at its last millisecond; 0 is none at all, in the same millisecond too.
   for (const [graceMs, elapsed, rotation, plainUse] of [
@@ -131,7 +134,7 @@ export function tokenStoreCases(make: () => Promise<StateSubject>): ContractCase
     [0, 1, 'replayed', 'replayed']
   ] as const) {
     define(
-      `the replaced token ${elapsed} ms after, with a grace time of ${graceMs} ms, is ${rotation}`,
+      `answers ${rotation} to the replaced token ${elapsed} ms later with a grace time of ${graceMs} ms`,
       async (tokens) => {
         for (const sid of [named('sid-1'), named('sid-2')]) {
           await tokens.createFamily(family({ sid }))
@@ -151,21 +154,21 @@ export function tokenStoreCases(make: () => Promise<StateSubject>): ContractCase
     )
   }
 
-  define('a repeat neither extends the grace time nor moves the successor', async (tokens) => {
+  define('neither extends the grace time nor moves the successor on a repeat', async (tokens) => {
     await tokens.createFamily(family())
     await tokens.rotateToken(use(), next(1))
     equal((await tokens.rotateToken(use({ now: T0 + MINUTE + GRACE }), next(2))).outcome, 'repeated')
     equal((await tokens.rotateToken(use({ now: T0 + MINUTE + GRACE + 1 }), next(3))).outcome, 'replayed')
   })
 
-  define('a token replaced twice is a replay, within the grace time too', async (tokens) => {
+  define('treats a token that was replaced twice as a replay, even within the grace time', async (tokens) => {
     await tokens.createFamily(family())
     await tokens.rotateToken(use(), next(1))
     await tokens.rotateToken(use({ digest: 'digest-1' }), next(2))
     equal((await tokens.rotateToken(use(), next(3))).outcome, 'replayed')
   })
 
-  define('a replay ends its family and no other', async (tokens) => {
+  define('ends only the family of a replayed token', async (tokens) => {
     await tokens.createFamily(family())
     await tokens.createFamily(family({ sid: named('sid-2'), tokenDigest: 'other' }))
     await tokens.rotateToken(use(), next(1))
@@ -192,7 +195,7 @@ export function tokenStoreCases(make: () => Promise<StateSubject>): ContractCase
     )
   })
 
-  define('a look at a token changes nothing, a replayed one neither', async (tokens) => {
+  define('changes nothing when it peeks at a token, even a replayed one', async (tokens) => {
     await tokens.createFamily(family())
     deepEqual(await tokens.peekToken(use()), publicPart(family()))
     equal(await tokens.peekToken(use({ digest: 'digest-x' })), null)
@@ -206,7 +209,7 @@ export function tokenStoreCases(make: () => Promise<StateSubject>): ContractCase
     deepEqual(await tokens.findFamily(named('sid-1'), T0), before)
   })
 
-  define('the sid of a stranger is unknown, whatever the digest', async (tokens) => {
+  define('answers unknown for an unknown sid, whatever the digest', async (tokens) => {
     await tokens.createFamily(family())
     deepEqual(await tokens.rotateToken(use({ sid: named('sid-x') }), next(1)), { outcome: 'unknown' })
     deepEqual(await tokens.useToken(use({ sid: named('sid-x'), digest: 'digest-x' })), { outcome: 'unknown' })

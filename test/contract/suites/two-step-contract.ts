@@ -24,7 +24,7 @@ const stateOf = async (store: FactorStore, userId = ALICE): Promise<[boolean, nu
 
 /** First factors, and two-step sign-in as the user turns it on and off. Part of `factorStoreContract`. */
 export function twoStepCases(define: DefineFactorCase): void {
-  define('setTwoStep: takes a factor to turn on, and writes nothing without one', async (store) => {
+  define('setTwoStep: requires a factor to turn on, and writes nothing without one', async (store) => {
     equal(await unchanged(store, ALICE, () => turn(store, true, 'a')), 'refused')
     equal(await unchanged(store, ALICE, () => turn(store, false)), 'unchanged')
     equal(await store.removeFactorsOfUser(ALICE), 0)
@@ -49,7 +49,7 @@ export function twoStepCases(define: DefineFactorCase): void {
     deepEqual(await stateOf(store), [true, 0])
   })
 
-  define('keepSeal: keeps the first seal of parallel ones, and replaces the one that is named', async (store) => {
+  define('keepSeal: keeps the first of parallel seals, and replaces the named one', async (store) => {
     if (store.keepSeal === undefined) return
     const [first = '', ...others] = await parallel(4, async (index) => await store.keepSeal?.(`seal ${index}`, null))
     deepEqual(others, [first, first, first])
@@ -58,14 +58,14 @@ export function twoStepCases(define: DefineFactorCase): void {
     equal(await store.keepSeal('a third', null), 'another')
   })
 
-  define('setTwoStep: keeps recovery codes that there are where none are given', async (store) => {
+  define('setTwoStep: keeps existing recovery codes when none are given', async (store) => {
     await store.addPasskey(passkeyAddition())
     await store.replaceRecoveryCodes(ALICE, codesOf('a'))
     equal(await turn(store, true), 'changed')
     deepEqual(await stateOf(store), [true, 10])
   })
 
-  define('setTwoStep: is on with an app, and can not be turned off before the app is gone', async (store) => {
+  define('setTwoStep: stays on while the user has an app', async (store) => {
     await store.addTotp(totpAddition({ recoveryDigests: codesOf('a') }))
     await store.addPasskey(passkeyAddition())
     equal(await unchanged(store, ALICE, () => turn(store, true, 'b')), 'unchanged')
@@ -74,7 +74,7 @@ export function twoStepCases(define: DefineFactorCase): void {
     deepEqual(await stateOf(store), [false, 0], 'the recovery codes go with the app')
   })
 
-  define('setTwoStep: outlives the app, and ends with the last factor', async (store) => {
+  define('setTwoStep: stays on after the app is removed, and ends with the last factor', async (store) => {
     await store.addPasskey(passkeyAddition())
     await turn(store, true, 'a')
     await store.addTotp(totpAddition())
@@ -89,27 +89,24 @@ export function twoStepCases(define: DefineFactorCase): void {
     deepEqual(await stateOf(store), [false, 0])
   })
 
-  define('removeFactor: with keepOne the recovery codes stay with a passkey alone', async (store) => {
+  define('removeFactor: keeps the recovery codes with keepOne when a passkey remains', async (store) => {
     await store.addTotp(totpAddition({ recoveryDigests: codesOf('a') }))
     await store.addPasskey(passkeyAddition())
     await store.removeFactor({ userId: ALICE, factorId: 'totp-1', keepOne: true })
     deepEqual(await stateOf(store), [false, 10])
   })
 
-  define(
-    'addPasskey: turns two-step sign-in on in the same step, with recovery codes, where it says so',
-    async (store) => {
-      deepEqual(await store.addPasskey(passkeyAddition({ turnsOn: true, recoveryDigests: codesOf('a') })), {
-        outcome: 'added',
-        codesStored: true
-      })
-      deepEqual(await stateOf(store), [true, 10])
-      await store.addPasskey(passkeyAddition({ factor: passkey({ id: 'passkey-2', credentialId: 'credential-2' }) }))
-      deepEqual(await stateOf(store), [true, 10])
-    }
-  )
+  define('addPasskey: turns two-step sign-in on with recovery codes when turnsOn is set', async (store) => {
+    deepEqual(await store.addPasskey(passkeyAddition({ turnsOn: true, recoveryDigests: codesOf('a') })), {
+      outcome: 'added',
+      codesStored: true
+    })
+    deepEqual(await stateOf(store), [true, 10])
+    await store.addPasskey(passkeyAddition({ factor: passkey({ id: 'passkey-2', credentialId: 'credential-2' }) }))
+    deepEqual(await stateOf(store), [true, 10])
+  })
 
-  define('an addition that must be the first is refused beside any factor, and nothing is written', async (store) => {
+  define('refuses an addition with onlyIfFirst when another factor exists', async (store) => {
     const onlyIfFirst = true
     const added = await store.addPasskey(passkeyAddition({ onlyIfFirst }))
     deepEqual(added, { outcome: 'added', codesStored: false })
@@ -126,7 +123,7 @@ export function twoStepCases(define: DefineFactorCase): void {
     deepEqual(await store.addTotp(totpAddition({ userId: BOB, onlyIfFirst })), { outcome: 'added', codesStored: false })
   })
 
-  define('of 50 parallel additions that must be the first one is added, of whichever kind', async (store) => {
+  define('adds one of 50 parallel factors with onlyIfFirst, of either kind', async (store) => {
     const results = await parallel(50, (index) =>
       index % 2 === 0
         ? store.addTotp(totpAddition({ factor: totp({ id: `t${index}` }), limit: 50, onlyIfFirst: true }))
@@ -137,7 +134,7 @@ export function twoStepCases(define: DefineFactorCase): void {
     deepEqual(tally(results.map(({ outcome }) => outcome)), { added: 1, not_first: 49 })
   })
 
-  define('setTwoStep: of 20 parallel calls one turns it on, and its recovery codes count', async (store) => {
+  define('setTwoStep: turns on in one of 20 parallel calls, and stores its recovery codes', async (store) => {
     await store.addPasskey(passkeyAddition())
     const results = await parallel(20, (index) => turn(store, true, `set ${index}`))
     deepEqual(tally(results), { changed: 1, unchanged: 19 })
@@ -145,7 +142,7 @@ export function twoStepCases(define: DefineFactorCase): void {
     deepEqual(await store.useRecoveryCode({ userId: ALICE, digest }), { outcome: 'used', left: 9 })
   })
 
-  define('setTwoStep: never stays on without a factor that is removed meanwhile', async (store) => {
+  define('setTwoStep: does not stay on when the last factor is removed meanwhile', async (store) => {
     for (let round = 0; round < 5; round++) {
       await store.addPasskey(passkeyAddition())
       await Promise.all([

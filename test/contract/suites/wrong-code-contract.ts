@@ -15,7 +15,7 @@ import { T0 } from './token-fixtures.ts'
 
 /** Wrong codes of authenticator apps. Part of `factorStoreContract`. */
 export function wrongCodeCases(define: DefineFactorCase): void {
-  define('countFailure: the app that has had max wrong codes is disabled, for right ones too', async (store) => {
+  define('countFailure: disables an app after max wrong codes, for right codes too', async (store) => {
     await store.addTotp(totpAddition())
     equal(await store.countFailure({ userId: ALICE, max: 3 }), 'counted')
     equal(await store.countFailure({ userId: ALICE, max: 3 }), 'counted')
@@ -35,7 +35,7 @@ export function wrongCodeCases(define: DefineFactorCase): void {
     )
   })
 
-  define('countFailure: a user without an authenticator app is unknown', async (store) => {
+  define('countFailure: answers unknown for a user without an authenticator app', async (store) => {
     await store.addPasskey(passkeyAddition())
     await store.addTotp(totpAddition({ userId: BOB }))
     for (const userId of [ALICE, 'none'])
@@ -45,36 +45,33 @@ export function wrongCodeCases(define: DefineFactorCase): void {
       )
   })
 
-  define(
-    'countFailure: a wrong code is one of each app, and a right one of any ends the count of all',
-    async (store) => {
-      await store.addTotp(totpAddition())
-      await store.countFailure({ userId: ALICE, max: 9 })
-      await store.addTotp(totpAddition({ factor: totp({ id: 'totp-2' }) }))
-      equal(await store.countFailure({ userId: ALICE, max: 9 }), 'counted')
-      deepEqual(
-        (await store.findFactors(ALICE)).totp.map(({ failures }) => failures),
-        [2, 1]
-      )
-      equal(await store.countFailure({ userId: ALICE, max: 3 }), 'disabled', 'one of both')
-      deepEqual(
-        (await store.findFactors(ALICE)).totp.map(({ disabled }) => disabled),
-        [true, false]
-      )
-      equal(await store.useTotp(totpUse({ factorId: 'totp-2' })), 'used')
-      deepEqual(
-        (await store.findFactors(ALICE)).totp.map(({ failures, disabled }) => [failures, disabled]),
-        [
-          [3, true],
-          [0, false]
-        ],
-        'one that is disabled stays so'
-      )
-      equal(await store.countFailure({ userId: ALICE, max: 1 }), 'disabled')
-    }
-  )
+  define('countFailure: counts a wrong code for each app, and resets all on a right one', async (store) => {
+    await store.addTotp(totpAddition())
+    await store.countFailure({ userId: ALICE, max: 9 })
+    await store.addTotp(totpAddition({ factor: totp({ id: 'totp-2' }) }))
+    equal(await store.countFailure({ userId: ALICE, max: 9 }), 'counted')
+    deepEqual(
+      (await store.findFactors(ALICE)).totp.map(({ failures }) => failures),
+      [2, 1]
+    )
+    equal(await store.countFailure({ userId: ALICE, max: 3 }), 'disabled', 'one of both')
+    deepEqual(
+      (await store.findFactors(ALICE)).totp.map(({ disabled }) => disabled),
+      [true, false]
+    )
+    equal(await store.useTotp(totpUse({ factorId: 'totp-2' })), 'used')
+    deepEqual(
+      (await store.findFactors(ALICE)).totp.map(({ failures, disabled }) => [failures, disabled]),
+      [
+        [3, true],
+        [0, false]
+      ],
+      'one that is disabled stays so'
+    )
+    equal(await store.countFailure({ userId: ALICE, max: 1 }), 'disabled')
+  })
 
-  define('countFailure: failures in known browsers count apart, and never disable', async (store) => {
+  define('countFailure: counts failures in known browsers separately, and never disables for them', async (store) => {
     await store.addTotp(totpAddition())
     await store.countFailure({ userId: ALICE, max: 9 })
     equal(await store.countFailure({ userId: ALICE, max: 2, isKnown: true }), 'counted')
@@ -86,7 +83,7 @@ export function wrongCodeCases(define: DefineFactorCase): void {
     equal(await store.countFailure({ userId: BOB, max: 2, isKnown: true }), 'unknown')
   })
 
-  define('useTotp: a disabled app counts in known browsers alone, and stays disabled', async (store) => {
+  define('useTotp: accepts a disabled app in known browsers only, and keeps it disabled', async (store) => {
     await store.addTotp(totpAddition())
     await store.countFailure({ userId: ALICE, max: 9, isKnown: true })
     equal(await store.countFailure({ userId: ALICE, max: 1 }), 'disabled')
@@ -95,7 +92,7 @@ export function wrongCodeCases(define: DefineFactorCase): void {
     deepEqual(await appOf(store), totp({ failures: 1, disabled: true, lastStep: 101, lastUsedAt: T0 + 5 }))
   })
 
-  define('countFailure: of 50 parallel ones exactly one disables', async (store) => {
+  define('countFailure: disables an app in one of 50 parallel failures', async (store) => {
     await store.addTotp(totpAddition())
     deepEqual(tally(await parallel(50, () => store.countFailure({ userId: ALICE, max: 10 }))), {
       counted: 9,
@@ -105,7 +102,7 @@ export function wrongCodeCases(define: DefineFactorCase): void {
     deepEqual(await appOf(store), totp({ failures: 10, disabled: true }))
   })
 
-  define('countFailure: right and wrong codes at once leave the app in order', async (store) => {
+  define('countFailure: keeps a consistent count with parallel right and wrong codes', async (store) => {
     await store.addTotp(totpAddition())
     await parallel(40, (index) =>
       index % 2 === 0 ? store.countFailure({ userId: ALICE, max: 100 }) : store.useTotp(totpUse({ step: 101 + index }))
