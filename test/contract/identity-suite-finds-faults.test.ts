@@ -12,7 +12,7 @@ const MISTAKES: Record<
   string,
   { make(store: ReturnType<typeof memoryUserStore>): Partial<UserStore>; found: string[] }
 > = {
-  'looks for the identity first, and links then': {
+  'checks the identity and links in two steps': {
     make(store) {
       const links = new Map<string, LinkedIdentity[]>()
       return {
@@ -32,7 +32,7 @@ const MISTAKES: Record<
       'createWithIdentity: of one and a link, or a sign-up with that name, at once one wins'
     ]
   },
-  'counts the links first, and unlinks then': {
+  'counts the links and unlinks in two steps': {
     make: (store) => ({
       async unlinkIdentity(userId, identity, otherFactors) {
         const left = (await store.listIdentities(userId)).length
@@ -42,13 +42,13 @@ const MISTAKES: Record<
     }),
     found: ['unlinkIdentity: of parallel calls for all links of a user without a password one is refused']
   },
-  'unlinks whatever is left': {
+  'unlinks the last way to sign in': {
     make: (store) => ({
       unlinkIdentity: async (userId, identity) => await store.unlinkIdentity(userId, identity, true)
     }),
     found: ['unlinkIdentity: leaves the last way to sign in: a password, another link or another factor has to be left']
   },
-  'forgets that a password is left': {
+  'ignores a remaining password': {
     make: (store) => ({
       async unlinkIdentity(userId, identity, otherFactors) {
         return !otherFactors &&
@@ -60,20 +60,20 @@ const MISTAKES: Record<
     }),
     found: ['unlinkIdentity: leaves the last way to sign in: a password, another link or another factor has to be left']
   },
-  'forgets the other factors': {
+  'ignores other factors': {
     make: (store) => ({
       unlinkIdentity: async (userId, identity) => await store.unlinkIdentity(userId, identity, false)
     }),
     found: ['unlinkIdentity: leaves the last way to sign in: a password, another link or another factor has to be left']
   },
-  'unlinks whoever has it': {
+  'unlinks an identity of another user': {
     make: (store) => ({
       unlinkIdentity: async (userId, identity, otherFactors) =>
         await store.unlinkIdentity((await store.findByIdentity(identity))?.id ?? userId, identity, otherFactors)
     }),
     found: ['unlinkIdentity: is unknown where this user has no such link, whoever else has it']
   },
-  'makes the user first, and links then': {
+  'creates the user and links in two steps': {
     make: (store) => ({
       async createWithIdentity(user, link) {
         const created = await store.create(user)
@@ -86,7 +86,7 @@ const MISTAKES: Record<
       'createWithIdentity: of 50 parallel calls with one identity one resolves, and nobody else is there'
     ]
   },
-  'signs in whoever has the name': {
+  'links an identity to an existing user with the same username': {
     make: (store) => ({
       async createWithIdentity(user, link) {
         const known = await store.findByUsername(user.username)
@@ -97,7 +97,7 @@ const MISTAKES: Record<
     }),
     found: ['createWithIdentity: leaves nothing of a call that meets a taken username or a taken identity']
   },
-  'goes by the subject alone': {
+  'identifies by the subject alone': {
     make: (store) => {
       const bare = <Key extends Identity>(key: Key): Key => ({ ...key, issuer: 'https://op.example' })
       return {
@@ -107,7 +107,7 @@ const MISTAKES: Record<
     },
     found: ['linkIdentity: takes two strings for the key, compared byte by byte']
   },
-  'writes issuer and subject into one string': {
+  'joins issuer and subject into one string': {
     make: (store) => {
       const joined = <Key extends Identity>(key: Key): Key => ({
         ...key,
@@ -131,7 +131,7 @@ const MISTAKES: Record<
     },
     found: ['linkIdentity: takes two strings for the key, compared byte by byte']
   },
-  'gives a taken identity to who comes last': {
+  'moves a taken identity to the last user': {
     make: (store) => ({
       async linkIdentity(userId, link) {
         const owner = await store.findByIdentity(link)
@@ -144,7 +144,7 @@ const MISTAKES: Record<
         'another, or where there is no such user'
     ]
   },
-  'writes over the link that is there': {
+  'overwrites an existing link': {
     make: (store) => ({
       async linkIdentity(userId, link) {
         const outcome = await store.linkIdentity(userId, link)
@@ -160,17 +160,17 @@ const MISTAKES: Record<
         'another, or where there is no such user'
     ]
   },
-  'drops what is sealed': {
+  'drops the sealed value': {
     make: (store) => ({ linkIdentity: async (id, { sealed: _sealed, ...link }) => await store.linkIdentity(id, link) }),
     found: ['linkIdentity: leads to that user from then on, and is listed as it was given']
   },
-  'drops that a link is provisional': {
+  'drops the provisional flag of a link': {
     make: (store) => ({
       linkIdentity: async (id, { provisional: _provisional, ...link }) => await store.linkIdentity(id, link)
     }),
     found: ['linkIdentity: leads to that user from then on, and is listed as it was given']
   },
-  'makes a link by using it': {
+  'creates a link by using it': {
     make(store) {
       const used = new Map<string, Identity>()
       return {
@@ -185,7 +185,7 @@ const MISTAKES: Record<
     },
     found: ['useIdentity: notes when, and the address where it is given, of that link alone']
   },
-  'forgets the address where none is given': {
+  'removes the email address when none is given': {
     make: (store) => ({
       useIdentity: async (identity, at, email) => {
         await store.useIdentity(identity, at, email ?? '')
@@ -193,11 +193,11 @@ const MISTAKES: Record<
     }),
     found: ['useIdentity: notes when, and the address where it is given, of that link alone']
   },
-  'tells the newest first': {
+  'lists the newest link first': {
     make: (store) => ({ listIdentities: async (id) => (await store.listIdentities(id)).toReversed() }),
     found: ['listIdentities: tells the oldest first, of one issuer and of several, and hands out copies']
   },
-  'removes the user and leaves the links': {
+  'removes the user but not the links': {
     make(store) {
       const gone = new Set<string>()
       const links = new Map<string, string>()
@@ -219,7 +219,7 @@ const MISTAKES: Record<
       'remove: leaves no link that is made at the same time'
     ]
   },
-  'looks for the user first, and links then': {
+  'checks the user and links in two steps': {
     make(store) {
       const late = new Map<string, User>()
       return {

@@ -85,32 +85,34 @@ const turn = async (): Promise<void> => {
 }
 
 const FAULTS: Readonly<Record<string, Partial<Steps>>> = {
-  'a partition is no part of the name': { nameOf: (_partition, key) => key },
-  'partition and key run together': { nameOf: (partition, key) => partition + key },
-  'partitions differ by letters alone': { nameOf: (partition, key) => `${partition.toLowerCase()}:${key}` },
+  'the partition is not part of the name': { nameOf: (_partition, key) => key },
+  'partition and key are joined without a separator': { nameOf: (partition, key) => partition + key },
+  'partitions are case-insensitive': { nameOf: (partition, key) => `${partition.toLowerCase()}:${key}` },
   'partitions are cut': { nameOf: (partition, key) => `${partition.slice(0, 1)}:${key}` },
-  'keys differ by letters alone': { nameOf: (partition, key) => `${partition}:${key.toLowerCase()}` },
+  'keys are case-insensitive': { nameOf: (partition, key) => `${partition}:${key.toLowerCase()}` },
   'keys are trimmed': { nameOf: (partition, key) => `${partition}:${key.trim()}` },
   'keys are cut': { nameOf: (partition, key) => `${partition}:${key.slice(0, 199)}` },
   'keys lose quotes': { nameOf: (partition, key) => `${partition}:${key.replaceAll('"', "'")}` },
   'a wildcard in a key': { nameOf: (partition, key) => `${partition}:${key.replaceAll('%', '_')}` },
-  'versions differ by letters alone': {
+  'versions are case-insensitive': {
     isExpected: ({ expect }, found) =>
       expect === ANY || expect?.toLowerCase() === (found?.version.toLowerCase() ?? undefined)
   },
-  'a version that begins alike is the same': {
+  'a version with the same beginning is the same': {
     isExpected: ({ expect }, found) =>
       expect === ANY || (expect === null ? found === null : found?.version.startsWith(expect) === true)
   },
-  'any version will do': { isExpected: () => true },
-  'none is expected, and nobody looks': {
+  'any version is accepted': { isExpected: () => true },
+  'an expected absence is not checked': {
     isExpected: (write, found) => write.expect === null || RIGHT.isExpected(write, found)
   },
-  'a missing record is as expected': { isExpected: (write, found) => found === null || RIGHT.isExpected(write, found) },
-  'ANY wants a record': {
+  'a missing record passes every comparison': {
+    isExpected: (write, found) => found === null || RIGHT.isExpected(write, found)
+  },
+  'ANY requires a record': {
     isExpected: (write, found) => (write.expect === ANY ? found !== null : RIGHT.isExpected(write, found))
   },
-  'ANY wants none': {
+  'ANY requires no record': {
     isExpected: (write, found) => (write.expect === ANY ? found === null : RIGHT.isExpected(write, found))
   },
   'a kept record is not compared': {
@@ -119,7 +121,7 @@ const FAULTS: Readonly<Record<string, Partial<Steps>>> = {
   'a deleted record is not compared': {
     isExpected: (write, found) => write.change === 'delete' || RIGHT.isExpected(write, found)
   },
-  'one fit write is enough': { areAll: (results) => results.length === 0 || results.some(Boolean) },
+  'one matching write is enough': { areAll: (results) => results.length === 0 || results.some(Boolean) },
   'only the first write is compared': { areAll: ([first = true]) => first },
   'only the last write is compared': { areAll: (results) => results.at(-1) ?? true },
   'a kept record is removed': {
@@ -176,19 +178,19 @@ const FAULTS: Readonly<Record<string, Partial<Steps>>> = {
   },
   'a refusal answers with the first record alone': { refused: (found) => found.slice(0, 1) },
   'a commit that is done answers with an empty list': { done: () => [] },
-  'a read answers in an order of its own': { found: (records) => records.toReversed() },
-  'a read leaves out what there is not': { found: (records) => records.filter((record) => record !== null) },
+  'a read returns records in another order': { found: (records) => records.toReversed() },
+  'a read omits missing records': { found: (records) => records.filter((record) => record !== null) },
   'a record is removed at any sweep': { expires: () => true },
   'a record is never removed': { expires: () => false },
   'a record is removed before its end': { expires: ({ expiresAt }, now) => expiresAt <= now + 1 },
   'a record is removed after its end': { expires: ({ expiresAt }, now) => expiresAt < now },
   'a record without an end has one': { expires: ({ expiresAt }, now) => expiresAt <= now || expiresAt === NEVER },
   'there is room for 1,000 records': { most: 1_000 },
-  'a commit looks first and writes later': { betweenLookAndWrite: turn },
+  'a commit compares and writes in two steps': { betweenLookAndWrite: turn },
   'a commit writes one record after another': { betweenWrites: turn },
-  'a sweep looks first and removes later': { betweenLookAndRemoval: turn },
-  'a read looks at one record after another': { betweenReads: turn },
-  'a read looks at ten records after another ten': {
+  'a sweep reads and removes in two steps': { betweenLookAndRemoval: turn },
+  'a read reads one record after another': { betweenReads: turn },
+  'a read reads ten records at a time': {
     betweenReads: (place) => (place % 10 === 9 ? turn() : undefined)
   },
   'a read is a commit behind': { lag: 1 }

@@ -40,7 +40,7 @@ const MISTAKES: Record<
   string,
   { make(store: ReturnType<typeof memoryUserStore>): Partial<UserStore>; found: string[] }
 > = {
-  'reads a user, and writes all of them back': {
+  'reads a user and writes back all fields': {
     make: (store) => ({
       async update(id, patch) {
         const user = await store.findById(id)
@@ -55,7 +55,7 @@ const MISTAKES: Record<
       'update: of 20 parallel updates with one expected version one wins, if the store tells of one'
     ]
   },
-  'looks at the version first': {
+  'compares the version in a separate step': {
     make: (store) => ({
       async update(id, patch, expected) {
         const user = await store.findById(id)
@@ -66,7 +66,7 @@ const MISTAKES: Record<
     }),
     found: ['update: of 20 parallel updates with one expected version one wins, if the store tells of one']
   },
-  'looks whether the name is free first, and has no index': {
+  'checks the username in a separate step without a unique index': {
     make(store) {
       const names = new Map<string, string>()
       return {
@@ -86,13 +86,13 @@ const MISTAKES: Record<
       'update: of an update and a create with one username at once one wins'
     ]
   },
-  'finds an email by its letters alone': {
+  'compares emails case-sensitively': {
     make: (store) => ({
       findByEmail: async (email) => (await store.findByEmail(email)).filter((user) => user.email === email)
     }),
     found: ['find: finds all users with one email, whatever the case of its letters']
   },
-  'takes the name in one step and the address in another': {
+  'updates username and email in two steps': {
     make: (store) => ({
       async update(id, { username, ...rest }, expected) {
         const user = await store.update(id, rest, expected)
@@ -101,7 +101,7 @@ const MISTAKES: Record<
     }),
     found: ['update: rejects a taken username, and writes nothing of the patch']
   },
-  'takes null for a value': {
+  'stores null instead of removing a field': {
     make: (store) => ({
       async update(id, patch, expected) {
         return await store.update(
@@ -113,7 +113,7 @@ const MISTAKES: Record<
     }),
     found: ['update: removes what is null', "update: keeps a field of the host's or drops it, and never another value"]
   },
-  'makes the user where there is none': {
+  'creates the user in an update': {
     make(store) {
       return {
         async update(id, patch, expected) {
@@ -129,7 +129,7 @@ const MISTAKES: Record<
       'remove: beats whatever is written at the same time: nothing brings the user back'
     ]
   },
-  'has a version and never counts it up': {
+  'never increments the version': {
     make(store) {
       const still = (user: User | null): User | null => (user === null ? null : { ...user, version: 1 })
       return {
@@ -143,7 +143,7 @@ const MISTAKES: Record<
       'update: of 20 parallel updates with one expected version one wins, if the store tells of one'
     ]
   },
-  'removes by the name': {
+  'removes a user by username': {
     make: (store) => ({
       async remove(id) {
         await store.remove(((await store.findByUsername(id)) ?? (await store.findById(id)))?.id ?? id)
@@ -151,7 +151,7 @@ const MISTAKES: Record<
     }),
     found: ['remove: removes that user alone, under id and username, and does nothing where there is none']
   },
-  'only marks the user as removed': {
+  'only marks a user as removed': {
     make: (store) => ({
       async remove(id) {
         await store.update(id, { disabled: true })
@@ -163,7 +163,7 @@ const MISTAKES: Record<
       'remove: twenty at once all resolve'
     ]
   },
-  'rejects where there is nobody to remove': {
+  'rejects the removal of an unknown user': {
     make: (store) => ({
       async remove(id) {
         if ((await store.findById(id)) === null) throw new Error('There is no such user.')
@@ -236,7 +236,7 @@ for (const [what, flag] of Object.entries<(value: unknown) => unknown>({
   '0 and 1': (value) => (value === true ? 1 : 0),
   '0n and 1n': (value) => (value === true ? 1n : 0n),
   'a Date and null': (value) => (value === true ? new Date() : null),
-  'what is not there': (value) => (value === true ? true : undefined)
+  'left-out flags': (value) => (value === true ? true : undefined)
 }))
   t.test(`userStoreContract accepts flags as the plugin does: ${what}, and undefined for no user`, async (t) => {
     t.same(await failing(userStoreContract(async () => ({ store: rowsOf(flag) }))), [])

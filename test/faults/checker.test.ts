@@ -78,12 +78,12 @@ const CASES: Planted[] = [
   ],
   ['a code redeemed once and refused once', [], [authorize, redeem(20), redeem(20, { outcome: NO, gave: {} })]],
   [
-    'what a code gave lives on after the code was used again',
+    'the tokens of a code outlive its second use',
     ['revoked-accepted'],
     [authorize, redeem(20), redeem(40, { outcome: NO, gave: {} }), userinfo(60)]
   ],
   [
-    'what a code gave is used before the code was',
+    'the tokens of a code are used before its second use',
     [],
     [authorize, redeem(20), userinfo(35), redeem(40, { outcome: NO, gave: {} }), userinfo(60, { outcome: answer(401) })]
   ],
@@ -92,18 +92,18 @@ const CASES: Planted[] = [
   ['a token with one successor, presented twice', [], [signIn, rotate(20, 'A', 'B'), rotate(25, 'A', 'B')]],
   ['two tokens with one successor', ['fork'], [signIn, rotate(20, 'A', 'B'), rotate(22, 'D', 'B')]],
   [
-    'a line that leads back to its beginning',
+    'a line of rotations that leads back to its first token',
     ['fork', 'replay-accepted'],
     [signIn, rotate(20, 'A', 'B'), rotate(40, 'B', 'A')]
   ],
-  ['a line of three', [], [signIn, rotate(20, 'A', 'B'), rotate(40, 'B', 'C'), rotate(60, 'C', 'D')]],
+  ['a line of three rotations', [], [signIn, rotate(20, 'A', 'B'), rotate(40, 'B', 'C'), rotate(60, 'C', 'D')]],
 
   [
     'a replay after the grace time is accepted',
     ['replay-accepted'],
     [signIn, rotate(20, 'A', 'B'), rotate(11_000, 'A', 'B')]
   ],
-  ['a repetition within the grace time is accepted', [], [signIn, rotate(20, 'A', 'B'), rotate(9000, 'A', 'B')]],
+  ['a repeated token within the grace time is accepted', [], [signIn, rotate(20, 'A', 'B'), rotate(9000, 'A', 'B')]],
   [
     'a token is accepted after its successor was used',
     ['replay-accepted'],
@@ -161,7 +161,7 @@ const CASES: Planted[] = [
     [register, reset(20), { ...signIn, start: 40, end: 50, password: 'p1' }, userinfo(60)]
   ],
   [
-    'a session that the old password began during the reset',
+    'a session that began with the old password during the reset',
     ['revoked-accepted'],
     [register, reset(20), { ...signIn, start: 25, end: 35 }, userinfo(60)]
   ],
@@ -176,12 +176,12 @@ const CASES: Planted[] = [
     ]
   ],
   [
-    'a replay leaves its family alive: its owner goes on',
+    'a replay leaves the refresh token of its family valid',
     ['revoked-accepted'],
     [signIn, rotate(20, 'A', 'B'), rotate(40, 'B', 'C'), rotate(60, 'A', null), rotate(80, 'C', 'D')]
   ],
   [
-    'a replay leaves its family alive: the access token is good',
+    'a replay leaves the access token of its family valid',
     ['revoked-accepted'],
     [signIn, rotate(20, 'A', 'B'), rotate(40, 'B', 'C'), rotate(60, 'A', null), userinfo(80)]
   ],
@@ -196,7 +196,7 @@ const CASES: Planted[] = [
     [signIn, rotate(20, 'A', 'B'), rotate(11_000, 'A', null), userinfo(11_100)]
   ],
   [
-    'a replay beyond a grace time that an outage may have made longer',
+    'a replay after a grace time that an outage may have extended',
     [],
     [signIn, rotate(20, 'A', 'B'), rotate(45_000, 'A', null), userinfo(45_100)],
     { faults: [FAULT] }
@@ -214,7 +214,7 @@ const CASES: Planted[] = [
     ]
   ],
   [
-    'a replay that is over a limit ends its family all the same',
+    'a replay that a limit refuses ends its family',
     ['revoked-accepted'],
     [
       signIn,
@@ -232,7 +232,7 @@ const CASES: Planted[] = [
     [register, reset(20, { mail: 'M' }), reset(21, { mail: 'M', newPassword: 'p2' })]
   ],
   [
-    'a one-time token sets one password, asked for twice at once',
+    'a one-time token sets one password in two parallel requests',
     [],
     [register, reset(20, { mail: 'M' }), reset(21, { mail: 'M' })]
   ],
@@ -245,17 +245,17 @@ const CASES: Planted[] = [
   ],
 
   [
-    'what needs the browser session outlives its sign-out',
+    'an online token outlives the sign-out of its browser session',
     ['revoked-accepted'],
     [hosted, asked, online(50), signOut(70), userinfo(90, { family: 'O' })]
   ],
   [
-    'what needs the browser session ends with it',
+    'an online token ends with its browser session',
     [],
     [hosted, asked, online(50), signOut(70), userinfo(90, { family: 'O', outcome: answer(401) })]
   ],
   [
-    'what does not need the browser session outlives its sign-out',
+    'an offline token outlives the sign-out of its browser session',
     [],
     [hosted, asked, redeem(50), signOut(70), userinfo(90)]
   ],
@@ -269,7 +269,7 @@ const CASES: Planted[] = [
     ['revoked-accepted'],
     [hosted, asked, signOut(50), redeem(70)]
   ],
-  ['a code of a session that is signed out meanwhile', [], [hosted, asked, signOut(50), redeem(55)]],
+  ['a code is redeemed while its session is signed out', [], [hosted, asked, signOut(50), redeem(55)]],
   [
     'a code that a session got while the password was reset',
     ['revoked-accepted'],
@@ -282,7 +282,7 @@ const CASES: Planted[] = [
   ],
 
   [
-    'the session that changes the password goes on',
+    'the session that changes the password continues',
     [],
     [
       signIn,
@@ -299,26 +299,30 @@ const CASES: Planted[] = [
       userinfo(40)
     ]
   ],
-  ['a code of before a reset is redeemed after it', ['revoked-accepted'], [authorize, reset(20), redeem(40)]],
-  ['a code of after a reset is redeemed', [], [reset(0), { ...authorize, start: 20, end: 30 }, redeem(40)]],
+  [
+    'a code from before a password reset is redeemed after it',
+    ['revoked-accepted'],
+    [authorize, reset(20), redeem(40)]
+  ],
+  ['a code from after a password reset is redeemed', [], [reset(0), { ...authorize, start: 20, end: 30 }, redeem(40)]],
 
   [
-    'three attempts within a window for two',
+    'three attempts within a window that allows two',
     ['limit'],
     [0, 100, 3900].map((start) => login(start, { outcome: answer(204) }))
   ],
   [
-    'three attempts, of which the last may have come when the window was over',
+    'three attempts, the last of which may have come after the window',
     [],
     [0, 100, 3995].map((start) => login(start, { outcome: answer(204) }))
   ],
   [
-    'three attempts, of which one was refused',
+    'three attempts with one refused',
     [],
     [login(0), login(100), login(200, { outcome: answer(429, { retryAfter: '4' }) })]
   ],
   [
-    'three attempts, of which one was lost',
+    'three attempts with one lost',
     [],
     [login(0), login(100), login(200, { outcome: RESET })],
     { faults: [{ ...FAULT, start: 0 }] }
@@ -337,7 +341,7 @@ const CASES: Planted[] = [
     )
   ],
   [
-    'three attempts at three instances that count for themselves',
+    'three attempts at three instances with separate counters',
     [],
     ['1', '2', '3'].map((instance) => login(0, { instance })),
     { limitsPer: 'instance' }
@@ -345,12 +349,12 @@ const CASES: Planted[] = [
 
   ['the newest token of a family is refused', ['undone'], [signIn, rotate(20, 'A', 'B'), rotate(40, 'B', null)]],
   [
-    'a token is refused that the client replayed itself',
+    'a token is refused after its own client replayed it',
     [],
     [signIn, rotate(20, 'A', 'B'), rotate(40, 'B', 'C'), rotate(60, 'A', null), rotate(80, 'C', null)]
   ],
   [
-    'a token is refused whose replay was answered by a limit',
+    'a token is refused after a limit refused its replay',
     [],
     [
       signIn,
@@ -361,7 +365,7 @@ const CASES: Planted[] = [
     ]
   ],
   [
-    'what a code gave is refused after a second use that was answered by a limit',
+    'the token of a code is refused after a limit refused its second use',
     [],
     [
       authorize,
@@ -371,7 +375,7 @@ const CASES: Planted[] = [
     ]
   ],
   [
-    'a rotation that the client gave up is carried out after that of its successor',
+    'an abandoned rotation completes after the rotation of its successor',
     [],
     [
       signIn,
@@ -382,7 +386,7 @@ const CASES: Planted[] = [
     ]
   ],
   [
-    'a rotation that the client gave up was over before that of its successor',
+    'an abandoned rotation completed before the rotation of its successor',
     ['undone'],
     [
       signIn,
@@ -393,12 +397,12 @@ const CASES: Planted[] = [
     ]
   ],
   [
-    'a token is refused whose replay is under way',
+    'a token is refused during its replay',
     [],
     [signIn, rotate(20, 'A', 'B'), rotate(40, 'B', 'C'), rotate(60, 'A', null), rotate(55, 'C', null)]
   ],
   [
-    'a token is refused that was replaced longer ago than the grace time',
+    'a token is refused after the grace time of its rotation',
     [],
     [signIn, rotate(20, 'A', 'B'), rotate(10_100, 'A', null)]
   ],
@@ -455,7 +459,7 @@ const CASES: Planted[] = [
     { faults: [FAULT] }
   ],
   [
-    'a refresh that the client gave up before a long fault is refused after it',
+    'an abandoned refresh before a long fault is refused after it',
     ['lost-refresh'],
     [
       signIn,
@@ -466,7 +470,7 @@ const CASES: Planted[] = [
     { faults: [FAULT] }
   ],
   [
-    'so it is where the service had answered it, longer ago than the grace time',
+    'an abandoned refresh is refused after the grace time of its completed rotation',
     [],
     [
       signIn,
@@ -477,7 +481,7 @@ const CASES: Planted[] = [
     { faults: [FAULT] }
   ],
   [
-    'and not within the grace time',
+    'an abandoned refresh is refused within the grace time of its completed rotation',
     ['lost-refresh'],
     [
       signIn,
@@ -488,7 +492,7 @@ const CASES: Planted[] = [
     { faults: [{ ...FAULT, end: 11_500 }] }
   ],
   [
-    'nor is it where the service was still answering what the client gave up, longer than the grace time',
+    'an abandoned refresh is refused that took longer than the grace time',
     [],
     [
       signIn,
@@ -498,7 +502,7 @@ const CASES: Planted[] = [
     { faults: [FAULT] }
   ],
   [
-    'but it is where the service was through with that before',
+    'an abandoned refresh is refused that ended before the retry',
     ['lost-refresh'],
     [
       signIn,
@@ -508,7 +512,7 @@ const CASES: Planted[] = [
     { faults: [FAULT] }
   ],
   [
-    'it is refused later than is promised',
+    'a lost refresh is refused later than the promised time',
     [],
     [signIn, rotate(11_000, 'A', null, { outcome: BUSY }), rotate(46_000, 'A', null)],
     { faults: [FAULT] }
@@ -551,29 +555,24 @@ const CASES: Planted[] = [
     [at(20_000, 'me', { outcome: answer(503) })],
     { faults: [FAULT] }
   ],
-  ['a status 503 where there is no fault', ['unavailable'], [at(0, 'me', { outcome: BUSY })], { faults: [FAULT] }],
+  ['a status 503 without a fault', ['unavailable'], [at(0, 'me', { outcome: BUSY })], { faults: [FAULT] }],
   [
-    'a status 503 of an instance that a fault does not befall',
+    'a status 503 of an instance that has no fault',
     ['unavailable'],
     [at(20_000, 'me', { outcome: BUSY, instance: '1#1' })],
     { faults: [{ ...FAULT, instance: '2' }] }
   ],
   [
-    'a status 503 of the one that it befalls',
+    'a status 503 of the instance that has the fault',
     [],
     [at(20_000, 'me', { outcome: BUSY, instance: '2#3' })],
     { faults: [{ ...FAULT, instance: '2' }] }
   ],
-  ['a status 503 in the time of recovery', [], [at(40_900, 'me', { outcome: BUSY })], { faults: [FAULT] }],
-  [
-    'a status 503 after the time of recovery',
-    ['unavailable'],
-    [at(41_100, 'me', { outcome: BUSY })],
-    { faults: [FAULT] }
-  ],
+  ['a status 503 during recovery', [], [at(40_900, 'me', { outcome: BUSY })], { faults: [FAULT] }],
+  ['a status 503 after recovery', ['unavailable'], [at(41_100, 'me', { outcome: BUSY })], { faults: [FAULT] }],
   ['a status 429 without Retry-After', ['retry-after'], [at(0, 'sign-in', { outcome: answer(429) })]],
   ['a status 429 with Retry-After', [], [at(0, 'sign-in', { outcome: answer(429, { retryAfter: '1' }) })]],
-  ['an answer too late, though there is a fault', ['late'], [at(20_000, 'me', { end: 23_001 })], { faults: [FAULT] }],
+  ['a late answer during a fault', ['late'], [at(20_000, 'me', { end: 23_001 })], { faults: [FAULT] }],
   ['an answer just in time', [], [at(20_000, 'me', { end: 22_999 })], { faults: [FAULT] }],
   [
     'no answer at all',
@@ -634,31 +633,31 @@ const CASES: Planted[] = [
   ],
 
   [
-    'what a store may lose was answered before the interval',
+    'an excuse does not cover an answer before its interval',
     ['undone'],
     [signIn, rotate(20, 'A', 'B'), rotate(40, 'B', null)],
     { excuses: [{ rules: ['undone'], reason: 'failover', start: 60, end: 100 }] }
   ],
   [
-    'what a store may lose is of another kind',
+    'an excuse does not cover another rule',
     ['undone'],
     [signIn, rotate(20, 'A', 'B'), rotate(40, 'B', null)],
     { excuses: [{ rules: ['limit'], reason: 'failover', start: 0, end: 100 }] }
   ],
   [
-    'what an instance may lose was answered by another',
+    'an excuse of one instance does not cover another',
     ['unavailable'],
     [at(50, 'me', { outcome: BUSY, instance: '1#1' })],
     { excuses: [{ rules: ['unavailable'], reason: 'slow', start: 0, end: 100, instance: '2' }] }
   ],
   [
-    'what an instance may lose was answered by it',
+    'an excuse of one instance covers that instance',
     [],
     [at(50, 'me', { outcome: BUSY, instance: '2#1' })],
     { excuses: [{ rules: ['unavailable'], reason: 'slow', start: 0, end: 100, instance: '2' }] }
   ],
   [
-    'what a store may lose was answered in the interval',
+    'an excuse covers an answer within its interval',
     [],
     [signIn, rotate(20, 'A', 'B'), rotate(40, 'B', null)],
     { excuses: [{ rules: ['undone'], reason: 'failover', start: 15, end: 35 }] }

@@ -126,7 +126,7 @@ const rows: Array<[string, (user: User) => unknown, RegExp]> = [
 
 for (const [what, change, said] of rows) {
   // covers A5
-  t.test(`refuses the sign-in when the user row has ${what}`, async (t) => {
+  t.test(`refuses the sign-in on an invalid user row: ${what}`, async (t) => {
     const { signIn, misfits, lines } = await appOver(
       t,
       (users) => ({ findByUsername: async () => change(await row(users)) }),
@@ -297,7 +297,7 @@ const clientRows: Array<[string, { clientSecret: string | null; [field: string]:
 
 for (const [what, row, said] of clientRows) {
   // covers A4
-  t.test(`checks a row of the client store with ${what}`, async (t) => {
+  t.test(`checks a row of the client store: ${what}`, async (t) => {
     const { app, misfits, lines } = await appOver(t, () => ({}), {
       scopes: ['openid', 'api'],
       clients: { findById: async () => row as never }
