@@ -179,7 +179,7 @@ for (const enableOfflineQueue of [true, false]) {
 }
 
 // covers RC8
-t.test('runs a command under way at a broken connection at most once', async (t) => {
+t.test('runs an open command at most once when the connection breaks', async (t) => {
   const redis = await server(t)
   const client = redis.client()
   const { run } = redisConnection(client, NOT_BY_TIME)

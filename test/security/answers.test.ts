@@ -222,7 +222,7 @@ t.test('sets the known-device cookie with Secure, __Host- and a bounded size', a
 })
 
 // covers ASVS-3.3.5
-t.test('bounds every cookie against accounts, names, browser headers and planted values', async (t) => {
+t.test('bounds every cookie for many accounts, long usernames, long headers and planted values', async (t) => {
   const { app, close } = await testApp({
     rateLimit: {},
     clients: [{ clientId: 'spa', redirectUris: ['https://app.example/cb'] }]

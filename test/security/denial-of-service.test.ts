@@ -275,7 +275,7 @@ t.test('DOS-jwt R8725-bis refuses an oversized or malformed token even when its 
   }
 })
 
-t.test('DOS-jwt R8725-bis junk instead of a token causes no read of the key store', async (t) => {
+t.test('DOS-jwt R8725-bis does not read the key store for malformed tokens', async (t) => {
   const state = memoryState()
   let looks = 0
   const list = state.keys.list.bind(state.keys)

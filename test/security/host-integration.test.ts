@@ -162,7 +162,7 @@ t.test('answers 503 when claims throws, and continues when render or sendMessage
   t.equal((await browser.submit('/auth/forgot-password', { username: 'ann' })).statusCode, 202)
 })
 
-t.test('readSession: answers 503 in an outage and never another user or nobody', async (t) => {
+t.test('readSession: answers 503 in an outage, and never reports another user or none', async (t) => {
   const broken = new Set<string>()
   const host = await hostApp(broken)
   t.teardown(host.subject.close)
