@@ -32,7 +32,7 @@ export const factors: Situation[] = [
       await page.goto(`${lab.provider.origin}/auth/login?return_to=/auth/security/passkeys`)
       await byPassword(person)(page)
       await page.getByRole('button', { name: 'Create a passkey', exact: true }).click()
-      await page.getByRole('heading', { name: 'Your recovery codes' }).waitFor()
+      await page.waitForURL(({ pathname }) => pathname === '/auth/security')
       // Another day.
       await page.context().clearCookies()
       await tab.goto('/')

@@ -132,20 +132,27 @@ export const PASSWORD_SCHEMA = optional(
 
 export type PasswordSettings = ReturnType<typeof resolvePassword>
 
+/** The key of a Firebase project. */
+interface FirebaseKey {
+  signerKey: Buffer
+  saltSeparator: Buffer
+}
+
 export function resolvePassword(given: PasswordOptions = {}) {
   const { concurrency = availableParallelism(), isBreached = null, hasher = null, firebase } = given
+  // Hashes of Firebase must contain the key of their project if there is none.
+  const firebaseKey: FirebaseKey | null =
+    firebase === undefined
+      ? null
+      : {
+          signerKey: Buffer.from(firebase.signerKey, 'base64'),
+          saltSeparator: Buffer.from(firebase.saltSeparator ?? '', 'base64')
+        }
   return {
     ...filled(PASSWORD_SCHEMA, given),
     concurrency,
     isBreached,
-    // `null`: Firebase hashes must contain the key of their project.
-    firebase:
-      firebase === undefined
-        ? null
-        : {
-            signerKey: Buffer.from(firebase.signerKey, 'base64'),
-            saltSeparator: Buffer.from(firebase.saltSeparator ?? '', 'base64')
-          },
+    firebase: firebaseKey,
     // `null`: the hasher of the package `argon2`.
     hasher
   }
