@@ -150,7 +150,7 @@ t.test('rejects a silent sign-in at once from another site, and after a timeout 
   t.match(
     await app.call(page, 'loginSilently(auth)'),
     { error: 'login_required', typed: true },
-    'a page in place of an answer'
+    'a page instead of an answer'
   )
   authorize.answer = async () => {}
   const hung = page.waitForRequest((request) => request.url().startsWith(`${provider.origin}/auth/authorize`))

@@ -123,7 +123,7 @@ t.test('emits no event and keeps the tokens while the discovery before a sign-ou
   await page.waitForURL(`${app.origin}/signed-out`)
   await other.waitForURL(isSignInPage)
   t.equal(await heading(other), 'Sign in')
-  t.same(new Set(prompts), new Set(['login']), 'whoever asked in another tab waited, and really asks')
+  t.same(new Set(prompts), new Set(['login']), 'the other tab waited, and asks for a sign-in')
   t.equal((await provider.app.authority.sessions(provider.ann.id)).length, 0)
 })
 

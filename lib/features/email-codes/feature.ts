@@ -48,10 +48,10 @@ const SCHEMA = optional(
       default: false,
       takes: 'false or { signUp, link, expiresIn }',
       description:
-        'Sign-in by a code that is sent to the address of the account, in place of the password. ' +
+        'Sign-in by a code that is sent to the address of the account, instead of the password. ' +
         'Takes `sendMessage`, `pages`, and a user store with `setPasswordHash` and ' +
         '`setEmailVerified`; where the state outlives the process, `secret` too. It is worth less ' +
-        'than a password (`acr` is `email`), and whoever has a second factor is asked for it. The ' +
+        'than a password (`acr` is `email`), and a user with a second factor is asked for it. The ' +
         'guide on e-mail codes says what it proves.'
     }
   )
