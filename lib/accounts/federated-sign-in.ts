@@ -1,6 +1,7 @@
 import { UpstreamError } from '../errors.ts'
 import type { Browser, BrowserSessions } from '../sessions/browser-sessions.ts'
-import { beginSession, type SessionBegun, type StepNeeded } from './begin-session.ts'
+import { beginSession } from './begin-session.ts'
+import type { SessionBegun, StepNeeded } from './slots.ts'
 import type { AccountsDeps } from './deps.ts'
 import { keepsFactor } from './address-proof.ts'
 import { endProvisional } from './end-provisional.ts'

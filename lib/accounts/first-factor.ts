@@ -1,39 +1,10 @@
-import type { FirstFactorKind } from '../events.ts'
-import type { Identity, LinkedIdentity, User } from '../ports/user-store.ts'
-import type { AuthenticationProof } from '../protocol/authentication.ts'
+import type { User } from '../ports/user-store.ts'
 import { digest, equalSecrets } from '../protocol/digest.ts'
 import { failureOf } from './authenticate-password.ts'
 import type { AccountsDeps } from './deps.ts'
 import { addressOf } from './outbox.ts'
+import type { FirstFactor } from './slots.ts'
 import { isManagedElsewhere } from './ways-in.ts'
-
-/** The writes of a sign-in after its last factor is proved. */
-export interface SignInWrites {
-  /** The identity, linked by its address. All that was opened before ends. */
-  link?: LinkedIdentity | undefined
-  /** The connection manages the account from now on: password, passkeys and other links end too. */
-  takesOver?: boolean | undefined
-  /** A code has proved the mailbox of an account whose address nobody had proved. */
-  takesMailbox?: boolean | undefined
-  /** Fields of the account that the provider has another value for. */
-  profile?: Record<string, unknown> | undefined
-}
-
-/** The user who has given a first factor, and the factor. */
-export interface FirstFactor {
-  /** As the user was when the first factor was proved. */
-  user: User
-  by: FirstFactorKind
-  /** The `id` of the connection, where it was one. */
-  connection?: string | undefined
-  /** The person's identity at that provider. Its link must still lead to the user when the second factor is given. */
-  identity?: Identity | undefined
-  /** Written once the last factor is proved. */
-  writes?: SignInWrites | undefined
-  /** How they proved it, and when. */
-  methods: AuthenticationProof[]
-  clientId: string | null
-}
 
 /**
  * Binds what was proved to the password: the value is another one once the password has changed, and after a code by

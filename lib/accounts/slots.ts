@@ -1,7 +1,78 @@
-import type { User } from '../ports/user-store.ts'
+import type { FirstFactorKind } from '../events.ts'
+import type { UserFactors } from '../ports/factor-store.ts'
+import type { Identity, LinkedIdentity, User } from '../ports/user-store.ts'
+import type { AuthenticationProof } from '../protocol/authentication.ts'
+import type { Browser, OpenSession } from '../sessions/browser-sessions.ts'
+
+/** The writes of a sign-in after its last factor is proved. */
+export interface SignInWrites {
+  /** The identity, linked by its address. All that was opened before ends. */
+  link?: LinkedIdentity | undefined
+  /** The connection manages the account from now on: password, passkeys and other links end too. */
+  takesOver?: boolean | undefined
+  /** A code has proved the mailbox of an account whose address nobody had proved. */
+  takesMailbox?: boolean | undefined
+  /** Fields of the account that the provider has another value for. */
+  profile?: Record<string, unknown> | undefined
+}
+
+/** The user who has given a first factor, and the factor. */
+export interface FirstFactor {
+  /** As the user was when the first factor was proved. */
+  user: User
+  by: FirstFactorKind
+  /** The `id` of the connection, where it was one. */
+  connection?: string | undefined
+  /** The person's identity at that provider. Its link must still lead to the user when the second factor is given. */
+  identity?: Identity | undefined
+  /** Written once the last factor is proved. */
+  writes?: SignInWrites | undefined
+  /** How they proved it, and when. */
+  methods: AuthenticationProof[]
+  clientId: string | null
+}
+
+/** The proofs of a user who has just given a first factor. */
+export interface SignIn extends FirstFactor {
+  /** The user's second factors, if they were read meanwhile. */
+  factors?: UserFactors | null
+  /** True for a user who has just signed up, and need not be told of the sign-in. */
+  isNew?: boolean
+  /**
+   * The present user, if the proof still holds; `null`: the session must end. Asked after the session was committed, so
+   * that it sees changes between the check of the factor and the commit, which could not have ended this session by
+   * themselves. If the proof does not hold, emits the reason.
+   */
+  confirm(): Promise<User | null>
+}
+
+export interface SessionBegun {
+  cookie: string
+  session: OpenSession
+  user: User
+}
+
+/** The missing proof: the second factor that the user has, or one at all. */
+export type StepNeeds = 'second_factor' | 'enrolment'
+
+/** No user is signed in yet: the holder of this ticket is asked for the second factor, or has to set one up first. */
+export interface StepNeeded {
+  needs: StepNeeds
+  ticket: string
+  user: User
+}
+
+/** Writes what the sign-in has waited with, and commits its session. `null` if the sign-in does not hold any more. */
+export type Commit = (first: SignIn) => Promise<SessionBegun | StepNeeded | null>
 
 /** Answers of a feature to questions about accounts. */
 export interface AccountSlots {
+  /** Asks for a further step of a sign-in, or commits it. */
+  afterFirstFactor?(first: SignIn, browser: Browser, commit: Commit): ReturnType<Commit>
+  /** The step that a ticket of `afterFirstFactor` stands for, and the proofs before it. `null`: it is not good. */
+  stepOf?(ticket: string): Promise<(Pick<StepNeeded, 'needs'> & Pick<FirstFactor, 'methods'>) | null>
+  /** True if the host requires more of the user than these proofs of a session. */
+  requiresMore?(user: User, methods: readonly AuthenticationProof[]): Promise<boolean>
   /** The ways into the account that the feature opens for this user. */
   ways?(user: User): ReadonlyArray<'mail'>
 }

@@ -1,4 +1,5 @@
-import { beginSession, type SessionBegun } from '../accounts/begin-session.ts'
+import { beginSession } from '../accounts/begin-session.ts'
+import type { SessionBegun } from '../accounts/slots.ts'
 import type { FactorDeps } from '../accounts/factors/deps.ts'
 import type { GivenCredential, Passkeys } from '../accounts/factors/passkeys.ts'
 import { OAuthError } from '../errors.ts'

@@ -1,4 +1,5 @@
-import { commitSession, type SessionBegun } from '../accounts/commit-session.ts'
+import { commitSession } from '../accounts/begin-session.ts'
+import type { SessionBegun } from '../accounts/slots.ts'
 import { type GivenFactor, proveFactor } from '../accounts/factors/prove-factor.ts'
 import type { FactorDeps } from '../accounts/factors/deps.ts'
 import type { PendingStep } from '../accounts/factors/second-step.ts'

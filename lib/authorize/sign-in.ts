@@ -1,5 +1,6 @@
 import { confirmAuthentic, proveByPassword } from '../accounts/authenticate-password.ts'
-import { beginSession, type SessionBegun, type StepNeeded } from '../accounts/begin-session.ts'
+import { beginSession } from '../accounts/begin-session.ts'
+import type { SessionBegun, StepNeeded } from '../accounts/slots.ts'
 import { OAuthError } from '../errors.ts'
 import type { User } from '../ports/user-store.ts'
 import { passwordProof } from '../protocol/authentication.ts'

@@ -1,4 +1,4 @@
-import type { SessionBegun } from '../accounts/begin-session.ts'
+import type { SessionBegun } from '../accounts/slots.ts'
 import type { FactorDeps } from '../accounts/factors/deps.ts'
 import { type GivenFactor, proveFactor } from '../accounts/factors/prove-factor.ts'
 import { OAuthError } from '../errors.ts'

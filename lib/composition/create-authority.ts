@@ -24,7 +24,6 @@ import type { AccessTokens } from '../tokens/access-tokens.ts'
 import { allowedScopes } from '../tokens/disclosure.ts'
 import type { Authority } from './authority.ts'
 import type { FactorAuthority } from './factor-authority.ts'
-import { exempt } from '../sessions/since-requirement.ts'
 
 interface AuthorityDeps {
   grants: GrantDeps
@@ -115,7 +114,12 @@ export function createAuthority({
     async signIn(request, reply, userId, options = {}) {
       const proofs = proofsOf(options)
       const user = await activeUser(userId)
-      await browser.signIn(request, reply, user.id, exempt(proofs))
+      await browser.signIn(
+        request,
+        reply,
+        user.id,
+        proofs.map((proof) => ({ ...proof, exempt: true }))
+      )
     },
     signOut: browser.signOut,
     readSession,

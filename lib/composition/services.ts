@@ -1,6 +1,5 @@
 import type { FastifyBaseLogger } from 'fastify'
 import { onceRehashed } from '../accounts/authenticate-password.ts'
-import { withFactors } from '../accounts/begin-session.ts'
 import type { AccountsDeps } from '../accounts/deps.ts'
 import type { AccountSlots } from '../accounts/slots.ts'
 import type { RedisClient } from '../adapters/redis/connection.ts'
@@ -35,7 +34,6 @@ import { browserSessions } from '../sessions/browser-sessions.ts'
 import { idTokens } from '../tokens/id-tokens.ts'
 import { revocations as createRevocations } from '../sessions/revocations.ts'
 import { sessions as createSessions } from '../sessions/sessions.ts'
-import { isFromBeforeRequirement } from '../sessions/since-requirement.ts'
 import { verifiedTokenCache } from '../tokens/verified-token-cache.ts'
 import { logLine } from '../ports/log.ts'
 
@@ -129,6 +127,7 @@ export async function createServices(
       log.error(...logLine('FST_AUTHORITY_BACK_CHANNEL_FAILED', what, { err: error }))
     }
   })
+  const slots: AccountSlots[] = []
   const sessions = createSessions({
     tokens: state.tokens,
     browserSessions: state.browserSessions,
@@ -136,9 +135,9 @@ export async function createServices(
     revocations,
     events,
     clock,
-    requiresMore: async (user, methods) => {
-      const { factors } = accounts
-      return factors !== null && (await isFromBeforeRequirement(user, methods, factors.policy.required, { clock }))
+    async requiresMore(user, methods) {
+      for (const { requiresMore } of slots) if ((await requiresMore?.(user, methods)) === true) return true
+      return false
     },
     onSessionsEnded: (ended: BrowserSession[]) => {
       backChannel.sessionsEnded(ended)
@@ -157,8 +156,7 @@ export async function createServices(
   })
   const connections = await connectionsOf(settings, { clock, log, callbackUrl, outbound: leaving })
   // Loaded before the first sign-in, and not at all without the option.
-  if (settings.factors !== null) await Promise.all([withFactors(), withMfa()])
-  const slots: AccountSlots[] = []
+  if (settings.factors !== null) await withMfa()
   const accounts: AccountsDeps = accountsDeps(settings, {
     owner,
     users: stores.users,

@@ -1,6 +1,6 @@
 import type { Origin } from '../../sessions/sessions.ts'
-import { exempt, isFromBeforeRequirement } from '../../sessions/since-requirement.ts'
 import type { AccountsDeps } from '../deps.ts'
+import type { FactorPolicy } from './factor-policy.ts'
 import { awaitsConfirmation, sendVerificationAgain } from '../verify-email.ts'
 import { type FactorDeps, hasFactor } from './deps.ts'
 import type { UserFactors } from '../../ports/factor-store.ts'
@@ -21,6 +21,20 @@ export async function mustEnrol(
 }
 
 /**
+ * True if a browser session with these proofs began before the host required a second factor of its user. A session
+ * that could begin without one in spite of that is marked by `exempt`. An outage of the host's hook rejects.
+ */
+export async function isFromBeforeRequirement(
+  user: User,
+  methods: readonly AuthenticationProof[],
+  { required }: Pick<FactorPolicy, 'required'>,
+  { clock }: Pick<AccountsDeps, 'clock'>
+): Promise<boolean> {
+  if (required === null || methods.some((proof) => proof.exempt)) return false
+  return !hasProvedSecond({ methods, authenticatedAt: clock.now() }) && (await required(user, null))
+}
+
+/**
  * The proofs of a session that begins without a second factor though the host requires one, marked so: the browser is
  * remembered, or nobody requires it for the client that takes part.
  */
@@ -31,9 +45,8 @@ export async function markedExempt(
   deps: Pick<AccountsDeps, 'clock'>
 ): Promise<AuthenticationProof[]> {
   const { user, methods, clientId } = first
-  const isExempt =
-    isRemembered || (clientId !== null && (await isFromBeforeRequirement(user, methods, policy.required, deps)))
-  return isExempt ? exempt(methods) : [...methods]
+  const isExempt = isRemembered || (clientId !== null && (await isFromBeforeRequirement(user, methods, policy, deps)))
+  return methods.map((proof) => (isExempt ? { ...proof, exempt: true } : proof))
 }
 
 /** Tells if the sign-ins of the account take a second step, and why. An outage of the host's hook rejects. */

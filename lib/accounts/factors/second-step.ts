@@ -1,10 +1,10 @@
-import type { Identity, User } from '../../ports/user-store.ts'
+import type { Identity } from '../../ports/user-store.ts'
 import { formatProofs, provedSince, readProofs } from '../../protocol/authentication.ts'
 import { COOKIES } from '../../protocol/cookies.ts'
 import { onceRehashed } from '../authenticate-password.ts'
 import type { AccountsDeps } from '../deps.ts'
-import type { SignInWrites } from '../first-factor.ts'
-import { type FirstFactor, holderOf, markOf } from '../first-factor.ts'
+import type { FirstFactor, SignInWrites, StepNeeds } from '../slots.ts'
+import { holderOf, markOf } from '../first-factor.ts'
 import type { FactorDeps } from './deps.ts'
 
 /** A user who has given a first factor and owes the second. */
@@ -18,16 +18,6 @@ export interface PendingStep extends FirstFactor {
    * that.
    */
   invitedAt?: number | undefined
-}
-
-/** The missing proof: the second factor that the user has, or one at all. */
-export type StepNeeds = 'second_factor' | 'enrolment'
-
-/** No user is signed in yet: the holder of this ticket is asked for the second factor, or has to set one up first. */
-export interface StepNeeded {
-  needs: StepNeeds
-  ticket: string
-  user: User
 }
 
 /** The place for the missing proof: the page for it, or the token endpoint for the client of this id. */

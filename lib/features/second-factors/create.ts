@@ -1,5 +1,7 @@
 import type { AccountsDeps } from '../../accounts/deps.ts'
 import { type FactorDeps, hasFactor } from '../../accounts/factors/deps.ts'
+import { isFromBeforeRequirement } from '../../accounts/factors/policy.ts'
+import { beginWithFactors, openPageStep } from './begin-with-factors.ts'
 import { isRememberedIn } from '../../accounts/factors/remembered-devices.ts'
 import { isRecentEnough } from '../../accounts/fresh-sign-in.ts'
 import type { AskedOf, MissingStep } from '../../authorize/slots.ts'
@@ -7,9 +9,17 @@ import type { Kernel, Parts } from '../../feature.ts'
 import { contextOf, hasProvedSecond, MFA_ACR, provedSince, withCode } from '../../protocol/authentication.ts'
 import type { SignedInPerson } from '../../sessions/browser-sessions.ts'
 
-export function create(_on: true, { accounts: { clock, factors } }: Kernel): Parts {
+export function create(_on: true, { accounts: { factors, ...kernel } }: Kernel): Parts {
   if (factors === null) return {}
-  return { authorize: { missing: async (person, asked) => await missingStep(person, asked, { clock, factors }) } }
+  const accounts = { ...kernel, factors }
+  return {
+    account: {
+      afterFirstFactor: async (...sign) => await beginWithFactors(...sign, accounts),
+      stepOf: async (ticket) => await openPageStep(ticket, accounts),
+      requiresMore: async (user, methods) => await isFromBeforeRequirement(user, methods, factors.policy, accounts)
+    },
+    authorize: { missing: async (person, asked) => await missingStep(person, asked, accounts) }
+  }
 }
 
 type WithFactors = Pick<AccountsDeps, 'clock'> & { factors: FactorDeps }

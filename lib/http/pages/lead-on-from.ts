@@ -1,4 +1,4 @@
-import type { SessionBegun, StepNeeded } from '../../accounts/begin-session.ts'
+import type { SessionBegun, StepNeeded } from '../../accounts/slots.ts'
 import { confirmUrl } from './connect/confirm.ts'
 import type { PageDeps } from './deps.ts'
 import type { Leave } from './form-page.ts'

@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import { authorize as decide } from '../../authorize/authorize.ts'
-import type { SessionBegun, StepNeeded } from '../../accounts/begin-session.ts'
+import type { SessionBegun, StepNeeded } from '../../accounts/slots.ts'
 import { originOf } from '../edge/deps.ts'
 import { follow } from './authorize.ts'
 import type { PageDeps } from './deps.ts'

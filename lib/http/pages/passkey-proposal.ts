@@ -1,4 +1,4 @@
-import type { SessionBegun, StepNeeded } from '../../accounts/begin-session.ts'
+import type { SessionBegun, StepNeeded } from '../../accounts/slots.ts'
 import { awaitsConfirmation } from '../../accounts/verify-email.ts'
 import { logLine } from '../../ports/log.ts'
 import type { PageDeps } from './deps.ts'

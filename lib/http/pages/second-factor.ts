@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from '@sinclair/typebox'
-import type { SessionBegun } from '../../accounts/begin-session.ts'
+import type { SessionBegun } from '../../accounts/slots.ts'
 import { appsFor, readFactor } from '../../accounts/factors/prove-factor.ts'
 import { type FactorDeps, hasFactor, secondFactorCheck } from '../../accounts/factors/deps.ts'
 import { rememberDevice } from '../../accounts/factors/remembered-devices.ts'

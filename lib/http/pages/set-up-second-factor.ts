@@ -11,7 +11,7 @@ import { openStep, type PendingStep } from '../../accounts/factors/second-step.t
 import { firstFactorHolds } from '../../accounts/first-factor.ts'
 import { isRecentEnough } from '../../accounts/fresh-sign-in.ts'
 import { sendVerificationAgain } from '../../accounts/verify-email.ts'
-import type { SessionBegun } from '../../accounts/begin-session.ts'
+import type { SessionBegun } from '../../accounts/slots.ts'
 import { signInEnrolled } from '../../authorize/first-enrolment.ts'
 import type { PasskeyForm, ShownEnrolment } from '../../pages/common-model.ts'
 import type { SignedInPerson } from '../../sessions/browser-sessions.ts'

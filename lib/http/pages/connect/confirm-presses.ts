@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { type SessionBegun, type StepNeeded, withFactors } from '../../../accounts/begin-session.ts'
+import type { SessionBegun, StepNeeded } from '../../../accounts/slots.ts'
 import { UpstreamError } from '../../../errors.ts'
 import type { Connection } from '../../../ports/upstream.ts'
 import type { AuthenticationProof } from '../../../protocol/authentication.ts'
@@ -97,10 +97,11 @@ const isJustProved = (methods: readonly AuthenticationProof[], { authorize: { ac
 
 /** Finds the step that a sign-in through a connection still owes, if it has just begun in this browser. */
 async function stepOwed(request: FastifyRequest, deps: ConnectPageDeps): Promise<StepNeeded['needs'] | null> {
-  const { accounts } = deps.authorize
-  const { factors } = accounts
   const ticket = deps.cookies.step.read(request)
-  if (factors === null || ticket === undefined) return null
-  const owed = await (await withFactors()).openPageStep(ticket, { ...accounts, factors })
-  return owed !== null && isJustProved(owed.step.methods, deps) ? owed.needs : null
+  if (ticket === undefined) return null
+  for (const { stepOf } of deps.authorize.accounts.slots) {
+    const owed = (await stepOf?.(ticket)) ?? null
+    if (owed !== null && isJustProved(owed.methods, deps)) return owed.needs
+  }
+  return null
 }

@@ -1,11 +1,12 @@
+import { tellOfEnrolment, asksSecondFactor, markedExempt, mustEnrol } from '../../accounts/factors/policy.ts'
+import { hasFactor } from '../../accounts/factors/deps.ts'
+import { isInvited } from '../../accounts/factors/enrolment-link.ts'
+import type { ProvingDeps } from '../../accounts/factors/prove-factor.ts'
+import { isRememberedIn } from '../../accounts/factors/remembered-devices.ts'
+import { openStep, type PendingStep, sealStep } from '../../accounts/factors/second-step.ts'
+import type { Commit, SessionBegun, SignIn, StepNeeded, StepNeeds } from '../../accounts/slots.ts'
 import type { UserFactors } from '../../ports/factor-store.ts'
 import type { Browser } from '../../sessions/browser-sessions.ts'
-import { type SessionBegun, type SessionDeps, settleAndCommit, type SignIn } from '../commit-session.ts'
-import { type FactorDeps, hasFactor } from './deps.ts'
-import { isInvited } from './enrolment-link.ts'
-import { asksSecondFactor, markedExempt, mustEnrol, tellOfEnrolment } from './policy.ts'
-import { isRememberedIn } from './remembered-devices.ts'
-import { openStep, type PendingStep, sealStep, type StepNeeded, type StepNeeds } from './second-step.ts'
 
 /**
  * Begins the session, or has the second factor asked for, or one set up. @returns `null` where the sign-in does not
@@ -14,9 +15,11 @@ import { openStep, type PendingStep, sealStep, type StepNeeded, type StepNeeds }
 export async function beginWithFactors(
   first: SignIn,
   browser: Browser,
-  deps: SessionDeps & { accounts: { factors: FactorDeps } }
+  commit: Commit,
+  accounts: ProvingDeps
 ): Promise<SessionBegun | StepNeeded | null> {
-  const { accounts } = deps
+  // A passkey that has verified who holds it is both factors.
+  if (first.methods.some(({ method }) => method === 'passkey')) return await commit(first)
   const { factors } = accounts
   const { user, by, connection, identity, writes, methods, clientId } = first
   const ask = async (needs: StepNeeds, invitedAt?: number): Promise<StepNeeded> => {
@@ -38,32 +41,28 @@ export async function beginWithFactors(
   if (isInvited(browser.invitation, user, found, accounts)) return await ask('enrolment', found.deviceEpoch)
   if (!hasFactor(found) && (await mustEnrol(first, factors, accounts))) return await ask('enrolment')
   const seen = { second: false }
-  const begun = await settleAndCommit(
-    {
-      ...first,
-      methods: await markedExempt(first, { isRemembered: isRemembered(found) }, factors, accounts),
-      async confirm() {
-        // Turning two-step sign-in on has ended all sessions of that moment. This one came after that, or is seen by
-        // it. A browser that was forgotten meanwhile does not count either.
-        const [confirmed, now] = await Promise.all([first.confirm(), factors.store.findFactors(user.id)])
-        seen.second = await owes(now)
-        return seen.second ? null : confirmed
-      }
-    },
-    browser,
-    deps
-  )
+  const begun = await commit({
+    ...first,
+    methods: await markedExempt(first, { isRemembered: isRemembered(found) }, factors, accounts),
+    async confirm() {
+      // Turning two-step sign-in on has ended all sessions of that moment. This one came after that, or is seen by
+      // it. A browser that was forgotten meanwhile does not count either.
+      const [confirmed, now] = await Promise.all([first.confirm(), factors.store.findFactors(user.id)])
+      seen.second = await owes(now)
+      return seen.second ? null : confirmed
+    }
+  })
   return seen.second ? await ask('second_factor') : begun
 }
 
 /** Opens a ticket of `beginWithFactors`, whatever it needs. @returns `null` if the ticket is not good */
 export async function openPageStep(
   ticket: string,
-  accounts: SessionDeps['accounts'] & { factors: FactorDeps }
-): Promise<{ needs: StepNeeds; step: PendingStep } | null> {
+  accounts: ProvingDeps
+): Promise<({ needs: StepNeeds } & PendingStep) | null> {
   for (const needs of ['second_factor', 'enrolment'] as const) {
     const step = await openStep(ticket, { page: true, needs }, accounts)
-    if (step !== null) return { needs, step }
+    if (step !== null) return { ...step, needs }
   }
   return null
 }
