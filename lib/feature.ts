@@ -1,7 +1,7 @@
 import type { AccountsDeps } from './accounts/deps.ts'
 import type { AccountSlots } from './accounts/slots.ts'
 import type { AuthorizeSlots } from './authorize/slots.ts'
-import type { PageSlots } from './http/pages/slots.ts'
+import type { PageSlots } from './http/pages/deps.ts'
 import type { Sealer } from './ports/sealer.ts'
 import type { AuthorityOptions } from './settings/options.ts'
 import type { FeatureSection } from './settings/settings.ts'

@@ -126,6 +126,7 @@ const plugin: FastifyPluginAsync<AuthorityOptions> = async (host, given) => {
           browser,
           cookies,
           owner,
+          slots: services.pageSlots,
           assertions: services.state.assertions,
           redirectLogin: places.redirectLogin
         })

@@ -111,7 +111,7 @@ const FEATURE_HTTP = /^features\/[^/]+\/(?:pages|endpoints)/
 const FEATURE_OPTIONS = /^features\/[^/]+\/feature\.ts$/
 const FEATURE: Room = {
   rooms: [...BASE, 'delivery', 'events', 'limits', 'clients', 'sessions', 'tokens', 'accounts', 'oauth', 'authorize'],
-  types: ['feature'],
+  types: ['feature', 'pages'],
   modules: { 'node:crypto': PURE_HASHES }
 }
 

@@ -4,7 +4,7 @@ import type { CookieOwner } from '../http/edge/cookie-jar.ts'
 import { type SealedCookies, sealedCookies } from '../http/edge/sealed-cookies.ts'
 import { connectCookies } from '../http/pages/connect/cookies.ts'
 import { createJourneys } from '../http/pages/journeys.ts'
-import type { PageDeps } from '../http/pages/deps.ts'
+import type { PageDeps, PagePart, PageSlots } from '../http/pages/deps.ts'
 import { createPageReply } from '../http/pages/reply.ts'
 import type { AssertionStore } from '../ports/assertion-store.ts'
 import { ownTextMistake, scopeTextMistake } from '../pages/own-texts.ts'
@@ -77,11 +77,13 @@ export function pageDeps(
     redirectLogin,
     assertions,
     owner,
+    slots,
     ...parts
   }: Pick<PageDeps, 'authorize' | 'browser' | 'cookies' | 'limiter' | 'registration' | 'path'> & {
     redirectLogin: boolean
     assertions: AssertionStore | undefined
     owner: CookieOwner
+    slots: readonly PageSlots[]
   }
 ): PageDeps {
   const { users, outbox, usernames, factors } = parts.authorize.accounts
@@ -91,9 +93,18 @@ export function pageDeps(
   refuse('pages.texts', ownTextMistake(pages.texts))
   refuse('scopes', scopeTextMistake(scopeTexts))
   const link = (name: PathName): string => `${host.prefix}${parts.path(name)}`
-  return {
+  const added: PagePart[] = []
+  const deps: PageDeps = {
     ...parts,
-    pages: createPageReply({ issuer, prefix: `${host.prefix}${prefix}`, usernames, pages, passkeys: hasPasskeys }),
+    parts: added,
+    pages: createPageReply({
+      issuer,
+      prefix: `${host.prefix}${prefix}`,
+      usernames,
+      pages,
+      passkeys: hasPasskeys,
+      renderers: Object.fromEntries(slots.flatMap(({ renderers = {} }) => Object.entries(renderers)))
+    }),
     journeys: createJourneys(parts.authorize, { authorizeUrl: link('authorize'), homeUrl }),
     scopeTexts,
     prefix,
@@ -115,6 +126,8 @@ export function pageDeps(
       consents: redirectLogin
     }
   }
+  added.push(...slots.flatMap(({ part }) => part?.(deps) ?? []))
+  return deps
 }
 
 /** The settings were checked: with connections there are a secret and `assertions`. */

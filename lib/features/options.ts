@@ -1,6 +1,8 @@
-/** The types of the options of features. Types alone, so that a host's compiler reads no more of a feature. */
-import type { EmailCodeOptions } from './email-codes/options.ts'
+/** The options of features and the models of their pages: types alone, so that a host's compiler reads no more. */
+import type { EmailCodeModels, EmailCodeOptions } from './email-codes/options.ts'
 
-export type { EmailCodeOptions, EmailSignInOptions } from './email-codes/options.ts'
+export type { EmailCodeModels, EmailCodeOptions, EmailSignInOptions } from './email-codes/options.ts'
 
 export type FeatureOptions = EmailCodeOptions
+
+export type FeatureModels = EmailCodeModels

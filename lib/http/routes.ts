@@ -22,8 +22,7 @@ import { loginPage } from './pages/login.ts'
 import { logoutRoutes } from './pages/logout.ts'
 import { metadataRoute } from './api/metadata.ts'
 import { pageAssetRoutes } from './pages/assets.ts'
-import type { PageDeps } from './pages/deps.ts'
-import type { PageSlots } from './pages/slots.ts'
+import type { PageDeps, PageSlots } from './pages/deps.ts'
 import { usePageErrors } from './pages/errors.ts'
 import { leadToIssuer } from './pages/issuer-origin.ts'
 import { registerFormParser } from './pages/forms.ts'
@@ -259,7 +258,6 @@ function pageGroups(
   pages: PageDeps,
   { cors, openid, pageSlots }: Pick<RouteDeps, 'cors' | 'openid' | 'pageSlots'>
 ): Group[] {
-  const parts = pageSlots.flatMap(({ signIn }) => signIn?.(pages) ?? [])
   const group = (...parts: Array<(child: FastifyInstance, deps: PageDeps) => void | Promise<void>>): Group => ({
     cors: cors.noOrigin,
     pages,
@@ -269,13 +267,11 @@ function pageGroups(
   })
   return [
     group(
-      (child) => {
-        loginPage(child, pages, parts)
-      },
+      loginPage,
       secondFactor,
       ...pageSlots.flatMap(({ routes }) => routes ?? []),
       (child) => {
-        if (pages.loginUrl === null) reauthenticatePage(child, pages, parts)
+        if (pages.loginUrl === null) reauthenticatePage(child, pages)
       },
       accountPages,
       logoutRoutes,

@@ -1,3 +1,4 @@
+import type { FeatureModels } from '../features/options.ts'
 import type { AccountModels } from './account-models.ts'
 import type { CommonModel, FormModel, PageError, ShownScope } from './common-model.ts'
 import type { SignInModels } from './sign-in-models.ts'
@@ -5,7 +6,7 @@ import type { SignInModels } from './sign-in-models.ts'
 /** All hosted pages. `form_post` carries an answer to a client by a form. */
 export type PageName = keyof PageModels
 
-export interface PageModels extends SignInModels, AccountModels {
+export interface PageModels extends SignInModels, AccountModels, FeatureModels {
   /** Two submit buttons `decision` with the values `allow` and `deny`. */
   consent: FormModel & {
     /** `continue`: an app of the host's own only asks the person to continue, and `scopes` is empty. */

@@ -18,7 +18,7 @@ import {
   accountRemoved,
   accountSessions
 } from './account-pages.ts'
-import { emailCode, emailLink } from './email-pages.ts'
+import type { FeatureModels } from '../features/options.ts'
 import type { PageModels, PageName } from './model.ts'
 import { connectConfirm, connectFailed, connectFinish, connectLeaving, connectLink } from './connect-pages.ts'
 import {
@@ -32,16 +32,16 @@ import {
 } from './sign-in-pages.ts'
 import { undo, verifyEmail } from './link-pages.ts'
 
-type Renderers = { readonly [Name in PageName]: (model: PageModels[Name]) => string }
+/** The built-in HTML of each page: a whole document without inline script, style or event handler. Pure. */
+export type Renderers = { readonly [Name in PageName]: (model: PageModels[Name]) => string }
 
-const RENDERERS: Renderers = {
+/** All but those of the features. */
+export const RENDERERS: Omit<Renderers, keyof FeatureModels> = {
   login,
   second_factor: secondFactor,
   second_factor_link: secondFactorLink,
   passkey_prompt: passkeyPrompt,
   reauthenticate,
-  email_code: emailCode,
-  email_link: emailLink,
   set_up_second_factor: setUpSecondFactor,
   signup,
   forgot_password: forgotPassword,
@@ -71,9 +71,4 @@ const RENDERERS: Renderers = {
   signed_out: signedOut,
   error: errorPage,
   form_post: formPost
-}
-
-/** The built-in HTML of a page: a whole document without inline script, style or event handler. Pure. */
-export function renderPage<Name extends PageName>(page: Name, model: PageModels[Name]): string {
-  return RENDERERS[page](model)
 }

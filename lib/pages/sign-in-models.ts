@@ -65,24 +65,6 @@ export interface SignInModels {
     loginUrl: string
   }
   /**
-   * `ask`: `username`. `enter`: `code`, or a button `decision` with the value `resend` or `other` (another address).
-   * `finish`: the `fields` of a new account. `hasLink`: the message also has a link. `tellsPasskeys`: as on `login`, in
-   * the forms of `enter` and `finish`.
-   */
-  email_code: FormModel & {
-    step: 'ask' | 'enter' | 'finish'
-    username: string
-    fields: ProfileField[]
-    hasLink: boolean
-    tellsPasskeys: boolean
-    loginUrl: string
-  }
-  /**
-   * The form returns `token` in a hidden field. `username` is `null` in a browser that did not ask for the link. The
-   * page has no button then.
-   */
-  email_link: FormModel & { token: string; username: string | null; tellsPasskeys: boolean; codeUrl: string }
-  /**
    * The link of `app.authority.startEnrolment`. The form returns `token` in a hidden field. `username` is the user of
    * the link.
    */

@@ -51,7 +51,14 @@ async function startPages(): Promise<string> {
   })
   const origin = `http://localhost:${(server.address() as AddressInfo).port}`
   const app = Fastify({ serverFactory: (handler) => server.on('request', handler) }) as unknown as FastifyInstance
-  const pages = createPageReply({ usernames: 'any', issuer: origin, prefix: '/auth', passkeys: true, pages: LOOK })
+  const pages = createPageReply({
+    usernames: 'any',
+    issuer: origin,
+    prefix: '/auth',
+    passkeys: true,
+    renderers: {},
+    pages: LOOK
+  })
   const scriptUrl = pages.assets.passkeys?.url ?? ''
   const form = { action: '/post', error: null }
   pageAssetRoutes(app, pages.assets, { prefix: '/auth' })

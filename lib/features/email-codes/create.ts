@@ -3,7 +3,8 @@ import type { Kernel, Parts } from '../../feature.ts'
 import type { EmailSignInSettings } from './deps.ts'
 import { emailCodePage } from './pages/email-code.ts'
 import { emailLinkPage } from './pages/email-link.ts'
-import { signInPart } from './pages/send-code.ts'
+import { RENDERERS } from './pages/renderers.ts'
+import { pagePart } from './pages/send-code.ts'
 
 export function create(on: EmailSignInSettings, kernel: Kernel): Parts {
   const { redeemCode } = kernel.accounts.oneTimeTokens
@@ -21,11 +22,12 @@ export function create(on: EmailSignInSettings, kernel: Kernel): Parts {
   return {
     account: { ways: (user) => (user.emailVerified === true && getsCodes(user, accounts) ? ['mail'] : []) },
     pages: {
+      renderers: RENDERERS,
       routes(child, deps) {
         emailCodePage(child, deps, accounts)
         emailLinkPage(child, deps, accounts)
       },
-      signIn: (deps) => signInPart(deps, accounts)
+      part: (deps) => pagePart(deps, accounts)
     }
   }
 }

@@ -7,7 +7,15 @@ import type { SealedCookies } from '../edge/sealed-cookies.ts'
 import type { Cookies } from '../edge/session-cookie.ts'
 import type { PageErrorDeps } from './errors.ts'
 import type { ConnectDeps } from './connect/cookies.ts'
-import type { Journeys } from './journey.ts'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { ClientRequest } from '../../authorize/authorize.ts'
+import type { FormModel } from '../../pages/common-model.ts'
+import type { PageModels } from '../../pages/model.ts'
+import type { Renderers } from '../../pages/render.ts'
+import type { User } from '../../ports/user-store.ts'
+import type { SecondFactorCheck } from '../../accounts/factors/deps.ts'
+import type { Origin } from '../../sessions/sessions.ts'
+import type { AttemptCheck, AttemptUser } from '../edge/limit.ts'
 
 /** The dependencies of the hosted pages and the authorization endpoint. */
 export interface PageDeps extends PageErrorDeps, Pick<HttpDeps, 'limiter' | 'registration' | 'path'> {
@@ -28,6 +36,92 @@ export interface PageDeps extends PageErrorDeps, Pick<HttpDeps, 'limiter' | 'reg
   prefix: string
   /** The host's own sign-in page, instead of ours. */
   loginUrl: string | null
+  /** Those of the features that are on. */
+  parts: readonly PagePart[]
   /** `null`: there are no connections. */
   connect: ConnectDeps | null
+}
+
+/** A request for a page, and where its person came from and goes on to. */
+export interface Visit {
+  request: FastifyRequest
+  /** For cookies alone: the page or the way on is sent by who called. */
+  reply: FastifyReply
+  journey: Journey
+  origin: Origin
+  /** The language of what this makes be sent. */
+  locale: string | undefined
+}
+
+/** An answer that leads away from the page. */
+export type Leave = (reply: FastifyReply) => Promise<FastifyReply>
+
+/** The work that a submitted form asks for. */
+export interface Submission<Shown> {
+  /**
+   * The limit of the work: a rule before the work for guesses and expensive work, or `failures` for a secret of 256
+   * bits. `null` if a signed-in user may do it any number of times.
+   */
+  limit: AttemptCheck | SecondFactorCheck | 'failures' | null
+  /** Must succeed before that, under a limit of its own. Its error is shown on the form. */
+  before?: { limit: AttemptCheck; work(): Promise<void> }
+  /** The use case. Its error is shown on the form. Resolves to the next content of the page, or to the way on. */
+  work(user: AttemptUser): Promise<Shown | Leave>
+}
+
+/** The origin and the goal of a person on a hosted page: an authorization request, a path of the host, or none. */
+export interface Journey {
+  /** `''`, or `?…` to append to the addresses of pages and forms, so that the journey goes on there. */
+  query: string
+  clientName: string | null
+  /** BCP 47, most wanted first. */
+  uiLocales: string[]
+  /** Targets besides this origin of a form whose answer leads on. */
+  formActions: string[]
+  loginHint: string | undefined
+  /** True if a remembered browser must give the second factor too, because the request may need it. */
+  asksAll: boolean
+  /** True if the person should see the sign-up page first. */
+  wantsSignUp: boolean
+  /** The target of a sign-in: a local path or an absolute URL. */
+  next: string
+  /**
+   * The authorization request of an app on a device, without the parameters that a sign-in settles; `null` for any
+   * other journey. The sign-in page answers it itself, because such an app gets a code only as the answer to a page.
+   */
+  nativeRequest: ClientRequest | null
+}
+
+export interface Journeys {
+  /**
+   * The journey that the page's own query string describes.
+   * @throws OAuthError for a bad client or redirect URI, which nothing leads on to
+   */
+  read(request: FastifyRequest): Promise<Journey>
+  /** The same of a query string, `''` or `?…`, that was kept meanwhile. */
+  from(query: string): Promise<Journey>
+}
+
+/** Fields that a part adds to the model of a page. */
+export type AddedTo<Name extends 'login' | 'reauthenticate'> = Partial<Omit<PageModels[Name], keyof FormModel>>
+
+/** Additions of a feature to the hosted pages. */
+export interface PageSlots {
+  renderers?: Partial<Renderers>
+  routes?(child: FastifyInstance, deps: PageDeps): void
+  part?(deps: PageDeps): PagePart
+}
+
+/** Additions of a feature to pages of the kernel. */
+export interface PagePart {
+  /** Fields of the model of the sign-in page. */
+  login?(journey: Visit['journey']): AddedTo<'login'>
+  /** A way in which a signed-in user proves again that it is them. */
+  again?: {
+    /** The value of the button. */
+    decision: string
+    /** Fields of the model of the page with that button; `null`: this user has no button. */
+    reauthenticate(user: User): AddedTo<'reauthenticate'> | null
+    submit(user: User, visit: Visit): Promise<Submission<never>>
+  }
 }

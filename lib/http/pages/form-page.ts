@@ -4,32 +4,14 @@ import type { OAuthError } from '../../errors.ts'
 import type { FormModel } from '../../pages/common-model.ts'
 import type { PageModels, PageName } from '../../pages/model.ts'
 import { serializeParams } from '../../protocol/request-params.ts'
-import type { SecondFactorCheck } from '../../accounts/factors/deps.ts'
-import type { Origin } from '../../sessions/sessions.ts'
 import type { PathName } from '../../settings/paths.ts'
 import { originOf } from '../edge/deps.ts'
-import type { AttemptCheck, AttemptUser } from '../edge/limit.ts'
 import { localeOf } from '../edge/locale.ts'
-import type { PageDeps } from './deps.ts'
+import type { Journey, Leave, PageDeps, Submission, Visit } from './deps.ts'
 import { attempt, type Attempted, formError } from './errors.ts'
 import { type Form, formOf, formPost, pageGet } from './forms.ts'
-import type { Journey } from './journey.ts'
 import { pressedOnce } from './presses.ts'
 import type { PageContent, PageSettings } from './reply.ts'
-
-/** A request for a page, and where its person came from and goes on to. */
-export interface Visit {
-  request: FastifyRequest
-  /** For cookies alone: the page or the way on is sent by who called. */
-  reply: FastifyReply
-  journey: Journey
-  origin: Origin
-  /** The language of what this makes be sent. */
-  locale: string | undefined
-}
-
-/** An answer that leads away from the page. */
-export type Leave = (reply: FastifyReply) => Promise<FastifyReply>
 
 /** Leads the browser on with a GET. */
 export function goOn(url: string): Leave {
@@ -40,19 +22,6 @@ export function goOn(url: string): Leave {
 export function withQuery(path: string, params: Record<string, string> = {}): string {
   const query = serializeParams(params)
   return query === '' ? path : `${path}${path.includes('?') ? '&' : '?'}${query}`
-}
-
-/** The work that a submitted form asks for. */
-export interface Submission<Shown> {
-  /**
-   * The limit of the work: a rule before the work for guesses and expensive work, or `failures` for a secret of 256
-   * bits. `null` if a signed-in user may do it any number of times.
-   */
-  limit: AttemptCheck | SecondFactorCheck | 'failures' | null
-  /** Must succeed before that, under a limit of its own. Its error is shown on the form. */
-  before?: { limit: AttemptCheck; work(): Promise<void> }
-  /** The use case. Its error is shown on the form. Resolves to the next content of the page, or to the way on. */
-  work(user: AttemptUser): Promise<Shown | Leave>
 }
 
 export type FormPageName = { [Name in PageName]: PageModels[Name] extends FormModel ? Name : never }[PageName]

@@ -13,7 +13,7 @@ import { wordsOf } from '../../protocol/authorization-params.ts'
 import { formActionOf } from '../../protocol/redirect-uri.ts'
 import { localPath } from '../../protocol/return-to.ts'
 import { parseForm, type SentParams } from '../edge/body.ts'
-import type { Journey, Journeys } from './journey.ts'
+import type { Journey, Journeys } from './deps.ts'
 import { queryParams } from './forms.ts'
 
 /** True if a client asks for more than any sign-in. @see OpenID Connect Core 1.0 §3.1.2.1 */

@@ -1,7 +1,6 @@
 import type { SessionBegun, StepNeeded } from '../../accounts/slots.ts'
 import { confirmUrl } from './connect/confirm.ts'
-import type { PageDeps } from './deps.ts'
-import type { Leave } from './form-page.ts'
+import type { Leave, PageDeps } from './deps.ts'
 import type { Form } from './forms.ts'
 import { leadOn } from './lead-on.ts'
 import { type Arrival, proposesPasskey } from './passkey-proposal.ts'

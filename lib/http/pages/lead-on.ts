@@ -3,9 +3,8 @@ import { authorize as decide } from '../../authorize/authorize.ts'
 import type { SessionBegun, StepNeeded } from '../../accounts/slots.ts'
 import { originOf } from '../edge/deps.ts'
 import { follow } from './authorize.ts'
-import type { PageDeps } from './deps.ts'
-import { goOn, type Leave } from './form-page.ts'
-import type { Journey } from './journey.ts'
+import type { Journey, Leave, PageDeps } from './deps.ts'
+import { goOn } from './form-page.ts'
 
 /** The page that asks for what a sign-in still owes. */
 export const pathOfStep = (needs: StepNeeded['needs']): 'secondFactorSetUp' | 'secondFactor' =>

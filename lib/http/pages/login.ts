@@ -9,15 +9,13 @@ import { serializeParams } from '../../protocol/request-params.ts'
 import { Credential, JourneySchema, Password, Username } from '../edge/schemas.ts'
 import { buttonImages, connectButtons, elsewhere, takesDomains } from './connect/buttons.ts'
 import { freshness } from './connect/begin.ts'
-import type { PageDeps } from './deps.ts'
-import { type FormPage, formPage, goOn, type Submission, type Visit } from './form-page.ts'
+import type { AddedTo, Journey, PageDeps, Submission, Visit } from './deps.ts'
+import { type FormPage, formPage, goOn } from './form-page.ts'
 import { type Form, pageGet, queryParam, required } from './forms.ts'
-import type { Journey } from './journey.ts'
 import { leadOnFrom } from './lead-on-from.ts'
 import { passkeySignIn } from './passkey-sign-in.ts'
 import { passkeyFormOf, passkeysOf, unknownPasskey } from './passkeys.ts'
 import { signInBrowser } from './remembered.ts'
-import type { AddedTo, SignInPart } from './slots.ts'
 
 interface Shown {
   /** True if a signed-in user has come to be asked again. */
@@ -37,13 +35,14 @@ interface Shown {
 const SUMMARIES = { page: 'Sign-in page', form: 'Sign in by a form' }
 
 /** `GET` and `POST /auth/login`: the sign-in page, or the way to the host's own. */
-export function loginPage(child: FastifyInstance, deps: PageDeps, parts: readonly SignInPart[]): void {
+export function loginPage(child: FastifyInstance, deps: PageDeps): void {
   const {
     authorize: { accounts },
     journeys,
     link,
     loginUrl,
     offers,
+    parts,
     path
   } = deps
 
@@ -98,7 +97,7 @@ export function loginPage(child: FastifyInstance, deps: PageDeps, parts: readonl
       resendToken,
       signupUrl: offers.signup ? `${link('signup')}${journey.query}` : null,
       emailCodeUrl: null,
-      ...(Object.assign({}, ...parts.map((part) => part.login(journey))) as AddedTo<'login'>),
+      ...(Object.assign({}, ...parts.map(({ login }) => login?.(journey))) as AddedTo<'login'>),
       forgotUrl: offers.reset ? `${link('forgotPassword')}${journey.query}` : null,
       connections: await connectButtons(request, journey, deps),
       passwordLater: takesDomains(deps),

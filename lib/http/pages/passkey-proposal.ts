@@ -1,8 +1,7 @@
 import type { SessionBegun, StepNeeded } from '../../accounts/slots.ts'
 import { awaitsConfirmation } from '../../accounts/verify-email.ts'
 import { logLine } from '../../ports/log.ts'
-import type { PageDeps } from './deps.ts'
-import type { Visit } from './form-page.ts'
+import type { PageDeps, Visit } from './deps.ts'
 import { type Form, queryParam } from './forms.ts'
 import { passkeysOf } from './passkeys.ts'
 

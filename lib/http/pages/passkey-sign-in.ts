@@ -1,7 +1,6 @@
 import { signInByPasskey } from '../../authorize/passkey-sign-in.ts'
 import { OAuthError } from '../../errors.ts'
-import type { PageDeps } from './deps.ts'
-import type { Submission, Visit } from './form-page.ts'
+import type { PageDeps, Submission, Visit } from './deps.ts'
 import { queryParam } from './forms.ts'
 import { leadOnFrom } from './lead-on-from.ts'
 import { passkeysOf } from './passkeys.ts'

@@ -13,13 +13,12 @@ import { passwordProof } from '../../protocol/authentication.ts'
 import type { SignedInPerson } from '../../sessions/browser-sessions.ts'
 import { Credential, JourneySchema, Password } from '../edge/schemas.ts'
 import { buttonImages, connectButtons } from './connect/buttons.ts'
-import type { PageDeps } from './deps.ts'
-import { formPage, goOn, type Leave, type Submission, type Visit, withQuery } from './form-page.ts'
+import type { AddedTo, Leave, PageDeps, PagePart, Submission, Visit } from './deps.ts'
+import { formPage, goOn, withQuery } from './form-page.ts'
 import { queryParam, required } from './forms.ts'
 import { leadOn } from './lead-on.ts'
 import { passwordLimit } from './own-account/account-page.ts'
 import { passkeyFormOf, passkeysOf } from './passkeys.ts'
-import type { AddedTo, SignInPart } from './slots.ts'
 
 /**
  * `found`: with the passkeys alone that can be asked for; `null`: there are none. `others`: the ways of features.
@@ -28,7 +27,7 @@ interface Shown {
   person: SignedInPerson
   asksPassword: boolean
   found: UserFactors | null
-  others: Array<{ part: SignInPart; content: AddedTo<'reauthenticate'> }>
+  others: Array<{ part: NonNullable<PagePart['again']>; content: AddedTo<'reauthenticate'> }>
   connections: ConnectButton[]
 }
 
@@ -39,7 +38,7 @@ interface Shown {
  * account elsewhere is refused. A remembered browser counts for nothing. The second factor is asked for on its own
  * page; until it is right, the session stays as it is. A user with none of these uses the sign-in page.
  */
-export function reauthenticatePage(child: FastifyInstance, deps: PageDeps, parts: readonly SignInPart[]): void {
+export function reauthenticatePage(child: FastifyInstance, deps: PageDeps): void {
   const { authorize, browser, link } = deps
   const { accounts } = authorize
   const on = passkeysOf(deps)
@@ -67,9 +66,9 @@ export function reauthenticatePage(child: FastifyInstance, deps: PageDeps, parts
       person,
       asksPassword,
       found: all === null || passkeys.length === 0 ? null : { ...all, passkeys },
-      others: parts.flatMap((part) => {
-        const content = part.reauthenticate(user)
-        return content === null ? [] : [{ part, content }]
+      others: deps.parts.flatMap(({ again: part }) => {
+        const content = part?.reauthenticate(user) ?? null
+        return part === undefined || content === null ? [] : [{ part, content }]
       }),
       connections
     }

@@ -1,7 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import type { Browser } from '../../sessions/browser-sessions.ts'
-import type { PageDeps } from './deps.ts'
-import type { Journey } from './journey.ts'
+import type { Journey, PageDeps } from './deps.ts'
 
 /**
  * The browser for a sign-in of this journey, in which it may be remembered and then need not give a second factor. For

@@ -6,7 +6,7 @@ import { directionOf, type Locale, type Messages, messagesOf, type Usernames } f
 import { languagesOf } from './languages.ts'
 import type { CommonModel } from '../../pages/common-model.ts'
 import type { PageModels, PageName, RenderPage } from '../../pages/model.ts'
-import { renderPage } from '../../pages/render.ts'
+import { RENDERERS, type Renderers } from '../../pages/render.ts'
 import { noStore } from '../edge/error-reply.ts'
 import { type PageAssets, pageAssets } from './assets.ts'
 import { type ContentSecurity, contentSecurityPolicy } from './security.ts'
@@ -57,6 +57,8 @@ export interface PageReplyOptions {
   prefix: string
   /** True if pages ask for passkeys. */
   passkeys: boolean
+  /** Those of the features that are on. */
+  renderers: Partial<Renderers>
   pages: Look &
     Pick<CommonModel, 'title' | 'logoUrl' | 'logoUrlDark' | 'faviconUrl' | 'stylesheetUrl'> & {
       links: CommonModel['footer']
@@ -73,11 +75,19 @@ export function isPageReply(reply: FastifyReply): boolean {
   return pageReplies.has(reply)
 }
 
-export function createPageReply({ issuer, prefix, usernames, passkeys, pages }: PageReplyOptions): PageReply {
+export function createPageReply({
+  issuer,
+  prefix,
+  usernames,
+  passkeys,
+  renderers,
+  pages
+}: PageReplyOptions): PageReply {
   const { origin, protocol } = new URL(issuer)
   // With `no-referrer` a form of the page would come with `Origin: null`, which says nothing of where it is from.
   const originAlone = protocol === 'https:' ? 'strict-origin' : 'origin'
   const { title, logoUrl, logoUrlDark, faviconUrl, colorScheme, stylesheetUrl, links: footer, texts, render } = pages
+  const builtIn: Partial<Renderers> = { ...RENDERERS, ...renderers }
   const assets = pageAssets({ prefix, look: pages, passkeys })
   const sources: ContentSecurity = {
     style: `${origin}${assets.style.path}`,
@@ -151,7 +161,7 @@ export function createPageReply({ issuer, prefix, usernames, passkeys, pages }: 
       const modelOf = (): PageModels[Name] =>
         ({ ...common, ...structuredClone(content) }) as unknown as PageModels[Name]
       const own = await hostHtml(request, page, modelOf())
-      const body = own ?? renderPage(page, modelOf())
+      const body = own ?? builtIn[page]?.(modelOf())
 
       pageReplies.add(reply)
       noStore(reply)

@@ -1,7 +1,7 @@
 import { COOKIES } from '../../protocol/cookies.ts'
 import { partitionOf } from '../../protocol/partition.ts'
-import type { PageDeps } from './deps.ts'
-import { type Leave, type Visit, withQuery } from './form-page.ts'
+import type { Leave, PageDeps, Visit } from './deps.ts'
+import { withQuery } from './form-page.ts'
 import { queryParam } from './forms.ts'
 import { isFromHere } from './own-account/account-page.ts'
 

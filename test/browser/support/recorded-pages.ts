@@ -1,7 +1,7 @@
 import type { RenderPage } from '../../../lib/index.ts'
 import type { CommonModel, PageError } from '../../../lib/pages/common-model.ts'
 import type { PageModels, PageName } from '../../../lib/pages/model.ts'
-import { renderPage } from '../../../lib/pages/render.ts'
+import { renderPage } from '../../support/render-page.ts'
 import { directionOf, formatNumbers, type Locale, type MessageKey, messagesOf } from '../../../lib/pages/texts.ts'
 
 /**

@@ -16,10 +16,9 @@ import { missingToken } from '../../../lib/protocol/bearer.ts'
 import { useCallers } from '../../../lib/http/edge/callers.ts'
 import type { HttpDeps } from '../../../lib/http/edge/deps.ts'
 import { useErrorReply } from '../../../lib/http/edge/error-reply.ts'
-import type { Journey } from '../../../lib/http/pages/journey.ts'
+import type { Journey, PageDeps } from '../../../lib/http/pages/deps.ts'
 import { createRequestLimiter } from '../../../lib/http/edge/limit.ts'
 import { sessionCookie, type SessionCookie } from '../../../lib/http/edge/session-cookie.ts'
-import type { PageDeps } from '../../../lib/http/pages/deps.ts'
 import { usePageErrors } from '../../../lib/http/pages/errors.ts'
 import type { PageReply } from '../../../lib/http/pages/reply.ts'
 import { registerFormParser } from '../../../lib/http/pages/forms.ts'
@@ -236,6 +235,7 @@ export async function pagesApp(
     prefix: '/auth',
     loginUrl: null,
     connect: null,
+    parts: [],
     link: (name) => `${options.prefix ?? ''}/auth${PATHS[name]}`,
     offers: {
       signup: options.registration !== false && w.deps.users.create !== undefined,

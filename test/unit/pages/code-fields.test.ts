@@ -1,7 +1,7 @@
 /** Codes of an app, of a list or of a message: each is typed in a form that asks for nothing else. */
 import t from '../../support/tap.ts'
 import type { PageModels, PageName } from '../../../lib/pages/model.ts'
-import { renderPage } from '../../../lib/pages/render.ts'
+import { renderPage } from '../../support/render-page.ts'
 import { MODELS } from './models.ts'
 import { type Element, all, parse, textOf } from './strict-html.ts'
 

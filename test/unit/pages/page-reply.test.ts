@@ -9,6 +9,7 @@ import {
   createPageReply,
   isPageReply
 } from '../../../lib/http/pages/reply.ts'
+import { OF_FEATURES } from '../../support/render-page.ts'
 import type { RenderPage } from '../../../lib/pages/model.ts'
 import type { CommonModel } from '../../../lib/pages/common-model.ts'
 import type { PageModels, PageName } from '../../../lib/pages/model.ts'
@@ -71,6 +72,7 @@ function appOf(t: Test, { settings = {}, before, ...pages }: Given = {}) {
     issuer: ISSUER,
     prefix: '/api/auth',
     passkeys: true,
+    renderers: OF_FEATURES,
     pages: { ...PLAIN, ...pages }
   })
   pageAssetRoutes(app, replies.assets, { prefix: '/api/auth' })
@@ -388,6 +390,7 @@ t.test('serves the stylesheet and the script with a type, a version and long cac
       issuer: ISSUER,
       prefix: '',
       passkeys: false,
+      renderers: {},
       pages: { ...PLAIN, accentColor: '#ff0000' }
     }).assets.style.version,
     style.version

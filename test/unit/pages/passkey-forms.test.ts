@@ -1,7 +1,7 @@
 import { Script } from 'node:vm'
 import { gzipSync } from 'node:zlib'
 import t from '../../support/tap.ts'
-import { renderPage } from '../../../lib/pages/render.ts'
+import { renderPage } from '../../support/render-page.ts'
 import { PASSKEY_SCRIPT } from '../../../lib/pages/passkey-script.ts'
 import { contentSecurityPolicy } from '../../../lib/http/pages/security.ts'
 import type { PageModels, PageName } from '../../../lib/pages/model.ts'

@@ -1,6 +1,6 @@
 /** The page `reauthenticate` for each combination of proofs that a user can give. */
 import t from '../../support/tap.ts'
-import { renderPage } from '../../../lib/pages/render.ts'
+import { renderPage } from '../../support/render-page.ts'
 import { MODELS } from './models.ts'
 import { all, parse, textOf } from './strict-html.ts'
 

@@ -1,6 +1,6 @@
 import t from '../../support/tap.ts'
 import { holdsInTable } from '../../support/table.ts'
-import { renderPage } from '../../../lib/pages/render.ts'
+import { renderPage } from '../../support/render-page.ts'
 import { directionOf, LOCALES, messagesOf } from '../../../lib/pages/texts.ts'
 import type { PageError } from '../../../lib/pages/common-model.ts'
 import type { PageModels, PageName } from '../../../lib/pages/model.ts'

@@ -1,7 +1,7 @@
 /** Texts of the second factor's pages for people who can use none of their factors. */
 import t from '../../support/tap.ts'
 import type { PageModels } from '../../../lib/pages/model.ts'
-import { renderPage } from '../../../lib/pages/render.ts'
+import { renderPage } from '../../support/render-page.ts'
 import { format, LOCALES, type Locale, messagesOf } from '../../../lib/pages/texts.ts'
 import { COMMON, MODELS } from './models.ts'
 import { all, parse, textOf } from './strict-html.ts'

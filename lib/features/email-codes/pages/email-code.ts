@@ -7,15 +7,8 @@ import { completeProfile } from '../../../accounts/federated-account.ts'
 import { OAuthError } from '../../../errors.ts'
 import { EmailCode, JourneySchema, Username } from '../../../http/edge/schemas.ts'
 import { elsewhere } from '../../../http/pages/connect/buttons.ts'
-import type { PageDeps } from '../../../http/pages/deps.ts'
-import {
-  type FormPage,
-  formPage,
-  goOn,
-  type Leave,
-  type Submission,
-  type Visit
-} from '../../../http/pages/form-page.ts'
+import type { Leave, PageDeps, Submission, Visit } from '../../../http/pages/deps.ts'
+import { type FormPage, formPage, goOn } from '../../../http/pages/form-page.ts'
 import { type Form, queryParam, required } from '../../../http/pages/forms.ts'
 import { leadOnFrom } from '../../../http/pages/lead-on-from.ts'
 import { tellsPasskeys } from '../../../http/pages/passkey-proposal.ts'

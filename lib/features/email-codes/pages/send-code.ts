@@ -1,7 +1,6 @@
 import { getsCodes } from '../../../accounts/ways-in.ts'
-import type { PageDeps } from '../../../http/pages/deps.ts'
-import { goOn, type Submission, type Visit } from '../../../http/pages/form-page.ts'
-import type { SignInPart } from '../../../http/pages/slots.ts'
+import type { PageDeps, PagePart, Submission, Visit } from '../../../http/pages/deps.ts'
+import { goOn } from '../../../http/pages/form-page.ts'
 import { readRecipient, sendSignInCode } from '../ask.ts'
 import type { EmailSignInDeps } from '../deps.ts'
 import { emailCookie } from './pending.ts'
@@ -34,11 +33,13 @@ export async function sendCode(
 }
 
 /** How the sign-in page and the page of proving again lead to the page of the code. */
-export function signInPart(deps: PageDeps, accounts: EmailSignInDeps): SignInPart {
+export function pagePart(deps: PageDeps, accounts: EmailSignInDeps): PagePart {
   return {
-    decision: 'email',
     login: ({ query }) => ({ emailCodeUrl: `${deps.link('emailCode')}${query}` }),
-    reauthenticate: (user) => (user.passwordHash === null && getsCodes(user, accounts) ? { sendsCode: true } : null),
-    submit: async (user, visit) => await sendCode(user.username, visit, { deps, accounts, only: user.id })
+    again: {
+      decision: 'email',
+      reauthenticate: (user) => (user.passwordHash === null && getsCodes(user, accounts) ? { sendsCode: true } : null),
+      submit: async (user, visit) => await sendCode(user.username, visit, { deps, accounts, only: user.id })
+    }
   }
 }

@@ -3,10 +3,9 @@ import { OAuthError } from '../../../errors.ts'
 import type { Connection } from '../../../ports/upstream.ts'
 import { readAuthorizationParams } from '../../../protocol/authorization-request.ts'
 import { wordsOf } from '../../../protocol/authorization-params.ts'
-import type { PageDeps } from '../deps.ts'
+import type { Journey, PageDeps } from '../deps.ts'
 import type { SentParams } from '../../edge/body.ts'
 import { queryParam } from '../forms.ts'
-import type { Journey } from '../journey.ts'
 import type { ConnectDeps, ConnectFlow } from './cookies.ts'
 
 /** The dependencies of the routes of connections, which exist only if there is one. */

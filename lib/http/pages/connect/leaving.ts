@@ -1,7 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Connection } from '../../../ports/upstream.ts'
-import type { PageDeps } from '../deps.ts'
-import type { Journey } from '../journey.ts'
+import type { Journey, PageDeps } from '../deps.ts'
 
 /**
  * A page that goes on by itself, and by a link for who sees it. A redirect would not do after a form: `form-action`

@@ -8,17 +8,8 @@ import type { User } from '../../../ports/user-store.ts'
 import type { PathName } from '../../../settings/paths.ts'
 import type { SignedInPerson } from '../../../sessions/browser-sessions.ts'
 import type { AttemptCheck } from '../../edge/limit.ts'
-import type { PageDeps } from '../deps.ts'
-import {
-  type FormPage,
-  formPage,
-  type FormPageName,
-  goOn,
-  type Leave,
-  type Submission,
-  type Visit,
-  withQuery
-} from '../form-page.ts'
+import type { Leave, PageDeps, Submission, Visit } from '../deps.ts'
+import { type FormPage, formPage, type FormPageName, goOn, withQuery } from '../form-page.ts'
 import { type Form, queryParam } from '../forms.ts'
 
 /** Rows of a list on one page. More would hold the event loop for everybody else. */

@@ -2,8 +2,7 @@ import type { FactorDeps } from '../../../accounts/factors/deps.ts'
 import type { Passkeys } from '../../../accounts/factors/passkeys.ts'
 import type { MessageCause } from '../../../accounts/outbox.ts'
 import type { SignedInPerson } from '../../../sessions/browser-sessions.ts'
-import type { PageDeps } from '../deps.ts'
-import type { Visit } from '../form-page.ts'
+import type { PageDeps, Visit } from '../deps.ts'
 
 interface NewPasskey extends MessageCause {
   person: SignedInPerson

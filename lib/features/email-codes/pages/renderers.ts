@@ -8,14 +8,16 @@ import {
   serverFault,
   submit,
   usernameField
-} from './fields.ts'
-import { formatHtml, html } from './html.ts'
-import { address, layout, name } from './layout.ts'
-import { tellsPasskeysField } from './passkey-forms.ts'
-import type { PageModels } from './model.ts'
+} from '../../../pages/fields.ts'
+import { formatHtml, html } from '../../../pages/html.ts'
+import { address, layout, name } from '../../../pages/layout.ts'
+import { tellsPasskeysField } from '../../../pages/passkey-forms.ts'
+import type { PageModels } from '../../../pages/model.ts'
+import type { Renderers } from '../../../pages/render.ts'
+import type { EmailCodeModels } from '../options.ts'
 
 /** Asks for the address, then for the code, then for the fields of a new account. */
-export function emailCode(model: PageModels['email_code']): string {
+function emailCode(model: PageModels['email_code']): string {
   const { messages, action, error, step, username, fields, tellsPasskeys, loginUrl } = model
   const tells = tellsPasskeysField(tellsPasskeys)
   const back = html`<p>${link(loginUrl, messages.backToLogin)}</p>`
@@ -77,7 +79,7 @@ ${submit(messages.emailCodeOther, { decision: 'other', look: 'quiet' })}
 }
 
 /** The button uses the link up, not the visit, and only in the browser that asked for it. */
-export function emailLink(model: PageModels['email_link']): string {
+function emailLink(model: PageModels['email_link']): string {
   const { messages, action, error, token, username, tellsPasskeys, codeUrl } = model
   if (username === null)
     return layout(model, {
@@ -100,3 +102,5 @@ ${form(
     links: html`<p>${link(codeUrl, messages.emailCodeLabel)}</p>`
   })
 }
+
+export const RENDERERS: Pick<Renderers, keyof EmailCodeModels> = { email_code: emailCode, email_link: emailLink }
