@@ -1,5 +1,5 @@
 /** The bytes of one record of each kind. */
-import { oneTimeToken } from '../../lib/protocol/one-time-token.ts'
+import { oneTimeToken } from '../../lib/protocol/credential.ts'
 import { digest } from '../../lib/protocol/digest.ts'
 import { type Engine, each } from './engine.ts'
 import {

@@ -1,6 +1,6 @@
 /** Measures how the end of many families at once affects the others and the size of the store. */
 import { setTimeout as wait } from 'node:timers/promises'
-import { partitionOf } from '../../lib/protocol/partition.ts'
+import { partitionOf } from '../../lib/protocol/digest.ts'
 import { isQuick, some } from '../quick.ts'
 import type { Engine } from './engine.ts'
 import { familyOf, useOf } from './records.ts'

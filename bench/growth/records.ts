@@ -13,8 +13,7 @@ import type {
   TokenUse
 } from '../../lib/ports/token-store.ts'
 import { digest } from '../../lib/protocol/digest.ts'
-import { newCredentialId, sidOf } from '../../lib/protocol/credential.ts'
-import { sealSuccessor } from '../../lib/protocol/successor.ts'
+import { newCredentialId, sealSuccessor, sidOf } from '../../lib/protocol/credential.ts'
 
 const DAY_MS = 86_400_000
 export const NOW = Date.now()

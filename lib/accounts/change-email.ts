@@ -1,7 +1,7 @@
 import { isUsernameTaken, OAuthError } from '../errors.ts'
 import type { StayingSignIn } from '../sessions/sessions.ts'
 import type { User, UserPatch } from '../ports/user-store.ts'
-import { carriedIn, digestOfOneTimeToken, isBoundTo, oneTimeToken } from '../protocol/one-time-token.ts'
+import { carriedIn, digestOfOneTimeToken, isBoundTo, oneTimeToken } from '../protocol/credential.ts'
 import { isActive } from '../sessions/active-user.ts'
 import { lookLater } from './background.ts'
 import type { AccountsDeps } from './deps.ts'

@@ -1,6 +1,5 @@
 import type { User } from '../ports/user-store.ts'
-import { digest } from '../protocol/digest.ts'
-import { partitionOf } from '../protocol/partition.ts'
+import { digest, partitionOf } from '../protocol/digest.ts'
 import type { AccountsDeps } from './deps.ts'
 
 /** Later than this, a person who gets a confirming link no longer takes it for the answer to their own sign-up. */

@@ -1,7 +1,7 @@
 import { OAuthError } from '../errors.ts'
 import type { OneTimeToken, OneTimeTokenPurpose } from '../ports/one-time-token-store.ts'
 import type { User } from '../ports/user-store.ts'
-import { digestOfOneTimeToken, isBoundTo } from '../protocol/one-time-token.ts'
+import { digestOfOneTimeToken, isBoundTo } from '../protocol/credential.ts'
 import { isActive } from '../sessions/active-user.ts'
 import type { AccountsDeps } from './deps.ts'
 import { addressOf } from './outbox.ts'

@@ -1,7 +1,6 @@
 import { OAuthError } from '../errors.ts'
 import type { User } from '../ports/user-store.ts'
-import { digest } from '../protocol/digest.ts'
-import { partitionOf } from '../protocol/partition.ts'
+import { digest, partitionOf } from '../protocol/digest.ts'
 import type { Origin, StayingSignIn } from '../sessions/sessions.ts'
 import { revokeConsent } from '../sessions/revoke-consent.ts'
 import type { AccountsDeps } from './deps.ts'

@@ -1,6 +1,5 @@
-import { digest } from '../protocol/digest.ts'
-import { partitionOf } from '../protocol/partition.ts'
-import { isStorable } from '../protocol/storable.ts'
+import { digest, partitionOf } from '../protocol/digest.ts'
+import { isStorable } from '../protocol/bounds.ts'
 import { isUsernameTaken, OAuthError } from '../errors.ts'
 import type { NewUser, User } from '../ports/user-store.ts'
 import type { Origin } from '../sessions/sessions.ts'

@@ -1,6 +1,6 @@
 import { OAuthError } from '../errors.ts'
 import type { User } from '../ports/user-store.ts'
-import { digestOfOneTimeToken, oneTimeToken } from '../protocol/one-time-token.ts'
+import { digestOfOneTimeToken, oneTimeToken } from '../protocol/credential.ts'
 import type { Origin } from '../sessions/sessions.ts'
 import {
   checkEmailChange,

@@ -8,15 +8,14 @@ import type { Client } from '../ports/client-store.ts'
 import type { Consent } from '../ports/consent-store.ts'
 import type { OpenSession } from '../sessions/browser-sessions.ts'
 import type { AuthenticationContext } from '../protocol/authentication.ts'
-import { formatAuthorizationDetails } from '../protocol/authorization-details.ts'
 import {
-  type AuthorizationParams,
   type AuthorizationRequest,
-  parseAuthorizationRequest,
-  responseModeOf
+  type AuthorizationResponse,
+  authorizationResponse,
+  formatAuthorizationDetails,
+  parseAuthorizationRequest
 } from '../protocol/authorization-request.ts'
-import { wordsOf } from '../protocol/authorization-params.ts'
-import { type AuthorizationResponse, authorizationResponse } from '../protocol/authorization-response.ts'
+import { type AuthorizationParams, responseModeOf, wordsOf } from '../protocol/authorization-params.ts'
 import { digest } from '../protocol/digest.ts'
 import { formatCredential, newCredentialId, sidOf } from '../protocol/credential.ts'
 import { type Facts, firstObstacle } from './checks.ts'

@@ -1,7 +1,7 @@
 import type { SecondFactorCheck } from '../accounts/factors/deps.ts'
 import type { OAuthError, OAuthErrorCode } from '../errors.ts'
 import type { GrantType } from '../ports/client-store.ts'
-import type { TokenRequestParams } from '../protocol/token-request.ts'
+import type { TokenRequestParams } from '../protocol/request-params.ts'
 import type { GrantCall, GrantDeps, TokenResponse } from './deps.ts'
 
 /** A parameter of a grant. */

@@ -1,7 +1,7 @@
 import type { Client } from '../ports/client-store.ts'
 import type { RefreshTokenFamily } from '../ports/token-store.ts'
 import type { User } from '../ports/user-store.ts'
-import { readAuthorizationDetails } from '../protocol/authorization-details.ts'
+import { readAuthorizationDetails } from '../protocol/authorization-request.ts'
 import type { GrantDeps } from './deps.ts'
 
 /**

@@ -1,5 +1,5 @@
 import type { AccessTokenClaims } from '../protocol/access-token.ts'
-import { readAuthorizationDetails } from '../protocol/authorization-details.ts'
+import { readAuthorizationDetails } from '../protocol/authorization-request.ts'
 import { invalidToken } from '../protocol/bearer.ts'
 import { liveSession } from '../sessions/live-session.ts'
 import { releasedClaims } from '../tokens/released-claims.ts'

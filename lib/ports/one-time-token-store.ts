@@ -48,7 +48,7 @@ export interface CodeGuess {
 export type CodeOutcome = 'redeemed' | 'wrong' | 'spent' | 'unknown'
 
 /**
- * A token that a message carries. Only its digest is kept, after the user's partition (see protocol/partition). Times
+ * A token that a message carries. Only its digest is kept, after the user's partition (see protocol/digest). Times
  * are milliseconds since the epoch.
  */
 export interface OneTimeToken {

@@ -28,7 +28,7 @@ export interface RefreshTokenFamily {
   /** True if the family outlives that session (`offline_access` was granted). Always true without a session. */
   offline: boolean
   /**
-   * Further parameters of the authorization request besides the scope, as JSON (see protocol/authorization-details).
+   * Further parameters of the authorization request besides the scope, as JSON (`AuthorizationDetails`).
    * `null` without a request.
    */
   authorization: string | null
@@ -149,7 +149,7 @@ export type RotateOutcome =
 /**
  * Refresh token families. Every operation is atomic across all instances. Outages reject; protocol outcomes resolve.
  *
- * Every `sid` begins with the partition of its user (see protocol/partition).
+ * Every `sid` begins with the partition of its user (see protocol/digest).
  *
  * A digest that is neither the family's current one nor, within the grace time, the one before is a replay: only a
  * holder of one of the family's tokens knows the preimage of its `sid`, so a stranger can't bring one about. An expired

@@ -1,4 +1,4 @@
-import type { AppTokenRules } from '../protocol/app-id-token.ts'
+import type { AppTokenRules } from '../protocol/upstream-answer.ts'
 import type { User } from './user-store.ts'
 
 /** Another provider's statement about a person. Its signature, issuer, audience, nonce and times are checked. */

@@ -1,27 +1,18 @@
 import { OAuthError } from '../errors.ts'
 import {
-  checkParams,
-  RESPONSE_MODES,
-  responseModeOf,
-  wordsOf,
   type AuthorizationParams,
+  checkParams,
   type Prompt,
-  type ResponseMode
-} from './authorization-params.ts'
-import { parseClaimsRequest, type ClaimsRequest } from './claims-request.ts'
-import { isCodeChallenge } from './pkce.ts'
-import { parseScope } from './scope.ts'
-
-export {
-  carried,
-  fitsAddress,
-  readAuthorizationParams,
+  RESPONSE_MODES,
+  type ResponseMode,
   responseModeOf,
-  satisfied,
-  wantsSignUp
+  wordsOf
 } from './authorization-params.ts'
-export { serializeParams } from './request-params.ts'
-export type { AuthorizationParams, ResponseMode } from './authorization-params.ts'
+import { type ClaimsRequest, parseClaimsRequest } from './user-claims.ts'
+import { parseScope } from './scope.ts'
+import { digest, equalSecrets } from './digest.ts'
+import { checkRegistrableRedirectUri } from './redirect-uri.ts'
+import { serializeParams } from './request-params.ts'
 
 /** A well-formed authorization request. @see RFC 6749 §4.1.1, OpenID Connect Core 1.0 §3.1.2.1 */
 export interface AuthorizationRequest {
@@ -171,4 +162,92 @@ function checkCodeChallenge({
 /** @see OpenID Connect Core 1.0 §5.5 */
 function checkClaims({ claims }: AuthorizationParams): Partial<AuthorizationRequest> {
   return claims === undefined ? {} : { claims: parseClaimsRequest(claims) }
+}
+
+const CODE_VERIFIER = /^[A-Za-z0-9\-._~]{43,128}$/
+const CODE_CHALLENGE = /^[A-Za-z0-9_-]{43}$/
+
+/** True if this can be a challenge of S256, the only method. @see RFC 7636 §4.2 */
+export function isCodeChallenge(codeChallenge: string): boolean {
+  return CODE_CHALLENGE.test(codeChallenge)
+}
+
+/**
+ * True if the verifier proves that the token request comes from the sender of the authorization request. Both absent is
+ * `true`: the authorization endpoint has checked whether PKCE is required. A verifier without a challenge is `false`:
+ * an attacker removed the challenge from the authorization request, or swapped the code. Takes the same time for near
+ * and far guesses.
+ * @see RFC 7636 §4.1, §4.6, RFC 9700 §4.8.2
+ */
+export function verifyCodeChallenge(verifier: string | undefined, challenge: string | undefined): boolean {
+  if (verifier === undefined || challenge === undefined) return verifier === challenge
+  return CODE_VERIFIER.test(verifier) && equalSecrets(digest(verifier), challenge)
+}
+
+/**
+ * The parameters of an authorization request that the code and its refresh token family keep for the token endpoint, ID
+ * tokens and userinfo. Kept as JSON in `RefreshTokenFamily.authorization`.
+ */
+export interface AuthorizationDetails {
+  redirectUri: string
+  /**
+   * Absent where the request had none, which only a confidential client with `requirePkce: false` may. @see RFC 7636
+   * §4.4
+   */
+  codeChallenge?: string
+  nonce?: string
+  /** @see OpenID Connect Core 1.0 §5.5 */
+  claims?: ClaimsRequest
+}
+
+export function formatAuthorizationDetails(details: AuthorizationDetails): string {
+  return JSON.stringify(details)
+}
+
+/** Reads a string that `formatAuthorizationDetails` made. */
+export function readAuthorizationDetails(json: string): AuthorizationDetails {
+  return JSON.parse(json) as AuthorizationDetails
+}
+
+/** How an answer goes back through the browser. */
+export type AuthorizationResponse =
+  | { kind: 'redirect'; location: string }
+  | { kind: 'form'; action: string; params: Record<string, string> }
+
+/**
+ * An answer to this redirect URI, which the client has registered. Its own query stays as it is, byte for byte; each
+ * value comes out on the other side as it is here. `location` is ASCII without line breaks. A parameter that is
+ * `undefined` is left out.
+ * @throws OAuthError `server_error` for a URI that nobody could have registered
+ * @see RFC 6749 §3.1.2, §4.1.2, OAuth 2.0 Multiple Response Type Encoding Practices §2.1, OAuth 2.0 Form Post Response
+ * Mode §2
+ */
+export function authorizationResponse(
+  redirectUri: string,
+  mode: ResponseMode,
+  params: Readonly<Record<string, string | undefined>>
+): AuthorizationResponse {
+  const reason = checkRegistrableRedirectUri(redirectUri)
+  if (reason !== null)
+    throw new OAuthError('server_error', 'The answer can not be sent.', {
+      detail: `the redirect URI should have been ${reason}`
+    })
+  if (mode === 'form_post') {
+    const sent = Object.entries(params).filter((entry): entry is [string, string] => entry[1] !== undefined)
+    return { kind: 'form', action: redirectUri, params: Object.fromEntries(sent) }
+  }
+  // %20 is a space to those who read forms and to those who only percent-decode; + is not.
+  const encoded = serializeParams(params).replaceAll('+', '%20')
+  if (encoded === '') return { kind: 'redirect', location: redirectUri }
+  return {
+    kind: 'redirect',
+    location: `${redirectUri}${mode === 'fragment' ? '#' : querySeparator(redirectUri)}${encoded}`
+  }
+}
+
+/** A `?` at the end of a value in the query is a part of the value. */
+function querySeparator(uri: string): string {
+  const query = uri.indexOf('?')
+  if (query < 0) return '?'
+  return query === uri.length - 1 || uri.endsWith('&') ? '' : '&'
 }

@@ -1,4 +1,5 @@
-import { OAuthError } from '../errors.ts'
+import { OAuthError, type OAuthErrorCode } from '../errors.ts'
+import { covers } from './authentication.ts'
 
 /** Longest credential that is looked at, before anything parses it. */
 export const MAX_TOKEN_LENGTH = 8192
@@ -40,12 +41,7 @@ export function headerOrFormToken(authorization: string | undefined, form: unkno
       ? (form as Record<string, unknown>)['access_token']
       : undefined
   if (sent === undefined || sent === '') return fromHeader
-  if (fromHeader !== undefined) {
-    const description = 'Send the token in one way, not in two.'
-    throw new OAuthError('invalid_request', description, {
-      headers: { 'www-authenticate': `Bearer error="invalid_request", error_description="${description}"` }
-    })
-  }
+  if (fromHeader !== undefined) throw challenge('invalid_request', 'Send the token in one way, not in two.')
   if (typeof sent !== 'string') throw new OAuthError('invalid_request', 'access_token must be a string, sent once.')
   return wellFormed(sent)
 }
@@ -66,43 +62,90 @@ export function missingToken(why = ''): OAuthError {
   })
 }
 
-/** 401 for a token that is no good. @see RFC 6750 §3.1 */
-export function invalidToken(description: string, detail?: string): OAuthError {
-  return new OAuthError('invalid_token', description, {
+/**
+ * A refusal with its challenge. `params` follow the error in the header.
+ * @see RFC 6750 §3
+ */
+function challenge(
+  error: OAuthErrorCode,
+  description: string,
+  params: readonly string[] = [`error_description="${description}"`],
+  detail?: string
+): OAuthError {
+  return new OAuthError(error, description, {
     withoutStack: true,
-    headers: { 'www-authenticate': `Bearer error="invalid_token", error_description="${description}"` },
+    headers: { 'www-authenticate': `Bearer ${[`error="${error}"`, ...params].join(', ')}` },
     ...(detail === undefined ? {} : { detail })
   })
+}
+
+/** 401 for a token that is no good. @see RFC 6750 §3.1 */
+export function invalidToken(description: string, detail?: string): OAuthError {
+  return challenge('invalid_token', description, undefined, detail)
 }
 
 /** 403 for a token that grants too little. @see RFC 6750 §3.1 */
 export function insufficientScope(required: readonly string[]): OAuthError {
   const scope = required.join(' ')
-  return new OAuthError('insufficient_scope', `The token must grant the scope ${scope}.`, {
-    withoutStack: true,
-    headers: { 'www-authenticate': `Bearer error="insufficient_scope", scope="${scope}"` }
-  })
-}
-
-/** 401 for a sign-in that is too long ago, in seconds, for what is asked, or not worth `acr`. @see RFC 9470 §3 */
-export function staleSignIn(maxAge: number, acr?: string): OAuthError {
-  const description =
-    acr === undefined ? 'A more recent sign-in is needed.' : 'A more recent sign-in with a second factor is needed.'
-  return new OAuthError('insufficient_user_authentication', description, {
-    withoutStack: true,
-    headers: {
-      'www-authenticate':
-        `Bearer error="insufficient_user_authentication", error_description="${description}", ` +
-        `${acr === undefined ? '' : `acr_values="${acr}", `}max_age="${maxAge}"`
-    }
-  })
+  return challenge('insufficient_scope', `The token must grant the scope ${scope}.`, [`scope="${scope}"`])
 }
 
 /** 403 for the token of a third-party client at a route for the host's own. No scope would help. @see RFC 6750 §3.1 */
 export function firstPartyOnly(): OAuthError {
-  const description = 'Tokens of this client are not taken here.'
-  return new OAuthError('insufficient_scope', description, {
-    withoutStack: true,
-    headers: { 'www-authenticate': `Bearer error="insufficient_scope", error_description="${description}"` }
-  })
+  return challenge('insufficient_scope', 'Tokens of this client are not taken here.')
+}
+
+/** 401 for a sign-in that is too old or too weak. @see RFC 9470 §3 */
+function staleSignInWith(description: string, acrValues: readonly string[], maxAge: number | null): OAuthError {
+  return challenge('insufficient_user_authentication', description, [
+    `error_description="${description}"`,
+    ...(acrValues.length === 0 ? [] : [`acr_values="${acrValues.join(' ')}"`]),
+    ...(maxAge === null ? [] : [`max_age="${maxAge}"`])
+  ])
+}
+
+/** 401 for a sign-in that is too long ago, in seconds, for what is asked, or not worth `acr`. */
+export function staleSignIn(maxAge: number, acr?: string): OAuthError {
+  return acr === undefined
+    ? staleSignInWith('A more recent sign-in is needed.', [], maxAge)
+    : staleSignInWith('A more recent sign-in with a second factor is needed.', [acr], maxAge)
+}
+
+/** A route's requirements on the sign-in. If both are set, both must hold. @see RFC 9470 */
+export interface StepUp {
+  /** The greatest age of the sign-in in seconds. `null`: any age. */
+  maxAge: number | null
+  /** The lowest level of the sign-in. `null`: any level. */
+  acr: string | null
+}
+
+/**
+ * True if a sign-in is enough, at `now`. A sign-in without these facts is not enough: `acr` is no string, or
+ * `authenticatedAt` no number.
+ * @param now in milliseconds since the epoch, as is `authenticatedAt`
+ */
+export function isEnough(
+  { acr, authenticatedAt }: { acr: unknown; authenticatedAt: unknown },
+  required: StepUp,
+  now: number
+): boolean {
+  if (required.acr !== null && !(typeof acr === 'string' && covers(acr, required.acr))) return false
+  return (
+    required.maxAge === null || (typeof authenticatedAt === 'number' && now - authenticatedAt <= required.maxAge * 1000)
+  )
+}
+
+/**
+ * The refusal of a token whose sign-in is too old or too weak: a 401 that names every requirement, so that one sign-in
+ * meets them all.
+ * @param acrValues accepted values, the weakest first
+ */
+export function insufficientAuthentication({ maxAge, acr }: StepUp, acrValues: readonly string[]): OAuthError {
+  return acr === null
+    ? staleSignInWith('A more recent sign-in is needed.', [], maxAge)
+    : staleSignInWith(
+        'Another sign-in is needed.',
+        acrValues.filter((value) => covers(value, acr)),
+        maxAge
+      )
 }

@@ -33,3 +33,9 @@ export function noOthers(store: string, others: object): void {
 
 /** The most of `memoryCost × timeCost` of an argon2 hash that is run: about a second of a core. */
 export const ARGON2_MAX_WORK = 2 ** 20
+
+/** A text without NUL, where some drivers cut it off, and without lone surrogates, which UTF-8 can't hold. */
+export const STORABLE = /^[^\0\p{Cs}]*$/u
+
+/** True if every database can store the text, so that two names can't become one there. */
+export const isStorable = (text: string): boolean => STORABLE.test(text)

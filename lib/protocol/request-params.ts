@@ -1,4 +1,5 @@
 import { OAuthError } from '../errors.ts'
+import { digest } from './digest.ts'
 
 /**
  * Reads the parameters of a request, from its query or its body. An empty one counts as not sent; an unknown one is
@@ -35,9 +36,133 @@ export function readParams<Name extends string>(
 const isRepeated = (value: unknown): boolean =>
   Array.isArray(value) && value.length > 1 && value.every((one) => typeof one === 'string')
 
+/** The value of a parameter that must be there. @throws OAuthError `invalid_request` */
+export function required<Name extends string>(params: { [Key in Name]?: string }, name: Name): string {
+  const value = params[name]
+  if (value === undefined) throw new OAuthError('invalid_request', `${name} is missing.`)
+  return value
+}
+
 /** The parameters for a query or a form body, as `readParams` reads them again. */
 export function serializeParams(params: Readonly<Record<string, string | undefined>>): string {
   const form = new URLSearchParams()
   for (const [name, value] of Object.entries(params)) if (value !== undefined) form.append(name, value)
   return form.toString()
+}
+
+/** A token of whatever length is taken: one that is too long is an unknown one. */
+const KNOWN = { token: Infinity, client_id: 512, client_secret: 1024 } as const
+
+/**
+ * Reads the parameters of a revocation or introspection request. `token_type_hint` only speeds up a search, and a wrong
+ * or unknown one must not hide a token, so it is not looked at: a token's own form tells its kind.
+ * @throws OAuthError `invalid_request` naming the parameter
+ * @see RFC 7009 §2.1, RFC 7662 §2.1
+ */
+export function parseTokenQuery(body: unknown): { token: string; client_id?: string; client_secret?: string } {
+  const params = readParams(body, KNOWN)
+  return { ...params, token: required(params, 'token') }
+}
+
+/** The parameters of a logout request as they were sent: each a non-empty string, sent once. */
+export type LogoutParams = { [Name in Exclude<keyof typeof LIMITS, 'returnTo'>]?: string }
+
+/** Bytes. */
+const LIMITS = {
+  id_token_hint: 8192,
+  logout_hint: 512,
+  client_id: 512,
+  post_logout_redirect_uri: 2048,
+  returnTo: 2048,
+  state: 2048,
+  ui_locales: 512
+} as const
+
+/**
+ * Reads a logout request from the query or the form: all of it is optional. An empty parameter counts as not sent; an
+ * unknown one is ignored. `returnTo` is what clients that were made for Auth0 call `post_logout_redirect_uri`, and is
+ * judged like it.
+ * @throws OAuthError `invalid_request` naming the parameter
+ * @see OpenID Connect RP-Initiated Logout 1.0 §2
+ */
+export function readLogoutParams(raw: unknown): LogoutParams {
+  const { returnTo, ...params } = readParams(raw, LIMITS)
+  return returnTo === undefined || params.post_logout_redirect_uri !== undefined
+    ? params
+    : { ...params, post_logout_redirect_uri: returnTo }
+}
+
+/** Parameters of every token request, each with its limit in bytes of UTF-8. */
+const COMMON = { grant_type: 256, scope: 4096, client_id: 512, client_secret: 1024 } as const
+type Common = Exclude<keyof typeof COMMON, 'grant_type'>
+
+/** The sent parameters of a token request: each a non-empty string. `Name` are those of its grant. */
+export type TokenRequestParams<Name extends string = never> = { grant_type: string } & {
+  [Key in Common]?: string
+} & { [Key in Name]?: string }
+
+/**
+ * Reads a token request. `limits` are the parameters of all grants, each with its limit in bytes of UTF-8. Unknown
+ * parameters are ignored.
+ * @throws OAuthError `invalid_request` naming the parameter
+ * @see RFC 6749 §3.2, §4.3.2
+ */
+export function parseTokenRequest<Name extends string>(
+  body: unknown,
+  limits: Readonly<Record<Name, number>>
+): TokenRequestParams<Name> {
+  const params = readParams<string>(body, { ...limits, ...COMMON })
+  required(params, 'grant_type')
+  return params as TokenRequestParams<Name>
+}
+
+export const TOKEN_EXCHANGE_GRANT = 'urn:ietf:params:oauth:grant-type:token-exchange'
+const ID_TOKEN = 'urn:ietf:params:oauth:token-type:id_token'
+export const ACCESS_TOKEN = 'urn:ietf:params:oauth:token-type:access_token'
+
+/** The parameters to exchange an ID token of another provider. @see RFC 8693 §2.1 */
+interface TokenExchange {
+  /** The ID token, unchecked. */
+  subjectToken: string
+  /** The `id` of the connection that it is for. */
+  connection: string
+  nonce: string | null
+}
+
+export type TokenExchangeParams = TokenRequestParams<
+  | 'subject_token'
+  | 'subject_token_type'
+  | 'requested_token_type'
+  | 'actor_token'
+  | 'actor_token_type'
+  | 'connection'
+  | 'nonce'
+>
+
+/**
+ * Reads the parameters of a token exchange. Access tokens are refused, since they don't prove who sends them: every app
+ * that a person ever gave one to could bring it here.
+ * @throws OAuthError `invalid_request`
+ */
+export function readTokenExchange(params: TokenExchangeParams): TokenExchange {
+  const subjectToken = required(params, 'subject_token')
+  const connection = required(params, 'connection')
+  if (required(params, 'subject_token_type') !== ID_TOKEN)
+    throw new OAuthError(
+      'invalid_request',
+      `subject_token_type must be ${ID_TOKEN}: no other token says who signed in to this client.`
+    )
+  if (params.actor_token !== undefined || params.actor_token_type !== undefined)
+    throw new OAuthError('invalid_request', 'actor_token is not supported.')
+  if (params.requested_token_type !== undefined && params.requested_token_type !== ACCESS_TOKEN)
+    throw new OAuthError('invalid_request', `requested_token_type must be ${ACCESS_TOKEN}, or be left out.`)
+  return { subjectToken, connection, nonce: params.nonce ?? null }
+}
+
+/**
+ * The digest by which a token is remembered, so that it counts once. It covers the signed part without the signature,
+ * because anybody can compute a second valid ECDSA signature, and the same token would pass again with it.
+ */
+export function assertionDigest(token: string): string {
+  return digest(`assertion ${token.slice(0, token.lastIndexOf('.'))}`)
 }

@@ -12,8 +12,7 @@ import type {
   UsedPasskey,
   UserFactors
 } from '../ports/factor-store.ts'
-import { hasRegressed } from '../protocol/sign-count.ts'
-import { twoStepOf } from '../protocol/two-step.ts'
+import { twoStepOf } from '../protocol/second-factors.ts'
 
 /** The rules of second factors. All that a user has is one record, so that each rule decides on one value. */
 export interface HeldFactors {
@@ -258,4 +257,13 @@ export function removeFactors(held: HeldFactors): FactorDecision<number> {
   // Without a handle and with no change behind it, the user has no record, and needs none.
   if (held.handle === null && held.epoch === 0) return { outcome }
   return { outcome, held: { ...noFactors(held.userId), handle: held.handle, epoch: held.epoch + 1 } }
+}
+
+/**
+ * True if the signature counter of an authenticator counts but did not grow, which may be the sign of a copy. A counter
+ * that is 0 before and after does not count.
+ * @see W3C WebAuthn Level 3 §7.2, verification of signCount
+ */
+export function hasRegressed(stored: number, given: number): boolean {
+  return given <= stored && stored !== 0
 }

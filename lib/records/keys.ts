@@ -1,5 +1,4 @@
-import { digest } from '../protocol/digest.ts'
-import { partitionIn, partitionOf } from '../protocol/partition.ts'
+import { digest, partitionIn, partitionOf } from '../protocol/digest.ts'
 
 /** The names of a partition's records. Every kind has a name of its own, so no value counts as one of another kind. */
 

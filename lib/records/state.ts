@@ -5,7 +5,7 @@ import type { KeyStore } from '../ports/key-store.ts'
 import type { OneTimeTokenStore } from '../ports/one-time-token-store.ts'
 import type { State } from '../ports/state.ts'
 import { checkPerUser, noOthers } from '../protocol/bounds.ts'
-import { partitionOf } from '../protocol/partition.ts'
+import { partitionOf } from '../protocol/digest.ts'
 import { checkRecordStore } from './check-store.ts'
 import { findConsent, grantConsent, listConsents, revokeConsent } from './consent-rules.ts'
 import {

@@ -2,8 +2,7 @@ import type { Clock } from '../ports/clock.ts'
 import type { OneTimeTokenStore } from '../ports/one-time-token-store.ts'
 import type { User } from '../ports/user-store.ts'
 import type { AuthenticationProof } from '../protocol/authentication.ts'
-import { digest } from '../protocol/digest.ts'
-import { partitionOf } from '../protocol/partition.ts'
+import { digest, partitionOf } from '../protocol/digest.ts'
 
 /** The facts about a sign-in: a browser session, or a token family. */
 export interface SignedIn {

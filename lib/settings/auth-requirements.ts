@@ -1,5 +1,5 @@
 import { isScopeToken } from '../protocol/scope.ts'
-import type { StepUp } from '../protocol/step-up.ts'
+import type { StepUp } from '../protocol/bearer.ts'
 import { badOption, invalid, noSuchOption } from './option-error.ts'
 
 /** The required sign-in: at least one of the two. With both, both must hold. */

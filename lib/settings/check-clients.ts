@@ -2,7 +2,7 @@ import { acrTakes } from './auth-requirements.ts'
 import { invalid } from './option-error.ts'
 import type { Client } from '../ports/client-store.ts'
 import { CONNECTION_ACR, MFA_ACR } from '../protocol/authentication.ts'
-import { TOKEN_EXCHANGE_GRANT } from '../protocol/token-exchange.ts'
+import { TOKEN_EXCHANGE_GRANT } from '../protocol/request-params.ts'
 import { checkClientRedirectUri, checkWebUri } from '../protocol/redirect-uri.ts'
 import type { Settings } from './settings.ts'
 

@@ -1,8 +1,7 @@
 import { isFirstParty } from '../clients/rights.ts'
 import type { Client } from '../ports/client-store.ts'
 import type { User } from '../ports/user-store.ts'
-import type { ClaimsRequest } from '../protocol/claims-request.ts'
-import { CLAIM_SCOPES, requestedClaims, standardClaims } from '../protocol/user-claims.ts'
+import { CLAIM_SCOPES, type ClaimsRequest, requestedClaims, standardClaims } from '../protocol/user-claims.ts'
 import { disclosureOf, isAmong, isStandardClaim } from './disclosure.ts'
 
 /** The second argument of the option `claims`. */

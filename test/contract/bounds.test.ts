@@ -6,7 +6,7 @@ import { postgresState } from '../../lib/adapters/postgres/state.ts'
 import { sqliteState } from '../../lib/adapters/sqlite/state.ts'
 import type { State } from '../../lib/ports/state.ts'
 import type { NewAuthorizationCode, NewRefreshTokenFamily } from '../../lib/ports/token-store.ts'
-import { PARTITION_LENGTH, partitionOf } from '../../lib/protocol/partition.ts'
+import { PARTITION_LENGTH, partitionOf } from '../../lib/protocol/digest.ts'
 import { sharedPostgres } from '../support/shared-postgres.ts'
 
 const END = 1000

@@ -4,7 +4,7 @@ import t from '../support/tap.ts'
 import { redisFactorStore } from '../../lib/adapters/redis/factor-store.ts'
 import { FACTOR_COMMANDS } from '../../lib/adapters/redis/rights.ts'
 import type { FactorStore } from '../../lib/ports/factor-store.ts'
-import { partitionOf } from '../../lib/protocol/partition.ts'
+import { partitionOf } from '../../lib/protocol/digest.ts'
 import { runContract } from '../../lib/testing/contract.ts'
 import {
   ALICE,

@@ -1,7 +1,7 @@
 import t from '../support/tap.ts'
 import { memoryState } from '../../lib/adapters/memory/state.ts'
 import { memoryUserStore } from '../../lib/adapters/memory/user-store.ts'
-import { partitionOf } from '../../lib/protocol/partition.ts'
+import { partitionOf } from '../../lib/protocol/digest.ts'
 import { runContract } from '../../lib/testing/contract.ts'
 import { delayed } from '../../lib/testing/delayed.ts'
 import { stateContract } from './suites/state-contract.ts'

@@ -5,7 +5,7 @@
 import t from '../support/tap.ts'
 import { ANY, NEVER, type RecordStore } from '../../lib/ports/record-store.ts'
 import type { State } from '../../lib/ports/state.ts'
-import { partitionOf } from '../../lib/protocol/partition.ts'
+import { partitionOf } from '../../lib/protocol/digest.ts'
 import { recordState } from '../../lib/records/state.ts'
 import { session } from './suites/session-fixtures.ts'
 import { code, family, MINUTE, named, redemption, T0, use } from './suites/token-fixtures.ts'

@@ -2,8 +2,8 @@ import t from '../support/tap.ts'
 import { redisState } from '../../lib/adapters/redis/state.ts'
 import type { State } from '../../lib/ports/state.ts'
 import { VERSION_LENGTH } from '../../lib/ports/record-store.ts'
-import { partitionOf } from '../../lib/protocol/partition.ts'
-import { oneTimeToken } from '../../lib/protocol/one-time-token.ts'
+import { partitionOf } from '../../lib/protocol/digest.ts'
+import { oneTimeToken } from '../../lib/protocol/credential.ts'
 import { startRedis } from '../support/redis-server.ts'
 import {
   END,

@@ -6,7 +6,7 @@ import { COUNTER_COMMANDS, RECORD_COMMANDS } from '../../lib/adapters/redis/righ
 import { sharedConnection } from '../../lib/adapters/redis/shared-connection.ts'
 import { redisState, type RedisState } from '../../lib/adapters/redis/state.ts'
 import { parallel, tally } from '../../lib/testing/contract.ts'
-import { oneTimeToken } from '../../lib/protocol/one-time-token.ts'
+import { oneTimeToken } from '../../lib/protocol/credential.ts'
 import { startRedis } from '../support/redis-server.ts'
 import { END, NOW, code, family, redemption, secretOf, sidFor, use, userOf } from './support/state-records.ts'
 

@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url'
 import Database from 'libsql'
 import t from '../support/tap.ts'
 import { sqliteState } from '../../lib/adapters/sqlite/state.ts'
-import { partitionOf } from '../../lib/protocol/partition.ts'
+import { partitionOf } from '../../lib/protocol/digest.ts'
 
 const NOW = Date.UTC(2026, 0, 1)
 

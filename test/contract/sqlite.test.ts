@@ -10,7 +10,7 @@ import { sqliteUserStore } from '../../lib/adapters/sqlite/user-store.ts'
 import { runContract } from '../../lib/testing/contract.ts'
 import { delayed } from '../../lib/testing/delayed.ts'
 import { stateContract } from './suites/state-contract.ts'
-import { oneTimeToken } from '../../lib/protocol/one-time-token.ts'
+import { oneTimeToken } from '../../lib/protocol/credential.ts'
 import { userStoreContract } from '../../lib/testing/user-store-contract.ts'
 import { code, consent, family, redemption, renewal, session, sidOf } from './support/sqlite-records.ts'
 

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { AddressInfo } from 'node:net'
 import t from '../support/tap.ts'
-import { TOKEN_EXCHANGE_GRANT } from '../../lib/protocol/token-exchange.ts'
+import { TOKEN_EXCHANGE_GRANT } from '../../lib/protocol/request-params.ts'
 import { connectApp } from '../http/connect/support.ts'
 
 type Exchange = (given: Record<string, string>) => Promise<{ access_token: string; refresh_token: string }>

@@ -8,14 +8,11 @@ import { OAuthError } from '../../lib/errors.ts'
 import { parseForm } from '../../lib/http/edge/body.ts'
 import { cookieValues } from '../../lib/http/edge/cookie-header.ts'
 import { checkAccessTokenClaims, parseTokenHeader } from '../../lib/protocol/access-token.ts'
-import { localPath } from '../../lib/protocol/return-to.ts'
+import { localPath } from '../../lib/protocol/same-origin.ts'
 import { GRANT_PARAMS } from '../../lib/oauth/grants/registry.ts'
-import { parseTokenRequest } from '../../lib/protocol/token-request.ts'
-import { decodeCbor } from '../../lib/protocol/webauthn-cbor.ts'
-import { readAssertion, readRegistration } from '../../lib/protocol/webauthn-credential.ts'
-import { readAuthenticatorData, readClientData } from '../../lib/protocol/webauthn.ts'
-import { spkiOf } from '../../lib/protocol/webauthn-key.ts'
-import { WebauthnError } from '../../lib/protocol/webauthn-refusal.ts'
+import { parseTokenRequest } from '../../lib/protocol/request-params.ts'
+import { decodeCbor, spkiOf, WebauthnError } from '../../lib/protocol/webauthn-key.ts'
+import { readAssertion, readAuthenticatorData, readClientData, readRegistration } from '../../lib/protocol/webauthn.ts'
 
 /** The parsed value, or `null` if it is refused by the right error. */
 function readOr<Read>(Refusal: new (...args: never[]) => Error, read: () => Read): Read | null {

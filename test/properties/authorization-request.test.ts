@@ -1,16 +1,16 @@
 import { deepEqual, equal, ok } from 'node:assert/strict'
 import * as fc from 'fast-check'
 import { OAuthError } from '../../lib/errors.ts'
+import { parseAuthorizationRequest } from '../../lib/protocol/authorization-request.ts'
+import { serializeParams } from '../../lib/protocol/request-params.ts'
 import {
   type AuthorizationParams,
   carried,
   fitsAddress,
-  parseAuthorizationRequest,
   readAuthorizationParams,
   responseModeOf,
-  satisfied,
-  serializeParams
-} from '../../lib/protocol/authorization-request.ts'
+  satisfied
+} from '../../lib/protocol/authorization-params.ts'
 import { property, thrownBy, wordsOf } from './support/property.ts'
 
 const CHALLENGE = 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWjHKKGOKkAZw'

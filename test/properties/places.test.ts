@@ -2,7 +2,7 @@ import { equal, match, ok } from 'node:assert/strict'
 import * as fc from 'fast-check'
 import { redactUrl } from '../../lib/http/edge/log-redaction.ts'
 import { safeUrl } from '../../lib/pages/html.ts'
-import { localPath } from '../../lib/protocol/return-to.ts'
+import { localPath } from '../../lib/protocol/same-origin.ts'
 import { almost, property, wordsOf } from './support/property.ts'
 
 const ISSUERS = [

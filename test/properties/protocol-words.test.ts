@@ -3,11 +3,18 @@ import * as fc from 'fast-check'
 import { OAuthError } from '../../lib/errors.ts'
 import { cookieValues } from '../../lib/http/edge/cookie-header.ts'
 import { extendDevice, verifyDevice } from '../../lib/limits/known-devices.ts'
-import { parseClaimsRequest } from '../../lib/protocol/claims-request.ts'
-import { formatCredential, newCredentialId, parseCredential } from '../../lib/protocol/credential.ts'
-import { digestOfOneTimeToken, isBoundTo, oneTimeToken } from '../../lib/protocol/one-time-token.ts'
+import { parseClaimsRequest } from '../../lib/protocol/user-claims.ts'
+import {
+  digestOfOneTimeToken,
+  formatCredential,
+  isBoundTo,
+  newCredentialId,
+  oneTimeToken,
+  openSuccessor,
+  parseCredential,
+  sealSuccessor
+} from '../../lib/protocol/credential.ts'
 import { grantScope, parseScope, scopeMember } from '../../lib/protocol/scope.ts'
-import { openSuccessor, sealSuccessor } from '../../lib/protocol/successor.ts'
 import { almost, property, thrownBy, wordsOf } from './support/property.ts'
 
 const SCOPE_WORDS = [

@@ -2,7 +2,7 @@ import { deepEqual, equal, match, ok } from 'node:assert/strict'
 import * as fc from 'fast-check'
 import { originsOf } from '../../lib/clients/rights.ts'
 import { OAuthError } from '../../lib/errors.ts'
-import { authorizationResponse } from '../../lib/protocol/authorization-response.ts'
+import { authorizationResponse } from '../../lib/protocol/authorization-request.ts'
 import {
   checkClientRedirectUri,
   checkRegistrableRedirectUri,

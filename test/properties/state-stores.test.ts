@@ -4,7 +4,7 @@
  */
 import * as fc from 'fast-check'
 import type { OneTimeTokenPurpose } from '../../lib/ports/one-time-token-store.ts'
-import { partitionOf } from '../../lib/protocol/partition.ts'
+import { partitionOf } from '../../lib/protocol/digest.ts'
 import { CONSENTS, type ConsentWorld } from './support/consent-model.ts'
 import { type CallOf, commandsOf, type History, nthLast, recent, seldom } from './support/histories.ts'
 import { ONE_TIME_TOKENS, type TokenWorld } from './support/one-time-token-model.ts'

@@ -4,7 +4,7 @@
  */
 import * as fc from 'fast-check'
 import type { RotationUndo } from '../../lib/ports/token-store.ts'
-import { partitionOf } from '../../lib/protocol/partition.ts'
+import { partitionOf } from '../../lib/protocol/digest.ts'
 import { FAMILIES, MAX_PER_USER, type World } from './support/family-model.ts'
 import { type CallOf, commandsOf, type History as BaseHistory, nthLast, recent, seldom } from './support/histories.ts'
 import { property } from './support/property.ts'

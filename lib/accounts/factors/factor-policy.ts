@@ -1,5 +1,5 @@
 import type { User } from '../../ports/user-store.ts'
-import type { FactorMethod } from '../../protocol/factor-methods.ts'
+import type { FactorMethod } from '../../protocol/second-factors.ts'
 
 /** The host's requirements on sign-ins, and its offers. */
 export interface FactorPolicy {

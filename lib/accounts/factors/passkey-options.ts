@@ -1,16 +1,16 @@
 import type { PasskeyFactor, UserFactors } from '../../ports/factor-store.ts'
 import type { User } from '../../ports/user-store.ts'
-import { digest } from '../../protocol/digest.ts'
-import { partitionOf } from '../../protocol/partition.ts'
-import { isChallengeFor, makeChallenge } from '../../protocol/webauthn-challenge.ts'
-import { PASSKEY_ALGS } from '../../protocol/webauthn-key.ts'
+import { digest, partitionOf } from '../../protocol/digest.ts'
 import {
   creationOptions,
+  isChallengeFor,
+  makeChallenge,
   type PasskeyCreationOptions,
   type PasskeyDescriptor,
   type PasskeyRequestOptions,
   requestOptions
 } from '../../protocol/webauthn-options.ts'
+import { PASSKEY_ALGS } from '../../protocol/webauthn-key.ts'
 import type { ChallengeDeps, Enroller, PasskeyDeps, PasskeyKind, PasskeyPurpose } from './passkeys.ts'
 
 /** The option `passkeys`, with the keys that challenges are made with. */

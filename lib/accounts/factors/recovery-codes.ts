@@ -1,6 +1,6 @@
 import { OAuthError } from '../../errors.ts'
 import type { User } from '../../ports/user-store.ts'
-import { readRecoveryCode, recoveryCode, RECOVERY_CODES, recoveryDigests } from '../../protocol/recovery-code.ts'
+import { readRecoveryCode, RECOVERY_CODES, recoveryCode, recoveryDigests } from '../../protocol/second-factors.ts'
 import { addressed, type MessageCause } from '../outbox.ts'
 import type { FactorDeps } from './deps.ts'
 import type { ProvingDeps } from './prove-factor.ts'

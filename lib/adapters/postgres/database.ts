@@ -1,5 +1,5 @@
 import { kindOf } from '../../errors.ts'
-import { isStorable } from '../../protocol/storable.ts'
+import { isStorable } from '../../protocol/bounds.ts'
 import { isRow } from '../sql/rows.ts'
 import type { Row } from '../sql/rows.ts'
 import { outage } from './outage.ts'

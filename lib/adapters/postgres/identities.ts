@@ -8,7 +8,7 @@ import {
   type LinkOutcome,
   type UnlinkOutcome
 } from '../sql/identity-rows.ts'
-import { isStorable } from '../../protocol/storable.ts'
+import { isStorable } from '../../protocol/bounds.ts'
 import { userOf } from '../sql/user-rows.ts'
 import { quoted, type PostgresValue, type Query } from './database.ts'
 import { PostgresError } from './outage.ts'

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import type { Identity, LinkedIdentity, UserStore } from '../../ports/user-store.ts'
-import { isStorable } from '../../protocol/storable.ts'
+import { isStorable } from '../../protocol/bounds.ts'
 import { flag, integer, text, textOrNull } from './rows.ts'
 import type { Row } from './rows.ts'
 

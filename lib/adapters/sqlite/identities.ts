@@ -1,7 +1,7 @@
 import { IdentityTakenError } from '../../errors.ts'
 import type { LinkedIdentity, NewUser, User, UserStore } from '../../ports/user-store.ts'
 import { isStorableIdentity, linkOf, nameBeside } from '../sql/identity-rows.ts'
-import { isStorable } from '../../protocol/storable.ts'
+import { isStorable } from '../../protocol/bounds.ts'
 import { text } from '../sql/rows.ts'
 import { userOf } from '../sql/user-rows.ts'
 import type { Connection } from './database.ts'

@@ -1,7 +1,7 @@
 import * as oauth from 'oauth4webapi'
 import { UpstreamError } from '../../errors.ts'
 import type { Provider } from '../../ports/provider.ts'
-import { type AppTokenRules, checkAppIdToken } from '../../protocol/app-id-token.ts'
+import { type AppTokenRules, checkAppIdToken } from '../../protocol/upstream-answer.ts'
 import { failing, otherIssuer } from './failing.ts'
 import type { kept } from './kept.ts'
 

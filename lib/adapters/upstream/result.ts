@@ -3,7 +3,7 @@ import { Errors } from '@sinclair/typebox/errors'
 import { UpstreamError } from '../../errors.ts'
 import type { Assertion } from '../../ports/provider.ts'
 import type { UpstreamResult } from '../../ports/upstream.ts'
-import { STORABLE } from '../../protocol/storable.ts'
+import { STORABLE } from '../../protocol/bounds.ts'
 
 type Claims = Readonly<Record<string, unknown>>
 

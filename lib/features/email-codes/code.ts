@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto'
 import { OAuthError } from '../../errors.ts'
-import { partitionOf } from '../../protocol/partition.ts'
+import { partitionOf } from '../../protocol/digest.ts'
 
 const DIGITS = 8
 

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import { parseTokenQuery } from '../../protocol/token-query.ts'
+import { parseTokenQuery } from '../../protocol/request-params.ts'
 import { introspect } from '../../oauth/introspect.ts'
 import { BODY_LIMIT, registerBodyParsers } from '../edge/body.ts'
 import { clientOf } from '../edge/caller-guards.ts'
@@ -23,7 +23,7 @@ export function introspectRoute(child: FastifyInstance, { grants, path }: HttpDe
         body: TokenQuery,
         response: { 200: IntrospectionResponse, '4xx': ErrorResponse, 503: ErrorResponse }
       }),
-      // protocol/token-query reads the parameters.
+      // `parseTokenQuery` reads the parameters.
       validatorCompiler: () => () => true,
       onRequest: noStoreHook
     },

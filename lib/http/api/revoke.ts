@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import { OAuthError } from '../../errors.ts'
 import { authenticateClient } from '../../oauth/authenticate-client.ts'
-import { parseTokenQuery } from '../../protocol/token-query.ts'
+import { parseTokenQuery } from '../../protocol/request-params.ts'
 import { revokeToken } from '../../oauth/revoke-token.ts'
 import { BODY_LIMIT, registerBodyParsers } from '../edge/body.ts'
 import { callableBy } from '../edge/callers.ts'
@@ -24,7 +24,7 @@ export function revokeRoute(child: FastifyInstance, { grants, clientsOf, limiter
         body: TokenQuery,
         response: { 200: Nothing, '4xx': ErrorResponse, 503: ErrorResponse }
       }),
-      // protocol/token-query reads the parameters.
+      // `parseTokenQuery` reads the parameters.
       validatorCompiler: () => () => true,
       onRequest: noStoreHook
     },

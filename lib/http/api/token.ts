@@ -4,7 +4,7 @@ import type { TokenResponse as GrantAnswer } from '../../oauth/deps.ts'
 import { checkGrantAllowed, findGrant, GRANT_PARAMS } from '../../oauth/grants/registry.ts'
 import type { GuessAtFactor } from '../../oauth/grant.ts'
 import { OAuthError } from '../../errors.ts'
-import { parseTokenRequest } from '../../protocol/token-request.ts'
+import { parseTokenRequest } from '../../protocol/request-params.ts'
 import { BODY_LIMIT, registerBodyParsers } from '../edge/body.ts'
 import { callableBy } from '../edge/callers.ts'
 import { rememberClient } from '../edge/cors.ts'
@@ -27,7 +27,7 @@ export function tokenRoute(child: FastifyInstance, { grants: deps, clientsOf, li
         body: TokenRequest,
         response: { 200: TokenResponse, '4xx': ErrorResponse, 503: ErrorResponse }
       }),
-      // protocol/token-request checks the parameters, with the error code of RFC 6749 for each mistake.
+      // `parseTokenRequest` checks the parameters, with the error code of RFC 6749 for each mistake.
       validatorCompiler: () => () => true,
       onRequest: noStoreHook
     },

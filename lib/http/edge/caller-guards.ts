@@ -10,7 +10,7 @@ import { type AuthenticationContext, freshContextOf } from '../../protocol/authe
 import { headerOrFormToken, insufficientScope, isBearer, missingToken } from '../../protocol/bearer.ts'
 import { invalidClient } from '../../protocol/client-authentication.ts'
 import { isFromOwnPage } from '../../protocol/same-origin.ts'
-import { parseTokenQuery } from '../../protocol/token-query.ts'
+import { parseTokenQuery } from '../../protocol/request-params.ts'
 import { requireFirstParty } from '../../oauth/require-first-party.ts'
 import type { StayingSignIn } from '../../sessions/sessions.ts'
 import { liveSession } from '../../sessions/live-session.ts'

@@ -1,8 +1,14 @@
 import type { FastifyRequest } from 'fastify'
 import { OAuthError } from '../../errors.ts'
 import type { AccessTokenClaims } from '../../protocol/access-token.ts'
-import { insufficientScope, isBearer, missingToken } from '../../protocol/bearer.ts'
-import { insufficientAuthentication, isEnough, type StepUp } from '../../protocol/step-up.ts'
+import {
+  insufficientAuthentication,
+  insufficientScope,
+  isBearer,
+  isEnough,
+  missingToken,
+  type StepUp
+} from '../../protocol/bearer.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { ClientStore } from '../../ports/client-store.ts'
 import { requireFirstParty } from '../../oauth/require-first-party.ts'

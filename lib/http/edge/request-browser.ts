@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { User, UserStore } from '../../ports/user-store.ts'
 import type { AuthenticationProof } from '../../protocol/authentication.ts'
-import { partitionIn } from '../../protocol/partition.ts'
+import { partitionIn } from '../../protocol/digest.ts'
 import { userOf } from '../../sessions/active-user.ts'
 import type { Browser, BrowserSessions, OpenSession, SignedInPerson } from '../../sessions/browser-sessions.ts'
 import type { Sessions, StayingSignIn } from '../../sessions/sessions.ts'

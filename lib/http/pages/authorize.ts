@@ -5,7 +5,7 @@ import {
   carried,
   fitsAddress,
   readAuthorizationParams
-} from '../../protocol/authorization-request.ts'
+} from '../../protocol/authorization-params.ts'
 import { formActionOf } from '../../protocol/redirect-uri.ts'
 import { straightOn } from './connect/straight-on.ts'
 import type { PageDeps } from './deps.ts'

@@ -10,12 +10,8 @@ import {
 } from '../../authorize/authorize.ts'
 import type { Facts } from '../../authorize/checks.ts'
 import { grantConsent } from '../../authorize/consent.ts'
-import {
-  type AuthorizationParams,
-  readAuthorizationParams,
-  satisfied,
-  serializeParams
-} from '../../protocol/authorization-request.ts'
+import { serializeParams } from '../../protocol/request-params.ts'
+import { type AuthorizationParams, readAuthorizationParams, satisfied } from '../../protocol/authorization-params.ts'
 import type { Browser } from '../../sessions/browser-sessions.ts'
 import { shownScope } from '../../pages/own-texts.ts'
 import { formActionOf } from '../../protocol/redirect-uri.ts'

@@ -1,17 +1,17 @@
 import { isNative } from '../../clients/rights.ts'
 import { clientRequest } from '../../authorize/authorize.ts'
 import type { AuthorizeDeps } from '../../authorize/deps.ts'
+import { serializeParams } from '../../protocol/request-params.ts'
 import {
   type AuthorizationParams,
   carried,
   readAuthorizationParams,
   satisfied,
-  serializeParams,
-  wantsSignUp
-} from '../../protocol/authorization-request.ts'
-import { wordsOf } from '../../protocol/authorization-params.ts'
+  wantsSignUp,
+  wordsOf
+} from '../../protocol/authorization-params.ts'
 import { formActionOf } from '../../protocol/redirect-uri.ts'
-import { localPath } from '../../protocol/return-to.ts'
+import { localPath } from '../../protocol/same-origin.ts'
 import { parseForm, type SentParams } from '../edge/body.ts'
 import type { Journey, Journeys } from './deps.ts'
 import { queryParams } from './forms.ts'

@@ -1,5 +1,5 @@
 import { COOKIES } from '../../protocol/cookies.ts'
-import { partitionOf } from '../../protocol/partition.ts'
+import { partitionOf } from '../../protocol/digest.ts'
 import type { Leave, PageDeps, Visit } from './deps.ts'
 import { withQuery } from './form-page.ts'
 import { queryParam } from './forms.ts'

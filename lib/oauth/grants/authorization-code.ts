@@ -3,12 +3,15 @@ import { OAuthError } from '../../errors.ts'
 import type { Client } from '../../ports/client-store.ts'
 import type { RefreshTokenFamily } from '../../ports/token-store.ts'
 import type { User } from '../../ports/user-store.ts'
-import { type AuthorizationDetails, readAuthorizationDetails } from '../../protocol/authorization-details.ts'
+import {
+  type AuthorizationDetails,
+  readAuthorizationDetails,
+  verifyCodeChallenge
+} from '../../protocol/authorization-request.ts'
 import { invalidClient } from '../../protocol/client-authentication.ts'
 import { digest } from '../../protocol/digest.ts'
-import { verifyCodeChallenge } from '../../protocol/pkce.ts'
 import { type Credential, formatCredential, parseCredential } from '../../protocol/credential.ts'
-import { required, type TokenRequestParams } from '../../protocol/token-request.ts'
+import { required, type TokenRequestParams } from '../../protocol/request-params.ts'
 import type { GrantContext, GrantDeps, TokenResponse } from '../deps.ts'
 import { grant } from '../grant.ts'
 import { signIdToken } from '../sign-id-token.ts'

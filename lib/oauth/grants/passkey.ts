@@ -1,7 +1,7 @@
 import { isFirstParty } from '../../clients/rights.ts'
 import { OAuthError } from '../../errors.ts'
 import { grantScope, parseScope } from '../../protocol/scope.ts'
-import { required, type TokenRequestParams } from '../../protocol/token-request.ts'
+import { required, type TokenRequestParams } from '../../protocol/request-params.ts'
 import { allowedScopes } from '../../tokens/disclosure.ts'
 import type { GrantContext, GrantDeps, TokenResponse } from '../deps.ts'
 import { commitTokens } from './commit-tokens.ts'

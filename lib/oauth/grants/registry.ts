@@ -1,7 +1,7 @@
 import { mayUse } from '../../clients/rights.ts'
 import { OAuthError } from '../../errors.ts'
 import type { Client, GrantType } from '../../ports/client-store.ts'
-import { TOKEN_EXCHANGE_GRANT } from '../../protocol/token-exchange.ts'
+import { TOKEN_EXCHANGE_GRANT } from '../../protocol/request-params.ts'
 import { type Grant, grant, type GrantTypesDeps } from '../grant.ts'
 import { AUTHORIZATION_CODE } from './authorization-code.ts'
 import { CLIENT_CREDENTIALS } from './client-credentials.ts'

@@ -5,7 +5,7 @@ import { isFirstParty } from '../../clients/rights.ts'
 import { OAuthError, UpstreamError, type UpstreamFailure } from '../../errors.ts'
 import type { UserFactors } from '../../ports/factor-store.ts'
 import type { Connection } from '../../ports/upstream.ts'
-import { appIdTokenEnd } from '../../protocol/app-id-token.ts'
+import { appIdTokenEnd } from '../../protocol/upstream-answer.ts'
 import { invalidClient } from '../../protocol/client-authentication.ts'
 import { grantScope, parseScope } from '../../protocol/scope.ts'
 import {
@@ -14,7 +14,7 @@ import {
   readTokenExchange,
   TOKEN_EXCHANGE_GRANT,
   type TokenExchangeParams
-} from '../../protocol/token-exchange.ts'
+} from '../../protocol/request-params.ts'
 import { allowedScopes } from '../../tokens/disclosure.ts'
 import type { GrantCall, GrantContext, GrantDeps, TokenResponse } from '../deps.ts'
 import { grant } from '../grant.ts'

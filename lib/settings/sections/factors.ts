@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox'
-import { FACTOR_METHODS, type FactorMethod } from '../../protocol/factor-methods.ts'
+import { FACTOR_METHODS, type FactorMethod } from '../../protocol/second-factors.ts'
 import type { Client } from '../../ports/client-store.ts'
 import type { FactorStore } from '../../ports/factor-store.ts'
 import type { User } from '../../ports/user-store.ts'

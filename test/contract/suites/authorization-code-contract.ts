@@ -1,6 +1,6 @@
 import { deepEqual, equal, ok } from 'node:assert/strict'
 import type { TokenStore } from '../../../lib/ports/token-store.ts'
-import { partitionOf } from '../../../lib/protocol/partition.ts'
+import { partitionOf } from '../../../lib/protocol/digest.ts'
 import { HOSTILE_STRINGS, caseOf, parallel, tally } from '../../../lib/testing/contract.ts'
 import type { ContractCase } from '../../../lib/testing/contract.ts'
 import { MINUTE, T0, code, family, next, redeemed, redemption, use, named } from './token-fixtures.ts'

@@ -1,5 +1,5 @@
 import { deepEqual, equal, notDeepEqual, notEqual, ok } from 'node:assert/strict'
-import { partitionOf } from '../../../lib/protocol/partition.ts'
+import { partitionOf } from '../../../lib/protocol/digest.ts'
 import { HOSTILE_STRINGS, parallel, tally } from '../../../lib/testing/contract.ts'
 import {
   ALICE,

@@ -9,7 +9,7 @@ import type {
   TotpUse,
   UserFactors
 } from '../../../lib/ports/factor-store.ts'
-import { partitionOf } from '../../../lib/protocol/partition.ts'
+import { partitionOf } from '../../../lib/protocol/digest.ts'
 import type { Closable } from '../../../lib/testing/contract.ts'
 import { T0 } from './token-fixtures.ts'
 

@@ -1,6 +1,6 @@
 import { deepEqual, equal, ok } from 'node:assert/strict'
 import { REPLACED_SECRET_MS, type SessionStore } from '../../../lib/ports/session-store.ts'
-import { partitionOf } from '../../../lib/protocol/partition.ts'
+import { partitionOf } from '../../../lib/protocol/digest.ts'
 import { HOSTILE_STRINGS, caseOf, parallel } from '../../../lib/testing/contract.ts'
 import type { ContractCase } from '../../../lib/testing/contract.ts'
 import { NOW, live, renewal, renewed, session, sids, use } from './session-fixtures.ts'

@@ -8,7 +8,7 @@ import type {
   Successor,
   TokenUse
 } from '../../../lib/ports/token-store.ts'
-import { partitionOf } from '../../../lib/protocol/partition.ts'
+import { partitionOf } from '../../../lib/protocol/digest.ts'
 import type { Closable } from '../../../lib/testing/contract.ts'
 
 /** The subject of the state suites. */

@@ -1,7 +1,7 @@
 import type { Consent } from '../../../lib/ports/consent-store.ts'
 import type { BrowserSession, SessionRenewal } from '../../../lib/ports/session-store.ts'
 import type { CodeRedemption, NewAuthorizationCode, NewRefreshTokenFamily } from '../../../lib/ports/token-store.ts'
-import { partitionOf } from '../../../lib/protocol/partition.ts'
+import { partitionOf } from '../../../lib/protocol/digest.ts'
 
 /** Of the one user of these records. */
 const USER = 'user-19367'

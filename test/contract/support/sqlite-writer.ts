@@ -5,7 +5,7 @@
 import Database from 'libsql'
 import { sqliteState } from '../../../lib/adapters/sqlite/state.ts'
 import { sqliteUserStore } from '../../../lib/adapters/sqlite/user-store.ts'
-import { partitionOf } from '../../../lib/protocol/partition.ts'
+import { partitionOf } from '../../../lib/protocol/digest.ts'
 
 const [file = '', name = ''] = process.argv.slice(2)
 const NOW = Date.UTC(2026, 0, 1)

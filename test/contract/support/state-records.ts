@@ -8,8 +8,7 @@ import type {
   TokenUse
 } from '../../../lib/ports/token-store.ts'
 import { digest } from '../../../lib/protocol/digest.ts'
-import { oneTimeToken } from '../../../lib/protocol/one-time-token.ts'
-import { newCredentialId, sidOf } from '../../../lib/protocol/credential.ts'
+import { newCredentialId, oneTimeToken, sidOf } from '../../../lib/protocol/credential.ts'
 
 /** Records of real sizes. Every string of a person or a client contains `bytes-of`. */
 export const MINUTE = 60_000

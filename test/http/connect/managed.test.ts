@@ -5,7 +5,7 @@
 import t, { type Test } from '../../support/tap.ts'
 import { linkIdOf } from '../../../lib/accounts/identities.ts'
 import { memoryFactorStore, memoryUserStore, type LinkedIdentity, type User } from '../../../lib/index.ts'
-import { TOKEN_EXCHANGE_GRANT } from '../../../lib/protocol/token-exchange.ts'
+import { TOKEN_EXCHANGE_GRANT } from '../../../lib/protocol/request-params.ts'
 import { authAs, softPasskey } from '../../../lib/testing/index.ts'
 import { fastHasher } from '../../../lib/testing/fast-hasher.ts'
 import { ISSUER, PASSWORD, signIn } from '../../support/app.ts'

@@ -5,7 +5,7 @@
 import type { AddressInfo } from 'node:net'
 import t from '../../support/tap.ts'
 import { postgresUserStore, redisState } from '../../../lib/index.ts'
-import { TOKEN_EXCHANGE_GRANT } from '../../../lib/protocol/token-exchange.ts'
+import { TOKEN_EXCHANGE_GRANT } from '../../../lib/protocol/request-params.ts'
 import { startPostgres } from '../../support/postgres-server.ts'
 import { startRedis } from '../../support/redis-server.ts'
 import { fakeUpstream } from '../../support/fake-upstream.ts'

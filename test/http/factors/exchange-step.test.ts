@@ -1,7 +1,7 @@
 /** A user whose app exchanges an ID token and who has a second factor here is asked for it after that, too. */
 import t from '../../support/tap.ts'
 import { memoryFactorStore, memoryUserStore } from '../../../lib/index.ts'
-import { TOKEN_EXCHANGE_GRANT } from '../../../lib/protocol/token-exchange.ts'
+import { TOKEN_EXCHANGE_GRANT } from '../../../lib/protocol/request-params.ts'
 import { decodeJwt } from '../../support/jwt.ts'
 import { codeFor, enrol } from '../../support/factors.ts'
 import { KEYS } from '../../support/openid.ts'

@@ -1,6 +1,6 @@
 /** A model of one user's records in a state, and histories of calls on it. No time passes in them. */
 import type { State } from '../../../lib/ports/state.ts'
-import { partitionOf } from '../../../lib/protocol/partition.ts'
+import { partitionOf } from '../../../lib/protocol/digest.ts'
 import { code, family, GRACE, MINUTE, redemption, T0 } from '../../contract/suites/token-fixtures.ts'
 import { session } from '../../contract/suites/session-fixtures.ts'
 import type { Chance } from '../../support/random.ts'

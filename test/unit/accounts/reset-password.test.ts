@@ -2,7 +2,7 @@ import t from '../../support/tap.ts'
 import { confirmPasswordReset, requestPasswordReset, startPasswordReset } from '../../../lib/accounts/reset-password.ts'
 import { requestEmailVerification } from '../../../lib/accounts/verify-email.ts'
 import { changePassword } from '../../../lib/accounts/change-password.ts'
-import { digestOfOneTimeToken } from '../../../lib/protocol/one-time-token.ts'
+import { digestOfOneTimeToken } from '../../../lib/protocol/credential.ts'
 import { INVALID_LINK, NEXT_PASSWORD, origin, outcomeOf, PASSWORD, turns, world } from './world.ts'
 import type { World } from './world.ts'
 

@@ -1,7 +1,7 @@
 import t from '../../support/tap.ts'
 import { requestPasswordReset } from '../../../lib/accounts/reset-password.ts'
 import { requestEmailVerification, verifyEmail } from '../../../lib/accounts/verify-email.ts'
-import { digestOfOneTimeToken } from '../../../lib/protocol/one-time-token.ts'
+import { digestOfOneTimeToken } from '../../../lib/protocol/credential.ts'
 import { INVALID_LINK, origin, outcomeOf, turns, world } from './world.ts'
 import type { World } from './world.ts'
 

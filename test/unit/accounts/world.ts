@@ -1,5 +1,5 @@
 import type { StayingSignIn } from '../../../lib/sessions/sessions.ts'
-import { partitionOf } from '../../../lib/protocol/partition.ts'
+import { partitionOf } from '../../../lib/protocol/digest.ts'
 import { setImmediate } from 'node:timers/promises'
 import { memoryAttemptStore } from '../../../lib/adapters/memory/attempt-store.ts'
 import { memoryState } from '../../../lib/adapters/memory/state.ts'

@@ -1,5 +1,5 @@
 import { flag, integer, jsonObject, rowsIn, text, textOrNull } from '../../../lib/adapters/sql/rows.ts'
-import { isStorable } from '../../../lib/protocol/storable.ts'
+import { isStorable } from '../../../lib/protocol/bounds.ts'
 import t from '../../support/tap.ts'
 
 const REFUSED = 'The database holds a column of the wrong type.'

@@ -1,5 +1,5 @@
 import t from '../../support/tap.ts'
-import { formatAuthorizationDetails } from '../../../lib/protocol/authorization-details.ts'
+import { formatAuthorizationDetails } from '../../../lib/protocol/authorization-request.ts'
 import type { GrantDeps } from '../../../lib/oauth/deps.ts'
 import { userInfo } from '../../../lib/oauth/user-info.ts'
 import { type World, world } from '../tokens/world.ts'

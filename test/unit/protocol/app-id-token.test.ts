@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import t from '../../support/tap.ts'
-import { appIdTokenEnd, checkAppIdToken, type AppTokenRules } from '../../../lib/protocol/app-id-token.ts'
+import { appIdTokenEnd, type AppTokenRules, checkAppIdToken } from '../../../lib/protocol/upstream-answer.ts'
 
 const SECONDS = 1_800_000_000
 const RULES: AppTokenRules = { audiences: ['ios', 'android'], nonce: 'n-1', nonceRequired: true, now: SECONDS * 1000 }

@@ -1,15 +1,15 @@
 import t from '../../support/tap.ts'
+import { parseAuthorizationRequest } from '../../../lib/protocol/authorization-request.ts'
+import { serializeParams } from '../../../lib/protocol/request-params.ts'
 import {
   type AuthorizationParams,
   carried,
   fitsAddress,
-  parseAuthorizationRequest,
   readAuthorizationParams,
   responseModeOf,
   satisfied,
-  serializeParams
-} from '../../../lib/protocol/authorization-request.ts'
-import { checkParams } from '../../../lib/protocol/authorization-params.ts'
+  checkParams
+} from '../../../lib/protocol/authorization-params.ts'
 
 const CHALLENGE = 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM'
 const LIMITS: Record<string, number> = {

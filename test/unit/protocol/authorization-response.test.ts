@@ -1,5 +1,5 @@
 import t from '../../support/tap.ts'
-import { authorizationResponse } from '../../../lib/protocol/authorization-response.ts'
+import { authorizationResponse } from '../../../lib/protocol/authorization-request.ts'
 
 const CB = 'https://app.example/cb'
 const location = (uri: string, mode: 'query' | 'fragment', params: Record<string, string | undefined>): string => {

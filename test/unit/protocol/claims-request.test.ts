@@ -1,6 +1,6 @@
 import t from '../../support/tap.ts'
-import { parseClaimsRequest } from '../../../lib/protocol/claims-request.ts'
-import { formatAuthorizationDetails, readAuthorizationDetails } from '../../../lib/protocol/authorization-details.ts'
+import { parseClaimsRequest } from '../../../lib/protocol/user-claims.ts'
+import { formatAuthorizationDetails, readAuthorizationDetails } from '../../../lib/protocol/authorization-request.ts'
 
 const invalid = (message: RegExp) => ({
   code: 'FST_AUTHORITY_OAUTH',

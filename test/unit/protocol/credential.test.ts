@@ -1,8 +1,14 @@
 import { randomBytes } from 'node:crypto'
 import t from '../../support/tap.ts'
 import { digest } from '../../../lib/protocol/digest.ts'
-import { formatCredential, newCredentialId, parseCredential, sidOf } from '../../../lib/protocol/credential.ts'
-import { openSuccessor, sealSuccessor } from '../../../lib/protocol/successor.ts'
+import {
+  formatCredential,
+  newCredentialId,
+  openSuccessor,
+  parseCredential,
+  sealSuccessor,
+  sidOf
+} from '../../../lib/protocol/credential.ts'
 
 const id = (): string => newCredentialId('user', randomBytes(16).toString('base64url'))
 const secret = (): string => randomBytes(32).toString('base64url')

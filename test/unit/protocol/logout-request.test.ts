@@ -1,5 +1,5 @@
 import t from '../../support/tap.ts'
-import { readLogoutParams } from '../../../lib/protocol/logout-request.ts'
+import { readLogoutParams } from '../../../lib/protocol/request-params.ts'
 
 const LIMITS: Record<string, number> = {
   id_token_hint: 8192,

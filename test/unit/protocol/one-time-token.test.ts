@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import t from '../../support/tap.ts'
-import { carriedIn, digestOfOneTimeToken, isBoundTo, oneTimeToken } from '../../../lib/protocol/one-time-token.ts'
-import { partitionIn, partitionOf } from '../../../lib/protocol/partition.ts'
+import { carriedIn, digestOfOneTimeToken, isBoundTo, oneTimeToken } from '../../../lib/protocol/credential.ts'
+import { partitionIn, partitionOf } from '../../../lib/protocol/digest.ts'
 
 const SECRET = 's'.repeat(43)
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('base64url')

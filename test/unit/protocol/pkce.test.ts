@@ -1,5 +1,5 @@
 import t from '../../support/tap.ts'
-import { isCodeChallenge, verifyCodeChallenge } from '../../../lib/protocol/pkce.ts'
+import { isCodeChallenge, verifyCodeChallenge } from '../../../lib/protocol/authorization-request.ts'
 import { digest } from '../../../lib/protocol/digest.ts'
 
 // RFC 7636 appendix B.

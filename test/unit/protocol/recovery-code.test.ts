@@ -1,5 +1,5 @@
 import t from '../../support/tap.ts'
-import { readRecoveryCode, recoveryCode, recoveryDigests } from '../../../lib/protocol/recovery-code.ts'
+import { readRecoveryCode, recoveryCode, recoveryDigests } from '../../../lib/protocol/second-factors.ts'
 
 // covers RC-01 ASVS-6.5.4
 t.test('formats 80 bits as four groups of unambiguous characters', async (t) => {

@@ -1,5 +1,5 @@
 import t from '../../support/tap.ts'
-import { localPath } from '../../../lib/protocol/return-to.ts'
+import { localPath } from '../../../lib/protocol/same-origin.ts'
 
 const ISSUERS = [
   'https://auth.example.com',

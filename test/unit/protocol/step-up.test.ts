@@ -1,5 +1,5 @@
 import t from '../../support/tap.ts'
-import { insufficientAuthentication, isEnough } from '../../../lib/protocol/step-up.ts'
+import { insufficientAuthentication, isEnough } from '../../../lib/protocol/bearer.ts'
 
 const NOW = 1_800_000_000_000
 

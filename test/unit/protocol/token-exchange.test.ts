@@ -1,5 +1,5 @@
 import t from '../../support/tap.ts'
-import { assertionDigest, readTokenExchange, type TokenExchangeParams } from '../../../lib/protocol/token-exchange.ts'
+import { assertionDigest, readTokenExchange, type TokenExchangeParams } from '../../../lib/protocol/request-params.ts'
 
 const PARAMS = {
   subject_token: 'a.b.c',

@@ -1,5 +1,5 @@
 import t from '../../support/tap.ts'
-import { parseTokenQuery } from '../../../lib/protocol/token-query.ts'
+import { parseTokenQuery } from '../../../lib/protocol/request-params.ts'
 
 // covers R7009-2.1
 t.test('reads the token and the client credentials', async (t) => {

@@ -1,5 +1,5 @@
 import t from '../../support/tap.ts'
-import { parseTokenRequest, required } from '../../../lib/protocol/token-request.ts'
+import { parseTokenRequest, required } from '../../../lib/protocol/request-params.ts'
 
 const LIMITS = {
   grant_type: 256,

@@ -1,9 +1,8 @@
 /** The reading of a credential before anything of it is verified: JSON, base64url, CBOR, and the challenge in it. */
 import t from '../../support/tap.ts'
-import { decodeCbor } from '../../../lib/protocol/webauthn-cbor.ts'
-import { CLAIM_LIFETIME_MS, isChallengeFor, makeChallenge } from '../../../lib/protocol/webauthn-challenge.ts'
-import { isBase64url, readAssertion, readRegistration } from '../../../lib/protocol/webauthn-credential.ts'
-import { WebauthnError } from '../../../lib/protocol/webauthn-refusal.ts'
+import { decodeCbor, WebauthnError } from '../../../lib/protocol/webauthn-key.ts'
+import { CLAIM_LIFETIME_MS, isChallengeFor, makeChallenge } from '../../../lib/protocol/webauthn-options.ts'
+import { isBase64url, readAssertion, readRegistration } from '../../../lib/protocol/webauthn.ts'
 import { encodeCbor } from '../../../lib/testing/soft-passkey.ts'
 
 const MALFORMED = { name: 'WebauthnError', refusal: 'malformed' }

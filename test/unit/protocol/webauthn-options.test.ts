@@ -1,6 +1,6 @@
 /** Options for browsers, and the counter of a passkey. */
 import t from '../../support/tap.ts'
-import { hasRegressed } from '../../../lib/protocol/sign-count.ts'
+import { hasRegressed } from '../../../lib/records/factors.ts'
 import { creationOptions, requestOptions } from '../../../lib/protocol/webauthn-options.ts'
 
 const RP = { id: 'example.org', name: 'Example' }

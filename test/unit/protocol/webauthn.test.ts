@@ -8,11 +8,12 @@ import { verifyAuthenticationResponse, verifyRegistrationResponse } from '@simpl
 import {
   type Ceremony,
   type NewCredential,
+  readAssertion,
+  readRegistration,
   verifyAssertion,
   verifyRegistration
 } from '../../../lib/protocol/webauthn.ts'
-import { readAssertion, readRegistration } from '../../../lib/protocol/webauthn-credential.ts'
-import { WebauthnError } from '../../../lib/protocol/webauthn-refusal.ts'
+import { WebauthnError } from '../../../lib/protocol/webauthn-key.ts'
 import {
   authenticatorData,
   clientData,

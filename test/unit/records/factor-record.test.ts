@@ -1,7 +1,7 @@
 import t from '../../support/tap.ts'
 import { memoryRecords } from '../../../lib/adapters/memory/record-store.ts'
 import { ANY, NEVER, type RecordStore } from '../../../lib/ports/record-store.ts'
-import { partitionOf } from '../../../lib/protocol/partition.ts'
+import { partitionOf } from '../../../lib/protocol/digest.ts'
 import { recordFactorStore } from '../../../lib/records/factor-store.ts'
 import { ALICE, codesOf, handleOf, passkeyAddition, totpAddition } from '../../contract/suites/factor-fixtures.ts'
 import { factorOperations } from '../../contract/support/factor-operations.ts'

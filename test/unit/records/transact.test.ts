@@ -2,7 +2,7 @@
 import { setImmediate } from 'node:timers/promises'
 import { memoryRecords } from '../../../lib/adapters/memory/record-store.ts'
 import type { RecordStore } from '../../../lib/ports/record-store.ts'
-import { partitionOf } from '../../../lib/protocol/partition.ts'
+import { partitionOf } from '../../../lib/protocol/digest.ts'
 import { recordState } from '../../../lib/records/state.ts'
 import { family, MINUTE, named, next, T0, use } from '../../contract/suites/token-fixtures.ts'
 import t from '../../support/tap.ts'

@@ -1,6 +1,6 @@
 import t from '../../support/tap.ts'
 import { REPLACED_SECRET_MS } from '../../../lib/ports/session-store.ts'
-import { partitionOf } from '../../../lib/protocol/partition.ts'
+import { partitionOf } from '../../../lib/protocol/digest.ts'
 import { formatCredential, parseCredential } from '../../../lib/protocol/credential.ts'
 import { EXPIRES_IN, HOUR, IDLE_TIMEOUT, MINUTE, NEW_BROWSER, origin, sessionWorld } from './session-world.ts'
 

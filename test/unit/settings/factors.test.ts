@@ -15,7 +15,7 @@ import {
   type StartError
 } from '../../../lib/index.ts'
 import { settingsOf } from '../../../lib/composition/compose.ts'
-import { TOKEN_EXCHANGE_GRANT } from '../../../lib/protocol/token-exchange.ts'
+import { TOKEN_EXCHANGE_GRANT } from '../../../lib/protocol/request-params.ts'
 
 const base = {
   issuer: 'https://auth.example',

@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { type AuthorizationParams, carried } from '../../../protocol/authorization-request.ts'
+import { type AuthorizationParams, carried } from '../../../protocol/authorization-params.ts'
 import { beginConnect, type ConnectPageDeps, isFromOurPage, isLookingAhead } from './begin.ts'
 import { failConnect } from './failure.ts'
 
