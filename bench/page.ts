@@ -1,4 +1,4 @@
-/** Keeps what was found, and makes docs/performance.md of it. */
+/** Saves results of benchmarks in bench/results, and makes docs/performance.md of them. */
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { cpus, platform, release, totalmem } from 'node:os'
@@ -7,7 +7,7 @@ import { drawing } from './drawing.ts'
 import { type Report, show, type Table } from './report.ts'
 import { SECTIONS } from './sections.ts'
 
-/** A result with its place and machine. */
+/** A result with the machine and the package versions of its run. */
 export interface Kept extends Report {
   machine: string
   versions: string
@@ -17,7 +17,7 @@ const root = process.cwd()
 const results = join(root, 'bench/results')
 const page = join(root, 'docs/performance.md')
 
-/** Whose version may change a figure. */
+/** Packages that are measured or that a measured server uses. */
 const PACKAGES = [
   'fastify',
   '@fastify/jwt',
@@ -57,7 +57,7 @@ export function readKept(directory: string): Map<string, Kept> {
   )
 }
 
-/** The whole page; a test holds it to what was kept. */
+/** The whole page. A test compares it with docs/performance.md. */
 export function performancePage(kept: ReadonlyMap<string, Kept>): string {
   const [first] = kept.values()
   const sections = Object.entries(SECTIONS).flatMap(([name, { heading, before, after }]) => {
@@ -75,10 +75,10 @@ export function performancePage(kept: ReadonlyMap<string, Kept>): string {
   const head = [
     '# Performance',
     '<!-- Made by `npm run bench -- --save`; the text stands in bench/sections.ts. -->',
-    'What the plugin costs, beside what the machine can do and beside what others do. Every ' +
-      'figure is a ratio from one run in which all took turns, and `npm run bench` makes them ' +
-      'all again (`npm run bench -- NAME` one of them). CPU per request is the figure to go by; ' +
-      'requests per second depend on what else the machine does.',
+    'The cost of the plugin, compared with a bare server on the same machine and with other packages. Each ratio ' +
+      'compares subjects that took turns in the same run. `npm run bench` repeats all measurements, ' +
+      '`npm run bench -- NAME` one of them. Compare by CPU per request: requests per second also depend on the ' +
+      'other load of the machine.',
     first === undefined ? '' : `Measured on ${first.machine}. Versions: ${first.versions}.`
   ]
   return `${[...head, ...sections].filter((part) => part !== '').join('\n\n')}\n`

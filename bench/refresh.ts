@@ -122,7 +122,7 @@ export const refreshing: HttpBenchmark = {
       start: async () => await (await import('./peers/oidc-provider.ts')).oidcProviderRefresh(CONNECTIONS),
       against: 'POST echo, rotation HS256'
     },
-    'rotation HS256 beside oidc-provider': {
+    'rotation HS256 compared with oidc-provider': {
       start: async () => await rotate('HS256'),
       against: 'oidc-provider, refresh grant',
       goal: 0.2

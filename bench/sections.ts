@@ -1,127 +1,117 @@
-/** The words of docs/performance.md around the tables of each benchmark, in the order of the page. */
+/** The text of docs/performance.md around the tables of each benchmark, in the order of the page. */
 export const SECTIONS: Record<string, { heading: string; before: string; after: string }> = {
   'protected-route': {
     heading: 'A protected route',
     before:
-      'What `app.authenticate` adds to a route of the host, for a token that this process has ' +
-      'seen or made. Tokens are ES256; the bare routes get the same bytes. A hit is one look ' +
-      'into a map, and never says yes by itself: expiry, revocation and whether the key is still ' +
-      'published are asked every time (`test/unit/tokens/access-tokens.test.ts`).',
-    after:
-      'The cache holds 50,000 tokens, which takes 55 MB when it is full. Beyond that, the oldest are verified again.'
+      'The cost of `app.authenticate` on a route, for a token that this process has verified or issued before. ' +
+      'Tokens are ES256. The bare routes receive the same bytes. A cached token costs one map lookup. Its expiry, ' +
+      'revocation and signing key are still checked on every request.',
+    after: 'The cache holds 50,000 tokens and takes 55 MB when it is full. The oldest are then evicted.'
   },
   'unseen-token': {
-    heading: 'A token never seen',
+    heading: 'The first request with a token',
     before:
-      'The price of a token that another instance has made, once in its life: a signature is ' +
-      'verified, and that is nearly all. The first row does that by hand, with one call of ' +
-      '`node:crypto` and the checks of `iss`, `aud` and `exp`.',
-    after: 'A token that this process has made never takes this way.'
+      'The cost of a token that another instance issued, on its first request here. Nearly all of it is verifying ' +
+      'the signature. The first row calls `node:crypto` directly and checks `iss`, `aud` and `exp`.',
+    after: 'Tokens that this process issued are in its cache and skip this step.'
   },
   'sign-in': {
     heading: 'Signing in',
     before:
-      'One argon2id hash (19 MiB, two passes) is nearly all of it. Eight clients sign in again ' +
-      'and again; the first row of either package does nothing but verify, on the default pool ' +
-      'of four threads. Two hashes at once on two cores do as much as four, which is why the ' +
-      'queue runs no more, and take half the memory.',
-    after: 'Which package, and what else to know: [password hashing](guides/password-hashing.md).'
+      'Nearly all of a sign-in is one argon2id hash (19 MiB, two passes). Eight clients sign in repeatedly. The ' +
+      'first row of either package only verifies a hash, on the default pool of four threads. On two cores, two ' +
+      'hashes at once give the same throughput as four with half the memory, so the queue runs two.',
+    after: '[Password hashing](guides/password-hashing.md) helps to choose a package.'
   },
   flood: {
     heading: 'A flood of sign-ins',
     before:
-      'Two hundred clients that try again the moment they are refused, for seven seconds, beside ' +
-      'a host that goes on serving a page of its own. The clients run on the same cores, so they ' +
-      'take their part of them.',
+      'For seven seconds, two hundred clients sign in and retry immediately when they are refused, while the host ' +
+      'serves a page of its own. The clients run on the same cores and take a part of their time.',
     after:
-      "With `argon2` nothing can be told to run last, so the host's page waits for a core now " +
-      'and then. With `@node-rs/argon2` on Linux the hashes run in threads of the lowest ' +
-      'priority. The two hundred requests that arrive at once in the first moment are in the ' +
-      'figures.'
+      "The hashes of `argon2` run at normal priority, so the host's page sometimes waits for a core. With " +
+      '`@node-rs/argon2` on Linux, hashes run in threads of the lowest priority. The figures include the two ' +
+      'hundred requests that arrive at once at the start.'
   },
   memory: {
     heading: 'Memory',
     before:
-      'What a process holds before, during and after sign-ins, with either hasher, as they come ' +
-      'and with one thing set. Idle has seen the first hash, which the plugin makes at its ' +
-      'start; with `nodeRsHasher()`, the thread that made it is still there.',
+      'The memory of a process before, during and after sign-ins, with either hasher, with defaults and with one ' +
+      'setting changed. Idle is after the first hash, which the plugin makes at its start. With `nodeRsHasher()`, ' +
+      'the thread of that hash still exists then.',
     after:
-      "`argon2Hasher()` keeps what it took: each of the four threads of libuv's pool gets an " +
-      "arena of glibc's allocator, and each arena keeps the 19 MiB of its last hash. One hash at " +
-      'a time does not help, since the threads take turns. Where memory is short, start the ' +
-      'process with `MALLOC_ARENA_MAX=1`: 41 MiB less at the peak, all of it given back, at the ' +
-      'same CPU (27.5 ms a sign-in beside 27.7, in five rounds of these two alone). ' +
-      '`MALLOC_ARENA_MAX=2` still keeps 44 MiB. `UV_THREADPOOL_SIZE=2` takes as much off the ' +
-      'peak, but keeps most of it, and files and DNS share those two threads. ' +
-      '`MALLOC_MMAP_THRESHOLD_=1048576` gives memory back at once, for two fifths more CPU. ' +
-      '`nodeRsHasher()` needs none of them: its package has an allocator of its own, its threads ' +
-      'end after half a minute without work, and it takes half the CPU. Only ' +
-      '`password.concurrency: 1` lowers its peak, and then one core does all sign-ins. The ' +
-      "`MALLOC_` variables are glibc's: musl (Alpine Linux), macOS and Windows don't read them."
+      "`argon2Hasher()` keeps its memory: each of the four threads of libuv's pool gets an arena of glibc's " +
+      'allocator, and each arena keeps the 19 MiB of its last hash. Hashing one at a time does not help, because ' +
+      'the threads take turns. If memory is short, start the process with `MALLOC_ARENA_MAX=1`: the peak is 41 MiB ' +
+      'lower, all of it is given back, and the CPU per sign-in stays the same (27.5 and 27.7 ms, in five rounds of ' +
+      'these two alone). `MALLOC_ARENA_MAX=2` still keeps 44 MiB. `UV_THREADPOOL_SIZE=2` lowers the peak as much, ' +
+      'but keeps most of the memory, and files and DNS share those two threads. ' +
+      '`MALLOC_MMAP_THRESHOLD_=1048576` gives memory back immediately, but takes two fifths more CPU. ' +
+      '`nodeRsHasher()` needs none of these settings: its package has its own allocator, its threads end after ' +
+      'half a minute without work, and it takes half the CPU. Only `password.concurrency: 1` lowers its peak, but ' +
+      'then one core does all sign-ins. The `MALLOC_` variables only work with glibc, not with musl (Alpine ' +
+      'Linux), macOS or Windows.'
   },
   refresh: {
     heading: 'Refresh and rotation',
     before:
-      'A new access token for a refresh token, with the limits that are on by default, and with ' +
-      'a new refresh token at the token endpoint. The echo gets and gives the same bytes and ' +
-      'does nothing else. oidc-provider and better-auth do the nearest that they have.',
+      'Refresh: a new access token for a refresh token, with the default limits. Rotation: the token endpoint, ' +
+      'which also issues a new refresh token. The echo receives and returns the same bytes and does nothing else. ' +
+      'oidc-provider and better-auth do the closest equivalent.',
     after:
-      'The goals of 1.8 and 4 times the echo are missed. An echo that makes an HS256 token with ' +
-      '@fastify/jwt takes 1.7 times one that does not, so that alone is the first of them. Until ' +
-      '0.1.0, when these figures were taken, counting the attempt with @fastify/rate-limit was ' +
-      'as much again; a good refresh is asked of no limit any more. The rest is spread over the ' +
-      "store, the user, the event, the headers and Fastify's hooks, none of them a tenth of the " +
-      'whole. With ES256 the signature comes on top. On Redis each is one command, and refreshes ' +
-      'that arrive together go together.'
+      'The goals of 1.8 and 4 times the echo are missed. Making an HS256 token with @fastify/jwt already takes 1.7 ' +
+      'times as long as the echo. When these figures were taken, each refresh also counted against a limit of ' +
+      '@fastify/rate-limit, which cost the same again. A successful refresh no longer counts against any limit. ' +
+      "The rest is spread over the store, the user, the event, the headers and Fastify's hooks, each less than a " +
+      'tenth. ES256 adds the signature. On Redis each refresh is one command, and refreshes that arrive together ' +
+      'are sent together.'
   },
   limits: {
     heading: 'Rate limits',
     before:
-      'A bare route with three limits on each request: address, account, and both together, for ' +
-      'five thousand people. Ours decides over the three in one step, so that no refusal by one ' +
-      'uses up another, and in exact sliding windows; the others count in fixed ones, three ' +
-      'times.',
+      'A bare route with three limits on each request: address, account, and both together, for five thousand ' +
+      'people. Ours decides over all three in one step, so that a refusal by one limit does not count against ' +
+      'another, and uses exact sliding windows. The others use fixed windows and count three times.',
     after:
-      'In memory, passing through @fastify/rate-limit is the greater part of ours. On Redis all ' +
-      'three are one command, and the commands of requests that arrive together go in one write.'
+      'In memory, most of the time of ours is spent in @fastify/rate-limit. On Redis all three limits are one ' +
+      'command, and the commands of requests that arrive together are sent in one write.'
   },
   refusals: {
     heading: 'Refusals',
     before:
-      'What strangers can make the server say at will, beside a bare route that answers the same ' +
-      'bytes with the same status.',
+      'The cost of refused requests, which strangers can send at will, compared with a bare route that answers ' +
+      'with the same bytes and status.',
     after:
-      'A refusal of the token endpoint has been through the parser, its schema and the limits, ' +
-      'which the bare route has not.'
+      'A request that the token endpoint refuses has passed the body parser, the schema and the limits. The bare ' +
+      'route has none of them.'
   },
   'round-trips': {
     heading: 'Round trips to Redis',
-    before: 'Counted at the socket, where one Redis has state and counters.',
-    after: 'With fifty requests at once a write carries many of them.'
+    before: 'Counted at the socket, with one Redis for state and counters.',
+    after: 'With fifty requests at once, one write contains the commands of many requests.'
   },
   growth: {
     heading: 'Growth',
     before:
-      'What operations cost with a thousand, a hundred thousand and a million records. ' +
-      '[Sizing](guides/state-sizing.md) says what that makes for your users.',
+      'The cost of operations with a thousand, a hundred thousand and a million records. ' +
+      '[Sizing](guides/state-sizing.md) calculates the size for your number of users.',
     after:
-      'Nothing here searches or scans: what grows is how often a record is not in the ' +
-      "processor's caches. In memory a bare look-up is a microsecond of which the caches are the " +
-      'greatest part, so there it shows; in a whole request it does not.'
+      'No operation searches or scans. With more records, a record is more often missing from the caches of the ' +
+      'processor. In memory a lookup takes about a microsecond, so cache misses show. In a whole request they do ' +
+      'not.'
   },
   start: {
     heading: 'Start',
     before:
-      'From the start of a process to `ready()`. The plugin has many routes, so bare Fastify ' +
-      'with as many (HEAD among them) stands beside it.',
+      'From the start of a process to `ready()`. The plugin has many routes, so the table also has bare Fastify ' +
+      'with the same number of routes, including HEAD.',
     after:
-      'Reading modules is most of it: TypeBox, @fastify/jwt and @fastify/rate-limit before our ' +
-      'own. Neither hasher is loaded before its first use, and no Redis or PostgreSQL client at ' +
-      'all: they come from the host.'
+      'Most of the time is spent loading modules: TypeBox, @fastify/jwt and @fastify/rate-limit, then our own. ' +
+      'Hashers are loaded at their first use. Clients of Redis and PostgreSQL come from the host.'
   },
   mint: {
     heading: 'Opaque tokens',
-    before: 'A refresh token, a code or a cookie: 256 random bits and the digest that is kept of them.',
-    after: "Random bytes come from a pool of the system's generator, and are wiped from it when they are used."
+    before: 'Making a refresh token, a code or a cookie: 256 random bits and the digest that the store keeps.',
+    after: "Random bytes come from a pool of the system's generator, and are wiped from the pool on use."
   }
 }

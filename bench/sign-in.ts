@@ -65,7 +65,7 @@ export const signIn: HttpBenchmark = {
     '@node-rs/argon2 in a bare route': { start: async () => await raw('@node-rs/argon2') },
     [atCores('@node-rs/argon2')]: { start: async () => await raw('@node-rs/argon2', CORES) },
     'POST /auth/token, nodeRsHasher()': { start: async () => await ours('@node-rs/argon2') },
-    'the same, CPU beside as many at once': {
+    'the same, CPU compared with as many at once': {
       start: async () => await ours('@node-rs/argon2'),
       against: atCores('@node-rs/argon2'),
       goal: 1.05
@@ -73,7 +73,7 @@ export const signIn: HttpBenchmark = {
     'argon2 in a bare route': { start: async () => await raw('argon2') },
     [atCores('argon2')]: { start: async () => await raw('argon2', CORES), against: 'argon2 in a bare route' },
     'POST /auth/token, argon2Hasher()': { start: async () => await ours('argon2'), against: 'argon2 in a bare route' },
-    'the same, CPU beside as many at once ': {
+    'the same, CPU compared with as many at once ': {
       start: async () => await ours('argon2'),
       against: atCores('argon2'),
       goal: 1.05

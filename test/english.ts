@@ -15,6 +15,8 @@ export interface Pattern {
   text: string
 }
 
+/** Files that a script writes, and files with the patterns as examples. */
+const LEFT_OUT = /node_modules|\/(?:fixtures|reference|screenshots)\/|security-rows|english(?:\.test)?\.ts$/
 /** Not in a path, and not "this one's". */
 const WORDS =
   /(?<![\w/-])(?:somebody|whoever|(?<!this |each |other )one's|anew|by now|beside|in place of|bear(?:s|ing)?|at the (?:most|least)|look-ups?|from then on)(?![\w/-])/gi
@@ -37,6 +39,7 @@ export function patternCounts(files: FileMap): Record<string, number> {
 
 export function patternsIn(files: FileMap): Pattern[] {
   return Object.entries(files).flatMap(([path, text]) => {
+    if (LEFT_OUT.test(path)) return []
     const folder = folderOf(path)
     if (path.endsWith('.md')) return found(path, `prose of ${folder}`, [proseOf(text)], RELATIVE)
     const comments = [...text.matchAll(COMMENT)].map(([comment]) =>

@@ -73,7 +73,7 @@ export function markdown(report: Report): string {
 
 <!-- Made by npm run bench:client. Run it again rather than change it. -->
 
-What browser clients do in everyday situations, in Chromium, all in the same run. The provider is this plugin at its strictest: access tokens live 5 seconds, each refresh token works once, and one that comes twice ends its session. Where many ask at once, the way to the provider takes 300 ms, as it does from a phone.
+Browser clients in everyday situations, in Chromium, all in the same run. The provider is this plugin with its strictest settings: access tokens live 5 seconds, each refresh token works once, and a reused one ends its session. In situations with parallel requests, each request takes 300 ms, as from a phone.
 
 ${table(
   ['client', 'version', 'minified, B', 'gzip, B', 'times ours'],
@@ -92,7 +92,7 @@ ${table(
 
 Sizes: sign-in, callback, user and access token, bundled by the same esbuild (minified, ES modules, es2022), gzip level 9.
 
-\`ok\`, or what went wrong in a word; then the requests to the token endpoint, and how many of them brought a code or a refresh token that had come before. \`-\`: the client is not made for it. \`broken\`: the bench itself could not go on.
+Each cell has \`ok\` or the error, then the number of requests to the token endpoint, and how many of them reused a code or a refresh token. \`-\`: the client does not support the situation. \`broken\`: the bench itself failed.
 
 ${table(['', 'situation', ...clients.map(({ title }) => title)], cells)}
 | | **passed** | ${totalsOf(report).join(' | ')} |
@@ -105,13 +105,13 @@ ${report.machine}
 
 const NOTES = `## How to read it
 
-- The situations were written by the makers of the first column, who mended it until it passed. They are taken from the issues of all of these clients, and each can be read in \`bench/client/situations\`: bring one that fails.
-- auth0-spa-js has refresh tokens switched on, and looks like its users have it: once with \`localStorage\`, once in memory, which is its default. The bench puts Auth0's addresses in front of the provider. It refreshes an access token that has less than a minute to live, so that tokens of 5 seconds are refreshed at every call: the number of its requests says nothing against it.
-- oidc-client-ts keeps users in \`localStorage\`, and renews when an expired token is asked for; its timer is off, for it would renew tokens of 5 seconds without a pause.
-- keycloak-js finds the provider by \`oidcProvider\`. Its iframe and its probe for third-party cookies are off, for they need pages of a Keycloak server; with them a reload can bring the user back (O) where third-party cookies work. The same goes for auth0-spa-js in memory.
-- oidc-client-ts and keycloak-js pass G3 because they do not check when an ID token ends.
-- D, T and U are races: another run may end otherwise for a client that loses one of them. What else the machine does changes them too; the load below includes the bench itself. Chromium shows one tab what another one wrote to \`localStorage\` some milliseconds late, so that a lock alone does not save a refresh token from being spent twice.
-- BB and CC begin in a browser where nobody has signed in, and end with the first answer of the app's API. The code is what an authenticator app shows; the passkey is one of the browser's own virtual authenticators, made a moment before, and the person types nothing. Both are questions of the provider, so every client comes through.
-- DD: ten minutes after the sign-in an API of the app answers 401 \`insufficient_user_authentication\` with \`acr_values="mfa", max_age="300"\`. The browser is led to the password and the code and back, and the call is made again. Ours reads the challenge by its entry \`fastify-authority/client/step-up\`, which also holds on to the person and lets calls that are refused at once share a sign-in. The others have no reader for it: what their host has to write is \`bench/client/pages/step-up.mjs\`, which does neither, and they are led by their own parameters for \`acr_values\` and \`max_age\`. One more request of ours: its \`fetch\` answers every 401 with a refresh before it hands it back.
-- \`over_16_s\`: a call was not answered by then, whatever it would have come to later.
-- S: our page is not repainted from the page cache at all. A tab that is told of a sign-out while it lies there is dropped by Chromium, and loads anew.`
+- We wrote the situations, and fixed our client until it passed all of them. They come from the issues of all of these clients. Their code is in \`bench/client/situations\`. Please report a situation in which ours fails.
+- auth0-spa-js uses refresh tokens, once with \`localStorage\` and once in memory, its default. The bench serves Auth0's paths in front of the provider. auth0-spa-js refreshes an access token with less than a minute to live, so that tokens of 5 seconds are refreshed at every call. Do not compare its number of requests.
+- oidc-client-ts keeps users in \`localStorage\` and renews an expired token when the app asks for it. Its timer is off, because it would renew tokens of 5 seconds without a pause.
+- keycloak-js finds the provider by \`oidcProvider\`. Its iframe and its probe for third-party cookies are off, because they need pages of a Keycloak server. With them, and in browsers with third-party cookies, a reload can restore the user (O). The same is true of auth0-spa-js in memory.
+- oidc-client-ts and keycloak-js pass G3 because they do not check the expiry of an ID token.
+- D, T and U are races: a client that loses one may win it in another run, depending on the load of the machine. The load below includes the bench itself. In Chromium, a tab sees another tab's write to \`localStorage\` some milliseconds late, so a lock alone does not prevent the reuse of a refresh token.
+- BB and CC start in a browser without a session, and end with the first response of the app's API. The passkey belongs to a virtual authenticator of the browser. The provider's pages handle both, so every client passes.
+- DD: ten minutes after the sign-in, an API of the app answers 401 \`insufficient_user_authentication\` with \`acr_values="mfa", max_age="300"\`. The browser goes to the password and the code and back, and the call is repeated. Our client reads the challenge with \`fastify-authority/client/step-up\`, which also keeps the same user and lets parallel refused calls share one sign-in. The other clients have no such function. Their host has to write \`bench/client/pages/step-up.mjs\`, which does neither, and they use their own parameters for \`acr_values\` and \`max_age\`. Ours makes one more request, because its \`fetch\` first answers any 401 with a refresh.
+- \`over_16_s\`: a call took longer than 16 seconds.
+- S: the page cache does not show our page again. Chromium drops a cached tab that receives a sign-out, and reloads it.`

@@ -175,11 +175,11 @@ function expiryTable(count: number, byStore: ReadonlyMap<string, Expiry>): Table
   const of = (times: Expiry['alone'], column: 'p50' | 'p99' | 'max'): number =>
     median(times.map((time) => time[column]))
   return {
-    title: `${count.toLocaleString('en-GB')} families that end at once, and a use of another every 4 ms meanwhile`,
+    title: `${count.toLocaleString('en-GB')} families that expire at once, and a use of another family every 4 ms`,
     columns: [
       '',
       'ms until all are gone',
-      ...(['p50', 'p99', 'max'] as const).map((column) => `use, ${column}: ms alone, beside it (ratio)`),
+      ...(['p50', 'p99', 'max'] as const).map((column) => `use, ${column}: ms alone, during expiry (ratio)`),
       'MB empty, full, swept'
     ],
     rows: [...byStore].map(([store, { sweepMs, alone, beside, bytes }]) => [
@@ -246,7 +246,7 @@ export async function growth({ quick, args }: BenchOptions): Promise<Report> {
       charts: [
         {
           name: 'growth',
-          title: 'Time of an operation, beside the same with a thousand records',
+          title: 'Time of an operation relative to a thousand records',
           x: { label: 'records', logarithmic: true },
           y: { label: 'ratio' },
           lines: grown.flatMap(({ curves }) => curves)

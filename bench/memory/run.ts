@@ -45,7 +45,7 @@ export const memory: Bench = async ({ quick }) => {
       `m=${PARAMETERS.memoryCost} t=${PARAMETERS.timeCost} p=${PARAMETERS.parallelism}`,
     method:
       `${rounds} round${rounds === 1 ? '' : 's'}, a new process each time: ${lengths.before} s ` +
-      `after its start, at the most during ${lengths.signIns} sign-ins by ${AT_ONCE} at once ` +
+      `after its start, the highest value during ${lengths.signIns} sign-ins by ${AT_ONCE} at once ` +
       `(the bare one answers as many requests), and ${lengths.after.join(' and ')} s after them. ` +
       `RSS in MiB, medians; CPU of the server's process, all threads.`,
     tables: [

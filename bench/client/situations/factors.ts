@@ -23,7 +23,7 @@ export const factors: Situation[] = [
   },
   {
     id: 'CC',
-    title: 'a passkey in place of the password',
+    title: 'a passkey instead of the password',
     async run(lab) {
       const person = await lab.provider.addPerson()
       const tab = await lab.open({ stranger: true })

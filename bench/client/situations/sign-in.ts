@@ -106,7 +106,7 @@ export const signIn: Situation[] = [
   },
   {
     id: 'Z',
-    title: 'the code of somebody else in the address is left alone',
+    title: "another program's code in the address is left alone",
     async run(lab) {
       const tab = await lab.open()
       if (lab.client.shared) await tab.signIn()
