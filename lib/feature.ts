@@ -1,6 +1,7 @@
 import type { AccountsDeps } from './accounts/deps.ts'
 import type { AccountSlots } from './accounts/slots.ts'
 import type { AuthorizeSlots } from './authorize/slots.ts'
+import type { Endpoint } from './http/edge/endpoint.ts'
 import type { PageSlots } from './http/pages/deps.ts'
 import type { Sealer } from './ports/sealer.ts'
 import type { AuthorityOptions } from './settings/options.ts'
@@ -32,4 +33,5 @@ export interface Parts {
   account?: AccountSlots
   authorize?: AuthorizeSlots
   pages?: PageSlots
+  endpoints?: readonly Endpoint[]
 }

@@ -183,42 +183,41 @@ const plugin: FastifyPluginAsync<AuthorityOptions> = async (host, given) => {
   })
   const listed = Array.isArray(settings.clients) ? settings.clients : null
   const clientsOf = listed === null ? oncePerRequest(grants.clients) : () => grants.clients
-  await registerRoutes(
-    host,
-    {
-      ...shared,
-      connections: authorize.connections,
-      grants,
-      clientsOf,
-      ring,
-      token,
-      browser,
-      cookieName: cookies.session.name,
-      usualPaths: PATHS,
-      cors: createCors(listed ?? clientsOf),
-      secretHeaders:
-        settings.rateLimit === false || settings.rateLimit.apiKey === null ? [] : [settings.rateLimit.apiKey.header],
-      senders: { issuer: settings.issuer, advise: grants.accounts.advise, ...registeredOrigins(listed ?? clientsOf) },
-      acrValues: settings.acrValues,
-      openid: places.redirectLogin
-        ? { uiLocales: LOCALES, canSignUp: authorize.canSignUp, algs: () => ring.algs() }
-        : null,
-      pages,
-      pageSlots: services.pageSlots
+  await registerRoutes(host, {
+    ...shared,
+    connections: authorize.connections,
+    grants,
+    clientsOf,
+    ring,
+    token,
+    browser,
+    cookieName: cookies.session.name,
+    usualPaths: PATHS,
+    prefix: places.prefix,
+    wellKnown: {
+      jwks: places.wellKnown.jwks?.constraints ?? null,
+      metadata: places.wellKnown.metadata?.constraints ?? {},
+      webauthn: places.wellKnown.webauthn?.constraints ?? null,
+      openidConfiguration: places.wellKnown.openidConfiguration?.constraints ?? {}
     },
-    {
-      jwksConstraints: places.wellKnown.jwks?.constraints ?? null,
-      metadataConstraints: places.wellKnown.metadata?.constraints ?? {},
-      webauthnConstraints: places.wellKnown.webauthn?.constraints ?? null,
-      openidConstraints: places.wellKnown.openidConfiguration?.constraints ?? {},
-      watch: warnOfUnsafeSettings(host, settings, {
-        misplaced: places.misplaced,
-        memoryState: !services.state.shared,
-        ownCounters: settings.redis === null && settings.rateLimit !== false && services.state.time !== undefined,
-        severalProcesses: cluster.isWorker
-      })
-    }
-  )
+    cors: createCors(listed ?? clientsOf),
+    secretHeaders:
+      settings.rateLimit === false || settings.rateLimit.apiKey === null ? [] : [settings.rateLimit.apiKey.header],
+    senders: { issuer: settings.issuer, advise: grants.accounts.advise, ...registeredOrigins(listed ?? clientsOf) },
+    acrValues: settings.acrValues,
+    openid: places.redirectLogin
+      ? { uiLocales: LOCALES, canSignUp: authorize.canSignUp, algs: () => ring.algs() }
+      : null,
+    pages,
+    pageSlots: services.pageSlots,
+    endpoints: services.endpoints,
+    watch: warnOfUnsafeSettings(host, settings, {
+      misplaced: places.misplaced,
+      memoryState: !services.state.shared,
+      ownCounters: settings.redis === null && settings.rateLimit !== false && services.state.time !== undefined,
+      severalProcesses: cluster.isWorker
+    })
+  })
   sweepRegularly(services, host)
   host.addHook('onClose', async () => {
     await services.close()

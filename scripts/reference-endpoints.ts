@@ -3,7 +3,8 @@ import { type TSchema, Type } from '@sinclair/typebox'
 import Fastify, { type FastifySchema, type RouteOptions } from 'fastify'
 import { github } from '../lib/connections/index.ts'
 import { authPlugin, memoryFactorStore, memoryUserStore } from '../lib/index.ts'
-import type { Callers, CallersConfig } from '../lib/http/edge/callers.ts'
+import type { Callers, CallersConfig, Declaration } from '../lib/http/edge/callers.ts'
+import { errorsOf } from '../lib/http/edge/operations.ts'
 import { PATH_NAMES } from '../lib/settings/paths.ts'
 import { PROSE } from './reference-prose.ts'
 
@@ -16,6 +17,10 @@ export interface Endpoint {
   schema: FastifySchema & { consumes?: string[]; security?: unknown[] }
   /** The name in the option `paths`; `null`: it follows `prefix` alone. */
   pathName: string | null
+  what: string
+  /** Of pages and redirects, whose schema has no answers. */
+  success?: string
+  failures: string
 }
 
 /** The routes that the plugin registers where the host offers everything, in the order of the prose. */
@@ -27,15 +32,37 @@ export async function endpoints(): Promise<Endpoint[]> {
   ]
   const order = Object.keys(PROSE)
   return plain
-    .map((route, index) => ({
-      method: String(route.method),
-      url: route.url,
-      callers: (route.config as CallersConfig).fastifyAuthority.callers,
-      operationId: operationIdOf(route),
-      schema: (route.schema ?? {}) as Endpoint['schema'],
-      pathName: moved[index]?.url === route.url ? null : (moved[index]?.url.split('/')[1] ?? null)
-    }))
+    .map((route, index) => {
+      const method = String(route.method)
+      const declared = (route.config as CallersConfig).fastifyAuthority
+      const schema = (route.schema ?? {}) as Endpoint['schema']
+      return {
+        method,
+        url: route.url,
+        callers: declared.callers,
+        operationId: operationIdOf(route),
+        schema,
+        pathName: moved[index]?.url === route.url ? null : (moved[index]?.url.split('/')[1] ?? null),
+        what: declared.what ?? '',
+        failures: failuresOf(declared, method, schema.body !== undefined),
+        ...(declared.what === undefined ? PROSE[`${method} ${route.url}`] : {})
+      }
+    })
     .sort((a, b) => order.indexOf(`${a.method} ${a.url}`) - order.indexOf(`${b.method} ${b.url}`))
+}
+
+/** The errors of an operation in words. A failure of the service itself needs none. */
+function failuresOf(declared: Declaration, method: string, hasBody: boolean): string {
+  const errors = errorsOf({ name: null, url: '', method, declared, hasBody, isPage: false })
+  const rows = Object.entries(errors).flatMap(([status, codes]) => {
+    const said = declared.errors?.[Number(status)]
+    const notes = (typeof said === 'object' && !Array.isArray(said) ? said : {}) as Partial<Record<string, string>>
+    const words = codes.map((code) => `\`${code}\`${(notes[code] ?? '') === '' ? '' : ` (${notes[code]})`}`)
+    return status === '500' ? [] : [{ status, words: words.join(', ') }]
+  })
+  const statuses = new Map(rows.map(({ words }) => [words, [] as string[]]))
+  for (const { status, words } of rows) statuses.get(words)?.push(status)
+  return [...statuses].map(([words, alike]) => `${alike.join(', ')} ${words}`).join('; ')
 }
 
 function operationIdOf(route: RouteOptions): string {

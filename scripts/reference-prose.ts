@@ -1,5 +1,3 @@
-import { GRANTS } from '../lib/oauth/grants/registry.ts'
-
 export interface Prose {
   what: string
   /** For pages and redirects, whose schema has no answers. */
@@ -12,24 +10,6 @@ export interface Prose {
  * an entry, and an entry without a route, fail the test.
  */
 export const PROSE: Readonly<Record<string, Prose>> = {
-  'POST /auth/token': {
-    what:
-      `${GRANTS.map(({ type, what }) => `With \`grant_type=${type}\`${what.startsWith('(') ? ' ' : ': '}${what}`).join(
-        '\n\n'
-      )}\n\n` +
-      'Unknown parameters are ignored, repeated ones refused. Clients authenticate by `client_secret_basic`, ' +
-      '`client_secret_post` or, without a secret, by `client_id` alone.',
-    failures:
-      '400 `invalid_request`, `mfa_required`, `mfa_enrollment_required`, `invalid_code`, ' +
-      '`invalid_grant` (an unknown name, a wrong password and a disabled account look and time ' +
-      'alike; or a code or refresh token is unknown, expired, revoked, replayed or another ' +
-      "client's; or an ID token is none for this connection, too old or used, or the person has " +
-      'to do something on a page first), `invalid_scope`, `unsupported_grant_type`, ' +
-      '`unauthorized_client`, `unmet_authentication_requirements` (the client has an `acr` that ' +
-      'this sign-in is not worth); 401 `invalid_client`; 413, 415 `invalid_request`; 429 ' +
-      '`too_many_requests` (rules `login` and `account` with a password, `secondFactor` with a ' +
-      'second factor, `connect` with an ID token, `refresh` else); 503 `temporarily_unavailable`'
-  },
   'GET /auth/authorize': {
     what:
       'The authorization endpoint (RFC 6749 §4.1, OpenID Connect Core 1.0 §3.1.2): code flow, ' +
@@ -63,58 +43,6 @@ export const PROSE: Readonly<Record<string, Prose>> = {
       'another site brings no session cookie.',
     success: '303 to `GET /auth/authorize`',
     failures: 'on a page: 400, 413, 415 `invalid_request`'
-  },
-  'POST /auth/refresh': {
-    what:
-      'A new access token. The refresh token is the Bearer token of the `Authorization` header; ' +
-      "there is no body. With `refreshToken.rotate: 'always'` the answer has the next refresh " +
-      'token, and the old one works on for `reuseGraceSeconds` only: after that it is a replay, ' +
-      'which ends the session. Tokens of confidential clients are refused: they use `POST ' +
-      '/auth/token`, which asks for the secret.',
-    failures:
-      '401 `invalid_token` with `WWW-Authenticate`; 429 `too_many_requests` (rule `refresh`); ' +
-      '503 `temporarily_unavailable`'
-  },
-  'POST /auth/revoke': {
-    what:
-      'Ends a session by one of its tokens (RFC 7009). By a refresh token, a replaced one too, ' +
-      'or by an access token: all refresh and access tokens of the session end with it, the ' +
-      'access tokens at once in this process and at the endpoints that look at the store, ' +
-      'elsewhere when they expire. Clients authenticate as at the token endpoint and may revoke ' +
-      'their own tokens only; a caller without a client may revoke those that were issued ' +
-      'without one. A token that is unknown, expired or revoked gets the same answer, `{}`.',
-    failures:
-      '400 `invalid_request` (also for an access token that belongs to no session, which ends ' +
-      "when it expires), `unauthorized_client` (another client's token, which stays alive); 401 " +
-      '`invalid_client`; 413, 415 `invalid_request`; 429 `too_many_requests` (rule `refresh`; ' +
-      'unknown tokens count as failed); 503 `temporarily_unavailable`: the token may be alive, ' +
-      'try again'
-  },
-  'POST /auth/introspect': {
-    what:
-      'What a token is worth now, by the stores (RFC 7662), for clients with a secret. Whatever ' +
-      'is wrong with a token, and one that is not this client\'s business, is `{ "active": ' +
-      "false }`. An access token is its client's and its audience's business; the issuer as " +
-      "audience stands for the host's own API, and so for every client but those with " +
-      "`firstParty: false`. A refresh token is its client's alone.",
-    failures:
-      '400 `invalid_request`; 401 `invalid_client`; 413, 415 `invalid_request`; 429 ' +
-      '`too_many_requests` (rule `refresh`: failed client authentication); 503 ' +
-      '`temporarily_unavailable`'
-  },
-  'GET /auth/userinfo': {
-    what:
-      'The claims about the user of the access token (OpenID Connect Core 1.0 §5.3): `sub`, and ' +
-      'what the granted scopes and the `claims` parameter of the authorization request ask for. ' +
-      'The session and the user are looked up. A token in the query is not looked at. Does not ' +
-      'exist where `keys` is a shared secret.',
-    failures: '401 `invalid_token`; 403 `insufficient_scope` (without `openid`); 503 `temporarily_unavailable`'
-  },
-  'POST /auth/userinfo': {
-    what: 'The same. The token may be in the form instead of the header, not in both.',
-    failures:
-      '400 `invalid_request`; 401 `invalid_token`; 403 `insufficient_scope`; 413, 415 ' +
-      '`invalid_request`; 503 `temporarily_unavailable`'
   },
   'GET /auth/logout': {
     what:
@@ -996,33 +924,6 @@ export const PROSE: Readonly<Record<string, Prose>> = {
       'passkeys are on. The policy of the sign-in page lets it load `GET ' +
       '/auth/passkey-challenge` and nothing else.',
     success: '200; 304',
-    failures: 'none of its own'
-  },
-  'GET /.well-known/jwks.json': {
-    what:
-      'The public signing keys (RFC 7517), for services that verify access tokens by themselves, ' +
-      'and for clients that check ID tokens. May be cached for five minutes. Any origin may read ' +
-      'it. Does not exist where `keys` is a shared secret.',
-    failures: '503 `temporarily_unavailable`'
-  },
-  'GET /.well-known/oauth-authorization-server': {
-    what:
-      'The metadata of this authorization server (RFC 8414): just what this configuration ' +
-      'offers, with the members of OpenID Connect Discovery where redirect sign-in is there. May ' +
-      'be cached for five minutes. Any origin may read it. For an issuer with a path, that path ' +
-      'follows: `https://example.com/one` has it at ' +
-      "`/.well-known/oauth-authorization-server/one`. The URLs in it are the issuer's origin and " +
-      'the paths as they are mounted in this app, never anything of the request. So a proxy in ' +
-      'front must not change paths, and where the plugin is registered under a prefix, this ' +
-      'document is under it too: let the proxy, or a route of the host, serve it from the root ' +
-      'as well.',
-    failures: 'none of its own'
-  },
-  'GET /.well-known/openid-configuration': {
-    what:
-      'The same document as the metadata above, where OpenID clients look for it (OpenID Connect ' +
-      'Discovery 1.0). For an issuer with a path it is below that: `https://example.com/one` has ' +
-      'it at `/one/.well-known/openid-configuration`.',
     failures: 'none of its own'
   }
 }

@@ -10,7 +10,6 @@ import type { Callers } from '../lib/http/edge/callers.ts'
 import { type Endpoint, endpoints, fieldTable } from './reference-endpoints.ts'
 import { clientPage } from './reference-client.ts'
 import { optionRows } from './reference-options.ts'
-import { PROSE } from './reference-prose.ts'
 
 const GENERATED = '<!-- Made by scripts/reference.ts from the code. Change the code, then: npm run docs:reference -->'
 
@@ -289,15 +288,24 @@ async function endpointsPage(): Promise<string> {
     if (rows.length > 8) shown.set(content, title)
     return content
   }
-  const section = ({ method, url, callers, operationId, schema, pathName }: Endpoint): string[] => {
+  const section = ({
+    method,
+    url,
+    callers,
+    operationId,
+    schema,
+    pathName,
+    what,
+    success,
+    failures
+  }: Endpoint): string[] => {
     const title = `\`${method} ${url}\``
-    const prose = PROSE[`${method} ${url}`]
     const responses = (schema.response ?? {}) as Record<string, unknown>
     const successes = Object.keys(responses).filter((status) => /^2\d\d$/.test(status))
     const [query, body] = [fieldTable(schema.querystring, 'required'), fieldTable(schema.body, 'required')]
     return [
       `## ${title}`,
-      prose?.what ?? '',
+      what,
       [
         pathName === null ? '' : `Path option: \`paths.${pathName}\`.`,
         operationId === '' ? '' : `Operation id: \`${operationId}\`.`,
@@ -312,8 +320,8 @@ async function endpointsPage(): Promise<string> {
             `Body: ${(schema.consumes ?? ['application/json']).map((type) => `\`${type}\``).join(' or ')}.`,
             tableOnce(body, title)
           ]),
-      ...(successes.length === 0 || prose?.success !== undefined
-        ? [`Success: ${prose?.success ?? '200'}.`]
+      ...(successes.length === 0 || success !== undefined
+        ? [`Success: ${success ?? '200'}.`]
         : successes.flatMap((status) => {
             const fields = fieldTable(responses[status], 'always there')
             return [
@@ -321,7 +329,7 @@ async function endpointsPage(): Promise<string> {
               ...(fields.length === 0 ? [] : [fields.join('\n')])
             ]
           })),
-      `Failures: ${prose?.failures ?? ''}.`
+      `Failures: ${failures}.`
     ].filter((block) => block !== '')
   }
   return page('Endpoints', [

@@ -12,6 +12,7 @@ import { createEvents, type Events } from '../events.ts'
 import type { GrantDeps } from '../oauth/deps.ts'
 import { withMfa } from '../oauth/grants/with-mfa.ts'
 import type { KnownBrowsers } from '../http/edge/known-browsers.ts'
+import type { Endpoint } from '../http/edge/endpoint.ts'
 import type { PageSlots } from '../http/pages/deps.ts'
 import type { RequestLimiter } from '../http/edge/limit.ts'
 import type { KeyRing } from '../keys/key-ring.ts'
@@ -49,6 +50,7 @@ export interface Services {
   grants: GrantDeps
   authorize: AuthorizeDeps
   pageSlots: PageSlots[]
+  endpoints: Endpoint[]
   limiter: RequestLimiter
   known: KnownBrowsers
   health(): Promise<Health>
@@ -205,6 +207,7 @@ export async function createServices(
     known,
     grants,
     pageSlots: parts.flatMap(({ pages }) => pages ?? []),
+    endpoints: parts.flatMap(({ endpoints }) => endpoints ?? []),
     authorize: {
       ...grants,
       issuer: settings.issuer,

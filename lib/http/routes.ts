@@ -3,6 +3,12 @@ import { accountPages } from './pages/account.ts'
 import { accountOverview, ownAccountPages } from './pages/own-account/routes.ts'
 import { accountRoutes } from './api/accounts.ts'
 import { ownAccountRoutes } from './api/own-account.ts'
+import { jwks, metadata, openidConfiguration } from './api/metadata.ts'
+import { refresh } from './api/refresh.ts'
+import { introspect, revoke } from './api/revoke.ts'
+import { token } from './api/token.ts'
+import { userinfo } from './api/userinfo.ts'
+import { type Endpoint, groupsOf } from './edge/endpoint.ts'
 import { authorizeRoutes } from './pages/authorize.ts'
 import { useStrictValidation } from './edge/body.ts'
 import { browserSessionRoutes } from './api/browser-session.ts'
@@ -15,12 +21,9 @@ import { guardSenders, type SendersDeps } from './edge/senders.ts'
 import type { HttpDeps } from './edge/deps.ts'
 import { namesOf, tellOfLateDocuments, useDocuments } from './edge/documents.ts'
 import { useErrorReply, usePlainJson } from './edge/error-reply.ts'
-import { introspectRoute } from './api/introspect.ts'
-import { jwksRoute } from './api/jwks.ts'
 import { redactLoggedUrls } from './edge/log-redaction.ts'
 import { loginPage } from './pages/login.ts'
 import { logoutRoutes } from './pages/logout.ts'
-import { metadataRoute } from './api/metadata.ts'
 import { pageAssetRoutes } from './pages/assets.ts'
 import type { PageDeps, PageSlots } from './pages/deps.ts'
 import { usePageErrors } from './pages/errors.ts'
@@ -28,23 +31,9 @@ import { leadToIssuer } from './pages/issuer-origin.ts'
 import { registerFormParser } from './pages/forms.ts'
 import { isPageReply } from './pages/reply.ts'
 import { reauthenticatePage } from './pages/reauthenticate.ts'
-import { refreshRoute } from './api/refresh.ts'
-import { revokeRoute } from './api/revoke.ts'
 import { securitySchemes } from './edge/security-schemes.ts'
 import { sessionRoutes } from './api/sessions.ts'
 import type { PathName } from '../settings/paths.ts'
-import { tokenRoute } from './api/token.ts'
-import { userinfoRoute } from './api/userinfo.ts'
-
-interface Placement {
-  /** `null`: there is no key set. */
-  jwksConstraints: { host?: string } | null
-  metadataConstraints: { host?: string }
-  openidConstraints: { host?: string }
-  /** `null`: no other origin may use the passkeys. */
-  webauthnConstraints: { host?: string } | null
-  watch: onRequestHookHandler | null
-}
 
 interface RouteDeps extends HttpDeps, GuardDeps {
   cors: Cors
@@ -59,6 +48,9 @@ interface RouteDeps extends HttpDeps, GuardDeps {
   pages: PageDeps | null
   /** Those of the features that are on. */
   pageSlots: readonly PageSlots[]
+  /** Of those features. */
+  endpoints: readonly Endpoint[]
+  watch: onRequestHookHandler | null
 }
 
 interface Group {
@@ -73,7 +65,7 @@ interface Group {
  * Every route of the plugin, each group in a child of its own: our parsers, validator and error handler hold there
  * alone, and the host's hooks, logger and request ids hold there too.
  */
-export async function registerRoutes(host: FastifyInstance, deps: RouteDeps, placement: Placement): Promise<void> {
+export async function registerRoutes(host: FastifyInstance, deps: RouteDeps): Promise<void> {
   const guardOf = createGuards(deps)
   tellOfLateDocuments(host)
   const names = namesOf(Object.keys(deps.usualPaths) as PathName[], deps.path)
@@ -82,7 +74,7 @@ export async function registerRoutes(host: FastifyInstance, deps: RouteDeps, pla
     hostPrefix: host.prefix,
     cookieName: deps.pages === null ? null : deps.cookieName
   })
-  for (const { cors: policy, pages, register } of groupsOf(deps, placement)) {
+  for (const { cors: policy, pages, register } of allGroups(deps)) {
     await host.register(
       named(async (child) => {
         useStrictValidation(child)
@@ -95,7 +87,7 @@ export async function registerRoutes(host: FastifyInstance, deps: RouteDeps, pla
           usePageErrors(child, pages, host)
           leadToIssuer(child, deps.grants.accounts.issuer)
         }
-        if (placement.watch !== null) child.addHook('onRequest', placement.watch)
+        if (deps.watch !== null) child.addHook('onRequest', deps.watch)
         useCallers(child, guardOf)
         useDocuments(child, { pages: pages !== undefined, schemes, names, usualPaths: deps.usualPaths })
         policy?.(child)
@@ -122,10 +114,7 @@ function named(plugin: FastifyPluginAsync): FastifyPluginAsync {
   return Object.assign(plugin, { [Symbol.for('fastify.display-name')]: 'fastify-authority: routes' })
 }
 
-function groupsOf(
-  deps: RouteDeps,
-  { jwksConstraints, metadataConstraints, openidConstraints, webauthnConstraints }: Placement
-): Group[] {
+function allGroups(deps: RouteDeps): Group[] {
   const {
     cors,
     pages,
@@ -133,35 +122,13 @@ function groupsOf(
       accounts: { factors }
     }
   } = deps
-  const hasKeySet = jwksConstraints !== null
-  const wellKnown = (child: FastifyInstance): void => {
-    if (jwksConstraints !== null) jwksRoute(child, deps, jwksConstraints)
-    metadataRoute(child, deps, { constraints: metadataConstraints, openidConstraints, hasKeySet })
-  }
+  const json = (...endpoints: Endpoint[]): Group[] =>
+    groupsOf(endpoints, deps).map(({ cors: policy, register }) => ({
+      register,
+      ...(policy === undefined ? {} : { cors: cors[policy] })
+    }))
   return [
-    {
-      cors: cors.ofClients,
-      register: (child) => {
-        tokenRoute(child, deps)
-      }
-    },
-    {
-      register: (child) => {
-        refreshRoute(child, deps)
-      }
-    },
-    {
-      cors: cors.ofClients,
-      register: (child) => {
-        revokeRoute(child, deps)
-      }
-    },
-    {
-      cors: cors.noOrigin,
-      register: (child) => {
-        introspectRoute(child, deps)
-      }
-    },
+    ...json(token, refresh, revoke, introspect),
     {
       register: (child) => {
         accountRoutes(child, deps)
@@ -190,29 +157,15 @@ function groupsOf(
               ;(await import('./api/factors.ts')).factorRoutes(child, deps, factors)
             }
           },
-          ...passkeyGroups(deps, factors, webauthnConstraints)
+          ...passkeyGroups(deps, factors)
         ]),
-    { cors: cors.anyOrigin, register: wellKnown },
-    ...(hasKeySet
-      ? [
-          {
-            cors: cors.ofAccessTokens,
-            register: (child: FastifyInstance) => {
-              userinfoRoute(child, deps)
-            }
-          }
-        ]
-      : []),
+    ...json(...deps.endpoints, jwks, metadata, openidConfiguration, ...userinfo),
     ...(pages === null ? [] : pageGroups(pages, deps))
   ]
 }
 
 /** Loaded only where passkeys are on. */
-function passkeyGroups(
-  deps: RouteDeps,
-  factors: NonNullable<RouteDeps['grants']['accounts']['factors']>,
-  webauthnConstraints: Placement['webauthnConstraints']
-): Group[] {
+function passkeyGroups(deps: RouteDeps, factors: NonNullable<RouteDeps['grants']['accounts']['factors']>): Group[] {
   const { passkeys } = factors
   if (passkeys === null) return []
   return [
@@ -226,7 +179,8 @@ function passkeyGroups(
       async register(child) {
         const { passkeyChallengeRoute, relatedOriginsRoute } = await import('./api/passkeys.ts')
         passkeyChallengeRoute(child, deps, passkeys)
-        if (webauthnConstraints !== null) relatedOriginsRoute(child, deps, passkeys, webauthnConstraints)
+        const { webauthn = null } = deps.wellKnown
+        if (webauthn !== null) relatedOriginsRoute(child, deps, passkeys, webauthn)
       }
     }
   ]

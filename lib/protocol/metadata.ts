@@ -59,7 +59,7 @@ interface OpenidMembers {
   backchannel_logout_session_supported: boolean
 }
 
-export type ServerMetadata = AuthorizationServerMembers & Partial<OpenidMembers>
+type ServerMetadata = AuthorizationServerMembers & Partial<OpenidMembers>
 
 const WITH_SECRET = ['client_secret_basic', 'client_secret_post']
 const AUTH_METHODS = ['none', ...WITH_SECRET]

@@ -74,18 +74,18 @@ t.test('mentions every rate limit option in the guide', async (t) => {
 })
 
 t.test('has prose for every route, and none without a route', async (t) => {
-  const routes = (await endpoints()).map(({ method, url }) => `${method} ${url}`)
+  const all = await endpoints()
   t.strictSame(
-    routes.filter((route) => !(route in PROSE)),
+    all.filter(({ what }) => what === '').map(({ method, url }) => `${method} ${url}`),
     [],
-    'each route has an entry in scripts/reference-prose.ts'
+    'each endpoint says what it does'
   )
+  const routes = all.map(({ method, url }) => `${method} ${url}`)
   t.strictSame(
     Object.keys(PROSE).filter((route) => !routes.includes(route)),
     [],
     'each entry in scripts/reference-prose.ts has a route'
   )
-  t.strictSame(routes, Object.keys(PROSE), 'in the same order')
 })
 
 // covers ASVS-7.1.1 ASVS-7.1.3

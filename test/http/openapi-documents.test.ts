@@ -15,7 +15,7 @@ import { type AuthorityOptions, memoryFactorStore, memoryUserStore } from '../..
 import { github } from '../../lib/connections/index.ts'
 import { OAuthError } from '../../lib/errors.ts'
 import { ERROR_MEANINGS } from '../../scripts/reference.ts'
-import { PROSE } from '../../scripts/reference-prose.ts'
+import { endpoints } from '../../scripts/reference-endpoints.ts'
 import { type Document, documented } from './support/openapi.ts'
 
 interface Problem {
@@ -217,13 +217,14 @@ t.test('lists the same operations, ids and errors in the reference and the docum
       .sort(),
     ids.sort()
   )
+  const sentences = new Map((await endpoints()).map(({ method, url, failures }) => [`${method} ${url}`, failures]))
   let compared = 0
   for (const { method, path, responses } of operations) {
     const route = `${method.toUpperCase()} ${path.replaceAll(/\{(\w+)\}/g, ':$1')}`
     const listed = Object.entries(responses).flatMap(([status, { description }]) =>
       [...description.matchAll(/`(\w+)`/g)].map(([, code]) => `${status} ${code}`)
     )
-    const sentence = PROSE[route]?.failures ?? ''
+    const sentence = sentences.get(route) ?? ''
     const told = failuresOf(sentence)
     t.strictSame(
       told.filter((failure) => !listed.includes(failure)),

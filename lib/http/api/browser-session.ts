@@ -28,7 +28,7 @@ interface BrowserSessionDeps {
 export function browserSessionRoutes(child: FastifyInstance, { authorize, browser, path }: BrowserSessionDeps): void {
   const { accounts, browserSessions, claims } = authorize
   const response = { 200: BrowserSessionAnswer, '4xx': ErrorResponse, 503: ErrorResponse }
-  const shared = { ...callableBy('own_page'), onRequest: noStoreHook }
+  const shared = { ...callableBy('own_page', { proof: 'browser_session' }), onRequest: noStoreHook }
   const guard = { ...shared, bodyLimit: 1024, validatorCompiler: () => () => true }
   registerBodyParsers(child, { forms: true })
 

@@ -1,78 +1,118 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { serverMetadata, type ServerMetadata } from '../../protocol/metadata.ts'
+import { Type } from '@sinclair/typebox'
 import { grantTypesOn } from '../../oauth/grants/registry.ts'
-import { callableBy } from '../edge/callers.ts'
-import type { HttpDeps } from '../edge/deps.ts'
-import { describeRoute, Metadata } from '../edge/schemas.ts'
-
-interface MetadataPlacement {
-  constraints: { host?: string }
-  openidConstraints: { host?: string }
-  hasKeySet: boolean
-}
-
-const MAX_AGE_SECONDS = 300
+import { serverMetadata } from '../../protocol/metadata.ts'
+import type { PathName } from '../../settings/paths.ts'
+import { endpoint, type Endpoint } from '../edge/endpoint.ts'
 
 /**
- * The metadata: for OAuth clients, and where OpenID is on, at the place where OpenID clients look. All of its URLs come
- * from the issuer and the mounted paths, none from a request: a forged Host or forwarding header must not lead anybody
- * elsewhere.
- * @see RFC 8414 §3, OpenID Connect Discovery 1.0 §4
+ * How long others may cache these documents. It is far shorter than the time for which a new key is published before it
+ * signs.
  */
-export function metadataRoute(
-  child: FastifyInstance,
-  { acrValues, grants, openid, path }: HttpDeps,
-  { constraints, openidConstraints, hasKeySet }: MetadataPlacement
-): void {
-  const { issuer } = grants.accounts
-  const urlOf = (mounted: string): string => `${new URL(issuer).origin}${child.prefix}${mounted}`
-  const document: ServerMetadata = serverMetadata({
-    issuer,
-    endpoints: {
-      token: urlOf(path('token')),
-      revoke: urlOf(path('revoke')),
-      introspect: urlOf(path('introspect')),
-      jwks: hasKeySet ? urlOf(path('jwks')) : null
-    },
-    grantTypes: grantTypesOn(grants),
-    scopes: grants.scopes,
-    acrValues,
-    openid:
-      openid === null
-        ? null
-        : {
-            endpoints: {
-              authorize: urlOf(path('authorize')),
-              userinfo: urlOf(path('userinfo')),
-              logout: urlOf(path('logout'))
-            },
-            idTokenAlgs: openid.algs(),
-            uiLocales: openid.uiLocales,
-            canSignUp: openid.canSignUp
-          }
-  })
-  const handler = async (_request: FastifyRequest, reply: FastifyReply): Promise<ServerMetadata> => {
-    reply.header('cache-control', `public, max-age=${MAX_AGE_SECONDS}`)
-    return document
-  }
-  const response = { 200: Metadata }
-  child.get(
-    path('metadata'),
-    {
-      ...callableBy('anyone'),
-      constraints,
-      schema: describeRoute({ summary: 'Authorization server metadata', response })
-    },
-    handler
-  )
-  if (openid !== null)
-    child.get(
-      path('openidConfiguration'),
-      {
-        ...callableBy('anyone'),
-        constraints: openidConstraints,
-        schema: describeRoute({ summary: 'OpenID provider metadata', response })
-      },
-      handler
+const MAX_AGE_SECONDS = 300
+
+/** The public keys. @see RFC 7517 §5 */
+export const jwks = endpoint({
+  method: 'GET',
+  path: 'jwks',
+  callers: 'anyone',
+  isProtocol: true,
+  cors: 'anyOrigin',
+  isCached: true,
+  summary: 'Public signing keys',
+  what:
+    'The public signing keys (RFC 7517), for services that verify access tokens by themselves, and for clients that ' +
+    'check ID tokens. May be cached for five minutes. Any origin may read it. Does not exist where `keys` is a ' +
+    'shared secret.',
+  answers: {
+    200: Type.Object({
+      keys: Type.Array(
+        Type.Object(
+          { kty: Type.String(), kid: Type.String(), alg: Type.String(), use: Type.Literal('sig') },
+          { additionalProperties: true }
+        )
+      )
+    })
+  },
+  handle: async (_request, reply, { ring }) => {
+    // The first answer waits until each algorithm has a key, because it may be cached. If an algorithm fails, the
+    // keys of the others are still sent, and the answer is not cached.
+    const [first = '', ...others] = ring.algs()
+    const settled = await Promise.allSettled(
+      others.map(async (alg) => {
+        await ring.ready(alg)
+      })
     )
-}
+    await ring.ready(first)
+    reply.header(
+      'cache-control',
+      settled.every(({ status }) => status === 'fulfilled') ? `public, max-age=${MAX_AGE_SECONDS}` : 'no-store'
+    )
+    return { keys: ring.publicJwks() }
+  }
+})
+
+/** All of its URLs come from the issuer and the mounted paths, none from a request: nobody can forge them. */
+const shared = {
+  method: 'GET',
+  callers: 'anyone',
+  isProtocol: true,
+  cors: 'anyOrigin',
+  isCached: true,
+  // RFC 8414 §2, OpenID Connect Discovery 1.0 §3.
+  answers: {
+    200: Type.Object({ issuer: Type.String(), token_endpoint: Type.String() }, { additionalProperties: true })
+  },
+  handle: async ({ server }, reply, { acrValues, grants, openid, path, wellKnown }) => {
+    const { issuer } = grants.accounts
+    const urlOf = (name: PathName): string => `${new URL(issuer).origin}${server.prefix}${path(name)}`
+    reply.header('cache-control', `public, max-age=${MAX_AGE_SECONDS}`)
+    return serverMetadata({
+      issuer,
+      endpoints: {
+        token: urlOf('token'),
+        revoke: urlOf('revoke'),
+        introspect: urlOf('introspect'),
+        jwks: wellKnown.jwks === null ? null : urlOf('jwks')
+      },
+      grantTypes: grantTypesOn(grants),
+      scopes: grants.scopes,
+      acrValues,
+      openid:
+        openid === null
+          ? null
+          : {
+              endpoints: { authorize: urlOf('authorize'), userinfo: urlOf('userinfo'), logout: urlOf('logout') },
+              idTokenAlgs: openid.algs(),
+              uiLocales: openid.uiLocales,
+              canSignUp: openid.canSignUp
+            }
+    })
+  }
+} as const satisfies Partial<Endpoint>
+
+/** @see RFC 8414 §3 */
+export const metadata = endpoint({
+  ...shared,
+  path: 'metadata',
+  summary: 'Authorization server metadata',
+  what:
+    'The metadata of this authorization server (RFC 8414): just what this configuration offers, with the members of ' +
+    'OpenID Connect Discovery where redirect sign-in is there. May be cached for five minutes. Any origin may read ' +
+    'it. For an issuer with a path, that path follows: `https://example.com/one` has it at ' +
+    "`/.well-known/oauth-authorization-server/one`. The URLs in it are the issuer's origin and the paths as they are " +
+    'mounted in this app, never anything of the request. So a proxy in front must not change paths, and where the ' +
+    'plugin is registered under a prefix, this document is under it too: let the proxy, or a route of the host, ' +
+    'serve it from the root as well.'
+})
+
+/** The same where OpenID clients look, if clients can send people here. @see OpenID Connect Discovery 1.0 §4 */
+export const openidConfiguration = endpoint({
+  ...shared,
+  path: 'openidConfiguration',
+  summary: 'OpenID provider metadata',
+  what:
+    'The same document as the metadata above, where OpenID clients look for it (OpenID Connect Discovery 1.0). For ' +
+    'an issuer with a path it is below that: `https://example.com/one` has it at ' +
+    '`/one/.well-known/openid-configuration`.',
+  isOn: ({ openid }) => openid !== null
+})

@@ -1,51 +1,105 @@
-import type { FastifyInstance } from 'fastify'
+import { Type } from '@sinclair/typebox'
 import { OAuthError } from '../../errors.ts'
 import { authenticateClient } from '../../oauth/authenticate-client.ts'
-import { parseTokenQuery } from '../../protocol/request-params.ts'
+import { introspect as introspectToken } from '../../oauth/introspect.ts'
 import { revokeToken } from '../../oauth/revoke-token.ts'
-import { BODY_LIMIT, registerBodyParsers } from '../edge/body.ts'
-import { callableBy } from '../edge/callers.ts'
+import { parseTokenQuery } from '../../protocol/request-params.ts'
+import { clientOf } from '../edge/caller-guards.ts'
 import { rememberClient } from '../edge/cors.ts'
-import { type HttpDeps, originOf } from '../edge/deps.ts'
-import { guarded, noStoreHook } from '../edge/error-reply.ts'
-import { describeRoute, ErrorResponse, Nothing, TokenQuery } from '../edge/schemas.ts'
+import { originOf } from '../edge/deps.ts'
+import { endpoint } from '../edge/endpoint.ts'
+import { Nothing } from '../edge/schemas.ts'
+
+const TokenQuery = Type.Object({
+  token: Type.String(),
+  token_type_hint: Type.Optional(Type.String({ description: 'Not needed: a token is found whatever the hint.' })),
+  client_id: Type.Optional(Type.String()),
+  client_secret: Type.Optional(Type.String())
+})
 
 /** `POST /auth/revoke`. @see RFC 7009 */
-export function revokeRoute(child: FastifyInstance, { grants, clientsOf, limiter, path }: HttpDeps): void {
-  registerBodyParsers(child, { forms: true })
-  child.post(
-    path('revoke'),
-    {
-      ...callableBy('anyone'),
-      bodyLimit: BODY_LIMIT,
-      schema: describeRoute({
-        summary: 'Revoke a token and its session',
-        consumes: ['application/json', 'application/x-www-form-urlencoded'],
-        body: TokenQuery,
-        response: { 200: Nothing, '4xx': ErrorResponse, 503: ErrorResponse }
-      }),
-      // `parseTokenQuery` reads the parameters.
-      validatorCompiler: () => () => true,
-      onRequest: noStoreHook
+export const revoke = endpoint({
+  method: 'POST',
+  path: 'revoke',
+  callers: 'anyone',
+  proof: 'client_secret',
+  isProtocol: true,
+  cors: 'ofClients',
+  takes: 'form',
+  summary: 'Revoke a token and its session',
+  what:
+    'Ends a session by one of its tokens (RFC 7009). By a refresh token, a replaced one too, or by an access token: ' +
+    'all refresh and access tokens of the session end with it, the access tokens at once in this process and at the ' +
+    'endpoints that look at the store, elsewhere when they expire. Clients authenticate as at the token endpoint and ' +
+    'may revoke their own tokens only; a caller without a client may revoke those that were issued without one. A ' +
+    'token that is unknown, expired or revoked gets the same answer, `{}`.',
+  body: TokenQuery,
+  answers: { 200: Nothing },
+  errors: {
+    400: {
+      invalid_request: 'also for an access token that belongs to no session, which ends when it expires',
+      unauthorized_client: "another client's token, which stays alive"
     },
-    async (request, reply) =>
-      await guarded(async () => {
-        const query = parseTokenQuery(request.body)
-        try {
-          await limiter.countFailure(request, reply, async () => {
-            const origin = originOf(request)
-            const client = await authenticateClient(request.headers.authorization, query, origin, {
-              clients: clientsOf(request),
-              events: grants.accounts.events
-            })
-            if (client !== null) rememberClient(request, client.clientId)
-            await revokeToken(query.token, client, origin, grants)
-          })
-        } catch (error) {
-          // RFC 7009 §2.2: an invalid token is a success. The limiter has already counted it as a failed attempt.
-          if (!(error instanceof OAuthError) || error.error !== 'invalid_token') throw error
-        }
-        return {}
+    401: 'invalid_client',
+    429: { too_many_requests: 'rule `refresh`; unknown tokens count as failed' },
+    503: { temporarily_unavailable: 'the token may be alive: try again' }
+  },
+  handle: async (request, reply, { grants, clientsOf, limiter }) => {
+    const query = parseTokenQuery(request.body)
+    try {
+      await limiter.countFailure(request, reply, async () => {
+        const origin = originOf(request)
+        const client = await authenticateClient(request.headers.authorization, query, origin, {
+          clients: clientsOf(request),
+          events: grants.accounts.events
+        })
+        if (client !== null) rememberClient(request, client.clientId)
+        await revokeToken(query.token, client, origin, grants)
       })
-  )
-}
+    } catch (error) {
+      // RFC 7009 §2.2: an invalid token is a success. The limiter has already counted it as a failed attempt.
+      if (!(error instanceof OAuthError) || error.error !== 'invalid_token') throw error
+    }
+    return {}
+  }
+})
+
+/** `POST /auth/introspect`, for clients with a secret. @see RFC 7662 */
+export const introspect = endpoint({
+  method: 'POST',
+  path: 'introspect',
+  callers: 'client',
+  isProtocol: true,
+  cors: 'noOrigin',
+  takes: 'form',
+  summary: 'Look at a token',
+  description: 'Needs client authentication by a secret.',
+  what:
+    'Tells a client with a secret what the stores say about a token now (RFC 7662). The answer about an invalid ' +
+    'token, and about another client\'s, is `{ "active": false }`. An access token may be looked at by its client ' +
+    "and by its audience. The issuer as audience stands for the host's own API, and so for every client but those " +
+    'with `firstParty: false`. A refresh token may be looked at by its client alone.',
+  body: TokenQuery,
+  answers: {
+    // RFC 7662 §2.2.
+    200: Type.Object({
+      active: Type.Boolean({ description: 'Without `true` there is nothing else.' }),
+      scope: Type.Optional(Type.String()),
+      client_id: Type.Optional(Type.String()),
+      sub: Type.Optional(Type.String()),
+      aud: Type.Optional(Type.Union([Type.String(), Type.Array(Type.String())])),
+      iss: Type.Optional(Type.String()),
+      exp: Type.Optional(Type.Integer({ description: 'Seconds since the epoch, like the other times.' })),
+      iat: Type.Optional(Type.Integer()),
+      jti: Type.Optional(Type.String()),
+      token_type: Type.Optional(Type.Literal('Bearer', { description: 'Of access tokens only.' })),
+      auth_time: Type.Optional(Type.Integer()),
+      acr: Type.Optional(Type.String()),
+      amr: Type.Optional(Type.Array(Type.String())),
+      sid: Type.Optional(Type.String())
+    })
+  },
+  errors: { 429: { too_many_requests: 'rule `refresh`: failed client authentication' } },
+  handle: async (request, _reply, { grants }) =>
+    await introspectToken(parseTokenQuery(request.body).token, clientOf(request), grants)
+})

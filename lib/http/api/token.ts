@@ -1,75 +1,120 @@
-import type { FastifyInstance } from 'fastify'
+import { Type } from '@sinclair/typebox'
 import { authenticateClient } from '../../oauth/authenticate-client.ts'
 import type { TokenResponse as GrantAnswer } from '../../oauth/deps.ts'
-import { checkGrantAllowed, findGrant, GRANT_PARAMS } from '../../oauth/grants/registry.ts'
+import { checkGrantAllowed, findGrant, GRANT_PARAMS, GRANTS } from '../../oauth/grants/registry.ts'
 import type { GuessAtFactor } from '../../oauth/grant.ts'
-import { OAuthError } from '../../errors.ts'
+import { OAuthError, type OAuthErrorCode } from '../../errors.ts'
 import { parseTokenRequest } from '../../protocol/request-params.ts'
-import { BODY_LIMIT, registerBodyParsers } from '../edge/body.ts'
-import { callableBy } from '../edge/callers.ts'
 import { rememberClient } from '../edge/cors.ts'
-import { type HttpDeps, originOf } from '../edge/deps.ts'
-import { guarded, noStoreHook } from '../edge/error-reply.ts'
+import { originOf } from '../edge/deps.ts'
+import { endpoint } from '../edge/endpoint.ts'
 import { traced } from '../../ports/tracing.ts'
-import { describeRoute, ErrorResponse, TokenRequest, TokenResponse } from '../edge/schemas.ts'
+
+const TokenRequest = Type.Object({
+  grant_type: Type.String(),
+  scope: Type.Optional(Type.String()),
+  client_id: Type.Optional(Type.String()),
+  client_secret: Type.Optional(Type.String()),
+  ...Object.fromEntries(
+    GRANTS.flatMap(({ params }) => Object.entries(params))
+      .filter(([, { what }]) => what !== null)
+      .map(([name, { what }]) => [
+        name,
+        Type.Optional(Type.String(typeof what === 'string' ? { description: what } : {}))
+      ])
+  )
+})
+
+const TokenResponse = Type.Object({
+  access_token: Type.String(),
+  token_type: Type.Literal('Bearer'),
+  expires_in: Type.Integer({ description: 'Seconds.' }),
+  refresh_token: Type.Optional(Type.String()),
+  id_token: Type.Optional(Type.String()),
+  scope: Type.Optional(Type.String({ description: 'Absent where nothing was granted.' })),
+  issued_token_type: Type.Optional(Type.String({ description: 'Of a token exchange (RFC 8693 §2.2.1).' }))
+})
+
+const NOTES: Partial<Record<OAuthErrorCode, string>> = {
+  invalid_grant:
+    'an unknown name, a wrong password and a disabled account look and time alike; or a code or refresh token is ' +
+    "unknown, expired, revoked, replayed or another client's; or an ID token is none for this connection, too old or " +
+    'used, or the person has to do something on a page first',
+  unmet_authentication_requirements: 'the client has an `acr` that this sign-in is not worth'
+}
 
 /** `POST /auth/token`. @see RFC 6749 §3.2 */
-export function tokenRoute(child: FastifyInstance, { grants: deps, clientsOf, limiter, path }: HttpDeps): void {
-  registerBodyParsers(child, { forms: true })
-  child.post(
-    path('token'),
-    {
-      ...callableBy('anyone'),
-      bodyLimit: BODY_LIMIT,
-      schema: describeRoute({
-        summary: 'Token endpoint',
-        consumes: ['application/json', 'application/x-www-form-urlencoded'],
-        body: TokenRequest,
-        response: { 200: TokenResponse, '4xx': ErrorResponse, 503: ErrorResponse }
-      }),
-      // `parseTokenRequest` checks the parameters, with the error code of RFC 6749 for each mistake.
-      validatorCompiler: () => () => true,
-      onRequest: noStoreHook
-    },
-    async (request, reply) =>
-      await guarded(async () => {
-        const params = parseTokenRequest(request.body, GRANT_PARAMS)
-        const grant = findGrant(params.grant_type, deps)
-        return await traced('token', { grantType: grant.type }, async () => {
-          // The client is authenticated first: a request that fails here has tried no password, and counts as a wrong
-          // client secret.
-          const client = await limiter.countFailure(
-            request,
-            reply,
-            async () =>
-              await authenticateClient(request.headers.authorization, params, originOf(request), {
-                clients: clientsOf(request),
-                events: deps.accounts.events
-              })
-          )
-          if (client !== null) rememberClient(request, client.clientId)
-          checkGrantAllowed(grant, client)
-          const handle = async (): Promise<GrantAnswer | GuessAtFactor | OAuthError> =>
-            await grant.handle(
-              params,
-              {
-                client,
-                origin: originOf(request),
-                reserveSignUp: async (check) => {
-                  await limiter.reserve(request, reply, check, async () => {})
-                },
-                knows: (check) => limiter.knows(request, check)
-              },
-              deps
-            )
-          const guess = grant.guess?.(params)
-          const answer =
-            guess === undefined
-              ? await limiter.countFailure(request, reply, handle)
-              : await limiter.reserve(request, reply, guess, handle)
-          if (answer instanceof OAuthError) throw answer
-          return 'finish' in answer ? await limiter.reserve(request, reply, answer.check, answer.finish) : answer
-        })
-      })
-  )
-}
+export const token = endpoint({
+  method: 'POST',
+  path: 'token',
+  callers: 'anyone',
+  proof: 'client_secret',
+  isProtocol: true,
+  cors: 'ofClients',
+  takes: 'form',
+  summary: 'Token endpoint',
+  what:
+    `${GRANTS.map(({ type, what }) => `With \`grant_type=${type}\`${what.startsWith('(') ? ' ' : ': '}${what}`).join(
+      '\n\n'
+    )}\n\n` +
+    'Unknown parameters are ignored, repeated ones refused. Clients authenticate by `client_secret_basic`, ' +
+    '`client_secret_post` or, without a secret, by `client_id` alone.',
+  body: TokenRequest,
+  answers: { 200: TokenResponse },
+  errors: {
+    400: Object.fromEntries(
+      [
+        'unauthorized_client',
+        'unmet_authentication_requirements',
+        'unsupported_grant_type',
+        ...GRANTS.flatMap(({ errors }) => errors)
+      ].map((code) => [code, NOTES[code as OAuthErrorCode] ?? ''])
+    ),
+    401: 'invalid_client',
+    429: {
+      too_many_requests:
+        'rules `login` and `account` with a password, `secondFactor` with a second factor, `connect` with an ID ' +
+        'token, `refresh` else'
+    }
+  },
+  handle: async (request, reply, { grants: deps, clientsOf, limiter }) => {
+    // It checks the parameters, with the error code of RFC 6749 for each mistake.
+    const params = parseTokenRequest(request.body, GRANT_PARAMS)
+    const grant = findGrant(params.grant_type, deps)
+    return await traced('token', { grantType: grant.type }, async () => {
+      // The client is authenticated first: a request that fails here has tried no password, and counts as a wrong
+      // client secret.
+      const client = await limiter.countFailure(
+        request,
+        reply,
+        async () =>
+          await authenticateClient(request.headers.authorization, params, originOf(request), {
+            clients: clientsOf(request),
+            events: deps.accounts.events
+          })
+      )
+      if (client !== null) rememberClient(request, client.clientId)
+      checkGrantAllowed(grant, client)
+      const handle = async (): Promise<GrantAnswer | GuessAtFactor | OAuthError> =>
+        await grant.handle(
+          params,
+          {
+            client,
+            origin: originOf(request),
+            reserveSignUp: async (check) => {
+              await limiter.reserve(request, reply, check, async () => {})
+            },
+            knows: (check) => limiter.knows(request, check)
+          },
+          deps
+        )
+      const guess = grant.guess?.(params)
+      const answer =
+        guess === undefined
+          ? await limiter.countFailure(request, reply, handle)
+          : await limiter.reserve(request, reply, guess, handle)
+      if (answer instanceof OAuthError) throw answer
+      return 'finish' in answer ? await limiter.reserve(request, reply, answer.check, answer.finish) : answer
+    })
+  }
+})

@@ -1,46 +1,51 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { Type } from '@sinclair/typebox'
 import { userInfo } from '../../oauth/user-info.ts'
-import { BODY_LIMIT, registerBodyParsers } from '../edge/body.ts'
 import { tokenOf } from '../edge/caller-guards.ts'
-import { callableBy } from '../edge/callers.ts'
-import type { HttpDeps } from '../edge/deps.ts'
-import { guarded, noStoreHook } from '../edge/error-reply.ts'
-import { describeRoute, ErrorResponse, NEEDS_ACCESS_TOKEN, UserInfo } from '../edge/schemas.ts'
+import { endpoint, type Endpoint } from '../edge/endpoint.ts'
+
+const shared = {
+  path: 'userinfo',
+  callers: { scope: 'openid' },
+  isProtocol: true,
+  cors: 'ofAccessTokens',
+  takes: 'form',
+  summary: 'Claims about me',
+  answers: {
+    200: Type.Object(
+      { sub: Type.String({ description: 'The user. The other members are the claims that the token asks for.' }) },
+      { additionalProperties: true }
+    )
+  },
+  // Nobody could verify what a shared secret has signed.
+  isOn: ({ wellKnown }) => wellKnown.jwks !== null,
+  handle: async (request, _reply, { grants, clientsOf }) =>
+    await userInfo(tokenOf(request), { ...grants, clients: clientsOf(request) })
+} as const satisfies Partial<Endpoint>
+const description = 'Needs an access token: Authorization: Bearer. It must grant the scope openid.'
 
 /**
  * `GET` and `POST /auth/userinfo`. A token in the query is never looked at.
  * @see OpenID Connect Core 1.0 §5.3, RFC 6750 §2, §3
  */
-export function userinfoRoute(child: FastifyInstance, { grants, clientsOf, path }: HttpDeps): void {
-  registerBodyParsers(child, { forms: true })
-  const described = {
-    summary: 'Claims about me',
-    description: `${NEEDS_ACCESS_TOKEN} It must grant the scope openid.`,
-    response: { 200: UserInfo, '4xx': ErrorResponse, 503: ErrorResponse }
-  }
-  const handler = async (request: FastifyRequest): Promise<Record<string, unknown>> =>
-    await guarded(async () => {
-      return await userInfo(tokenOf(request), { ...grants, clients: clientsOf(request) })
-    })
-  child.get(
-    path('userinfo'),
-    { ...callableBy({ scope: 'openid' }), schema: describeRoute(described), onRequest: noStoreHook },
-    handler
-  )
-  child.post(
-    path('userinfo'),
-    {
-      ...callableBy({ scope: 'openid' }, { fromAnyPage: true }),
-      bodyLimit: BODY_LIMIT,
-      // The schema has no body, because the document would call it required, and the header alone is enough.
-      schema: describeRoute({
-        ...described,
-        description: `${described.description} It may also come as access_token in a form.`
-      }),
-      // The guard of the scope reads the token from the header or the form.
-      validatorCompiler: () => () => true,
-      onRequest: noStoreHook
-    },
-    handler
-  )
-}
+export const userinfo = [
+  endpoint({
+    ...shared,
+    method: 'GET',
+    description,
+    what:
+      'The claims about the user of the access token (OpenID Connect Core 1.0 §5.3): `sub`, and what the granted ' +
+      'scopes and the `claims` parameter of the authorization request ask for. The session and the user are looked ' +
+      'up. A token in the query is not looked at. Does not exist where `keys` is a shared secret.',
+    errors: { 403: { insufficient_scope: 'without `openid`' } }
+  }),
+  endpoint({
+    ...shared,
+    method: 'POST',
+    fromAnyPage: true,
+    // There is no schema of the body, because the document would call it required, and the header alone is enough.
+    // The guard of the scope reads the token from the header or the form.
+    description: `${description} It may also come as access_token in a form.`,
+    what: 'The same. The token may be in the form instead of the header, not in both.',
+    errors: { 400: 'invalid_request', 413: 'invalid_request', 415: 'invalid_request' }
+  })
+]

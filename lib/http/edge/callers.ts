@@ -5,6 +5,7 @@ import type {
   onRequestHookHandler,
   preHandlerHookHandler
 } from 'fastify'
+import type { OAuthErrorCode } from '../../errors.ts'
 
 /**
  * The allowed callers of a route. A route without a declaration stops the start, and `createGuards` makes the hooks
@@ -26,21 +27,37 @@ export interface Guard {
   preHandler?: preHandlerHookHandler
 }
 
+/** Error codes of one status; with a note each, if the reference page explains them. */
+export type Codes = OAuthErrorCode | readonly OAuthErrorCode[] | Readonly<Partial<Record<OAuthErrorCode, string>>>
+
+/** The facts of a route that its guards, the documents, the reference page and the tests read. */
+export interface Declaration {
+  callers: Callers
+  /**
+   * Pages of any origin may make a browser send this (see senders.ts). So it counts under no limit, and a request
+   * alone must not be enough to change anything.
+   */
+  fromAnyPage?: true
+  /** The proof that the handler checks by itself. `client_secret`: only of a client that has one. */
+  proof?: 'client_secret' | 'refresh_token' | 'browser_session'
+  /** True for an endpoint of OAuth 2.0 or OpenID Connect. */
+  isProtocol?: true
+  /** Its place: a name of the option `paths`, and the rest of the path; or the path below `prefix`. */
+  path?: string
+  /** By status: errors besides those that follow from the callers and the body. */
+  errors?: Readonly<Record<number, Codes>>
+  /** For the reference page. */
+  what?: string
+}
+
 /** Our addition to a route's `config`. A host's own `onRoute` hook can read it. */
 export interface CallersConfig extends FastifyContextConfig {
-  fastifyAuthority: {
-    callers: Callers
-    /**
-     * Pages of any origin may make a browser send this (see senders.ts). So it counts under no limit, and a request
-     * alone must not be enough to change anything.
-     */
-    fromAnyPage?: true
-  }
+  fastifyAuthority: Declaration
 }
 
 /** To be spread into the options of a route. */
-export function callableBy(callers: Callers, senders: { fromAnyPage?: true } = {}): { config: CallersConfig } {
-  return { config: { fastifyAuthority: { callers, ...senders } } }
+export function callableBy(callers: Callers, declared: Omit<Declaration, 'callers'> = {}): { config: CallersConfig } {
+  return { config: { fastifyAuthority: { callers, ...declared } } }
 }
 
 /**

@@ -20,8 +20,15 @@ export interface HttpDeps {
   openid: { uiLocales: readonly string[]; canSignUp: boolean; algs(): string[] } | null
   /** By their ids; empty: none. */
   connections: ReadonlyMap<string, Connection>
-  /** The full path of each endpoint. */
+  /** The full path of each endpoint with a name. */
   path(name: PathName): string
+  /** The prefix of the endpoints without a name. */
+  prefix: string
+  /**
+   * Of each well-known document, the host that alone has it, if two plugins share its path. `null`: there is no such
+   * document.
+   */
+  wellKnown: Readonly<Partial<Record<PathName, { host?: string } | null>>>
 }
 
 export { originOf } from './request-origin.ts'

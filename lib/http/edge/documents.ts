@@ -47,19 +47,6 @@ const CHALLENGE = {
 }
 const RETRY = { 'Retry-After': { type: 'string', description: 'Seconds.' } }
 const CHALLENGED = ['invalid_token', 'invalid_client', 'insufficient_scope', 'insufficient_user_authentication']
-const OAUTH: readonly (PathName | null)[] = [
-  'token',
-  'refresh',
-  'revoke',
-  'introspect',
-  'userinfo',
-  'authorize',
-  'logout',
-  'jwks',
-  'metadata',
-  'openidConfiguration'
-]
-
 const TAGS = {
   auth: 'Tokens, by OAuth 2.0 and OpenID Connect.',
   'auth account': 'What people do with their own account.',
@@ -96,8 +83,7 @@ export function useDocuments(child: FastifyInstance, deps: DocumentsDeps): void 
         name,
         url,
         method: verb,
-        callers: config.fastifyAuthority?.callers,
-        fromAnyPage: config.fastifyAuthority?.fromAnyPage === true,
+        declared: config.fastifyAuthority ?? {},
         hasBody: schema.body !== undefined,
         isPage: deps.pages
       }
@@ -138,8 +124,8 @@ function described(
   schemes: SecuritySchemes,
   { openapiObject, swaggerObject }: Documents
 ): object {
-  const { name, isPage } = operation
-  const tag = OAUTH.includes(name) ? 'auth' : isPage ? 'auth pages' : 'auth account'
+  const { declared, isPage } = operation
+  const tag = declared.isProtocol === true ? 'auth' : isPage ? 'auth pages' : 'auth account'
   const security = schemes.of(operation)
   const complete = {
     operationId: id,

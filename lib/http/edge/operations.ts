@@ -1,7 +1,6 @@
 import type { OAuthErrorCode } from '../../errors.ts'
-import { GRANTS } from '../../oauth/grants/registry.ts'
 import type { PathName } from '../../settings/paths.ts'
-import type { Callers } from './callers.ts'
+import type { Callers, Codes, Declaration } from './callers.ts'
 
 /** Error codes by status. */
 export type OperationErrors = Readonly<Record<number, readonly OAuthErrorCode[]>>
@@ -11,8 +10,7 @@ export interface Operation {
   name: PathName | null
   url: string
   method: string
-  callers: Callers | undefined
-  fromAnyPage: boolean
+  declared: Partial<Declaration>
   hasBody: boolean
   /** Errors are pages. */
   isPage: boolean
@@ -24,22 +22,6 @@ const OF_REQUESTS: OperationErrors = { 400: ['invalid_client', 'invalid_request'
 
 /** The errors of each operation besides those that follow from its callers, for the host's API document alone. */
 const ERRORS: Readonly<Record<string, OperationErrors>> = {
-  'POST token': {
-    400: [
-      ...new Set<OAuthErrorCode>([
-        'unauthorized_client',
-        'unmet_authentication_requirements',
-        'unsupported_grant_type',
-        ...GRANTS.flatMap(({ errors }) => errors)
-      ])
-    ],
-    401: ['invalid_client'],
-    ...LIMITED
-  },
-  'POST refresh': { 401: ['invalid_token'], ...LIMITED },
-  'POST revoke': { 400: ['unauthorized_client'], 401: ['invalid_client'], ...LIMITED },
-  'POST introspect': LIMITED,
-  'POST userinfo': { 400: ['invalid_request'], 413: ['invalid_request'], 415: ['invalid_request'] },
   'POST register': { 400: ['invalid_password'], 409: ['username_taken'], ...LIMITED },
   'POST password': { 400: ['invalid_grant', 'invalid_password'], ...LIMITED },
   'POST passwordReset': LIMITED,
@@ -135,15 +117,21 @@ const ERRORS: Readonly<Record<string, OperationErrors>> = {
 export function errorsOf(operation: Operation): OperationErrors {
   const found = new Map<number, Set<OAuthErrorCode>>()
   for (const part of [
-    ERRORS[`${operation.method} ${operation.name ?? ''}`] ??
+    operation.declared.errors ??
+      ERRORS[`${operation.method} ${operation.name ?? ''}`] ??
       ERRORS[`${operation.method} ${connectPlace(operation)}`] ??
       {},
     ofKind(operation)
   ]) {
     for (const [status, codes] of Object.entries(part))
-      found.set(Number(status), new Set([...(found.get(Number(status)) ?? []), ...codes]))
+      found.set(Number(status), new Set([...(found.get(Number(status)) ?? []), ...codesOf(codes)]))
   }
   return Object.fromEntries([...found].map(([status, codes]) => [status, [...codes].sort()]))
+}
+
+function codesOf(codes: Codes): readonly OAuthErrorCode[] {
+  if (typeof codes === 'string') return [codes]
+  return Array.isArray(codes) ? (codes as OAuthErrorCode[]) : (Object.keys(codes) as OAuthErrorCode[])
 }
 
 /** The routes of connections are several below one path. */
@@ -152,14 +140,14 @@ function connectPlace({ url }: Operation): string {
   return at === -1 ? '' : url.slice(at + 1)
 }
 
-function ofKind({ method, callers, fromAnyPage, hasBody, isPage }: Operation): OperationErrors {
+function ofKind({ method, declared: { callers, fromAnyPage }, hasBody, isPage }: Operation): OperationErrors {
   const isSafe = method === 'GET' || method === 'HEAD'
   const ofBody: OperationErrors = hasBody ? { 413: ['invalid_request'], 415: ['invalid_request'] } : {}
   return {
     ...ofBody,
     // A page's address has the authorization request.
     ...(isPage ? OF_REQUESTS : hasBody ? { 400: ['invalid_request'] } : {}),
-    ...(callers === 'own_page' || (!isSafe && !fromAnyPage) ? { 403: ['access_denied'] } : {}),
+    ...(callers === 'own_page' || (!isSafe && fromAnyPage !== true) ? { 403: ['access_denied'] } : {}),
     ...ofCallers(callers),
     500: ['server_error'],
     503: ['temporarily_unavailable']

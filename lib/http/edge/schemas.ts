@@ -1,6 +1,5 @@
 import type { FastifySchema } from 'fastify'
 import { Type } from '@sinclair/typebox'
-import { GRANTS } from '../../oauth/grants/registry.ts'
 
 /** The part of a route that @fastify/swagger reads, if the host has it. */
 interface RouteDescription extends FastifySchema {
@@ -12,7 +11,6 @@ interface RouteDescription extends FastifySchema {
 }
 
 /** Describes access that the `security` of documents.ts can't express. */
-export const NEEDS_ACCESS_TOKEN = 'Needs an access token: Authorization: Bearer.'
 export const FOR_THE_ACCOUNT =
   'Needs an access token of no client or of a first-party one (Authorization: Bearer), or ' +
   'the browser session from a page of the same origin.'
@@ -49,46 +47,8 @@ export const ErrorResponse = Type.Object(
   { additionalProperties: true }
 )
 
-export const TokenRequest = Type.Object({
-  grant_type: Type.String(),
-  scope: Type.Optional(Type.String()),
-  client_id: Type.Optional(Type.String()),
-  client_secret: Type.Optional(Type.String()),
-  ...Object.fromEntries(
-    GRANTS.flatMap(({ params }) => Object.entries(params))
-      .filter(([, { what }]) => what !== null)
-      .map(([name, { what }]) => [
-        name,
-        Type.Optional(Type.String(typeof what === 'string' ? { description: what } : {}))
-      ])
-  )
-})
-
-export const TokenResponse = Type.Object({
-  access_token: Type.String(),
-  token_type: Type.Literal('Bearer'),
-  expires_in: Type.Integer({ description: 'Seconds.' }),
-  refresh_token: Type.Optional(Type.String()),
-  id_token: Type.Optional(Type.String()),
-  scope: Type.Optional(Type.String({ description: 'Absent where nothing was granted.' })),
-  issued_token_type: Type.Optional(Type.String({ description: 'Of a token exchange (RFC 8693 §2.2.1).' }))
-})
-
-export const TokenQuery = Type.Object({
-  token: Type.String(),
-  token_type_hint: Type.Optional(Type.String({ description: 'Not needed: a token is found whatever the hint.' })),
-  client_id: Type.Optional(Type.String()),
-  client_secret: Type.Optional(Type.String())
-})
-
 /** `{}`, because several client libraries insist on JSON. */
 export const Nothing = Type.Object({}, { additionalProperties: false })
-
-export const RefreshResponse = Type.Object({
-  access_token: Type.String(),
-  expires_in: Type.Integer({ description: 'Seconds.' }),
-  refresh_token: Type.Optional(Type.String())
-})
 
 export const Empty = Type.Null({ description: 'No content' })
 
@@ -200,50 +160,9 @@ export const JourneySchema = Type.Object({
   return_to: text("Without `client_id`: a path of the issuer's origin to go on to.")
 })
 
-/** @see RFC 7517 §5 */
-export const KeySet = Type.Object({
-  keys: Type.Array(
-    Type.Object(
-      { kty: Type.String(), kid: Type.String(), alg: Type.String(), use: Type.Literal('sig') },
-      { additionalProperties: true }
-    )
-  )
-})
-
-/** @see RFC 8414 §2, OpenID Connect Discovery 1.0 §3 */
-export const Metadata = Type.Object(
-  { issuer: Type.String(), token_endpoint: Type.String() },
-  { additionalProperties: true }
-)
-
 export const BrowserSessionAnswer = Type.Object({
   user: Type.Object({ sub: Type.String() }, { additionalProperties: true, description: 'As userinfo has it.' }),
   expires_in: Type.Integer({ description: 'Seconds until the page should ask again.' })
-})
-
-export const UserInfo = Type.Object(
-  {
-    sub: Type.String({ description: 'The user. The other members are the claims that the token asks for.' })
-  },
-  { additionalProperties: true }
-)
-
-/** @see RFC 7662 §2.2 */
-export const IntrospectionResponse = Type.Object({
-  active: Type.Boolean({ description: 'Without `true` there is nothing else.' }),
-  scope: Type.Optional(Type.String()),
-  client_id: Type.Optional(Type.String()),
-  sub: Type.Optional(Type.String()),
-  aud: Type.Optional(Type.Union([Type.String(), Type.Array(Type.String())])),
-  iss: Type.Optional(Type.String()),
-  exp: Type.Optional(Type.Integer({ description: 'Seconds since the epoch, like the other times.' })),
-  iat: Type.Optional(Type.Integer()),
-  jti: Type.Optional(Type.String()),
-  token_type: Type.Optional(Type.Literal('Bearer', { description: 'Of access tokens only.' })),
-  auth_time: Type.Optional(Type.Integer()),
-  acr: Type.Optional(Type.String()),
-  amr: Type.Optional(Type.Array(Type.String())),
-  sid: Type.Optional(Type.String())
 })
 
 /** All of it is optional. @see OpenID Connect RP-Initiated Logout 1.0 §2 */

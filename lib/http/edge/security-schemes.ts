@@ -1,6 +1,6 @@
 import { grantTypesOn } from '../../oauth/grants/registry.ts'
 import type { PathName } from '../../settings/paths.ts'
-import type { Callers } from './callers.ts'
+import type { Declaration } from './callers.ts'
 import type { HttpDeps } from './deps.ts'
 
 type SchemeName = 'accessToken' | 'refreshToken' | 'clientSecret' | 'browserSession' | 'oauth2' | 'openId'
@@ -11,7 +11,7 @@ export interface SecuritySchemes {
   openapi: Readonly<Record<string, object>>
   swagger: Readonly<Record<string, object>>
   /** The security of one operation. `[]`: none. An empty alternative: it goes without. */
-  of(operation: { name: PathName | null; callers: Callers | undefined; isPage: boolean }): Security
+  of(operation: { declared: Partial<Declaration>; isPage: boolean }): Security
 }
 
 const SCOPES: Readonly<Record<string, string>> = {
@@ -86,10 +86,10 @@ export function securitySchemes({ grants, openid, path, hostPrefix, cookieName }
       refreshToken: { type: 'apiKey', in: 'header', name: 'Authorization', description: 'Bearer and a refresh token.' },
       clientSecret: { type: 'basic', description: 'The id and the secret of a client, form-encoded.' }
     },
-    of({ name, callers, isPage }) {
-      if (name === 'refresh') return existing(['refreshToken'])
-      if (name === 'token' || name === 'revoke') return [...existing(['clientSecret']), {}]
-      if (name === 'session') return existing(['browserSession'])
+    of({ declared: { callers, proof }, isPage }) {
+      if (proof === 'refresh_token') return existing(['refreshToken'])
+      if (proof === 'client_secret') return [...existing(['clientSecret']), {}]
+      if (proof === 'browser_session') return existing(['browserSession'])
       if (isPage) return [...existing(['browserSession']), {}]
       if (callers === 'account') return existing(['accessToken'], ['oauth2'], ['browserSession'])
       if (callers === 'client') return existing(['clientSecret'])

@@ -35,7 +35,7 @@ export function authorizeRoutes(child: FastifyInstance, deps: PageDeps): void {
 
   child.get(
     deps.path('authorize'),
-    pageGet({ summary: 'Authorization endpoint', querystring: AuthorizationRequestSchema }),
+    pageGet({ summary: 'Authorization endpoint', querystring: AuthorizationRequestSchema }, { isProtocol: true }),
     async (request, reply) => await decide(readAuthorizationParams(queryParams(request)), request, reply)
   )
 
@@ -43,11 +43,14 @@ export function authorizeRoutes(child: FastifyInstance, deps: PageDeps): void {
   // brings it.
   child.post(
     deps.path('authorize'),
-    postFromAnyPage({
-      summary: 'Authorization endpoint',
-      consumes: ['application/x-www-form-urlencoded'],
-      body: AuthorizationRequestSchema
-    }),
+    postFromAnyPage(
+      {
+        summary: 'Authorization endpoint',
+        consumes: ['application/x-www-form-urlencoded'],
+        body: AuthorizationRequestSchema
+      },
+      { isProtocol: true }
+    ),
     async (request, reply) => {
       const params = readAuthorizationParams(sentForm(request))
       // A refusal needs no cookie.

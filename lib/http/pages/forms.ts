@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyRequest, FastifySchema, onRequestHookHandl
 import type { TObject } from '@sinclair/typebox'
 import { OAuthError } from '../../errors.ts'
 import { parseForm, type SentParams } from '../edge/body.ts'
-import { callableBy, type CallersConfig } from '../edge/callers.ts'
+import { callableBy, type CallersConfig, type Declaration } from '../edge/callers.ts'
 import { noStoreHook } from '../edge/error-reply.ts'
 import { describeRoute } from '../edge/schemas.ts'
 
@@ -74,9 +74,12 @@ export function formPost({
 }
 
 /** The settings of a route that pages of clients post to as well. It must not change anything for the post alone. */
-export function postFromAnyPage(described: Parameters<typeof describeRoute>[0]): FormPost {
+export function postFromAnyPage(
+  described: Parameters<typeof describeRoute>[0],
+  declared: Omit<Declaration, 'callers'> = {}
+): FormPost {
   return {
-    ...callableBy('anyone', { fromAnyPage: true }),
+    ...callableBy('anyone', { fromAnyPage: true, ...declared }),
     bodyLimit: FORM_LIMIT,
     schema: describeRoute(described),
     // The schema is for the host's document: what does not fit is shown on the form itself.
@@ -94,9 +97,12 @@ interface PageGet {
 }
 
 /** The settings of a route that shows a page. */
-export function pageGet({ summary, querystring }: { summary: string; querystring?: TObject | undefined }): PageGet {
+export function pageGet(
+  { summary, querystring }: { summary: string; querystring?: TObject | undefined },
+  declared: Omit<Declaration, 'callers'> = {}
+): PageGet {
   return {
-    ...callableBy('anyone'),
+    ...callableBy('anyone', declared),
     exposeHeadRoute: false,
     schema: describeRoute({ summary, ...(querystring === undefined ? {} : { querystring }) }),
     validatorCompiler: () => () => true,

@@ -13,7 +13,7 @@ import { LogoutRequestSchema } from '../edge/schemas.ts'
 export function logoutRoutes(child: FastifyInstance, deps: PageDeps): void {
   child.get(
     deps.path('logout'),
-    pageGet({ summary: 'Sign out', querystring: LogoutRequestSchema }),
+    pageGet({ summary: 'Sign out', querystring: LogoutRequestSchema }, { isProtocol: true }),
     async (request, reply) =>
       await answer(request, reply, { params: readLogoutParams(queryParams(request)), confirmed: false }, deps)
   )
@@ -21,7 +21,10 @@ export function logoutRoutes(child: FastifyInstance, deps: PageDeps): void {
   // The document describes no body, for it would call it required, and an empty request is a whole one.
   child.post(
     deps.path('logout'),
-    postFromAnyPage({ summary: 'Sign out', description: 'The parameters of the GET, as a form.' }),
+    postFromAnyPage(
+      { summary: 'Sign out', description: 'The parameters of the GET, as a form.' },
+      { isProtocol: true }
+    ),
     async (request, reply) => {
       const form = sentForm(request)
       if (form.decision === undefined) return await answerClient(request, reply, readLogoutParams(form), deps)

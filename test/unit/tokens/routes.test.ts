@@ -1,9 +1,8 @@
 import t from '../../support/tap.ts'
 import type { FastifyInstance, InjectOptions } from 'fastify'
-import { introspectRoute } from '../../../lib/http/api/introspect.ts'
-import { jwksRoute } from '../../../lib/http/api/jwks.ts'
-import { metadataRoute } from '../../../lib/http/api/metadata.ts'
-import { userinfoRoute } from '../../../lib/http/api/userinfo.ts'
+import { jwks, metadata, openidConfiguration } from '../../../lib/http/api/metadata.ts'
+import { introspect } from '../../../lib/http/api/revoke.ts'
+import { userinfo } from '../../../lib/http/api/userinfo.ts'
 import { routes } from './routes.ts'
 import { ISSUER, SECRET, world } from './world.ts'
 
@@ -28,7 +27,7 @@ async function send(app: FastifyInstance, options: InjectOptions): Promise<Answe
 // covers R6750-2 OIDF-oidcc-userinfo-get OIDF-oidcc-userinfo-post-header OIDF-oidcc-userinfo-post-body
 t.test('userinfo accepts a token only by GET, in the header of a POST, or in its form', async (t) => {
   const one = await world()
-  const { app } = await routes(one, [userinfoRoute])
+  const { app } = await routes(one, userinfo)
   t.teardown(async () => {
     await app.close()
   })
@@ -139,7 +138,7 @@ t.test('userinfo accepts a token only by GET, in the header of a POST, or in its
 // covers R7662-2.1
 t.test('answers introspection only to a client with a secret, and counts failed attempts', async (t) => {
   const one = await world()
-  const { app, failures } = await routes(one, [introspectRoute])
+  const { app, failures } = await routes(one, [introspect])
   t.teardown(async () => {
     await app.close()
   })
@@ -208,7 +207,7 @@ t.test('answers introspection only to a client with a secret, and counts failed 
 
 t.test('R7662 omits the members that a client token lacks, instead of returning null', async (t) => {
   const one = await world()
-  const { app } = await routes(one, [introspectRoute])
+  const { app } = await routes(one, [introspect])
   t.teardown(async () => {
     await app.close()
   })
@@ -235,11 +234,7 @@ t.test('R7662 omits the members that a client token lacks, instead of returning 
 // covers R9068-4
 t.test('serves the same document at both metadata paths, with URLs of the issuer', async (t) => {
   const one = await world()
-  const { app } = await routes(one, [
-    (child, deps) => {
-      metadataRoute(child, deps, { constraints: {}, openidConstraints: {}, hasKeySet: true })
-    }
-  ])
+  const { app } = await routes(one, [metadata, openidConfiguration])
   t.teardown(async () => {
     await app.close()
   })
@@ -276,11 +271,7 @@ t.test('waits for the first key of each algorithm, and disables caching of an in
       }
     })
   })
-  const { app } = await routes(one, [
-    (child, deps) => {
-      jwksRoute(child, deps, {})
-    }
-  ])
+  const { app } = await routes(one, [jwks])
   t.teardown(async () => {
     await app.close()
   })

@@ -3,13 +3,14 @@ import { createEvents } from '../../../lib/events.ts'
 import { createGuards, type GuardDeps } from '../../../lib/http/edge/caller-guards.ts'
 import { useCallers } from '../../../lib/http/edge/callers.ts'
 import type { HttpDeps } from '../../../lib/http/edge/deps.ts'
+import { type Endpoint, groupsOf } from '../../../lib/http/edge/endpoint.ts'
 import { useErrorReply, usePlainJson } from '../../../lib/http/edge/error-reply.ts'
 import { ISSUER, type World } from './world.ts'
 
 /** Some of our routes alone over a world, with a limiter that only notes which attempts failed. */
 export async function routes(
   one: World,
-  groups: ReadonlyArray<(child: FastifyInstance, deps: HttpDeps) => void>
+  endpoints: readonly Endpoint[]
 ): Promise<{ app: FastifyInstance; failures: string[] }> {
   const failures: string[] = []
   const deps = {
@@ -43,10 +44,12 @@ export async function routes(
     clientsOf: () => one.clients,
     acrValues: ['password'],
     openid: { uiLocales: ['en'], algs: one.ring.algs },
-    path: (name: string) => `/${name}`
+    path: (name: string) => `/${name}`,
+    prefix: '',
+    wellKnown: {}
   } as unknown as HttpDeps
   const app = Fastify() as unknown as FastifyInstance
-  for (const group of groups) {
+  for (const { register } of groupsOf(endpoints, deps)) {
     await app.register(async (child) => {
       useErrorReply(child, app)
       useCallers(
@@ -57,7 +60,7 @@ export async function routes(
         } as unknown as GuardDeps)
       )
       usePlainJson(child)
-      group(child, deps)
+      register(child)
     })
   }
   return { app, failures }

@@ -1,0 +1,136 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { Static, TObject, TSchema } from '@sinclair/typebox'
+import type { PathName } from '../../settings/paths.ts'
+import { BODY_LIMIT, registerBodyParsers, type strictValidator } from './body.ts'
+import type { CallersConfig, Declaration } from './callers.ts'
+import type { Cors } from './cors.ts'
+import type { HttpDeps } from './deps.ts'
+import { guarded, noStoreHook } from './error-reply.ts'
+
+type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE'
+
+/**
+ * An endpoint that answers with JSON. The route, its guards, the host's API document, the reference page and the tables
+ * of the tests are made from it.
+ */
+export interface Endpoint extends Declaration {
+  method: Method
+  path: PathName | `${PathName}/${string}` | `/${string}`
+  /** The policy for other origins. Default: the host's own. */
+  cors?: keyof Cors
+  /**
+   * `json`: checked by `body`. `form`: a form or JSON, whose parameters the handler reads. `nothing`: whatever is sent
+   * is dropped. Default: `json`.
+   */
+  takes?: 'json' | 'form' | 'nothing'
+  bodyLimit?: number
+  summary: string
+  description?: string
+  params?: TObject
+  body?: TSchema | ((deps: HttpDeps) => TSchema)
+  /** The check of the body, if it is another than that by `body`. */
+  check?(deps: HttpDeps): ReturnType<typeof strictValidator>
+  /** By status. An endpoint with one status gets it without a word of the handler. */
+  answers: Readonly<Record<number, TSchema>>
+  what: string
+  /** The answers may be cached: the handler sets `Cache-Control`. */
+  isCached?: true
+  /** `false`: no HEAD. */
+  head?: false
+  /** `false`: there is no route with these settings. */
+  isOn?(deps: HttpDeps): boolean
+  handle(request: FastifyRequest, reply: FastifyReply, deps: HttpDeps): unknown
+}
+
+interface Typed<Body extends TSchema, Params extends TObject> extends Omit<Endpoint, 'body' | 'params' | 'handle'> {
+  body?: Body | ((deps: HttpDeps) => Body)
+  params?: Params
+  handle(
+    request: FastifyRequest<{ Body: Static<Body>; Params: Static<Params> }>,
+    reply: FastifyReply,
+    deps: HttpDeps
+  ): unknown
+}
+
+/** Gives `handle` the types of `body` and `params`. */
+export function endpoint<Body extends TSchema, Params extends TObject>(declared: Typed<Body, Params>): Endpoint {
+  return declared
+}
+
+/** The endpoints that are on, in groups that share a child: those in a row with the same parsers and CORS policy. */
+export function groupsOf(
+  endpoints: readonly Endpoint[],
+  deps: HttpDeps
+): Array<{ cors: Endpoint['cors']; register(child: FastifyInstance): void }> {
+  const groups: Endpoint[][] = []
+  for (const one of endpoints.filter((one) => placeOf(one, deps).constraints !== null && one.isOn?.(deps) !== false)) {
+    const last = groups.at(-1)
+    if (last?.[0]?.cors === one.cors && last?.[0]?.takes === one.takes) last?.push(one)
+    else groups.push([one])
+  }
+  return groups.map((group) => ({
+    cors: group[0]?.cors,
+    register(child) {
+      useParsers(child, group[0]?.takes)
+      for (const one of group) register(child, one, deps)
+    }
+  }))
+}
+
+/** The full path of an endpoint, and the host that alone has it; `null`: no host has it. */
+function placeOf(
+  { path }: Pick<Endpoint, 'path'>,
+  deps: Pick<HttpDeps, 'path' | 'prefix' | 'wellKnown'>
+): { url: string; constraints: { host?: string } | null } {
+  const slash = path.indexOf('/')
+  if (slash === 0) return { url: `${deps.prefix}${path}`, constraints: {} }
+  const name = (slash === -1 ? path : path.slice(0, slash)) as PathName
+  const { [name]: constraints = {} } = deps.wellKnown
+  return { url: `${deps.path(name)}${slash === -1 ? '' : path.slice(slash)}`, constraints }
+}
+
+function useParsers(child: FastifyInstance, takes: Endpoint['takes']): void {
+  if (takes !== 'nothing') {
+    registerBodyParsers(child, { forms: takes === 'form' })
+    return
+  }
+  // Some HTTP clients send a content type with an empty body.
+  child.removeAllContentTypeParsers()
+  child.addContentTypeParser('*', { parseAs: 'string' }, (_request, _body, done) => {
+    done(null, undefined)
+  })
+}
+
+function register(child: FastifyInstance, declared: Endpoint, deps: HttpDeps): void {
+  const { method, takes, summary, description, params, body, check, answers, handle } = declared
+  const { url, constraints } = placeOf(declared, deps)
+  const config: CallersConfig = { fastifyAuthority: declared }
+  const [status, ...others] = Object.keys(answers).map(Number)
+  const schema = {
+    summary,
+    ...(description === undefined ? {} : { description }),
+    ...(takes === 'form' && body !== undefined
+      ? { consumes: ['application/json', 'application/x-www-form-urlencoded'] }
+      : {}),
+    ...(params === undefined ? {} : { params }),
+    ...(body === undefined ? {} : { body: typeof body === 'function' ? body(deps) : body }),
+    response: answers
+  }
+  child.route({
+    config,
+    method,
+    url,
+    constraints: constraints ?? {},
+    ...(declared.head === false ? { exposeHeadRoute: false } : {}),
+    ...(method === 'GET' ? {} : { bodyLimit: declared.bodyLimit ?? BODY_LIMIT }),
+    schema,
+    ...(check === undefined ? {} : { validatorCompiler: () => check(deps) }),
+    ...(takes === 'form' || takes === 'nothing' ? { validatorCompiler: () => () => true } : {}),
+    ...(declared.isCached === true ? {} : { onRequest: noStoreHook }),
+    handler: async (request, reply) => {
+      const answer = await guarded(async () => await handle(request, reply, deps))
+      if (status !== undefined && others.length === 0) reply.code(status)
+      return answer
+    }
+  })
+}
