@@ -3,6 +3,7 @@ import type { AccountSlots } from './accounts/slots.ts'
 import type { AuthorizeSlots } from './authorize/slots.ts'
 import type { Endpoint } from './http/edge/endpoint.ts'
 import type { PageSlots } from './http/pages/deps.ts'
+import type { TokenSlots, Grant, GrantDeclaration } from './oauth/deps.ts'
 import type { Sealer } from './ports/sealer.ts'
 import type { AuthorityOptions } from './settings/options.ts'
 import type { FeatureSection } from './settings/settings.ts'
@@ -14,6 +15,8 @@ import type { FeatureSection } from './settings/settings.ts'
 export interface Feature<On = unknown> extends FeatureSection {
   /** The names of the features that are made before this one. */
   needs?: readonly string[]
+  /** The grants that it may turn on. */
+  grants?: readonly GrantDeclaration[]
   resolve(given: AuthorityOptions): On | null
   /** Imports the rest of the feature. It is called where the feature is on, and never where it is off. */
   load(): Promise<{ create(on: On, kernel: Kernel): Parts }>
@@ -32,6 +35,8 @@ export interface Kernel {
 export interface Parts {
   account?: AccountSlots
   authorize?: AuthorizeSlots
+  tokens?: TokenSlots
+  grants?: readonly Grant[]
   pages?: PageSlots
   endpoints?: readonly Endpoint[]
 }

@@ -79,7 +79,7 @@ export const ROOMS: Readonly<Record<string, Room>> = {
   // Types of what a feature adds: they stand in the rooms that ask.
   feature: {
     rooms: [],
-    types: ['ports', 'accounts', 'authorize', 'http/edge', 'http/pages', 'settings']
+    types: ['ports', 'accounts', 'oauth', 'authorize', 'http/edge', 'http/pages', 'settings']
   },
   features: { rooms: ['features/*'] },
   // Runs in browsers: it has a clock and chance of its own, and nothing of the server.

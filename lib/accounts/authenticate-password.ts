@@ -6,7 +6,7 @@ import type { User } from '../ports/user-store.ts'
 import type { Origin } from '../sessions/sessions.ts'
 import type { AccountsDeps } from './deps.ts'
 import { normalizeUsername } from './username.ts'
-import { ownerConnection } from './ways-in.ts'
+import { factorsOf, ownerConnection } from './ways-in.ts'
 
 interface PasswordSignIn {
   username: string
@@ -30,7 +30,7 @@ const STAND_IN = 'a password that does not fit'
  * @throws OAuthError `invalid_grant`; `temporarily_unavailable` where the hashing queue is full
  */
 export async function authenticatePassword(signIn: PasswordSignIn, deps: AccountsDeps): Promise<User> {
-  const { user } = await proveByPassword(signIn, { ...deps, factors: null })
+  const { user } = await proveByPassword(signIn, { ...deps, slots: [] })
   return user
 }
 
@@ -46,7 +46,7 @@ export async function proveByPassword(
   const user = name === null ? null : (known ?? (await deps.users.findByUsername(name)))
   const [verdict, factors] = await Promise.all([
     verifyOnce(user, password, deps),
-    deps.factors?.store.findFactors(user?.id ?? deps.random.id()) ?? null
+    factorsOf({ id: user?.id ?? deps.random.id() }, deps)
   ])
   const reason = failureOf(user, verdict, deps)
   if (user === null || reason !== null) {

@@ -1,3 +1,4 @@
+import { hasFactor } from '../protocol/second-factors.ts'
 import { OAuthError } from '../errors.ts'
 import type { UserFactors } from '../ports/factor-store.ts'
 import type { BrowserSession } from '../ports/session-store.ts'
@@ -16,7 +17,7 @@ import type { Origin } from '../sessions/sessions.ts'
 import { failureOf, verifyOnce } from './authenticate-password.ts'
 import { wrongPassword } from './change-password.ts'
 import type { AccountsDeps } from './deps.ts'
-import { factorsOf, hasFactor } from './factors/deps.ts'
+import { factorsOf } from './ways-in.ts'
 
 /**
  * The proof that each change of an account takes from the signed-in user, by a page and by JSON. `sign_in`: a fresh

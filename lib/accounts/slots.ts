@@ -4,6 +4,8 @@ import type { Identity, LinkedIdentity, User } from '../ports/user-store.ts'
 import type { AuthenticationProof } from '../protocol/authentication.ts'
 import type { Browser, OpenSession } from '../sessions/browser-sessions.ts'
 
+export type { SecondFactorCheck } from '../limits/rules.ts'
+
 /** The writes of a sign-in after its last factor is proved. */
 export interface SignInWrites {
   /** The identity, linked by its address. All that was opened before ends. */
@@ -73,6 +75,11 @@ export interface AccountSlots {
   stepOf?(ticket: string): Promise<(Pick<StepNeeded, 'needs'> & Pick<FirstFactor, 'methods'>) | null>
   /** True if the host requires more of the user than these proofs of a session. */
   requiresMore?(user: User, methods: readonly AuthenticationProof[]): Promise<boolean>
+  /**
+   * All second factors of the user. Also asked for random ids, while a password is hashed, so that neither the time nor
+   * an outage of the store tells which names exist.
+   */
+  factors?(userId: string): Promise<UserFactors>
   /** The ways into the account that the feature opens for this user. */
   ways?(user: User): ReadonlyArray<'mail'>
 }

@@ -48,6 +48,15 @@ export function isManagedElsewhere(
   return owner !== null && owner !== connection
 }
 
+/** All second factors of the user; `null`: they are off. */
+export async function factorsOf(
+  { id }: Pick<User, 'id'>,
+  { slots }: Pick<AccountsDeps, 'slots'>
+): Promise<UserFactors | null> {
+  for (const { factors } of slots) if (factors !== undefined) return await factors(id)
+  return null
+}
+
 /** How a user can sign in now. */
 export interface WaysIn {
   password: boolean

@@ -1,5 +1,7 @@
 import type { Feature, Kernel, Parts } from '../feature.ts'
 import * as FEATURES from '../features/index.ts'
+import type { GrantDeclaration } from '../oauth/deps.ts'
+import { GRANTS } from '../oauth/grants/registry.ts'
 import { checkedSettings } from '../settings/check.ts'
 import { optionsSchema } from '../settings/schema.ts'
 import type { Settings } from '../settings/settings.ts'
@@ -10,6 +12,7 @@ export function compose(features: readonly Feature[]) {
   const schema = optionsSchema(ordered)
   return {
     schema,
+    grants: [...GRANTS, ...ordered.flatMap(({ grants }) => grants ?? [])],
     settingsOf: (options: unknown): Settings => checkedSettings(options, schema, ordered),
     /** Loads and creates the features that are on. Keeps nothing, so that a start after a failed one loads again. */
     async start({ features: on }: Pick<Settings, 'features'>, kernel: Kernel): Promise<Parts[]> {
@@ -40,6 +43,8 @@ function inOrder(features: readonly Feature[]): Feature[] {
 
 const composed = compose(Object.values(FEATURES))
 export const OPTIONS_SCHEMA = composed.schema
+/** All grants, also those that options turn off. */
+export const DECLARED_GRANTS: readonly GrantDeclaration[] = composed.grants
 /**
  * Checks the host's options and fills in defaults. `undefined` means absent at every depth.
  * @throws StartError `FST_AUTHORITY_INVALID_OPTIONS` with the option's path, the value and the accepted values

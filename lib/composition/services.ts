@@ -10,7 +10,7 @@ import { type BackChannelLogout, createBackChannelLogout } from '../authorize/ba
 import type { AuthorizeDeps } from '../authorize/deps.ts'
 import { createEvents, type Events } from '../events.ts'
 import type { GrantDeps } from '../oauth/deps.ts'
-import { withMfa } from '../oauth/grants/with-mfa.ts'
+import { GRANTS } from '../oauth/grants/registry.ts'
 import type { KnownBrowsers } from '../http/edge/known-browsers.ts'
 import type { Endpoint } from '../http/edge/endpoint.ts'
 import type { PageSlots } from '../http/pages/deps.ts'
@@ -20,7 +20,7 @@ import type { Clock } from '../ports/clock.ts'
 import type { BrowserSession } from '../ports/session-store.ts'
 import type { State } from '../ports/state.ts'
 import { accountsDeps } from './accounts.ts'
-import { startFeatures } from './compose.ts'
+import { DECLARED_GRANTS, startFeatures } from './compose.ts'
 import { keysOf } from './secrets.ts'
 import { connectionsOf, tokenExchangeOf } from './connections.ts'
 import { createHealth, type Health } from './health.ts'
@@ -157,8 +157,6 @@ export async function createServices(
     onceRehashed: async (user) => await onceRehashed(user, accounts)
   })
   const connections = await connectionsOf(settings, { clock, log, callbackUrl, outbound: leaving })
-  // Loaded before the first sign-in, and not at all without the option.
-  if (settings.factors !== null) await withMfa()
   const accounts: AccountsDeps = accountsDeps(settings, {
     owner,
     users: stores.users,
@@ -184,18 +182,30 @@ export async function createServices(
   accounts.hashing.ready().catch((error: unknown) => {
     log.error(...logLine('FST_AUTHORITY_HASHER_BROKEN', 'the password hasher does not work', { err: error }))
   })
+  const turning = {
+    idTokens: redirectLogin ? identity : null,
+    passwordGrant: settings.passwordGrant,
+    exchange: tokenExchangeOf(connections, state, settings)
+  }
   const grants: GrantDeps = {
+    ...turning,
+    grants: [...GRANTS, ...parts.flatMap(({ grants = [] }) => grants)].filter(({ isOn }) => isOn?.(turning) ?? true),
+    declaredGrants: DECLARED_GRANTS,
+    async beforeTokens(...asked) {
+      for (const { tokens } of parts) {
+        const needed = (await tokens?.beforeTokens?.(...asked)) ?? null
+        if (needed !== null) return needed
+      }
+      return null
+    },
     accounts,
     clients,
     tokens: state.tokens,
     sessions,
     accessTokens: tokens,
-    idTokens: redirectLogin ? identity : null,
     scopes: settings.scopes,
-    passwordGrant: settings.passwordGrant,
     refreshToken: settings.refreshToken,
-    claims: settings.claims,
-    exchange: tokenExchangeOf(connections, state, settings)
+    claims: settings.claims
   }
   return {
     clock,

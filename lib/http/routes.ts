@@ -6,7 +6,7 @@ import { ownAccountRoutes } from './api/own-account.ts'
 import { jwks, metadata, openidConfiguration } from './api/metadata.ts'
 import { refresh } from './api/refresh.ts'
 import { introspect, revoke } from './api/revoke.ts'
-import { token } from './api/token.ts'
+import { tokenEndpoint } from './api/token.ts'
 import { userinfo } from './api/userinfo.ts'
 import { type Endpoint, groupsOf } from './edge/endpoint.ts'
 import { authorizeRoutes } from './pages/authorize.ts'
@@ -128,7 +128,7 @@ function allGroups(deps: RouteDeps): Group[] {
       ...(policy === undefined ? {} : { cors: cors[policy] })
     }))
   return [
-    ...json(token, refresh, revoke, introspect),
+    ...json(tokenEndpoint(deps.grants.declaredGrants), refresh, revoke, introspect),
     {
       register: (child) => {
         accountRoutes(child, deps)

@@ -1,8 +1,11 @@
+import type { TokenRequestParams } from '../protocol/request-params.ts'
 import type { SignUpCheck } from '../accounts/federated-user.ts'
 import type { AccountsDeps } from '../accounts/deps.ts'
-import type { SecondFactorCheck } from '../accounts/factors/deps.ts'
+import type { FirstFactor, SecondFactorCheck } from '../accounts/slots.ts'
+import type { OAuthError, OAuthErrorCode } from '../errors.ts'
+import type { UserFactors } from '../ports/factor-store.ts'
 import type { AssertionStore } from '../ports/assertion-store.ts'
-import type { Client, ClientStore } from '../ports/client-store.ts'
+import type { Client, ClientStore, GrantType } from '../ports/client-store.ts'
 import type { TokenStore } from '../ports/token-store.ts'
 import type { Connection } from '../ports/upstream.ts'
 import type { AccessTokens } from '../tokens/access-tokens.ts'
@@ -20,9 +23,31 @@ interface RefreshTokenPolicy {
   graceMs: number
 }
 
+/** A sign-in by a grant, whose tokens are not handed out yet. */
+export interface GrantSignIn extends Omit<FirstFactor, 'clientId'> {
+  scopes: string[]
+  /** Of a token exchange: the nonce of the app. */
+  nonce?: string | undefined
+  /** `null`: second factors are off. */
+  factors: UserFactors | null
+}
+
+/** Answers of a feature to questions of the token endpoint. */
+export interface TokenSlots {
+  /**
+   * The answer without tokens, if the sign-in takes a further step. Asked after a right first factor, and again when
+   * the tokens are committed, because the answer may have changed in between.
+   */
+  beforeTokens?(first: GrantSignIn, call: GrantCall, at: 'sign_in' | 'commit'): Promise<OAuthError | null>
+}
+
 /** The dependencies of a grant. */
-export interface GrantDeps {
+export interface GrantDeps extends Required<TokenSlots> {
   accounts: AccountsDeps
+  /** Those that are on. */
+  grants: readonly Grant[]
+  /** All that could be on. */
+  declaredGrants: readonly GrantDeclaration[]
   clients: ClientStore
   tokens: TokenStore
   sessions: Sessions
@@ -72,3 +97,54 @@ export interface TokenResponse {
   /** Of a token exchange. @see RFC 8693 §2.2.1 */
   issued_token_type?: string
 }
+
+/** A parameter of a grant. */
+interface GrantParam {
+  /** Its limit in bytes of UTF-8. */
+  bytes: number
+  /** Its description in API documents, which leave out a parameter with `null`. */
+  what?: string | null
+}
+
+/** The last part of a grant that guesses at a second factor. Only the first part knows the user. */
+export interface GuessAtFactor {
+  check: SecondFactorCheck
+  finish(given: { isKnown: boolean }): Promise<TokenResponse>
+}
+
+/**
+ * The declaration of a grant of the token endpoint, also where options turn it off. API documents, the reference and
+ * the limits of parameters come from it. A grant is this, its line in `GRANTS` or in the `grants` of a feature, and its
+ * type in `GRANT_TYPES` if clients register for it.
+ */
+export interface GrantDeclaration<Name extends string = string> {
+  /** The value of `grant_type`. */
+  type: string
+  /** A client must be registered for one of these. Absent: for `type`. */
+  rightOf?: readonly GrantType[]
+  /** Its parameters, besides `scope` and those of client authentication. */
+  params: Readonly<Record<Name, GrantParam>>
+  /** Codes that it answers with status 400, besides `invalid_request`, `unauthorized_client` and the like. */
+  errors: readonly OAuthErrorCode[]
+  /** Markdown for the reference, to follow "With `grant_type=…`:". */
+  what: string
+}
+
+export interface Grant<Name extends string = string> extends GrantDeclaration<Name> {
+  /** True if the options turn it on. Absent: always. */
+  isOn?(deps: Pick<GrantDeps, 'passwordGrant' | 'idTokens' | 'exchange'>): boolean
+  /**
+   * The limit that counts an attempt before `handle`. Absent for a secret of 256 random bits, which counts after it has
+   * failed.
+   */
+  guess?(params: TokenRequestParams<NoInfer<Name>>): { rule: 'login' | 'connect'; account?: string }
+  /** Throws a refusal that counts as a failed attempt. Returns an `OAuthError` for a refusal after a success. */
+  handle(
+    params: TokenRequestParams<NoInfer<Name>>,
+    call: GrantCall,
+    deps: GrantDeps
+  ): Promise<TokenResponse | GuessAtFactor | OAuthError>
+}
+
+/** Infers the parameter names of a declaration. */
+export const grant = <Name extends string>(declared: Grant<Name>): Grant<Name> => declared

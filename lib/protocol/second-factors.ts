@@ -13,6 +13,18 @@ interface TwoStepFactors {
   twoStepChosen: boolean
 }
 
+interface HeldFactors {
+  totp: readonly unknown[]
+  passkeys: readonly unknown[]
+}
+
+/** True if the user has any factor. `twoStepOf` tells if sign-ins take it. `null`: second factors are off. */
+export function hasFactor(found: HeldFactors): boolean
+export function hasFactor<Found extends HeldFactors>(found: Found | null): found is Found
+export function hasFactor(found: HeldFactors | null): boolean {
+  return found !== null && (found.totp.length > 0 || found.passkeys.length > 0)
+}
+
 /**
  * True if sign-ins of an account take a second step. A passkey does not turn that on: it verifies its user, so it is a
  * way to sign in. A disabled app counts, because otherwise wrong guesses could turn the second step off. `isRequired`:

@@ -1,3 +1,5 @@
+import { parseTokenRequest } from '../../lib/protocol/request-params.ts'
+import { localPath } from '../../lib/protocol/same-origin.ts'
 /**
  * Fuzz targets of the parsers that read input of strangers, for Jazzer.js (.clusterfuzzlite). Each takes any bytes. An
  * error out of a target is a finding: a parser refuses only by its own error, and every accepted input meets the rule
@@ -8,11 +10,10 @@ import { OAuthError } from '../../lib/errors.ts'
 import { parseForm } from '../../lib/http/edge/body.ts'
 import { cookieValues } from '../../lib/http/edge/cookie-header.ts'
 import { checkAccessTokenClaims, parseTokenHeader } from '../../lib/protocol/access-token.ts'
-import { localPath } from '../../lib/protocol/same-origin.ts'
-import { GRANT_PARAMS } from '../../lib/oauth/grants/registry.ts'
-import { parseTokenRequest } from '../../lib/protocol/request-params.ts'
-import { decodeCbor, spkiOf, WebauthnError } from '../../lib/protocol/webauthn-key.ts'
-import { readAssertion, readAuthenticatorData, readClientData, readRegistration } from '../../lib/protocol/webauthn.ts'
+import { DECLARED_GRANTS } from '../../lib/composition/compose.ts'
+import { limitsOf } from '../../lib/oauth/grants/registry.ts'
+import { readAuthenticatorData, readClientData, readAssertion, readRegistration } from '../../lib/protocol/webauthn.ts'
+import { spkiOf, decodeCbor, WebauthnError } from '../../lib/protocol/webauthn-key.ts'
 
 /** The parsed value, or `null` if it is refused by the right error. */
 function readOr<Read>(Refusal: new (...args: never[]) => Error, read: () => Read): Read | null {
@@ -57,7 +58,7 @@ export function forms(data: Buffer): void {
   const form = readOr(OAuthError, () => parseForm(data.toString()))
   if (form === null) return
   equal(Object.getPrototypeOf(form), null)
-  const params = readOr(OAuthError, () => parseTokenRequest(form, GRANT_PARAMS))
+  const params = readOr(OAuthError, () => parseTokenRequest(form, limitsOf(DECLARED_GRANTS)))
   if (params !== null) for (const value of Object.values(params)) ok(typeof value === 'string' && value !== '')
 }
 

@@ -1,11 +1,12 @@
+import { parseTokenRequest } from '../../lib/protocol/request-params.ts'
 import { deepEqual, equal, ok } from 'node:assert/strict'
 import * as fc from 'fast-check'
 import Fastify from 'fastify'
 import t from '../support/tap.ts'
 import { OAuthError } from '../../lib/errors.ts'
 import { parseForm, registerBodyParsers } from '../../lib/http/edge/body.ts'
-import { GRANT_PARAMS } from '../../lib/oauth/grants/registry.ts'
-import { parseTokenRequest } from '../../lib/protocol/request-params.ts'
+import { DECLARED_GRANTS } from '../../lib/composition/compose.ts'
+import { limitsOf } from '../../lib/oauth/grants/registry.ts'
 import { readForm } from './support/form-reader.ts'
 import { readJson } from './support/json-reader.ts'
 import { almost, property, thrownBy, wordsOf } from './support/property.ts'
@@ -141,7 +142,7 @@ property(
   (body) => {
     let params: Record<string, string | undefined>
     try {
-      params = parseTokenRequest(body, GRANT_PARAMS)
+      params = parseTokenRequest(body, limitsOf(DECLARED_GRANTS))
     } catch (error) {
       ok(error instanceof OAuthError)
       equal(error.error, 'invalid_request')

@@ -28,21 +28,6 @@ export interface FactorDeps {
   policy: FactorPolicy
 }
 
-/** True if the user has any factor. `asksSecondFactor` tells if sign-ins are asked for one. */
-export function hasFactor(found: UserFactors): boolean
-export function hasFactor(found: UserFactors | null): found is UserFactors
-export function hasFactor(found: UserFactors | null): boolean {
-  return found !== null && (found.totp.length > 0 || found.passkeys.length > 0)
-}
-
-/** All factors of the user; `null`: second factors are off. */
-export async function factorsOf(
-  { id }: Pick<User, 'id'>,
-  { factors }: { factors: Pick<FactorDeps, 'store'> | null }
-): Promise<UserFactors | null> {
-  return factors === null ? null : await factors.store.findFactors(id)
-}
-
 /** The passkeys by which the user can sign in without anything else. */
 export function passkeysIn({ passkeys }: UserFactors, { passkeys: on }: Pick<FactorDeps, 'passkeys'>): PasskeyFactor[] {
   return on === null ? [] : passkeys.filter(({ uvInitialized, rpId }) => uvInitialized && rpId === on.rpId)

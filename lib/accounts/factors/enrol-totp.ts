@@ -1,8 +1,8 @@
+import { twoStepOf, hasFactor } from '../../protocol/second-factors.ts'
 import { OAuthError } from '../../errors.ts'
 import type { UserFactors } from '../../ports/factor-store.ts'
 import type { AuthenticationProof } from '../../protocol/authentication.ts'
 import { digest } from '../../protocol/digest.ts'
-import { twoStepOf } from '../../protocol/second-factors.ts'
 import { matchTotp, readTotpCode, toBase32, TOTP_SECRET_BYTES, totpUri } from '../../protocol/totp.ts'
 import { makesProvisional } from '../address-proof.ts'
 import { makeUndoLink } from '../undo.ts'
@@ -12,7 +12,6 @@ import { storeFactor } from './addition.ts'
 import type { Enroller, Staying } from './passkeys.ts'
 import type { ProvingDeps } from './prove-factor.ts'
 import { newRecoveryCodes } from './recovery-codes.ts'
-import { hasFactor } from './deps.ts'
 import { sealTotpSecret } from './totp-secret.ts'
 
 /** An authenticator app that is about to be added. Nothing of it is stored. */

@@ -1,3 +1,4 @@
+import { hasFactor } from '../../protocol/second-factors.ts'
 import { OAuthError } from '../../errors.ts'
 import { NO_REQUEST } from '../../events.ts'
 import type { UserFactors } from '../../ports/factor-store.ts'
@@ -8,7 +9,6 @@ import { digestOfOneTimeToken, isBoundTo, oneTimeToken } from '../../protocol/cr
 import { isActive } from '../../sessions/active-user.ts'
 import type { Origin } from '../../sessions/sessions.ts'
 import { invalidLink } from '../message-tokens.ts'
-import { hasFactor } from './deps.ts'
 import type { ProvingDeps } from './prove-factor.ts'
 
 /*

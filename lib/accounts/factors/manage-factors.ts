@@ -1,3 +1,4 @@
+import { hasFactor } from '../../protocol/second-factors.ts'
 import { MisfitError, OAuthError } from '../../errors.ts'
 import { NO_REQUEST } from '../../events.ts'
 import type { PasskeyFactor, UserFactors } from '../../ports/factor-store.ts'
@@ -7,7 +8,6 @@ import { lookLater } from '../background.ts'
 import { addressed, type MessageCause } from '../outbox.ts'
 import type { StayingSignIn } from '../../sessions/sessions.ts'
 import { type WaysIn, waysIn } from '../ways-in.ts'
-import { hasFactor } from './deps.ts'
 import { nameOf } from './enrol-totp.ts'
 import type { ProvingDeps } from './prove-factor.ts'
 

@@ -1,10 +1,10 @@
+import { twoStepOf, hasFactor } from '../../protocol/second-factors.ts'
 import type { Origin } from '../../sessions/sessions.ts'
 import type { AccountsDeps } from '../deps.ts'
 import type { FactorPolicy } from './factor-policy.ts'
 import { awaitsConfirmation, sendVerificationAgain } from '../verify-email.ts'
-import { type FactorDeps, hasFactor } from './deps.ts'
+import { type FactorDeps } from './deps.ts'
 import type { UserFactors } from '../../ports/factor-store.ts'
-import { twoStepOf } from '../../protocol/second-factors.ts'
 import type { User } from '../../ports/user-store.ts'
 import { type AuthenticationProof, hasProvedSecond } from '../../protocol/authentication.ts'
 

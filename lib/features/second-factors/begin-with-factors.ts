@@ -1,5 +1,5 @@
+import { hasFactor } from '../../protocol/second-factors.ts'
 import { tellOfEnrolment, asksSecondFactor, markedExempt, mustEnrol } from '../../accounts/factors/policy.ts'
-import { hasFactor } from '../../accounts/factors/deps.ts'
 import { isInvited } from '../../accounts/factors/enrolment-link.ts'
 import type { ProvingDeps } from '../../accounts/factors/prove-factor.ts'
 import { isRememberedIn } from '../../accounts/factors/remembered-devices.ts'

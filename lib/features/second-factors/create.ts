@@ -1,5 +1,10 @@
+import { hasFactor } from '../../protocol/second-factors.ts'
 import type { AccountsDeps } from '../../accounts/deps.ts'
-import { type FactorDeps, hasFactor } from '../../accounts/factors/deps.ts'
+import type { FactorDeps } from '../../accounts/factors/deps.ts'
+import { grant } from '../../oauth/deps.ts'
+import { enrolmentRequired, mfaGrant, mfaRequired } from './mfa-grant.ts'
+import { passkeyGrant } from './passkey-grant.ts'
+import { MFA_GRANT, PASSKEY_GRANT } from './grants.ts'
 import { isFromBeforeRequirement } from '../../accounts/factors/policy.ts'
 import { beginWithFactors, openPageStep } from './begin-with-factors.ts'
 import { isRememberedIn } from '../../accounts/factors/remembered-devices.ts'
@@ -12,12 +17,36 @@ import type { SignedInPerson } from '../../sessions/browser-sessions.ts'
 export function create(_on: true, { accounts: { factors, ...kernel } }: Kernel): Parts {
   if (factors === null) return {}
   const accounts = { ...kernel, factors }
+  const { store, passkeys } = factors
   return {
     account: {
       afterFirstFactor: async (...sign) => await beginWithFactors(...sign, accounts),
       stepOf: async (ticket) => await openPageStep(ticket, accounts),
+      factors: async (userId) => await store.findFactors(userId),
       requiresMore: async (user, methods) => await isFromBeforeRequirement(user, methods, factors.policy, accounts)
     },
+    tokens: {
+      async beforeTokens(first, call, at) {
+        const needed = await mfaRequired(first, call, accounts)
+        return needed ?? (at === 'commit' ? null : await enrolmentRequired(first, call, accounts))
+      }
+    },
+    grants: [
+      grant({
+        ...MFA_GRANT,
+        isOn: ({ passwordGrant, exchange }) => passwordGrant !== false || exchange !== null,
+        handle: async (...request) => await mfaGrant(...request, accounts)
+      }),
+      ...(passkeys === null
+        ? []
+        : [
+            grant({
+              ...PASSKEY_GRANT,
+              isOn: ({ passwordGrant }) => passwordGrant !== false,
+              handle: async (...request) => await passkeyGrant(...request, { passkeys, accounts })
+            })
+          ])
+    ],
     authorize: { missing: async (person, asked) => await missingStep(person, asked, accounts) }
   }
 }

@@ -1,29 +1,30 @@
-import { Type } from '@sinclair/typebox'
+import { type TObject, Type } from '@sinclair/typebox'
 import { authenticateClient } from '../../oauth/authenticate-client.ts'
-import type { TokenResponse as GrantAnswer } from '../../oauth/deps.ts'
-import { checkGrantAllowed, findGrant, GRANT_PARAMS, GRANTS } from '../../oauth/grants/registry.ts'
-import type { GuessAtFactor } from '../../oauth/grant.ts'
+import type { GrantDeclaration, GuessAtFactor, TokenResponse as GrantAnswer } from '../../oauth/deps.ts'
+import { checkGrantAllowed, findGrant, limitsOf } from '../../oauth/grants/registry.ts'
 import { OAuthError, type OAuthErrorCode } from '../../errors.ts'
 import { parseTokenRequest } from '../../protocol/request-params.ts'
 import { rememberClient } from '../edge/cors.ts'
 import { originOf } from '../edge/deps.ts'
-import { endpoint } from '../edge/endpoint.ts'
+import { type Endpoint, endpoint } from '../edge/endpoint.ts'
 import { traced } from '../../ports/tracing.ts'
 
-const TokenRequest = Type.Object({
-  grant_type: Type.String(),
-  scope: Type.Optional(Type.String()),
-  client_id: Type.Optional(Type.String()),
-  client_secret: Type.Optional(Type.String()),
-  ...Object.fromEntries(
-    GRANTS.flatMap(({ params }) => Object.entries(params))
-      .filter(([, { what }]) => what !== null)
-      .map(([name, { what }]) => [
-        name,
-        Type.Optional(Type.String(typeof what === 'string' ? { description: what } : {}))
-      ])
-  )
-})
+const requestOf = (grants: readonly GrantDeclaration[]): TObject =>
+  Type.Object({
+    grant_type: Type.String(),
+    scope: Type.Optional(Type.String()),
+    client_id: Type.Optional(Type.String()),
+    client_secret: Type.Optional(Type.String()),
+    ...Object.fromEntries(
+      grants
+        .flatMap(({ params }) => Object.entries(params))
+        .filter(([, { what }]) => what !== null)
+        .map(([name, { what }]) => [
+          name,
+          Type.Optional(Type.String(typeof what === 'string' ? { description: what } : {}))
+        ])
+    )
+  })
 
 const TokenResponse = Type.Object({
   access_token: Type.String(),
@@ -43,78 +44,81 @@ const NOTES: Partial<Record<OAuthErrorCode, string>> = {
   unmet_authentication_requirements: 'the client has an `acr` that this sign-in is not worth'
 }
 
-/** `POST /auth/token`. @see RFC 6749 §3.2 */
-export const token = endpoint({
-  method: 'POST',
-  path: 'token',
-  callers: 'anyone',
-  proof: 'client_secret',
-  isProtocol: true,
-  cors: 'ofClients',
-  takes: 'form',
-  summary: 'Token endpoint',
-  what:
-    `${GRANTS.map(({ type, what }) => `With \`grant_type=${type}\`${what.startsWith('(') ? ' ' : ': '}${what}`).join(
-      '\n\n'
-    )}\n\n` +
-    'Unknown parameters are ignored, repeated ones refused. Clients authenticate by `client_secret_basic`, ' +
-    '`client_secret_post` or, without a secret, by `client_id` alone.',
-  body: TokenRequest,
-  answers: { 200: TokenResponse },
-  errors: {
-    400: Object.fromEntries(
-      [
-        'unauthorized_client',
-        'unmet_authentication_requirements',
-        'unsupported_grant_type',
-        ...GRANTS.flatMap(({ errors }) => errors)
-      ].map((code) => [code, NOTES[code as OAuthErrorCode] ?? ''])
-    ),
-    401: 'invalid_client',
-    429: {
-      too_many_requests:
-        'rules `login` and `account` with a password, `secondFactor` with a second factor, `connect` with an ID ' +
-        'token, `refresh` else'
-    }
-  },
-  handle: async (request, reply, { grants: deps, clientsOf, limiter }) => {
-    // It checks the parameters, with the error code of RFC 6749 for each mistake.
-    const params = parseTokenRequest(request.body, GRANT_PARAMS)
-    const grant = findGrant(params.grant_type, deps)
-    return await traced('token', { grantType: grant.type }, async () => {
-      // The client is authenticated first: a request that fails here has tried no password, and counts as a wrong
-      // client secret.
-      const client = await limiter.countFailure(
-        request,
-        reply,
-        async () =>
-          await authenticateClient(request.headers.authorization, params, originOf(request), {
-            clients: clientsOf(request),
-            events: deps.accounts.events
-          })
-      )
-      if (client !== null) rememberClient(request, client.clientId)
-      checkGrantAllowed(grant, client)
-      const handle = async (): Promise<GrantAnswer | GuessAtFactor | OAuthError> =>
-        await grant.handle(
-          params,
-          {
-            client,
-            origin: originOf(request),
-            reserveSignUp: async (check) => {
-              await limiter.reserve(request, reply, check, async () => {})
-            },
-            knows: (check) => limiter.knows(request, check)
-          },
-          deps
+/** `POST /auth/token` with these grants, of which some may be off. @see RFC 6749 §3.2 */
+export function tokenEndpoint(grants: readonly GrantDeclaration[]): Endpoint {
+  const limits = limitsOf(grants)
+  return endpoint({
+    method: 'POST',
+    path: 'token',
+    callers: 'anyone',
+    proof: 'client_secret',
+    isProtocol: true,
+    cors: 'ofClients',
+    takes: 'form',
+    summary: 'Token endpoint',
+    what:
+      `${grants
+        .map(({ type, what }) => `With \`grant_type=${type}\`${what.startsWith('(') ? ' ' : ': '}${what}`)
+        .join('\n\n')}\n\n` +
+      'Unknown parameters are ignored, repeated ones refused. Clients authenticate by `client_secret_basic`, ' +
+      '`client_secret_post` or, without a secret, by `client_id` alone.',
+    body: requestOf(grants),
+    answers: { 200: TokenResponse },
+    errors: {
+      400: Object.fromEntries(
+        [
+          'unauthorized_client',
+          'unmet_authentication_requirements',
+          'unsupported_grant_type',
+          ...grants.flatMap(({ errors }) => errors)
+        ].map((code) => [code, NOTES[code as OAuthErrorCode] ?? ''])
+      ),
+      401: 'invalid_client',
+      429: {
+        too_many_requests:
+          'rules `login` and `account` with a password, `secondFactor` with a second factor, `connect` with an ID ' +
+          'token, `refresh` else'
+      }
+    },
+    handle: async (request, reply, { grants: deps, clientsOf, limiter }) => {
+      // It checks the parameters, with the error code of RFC 6749 for each mistake.
+      const params = parseTokenRequest(request.body, limits)
+      const grant = findGrant(params.grant_type, deps)
+      return await traced('token', { grantType: grant.type }, async () => {
+        // The client is authenticated first: a request that fails here has tried no password, and counts as a wrong
+        // client secret.
+        const client = await limiter.countFailure(
+          request,
+          reply,
+          async () =>
+            await authenticateClient(request.headers.authorization, params, originOf(request), {
+              clients: clientsOf(request),
+              events: deps.accounts.events
+            })
         )
-      const guess = grant.guess?.(params)
-      const answer =
-        guess === undefined
-          ? await limiter.countFailure(request, reply, handle)
-          : await limiter.reserve(request, reply, guess, handle)
-      if (answer instanceof OAuthError) throw answer
-      return 'finish' in answer ? await limiter.reserve(request, reply, answer.check, answer.finish) : answer
-    })
-  }
-})
+        if (client !== null) rememberClient(request, client.clientId)
+        checkGrantAllowed(grant, client)
+        const handle = async (): Promise<GrantAnswer | GuessAtFactor | OAuthError> =>
+          await grant.handle(
+            params,
+            {
+              client,
+              origin: originOf(request),
+              reserveSignUp: async (check) => {
+                await limiter.reserve(request, reply, check, async () => {})
+              },
+              knows: (check) => limiter.knows(request, check)
+            },
+            deps
+          )
+        const guess = grant.guess?.(params)
+        const answer =
+          guess === undefined
+            ? await limiter.countFailure(request, reply, handle)
+            : await limiter.reserve(request, reply, guess, handle)
+        if (answer instanceof OAuthError) throw answer
+        return 'finish' in answer ? await limiter.reserve(request, reply, answer.check, answer.finish) : answer
+      })
+    }
+  })
+}

@@ -1,3 +1,4 @@
+import type { TokenRequestParams } from '../../protocol/request-params.ts'
 import { isActive } from '../../sessions/active-user.ts'
 import { OAuthError } from '../../errors.ts'
 import type { Client } from '../../ports/client-store.ts'
@@ -11,9 +12,8 @@ import {
 import { invalidClient } from '../../protocol/client-authentication.ts'
 import { digest } from '../../protocol/digest.ts'
 import { type Credential, formatCredential, parseCredential } from '../../protocol/credential.ts'
-import { required, type TokenRequestParams } from '../../protocol/request-params.ts'
-import type { GrantContext, GrantDeps, TokenResponse } from '../deps.ts'
-import { grant } from '../grant.ts'
+import { required } from '../../protocol/request-params.ts'
+import { type GrantContext, type GrantDeps, type TokenResponse, grant } from '../deps.ts'
 import { signIdToken } from '../sign-id-token.ts'
 import { reportIssued, signAccessToken } from '../issue-tokens.ts'
 

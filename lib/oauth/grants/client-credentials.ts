@@ -5,8 +5,7 @@ import { grantScope, parseScope, scopeMember } from '../../protocol/scope.ts'
 import type { TokenRequestParams } from '../../protocol/request-params.ts'
 import { CLAIM_SCOPES } from '../../protocol/user-claims.ts'
 import { allowedScopes } from '../../tokens/disclosure.ts'
-import type { GrantContext, GrantDeps, TokenResponse } from '../deps.ts'
-import { grant } from '../grant.ts'
+import { type GrantContext, type GrantDeps, type TokenResponse, grant } from '../deps.ts'
 
 /** Scopes that are about a user, which a client's own token can't have. */
 const USER_SCOPES: readonly string[] = ['openid', 'offline_access', ...CLAIM_SCOPES]

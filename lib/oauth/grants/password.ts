@@ -1,16 +1,15 @@
 import { normalizeUsername } from '../../accounts/username.ts'
+import { factorsOf } from '../../accounts/ways-in.ts'
 import { confirmAuthentic, proveByPassword } from '../../accounts/authenticate-password.ts'
 import { isFirstParty } from '../../clients/rights.ts'
 import { OAuthError } from '../../errors.ts'
-import type { UserFactors } from '../../ports/factor-store.ts'
 import { passwordProof } from '../../protocol/authentication.ts'
 import { grantScope, parseScope } from '../../protocol/scope.ts'
 import { required, type TokenRequestParams } from '../../protocol/request-params.ts'
 import { allowedScopes } from '../../tokens/disclosure.ts'
-import { grant } from '../grant.ts'
+import { grant } from '../deps.ts'
 import type { GrantCall, GrantDeps, TokenResponse } from '../deps.ts'
 import { commitTokens } from './commit-tokens.ts'
-import { withMfa } from './with-mfa.ts'
 
 /**
  * The resource owner password credentials grant, for the host's own front ends. RFC 9700 §2.4 forbids this grant, with
@@ -50,27 +49,22 @@ async function passwordGrant(
   const scopes = grantScope(parseScope(params.scope), allowedScopes(client, deps.scopes))
 
   const clientId = client?.clientId ?? null
-  const { factors } = deps.accounts
-  const { user, factors: found } = await proveByPassword({ username, password, clientId, origin }, deps.accounts)
+  const { user, factors } = await proveByPassword({ username, password, clientId, origin }, deps.accounts)
   const methods = [passwordProof(deps.accounts.clock.now())]
+  const first = { user, by: 'password' as const, methods, scopes }
   // The password was right, so this is no failure: the attempt is given back.
-  const mfa = factors === null ? null : { ...(await withMfa()), factors }
-  const second = async (now: UserFactors | null): Promise<OAuthError | null> =>
-    mfa === null
-      ? null
-      : await mfa.mfaRequired({ user, by: 'password', methods, scopes, factors: mfa.factors, found: now }, call, deps)
-  const needed = (await second(found)) ?? (await mfa?.enrolmentRequired({ user, methods }, call, deps)) ?? null
+  const needed = await deps.beforeTokens({ ...first, factors }, call, 'sign_in')
   if (needed !== null) return needed
   return await commitTokens(
-    { user, by: 'password', client, methods, scopes, origin, grantType: 'password' },
+    { ...first, client, origin, grantType: 'password' },
     async () => {
       const [confirmed, now] = await Promise.all([
         confirmAuthentic(user, password, deps.accounts, { clientId, origin }),
-        factors?.store.findFactors(user.id) ?? null
+        factorsOf(user, deps.accounts)
       ])
       if (confirmed === null) throw new OAuthError('invalid_grant', 'The username or password is wrong.')
       // Turning two-step sign-in on has ended all sign-ins of that moment. This one came after that, or sees it here.
-      return await second(now)
+      return await deps.beforeTokens({ ...first, factors: now }, call, 'commit')
     },
     deps
   )

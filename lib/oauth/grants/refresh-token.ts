@@ -5,8 +5,7 @@ import { parseCredential } from '../../protocol/credential.ts'
 import { parseScope, scopeMember } from '../../protocol/scope.ts'
 import { required, type TokenRequestParams } from '../../protocol/request-params.ts'
 import { signIdToken } from '../sign-id-token.ts'
-import type { GrantContext, GrantDeps, TokenResponse } from '../deps.ts'
-import { grant } from '../grant.ts'
+import { type GrantContext, type GrantDeps, type TokenResponse, grant } from '../deps.ts'
 import {
   commitUse,
   type RefreshAttempt,

@@ -1,9 +1,9 @@
 import { personOf } from '../../accounts/federated-account.ts'
 import { federatedUser, noteFederatedUse, stillFederated } from '../../accounts/federated-user.ts'
+import { factorsOf } from '../../accounts/ways-in.ts'
 import { settled } from '../../accounts/sign-in-writes.ts'
 import { isFirstParty } from '../../clients/rights.ts'
 import { OAuthError, UpstreamError, type UpstreamFailure } from '../../errors.ts'
-import type { UserFactors } from '../../ports/factor-store.ts'
 import type { Connection } from '../../ports/upstream.ts'
 import { appIdTokenEnd } from '../../protocol/upstream-answer.ts'
 import { invalidClient } from '../../protocol/client-authentication.ts'
@@ -16,10 +16,8 @@ import {
   type TokenExchangeParams
 } from '../../protocol/request-params.ts'
 import { allowedScopes } from '../../tokens/disclosure.ts'
-import type { GrantCall, GrantContext, GrantDeps, TokenResponse } from '../deps.ts'
-import { grant } from '../grant.ts'
+import { type GrantCall, type GrantContext, type GrantDeps, type TokenResponse, grant } from '../deps.ts'
 import { commitTokens } from './commit-tokens.ts'
-import { withMfa } from './with-mfa.ts'
 
 /**
  * The app's text for each failure. The only remedy for a refused token is another sign-in at the provider, so the wire
@@ -111,7 +109,6 @@ async function exchange(
 ): Promise<TokenResponse | OAuthError> {
   const { client, origin } = context
   const { accounts, exchange: parts } = deps
-  const { factors } = accounts
   if (parts === null || !(await connection.enabled()))
     throw new UpstreamError('disabled', 'The connection is turned off.')
   // Before the token is used up, for signing keys may not be ready yet.
@@ -158,19 +155,8 @@ async function exchange(
     writes,
     methods: [person.proof]
   }
-  const mfa = factors === null ? null : { ...(await withMfa()), factors }
-  const second = async (now: UserFactors | null): Promise<OAuthError | null> =>
-    mfa === null
-      ? null
-      : await mfa.mfaRequired(
-          { ...first, scopes, nonce: nonce ?? undefined, factors: mfa.factors, found: now },
-          context,
-          deps
-        )
-  const needed =
-    (await second((await factors?.store.findFactors(user.id)) ?? null)) ??
-    (await mfa?.enrolmentRequired(first, context, deps)) ??
-    null
+  const asked = { ...first, scopes, nonce: nonce ?? undefined }
+  const needed = await deps.beforeTokens({ ...asked, factors: await factorsOf(user, accounts) }, context, 'sign_in')
   if (needed !== null) return needed
   const done = await settled(first, { locale: undefined, origin }, accounts)
   if (done === null) throw new UpstreamError('disabled', 'The account was changed meanwhile.')
@@ -179,11 +165,11 @@ async function exchange(
     async () => {
       const [confirmed, now] = await Promise.all([
         stillFederated({ person, connection }, user, accounts),
-        factors?.store.findFactors(user.id) ?? null
+        factorsOf(user, accounts)
       ])
       if (confirmed === null)
         throw new UpstreamError('disabled', 'The account was disabled or removed, or the link taken away, meanwhile.')
-      return await second(now)
+      return await deps.beforeTokens({ ...asked, factors: now }, context, 'commit')
     },
     deps
   )

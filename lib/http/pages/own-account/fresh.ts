@@ -1,5 +1,6 @@
+import { hasFactor } from '../../../protocol/second-factors.ts'
 import type { AccountsDeps } from '../../../accounts/deps.ts'
-import { factorsOf, hasFactor } from '../../../accounts/factors/deps.ts'
+import { factorsOf } from '../../../accounts/ways-in.ts'
 import { type AccountChange, freshnessIn, mayChange, requireProof } from '../../../accounts/fresh-sign-in.ts'
 import type { PathName } from '../../../settings/paths.ts'
 import type { PageDeps, Submission } from '../deps.ts'

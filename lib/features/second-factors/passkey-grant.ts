@@ -1,10 +1,12 @@
+import type { Passkeys } from '../../accounts/factors/passkeys.ts'
+import type { ProvingDeps } from '../../accounts/factors/prove-factor.ts'
 import { isFirstParty } from '../../clients/rights.ts'
 import { OAuthError } from '../../errors.ts'
 import { grantScope, parseScope } from '../../protocol/scope.ts'
 import { required, type TokenRequestParams } from '../../protocol/request-params.ts'
 import { allowedScopes } from '../../tokens/disclosure.ts'
-import type { GrantContext, GrantDeps, TokenResponse } from '../deps.ts'
-import { commitTokens } from './commit-tokens.ts'
+import type { GrantContext, GrantDeps, TokenResponse } from '../../oauth/deps.ts'
+import { commitTokens } from '../../oauth/grants/commit-tokens.ts'
 
 /**
  * A sign-in by a passkey, for the host's own front ends: a client with the right to the password grant may use this
@@ -15,13 +17,10 @@ import { commitTokens } from './commit-tokens.ts'
 export async function passkeyGrant(
   params: TokenRequestParams<'credential'>,
   { client, origin }: GrantContext,
-  deps: GrantDeps
+  deps: GrantDeps,
+  { passkeys, accounts }: { passkeys: Passkeys; accounts: ProvingDeps }
 ): Promise<TokenResponse> {
   const credential = required(params, 'credential')
-  const { factors } = deps.accounts
-  const passkeys = factors?.passkeys ?? null
-  if (factors === null || passkeys === null)
-    throw new OAuthError('unsupported_grant_type', 'The grant type is not supported.')
   if (client === null && deps.passwordGrant !== 'first-party')
     throw new OAuthError('unauthorized_client', 'The passkey grant is for registered clients.')
   if (!isFirstParty(client))
@@ -29,7 +28,7 @@ export async function passkeyGrant(
   const scopes = grantScope(parseScope(params.scope), allowedScopes(client, deps.scopes))
   const { user, proof, confirm } = await passkeys.proveAlone(
     { credential, clientId: client?.clientId ?? null, origin, locale: undefined },
-    { ...deps.accounts, factors }
+    accounts
   )
   return await commitTokens(
     { user, by: 'passkey', client, methods: [proof], scopes, origin, grantType: 'passkey' },

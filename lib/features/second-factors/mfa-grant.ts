@@ -1,5 +1,7 @@
-import { appsFor, proveFactor, readFactor } from '../../accounts/factors/prove-factor.ts'
-import { type FactorDeps, hasFactor, secondFactorCheck } from '../../accounts/factors/deps.ts'
+import { hasFactor } from '../../protocol/second-factors.ts'
+import { ACCESS_TOKEN, TOKEN_EXCHANGE_GRANT, type TokenRequestParams } from '../../protocol/request-params.ts'
+import { appsFor, proveFactor, type ProvingDeps, readFactor } from '../../accounts/factors/prove-factor.ts'
+import { secondFactorCheck } from '../../accounts/factors/deps.ts'
 import { asksSecondFactor, mustEnrol, tellOfEnrolment } from '../../accounts/factors/policy.ts'
 import { openStep, sealStep } from '../../accounts/factors/second-step.ts'
 import { noteFederatedUse } from '../../accounts/federated-user.ts'
@@ -8,38 +10,24 @@ import { firstFactorHolds } from '../../accounts/first-factor.ts'
 import type { FirstFactor } from '../../accounts/slots.ts'
 import { mayUse } from '../../clients/rights.ts'
 import { OAuthError } from '../../errors.ts'
-import type { UserFactors } from '../../ports/factor-store.ts'
-import { ACCESS_TOKEN, required, TOKEN_EXCHANGE_GRANT, type TokenRequestParams } from '../../protocol/request-params.ts'
+import { required } from '../../protocol/request-params.ts'
 import { allowedScopes } from '../../tokens/disclosure.ts'
-import type { GrantCall, GrantContext, GrantDeps } from '../deps.ts'
-import type { GuessAtFactor } from '../grant.ts'
-import { commitTokens } from './commit-tokens.ts'
-
-interface Pending extends Omit<FirstFactor, 'clientId'> {
-  scopes: string[]
-  /** Of a token exchange: the nonce of the app. */
-  nonce?: string | undefined
-  factors: FactorDeps
-  /** `null`: second factors are off. */
-  found: UserFactors | null
-}
+import type { GrantCall, GrantContext, GrantDeps, GrantSignIn, GuessAtFactor } from '../../oauth/deps.ts'
+import { commitTokens } from '../../oauth/grants/commit-tokens.ts'
 
 /**
  * The answer of a grant without tokens if the sign-in takes a second step: nothing is issued, and the same client goes
  * on with this. It is given only after a right first factor. `null`: no second step.
  */
 export async function mfaRequired(
-  { scopes, factors, found, ...first }: Pending,
+  { scopes, factors: found, ...first }: GrantSignIn,
   { client, origin, knows }: GrantCall,
-  { accounts }: GrantDeps
+  accounts: ProvingDeps
 ): Promise<OAuthError | null> {
   const clientId = client?.clientId ?? null
+  const { factors } = accounts
   if (found === null || !(await asksSecondFactor({ ...first, clientId }, found, factors, accounts))) return null
-  const token = await sealStep(
-    { ...first, clientId, scope: scopes.join(' ') },
-    { page: false, clientId },
-    { ...accounts, factors }
-  )
+  const token = await sealStep({ ...first, clientId, scope: scopes.join(' ') }, { page: false, clientId }, accounts)
   accounts.events.emit('second_factor_required', { userId: first.user.id, clientId }, origin)
   const isKnown = knows(secondFactorCheck(first.user, found, { kind: 'totp' }))
   const options = factors.passkeys?.optionsFor({ user: first.user, found, purpose: 'second_factor' }, accounts) ?? null
@@ -59,16 +47,15 @@ export async function mfaRequired(
 
 /**
  * The same for a user who has to set one up before; `null` if they don't. It takes a page, because the client has no
- * step to go on with. Every grant with a first factor of a person asks this.
+ * step to go on with.
  */
 export async function enrolmentRequired(
   { user, methods }: Pick<FirstFactor, 'user' | 'methods'>,
   { client, origin }: GrantContext,
-  { accounts }: GrantDeps
+  accounts: ProvingDeps
 ): Promise<OAuthError | null> {
   const clientId = client?.clientId ?? null
-  if (accounts.factors === null || !(await mustEnrol({ user, methods, clientId }, accounts.factors, accounts)))
-    return null
+  if (!(await mustEnrol({ user, methods, clientId }, accounts.factors, accounts))) return null
   tellOfEnrolment(user, clientId, origin, accounts)
   return new OAuthError(
     'mfa_enrollment_required',
@@ -85,12 +72,11 @@ export async function enrolmentRequired(
 export async function mfaGrant(
   params: TokenRequestParams<'mfa_token' | 'otp' | 'recovery_code' | 'credential'>,
   { client, origin }: GrantContext,
-  deps: GrantDeps
+  deps: GrantDeps,
+  accounts: ProvingDeps
 ): Promise<GuessAtFactor> {
   const clientId = client?.clientId ?? null
-  const { factors } = deps.accounts
-  if (factors === null) throw new OAuthError('unsupported_grant_type', 'The grant type is not supported.')
-  const accounts = { ...deps.accounts, factors }
+  const { factors } = accounts
   const given = readFactor(
     { code: params.otp, recoveryCode: params.recovery_code, credential: params.credential },
     { code: 'otp', recoveryCode: 'recovery_code' }
