@@ -30,7 +30,7 @@ const FIELDS: readonly Field[] = [
   { name: 'username', fits: isText, takes: 'a string that is not empty' },
   {
     name: 'passwordHash',
-    // A store that has the column under another name answers nothing, and nobody could sign in.
+    // A store that names the column differently would return no value, and nobody could sign in.
     fits: (value) => typeof value === 'string' || value === null,
     takes: 'a string, or null for a user without a password: String(hash) makes one of a Buffer'
   },
@@ -78,7 +78,7 @@ function ownFields(row: User): User {
   ) as unknown as User
 }
 
-/** The name under which a row has what it lacks: a column such as `password_hash`. */
+/** The likely name of a missing field in the row, such as the column `password_hash`. */
 function otherSpelling(row: object, name: string): string | null {
   const plain = (text: string): string => text.toLowerCase().replaceAll('_', '')
   return Object.keys(row).find((key) => key !== name && plain(key) === plain(name)) ?? null

@@ -10,7 +10,7 @@ const RETRY_MS = 1000
 
 interface OutageDeps {
   store: AttemptStore
-  /** Counts meanwhile, for `onStoreError: 'local'`. Never fails. */
+  /** Counts during an outage, for `onStoreError: 'local'`. Never fails. */
   localStore: AttemptStore
   onStoreError: OnStoreError
   clock: Clock
@@ -20,8 +20,8 @@ interface OutageDeps {
 }
 
 /**
- * The store, with an answer within 250 ms whatever becomes of it. After a failure it is left alone for a second, then
- * one attempt probes it while the others don't wait; the first probe that succeeds ends the outage. With `deny`,
+ * Wraps the store so that each call answers within 250 ms. After a failure the store is not called for a second. Then
+ * one attempt probes it while the others don't wait, and the first successful probe ends the outage. With `deny`,
  * `reserve` rejects with `temporarily_unavailable` during an outage. `refund` never rejects.
  */
 export function surviveOutages({
@@ -52,7 +52,7 @@ export function surviveOutages({
   }
 
   function answered(isProbe: boolean): void {
-    // Only a probe ends the outage: an answer that was under way when it began says nothing.
+    // Only a probe ends the outage, because a call that started before it proves nothing.
     if (!isProbe) return
     probeAt = null
     probing = false
@@ -114,7 +114,7 @@ export function surviveOutages({
       return outcome
     },
 
-    // Either may hold the reservation: the store may have made it after the answer was given up on.
+    // Refunds both, because the store may have reserved after its call timed out.
     refund: (attemptId, limits) => refunded(localStore.refund(attemptId, limits), attemptId, limits)
   }
 }

@@ -8,9 +8,10 @@ const ON_PURPOSE =
   'then answer 503 (docs/deployment.md).'
 
 /**
- * Finds out at start if the keys of authenticator apps can be opened. The first start leaves a seal of the issuer in
- * the store, and every later one opens it and seals it again under the first secret. Without it, the first user with a
- * code would notice. Passkeys need no secret: with `seals: false` a start leaves no seal, and only checks an older one.
+ * Checks at the start whether `secret` opens the keys of authenticator apps. The first start stores a sealed text that
+ * names the issuer. Every later start opens it and seals it again under the first secret. Without this check, the first
+ * user with a code would find the fault. Passkeys need no secret: with `seals: false` a start stores no text and only
+ * checks an existing one.
  * @throws StartError if `secret` or `issuer` has changed
  */
 export async function checkFactorSeal(
@@ -19,10 +20,10 @@ export async function checkFactorSeal(
 ): Promise<void> {
   if (store.keepSeal === undefined) return
   const next = sealer.seal(issuer, CONTEXT)
-  // No store has the seal `''`, so that it is a look alone.
+  // `''` is never stored, so this call only reads.
   const kept: unknown = await store.keepSeal(next, seals ? null : '')
   if (!seals && (kept === null || kept === undefined)) return
-  // A store of the host's may answer anything, and nothing is no seal that was opened.
+  // A host's store may return any value. A missing text does not count as an opened one.
   if (typeof kept !== 'string')
     throw misfit('store', { source: 'factors.keepSeal', got: kept, takes: 'the text that is kept' })
   if (kept === next) return

@@ -26,7 +26,9 @@ const isFactorId = ([{ factorId }]: readonly [{ factorId: string }]): boolean =>
  * `MisfitError`. It never counts as "this user has no factor", because the password alone would then be enough.
  */
 export function hostFactorStore(store: FactorStore, clock: Clock): FactorStore {
-  /** `canBe`: whether there can be what is asked for; where not, the answer is `none`, and the store is not asked. */
+  /**
+   * `canBe`: false if no record can exist for the arguments. Then the result is `none`, and the store is not called.
+   */
   function asked<Args extends unknown[], Answer>(
     name: keyof FactorStore,
     read: (source: string, answer: unknown, args: NoInfer<Args>) => Answer,
@@ -165,10 +167,7 @@ function read<Answer>(source: string, answer: unknown, fields: Fields<Answer>, p
   ) as Answer
 }
 
-/**
- * That there is nothing is an empty set, and never no answer: what can't be read must not be taken for a user without
- * factors.
- */
+/** Requires an empty set for a user without factors. A missing value must not pass for that. */
 function userFactorsFrom(source: string, answer: unknown, path = ''): UserFactors {
   const factors = read(source, answer, FACTORS, path)
   return {
@@ -213,7 +212,7 @@ function removedFrom(source: string, answer: unknown): RemovedFactor[] {
   })
 }
 
-/** Answers with no field but their outcome. */
+/** Results with no field but `outcome`. */
 function outcomeFrom<Outcome extends string>(
   source: string,
   answer: unknown,
@@ -231,7 +230,7 @@ function outcomeFrom<Outcome extends string>(
   return outcome
 }
 
-/** The outcome of an answer that is an object, and, with the outcome that has it, one field. */
+/** Reads a result with an `outcome`, and one more field for the outcome that has it. */
 function objectFrom(
   source: string,
   answer: unknown,

@@ -8,7 +8,7 @@ const BUDGET_MS = 5000
 /** Reads a hook's answer. @throws MisfitError for one that the hook may not give */
 type ReadAnswer<Answer> = (answer: unknown) => Answer
 
-/** A hook of the host's with an answer or a rejection within five seconds, and every answer checked. */
+/** Wraps a host's hook: it settles within five seconds, and every result is checked. */
 export function hostHook<Args extends unknown[], Answer>(
   hook: (...args: Args) => unknown,
   read: ReadAnswer<Answer>,
@@ -18,8 +18,8 @@ export function hostHook<Args extends unknown[], Answer>(
 }
 
 /**
- * The answer of a hook that has to answer at once. A promise is refused, and a rejection of it is caught, because one
- * that nobody handles would end the process.
+ * The result of a synchronous hook. A promise is refused, and its rejection is caught, because an unhandled rejection
+ * would end the process.
  * @throws MisfitError
  */
 export function atOnce<Answer>(answer: Answer, source: string): Answer {
@@ -46,9 +46,9 @@ function isNoJson(value: unknown): boolean {
 }
 
 /**
- * The answers that each hook may give. `undefined` and `null` are "none" everywhere except in `mfa.required`: no
- * claims, not breached, no key of the host's own, the usual answer, the built-in page. `sendMessage` is missing,
- * because its answer is ignored.
+ * The valid results of each hook. `undefined` and `null` mean "none" everywhere except in `mfa.required`: no claims,
+ * not breached, no key of the host's own, the usual answer, the built-in page. `sendMessage` is missing, because its
+ * result is ignored.
  */
 export const HOOK_ANSWERS = {
   claims(answer: unknown): Record<string, unknown> {
@@ -85,7 +85,7 @@ export const HOOK_ANSWERS = {
     return answer
   },
 
-  /** `''`: the address counts. */
+  /** `''`: counts by the address. */
   'rateLimit.key'(answer: unknown): string {
     if (isNone(answer)) return ''
     if (typeof answer !== 'string') throw misfit('hook', { source: 'rateLimit.key', got: answer, takes: 'a string' })
@@ -121,7 +121,7 @@ export const HOOK_ANSWERS = {
     return answer
   },
 
-  /** Nothing is no answer here: a function that forgets to answer must not be a no. */
+  /** A missing result is an error here, because a function that forgets to return must not mean "not required". */
   'mfa.required'(answer: unknown): boolean {
     if (typeof answer !== 'boolean')
       throw misfit('hook', { source: 'mfa.required', got: answer, takes: 'true or false' })

@@ -9,8 +9,8 @@ import { within } from './within.ts'
 const BUDGET_MS = 5000
 
 /**
- * The host's user store, with an answer or a rejection within five seconds, and every answer checked. `undefined` is
- * "none"; any other answer against the port rejects with `MisfitError`. Optional methods that the store does not
+ * Wraps the host's user store: every call settles within five seconds, and every result is checked. `undefined` is
+ * "none". Any other result against the port rejects with `MisfitError`. Optional methods that the store does not
  * implement stay undefined.
  */
 export function hostUserStore(users: UserStore, clock: Clock): UserStore {
@@ -34,7 +34,7 @@ export function hostUserStore(users: UserStore, clock: Clock): UserStore {
     ...(setPasswordHash === undefined
       ? {}
       : {
-          // The arguments as they came: where `expected` is left out it is no compare-and-set, and a store may count
+          // Passes the arguments on unchanged: without `expected` the call is no compare-and-set, and a store may count
           // its arguments.
           async setPasswordHash(...args): Promise<boolean> {
             const replaced: unknown = await within(BUDGET_MS, clock, () => setPasswordHash.apply(users, args))
@@ -43,7 +43,7 @@ export function hostUserStore(users: UserStore, clock: Clock): UserStore {
             return replaced
           }
         }),
-    // The arguments as they came, here too.
+    // Passes the arguments on unchanged, because a store may count them.
     ...(setEmailVerified === undefined
       ? {}
       : {
@@ -80,7 +80,7 @@ interface ClientStoreDeps {
   clock: Clock
   /** Reads a row of the store. @throws MisfitError */
   read(row: unknown): Client
-  /** Hears of a row that does not fit: once a minute for each client. */
+  /** Receives invalid rows, each client at most once a minute. */
   onMisfit(error: MisfitError, clientId: string): void
 }
 
@@ -95,7 +95,7 @@ const CLIENT_ID = /^[^\0\p{Cs}]{1,512}$/u
  * value such as `firstParty: 0` or JSON text for an array could open more than its owner wanted.
  */
 export function hostClientStore(clients: ClientStore, { clock, read, onMisfit }: ClientStoreDeps): ClientStore {
-  /** By client, when its misfit was told. */
+  /** The time of the last report, by client. */
   const told = new Map<string, number>()
 
   function tell(error: MisfitError, clientId: string): void {
@@ -109,7 +109,7 @@ export function hostClientStore(clients: ClientStore, { clock, read, onMisfit }:
 
   return {
     async findById(clientId) {
-      // Strangers send it. A database that can't hold it would reject, and that would look like an outage.
+      // Strangers choose this value. A database that can't store it would reject, which would look like an outage.
       if (!CLIENT_ID.test(clientId)) return null
       const row: unknown = await within(BUDGET_MS, clock, () => clients.findById(clientId))
       if (row === undefined || row === null) return null
@@ -140,7 +140,7 @@ type IdentityMethods = Pick<
 >
 
 /**
- * The identity methods of the host's user store, each answer checked. `inTime`: within the time that a call has. See
+ * Wraps the identity methods of the host's user store and checks each result. `inTime` applies the time limit. See
  * `hostUserStore`.
  */
 function hostIdentities(users: UserStore, inTime: (call: () => Promise<unknown>) => Promise<unknown>): IdentityMethods {
@@ -180,7 +180,7 @@ function hostIdentities(users: UserStore, inTime: (call: () => Promise<unknown>)
           listIdentities: async (userId) =>
             linksFrom('users.listIdentities', await inTime(() => listIdentities.call(users, userId)))
         }),
-    // The arguments as they came: a store may count them.
+    // Passes the arguments on unchanged, because a store may count them.
     ...(useIdentity === undefined
       ? {}
       : {

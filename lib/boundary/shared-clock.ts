@@ -2,22 +2,20 @@ import { OutageError } from '../ports/outage.ts'
 import type { Clock } from '../ports/clock.ts'
 import { within } from './within.ts'
 
-/** Less is what a network and two well-kept clocks differ by anyhow. */
+/** Smaller differences are normal between well-kept clocks over a network. */
 const NOTICED_MS = 1000
 /** How long a call waits for the server's clock. */
 const LOOK_MS = 500
-/**
- * When a server that did not tell its time is asked again before a call; twice as long after each time, up to a minute.
- */
+/** The delay before a server that did not tell its time is asked again. It doubles each time, up to a minute. */
 const ASK_AGAIN_MS = 1000
 const LONGEST_PAUSE_MS = 60_000
 
 interface SharedClock extends Clock {
-  /** Looks at the server's clock. Rejects where it does not answer: the clock goes on as it was. */
+  /** Reads the server's clock. If that rejects, the clock stays as it is. */
   compare(): Promise<void>
   /**
-   * The clock is to be looked at before the next call: the server was out of reach, and nobody knows what became of the
-   * clocks.
+   * Marks the clock as doubtful, so that the next call reads the server's clock: the server was out of reach, and
+   * clocks may have changed.
    */
   doubt(): void
   /**
@@ -32,7 +30,7 @@ interface SharedClockDeps {
   clock: Clock
   /** The server's clock. */
   time: () => Promise<number>
-  /** Told when the machine's clock turns out to be wrong, once until it is right again. */
+  /** Called once when the machine's clock is found wrong, until it is right again. */
   onSkew: (skewMs: number) => void
 }
 
@@ -54,9 +52,9 @@ export function sharedClock({ clock, time, onSkew }: SharedClockDeps): SharedClo
     const theirs = await time()
     const after = clock.now()
     isDoubted = false
-    // The server answered at some moment between, so the middle is wrong by at most half of the trip.
+    // Assumes that the server answered in the middle of the trip, which is wrong by at most half of it.
     const measured = Math.round(theirs - (before + after) / 2)
-    // A server that was slow, or a machine that slept on the way, is no clock that is wrong.
+    // A slow server or a suspended machine is no proof of a wrong clock.
     const tripMs = Math.max(clock.monotonic() - sentAt, Math.abs(after - before))
     if (tripMs >= NOTICED_MS && Math.abs(measured - offsetMs) <= tripMs / 2 + 1) return
     const isOff = Math.abs(measured) >= NOTICED_MS

@@ -26,30 +26,30 @@ interface StateOutageDeps {
   /** Once an outage. */
   onDegraded: (error: unknown) => void
   onRecovered: () => void
-  /** Awaited before each call, if present. If this rejects, the call does. */
+  /** Awaited before each call. If it rejects, the call rejects. */
   settled?: () => Promise<void> | undefined
 }
 
 type Method = (...args: unknown[]) => Promise<unknown>
 type Methods = Record<PropertyKey, Method>
 
-/** When the server was out of reach; `downMs`: for how long of that. */
+/** An outage of the server. `downMs`: its total time out of reach. */
 interface Outage {
   beganAt: number
   failedAt: number
   endedAt: number | null
   downMs: number
-  /** True if reads may have been answered during the outage, so that only an answered write tells of its end. */
+  /** True if the server may have answered reads during the outage, so that only a successful write ends it. */
   isOfWrites: boolean
 }
 
 /**
- * The state with an answer or a rejection within two seconds, whatever becomes of its server.
+ * Wraps the state so that every call settles within two seconds. The grace period of a replaced refresh token does not
+ * run while the server is out of reach: the answer to a rotation may be lost, and its client retries after the outage,
+ * later than any grace period, and must not be treated as a thief.
  *
- * The grace time of a replaced refresh token does not run while the server is out of reach. A rotation may have
- * happened whose answer was lost on the way; its client tries again when the outage is over, later than any grace time,
- * and must not be taken for a thief. Only errors that say so are outages: a record that can't be read, a lock, a fault
- * of ours say nothing of the server.
+ * Only errors that say so are outages. An unreadable record, a lock or a fault in our code says nothing about the
+ * server.
  */
 export function surviveStateOutages(
   state: State,
@@ -66,7 +66,7 @@ export function surviveStateOutages(
     const isNew = last === undefined || last.endedAt !== null
     if (isNew) {
       outages = outages.filter((outage) => !isMadeUpFor(outage))
-      // A call that began before the last outage was over tells nothing new of that time.
+      // A call that started before the end of the last outage proves nothing about the time after it.
       outages.push({
         beganAt: Math.max(beganAt, last?.endedAt ?? -Infinity),
         failedAt: clock.monotonic(),
@@ -80,13 +80,13 @@ export function surviveStateOutages(
       last.isOfWrites ||= refusesWrites(error)
     }
     const { beganAt: since } = outages.at(-1) as Outage
-    // One that comes and goes is told of once, and again where it stays.
+    // Reports a flapping store once, and again when an outage lasts.
     if (isTold || (outages.length > 1 && clock.monotonic() - since <= graceMs)) return
     isTold = true
     onDegraded(error)
   }
 
-  /** Any number of answers at once are one trial. */
+  /** Parallel answers share one trial write. */
   function tryWriting(): void {
     trial ??= tryWrite()
       .catch(() => {})
@@ -126,11 +126,14 @@ export function surviveStateOutages(
       }
     }
 
-  /** The same store, each of its methods guarded: called on the store, for a host's may be a class. */
+  /**
+   * Guards each method of the store. Calls it on the store itself, because a host's store may be an instance of a
+   * class.
+   */
   function guarded<Store extends object>(store: Store): Store {
     const methods = store as Methods
     const guards = new Map<PropertyKey, Method>()
-    // Its target is empty: of a store that is frozen, a proxy may not answer with another function.
+    // The target is empty, because a proxy of a frozen object may not return another function.
     return new Proxy({} as Store, {
       get(_target, name) {
         if (typeof methods[name] !== 'function') return methods[name]
@@ -146,7 +149,10 @@ export function surviveStateOutages(
   const isMadeUpFor = ({ endedAt }: Outage): boolean =>
     endedAt !== null && clock.monotonic() - endedAt > madeUp(graceMs)
 
-  /** So long ago that, without the outages since, it is `usual`. */
+  /**
+   * Extends `usual` by the outage time that falls inside it, so that clients keep the full grace period of reachable
+   * time.
+   */
   function madeUp(usual: number): number {
     let left = usual
     let at = clock.monotonic()
@@ -165,7 +171,7 @@ export function surviveStateOutages(
     return usual === 0 || downMs === 0 ? usual : usual + Math.ceil(Math.min(downMs, LONGEST_OUTAGE_MS))
   }
 
-  /** Whatever is asked with a grace time gets the one that makes up for the outages. */
+  /** Adds the outage time to `graceMs`, if the argument has it. */
   function withOutagesAdded(given: unknown): unknown {
     return typeof given === 'object' && given !== null && 'graceMs' in given
       ? { ...given, graceMs: madeUp(Number(given.graceMs)) }
@@ -189,22 +195,22 @@ export function surviveStateOutages(
           time: async () => await within(BUDGET_MS, clock, async () => await (state.time as () => Promise<number>)())
         }),
     sweep: async (now) => {
-      // An instance that nobody asks finds out here that an outage is over: until then its grace time stands still.
+      // An idle instance notices the end of an outage here. Until then its grace period stands still.
       if (outages.at(-1)?.endedAt === null) await tryWrite().catch(() => {})
       await state.sweep(now)
     }
   }
 }
 
-/** Whatever is neither of the two answers must not let anybody in. */
+/** Rejects any other result, so that it can't let a user in. */
 const checkedAssertions = (assertions: AssertionStore): AssertionStore => ({
   claim: async (digest, expiresAt) =>
     outcomeFrom('state.assertions.claim', await assertions.claim(digest, expiresAt), ['fresh', 'replayed'] as const)
 })
 
 /**
- * Whatever is none of the answers must not let anybody in. The others need no look: a token that does not fit opens
- * nothing.
+ * Rejects any other result, so that it can't let a user in. Other methods need no check, because a token that does not
+ * match has no effect.
  */
 function checkedCodes(tokens: OneTimeTokenStore): OneTimeTokenStore {
   const { redeemCode } = tokens

@@ -10,20 +10,20 @@ const MENDS: Readonly<Record<string, string>> = {
   postgres: "Give each a schema of its own, such as postgresState(db, { schema: 'shop' })."
 }
 
-/** Tells whether the state is this service's. */
+/** Checks that the state belongs to this service. */
 interface StateOwner {
   /**
-   * Checks it. Every call asks the state until one call has succeeded; later calls do nothing. @throws StartError where
-   * it is another's
+   * Asks the state until one call has succeeded. Later calls do nothing.
+   * @throws StartError if the state belongs to another service
    */
   claim(): Promise<void>
   isClaimed(): boolean
 }
 
 /**
- * A state belongs to one issuer at one prefix, the first that uses it. In a shared one, a token of one service would be
- * good at the other, for the user who has the same id there: as a customer and a member of staff may. A state that
- * can't tell whose it is takes anybody.
+ * A state belongs to one issuer at one prefix, the first that uses it. In a shared state, a token of one service would
+ * be valid at the other for the user with the same id, who may be a customer here and a member of staff there. A state
+ * without this method accepts any service.
  */
 export function stateOwner(state: State, { issuer, prefix }: { issuer: string; prefix: string }): StateOwner {
   const own = digest(JSON.stringify([issuer, prefix]))

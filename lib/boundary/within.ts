@@ -2,12 +2,14 @@ import { OutageError } from '../ports/outage.ts'
 import type { Clock } from '../ports/clock.ts'
 
 /**
- * How many times it is looked whether there is an answer: a process that was busy for the whole time passes one of
- * them, and reads what has come before the next.
+ * The number of times that the deadline is checked. A process that was busy for the whole time passes one check, and
+ * reads arrived replies before the next.
  */
 const LOOKS = 5
 
-/** The answer, or a rejection after `budgetMs`. A later answer is dropped. A synchronous answer sets no timer. */
+/**
+ * Settles with the result, or rejects after `budgetMs`. A later result is dropped. A synchronous result sets no timer.
+ */
 export async function within<Answer>(
   budgetMs: number,
   clock: Clock,
@@ -17,7 +19,7 @@ export async function within<Answer>(
   if (!isPromise(pending)) return pending
   return await new Promise<Answer>((resolve, reject) => {
     let cancel = (): void => {}
-    // After the last look too, what has come is read first.
+    // Reads an arrived answer after the last check too.
     const look = (left: number): void => {
       cancel = clock.after(budgetMs / LOOKS, () => {
         if (left > 1) look(left - 1)
@@ -28,7 +30,7 @@ export async function within<Answer>(
       })
     }
     look(LOOKS)
-    // A query builder is no promise: it may throw here, or answer with another that takes its time.
+    // A query builder is not a promise: its `then` may throw, or resolve to another thenable.
     Promise.resolve(pending).then(
       (answer) => {
         cancel()

@@ -1,6 +1,6 @@
 /**
- * `fastify-authority/client/dev`: `createAuthClient` with checks for development. It says what the client itself has no
- * room for: unknown options, `cookie` mode at another origin, and requests that got no token.
+ * `fastify-authority/client/dev`: `createAuthClient` with checks for development. They are too large for the client
+ * itself: unknown options, `cookie` mode at another origin, and requests that got no token.
  */
 import { AuthClientError } from './errors.ts'
 import { issuerOf } from './http.ts'

@@ -7,11 +7,11 @@ export class AuthClientError extends Error {
    * `popup_blocked`, `popup_closed`.
    */
   declare readonly error: string
-  /** A sentence for developers: that of the server where it sent one, else the code once more. */
+  /** A sentence for developers: the server's, or else the code. */
   declare readonly error_description: string
-  /** The same may work in a moment: nothing was lost. */
+  /** True if the same call may succeed in a moment. Nothing was lost. */
   declare readonly retryable: boolean
-  /** The `appState` of the sign-in that failed, where a sign-in failed. */
+  /** The `appState` of the failed sign-in, if it was a sign-in. */
   declare readonly appState?: unknown
 
   constructor(error: string, description = error, retryable = false, cause?: unknown) {

@@ -27,13 +27,15 @@ export const issuerOf = (domain: string): string =>
     (/:\/\//.test(domain) ? '' : /^(localhost|127\.0\.0\.1|\[::1])(:|$)/.test(domain) ? 'http://' : 'https://') + domain
   ).replace(/\/$/, '')
 
-/** By the client's key, what the last answer in the page's address came to: whatever instance asks, now or later. */
+/**
+ * The result of the last response in the page's address, by the client's key, for any instance that asks now or later.
+ */
 export const answered: Record<string, Promise<{ appState: unknown }>> = {}
 
 /** Requests under way, of all clients of the page: equal requests share one answer. */
 const inFlight = new Map<string, Promise<unknown>>()
 
-/** A failure is forgotten at once; a success when `keep` says nothing else. */
+/** Forgets a failure at once, and a success unless `keep` is set. */
 export function once<T>(key: string, run: (key: string) => Promise<T>, keep = false): Promise<T> {
   const started = (inFlight.get(key) as Promise<T> | undefined) ?? run(key)
   const forget = (): unknown => inFlight.delete(key)
@@ -43,8 +45,8 @@ export function once<T>(key: string, run: (key: string) => Promise<T>, keep = fa
 }
 
 /**
- * The JSON of an answer; of a post if there are `params`. An answer that is not the server's own (an outage, a portal
- * in between) is `retryable`.
+ * Resolves to the JSON of a response. Posts `params` if given. A response that is not the server's own (an outage, a
+ * captive portal) is `retryable`.
  * @throws AuthClientError the server's code, `timeout` or `request_error`
  */
 export async function request<T>(url: string, params?: Params, init?: RequestInit): Promise<T> {
@@ -55,7 +57,7 @@ export async function request<T>(url: string, params?: Params, init?: RequestIni
   })
   if (response.ok) return response.json() as Promise<T>
   const body = (await response.json().catch(() => ({}))) as { error?: string; error_description?: string }
-  // 429 and 5xx; the few between them say nothing of a session either.
+  // Retryable: 429, 5xx, and the few codes between them.
   throw new AuthClientError(
     body.error ?? 'request_error',
     body.error_description ?? `HTTP ${response.status}`,
@@ -63,7 +65,7 @@ export async function request<T>(url: string, params?: Params, init?: RequestIni
   )
 }
 
-/** Without what is not there; 0 is there. */
+/** Leaves out empty values except 0. */
 function query(params: Params): URLSearchParams {
   return new URLSearchParams(
     Object.entries(params).filter(([, value]) => value || value === 0) as Array<[string, string]>

@@ -6,9 +6,8 @@ export type Claims = Record<string, unknown> & { sub: string }
 const PROTOCOL = 'iss aud exp iat jti azp nonce auth_time at_hash acr amr sid'.split(' ')
 
 /**
- * The claims about the person, of an ID token that came straight from the token endpoint, where TLS proves who made it.
- * `exp` is judged by the server's own clock, which `iat` shows: it was made a moment ago, whatever this device thinks
- * of the time.
+ * Reads the claims about the person from an ID token of the token endpoint, where TLS proves its origin. Checks `exp`
+ * against `iat`, because the token was made a moment ago by the server's clock, even if this device's clock is wrong.
  * @throws AuthClientError `invalid_token` naming the claim
  * @see OpenID Connect Core 1.0 §3.1.3.7, §12.2
  */
@@ -31,7 +30,7 @@ export function readIdToken(
   const audiences = [aud].flat()
   const wrong = Object.entries({
     iss: iss !== expected.issuer,
-    // As a string: a number is no subject.
+    // Requires a string, because a number is not a valid subject.
     sub: !sub || sub !== (expected.sub ?? `${sub}`),
     aud: !audiences.includes(expected.clientId),
     azp: azp ? azp !== expected.clientId : audiences.length > 1,

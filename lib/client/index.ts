@@ -20,7 +20,7 @@ export type {
   UserProfile
 } from './options.ts'
 
-/** A sign-in under way, kept for the page that its answer comes to. */
+/** A sign-in under way, stored for the page that receives its response. */
 type Transaction = [at: number, verifier: string, nonce: string, redirectUri: string, appState?: unknown]
 
 const ANSWER_PARAMS = 'code state iss session_state error error_description error_uri'.split(' ')
@@ -28,7 +28,7 @@ const ANSWER_PARAMS = 'code state iss session_state error error_description erro
 const assign = (url: string): void => {
   location.assign(url)
 }
-/** A clock that was set back says nothing of how old a token is. The clocks of two tabs may differ by a little. */
+/** A negative age means that the clock was set back. The clocks of two tabs may differ a little. */
 const isFresh = ({ at, until }: Session): boolean => Date.now() > at - 1000 && Date.now() < until
 const loginRequired = (cause?: unknown): AuthClientError =>
   new AuthClientError('login_required', undefined, false, cause)
@@ -36,20 +36,20 @@ const loginRequired = (cause?: unknown): AuthClientError =>
 function sessionOf(tokens: TokenAnswer, user: Claims, former?: Session): Session {
   const seconds = tokens.expires_in ?? 3600
   const at = Date.now()
-  // Replaced half a minute before it ends; a short-lived one, a tenth of its life.
+  // Refreshes a token half a minute before it expires, or after nine tenths of a short life.
   return { ...former, ...tokens, user, at, until: at + Math.max(seconds - 30, seconds * 0.9) * 1000 }
 }
 
 /** The provider's metadata. @throws AuthClientError `issuer_mismatch` */
 async function discover(issuer: string): Promise<Metadata> {
   const metadata = await request<Metadata>(`${issuer}/.well-known/openid-configuration`)
-  // With a slash or without: a domain says which host it is, not how it spells its name.
+  // Accepts the issuer with or without a final slash, because the option `domain` does not tell which.
   if (metadata.issuer.replace(/\/$/, '') !== issuer)
     throw new AuthClientError('issuer_mismatch', `${metadata.issuer} ${issuer}`)
   return metadata
 }
 
-/** Synchronous; nothing happens before the first call of a method. */
+/** Creates a client synchronously. It does nothing before the first call of a method. */
 export function createAuthClient<Profile extends { sub: string } = UserProfile, AppState = unknown>(
   options: AuthClientOptions & { mode?: 'token' | undefined }
 ): AuthClient<Profile, AppState>
@@ -73,22 +73,22 @@ export function createAuthClient<Profile extends { sub: string } = UserProfile, 
   let told: unknown
 
   /**
-   * Every rejection is an `AuthClientError`, and there is an `error` event too. `ends: false`: the caller has a signal
-   * to end it by.
+   * Converts every rejection to an `AuthClientError` and emits `error`. `ends: false`: no time limit, because the
+   * caller passed a signal.
    */
   async function guarded<T>(run: () => Promise<T>, ms?: number | null): Promise<T> {
     try {
       if (globalThis.isSecureContext === false) throw new AuthClientError('insecure_context', 'https')
       return await Promise.race([
         run(),
-        // No operation takes longer.
+        // The time limit of every operation.
         sleep(ms ?? 15_000).then(() => {
           throw new AuthClientError('timeout', undefined, true)
         })
       ])
     } catch (cause) {
       const error = asError(cause)
-      // One failure may be the answer to several calls.
+      // Emits a failure once, even if several calls share it.
       if (cause !== told) keeper.emit('error', error)
       told = cause
       throw error
@@ -99,7 +99,7 @@ export function createAuthClient<Profile extends { sub: string } = UserProfile, 
   const provider = async (): Promise<Metadata> =>
     inCookie ? ({ token_endpoint: `${base}session` } as Metadata) : once(issuer, discover, true)
 
-  /** Tokens, and what they say of their user; in a cookie, that alone. */
+  /** Tokens and the claims about their user. In `cookie` mode only the claims. */
   async function exchange(
     { token_endpoint: endpoint, issuer }: Metadata,
     params: Record<string, string | undefined>,
@@ -117,7 +117,8 @@ export function createAuthClient<Profile extends { sub: string } = UserProfile, 
     const { code, state, iss, error, error_description: description } = Object.fromEntries(answer.searchParams)
     const store = transactions()
     const text = (code ?? error) && store.getItem(`${key}.${state}`)
-    // Before anything is asked: a reload, or a link from this page, must not bring the answer a second time.
+    // Removes the response from the address before any request, so that a reload or a link from this page can't present
+    // it again.
     if (state && url === globalThis.location?.href) {
       for (const name of ANSWER_PARAMS) answer.searchParams.delete(name)
       history.replaceState(history.state, '', answer)
@@ -135,7 +136,8 @@ export function createAuthClient<Profile extends { sub: string } = UserProfile, 
         { grant_type: 'authorization_code', code, redirect_uri: redirectUri, code_verifier: verifier },
         { nonce }
       )
-      // Many providers keep the profile out of the ID token. Without an answer the sign-in is good all the same.
+      // Asks userinfo, because many providers leave the profile out of the ID token. The sign-in succeeds without an
+      // answer.
       const userinfo = metadata.userinfo_endpoint
       const info =
         userinfo &&
@@ -149,7 +151,7 @@ export function createAuthClient<Profile extends { sub: string } = UserProfile, 
         sessionOf(tokens, { ...(tokens.user as Claims), ...(info && info.sub === tokens.user?.sub && info) })
       )
     } catch (cause) {
-      // A sign-out since then has ended this sign-in too, and most often its code.
+      // A sign-out after the sign-in began ends it too.
       throw Object.assign(asError((keeper.left() as number) > began ? loginRequired(cause) : cause), { appState })
     }
     return { appState: appState as AppState | undefined }
@@ -160,7 +162,7 @@ export function createAuthClient<Profile extends { sub: string } = UserProfile, 
     await keeper.hearTabs()
     const session = await keeper.read()
     if (!session) throw loginRequired()
-    // Another tab was faster.
+    // Another tab has refreshed meanwhile.
     if (session.at !== former.at && isFresh(session)) return session.access_token
     const { refresh_token: token, user } = session
     if (!token && !inCookie) throw new AuthClientError('missing_refresh_token')
@@ -176,7 +178,7 @@ export function createAuthClient<Profile extends { sub: string } = UserProfile, 
       next = sessionOf(tokens, { ...(!inCookie && user), ...tokens.user } as Claims, session)
     } catch (cause) {
       next = asError(cause)
-      // Nothing but the server's word ends a session, by one of these codes.
+      // Only these error codes of the server end a session.
       if (!['invalid_grant', 'login_required'].includes(next.error) || next.retryable) throw next
     }
     // The user signed out or in again, or a tab without the lock refreshed: use that session.
@@ -198,7 +200,7 @@ export function createAuthClient<Profile extends { sub: string } = UserProfile, 
         const uri = redirectUri ?? options.redirectUri ?? location.origin + location.pathname
         const metadata = await provider()
         const challenge = await challengeOf(verifier)
-        // The last to be waited for: nothing that comes now takes back the way to a provider's sign-out.
+        // Waits for a sign-out last, so that no later step replaces the navigation to the provider's sign-out.
         ;(await lock(`${key} out`))()
         const prompt = screen ? 'create' : keeper.left() && 'login'
         if (prompt && authorizationParams?.prompt === 'none') throw loginRequired()
@@ -241,7 +243,8 @@ export function createAuthClient<Profile extends { sub: string } = UserProfile, 
     handleRedirectCallback: (url) =>
       guarded(async () => {
         const given = url ?? location.href
-        // The first call took the answer out of the address; one that was given, or has another answer, has its own.
+        // The first call removed the response from the address. A call with a given URL, or with another response, is
+        // handled separately.
         if (url || /[?&](state|error)=/.test(given)) answered[key] = once(key + given, () => finish(given), true)
         return (answered[key] ?? finish(given)) as Promise<{ appState: AppState | undefined }>
       }),
@@ -263,14 +266,14 @@ export function createAuthClient<Profile extends { sub: string } = UserProfile, 
     logout: ({ returnTo, openUrl = assign } = {}) =>
       guarded(async () => {
         keeper.leave(returnTo !== false)
-        // Twice is once.
+        // A second sign-out waits for the first.
         const done = await lock(`${key} out`)
         let url: string | false | undefined
         let opened
         try {
           const session = await keeper.read()
           const { revocation_endpoint: revoke, end_session_endpoint: end } = await provider()
-          // Nothing waits for it, and the page may be gone before it is done.
+          // Not awaited: the page may unload before the response.
           if (revoke && session?.refresh_token)
             void request(revoke, { client_id: clientId, token: session.refresh_token }, { keepalive: true }).catch(
               () => {}
@@ -286,7 +289,7 @@ export function createAuthClient<Profile extends { sub: string } = UserProfile, 
             : returnTo
           opened = url && openUrl(url)
         } finally {
-          // Until the page is gone.
+          // Holds the lock until the page unloads.
           setTimeout(done, url ? 8000 : 0)
           await keeper.save('unauthenticated', null)
         }

@@ -5,9 +5,8 @@ export const sleep = (ms: number): Promise<void> =>
 
 /**
  * Waits until no other tab has the lock, and resolves to a function that releases it. A closed tab releases it too.
- * Waits `waitMs` at most and then goes on without, because a frozen tab may hold it for ever. A place without Web Locks
- * has no tabs: each browser that has `AbortSignal.timeout` has them in a secure context, and the client works in no
- * other.
+ * Waits `waitMs` at most and then continues without it, because a frozen tab may hold it for ever. Without Web Locks
+ * there is no lock: every supported browser has them in a secure context, and other places have no tabs.
  */
 export const lock = (name: string, waitMs = 15_000): Promise<() => void> =>
   new Promise((resolve) => {

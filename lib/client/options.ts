@@ -4,7 +4,7 @@ import type { AuthClientError } from './errors.ts'
 export interface AuthStorage {
   /** The value under this key. `null`: none. */
   getItem(key: string): string | null | Promise<string | null>
-  /** Keeps it. A promise is waited for. */
+  /** Stores the value. A promise is awaited. */
   setItem(key: string, value: string): unknown
   /** Removes the value. A promise is awaited. */
   removeItem(key: string): unknown
@@ -21,8 +21,8 @@ export interface AuthClientOptions {
    */
   redirectUri?: string | undefined
   /**
-   * Sent as `audience`, for providers that know the parameter. `fastify-authority` has one audience, its option
-   * `accessToken.audience`.
+   * Sent as `audience`, for providers with that parameter. `fastify-authority` ignores it: the server's option
+   * `accessToken.audience` decides.
    */
   audience?: string | undefined
   /** Default: `openid profile email`. `offline_access` is added by itself. */
@@ -45,7 +45,7 @@ export interface AuthClientOptions {
 }
 
 export interface LoginOptions<AppState = unknown> {
-  /** Comes back from `handleRedirectCallback`. Any JSON value; never leaves the browser. */
+  /** Any JSON value. `handleRedirectCallback` returns it; it never leaves the browser. */
   appState?: AppState
   /** The name that the sign-in page has filled in (`login_hint`). */
   loginHint?: string
@@ -58,7 +58,7 @@ export interface LoginOptions<AppState = unknown> {
   redirectUri?: string
   /** More parameters of the authorization request, by their names on the wire. */
   authorizationParams?: Record<string, string | number | undefined>
-  /** Takes the address instead of the page's own location. */
+  /** Called with the address instead of navigating the page. */
   openUrl?: (url: string) => void | Promise<void>
 }
 
@@ -69,20 +69,20 @@ export interface LogoutOptions {
    * session of this app.
    */
   returnTo?: string | false
-  /** Takes the address instead of the page's own location. */
+  /** Called with the address instead of navigating the page. */
   openUrl?: (url: string) => void | Promise<void>
 }
 
 export interface AuthClientEvents<Profile> {
   /** A user is signed in. Also fires for a listener that is added later, and for a sign-in in any tab. */
   authenticated: Profile
-  /** Nobody is signed in any more, in whatever tab that happened. */
+  /** The user is signed out, in this tab or another. */
   unauthenticated: undefined
-  /** There is a new access token, in whatever tab it was asked for. */
+  /** There is a new access token, requested by this tab or another. */
   token_refreshed: undefined
   /**
-   * A method was rejected in this tab, with this error. `getAccessToken` says `login_required` without an event where
-   * nobody is signed in.
+   * A method was rejected in this tab, with this error. `getAccessToken` rejects with `login_required` without an event
+   * if nobody is signed in.
    */
   error: AuthClientError
 }
@@ -127,13 +127,13 @@ export interface AuthClient<
   Token extends string | undefined = string
 > {
   /**
-   * Leads to the provider's sign-in page, after a sign-out that is under way. Resolves when the browser has been sent
-   * there.
+   * Leads to the provider's sign-in page. Waits for a sign-out that is under way. Resolves when the browser has been
+   * sent there.
    */
   loginWithRedirect(options?: LoginOptions<AppState>): Promise<void>
   /**
-   * Ends a sign-in with the answer in `url` (default: the page's own), and takes it out of the address. Called twice,
-   * in whatever way, it answers twice the same.
+   * Completes a sign-in with the response in `url` (default: the page's own), and removes it from the address. A second
+   * call has the same result.
    */
   handleRedirectCallback(url?: string): Promise<{ appState: AppState | undefined }>
   /**
@@ -141,10 +141,7 @@ export interface AuthClient<
    * change.
    */
   getUser(): Promise<Profile | null>
-  /**
-   * An access token that is good now. Refreshed where it is about to end, once over all tabs. `undefined` in `cookie`
-   * mode.
-   */
+  /** A valid access token. Refreshes one that is about to expire, once for all tabs. `undefined` in `cookie` mode. */
   getAccessToken(options?: { force?: boolean }): Promise<Token>
   /**
    * Signs out: the request that revokes the refresh token is sent and not waited for, the browser is sent to the
@@ -169,7 +166,7 @@ export interface AuthClient<
   ): void
 }
 
-/** A client in whatever mode. */
+/** A client in either mode. */
 export type AnyAuthClient<Profile extends { sub: string } = UserProfile, AppState = unknown> = AuthClient<
   Profile,
   AppState,

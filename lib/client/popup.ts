@@ -10,17 +10,17 @@ export interface PopupOptions<AppState = unknown> extends Omit<LoginOptions<AppS
 }
 
 /**
- * How often a window must be seen open before it counts as open. A page with Cross-Origin-Opener-Policy looks like a
- * foreign page for a moment, and then like a closed window.
+ * The number of checks that must see the window open before it counts as open. A page with Cross-Origin-Opener-Policy
+ * looks like a foreign page for a moment, and then like a closed window.
  */
 const LOOKS = 9
 
 const nameOf = (state: string | null | undefined): string => `authority.popup.${state ?? ''}`
 
 /**
- * Signs in in a popup. Call it right in the click: browsers let no page open a window later. The page at `redirectUri`
- * calls `answerPopup()`. A sign-in page that has cut the window off (`Cross-Origin-Opener-Policy`) can't be seen
- * closing: that is `timeout`.
+ * Signs in in a popup. Call it directly in a click handler, because browsers block popups that open later. The page at
+ * `redirectUri` calls `answerPopup()`. If the sign-in page cuts off its opener (`Cross-Origin-Opener-Policy`), its
+ * closing can't be seen: that is `timeout`.
  * @throws AuthClientError `popup_blocked`, `popup_closed`, `timeout`, and all that `handleRedirectCallback` throws
  */
 export async function loginWithPopup<Profile extends { sub: string }, AppState>(
@@ -44,7 +44,7 @@ export async function loginWithPopup<Profile extends { sub: string }, AppState>(
         .loginWithRedirect({
           ...options,
           openUrl(target) {
-            // In `cookie` mode it is within another address.
+            // In `cookie` mode the state is inside another parameter of the address.
             channel = new BroadcastChannel(nameOf(/\bstate=([\w-]+)/.exec(decodeURIComponent(target))?.[1]))
             channel.addEventListener('message', ({ data }: MessageEvent<string>) => {
               channel?.postMessage('')
@@ -73,8 +73,8 @@ function reaches(popup: Window): boolean {
 }
 
 /**
- * On the page that the popup comes back to: hands the answer to the page that waits for it, and closes the window.
- * `false`: nobody waits, so it is a redirect, for `handleRedirectCallback`.
+ * Call it on the page that the popup returns to. Passes the response to the waiting page and closes the window.
+ * `false`: no page waits, so it is a redirect, for `handleRedirectCallback`.
  */
 export async function answerPopup(url = location.href): Promise<boolean> {
   const channel = new BroadcastChannel(nameOf(new URL(url).searchParams.get('state')))

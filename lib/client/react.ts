@@ -6,7 +6,10 @@ import { type AuthState, stateOf } from './state.ts'
 
 export type { AuthState } from './state.ts'
 
-/** The signed-in user, in all components and tabs. On the server, and until the browser knows, `isLoading`. */
+/**
+ * The signed-in user, in all components and tabs. `isLoading` on the server, and until the browser has read the
+ * session.
+ */
 export function useAuth<Profile extends { sub: string }, AppState = unknown>(
   client: AnyAuthClient<Profile, AppState>
 ): AuthState<Profile> {
@@ -15,7 +18,7 @@ export function useAuth<Profile extends { sub: string }, AppState = unknown>(
 }
 
 export interface RequireAuthProps<Profile extends { sub: string }, AppState> {
-  /** The client that knows who is signed in. */
+  /** The client whose user is shown. */
   client: AnyAuthClient<Profile, AppState>
   /** For `loginWithRedirect`. */
   login?: LoginOptions<AppState>
@@ -26,8 +29,8 @@ export interface RequireAuthProps<Profile extends { sub: string }, AppState> {
 }
 
 /**
- * Shows its children to a signed-in user. Sends everybody else to sign in, once, and not before a sign-out has come to
- * its end. Completes the sign-in on the page that it comes back to.
+ * Shows its children to a signed-in user, and sends others to sign in, once, after a sign-out that is under way.
+ * Completes the sign-in on the page that it returns to.
  */
 export function RequireAuth<Profile extends { sub: string }, AppState>({
   client,

@@ -4,7 +4,7 @@ import { answered } from './http.ts'
 import type { AnyAuthClient, LoginOptions } from './options.ts'
 import { type AuthState, stateOf } from './state.ts'
 
-/** The clients that a sign-in was asked of, and nobody has signed in since. */
+/** The clients for which a sign-in was started and not yet completed. */
 const asked = new WeakSet<object>()
 
 /**
@@ -19,7 +19,7 @@ export function requireUser<Profile extends { sub: string }, AppState>(
   if (user) asked.delete(client)
   if (user || isLoading || asked.has(client)) return
   asked.add(client)
-  // Listeners of errors have got it.
+  // Already reported to the listeners of `error`.
   signIn(client, login).catch(() => {})
 }
 
@@ -36,8 +36,8 @@ async function signIn<Profile extends { sub: string }, AppState>(
       await answer
     } catch (cause) {
       const { error } = cause as AuthClientError
-      // The answer of a sign-in that is unknown here (an old link, another tab) is followed by one sign-in a tab: where
-      // the browser keeps nothing, each would end so.
+      // An unknown response (an old link, another tab) starts one more sign-in per tab. Without that limit, a browser
+      // that stores nothing would sign in for ever.
       if (error !== 'login_required') {
         if (sessionStorage.authority || !/^(state|missing)_/.test(error)) return
         sessionStorage.authority = 1

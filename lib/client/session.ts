@@ -4,7 +4,7 @@ import { sleep } from './locks.ts'
 import type { AuthClientOptions, AuthStorage } from './options.ts'
 import { memory, memoryStorage, transactions, webStorage } from './storage.ts'
 
-/** The last token answer, with what a later one left out, and whose it is. */
+/** The last token response, with values that a later one omitted, and its user. */
 export interface Session extends TokenAnswer {
   user: Claims
   /** When the access token was got and when it is to be replaced, by this device's clock. */
@@ -25,15 +25,15 @@ interface TabMessage {
 
 type Listener = (payload: unknown) => void
 
-/** The session of a client, wherever it is kept, and all that hear of it. */
+/** The session of a client in any storage, and its listeners. */
 interface Keeper {
-  /** Its user is the same object for as long as it says the same. */
+  /** The user is the same object until the claims change. */
   read(): Promise<Session | null>
-  /** Keeps it (`null`: nobody is signed in), and tells every tab by this event. */
+  /** Stores the session (`null`: signed out), and sends this event to every tab. */
   save(name: string, session: Session | null): Promise<void>
-  /** A sign-out begins. `shared`: pages that come later are to know of it too. */
+  /** Notes that a sign-out begins. `shared`: also for pages that load later. */
   leave(shared: boolean): void
-  /** When the last sign-out began, in whatever tab, where that was a moment ago; else 0. */
+  /** The start of a sign-out in any tab within the last moments; else 0. */
   left(): number | false
   /**
    * Reads the messages of other tabs. A value stored before a lock was released may reach another process a little
@@ -49,16 +49,17 @@ export function createKeeper(key: string, kind: AuthClientOptions['storage'] = '
   const listeners: Record<string, Set<Listener>> = {}
   let opening: Promise<AuthStorage> | undefined
   let channel: BroadcastChannel | undefined
-  /** The user that listeners have heard of; `null`: nobody is signed in; `undefined`: nobody has looked yet. */
+  /** The user that listeners know. `null`: signed out. `undefined`: not read yet. */
   let known: Claims | null | undefined
-  /** When the last sign-out began that this page knows of. */
+  /** The start of the last sign-out that this page knows of. */
   let out = 0
 
   async function open(): Promise<AuthStorage> {
     if (globalThis.document) {
       channel = new BroadcastChannel(key)
       channel.addEventListener('message', receive)
-      // Another tab's write; back from the page cache, from sleep, from offline.
+      // Events after which the session may have changed: another tab's write, a return from the page cache, from sleep,
+      // or from being offline.
       for (const name of 'storage pageshow visibilitychange online'.split(' ')) addEventListener(name, sync)
       if (kind === 'memory') await keeper.hearTabs()
     }
@@ -78,7 +79,7 @@ export function createKeeper(key: string, kind: AuthClientOptions['storage'] = '
     return text ? store.setItem(key, text) : store.removeItem(key)
   }
 
-  /** Tells what happened while this page could not hear it. */
+  /** Emits events for changes that this page missed. */
   async function sync(at?: unknown, name?: unknown): Promise<void> {
     let session = await keeper.read()
     // A tab with a storage of its own signs out too. The message may come late, after another sign-in.
@@ -87,7 +88,7 @@ export function createKeeper(key: string, kind: AuthClientOptions['storage'] = '
     else if (name === 'token_refreshed') show(name, session)
   }
 
-  /** The same object for as long as it says the same. */
+  /** Returns the same object until the content changes. */
   function same(user: Claims): Claims {
     return known && JSON.stringify(user) === JSON.stringify(known) ? known : user
   }
@@ -120,8 +121,7 @@ export function createKeeper(key: string, kind: AuthClientOptions['storage'] = '
     },
     left() {
       const at = Math.max(out, transactions().getItem(`${key}!`) as unknown as number)
-      // A sign-in that begins so soon after a sign-out asks for the person, whatever has become of the provider's own
-      // session.
+      // A sign-in this soon after a sign-out asks for the person, even if the provider's own session continues.
       return Math.abs(Date.now() - at) < 30_000 && at
     },
     async hearTabs() {
@@ -129,7 +129,7 @@ export function createKeeper(key: string, kind: AuthClientOptions['storage'] = '
       await sleep(100)
     },
     emit(name, payload) {
-      // Each by itself: one that throws stops no other, and none runs while a lock is held.
+      // Calls each listener separately, so that an error in one stops no other, and never while a lock is held.
       for (const listener of listeners[name] ?? [])
         queueMicrotask(() => {
           listener(payload)
@@ -137,7 +137,7 @@ export function createKeeper(key: string, kind: AuthClientOptions['storage'] = '
     },
     on(name, listener) {
       const heard = (listeners[name] ??= new Set()).add(listener)
-      // The stored session may have a user already. Any listener makes this tab hear the others from here on.
+      // Checks for a stored user. With its first listener, this tab also starts to listen to other tabs.
       void keeper
         .read()
         .then((session) => session && name === 'authenticated' && heard.has(listener) && listener(session.user))

@@ -35,7 +35,7 @@ export async function loginSilently<Profile extends { sub: string }, AppState>(
               try {
                 resolve((frame.contentWindow as Window).location.href)
               } catch {
-                // A page of the provider's: it did not send us back.
+                // The frame shows a page of the provider: it did not redirect back.
                 reject(new AuthClientError('login_required'))
               }
             })

@@ -5,7 +5,7 @@ import type { AnyAuthClient } from './options.ts'
 export interface AuthState<Profile> {
   /** The signed-in user. `null`: none, or not known yet. */
   user: Profile | null
-  /** Nobody knows yet who is signed in. */
+  /** True until the session has been read. */
   isLoading: boolean
   /** The error of the last failed call, until the next sign-in. */
   error: AuthClientError | null
@@ -19,7 +19,7 @@ interface AuthStateStore<Profile> {
 }
 
 const stores = new WeakMap<object, AuthStateStore<never>>()
-/** The same for all clients, and on the server: nothing is known before the first subscription. */
+/** The initial state, shared by all clients and the server, before the first subscription. */
 const INITIAL: AuthState<never> = { user: null, isLoading: true, error: null }
 
 /** The state of a client for all views that show it. It listens to the client from the first subscription on. */

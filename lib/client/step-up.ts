@@ -1,4 +1,4 @@
-/** `fastify-authority/client/step-up`: signs in again where an API wants a more recent or a stronger sign-in. */
+/** `fastify-authority/client/step-up`: signs in again if an API requires a more recent or stronger sign-in. */
 import { AuthClientError } from './errors.ts'
 import type { AnyAuthClient, LoginOptions } from './options.ts'
 
@@ -6,7 +6,7 @@ import type { AnyAuthClient, LoginOptions } from './options.ts'
 export interface StepUpChallenge {
   /** The accepted levels of the sign-in, separated by spaces. */
   acr_values?: string
-  /** The greatest age of the sign-in in seconds. */
+  /** The maximum age of the sign-in in seconds. */
   max_age?: string
 }
 

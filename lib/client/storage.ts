@@ -27,7 +27,7 @@ export function webStorage(name: 'localStorage' | 'sessionStorage' | 'memoryStor
   return storage
 }
 
-/** For sign-ins under way, where web storage is blocked: outlives the redirect, and every tab has it. */
+/** Stores sign-ins under way if web storage is blocked. It survives the redirect, and every tab has it. */
 const cookieStorage = {
   getItem: (key: string) => decodeURIComponent(document.cookie.split(`${key}=`)[1]?.split(';')[0] ?? ''),
   setItem(key: string, value: string, seconds = 600) {
@@ -38,5 +38,5 @@ const cookieStorage = {
   }
 }
 
-/** All tabs see it: an answer may come to another one than it was asked from. */
+/** Shared by all tabs, because the response may arrive in another tab. */
 export const transactions = (): TabStorage => webStorage('localStorage') ?? cookieStorage

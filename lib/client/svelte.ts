@@ -1,4 +1,7 @@
-/** `fastify-authority/client/svelte`: a store by its contract, so `$auth` in a component; needs nothing of Svelte. */
+/**
+ * `fastify-authority/client/svelte`: a store by Svelte's contract, for `$auth` in a component. Imports nothing of
+ * Svelte.
+ */
 import type { AnyAuthClient, LoginOptions } from './options.ts'
 import { requireUser } from './require.ts'
 import { type AuthState, stateOf } from './state.ts'
@@ -21,9 +24,8 @@ export function authStore<Profile extends { sub: string }, AppState = unknown>(
 }
 
 /**
- * The same store for a view of signed-in users, in `{#if $auth.user}`. Sends everybody else to sign in, once, and not
- * before a sign-out has come to its end. Completes the sign-in on the page that it comes back to. `login`: for
- * `loginWithRedirect`.
+ * The same store for a view of signed-in users, in `{#if $auth.user}`. Sends others to sign in, once, after a sign-out
+ * that is under way. Completes the sign-in on the page that it returns to. `login`: for `loginWithRedirect`.
  */
 export function requireAuth<Profile extends { sub: string }, AppState>(
   client: AnyAuthClient<Profile, AppState>,

@@ -21,7 +21,7 @@ export function useAuth<Profile extends { sub: string }>(
 ): { [Name in keyof AuthState<Profile>]: ComputedRef<AuthState<Profile>[Name]> } {
   const { get, subscribe } = stateOf(client)
   const state = shallowRef(get())
-  // A server renders once.
+  // Does not subscribe on a server, which renders once.
   if (globalThis.document) {
     const end = subscribe(() => {
       state.value = get()
@@ -36,9 +36,8 @@ export function useAuth<Profile extends { sub: string }>(
 }
 
 /**
- * Shows its default slot to a signed-in user, and the slot `fallback` until then. Sends everybody else to sign in,
- * once, and not before a sign-out has come to its end. Completes the sign-in on the page that it comes back to.
- * `login`: for `loginWithRedirect`.
+ * Shows its default slot to a signed-in user, and the slot `fallback` until then. Sends others to sign in, once, after
+ * a sign-out that is under way. Completes the sign-in on the page that it returns to. `login`: for `loginWithRedirect`.
  */
 export const RequireAuth = defineComponent({
   props: {

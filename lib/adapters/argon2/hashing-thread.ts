@@ -1,6 +1,6 @@
 /**
- * Runs in a worker thread of `nodeRsHasher`. Nothing imports it. The calls block on purpose: the operating system can
- * be told to run a thread of its own last.
+ * Runs in a worker thread of `nodeRsHasher`. Nothing imports this file. The calls block on purpose, because the
+ * operating system can give a thread the lowest priority.
  */
 import { answerCalls } from '../threads/answer-calls.ts'
 import type { HashingCall } from './hashing-call.ts'

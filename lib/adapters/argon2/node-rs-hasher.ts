@@ -10,8 +10,8 @@ import { loadEngine } from './load-engine.ts'
 const REST_MS = 30_000
 
 /**
- * The threads of this process, for all hashers: more than one for each core gains nothing. `null`: the engine's own
- * calls.
+ * The threads of this process, shared by all hashers: more than one per core gains nothing. `null`: no threads, so the
+ * engine's own asynchronous calls are used.
  */
 let shared: HashingThreads<HashingCall> | null | undefined
 
@@ -27,7 +27,7 @@ function threads(): HashingThreads<HashingCall> | null {
 }
 
 function withSecret(options: Options, secret: Uint8Array | undefined): Options {
-  // A copy: of a view, a message to a thread would carry all of the buffer behind it.
+  // Copies the bytes, because a message with a view of a buffer carries the whole buffer.
   return secret === undefined ? options : { ...options, secret: new Uint8Array(secret) }
 }
 

@@ -9,7 +9,7 @@ interface ImportedHashVerifierOptions {
   bcryptPepper?: string
 }
 
-/** AES-256 takes no other. */
+/** The key length of AES-256. */
 const FIREBASE_KEY_BYTES = 32
 const FIREBASE_IV = new Uint8Array(16)
 
@@ -20,7 +20,7 @@ function deriveByScrypt(
   { N, r, p, salt }: { N: number; r: number; p: number; salt: Uint8Array },
   length: number
 ): Promise<Buffer> {
-  // Node's default of 32 MiB is below what common parameters need; what is absurd was refused before
+  // Node's default of 32 MiB is less than common parameters need. Absurd parameters are refused earlier
   // (accounts/imported-hash-formats).
   const maxmem = 128 * r * (N + p + 2) + 1024
   return new Promise((resolve, reject) => {
@@ -40,7 +40,7 @@ async function firebaseTag(password: string, hash: ImportedHash & { kind: 'fireb
   return createCipheriv('aes-256-ctr', key, FIREBASE_IV).update(hash.signerKey)
 }
 
-/** As PHP's `trim` does, which leaves spaces alone that are not ASCII. */
+/** Trims like PHP's `trim`, which leaves non-ASCII spaces. */
 function trimmed(password: string): string {
   const blank = (at: number): boolean => at >= 0 && at < password.length && ' \t\n\r\v\0'.includes(password.charAt(at))
   let [start, end] = [0, password.length]
@@ -70,7 +70,7 @@ async function tagOf(password: string, hash: Exclude<ImportedHash, BcryptHash>):
   return hash.kind === 'firebase' ? await firebaseTag(password, hash) : await phpassKey(password, hash)
 }
 
-/** bcrypt reads no more of what it is given. */
+/** The number of bytes of a password that bcrypt reads. */
 const BCRYPT_BYTES = 72
 
 function seesAll(hash: ImportedHash, password: string, bcryptPepper: string): boolean {

@@ -1,13 +1,13 @@
 import { hash } from 'node:crypto'
 
-/** One call, as it goes to a thread. */
+/** A call as a message to a worker thread. */
 export interface PhpassCall {
   state: Uint8Array
   password: Uint8Array
   rounds: number
 }
 
-/** MD5 over MD5, each time with the password behind it. It blocks: 8,192 rounds take about 30 ms. */
+/** Repeats MD5 over the former digest and the password. It blocks: 8,192 rounds take about 30 ms. */
 export function phpassRounds({ state, password, rounds }: PhpassCall): Uint8Array {
   const text = Buffer.concat([state, password])
   for (let round = 0; round < rounds; round++) hash('md5', text, 'buffer').copy(text)

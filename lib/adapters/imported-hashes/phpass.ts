@@ -25,7 +25,7 @@ function threads(): HashingThreads<PhpassCall> | null {
   return shared
 }
 
-/** All rounds here, with a turn of the event loop for others every millisecond. */
+/** Runs all rounds in this thread, and lets the event loop run every millisecond. */
 async function inTurns({ state, password, rounds }: PhpassCall): Promise<Uint8Array> {
   let next = state
   for (let done = 0; done < rounds; done += ROUNDS_AT_ONCE) {

@@ -88,10 +88,10 @@ function bind(
       namespace: typ,
       secret,
       sign: { algorithm: alg, header: { alg, typ, kid } },
-      // Expiry is judged by the Clock port, so that one clock decides everything.
+      // The caller checks expiry by the Clock port, so that one clock decides everything.
       verify: { algorithms: [alg], ignoreExpiration: true, ignoreNotBefore: true, cache: false }
     }
-    // Called and not registered, for it does all that it does at once.
+    // Calls the plugin instead of registering it, because it does all its work synchronously.
     plugin(inner, options as unknown as FastifyJWTOptions, (error) => {
       if (error !== undefined) throw error
     })

@@ -3,7 +3,7 @@ import type { Clock } from '../../ports/clock.ts'
 
 /** If every key of a full rule is blocked, further keys share these counters. */
 const COARSE_BUCKETS = 1024
-/** How many blocked keys a full rule looks at, per attempt, for one that has become free. */
+/** The number of blocked keys of a full rule that each attempt checks for expiry. */
 const LOOK_AT_BLOCKED = 8
 
 /** The allowed attempts of one key, oldest first, and its place in one of its rule's two lists. */
@@ -23,12 +23,10 @@ interface List {
   tail: Counter | null
 }
 
-/**
- * Linked lists, because taking the oldest out of a big Map again and again walks over all that was taken out before.
- */
+/** Linked lists, because removing the oldest entry of a big Map repeatedly walks over all removed entries. */
 interface RuleCounters {
   byKey: Map<string, Counter>
-  /** Keys that may try again, the one with the oldest last attempt first. These make room. */
+  /** Keys that are not blocked, the one with the oldest last attempt first. They are forgotten to make room. */
   open: List
   blocked: List
   coarse: Map<number, Counter>
@@ -71,7 +69,7 @@ export function memoryAttemptStore({
     return counters
   }
 
-  /** The counter this limit is judged by; `null`: a key without attempts, for which there is room. */
+  /** The counter of this limit. `null`: a key without attempts, for which there is room. */
   function find(counters: RuleCounters, limit: AttemptLimit, now: number): Counter | null {
     const counter = counters.byKey.get(limit.key)
     if (counter !== undefined) return counter

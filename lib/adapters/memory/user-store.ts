@@ -104,7 +104,7 @@ export function memoryUserStore(initial: readonly User[] = []): Required<UserSto
   }
 }
 
-/** Another object, so that a patch that can't be copied leaves the user as it was. */
+/** Makes a new object, so that a patch that can't be copied leaves the user unchanged. */
 function patched(user: User, patch: UserPatch): User {
   const given = Object.entries(structuredClone(patch)).filter(
     ([name, value]) => value !== undefined && !NOT_PATCHED.has(name)
@@ -115,7 +115,7 @@ function patched(user: User, patch: UserPatch): User {
   return { ...Object.fromEntries(kept), version: Number(user.version) + 1 } as User
 }
 
-/** Most users are flat. A structured clone of one takes as long as a good part of a refresh. */
+/** Copies flat users by hand, because a structured clone takes as long as a good part of a refresh. */
 function copied(user: User): User {
   for (const name in user) {
     const value = user[name]
@@ -126,7 +126,7 @@ function copied(user: User): User {
 
 type Outcome<Name extends 'linkIdentity' | 'unlinkIdentity'> = Awaited<ReturnType<Required<UserStore>[Name]>>
 
-/** The links of all users. Nothing in here waits, so each call is one step. */
+/** The links of all users. No method awaits, so each call is atomic. */
 interface MemoryIdentities {
   ownerOf(identity: Identity): string | undefined
   /** @throws IdentityTakenError */

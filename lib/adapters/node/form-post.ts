@@ -2,11 +2,11 @@ import { type Distance, THIS_MACHINE } from '../../protocol/distance.ts'
 import type { FormPost } from '../../ports/form-post.ts'
 import type { Outbound } from '../../ports/outbound.ts'
 
-/** Bytes of an answer that are looked at. */
+/** The number of bytes of a response that are read. */
 const MAX_BODY = 1024
 const MAX_ERROR_LENGTH = 64
 
-/** `ownDistance`: of the addresses of this service, as others see it. */
+/** `ownDistance`: the distance of this service's own addresses, as other hosts see them. */
 export function formPost(outbound: Outbound, ownDistance: () => Promise<Distance>): FormPost {
   return async (url, params, { timeoutMs, thirdParty }) => {
     const { status, text } = await outbound({

@@ -10,7 +10,10 @@ import type { Clock } from '../../ports/clock.ts'
 import { type Outbound, type OutboundAnswer, OutboundError, type OutboundRequest } from '../../ports/outbound.ts'
 import { type Distance, distanceOf, mayCall, nearer, PUBLIC } from '../../protocol/distance.ts'
 
-/** Calls to one origin at one time. One more is refused, so that a server that hangs holds no more sockets. */
+/**
+ * The number of parallel calls to one origin. Further calls are refused, so that a server that hangs can't hold more
+ * sockets.
+ */
 const MAX_UNDER_WAY = 50
 const MAX_HEAD_BYTES = 16_384
 /** Informational answers (1xx) before the real one. */
@@ -85,7 +88,7 @@ async function exchange(
     const chunks: Buffer[] = []
     let length = 0
     let information = 0
-    /** The answer without its text, once its head has arrived. */
+    /** The status and headers of the response, before its body. */
     let head: Omit<OutboundAnswer, 'text'> | null = null
     let settled = false
     let cancel = (): void => {}
@@ -178,8 +181,8 @@ async function exchange(
 }
 
 /**
- * A socket that was destroyed may still report an error, when neither the request nor the agent listens any more. An
- * error that nobody listens to would end the process.
+ * A destroyed socket may still emit an error when neither the request nor the agent listens. An unhandled error would
+ * end the process.
  */
 function listenForErrors(socket: Socket): void {
   if (!socket.listeners('error').includes(ignore)) socket.on('error', ignore)

@@ -5,7 +5,7 @@ import type { Sealer } from '../../ports/sealer.ts'
 const VERSION = 'v1'
 
 interface SealerOptions {
-  /** Deflates what it seals, for what has to be small, such as a cookie. */
+  /** Compresses the text before sealing it, for values that must be small, such as a cookie. */
   deflates?: boolean
 }
 
@@ -36,7 +36,8 @@ export function aesSealer(secrets: readonly [string, ...string[]], { deflates = 
       const match = keys.find((candidate) => candidate.id === id)
       if (version !== VERSION || match === undefined || parts.length !== 2) return null
       const [nonce = Buffer.alloc(0), bytes = nonce] = parts.map((part) => Buffer.from(part, 'base64url'))
-      // The decoder skips what is no base64url. A sealed text has one spelling, or a copy could look like another one.
+      // The decoder ignores invalid characters. Requires the canonical spelling, or a copy could look like a different
+      // text.
       if ([nonce, bytes].some((part, at) => part.toString('base64url') !== parts[at])) return null
       try {
         const decipher = createDecipheriv('aes-256-gcm', match.key, nonce, { authTagLength: 16 })

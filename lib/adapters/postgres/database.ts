@@ -15,13 +15,13 @@ export type PostgresValue = string | number | boolean | null
 /** Runs one statement. Rejects with an error that holds no value of a row or parameter. */
 export type Query = (sql: string, ...parameters: PostgresValue[]) => Promise<Row[]>
 
-/** A name of the host's that goes into SQL, quoted. */
+/** Quotes a name of the host's for SQL. */
 export function quoted(name: string, what: string): string {
   if (!/^[A-Za-z_][A-Za-z0-9_]{0,62}$/.test(name)) throw new TypeError(`A ${what} name has letters, digits and _ only.`)
   return `"${name}"`
 }
 
-/** The one way to the database. */
+/** The only access to the database. */
 export function queryOf(db: PostgresDatabase): Query {
   if (typeof (db as Partial<PostgresDatabase> | null | undefined)?.query !== 'function')
     throw new TypeError(

@@ -23,9 +23,9 @@ const keyName = (table: string): string => nameBeside(table, '_identities_key')
 const COLUMNS = 'issuer, subject, connection, email, linked_at, last_used_at, sealed, provisional'
 
 /**
- * The table of links, and functions for what a single statement can't do. A statement that locks the user and counts
- * the links counts those of before it waited, so that of two who unlink the last two links both would go. In a function
- * each statement sees what was committed before it began.
+ * The table of links, and functions for changes that a single statement can't do. A statement that locks the user and
+ * counts the links counts those from before it waited, so two calls that unlink the last two links would both succeed.
+ * In a function, each statement sees everything committed before it began.
  */
 export function identitiesSql(table: string): string {
   const users = quoted(table, 'table')
@@ -99,7 +99,7 @@ interface IdentityDeps {
    * its own.
    */
   insertOf(user: Parameters<IdentityMethods['createWithIdentity']>[0]): { sql: string; values: PostgresValue[] }
-  /** The error, or that the username is taken where that is why. */
+  /** Converts a violation of the username's index to `UsernameTakenError`, and returns any other error unchanged. */
   explained(error: unknown, username: string): Promise<unknown>
 }
 
@@ -121,8 +121,8 @@ export function postgresIdentities(table: string, { query, insertOf, explained }
     async createWithIdentity(user, link) {
       const { sql, values } = insertOf(user)
       const parameters = valuesOf(link).map((_, index) => `$${values.length + index + 1}`)
-      // Without ON CONFLICT: a violation takes both back, and a conflict that is passed over would leave the user
-      // without the link.
+      // Without ON CONFLICT: a violation must undo both inserts. An ignored conflict would leave the user without the
+      // link.
       const [row] = await query(
         `WITH created AS (${sql}), linked AS (
           INSERT INTO ${links} (user_id, ${COLUMNS}) SELECT id, ${parameters.join(', ')} FROM created RETURNING user_id

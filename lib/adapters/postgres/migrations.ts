@@ -17,9 +17,9 @@ interface Migrations {
 }
 
 interface Connection {
-  /** Brings the tables to the newest version first, where that has not been done. */
+  /** Migrates the tables to the newest version first, if that has not happened yet. */
   query: Query
-  /** Does only that. Rejects with `StartError` where only a person can mend it. */
+  /** Only migrates. Rejects with `StartError` if an operator must fix the cause. */
   prepare(): Promise<void>
 }
 
@@ -78,7 +78,7 @@ async function versionOf(
   if (log === undefined) throw new TypeError('The database answered a SELECT with no row.')
   if (text(log, 'encoding') !== 'UTF8')
     throw unfit(`The PostgreSQL database has the encoding ${text(log, 'encoding')}; it must be UTF8.`)
-  // Under a stricter one, the loser of every race would get an error.
+  // With a stricter isolation level, the loser of every race would get an error.
   if (text(log, 'isolation') !== 'read committed')
     throw unfit(
       'PostgreSQL transactions are not READ COMMITTED here: set default_transaction_isolation ' +
@@ -95,7 +95,7 @@ async function versionOf(
     : { version: integer(row, 'version'), minReader: integer(row, 'min_reader') }
 }
 
-/** Any number of instances may do so at once. The usual start only reads. */
+/** Any number of instances may migrate at once. The usual start only reads. */
 async function migrate(query: Query, migrations: Migrations): Promise<void> {
   const { component, steps } = migrations
   let seen = await versionOf(query, migrations)

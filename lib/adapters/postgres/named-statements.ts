@@ -9,14 +9,15 @@ interface NamedStatement {
 type NamingDatabase = PostgresDatabase & { query(statement: NamedStatement): Promise<{ rows: unknown[] }> }
 
 /**
- * The server, or a pooler in between, does not know a statement that this connection has prepared, or knows it already.
+ * The server or a pooler does not know a statement that this connection has prepared, or already has one of this name.
  */
 const POOLED: readonly string[] = ['26000', '42P05']
-/** The plan of a statement is older than a migration of its tables. Nothing has been run. */
+/** A prepared plan is older than a migration of its tables. The statement was not run. */
 const OUTDATED = '0A000'
 
 /**
- * A `Pool` or a `Client` of `pg`: other drivers take a text alone, and nobody knows what a wrapper of the host's takes.
+ * Only a `Pool` or a `Client` of `pg`: other drivers accept only a text, and a wrapper of the host may not pass names
+ * on.
  */
 function takesNames(db: PostgresDatabase): db is NamingDatabase {
   return (
@@ -27,10 +28,10 @@ function takesNames(db: PostgresDatabase): db is NamingDatabase {
 const codeOf = (error: unknown): unknown => (error instanceof Error ? (error as { code?: unknown }).code : undefined)
 
 /**
- * The same database, which parses and plans each statement once for each connection: that is a third of PostgreSQL's
- * work for reading a row by its key. A statement whose plan is outdated gets another name. A pooler may give a client
- * another connection for each transaction without its prepared statements (PgBouncer before 1.21). The first such error
- * ends the naming for good.
+ * Gives statements names, so that the server parses and plans each once per connection, which is a third of
+ * PostgreSQL's work for reading a row by its key. A statement whose plan is outdated gets another name. A pooler may
+ * give a client another connection for each transaction without its prepared statements (PgBouncer before 1.21). The
+ * first such error ends the naming for good.
  */
 export function withNamedStatements(db: PostgresDatabase): PostgresDatabase {
   if (!takesNames(db)) return db
@@ -60,7 +61,7 @@ export function withNamedStatements(db: PostgresDatabase): PostgresDatabase {
           generation++
           names.delete(text)
         }
-        // It has not been run: each of these errors comes before that.
+        // Safe to repeat, because these errors come before the statement is run.
         return await db.query(text, params)
       }
     }

@@ -1,4 +1,6 @@
-/** Of SQLSTATE classes whose messages name things of the server (roles, tables, limits), never what a row holds. */
+/**
+ * SQLSTATE classes whose messages contain only names of the server (roles, tables, limits) and never values of a row.
+ */
 const TELLING = /^(08|25|28|3D|3F|40|42|53|54|55|57|58)/
 /**
  * SQLSTATE classes: connection, no resources, read only after a failover, shut down or starting, errors of the system.
@@ -21,13 +23,13 @@ const OF_THE_CONNECTION = [
 const isOfTheConnection = (message: string): boolean =>
   message.startsWith('Connection terminated') || OF_THE_CONNECTION.includes(message)
 
-/** An operation that the database did not do. `code` is the SQLSTATE or the system's error code, where there is one. */
+/** An operation that the database did not do. `code` is the SQLSTATE or the system's error code, if there is one. */
 export class PostgresError extends Error {
   readonly code: string | undefined
   /** True if the server was out of reach or is about to be. False if the statement itself was wrong. */
   readonly isOutage: boolean
   readonly refusesWrites: boolean
-  /** The name of the constraint that was violated. It is one of the schema, and holds nothing of a row. */
+  /** The name of the violated constraint. It comes from the schema and contains no value of a row. */
   readonly constraint: string | undefined
 
   constructor(message: string, code: string | undefined, isOutage = false, constraint?: string) {
@@ -62,7 +64,7 @@ export function outage(error: unknown): PostgresError {
   return new PostgresError('PostgreSQL did not answer a statement.', undefined)
 }
 
-/** The role may not, or there is no such database: waiting does not mend that. */
+/** A missing right or database: waiting does not help. */
 export function isForAPerson(error: unknown): boolean {
   return error instanceof PostgresError && error.code !== undefined && /^(42|3D000|3F000|28P01|0A)/.test(error.code)
 }

@@ -8,7 +8,7 @@ import { StartError } from '../../errors.ts'
 import { isForAPerson, PostgresError } from './outage.ts'
 
 interface PostgresRecordsOptions {
-  /** Messages about the role name this function. */
+  /** The name of the function in messages about missing rights. */
   what: string
   /** A plain name. Each table is a store of its own. */
   table: string
@@ -54,7 +54,7 @@ export function postgresRecords(
     return (await commitOne(partition, only, now)) ? null : await read(partition, [only.key])
   }
 
-  /** Makes a record, replaces it and removes it, so that the start finds out whether the role can write. */
+  /** Creates, replaces and removes a record, to find out at the start whether the role can write. */
   async function trial(): Promise<void> {
     const partition = randomBytes(12).toString('base64url')
     const now = Date.now()
@@ -96,7 +96,7 @@ export function postgresRecords(
   }
 }
 
-/** A commit that may add a row takes the lock of the partition, which only the function does. */
+/** Only the function takes the lock of the partition, which a commit that may add a row needs. */
 const mayBeNew = ({ expect, change }: RecordWrite): boolean =>
   expect === null || (expect === ANY && typeof change === 'object')
 
@@ -107,7 +107,7 @@ function inOrder(keys: readonly string[], rows: readonly Row[]): Array<StoredRec
   return keys.map((key) => found.get(key) ?? null)
 }
 
-/** An array as text, because drivers differ in what they make of one. */
+/** Passes an array as text, because drivers encode arrays differently. */
 const arrayOf = (elements: readonly PostgresValue[]): string =>
   `{${elements
     .map((element) => (typeof element === 'string' ? `"${element.replaceAll(/["\\]/g, '\\$&')}"` : String(element)))
@@ -188,9 +188,8 @@ interface Needs {
 }
 
 /**
- * Looks whether the role may do what will be done, and then does some of it.
- *
- * @throws StartError that names what is missing; an outage rejects with anything else
+ * Checks the rights of the role, and then tries some of the operations.
+ * @throws StartError that names the missing rights; an outage rejects with another error
  */
 async function requireRights(query: Query, { what, prefix, rights }: Needs, trial: () => Promise<void>): Promise<void> {
   const wanted = Object.entries(rights)

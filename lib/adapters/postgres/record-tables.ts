@@ -11,7 +11,7 @@ export const recordRights = (table: string): Readonly<Record<string, readonly st
 /** The first of the two numbers of the lock of a partition. The second is a hash of its name. */
 const PARTITION_LOCK = LOCK + 1
 
-/** A record that was only removed a little late costs less than an entry of the index with every use. */
+/** Removing a record a little late costs less than writing an index entry at each use. */
 const SLACK_MS = 2 ** 18
 
 /**
@@ -25,7 +25,7 @@ export function dueAt(expiresAt: number, now: number): number {
   return Math.min(Math.ceil(expiresAt / step) * step, Number.MAX_SAFE_INTEGER)
 }
 
-/** Keeps the former time for the sweep, as SQL, where that is after the end and not too long after it. */
+/** SQL that keeps the former sweep time if it is after the end of the record, and not too long after it. */
 export const sweepAfter = (ends: string, due: string, now: string): string =>
   `CASE WHEN sweep_after BETWEEN ${ends} AND ${ends} + (${ends} - ${now}) / 4 + ${SLACK_MS}
     THEN sweep_after ELSE ${due} END`

@@ -18,8 +18,8 @@ export interface PostgresUserStoreOptions {
 
 export type PostgresUserStore = Required<UserStore> & {
   /**
-   * Makes the table where it is missing. Otherwise the first use does. Rejects with `StartError` where only a person
-   * can mend it.
+   * Creates the table if it is missing. Without this call, the first use does. Rejects with `StartError` if an operator
+   * must fix the cause.
    */
   prepare(): Promise<void>
 }
@@ -90,7 +90,7 @@ export function postgresUserStore(
       jsonOf(profileOf(user))
     ]
   })
-  /** Of the unique indexes, some may be the host's own: only one on the name says that the name is taken. */
+  /** The host may have added unique indexes. Only a violation of the index on the name means that the name is taken. */
   const explained = async (error: unknown, username: string, exceptId: string | null = null): Promise<unknown> => {
     const isTaken =
       isUniqueViolation(error) &&
@@ -149,7 +149,7 @@ export function postgresUserStore(
       const { username, email, emailVerified, disabled, set, removed } = rowPatchOf(patch)
       const expected = expectedVersion === undefined ? null : versionOf(expectedVersion)
       if (!isStorable(id) || (expectedVersion !== undefined && expected === null)) return null
-      // A name that can't be in the column is not to be removed either.
+      // An unstorable field name can't be in `profile`, so it needs no removal.
       const [row] = await query(
         `UPDATE ${users} SET username = coalesce($2, username), email = CASE WHEN $3::boolean THEN $4 ELSE email END,
           email_verified = CASE WHEN $5::boolean THEN $6::boolean ELSE email_verified END,

@@ -12,7 +12,7 @@ interface AttemptLimiter {
   close(): Promise<void>
 }
 
-/** Stands for the request of the plugin, and for its key: the plugin reads only the group of the route. */
+/** The fake request for the plugin, which also is its key: the plugin reads only the group of the route. */
 interface Check {
   readonly routeOptions: { readonly config: object }
   readonly attemptId: string
@@ -22,7 +22,9 @@ interface Check {
 
 type Done = (error: Error | null, result?: { current: number; ttl: number }) => void
 
-/** The plugin's own limit: it counts one key a call, after the store has decided over several at once. */
+/**
+ * The limit given to the plugin. The store has decided over all limits before, so the plugin counts one key per call.
+ */
 const MAX = 1
 const NO_GROUP = { config: {} }
 

@@ -61,14 +61,11 @@ function count(text: string | undefined): number {
 
 export interface RedisAttemptStore extends AttemptStore {
   /**
-   * Looks whether it can count. Rejects with a `StartError` where only a person can mend it; an outage rejects with
-   * anything else.
+   * Checks that counting works. Rejects with a `StartError` if an operator must fix the cause, and with another error
+   * on an outage.
    */
   prepare(): Promise<void>
-  /**
-   * The `maxmemory-policy` by which the server may throw counters away; `null` where it throws nothing away, or does
-   * not tell.
-   */
+  /** The `maxmemory-policy` by which the server may evict counters. `null` if it evicts nothing or does not tell. */
   evictionPolicy(): Promise<string | null>
 }
 

@@ -54,11 +54,11 @@ interface Call {
   reject(error: Error): void
 }
 
-/** How often a server that has stopped answering is asked again whether it does. */
+/** The interval in milliseconds at which a server that has stopped answering is probed. */
 const ASK_AGAIN_MS = 1000
 /**
- * How many times it is looked whether there is an answer: a process that was busy for the whole time passes one of
- * them, and reads what has come before the next.
+ * The number of times that the deadline is checked. A process that was busy for the whole time passes one check, and
+ * reads arrived replies before the next.
  */
 const LOOKS = 5
 
@@ -69,10 +69,10 @@ const NOTHING = defineKeyScript('return 1')
 const ELSEWHERE: readonly unknown[] = ['ASK', 'MOVED', 'TRYAGAIN']
 
 /**
- * While a slot moves, a Cluster looks at the declared keys alone. One key that isn't there sends the script to the new
- * node, where it would run on what has arrived by then, and the answer would be wrong. With a second one that isn't
- * there the new node says TRYAGAIN, which ioredis does, until the slot has moved. A script with keys of its own needs
- * that; one that touches only what it declares is right anyhow.
+ * While a slot moves, a Cluster checks only the declared keys. If the only declared key does not exist, the script goes
+ * to the new node, where it would run on an incomplete set of records and give a wrong answer. With a second missing
+ * key the new node answers TRYAGAIN, and ioredis retries until the slot has moved. Scripts with derived keys need that.
+ * A script that touches only declared keys is correct anyway.
  */
 function declared({ isCluster }: RedisClient, script: Script, keys: string | readonly string[]): readonly string[] {
   if (typeof keys !== 'string') return keys
@@ -94,8 +94,8 @@ function underWayOn(client: RedisClient): Set<() => void> {
     for (const end of pipelines) end()
   }
   client.on('close', broken)
-  // A node of a Cluster. It isn't known whose calls were on it, but what has been written to another is answered all
-  // the same.
+  // A node of a Cluster. The connection does not know which calls went to it, but commands written to other nodes are
+  // still answered.
   if (client.isCluster) client.on('-node', broken)
   underWay.set(client, pipelines)
   return pipelines
@@ -151,14 +151,14 @@ export function redisConnection(
     ]
   }
 
-  /** Gives each call what became of it, and resolves to those that were not run and can be sent once more. */
+  /** Settles each call with its reply, and resolves to the calls that were not run and can be sent once more. */
   async function exchange(calls: readonly Call[], texts: WipeableTexts, inFull: boolean): Promise<Call[]> {
     const digests = new Map<Script, Buffer>()
     const commands = calls.map(({ script, keys, args }): Command => {
       const known = digests.get(script)
       const digest = known ?? texts.bufferOf(script.sha1)
       digests.set(script, digest)
-      // The first of its kind brings the script, for all that come behind it.
+      // The first call of a script sends its text. Later calls in the pipeline send the digest.
       return inFull && known === undefined
         ? ['eval', texts.bufferOf(script.lua), keys.length, ...keys, ...args]
         : ['evalsha', digest, keys.length, ...keys, ...args]
@@ -174,7 +174,7 @@ export function redisConnection(
     })
   }
 
-  /** `nextTrip` is called where another trip to the server begins. */
+  /** Calls `nextTrip` before another trip to the server. */
   async function exchangeAll(calls: readonly Call[], texts: WipeableTexts, nextTrip: () => void): Promise<void> {
     if (client.status !== 'ready') {
       await becomesReady()
@@ -183,7 +183,8 @@ export function redisConnection(
     const again = await exchange(calls, texts, false)
     if (again.length === 0) return
     nextTrip()
-    // In a Cluster one by one, because ioredis follows the slot of a single command, but not of some in a pipeline.
+    // Sends single commands in a Cluster, because ioredis follows a moved slot for single commands but not inside a
+    // pipeline.
     const groups = client.isCluster ? again.map((call) => [call]) : [again]
     await Promise.all(groups.map((group) => exchange(group, texts, true)))
   }
@@ -213,7 +214,7 @@ export function redisConnection(
       if (!client.isCluster && client.status === 'ready') askAgainAt = performance.now() + ASK_AGAIN_MS
       giveUp(() => tooLate(timeoutMs))
     }
-    // After the last look too, what has come is read first.
+    // Reads an arrived answer after the last check too.
     const look = (): void => {
       if (++looks < LOOKS) timer.refresh()
       else setImmediate(expire, trip)
@@ -232,7 +233,7 @@ export function redisConnection(
         rejectAll(calls, () => (texts.areWiped() ? brokenConnection() : withoutArguments(error)))
       })
       .finally(() => {
-        // Also where nobody waits for it any more: the server answers again.
+        // Counts a late reply too, because it shows that the server answers again.
         askAgainAt = 0
         finish()
       })
@@ -288,7 +289,7 @@ function slotNameOf({ keys: [key = ''] }: Call): string {
   return key.slice(key.indexOf('{') + 1, key.indexOf('}'))
 }
 
-/** A single command that a node refuses has been followed by ioredis already. */
+/** ioredis has already followed the redirection of a single command. */
 const isForAnotherNode = (error: Error, calls: readonly Call[]): boolean =>
   calls.length > 1 && ELSEWHERE.includes(codeOf(error))
 

@@ -20,10 +20,9 @@ interface RedisRecordsOptions {
 const READ = defineKeyScript("return redis.call('MGET', unpack(KEYS))")
 
 /**
- * KEYS: the records. ARGV, three for each: the version that it must have (empty: there must be none, `*`: whatever
- * there is), what it is afterwards (empty: removed, `-`: as before), and its milliseconds to live (0: no end).
- *
- * Replies 1, or, where a record is not as expected, all records as they are.
+ * KEYS: the records. ARGV, three for each record: the required version (empty: no record, `*`: any), the new value
+ * (empty: removed, `-`: unchanged), and the milliseconds to live (0: no end). Replies 1, or all current records if one
+ * is not as expected.
  */
 const COMMIT = defineKeyScript(`
 ${SLACK}

@@ -6,7 +6,7 @@ export const tooLate = (timeoutMs: number): OutageError =>
   new OutageError(`Redis did not answer within ${timeoutMs} ms.`)
 export const brokenConnection = (): OutageError => new OutageError('The connection to Redis broke before it answered.')
 
-/** The server answered that it will not. */
+/** The server refused the command. */
 export class RedisRefusal extends Error {
   /** Such as `NOPERM`. */
   readonly code: string
@@ -22,7 +22,7 @@ export class RedisRefusal extends Error {
   }
 }
 
-/** Errors of a server that still reads. */
+/** Errors of a server that refuses writes but still serves reads. */
 const OF_WRITES: readonly string[] = ['READONLY', 'NOREPLICAS', 'OOM', 'MISCONF']
 const PASSING: readonly string[] = [
   ...OF_WRITES,
@@ -38,9 +38,8 @@ const PASSING: readonly string[] = [
 ]
 
 /**
- * The code of an error that the server answered with, such as `NOSCRIPT`; `null` for all others. Redis 6.2 wraps what a
- * command in a script was answered with into an error of the script: a code in there counts where it is one that
- * passes.
+ * The code of an error reply, such as `NOSCRIPT`; `null` for other errors. Redis 6.2 wraps the error of a command
+ * inside a script into an error of the script. The inner code counts if it is a passing one.
  */
 export function codeOf(error: unknown): string | null {
   if (!(error instanceof Error && error.name === 'ReplyError')) return null

@@ -10,7 +10,7 @@ export const COUNTER_COMMANDS: readonly string[] = ['SET', 'GET', 'DEL', 'TIME']
 export const FACTOR_COMMANDS: readonly string[] = ['GETRANGE', 'MGET', 'SET', 'DEL']
 
 /**
- * KEYS[1]: a key that nothing else has. ARGV: commands, which are tried on it. Replies those that the user of the
+ * KEYS[1]: a key that is used for nothing else. ARGV: commands to try on it. Replies those that the user of the
  * connection may not run.
  */
 const TRY = defineKeyScript(`
@@ -35,25 +35,27 @@ end
 return refused
 `)
 
-/** No right, no such command, no script: nothing that passes, as loading, a failover or a full memory do. */
+/**
+ * Permanent refusals: a missing right, an unknown command, an invalid script. Loading, a failover and a full memory are
+ * temporary.
+ */
 const REFUSED: readonly string[] = ['NOPERM', 'NOAUTH', 'WRONGPASS', 'ERR']
 
 const unfit = (message: string, cause?: unknown): StartError =>
   new StartError('FST_AUTHORITY_INVALID_OPTIONS', message, cause === undefined ? {} : { cause })
 
 interface Trial {
-  /** `redisState` or `the rate limits`. */
+  /** The name in messages: `redisState` or `the rate limits`. */
   what: string
-  /** The key that is tried. */
+  /** The key on which the commands are tried. */
   key: string
   prefix: string
   commands: readonly string[]
 }
 
 /**
- * Does `work` and tries each command, together in one trip.
- *
- * @throws StartError that names what the user of the connection lacks; an outage rejects with anything else
+ * Runs `work` and tries each command, all in one trip.
+ * @throws StartError that names the missing rights of the connection's user; an outage rejects with another error
  */
 export async function requireRights(
   { run }: RedisConnection,

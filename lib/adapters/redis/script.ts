@@ -9,12 +9,12 @@ export interface Script {
 }
 
 /**
- * Lua: how much longer a key stays than what is in it is good for. The TTL only frees memory, and no instance with a
- * slower clock may miss what it still takes for good.
+ * Lua: the time that a key outlives its content. The TTL only frees memory, and an instance with a slower clock must
+ * still find content that it considers valid.
  */
 export const SLACK = 'local SLACK_MS = 600000'
 
-/** Only who uses Redis needs the digests, and all need this file at their start. */
+/** Computes digests on first use, because every start loads this file and only hosts with Redis need them. */
 function scriptOf(lua: string, derivesKeys: boolean): Script {
   let sha1: string | undefined
   return {

@@ -4,17 +4,17 @@ import { RECORD_COMMANDS, requireRights } from './rights.ts'
 import { list, textOrNull } from './replies.ts'
 import { defineKeyScript } from './script.ts'
 
-/** The first that has all that the scripts use. */
+/** The first version with every command that the scripts use. */
 const OLDEST = '6.2'
 
-/** A section of what the server says about itself; false where it does not let us ask. */
+/** A section of the server's `INFO`. False if the user may not run it. */
 export const INFO = `
 local function info (section)
   local text = redis.pcall('INFO', section)
   return type(text) == 'string' and text
 end`
 
-/** KEYS[1] leads to a node of a Cluster. */
+/** KEYS[1] selects the node of a Cluster. */
 const LOOK = defineKeyScript(`${INFO}
 return { info('server'), info('memory') }
 `)
@@ -42,7 +42,10 @@ export async function requireFitServer(
   })
 }
 
-/** `server`: its section of that name. @throws StartError */
+/**
+ * `server`: the section `server` of `INFO`.
+ * @throws StartError
+ */
 export function requireFit(what: string, server: unknown): void {
   const version = fieldOf(textOrNull(server ?? null), 'redis_version')
   if (version !== undefined && isOlder(version, OLDEST))
@@ -50,8 +53,7 @@ export function requireFit(what: string, server: unknown): void {
 }
 
 /**
- * The `maxmemory-policy` by which the server with the key may throw it away; `null` where it throws nothing away, or
- * does not tell.
+ * The `maxmemory-policy` by which the server of this key may evict it. `null` if it evicts nothing or does not tell.
  */
 export async function evictionPolicyOf({ run }: RedisConnection, key: string): Promise<string | null> {
   const [, memory] = list(await run(LOOK, key, []))

@@ -5,8 +5,8 @@ import type { RedisClient, RedisConnection, RedisConnectionOptions } from './con
 const connections = new WeakMap<RedisClient, RedisConnection>()
 
 /**
- * The connection of all stores on this client: what they ask for in one turn of the event loop goes together. The first
- * call for a client decides the options.
+ * The connection shared by all stores of this client, so that their calls of one turn of the event loop go in one
+ * write. The first call for a client decides the options.
  */
 export function sharedConnection(client: RedisClient, options?: RedisConnectionOptions): RedisConnection {
   if (typeof (client as Partial<RedisClient> | null | undefined)?.evalsha !== 'function')

@@ -4,7 +4,7 @@ import { brokenConnection } from './refusal.ts'
 export interface WipeableTexts {
   /** @throws Error once they are wiped */
   bufferOf(text: string): Buffer
-  /** From now on the server refuses whatever of them is sent. */
+  /** Overwrites the texts, so that the server refuses any of them that is still sent. */
   wipe(): void
   areWiped(): boolean
 }

@@ -21,8 +21,8 @@ export type UnlinkOutcome = Awaited<ReturnType<Required<UserStore>['unlinkIdenti
 const LONGEST_NAME = 63
 
 /**
- * The name of what belongs to a table. PostgreSQL cuts off what is too long, and two names would be one: of a long one
- * a digest is kept.
+ * The name of an object that belongs to a table. PostgreSQL cuts long names off, so that two could become one. A long
+ * name contains a digest instead.
  */
 export function nameBeside(table: string, suffix: string): string {
   if (table.length + suffix.length <= LONGEST_NAME) return `${table}${suffix}`
@@ -47,7 +47,7 @@ export function linkOf(row: Row): LinkedIdentity {
 /** An identity that can't be stored is linked to no user. */
 export const isStorableIdentity = ({ issuer, subject }: Identity): boolean => isStorable(issuer) && isStorable(subject)
 
-/** The answer of a function inside the server. */
+/** The result of a database function. */
 export function outcomeOf(row: Row | undefined): LinkOutcome | UnlinkOutcome {
   const outcome = OUTCOMES.find((one) => one === row?.['outcome'])
   if (outcome === undefined) throw new TypeError('The database answered with an outcome of no name.')

@@ -1,7 +1,7 @@
 /**
- * A step of a component's tables. One that only adds says `minReader`: the oldest version whose code still works with
- * what it makes, so that a release can be taken back, and old and new instances can run side by side. A plain string
- * says that no older code does.
+ * A migration of a component's tables. A step that only adds has `minReader`: the oldest version whose code still works
+ * after it, so that a release can be rolled back, and old and new instances can run side by side. A plain string works
+ * for no older code.
  */
 export type MigrationStep = string | { sql: string; minReader: number }
 

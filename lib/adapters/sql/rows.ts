@@ -46,7 +46,7 @@ function json(row: Row, column: string): unknown {
   }
 }
 
-/** A JSON object, without `__proto__`: copied on by plain assignment, that would become a prototype. */
+/** A JSON object without `__proto__`, because copying that field by plain assignment would set a prototype. */
 export function jsonObject(row: Row, column: string): Record<string, unknown> {
   const value = json(row, column)
   if (typeof value !== 'object' || value === null || Array.isArray(value)) throw unreadable(column)

@@ -2,7 +2,7 @@ import type { NewUser, User, UserPatch } from '../../ports/user-store.ts'
 import { flag, integer, jsonObject, text, textOrNull } from './rows.ts'
 import type { Row } from './rows.ts'
 
-/** Fields that have a column: the profile has no say in them. */
+/** Fields that have a column of their own. A profile field of the same name is ignored. */
 const COLUMNS = new Set([
   'id',
   'username',
@@ -39,7 +39,7 @@ interface RowPatch {
   email: string | null | undefined
   emailVerified: boolean | null | undefined
   disabled: boolean | null | undefined
-  /** The fields of the profile that it sets, and the names of those that it removes. */
+  /** The profile fields to set, and the names of those to remove. */
   set: Record<string, unknown>
   removed: string[]
 }
@@ -66,14 +66,14 @@ export function rowPatchOf(patch: UserPatch): RowPatch {
   }
 }
 
-/** `expectedVersion` as the column has it; `null`: no version of ours, so it is another one. */
+/** `expectedVersion` as a column value. `null`: it is not a version of this store, so it can't match. */
 export function versionOf(expectedVersion: number | string): number | null {
   return typeof expectedVersion === 'number' && Number.isSafeInteger(expectedVersion) ? expectedVersion : null
 }
 
 /**
- * `null` where nothing is said. Taken for `false`, a `disabled` of another type would let the user in: that is a
- * `TypeError`.
+ * `null` if absent. Throws `TypeError` for a value of another type, because reading it as `false` would let a disabled
+ * user in.
  */
 export function booleanOf(value: unknown, name: string): boolean | null {
   if (value === undefined) return null
@@ -92,7 +92,7 @@ export function changedAtOf({ passwordChangedAt }: NewUser): number | null {
 
 function withoutColumns(fields: Record<string, unknown>): Record<string, unknown> {
   const rest = Object.entries(fields).filter(([name]) => !COLUMNS.has(name))
-  // JSON has no dates.
+  // Converts dates to numbers, because JSON has no dates.
   return Object.fromEntries(
     rest.map(([name, value]) => [name, name === 'emailProvedAt' && value instanceof Date ? value.getTime() : value])
   )

@@ -20,25 +20,22 @@ export interface SqliteDatabase {
 export interface Connection {
   /** Reads. */
   query(sql: string, ...parameters: SqliteValue[]): Row[]
-  /** Runs a statement that writes and, by RETURNING, says what; in a transaction of its own where none is open. */
+  /** Runs a statement that writes and returns rows by RETURNING, in a transaction of its own if none is open. */
   change(sql: string, ...parameters: SqliteValue[]): Row[]
-  /** Runs a statement that writes and returns nothing; in a transaction of its own where none is open. */
+  /** Runs a statement that writes and returns nothing, in a transaction of its own if none is open. */
   execute(sql: string, ...parameters: SqliteValue[]): void
   /** Runs SQL of several statements, unprepared. */
   script(sql: string): void
   /** All of `work` or nothing, with the database's write lock from the start. Throws what `work` throws. */
   transaction<Result>(work: () => Result): Result
   /**
-   * Lets the transactions of `work` wait for the lock, and this process with them: for the start, when there is nothing
-   * else to do.
+   * Lets the transactions of `work` block this process while they wait for the lock. For the start, when there are no
+   * requests.
    */
   blocking<Result>(work: () => Result): Result
 }
 
-/**
- * How long a reader, a migration and a statement of the host's wait for another process before SQLITE_BUSY, where the
- * host has set nothing.
- */
+/** The `busy_timeout` of readers, migrations and the host's own statements, unless the host has set one. */
 const BUSY_TIMEOUT_MS = 5000
 
 function checked(parameters: readonly SqliteValue[]): readonly SqliteValue[] {
@@ -78,7 +75,7 @@ export function connect(db: SqliteDatabase): Connection {
   let isOpen = false
   let isBlocking = false
   const transaction = <Result>(work: () => Result): Result => {
-    // If BEGIN fails there is no transaction of ours to roll back, but there may be one of the host's.
+    // If BEGIN fails, there is nothing to roll back, except perhaps a transaction of the host.
     try {
       db.exec(isBlocking ? 'BEGIN IMMEDIATE' : 'PRAGMA busy_timeout = 0; BEGIN IMMEDIATE')
     } catch (error) {
@@ -91,8 +88,7 @@ export function connect(db: SqliteDatabase): Connection {
       db.exec(`COMMIT; ${restore}`)
       return result
     } catch (error) {
-      // SQLite rolls back by itself on some errors, and says so by refusing this; the first error is the one that
-      // matters.
+      // SQLite rolls back by itself on some errors and then refuses ROLLBACK. The first error is the relevant one.
       try {
         db.exec('ROLLBACK')
       } catch {}

@@ -14,8 +14,8 @@ type IdentityMethods = Pick<
 const identitiesTable = (table: string): string => nameBeside(table, '_identities')
 
 /**
- * The table of links. A trigger and no foreign key takes the links of a removed user along: whether foreign keys hold
- * is the connection's own choice, and the host removes users too.
+ * The table of links. A trigger removes the links of a removed user. A foreign key would depend on a setting of the
+ * connection, and the host removes users too.
  */
 export const identitiesSql = (table: string): string => `CREATE TABLE "${identitiesTable(table)}" (
     issuer TEXT NOT NULL,
@@ -61,7 +61,7 @@ export function sqliteIdentities(
     )
   }
 
-  // Transactions have the write lock from the start: what they read is what they decide on.
+  // Transactions take the write lock at the start, so that their reads stay valid until they write.
   return {
     async findByIdentity(identity) {
       if (!isStorableIdentity(identity)) return null

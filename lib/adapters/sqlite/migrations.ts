@@ -29,9 +29,8 @@ function versionOf(connection: Connection, component: string): Seen {
 }
 
 /**
- * Brings the tables of a component to the newest version: step 1, 2, 3 … once each. Any number of processes may do so
- * at once. Throws, and changes nothing, where a newer release has been at this file and has made what this one can't
- * work with.
+ * Migrates the tables of a component to the newest version, each step once. Any number of processes may migrate at
+ * once. Throws, and changes nothing, if a newer release has changed the file in an incompatible way.
  */
 export function migrate(connection: Connection, component: string, steps: readonly MigrationStep[]): void {
   const seen = versionOf(connection, component)
@@ -41,7 +40,7 @@ export function migrate(connection: Connection, component: string, steps: readon
   connection.blocking(() =>
     connection.transaction(() => {
       connection.script(CREATE_LOG)
-      // Asked again under the lock: another process may have been faster.
+      // Reads the version again under the lock, because another process may have migrated meanwhile.
       const current = versionOf(connection, component).version
       for (const [index, step] of steps.entries()) {
         const version = index + 1

@@ -1,13 +1,16 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { OutageError } from '../../ports/outage.ts'
 
-/** How long an operation is tried again where another process has the lock. The state's own limit is two seconds. */
+/**
+ * The time in milliseconds for which an operation is retried while another process has the lock. The state's own limit
+ * is two seconds.
+ */
 const PATIENCE_MS = 1500
 const LONGEST_PAUSE_MS = 25
-/** The codes of SQLite that say something of the moment and nothing of the statement. */
+/** SQLite error codes for temporary conditions, as opposed to a wrong statement. */
 const CODES = { SQLITE_BUSY: 5, SQLITE_READONLY: 8, SQLITE_FULL: 13 }
 
-/** Which of them the error is, also with a reason in the higher bits or at the end, as the drivers have it. */
+/** Finds the code of an error. Drivers add a reason in the higher bits or at the end of the name. */
 function codeOf(error: unknown): keyof typeof CODES | undefined {
   if (!(error instanceof Error)) return undefined
   const { code, errcode } = error as { code?: unknown; errcode?: unknown }
@@ -20,7 +23,7 @@ function codeOf(error: unknown): keyof typeof CODES | undefined {
 
 const isBusy = (error: unknown): boolean => codeOf(error) === 'SQLITE_BUSY'
 
-/** A file that takes no writes is an outage, until an operator makes room or gives the right back. */
+/** A file that can't be written is an outage until an operator frees space or restores the right. */
 function thrown(error: unknown): unknown {
   const code = codeOf(error)
   return code === undefined || code === 'SQLITE_BUSY'
@@ -29,9 +32,9 @@ function thrown(error: unknown): unknown {
 }
 
 /**
- * Does the work again while another process has the lock, for a second and a half and off the event loop: SQLite itself
- * would wait inside the call, and with it every request of this process. Work that meets the lock has done nothing yet,
- * or was rolled back. Rejects with the driver's error, or with an outage if the file takes no writes.
+ * Retries the work for a second and a half while another process has the lock, without blocking the event loop: SQLite
+ * itself would wait inside the call, and every request of this process with it. Work that meets the lock has done
+ * nothing or was rolled back. Rejects with the driver's error, or with an outage if the file can't be written.
  */
 export async function patient<Answer>(work: () => Promise<Answer>): Promise<Answer> {
   try {
@@ -50,7 +53,7 @@ export async function patient<Answer>(work: () => Promise<Answer>): Promise<Answ
   }
 }
 
-/** A store whose methods are all patient. */
+/** Wraps all methods of a store with retries. */
 export function patientStore<Store extends object>(store: Store): Store {
   const methods = Object.entries(store).map(([name, method]: [string, (...args: unknown[]) => Promise<unknown>]) => [
     name,

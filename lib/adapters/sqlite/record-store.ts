@@ -78,7 +78,7 @@ function readerOf({ query }: Connection, table: string) {
       const [row] = query(selectOne, partition, first)
       return [row === undefined ? null : recordOf(row)]
     }
-    // The last key fills the list up, so that there are only a few statements to prepare.
+    // Repeats the last key to fill the list, so that there are only a few statements to prepare.
     const places = 2 ** Math.ceil(Math.log2(keys.length))
     const filled = Array.from({ length: places }, (_, index) => keys[index] ?? first)
     const rows = query(`${selectMany} (${'?, '.repeat(places - 1)}?)`, partition, ...filled)

@@ -32,11 +32,11 @@ const migrations = (table: string): readonly MigrationStep[] => [
   ${identitiesSql(table)}`
 ]
 
-/** Without what is not given. */
+/** Leaves out absent fields. */
 const given = <Fields extends object>(fields: Fields): { [Name in keyof Fields]?: Exclude<Fields[Name], undefined> } =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as never
 
-/** As the column has it. */
+/** Converts a value for its column. */
 function flagOf(value: unknown, name: string): number | null {
   const flag = booleanOf(value, name)
   return flag === null ? null : Number(flag)
@@ -128,7 +128,7 @@ export function sqliteUserStore(
     },
     async update(id, patch, expectedVersion) {
       const { username, set, removed, ...columns } = rowPatchOf(patch)
-      // With the write lock from the start: what is read here is what is written over.
+      // Takes the write lock at the start, so that no other process changes the row between read and write.
       return isStorable(id)
         ? connection.transaction(() => {
             const user = findBy('id', id)

@@ -44,10 +44,10 @@ export function hashingThreads<Call>({
   size: number
   restMs: number
 }): HashingThreads<Call> {
-  /** The last to have worked is the first to work again, so that those beyond need come to rest. */
+  /** Uses the thread that worked last, so that surplus threads become idle and end. */
   const idle: Array<Thread<Call>> = []
   const waiting: Array<Job<Call>> = []
-  /** Those that are ending included: their memory is not free before they have. */
+  /** Includes threads that are ending, because their memory is not free yet. */
   let count = 0
 
   function another(): Thread<Call> {

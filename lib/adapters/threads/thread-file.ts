@@ -3,8 +3,8 @@ import { extname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 /**
- * The file of a thread next to the module at `url`; `path` has no ending. `null` if there is none: a bundle has no such
- * file, and may not know its own place.
+ * The file of a thread next to the module at `url`. `path` has no file extension. `null` in a bundle, which has no such
+ * file and may not know its own URL.
  */
 export function threadFile(path: string, url: string): URL | null {
   try {

@@ -24,7 +24,7 @@ export interface ProviderRequest {
   empty?: boolean
 }
 
-/** How a provider is reached. */
+/** The means to call a provider. */
 export interface Reach {
   outbound: Outbound
   /** The distance of the party that named the URLs. */
@@ -33,7 +33,7 @@ export interface Reach {
   signal?: AbortSignal | undefined
 }
 
-/** An answer of status 200 to 299, or 400 and more. `json` is what `text` says. */
+/** A response with status 200 to 299, or 400 and more. `json` is the parsed `text`. */
 export interface ProviderAnswer {
   status: number
   json: unknown
@@ -42,9 +42,9 @@ export interface ProviderAnswer {
 }
 
 /**
- * Sends a request and gives status and JSON. An answer takes at most five seconds and 256 kB.
- * @throws UpstreamError `outage` where nobody answers in time, else the reason of the request; neither holds anything
- * that was answered
+ * Sends a request and resolves to status and JSON. A response takes at most five seconds and 256 kB.
+ * @throws UpstreamError `outage` without a timely response, otherwise the reason that the request names; neither
+ * contains any of the response
  */
 export async function askProvider(
   { url, method, headers, body, of, reason, form = false, empty = false }: ProviderRequest,

@@ -2,11 +2,11 @@ import { UpstreamError } from '../../errors.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Outages } from './outages.ts'
 
-/** For all that one sign-in asks of the provider. */
+/** The time limit for all calls of one sign-in to the provider. */
 const BUDGET_MS = 6000
 const ALL = 'all that one sign-in asks of the provider'
 
-/** Gives the result of the work, or an `outage` after six seconds, and ends the calls that are under way then. */
+/** Resolves to the result of the work. Rejects with an `outage` after six seconds, and aborts its calls then. */
 export async function inTime<Answer>(
   clock: Clock,
   outages: Outages,

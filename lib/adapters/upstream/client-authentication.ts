@@ -3,7 +3,7 @@ import { type AuthorizationServer, type ClientAuth, ClientSecretBasic, ClientSec
 import type { Clock } from '../../ports/clock.ts'
 import type { UpstreamClient } from '../../ports/provider.ts'
 
-/** Seconds. A secret that lives for months is forgotten until the day on which nobody can sign in. */
+/** Lifetime in seconds. Short, because a secret that lives for months expires one day unnoticed. */
 const APPLE_SECRET_LIFETIME = 300
 const ASSERTION_LIFETIME = 60
 const ASSERTION_TYPE = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer'
@@ -63,7 +63,7 @@ function signedJwt(pem: string | null, kid: string | null, claims: Record<string
   const input = [{ alg, ...(kid === null ? {} : { kid }) }, claims]
     .map((part) => Buffer.from(JSON.stringify(part)).toString('base64url'))
     .join('.')
-  // The signature of JWS is the two numbers; that of OpenSSL is DER. @see RFC 7518 §3.4
+  // Encodes an ECDSA signature as JWS requires: as two numbers, whereas OpenSSL writes DER. @see RFC 7518 §3.4
   return `${input}.${sign(digest, Buffer.from(input), { key, dsaEncoding: 'ieee-p1363' }).toString('base64url')}`
 }
 

@@ -3,7 +3,10 @@ import { UpstreamError } from '../../errors.ts'
 import type { UpstreamTokens } from '../../ports/upstream.ts'
 import type { ProviderAnswer, ProviderRequest } from './ask-provider.ts'
 
-/** Members of a token answer that are read where the provider is known by its API. @see RFC 6749 §5.1, §5.2 */
+/**
+ * Members of a token response that are read for a provider with an API instead of ID tokens.
+ * @see RFC 6749 §5.1, §5.2
+ */
 const TOKEN_MEMBERS = [
   'access_token',
   'token_type',
@@ -24,8 +27,8 @@ interface EngineFetch {
 }
 
 /**
- * Sends the engine's requests under our limits. The engine gets the JSON that was answered, after `inspect` has seen
- * it.
+ * Sends the engine's requests under our own limits. The engine gets the JSON of the response after `inspect` has
+ * checked it.
  */
 export function engineFetch(
   request: Pick<ProviderRequest, 'of' | 'reason' | 'form'>,
@@ -33,7 +36,7 @@ export function engineFetch(
   inspect?: (answer: ProviderAnswer, body: Record<string, unknown>) => void
 ): EngineFetch {
   return {
-    // Our own check decides on http before each call.
+    // Our own check before each call decides whether http is allowed.
     [oauth.allowInsecureRequests]: true,
     async [oauth.customFetch](url, { method, headers, body }) {
       const answer = await ask({
@@ -47,7 +50,7 @@ export function engineFetch(
       if (typeof json !== 'object' || json === null || Array.isArray(json))
         throw new UpstreamError(request.reason, `The answer of ${request.of} is no JSON object.`)
       inspect?.(answer, json as Record<string, unknown>)
-      // The text is handed on as it came, because what is nested too deep can be parsed and can't be written again.
+      // Passes the text on unchanged, because JSON that is nested too deep can be parsed but not written again.
       return new Response(request.form === true ? JSON.stringify(tokenMembers(json)) : text, {
         status,
         headers: { 'content-type': 'application/json' }
@@ -57,8 +60,8 @@ export function engineFetch(
 }
 
 /**
- * The members of a token answer that have a plain value. An ID token of a provider that is known by its API is nothing
- * to rely on, and some such providers leave the type of the access token out.
+ * Keeps the members of a token response that have a plain value. An ID token of a provider with an API is not trusted,
+ * and some such providers omit the token type.
  */
 function tokenMembers(json: object): Record<string, unknown> {
   const members = Object.entries(json).filter(

@@ -2,8 +2,8 @@ import * as oauth from 'oauth4webapi'
 import { UpstreamError, type UpstreamFailure } from '../../errors.ts'
 
 /**
- * Turns every error of the engine or of a host's `identify` into the error of this port. Their messages quote what was
- * answered, so only words of ours and the engine's go on. `onForeign` is told of an error of anybody else.
+ * Converts every error of the engine or of a host's `identify` to an `UpstreamError`. Their messages may quote the
+ * provider's response, so only our own and the engine's words are kept. `onForeign` receives any other error.
  */
 export async function failing<Answer>(
   reason: UpstreamFailure,
@@ -29,10 +29,7 @@ export async function failing<Answer>(
   }
 }
 
-/**
- * The cause of a refusal by the issuer, for the log alone: the issuer that was expected and the one that came, because
- * a wrong option `issuer` is found by nothing else.
- */
+/** The expected and the received issuer, only for the log: nothing else reveals a wrong option `issuer`. */
 export function otherIssuer(expected: unknown, got: unknown): ErrorOptions {
   const show = (issuer: unknown): string =>
     typeof issuer === 'string'
@@ -47,7 +44,7 @@ function causeOf(error: unknown): ErrorOptions | undefined {
   return otherIssuer(expected, claims?.iss)
 }
 
-/** Which claim did not fit, in the engine's words. */
+/** The claim that the engine refused. */
 function claimOf({ cause }: Error): string | null {
   const { claim } = (typeof cause === 'object' && cause !== null ? cause : {}) as { claim?: unknown }
   return typeof claim === 'string' && /^[a-z_]{1,20}$/.test(claim) ? claim : null

@@ -13,7 +13,7 @@ type Claims = Readonly<Record<string, unknown>>
  * OpenID Connect Core 1.0 §10.1.1
  */
 export function signatureCheck(keys: Keys): (as: oauth.AuthorizationServer, response: Response) => Promise<void> {
-  /** The engine keeps the keys that it has imported by such an object, so each key set has one of its own. */
+  /** The engine caches imported keys by this object, so each key set has its own. */
   const holders = new WeakMap<object, oauth.AuthorizationServer>()
 
   return async (as, response) => {
@@ -95,7 +95,7 @@ export async function appTokenClaims({
   return oauth.getValidatedIdTokenClaims(body) as Claims
 }
 
-/** A part of a token, before anything of it is checked. */
+/** Decodes a part of a token without verifying it. */
 export function decoded(part: string | undefined): Record<string, unknown> | undefined {
   try {
     const value: unknown = JSON.parse(Buffer.from(part ?? '', 'base64url').toString('utf8'))

@@ -1,8 +1,8 @@
 import type { Clock } from '../../ports/clock.ts'
 
-/** How long between two fetches that strangers or failures bring about. */
+/** The minimum time between two fetches caused by strangers or failures. */
 const PAUSE_MS = 10_000
-/** How long the first failure is kept. Each further one is kept for twice as long, up to the pause. */
+/** The time for which the first failure is cached. Each further failure doubles it, up to the pause. */
 const FIRST_PAUSE_MS = 1000
 
 interface Kept<Value> {
@@ -17,8 +17,8 @@ interface Kept<Value> {
 }
 
 /**
- * Something of another server's that changes seldom. Of any number of calls one fetches. A failure is kept too, but
- * replaces nothing that is known.
+ * Caches a document of another server that changes rarely. Parallel calls share one fetch. A failure is cached too, but
+ * does not replace a known value.
  */
 export function kept<Value>(fetchIt: () => Promise<Value>, maxAgeMs: number, clock: Clock): Kept<Value> {
   let known: { value: Value; at: number } | null = null

@@ -4,7 +4,7 @@ import type { Provider } from '../../ports/provider.ts'
 import { type Distance, mayCall, THIS_MACHINE } from '../../protocol/distance.ts'
 import { askProvider, type Reach } from './ask-provider.ts'
 
-/** Algorithms of ID tokens whose signature only the provider can make. */
+/** ID token algorithms with a private key, so that only the provider can sign. */
 const ASYMMETRIC = /^(?:RS|PS|ES)(?:256|384|512)$|^EdDSA$|^Ed25519$/
 
 /** The endpoints of a provider. The service calls all of them but the first, to which browsers are led. */

@@ -1,8 +1,8 @@
 import { UpstreamError } from '../../errors.ts'
 
-/** Told of what an operator has to know. */
+/** Receives events that an operator should know. */
 export interface UpstreamReports {
-  /** An outage has begun: once until it ends. `of`: the endpoint, in the words of a sentence. */
+  /** Called once when an outage begins. `of`: the endpoint, as a phrase such as `the token endpoint`. */
   down(of: string, error: UpstreamError): void
   back(of: string): void
   /** A function of the host's failed, with an error of its own that holds no token. */
@@ -17,7 +17,7 @@ export class BusyError extends UpstreamError {
 }
 
 export interface Outages {
-  /** Does the work, and reports where an outage of that endpoint begins with it or ends. */
+  /** Runs the work, and reports if it begins or ends an outage of that endpoint. */
   over<Answer>(of: string, work: () => Promise<Answer>): Promise<Answer>
   began(of: string, error: UpstreamError): void
   ended(of: string): void
@@ -43,7 +43,7 @@ export function watchOutages({ down, back }: UpstreamReports): Outages {
         ended(of)
         return answer
       } catch (error) {
-        // More calls than one provider gets say nothing of the provider.
+        // A refusal because of too many parallel calls says nothing about the provider.
         if (error instanceof UpstreamError && error.reason === 'outage' && !(error instanceof BusyError))
           began(of, error)
         throw error

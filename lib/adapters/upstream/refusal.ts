@@ -1,6 +1,6 @@
 import { UpstreamError } from '../../errors.ts'
 
-/** The browser made the code up, or brings it again: the words of RFC 6749 §5.2 and of GitHub. */
+/** Errors for an invented or reused code, from RFC 6749 §5.2 and GitHub. */
 const USED_UP = ['invalid_grant', 'bad_verification_code']
 const WRONG_CLIENT = 'Look at clientId and clientSecret of the connection.'
 /**

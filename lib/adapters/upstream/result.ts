@@ -10,7 +10,7 @@ type Claims = Readonly<Record<string, unknown>>
 const MAX_SUBJECT = 255
 const MAX_ISSUER = 2048
 const MAX_EMAIL = 254
-/** Of one text of a profile, in characters. */
+/** The maximum length of a profile text, in characters. */
 const MAX_TEXT = 2048
 
 /** A claim of the ID token wins over one of userinfo. */
@@ -30,7 +30,7 @@ export function mergedClaims(idToken: Claims, userinfo: Claims): Record<string, 
   }
 }
 
-/** The required claims about a person. An address and a profile that do not fit are left out further down. */
+/** The required claims about a person. An invalid address or profile is left out below. */
 const AssertionSchema = Type.Object({
   subject: Type.RegExp(STORABLE, {
     minLength: 1,

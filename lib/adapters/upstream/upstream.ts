@@ -33,7 +33,7 @@ export function upstream(client: UpstreamClient, { clock, outbound, reports }: U
   const outages = watchOutages(reports)
   const ask = async (request: ProviderRequest, reach: Reach): Promise<ProviderAnswer> =>
     await outages.over(request.of, async () => await askProvider(request, reach))
-  /** The host named what its options name, and may name any address. */
+  /** The host chose the URLs in its options, and may name any address. */
   const byHost: Reach = { outbound, noNearerThan: THIS_MACHINE }
   const metadata = kept(
     async () => await outages.over("the provider's metadata", async () => await metadataOf(provider, byHost)),
@@ -53,7 +53,7 @@ export function upstream(client: UpstreamClient, { clock, outbound, reports }: U
   )
   const verify = signatureCheck(keys)
 
-  /** The engine as this client, at the time of the clock. */
+  /** The engine's view of this client, with the port's clock. */
   const engineClient = (clientId = client.clientId): oauth.Client => ({
     client_id: clientId,
     [oauth.clockSkew]: Math.round((clock.now() - Date.now()) / 1000)
@@ -76,7 +76,7 @@ export function upstream(client: UpstreamClient, { clock, outbound, reports }: U
       async (request) => await ask(request, reach),
       ({ status, distance: from }, body) => {
         distance = from
-        // GitHub says what is wrong with status 200.
+        // GitHub reports errors with status 200.
         if (status !== 200 || body['error'] !== undefined) throw refusal(status, body['error'])
         token = body
       }
@@ -101,8 +101,8 @@ export function upstream(client: UpstreamClient, { clock, outbound, reports }: U
         idToken: null,
         distance
       }
-    // Of the issuers that are one provider's the token must name the one that the answer named; all else of it is
-    // checked against that.
+    // A provider may have several issuers. The token must name the issuer that the response named, and all further
+    // checks use it.
     const said = issuerOf(token['id_token'])
     if (iss === null && said !== null && provider.acceptsIssuer(said)) as.issuer = said
     const body = await failing(
@@ -152,7 +152,8 @@ export function upstream(client: UpstreamClient, { clock, outbound, reports }: U
       const claims = mergedClaims(idToken, await userinfo({ ...redeemed, idToken }, signal))
       return { assertion: provider.assertion(claims, answer), claims }
     }
-    // The host's code names the URL, perhaps from an answer: no service of this machine, unless the provider is one.
+    // The host's code names the URL, perhaps from a response. It must not be a service of this machine, unless the
+    // provider is one.
     const reach: Reach = { outbound, signal, noNearerThan: nearer(redeemed.distance, PRIVATE_NETWORK) }
     const get = async (url: string, headers: Readonly<Record<string, string>> = {}): Promise<unknown> => {
       const { status, json } = await ask(
@@ -176,7 +177,7 @@ export function upstream(client: UpstreamClient, { clock, outbound, reports }: U
         reports.hostFailed(withoutSecrets(error, [accessToken, refreshToken, idToken]))
       }
     )
-    // `claims` of an assertion that does not fit are not read: it is checked by `resultOf`.
+    // Does not read `claims` of an invalid assertion: `resultOf` checks it.
     return { assertion, claims: (assertion as Partial<Assertion> | null | undefined)?.claims ?? {} }
   }
 
@@ -275,7 +276,7 @@ interface Redeemed {
   distance: Distance
 }
 
-/** The `iss` of a token, before anything of it is checked. */
+/** Reads the `iss` of an unverified token. */
 function issuerOf(idToken: unknown): string | null {
   const iss = typeof idToken === 'string' ? decoded(idToken.split('.')[1])?.['iss'] : undefined
   return typeof iss === 'string' ? iss : null
