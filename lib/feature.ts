@@ -5,8 +5,7 @@ import type { Endpoint } from './http/edge/endpoint.ts'
 import type { PageSlots } from './http/pages/deps.ts'
 import type { TokenSlots, Grant, GrantDeclaration } from './oauth/deps.ts'
 import type { Sealer } from './ports/sealer.ts'
-import type { AuthorityOptions } from './settings/options.ts'
-import type { FeatureSection } from './settings/settings.ts'
+import type { AuthorityOptions, FeatureSection } from './settings/options.ts'
 
 /**
  * An optional part of the service: one folder of `features`, and one line in `features/index.ts`. The kernel knows this

@@ -1,6 +1,6 @@
+import { fileURLToPath } from 'node:url'
 import { Kind, type TSchema } from '@sinclair/typebox'
-import type { RuleName } from '../lib/limits/rules.ts'
-import { DEFAULTS } from '../lib/settings/defaults.ts'
+import ts from 'typescript-tap'
 import { OPTIONS_SCHEMA } from '../lib/composition/compose.ts'
 
 /** One row: an option by its path from the top. */
@@ -11,34 +11,73 @@ export interface OptionRow {
   description: string
 }
 
+const SOURCE = fileURLToPath(new URL('../lib/settings/options.ts', import.meta.url))
+
+let rows: OptionRow[] | undefined
+
 /**
  * Every option of the schema, parents before children. Entries of lists are not options of their own, but for the
- * fields of a client and of a connection.
+ * fields of a client and of a connection. The description is the text that an editor shows.
  */
 export function optionRows(): OptionRow[] {
-  return Object.entries(properties(OPTIONS_SCHEMA)).flatMap(([name, schema]) =>
-    rowsOf(name, schema, required(OPTIONS_SCHEMA, name))
+  if (rows === undefined) {
+    const { checker, type } = optionsType()
+    rows = rowsOf('', OPTIONS_SCHEMA, [type], checker)
+  }
+  return rows
+}
+
+function rowsOf(prefix: string, schema: TSchema, types: readonly ts.Type[], checker: ts.TypeChecker): OptionRow[] {
+  return Object.entries(properties(schema)).flatMap(([name, member]) => {
+    const path = `${prefix}${name}`
+    const symbol = types.map((type) => checker.getPropertyOfType(type, name)).find((found) => found !== undefined)
+    const isRequired = ((schema['required'] ?? []) as string[]).includes(name) && member['otherwise'] === undefined
+    const row = {
+      path,
+      takes: String(member['takes']),
+      default: isRequired ? '**required**' : defaultOf(member),
+      description: symbol === undefined ? '' : commentOf(path, symbol, checker)
+    }
+    const nested = objectOf(member)
+    // The port describes the parts of a store, a function bag or a host's own clock.
+    if (nested === undefined || Object.values(properties(nested)).every((part) => part[Kind] === 'Function'))
+      return [row]
+    const inner = symbol === undefined ? [] : partsOf(checker.getTypeOfSymbol(symbol), checker)
+    return (
+      [row, ...rowsOf(`${path}.`, nested, inner, checker)]
+        // Nobody writes what the functions that make connections put there.
+        .filter((each) => each.path !== 'connections.provider')
+    )
+  })
+}
+
+function optionsType(): { checker: ts.TypeChecker; type: ts.Type } {
+  const program = ts.createProgram([SOURCE], {
+    module: ts.ModuleKind.NodeNext,
+    target: ts.ScriptTarget.ES2022,
+    strict: true,
+    allowImportingTsExtensions: true,
+    noEmit: true,
+    types: ['node']
+  })
+  const checker = program.getTypeChecker()
+  const module = checker.getSymbolAtLocation(program.getSourceFile(SOURCE) as ts.SourceFile) as ts.Symbol
+  const symbol = checker.getExportsOfModule(module).find(({ name }) => name === 'AuthorityOptions') as ts.Symbol
+  return { checker, type: checker.getDeclaredTypeOfSymbol(symbol) }
+}
+
+/** The types inside: of a union each, of a list that of its entries. */
+function partsOf(type: ts.Type, checker: ts.TypeChecker): ts.Type[] {
+  return (type.isUnion() ? type.types : [type]).map((part) =>
+    checker.isArrayType(part) ? (checker.getTypeArguments(part as ts.TypeReference)[0] ?? part) : part
   )
 }
 
-function rowsOf(path: string, schema: TSchema, isRequired: boolean): OptionRow[] {
-  const nested = objectOf(schema)
-  const row: OptionRow = {
-    path,
-    takes: said(schema, 'takes') ?? 'an object',
-    default: isRequired && schema['default'] === undefined ? '**required**' : defaultOf(path, schema),
-    description: said(schema, 'description') ?? ''
-  }
-  // The port describes the parts of a store, a function bag or a host's own clock.
-  if (nested === undefined || Object.values(properties(nested)).every((member) => member[Kind] === 'Function'))
-    return [row]
-  // Nobody writes what the functions that make connections put there.
-  return [
-    row,
-    ...Object.entries(properties(nested))
-      .filter(([name]) => `${path}.${name}` !== 'connections.provider')
-      .flatMap(([name, member]) => rowsOf(`${path}.${name}`, member, required(nested, name)))
-  ]
+function commentOf(path: string, symbol: ts.Symbol, checker: ts.TypeChecker): string {
+  // A line that begins with an @ ends the comment there.
+  const stray = symbol.getJsDocTags(checker).find(({ name }) => name !== 'see')
+  if (stray !== undefined) throw new Error(`The comment of the option ${path} has a tag: @${stray.name}`)
+  return ts.displayPartsToString(symbol.getDocumentationComment(checker)).replaceAll(/\s+/g, ' ')
 }
 
 /** The object inside: the schema itself, an alternative to `false`, or what a list holds. */
@@ -56,28 +95,13 @@ function objectOf(schema: TSchema): TSchema | undefined {
   )
 }
 
-function defaultOf(path: string, schema: TSchema): string {
-  const [, rule, field] = /^rateLimit\.(\w+)\.(\w+)$/.exec(path) ?? []
-  if (field === 'windowMs' || field === 'max' || field === 'count')
-    return code(DEFAULTS.rateLimit[rule as RuleName][field])
-  const value: unknown = schema['default'] ?? schema['otherwise']
-  if (value === undefined) return ''
-  return typeof value === 'string' && !/^[/a-z:-]+$|\(\)$/i.test(value) ? value : code(value)
-}
-
-function code(value: unknown): string {
-  return `\`${typeof value === 'string' ? value : JSON.stringify(value)}\``
-}
-
-function said(schema: TSchema, what: 'takes' | 'description'): string | undefined {
-  const value: unknown = schema[what]
-  return typeof value === 'string' ? value : undefined
+function defaultOf(schema: TSchema): string {
+  const otherwise: unknown = schema['otherwise']
+  if (typeof otherwise === 'string') return /^[\w./]+(?:\(\))?$/.test(otherwise) ? `\`${otherwise}\`` : otherwise
+  const value: unknown = schema['default']
+  return value === undefined ? '' : `\`${typeof value === 'string' && value !== '' ? value : JSON.stringify(value)}\``
 }
 
 function properties(schema: TSchema): Record<string, TSchema> {
   return (schema['properties'] ?? {}) as Record<string, TSchema>
-}
-
-function required(schema: TSchema, name: string): boolean {
-  return ((schema['required'] ?? []) as string[]).includes(name)
 }

@@ -106,9 +106,9 @@ const VENDORS: Readonly<Record<string, Room['modules']>> = {
 
 /** The features that a feature imports: those that it names in `needs`. */
 const NEEDS: Readonly<Record<string, readonly string[]>> = {}
-/** The files of a feature that know Fastify. Its `feature.ts` has the options; the others are use cases. */
+/** The files of a feature that know Fastify, and those that know the settings; the others are use cases. */
 const FEATURE_HTTP = /^features\/[^/]+\/(?:pages|endpoints)/
-const FEATURE_OPTIONS = /^features\/[^/]+\/feature\.ts$/
+const FEATURE_OPTIONS = /^features\/[^/]+\/(?:feature|options)\.ts$/
 const FEATURE: Room = {
   rooms: [...BASE, 'delivery', 'events', 'limits', 'clients', 'sessions', 'tokens', 'accounts', 'oauth', 'authorize'],
   types: ['feature', 'pages'],
@@ -138,14 +138,10 @@ const INTL = 'pages/intl.ts'
 const COMPOSITION = /^(?:index\.ts|plugin\.ts|composition\/.*)$/
 /** Their types are part of what the host and our code agree on, as ports are. */
 const OPTIONS = ['settings/options.ts', 'settings/paths.ts', 'features/options.ts']
-/**
- * Files with a closed list of importers, because a second place that knows such a file can forget a step. All other
- * files ask those.
- */
+/** Exports with a closed list of importers, because a second place that calls one can forget a step. */
 const KNOWN_TO: Readonly<Record<string, readonly string[]>> = {
-  'settings/defaults.ts': ['settings/schema.ts', 'settings/resolve.ts'],
-  'settings/resolve.ts': ['settings/check.ts'],
-  'settings/given.ts': ['settings/check.ts']
+  'settings/settings.ts resolveSettings': ['settings/check.ts'],
+  'settings/given.ts withoutUndefined': ['settings/check.ts']
 }
 /** Rules and use cases: all time and chance come through ports. */
 const PURE = [
@@ -323,8 +319,10 @@ function checkImports(
       report(`imports ${from}, which is no file of lib`)
       continue
     }
-    if (KNOWN_TO[target]?.includes(path) === false)
-      report(`imports ${target}, which only ${KNOWN_TO[target].join(' and ')} may know`)
+    for (const name of names) {
+      const known = KNOWN_TO[`${target} ${name}`]
+      if (known?.includes(path) === false) report(`imports ${name}, which only ${known.join(' and ')} may know`)
+    }
     const to = roomOf(target)
     const contract = typeOnly && (to === 'ports' || OPTIONS.includes(target))
     const injected = room === 'http/edge' && to === 'adapters/rate-limit' && typeOnly

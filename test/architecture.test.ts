@@ -116,7 +116,7 @@ t.test('every module that lib imports is a declared dependency', async (t) => {
 const FINE = {
   'errors.ts': 'export const a = 1',
   'ports/clock.ts': 'export interface Clock { now(): number }',
-  'settings/defaults.ts': 'export const DEFAULTS = {}',
+  'settings/settings.ts': 'export const resolveSettings = () => {}',
   'settings/options.ts': 'export interface Options { a: string }',
   'limits/rules.ts': 'export const rules = 1',
   'accounts/user.ts': 'export interface User { a: string }',
@@ -181,22 +181,22 @@ const PLANTED: Array<{ name: string; path: string; source: string; expect: RegEx
     expect: null
   },
   {
-    name: 'the defaults in resolve',
-    path: 'settings/resolve.ts',
-    source: "import { DEFAULTS } from './defaults.ts'",
+    name: 'the resolving of options in their check',
+    path: 'settings/check.ts',
+    source: "import { resolveSettings } from './settings.ts'",
     expect: null
   },
   {
-    name: 'the defaults in another file of the room',
-    path: 'settings/check.ts',
-    source: "import { DEFAULTS } from './defaults.ts'",
-    expect: /only settings\/schema\.ts and settings\/resolve\.ts may know/
+    name: 'the resolving of options in another file of the room',
+    path: 'settings/warnings.ts',
+    source: "import { resolveSettings } from './settings.ts'",
+    expect: /only settings\/check\.ts may know/
   },
   {
-    name: 'the defaults in the composition root',
+    name: 'the resolving of options in the composition root',
     path: 'composition/services.ts',
-    source: "import type { DEFAULTS } from '../settings/defaults.ts'",
-    expect: /only settings\/schema\.ts and settings\/resolve\.ts may know/
+    source: "import { resolveSettings } from '../settings/settings.ts'",
+    expect: /only settings\/check\.ts may know/
   },
   {
     name: 'a value of the options',

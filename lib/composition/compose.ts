@@ -3,7 +3,7 @@ import * as FEATURES from '../features/index.ts'
 import type { GrantDeclaration } from '../oauth/deps.ts'
 import { GRANTS } from '../oauth/grants/registry.ts'
 import { checkedSettings } from '../settings/check.ts'
-import { optionsSchema } from '../settings/schema.ts'
+import { optionsSchema } from '../settings/options.ts'
 import type { Settings } from '../settings/settings.ts'
 
 /** All features as one: their options, their settings, and the start of those that are on. */

@@ -127,7 +127,7 @@ export function connectStores(
   const reports = outageReports('state', 'the state store', { events, log })
   const state = surviveStateOutages(given, {
     clock,
-    graceMs: settings.refreshToken.graceMs,
+    graceMs: settings.refreshToken.reuseGraceMs,
     ...reports,
     onDegraded(error) {
       shared?.doubt()

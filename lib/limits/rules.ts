@@ -42,9 +42,12 @@ export interface LimitInfo {
 }
 
 export interface ApiKeyOption {
-  /** The request header that carries the key. Default: `x-api-key`. */
+  /** The request header with the key. */
   header?: string | undefined
-  /** True for a valid key. `{ max }` replaces the rule's `max`. If it throws, the address counts. */
+  /**
+   * `(key) => boolean | { max }`, or a promise of it: `true` for a valid key. `{ max }` replaces the rule's `max`. If
+   * it throws, the address counts.
+   */
   verify(key: string): boolean | { max: number } | Promise<boolean | { max: number }>
 }
 

@@ -20,7 +20,7 @@ interface RefreshTokenPolicy {
   expiresInMs: number
   idleTimeoutMs: number
   rotate: 'oauth' | 'always' | 'never'
-  graceMs: number
+  reuseGraceMs: number
 }
 
 /** A sign-in by a grant, whose tokens are not handed out yet. */

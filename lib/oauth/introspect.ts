@@ -106,7 +106,7 @@ async function ofRefreshToken({ sid, digest }: Credential, client: Client, deps:
     accounts: { clock, issuer, users },
     sessions
   } = deps
-  const family = await deps.tokens.peekToken({ sid, digest, now: clock.now(), graceMs: deps.refreshToken.graceMs })
+  const family = await deps.tokens.peekToken({ sid, digest, now: clock.now(), graceMs: deps.refreshToken.reuseGraceMs })
   if (family === null || family.clientId !== client.clientId) return { active: false }
   if ((await userOf(family, { users, sessions })) === null) return { active: false }
   return {

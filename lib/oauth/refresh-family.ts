@@ -128,7 +128,7 @@ function tokenUse({ presented }: RefreshAttempt, clientId: string | null | undef
     sid: presented.sid,
     digest: presented.digest,
     now,
-    graceMs: deps.refreshToken.graceMs,
+    graceMs: deps.refreshToken.reuseGraceMs,
     idleExpiresAt: now + deps.refreshToken.idleTimeoutMs,
     ...(clientId === undefined ? {} : { clientId })
   }

@@ -16,37 +16,54 @@ export const GRANT_TYPES = Object.keys({
 
 /** A registered OAuth client. @see RFC 7591 §2 for the terms */
 export interface Client {
+  /** The name of the client in requests and tokens. */
   clientId: string
-  /** 32 bytes or more. Without it the client is public. */
+  /**
+   * 32 bytes or more. Without it the client is public. Make it in base64url, which is the same with and without
+   * form-encoding: `node -p "crypto.randomBytes(32).toString('base64url')"`.
+   */
   clientSecret?: string | undefined
   /**
-   * `web` (the default): its URIs are `https:`, or `http:` on this machine. `native`: private-use schemes too, and any
-   * port of a loopback address. @see OpenID Connect Dynamic Client Registration 1.0 §2, RFC 8252 §7
+   * `"web"`: its URIs are `https:`, or `http:` on this machine. `"native"`: an app on the user's device, whose redirect
+   * URIs may have a private-use scheme with a dot, and any port of a loopback address.
+   * @see OpenID Connect Dynamic Client Registration 1.0 §2, RFC 8252 §7
    */
   applicationType?: 'web' | 'native' | undefined
+  /**
+   * The addresses to which codes may be sent: `https:`, `http:` on this machine, or for `native` a private-use scheme
+   * with a dot. Compared character by character; the port of a loopback address may be another for `native`.
+   */
   redirectUris?: string[] | undefined
+  /** The addresses to which a sign-out may lead. Compared character by character. */
   postLogoutRedirectUris?: string[] | undefined
-  /** Origins that may call by CORS. Default: those of the redirect URIs. */
+  /** The origins whose pages may call by CORS. */
   origins?: string[] | undefined
-  /** Default: authorization code and refresh token. */
+  /** The grants that the client may use. */
   grantTypes?: GrantType[] | undefined
-  /** Scopes that the client may be granted. Default: every scope of the option `scopes`. */
+  /** The scopes that the client may be granted. */
   scopes?: string[] | undefined
-  /** Default true; always true for a public client. */
+  /** `false` only with a `clientSecret`. A public client always needs PKCE. */
   requirePkce?: boolean | undefined
-  /** Default true. Others ask the user for consent. */
+  /** `false`: a third-party program. It asks users for consent and never has the password grant. */
   firstParty?: boolean | undefined
+  /** Its name on the pages. */
   name?: string | undefined
-  /** For the consent page: an `https:` address of its logo, and of a page about it. */
+  /** Its logo, on the consent page: an `https:` URL. */
   logoUri?: string | undefined
+  /** A page about it, linked on the consent page: an `https:` URL. */
   clientUri?: string | undefined
+  /** The algorithm of its ID tokens. */
   idTokenSignedResponseAlg?: string | undefined
-  /** Which claims its ID tokens have. Default: the option `idToken.claims`. */
+  /** Which claims its ID tokens have: see `idToken.claims`. */
   idTokenClaims?: 'requested' | 'scopes' | undefined
+  /**
+   * The address to call when a browser session ends that the client took part in (OpenID Connect Back-Channel Logout
+   * 1.0).
+   */
   backchannelLogoutUri?: string | undefined
   /**
-   * The lowest authentication level with which this client gets tokens of the user: a value that this configuration can
-   * give. Default: any level.
+   * The lowest authentication level with which this client gets tokens of the user, for any `acr_values` in the
+   * request: one of `acr_values_supported`. [Step-up](../guides/step-up.md)
    */
   acr?: string | undefined
 }

@@ -109,64 +109,86 @@ export type Provider = OpenidProvider | OauthProvider
 
 /** Options that every connection has. */
 export interface ConnectionOptions {
-  /** Part of its URLs: 1 to 32 of `a-z 0-9 -`, and no other connection's. Default: the provider's name. */
+  /**
+   * Part of its URLs, such as `/auth/connect/google`, and its name in events. No two connections have the same id.
+   * `oidc` and `oauth2` have no default.
+   */
   id?: string | undefined
-  /** The name on the button. Default: the provider's name. */
+  /** The name on the button. */
   name?: string | undefined
-  /** The provider's name for this service. */
+  /** The provider's id for this service. */
   clientId: string
+  /** The secret that the provider gave with it. */
   clientSecret?: string | undefined
-  /** The scopes to ask for. Default: identity and email address. */
+  /** The scopes to ask for. */
   scopes?: string[] | undefined
-  /** True if the connection may create accounts. Default: as the option `registration`, if the user store can. */
+  /** True if the connection may create accounts. */
   registration?: boolean | undefined
   /**
-   * The rule for a person who comes for the first time with the email address of an account here. `confirm` (the
-   * default): they sign in the way they did before, then link. `verified-email`: linked at once if the provider
-   * verified the address and decides on it, and the account's is verified too; else as `confirm`. `never`: they sign in
-   * the way they did before.
+   * The rule for a person who comes for the first time with the email address of an account here. `"confirm"`: they
+   * sign in the way they did before, then link. `"verified-email"`: linked at once if the provider verified the address
+   * and decides on it, and the account's is verified too; else as `"confirm"`. `"never"`: they sign in the way they did
+   * before.
    */
   linking?: Linking | undefined
-  /** Takes verified e-mail addresses of these domains alone, and is where people go who type one. Default: any. */
+  /**
+   * Takes verified email addresses of these domains alone, and is the way in for people who type such an address on the
+   * sign-in page. A domain belongs to one connection. `[]`: addresses of any domain.
+   */
   domains?: string[] | undefined
-  /** True if accounts in `domains` can sign in through this connection alone. Default: `false`. */
+  /**
+   * True if this connection alone decides who is in `domains`: accounts with such an address sign in through no other
+   * connection and by nothing else.
+   */
   enforce?: boolean | undefined
   /**
-   * Makes fields of an account of what the provider said. Only fields of `registration.fields` and the standard claims
-   * of a profile are taken.
+   * `(claims) => fields`: makes fields of an account from the provider's claims. Only fields of `registration.fields`
+   * and the standard claims of a profile are taken.
    */
   profile?: ((claims: Readonly<Record<string, unknown>>) => Record<string, unknown>) | undefined
-  /** When these fields are filled: with a new account (`create`, the default), or at each sign-in (`always`). */
+  /** When these fields are filled: with a new account (`"create"`), or at each sign-in (`"always"`). */
   sync?: 'create' | 'always' | undefined
   /**
-   * How the provider authenticated the person, for ID tokens of this service. Default: only that it was a connection.
+   * `(claims) => ({ amr, acr })`: how the provider authenticated the person, for ID tokens of this service. An `acr` of
+   * `acr_values_supported` counts as that value. Any other text is passed on as it is and meets no requirement.
    */
   assurance?:
     | ((claims: Readonly<Record<string, unknown>>) => { amr?: string[] | undefined; acr?: string | undefined })
     | undefined
   /**
-   * Told after a sign-in that is finished with the provider's answer. No reply waits for it. It alone sees the
-   * provider's tokens, once. A sign-in that ends on a page of this service (a second factor, fields of a new account,
-   * linking to an account) is told by events alone, for the tokens are kept nowhere until then.
+   * `({ user, claims, tokens, isNew }) => void`: called after a sign-in that is finished with the provider's answer. No
+   * reply waits for it. It alone sees the provider's tokens, once, because they are not stored. A sign-in that ends on
+   * a page of this service (a second factor, fields of a new account, linking to an account) does not call it. For
+   * these there are the events `authenticated`, `registered` and `identity_linked`.
    */
   onSignIn?: ((event: ConnectionSignIn) => void | Promise<void>) | undefined
-  /** Of the link on the sign-in page. */
-  button?: { label?: string | undefined; logoUrl?: string | undefined } | undefined
-  /** `false` only for a provider that refuses PKCE. @see RFC 7636 */
+  /** The link on the sign-in page. */
+  button?:
+    | {
+        /** The text of the link. */
+        label?: string | undefined
+        /** A logo for a provider whose mark the pages don't know. */
+        logoUrl?: string | undefined
+      }
+    | undefined
+  /** `false` only for a provider that refuses PKCE (RFC 7636). */
   pkce?: boolean | undefined
   /**
    * The provider's names for your apps: the client ids of phone apps, Apple's bundle ids, and the client of One Tap on
-   * a page of yours. The token endpoint accepts an ID token from the provider's own library that names one of these.
-   * Default: none.
+   * a page of yours. Clients that list the grant can exchange an ID token that names one of these at the token endpoint
+   * (`urn:ietf:params:oauth:grant-type:token-exchange`).
    * @see docs/guides/connections/apps.md
    */
   audiences?: string[] | undefined
   /**
-   * `false` only for a library that can't have a nonce put into its ID tokens: a token without one is taken then.
-   * Default: `true`.
+   * `false` only for an app whose library can't put a nonce into its ID tokens: a token without a nonce is exchanged
+   * then. A token that has a nonce still needs it.
    */
   appNonce?: boolean | undefined
-  /** Asked at the start and at the callback of each sign-in, and for each ID token of an app. Default: `true`. */
+  /**
+   * Asked at the start and at the callback of each sign-in, and for each ID token of an app. A sign-in that began
+   * before the connection was turned off does not finish.
+   */
   enabled?: boolean | (() => boolean | Promise<boolean>) | undefined
 }
 
@@ -174,11 +196,14 @@ export interface ConnectionOptions {
 export interface ConnectionOption extends ConnectionOptions {
   id: string
   name: string
-  /** A private key in PEM, by which the client proves itself instead of a secret. */
+  /**
+   * Of `apple` and `oidc`: the private key in PEM by which the client proves itself instead of a secret. A literal `\n`
+   * counts as a line break.
+   */
   privateKey?: string | undefined
-  /** The id of that key. */
+  /** The id of that key at the provider. */
   keyId?: string | undefined
-  /** Apple's. */
+  /** Of `apple`: the team that the key belongs to. */
   teamId?: string | undefined
   provider: Provider
 }

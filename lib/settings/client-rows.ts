@@ -3,8 +3,10 @@ import { misfit, MisfitError } from '../errors.ts'
 import type { Client } from '../ports/client-store.ts'
 import { checkClient, type ClientRules } from './check-clients.ts'
 import { schemaMistake } from './option-error.ts'
-import { CLIENT_SCHEMA } from './sections/clients.ts'
+import { section } from './schema-words.ts'
+import { CLIENT_FIELDS } from './sections/clients.ts'
 
+const SCHEMA = section<Client>(CLIENT_FIELDS, { takes: 'a client' })
 const SOURCE = 'clients.findById'
 /** At most 8 MB of recently used clients. */
 const MOST_KNOWN = 1000
@@ -18,8 +20,8 @@ const LONGEST_KNOWN = 4096
  * @throws MisfitError that names the field, and shows no value
  */
 export function clientRows(rules: ClientRules): (row: unknown) => Client {
-  let schema: TypeCheck<typeof CLIENT_SCHEMA> | undefined
-  const names = Object.keys(CLIENT_SCHEMA.properties)
+  let schema: TypeCheck<typeof SCHEMA> | undefined
+  const names = Object.keys(CLIENT_FIELDS)
   const known = new Map<string, { text: string; client: Client }>()
 
   /**
@@ -34,9 +36,9 @@ export function clientRows(rules: ClientRules): (row: unknown) => Client {
   }
 
   function checked(client: Client): Client {
-    schema ??= TypeCompiler.Compile(CLIENT_SCHEMA)
+    schema ??= TypeCompiler.Compile(SCHEMA)
     if (!schema.Check(client)) {
-      const mistake = schemaMistake(CLIENT_SCHEMA, client)
+      const mistake = schemaMistake(SCHEMA, client)
       if (mistake?.among !== undefined)
         throw new MisfitError('store', {
           source: SOURCE,

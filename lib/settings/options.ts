@@ -1,69 +1,235 @@
+import { type TSchema, Type } from '@sinclair/typebox'
 import type { RedisClient } from '../adapters/redis/connection.ts'
+import type { FeatureOptions } from '../features/options.ts'
 import type { ClaimsFunction } from '../oauth/deps.ts'
-import type { Client, ClientStore } from '../ports/client-store.ts'
 import type { ScopeTexts } from '../pages/own-texts.ts'
+import type { Client, ClientStore } from '../ports/client-store.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { JsonWebKeyObject } from '../ports/jwt.ts'
 import type { SendMessage } from '../ports/message.ts'
-import type { ConnectionOption } from '../ports/provider.ts'
-import type { FactorStore } from '../ports/factor-store.ts'
 import type { State } from '../ports/state.ts'
 import type { User, UserStore } from '../ports/user-store.ts'
-import type { FeatureOptions } from '../features/options.ts'
-import type { PathName } from './paths.ts'
-import type { DecoratorOptions } from './sections/decorators.ts'
-import type { MfaOptions } from './sections/factors.ts'
-import type { PasskeyOptions } from './sections/passkeys.ts'
-import type { PagesOptions } from './sections/pages.ts'
-import type { PasswordOptions } from './sections/password.ts'
-import type { RateLimitOptions } from './sections/rate-limit.ts'
-import type { RegistrationOptions } from './sections/registration.ts'
-import type { TokenOptions } from './sections/tokens.ts'
+import { PATH_NAMES, type PathName } from './paths.ts'
+import {
+  flag,
+  fn,
+  type Given,
+  oneOf,
+  type Option,
+  option,
+  required,
+  SECRET_TAKES,
+  secretText,
+  section,
+  shortText,
+  text
+} from './schema-words.ts'
+import { CLIENT_FIELDS } from './sections/clients.ts'
+import { CONNECTION_OPTIONS } from './sections/connections.ts'
+import { DECORATORS_OPTION } from './sections/decorators.ts'
+import { FACTOR_OPTIONS } from './sections/factors.ts'
+import { PAGES_OPTION } from './sections/pages.ts'
+import { PASSWORD_OPTION } from './sections/password.ts'
+import { RATE_LIMIT_OPTION } from './sections/rate-limit.ts'
+import { REGISTRATION_OPTION } from './sections/registration.ts'
+import { TOKEN_OPTIONS, type TokenOptions } from './sections/tokens.ts'
 
 /**
- * The options of `register(authPlugin, …)`. `docs/reference/options.md` has the table, made from the schemas. `Account`
- * is the row type of the user store.
+ * Characters that a router takes literally: no parameter, no wildcard, no query, nothing that needs percent-decoding.
  */
-export interface AuthorityOptions<Account extends User = User> extends TokenOptions, FeatureOptions {
-  issuer: string
-  /** An `http:` issuer on any host, for development. Refused in production. */
-  allowInsecureIssuer?: boolean | undefined
-  users: UserStore<Account>
-  /**
-   * The type has no `| undefined` because Fastify's own option `prefix` has none. At run time `undefined` means the
-   * default, as for every option.
-   */
-  prefix?: string
-  paths?: Partial<Record<PathName, string | undefined>> | undefined
-  state?: State | undefined
-  /**
-   * `true` for `app.redis` of @fastify/redis, or an ioredis client. It holds the counters, and the state unless the
-   * option `state` names another.
-   */
-  redis?: true | RedisClient | undefined
-  secret?: string | string[] | undefined
-  keys?: JsonWebKeyObject[] | { secret: string } | undefined
-  clients?: Client[] | ClientStore | undefined
-  passwordGrant?: 'first-party' | 'clients' | false | undefined
-  /**
-   * A list, or an object with the consent page's description of each scope by language: `{ openid: {}, 'orders:read': {
-   * en: 'see your orders' } }`.
-   */
-  scopes?: string[] | ScopeTexts | undefined
-  pages?: false | PagesOptions | undefined
-  password?: PasswordOptions | undefined
-  registration?: false | RegistrationOptions | undefined
-  /** Providers for sign-in, each made by a function of `fastify-authority/connections`. */
-  connections?: ConnectionOption[] | undefined
-  sendMessage?: SendMessage | undefined
-  /** The store of second factors. Without it there are none. */
-  factors?: FactorStore | undefined
-  mfa?: MfaOptions | undefined
-  /** Passkeys and security keys. On with `factors`. */
-  passkeys?: false | PasskeyOptions | undefined
-  rateLimit?: false | RateLimitOptions | undefined
-  decorators?: DecoratorOptions | undefined
-  claims?: ClaimsFunction<Account> | undefined
-  /** For tests: `steppedClock()` of `fastify-authority/testing`. Default: the machine's clock. */
-  clock?: Clock | undefined
+const LITERAL = "[A-Za-z0-9._~!$&'+,;=@-]"
+const PATH = `^(?:/${LITERAL}*)+$`
+const SCOPE = '^[\\x21\\x23-\\x5b\\x5d-\\x7e]+$'
+const SCOPE_TAKES = 'a scope token: printable ASCII without space, quote and backslash'
+const SCOPES_TAKE = 'an array of scope tokens, each once, or an object of them with descriptions by language'
+const path = text({ pattern: PATH, takes: 'an absolute path such as "/oauth/token"' })
+const aFunction = Type.Function([], Type.Unknown(), { takes: 'a function' })
+
+const SHARED_SECRET = {
+  /** A shared secret for HS256. There is no key set then. */
+  secret: required(secretText())
 }
+
+/** A comment is the text of the option in editors and in the reference. */
+const PLAIN_OPTIONS = {
+  /**
+   * The issuer identifier: an absolute URL without query or fragment; `https:` unless the host is a loopback one. A
+   * trailing slash is kept in `iss` and metadata, and left out of well-known paths. Links and metadata are built from
+   * it, never from a Host header.
+   */
+  issuer: required(text({ minLength: 1, takes: 'an absolute URL such as "https://auth.example.com"' })),
+  /**
+   * For development: an `http:` issuer on any host, for a phone or a container. Passwords and tokens then cross the
+   * network in clear text, and cookies are not `Secure`. The log says so at every start. Refused if `NODE_ENV` is
+   * `production`.
+   */
+  allowInsecureIssuer: flag({ default: false }),
+  users: required(option<UserStore>(Type.Any({ takes: 'a UserStore: an object with findById and findByUsername' }))),
+  prefix: text({
+    pattern: `^(?:/${LITERAL}+)*$`,
+    default: '/auth',
+    takes: 'a path such as "/auth", without a slash at its end'
+  }),
+  /** Changes single paths, e.g. `{ token: '/oauth/token' }`. Absolute: they ignore `prefix`. */
+  paths: section<{ [Name in PathName]?: string | undefined }>(
+    Object.fromEntries(PATH_NAMES.map((name) => [name, path]))
+  ),
+  /**
+   * Codes, refresh token families, browser sessions, consents, one-time tokens and signing keys. docs/guides/state.md
+   * says which to choose.
+   */
+  state: option<State>(
+    Type.Any({
+      otherwise: 'memoryState()',
+      takes: 'a State, such as memoryState(), sqliteState(db), redisState(client) or postgresState(db)'
+    })
+  ),
+  /**
+   * `true`: `app.redis` of `@fastify/redis`, registered before; or an ioredis instance or cluster. It holds the rate
+   * limit counters, and the state unless the option `state` names another.
+   */
+  redis: option<true | RedisClient>(Type.Any({ takes: 'true, or an ioredis client or cluster' })),
+  /**
+   * Seals managed signing keys at rest, and peppers password hashes if `password.pepper` is true. An array rotates it:
+   * the first seals, all open.
+   */
+  secret: option<string | string[]>(
+    Type.Union([secretText(), Type.Array(secretText(), { minItems: 1 })], {
+      takes: `${SECRET_TAKES}, or an array of them`,
+      confidential: true
+    })
+  ),
+  /**
+   * Signing keys. All JWKs verify and are published. The first signs access tokens, and the first of a client's
+   * algorithm its ID tokens. `{ secret }` turns redirect sign-in off. Managed: an ES256 key, and for ID tokens (or by
+   * `accessToken.alg`) an RS256 key, are made in the background, published a day before they sign, replaced every 90
+   * days, and kept as long as a token that they signed can live. They are shared through `state` and sealed with
+   * `secret` (kept in memory without a secret).
+   */
+  keys: option<JsonWebKeyObject[] | Given<typeof SHARED_SECRET>>(
+    Type.Union(
+      [
+        Type.Array(Type.Record(Type.String(), Type.Unknown(), { takes: 'a private JWK' }), { minItems: 1 }),
+        section(SHARED_SECRET)
+      ],
+      {
+        otherwise: 'managed',
+        confidential: true,
+        takes: 'an array of private JWKs (ES256, EdDSA, RS256, PS256) or { secret } of 32 bytes or more'
+      }
+    )
+  ),
+  /** Registered OAuth clients. Redirect sign-in exists if one of them can use codes. */
+  clients: option<Client[] | ClientStore>(
+    Type.Union([Type.Array(section(CLIENT_FIELDS, { takes: 'a client' })), Type.Object({ findById: aFunction })], {
+      takes: 'an array of clients, or { findById(clientId) }'
+    }),
+    []
+  ),
+  /**
+   * `"first-party"`: callers without a client may use the password grant. `"clients"`: only registered clients that
+   * list it. `false`: nobody.
+   */
+  passwordGrant: oneOf(['first-party', 'clients', false], { default: 'first-party' }),
+  /**
+   * The scopes that can be granted. Without `scope` in a password request: all of these; in an authorization request:
+   * `openid`. As an object, it has the descriptions of each scope on the consent page and the account page: `{ openid:
+   * {}, 'orders:read': { en: 'see your orders', de: '…' } }`. A missing language is shown in English.
+   */
+  scopes: option<string[] | ScopeTexts>(
+    Type.Union(
+      [
+        Type.Array(Type.String({ pattern: SCOPE, takes: SCOPE_TAKES }), {
+          minItems: 1,
+          uniqueItems: true,
+          takes: SCOPES_TAKE
+        }),
+        Type.Record(
+          Type.String({ pattern: SCOPE }),
+          Type.Record(Type.String(), shortText(300, { takes: 'a text of 1 to 300 characters' }), {
+            takes: 'a description for people by language, such as { en: "see your orders" }; {} for none'
+          }),
+          { minProperties: 1, additionalProperties: false, takes: SCOPES_TAKE }
+        )
+      ],
+      { takes: SCOPES_TAKE }
+    ),
+    ['openid', 'profile', 'email', 'offline_access']
+  ),
+  /** The hosted pages. `false`: none, and then no redirect sign-in either. */
+  pages: PAGES_OPTION,
+  /** Password hashing (argon2id through a bounded queue) and the policy for new passwords. */
+  password: PASSWORD_OPTION,
+  /** The registration of new users. `false`: nobody can register. */
+  registration: REGISTRATION_OPTION,
+  /**
+   * `async ({ kind, user, locale, url, token, expiresAt }) => void`, kinds `password_reset`, `verify_email`,
+   * `password_changed`, `already_registered`, `new_sign_in`, `email_change`, `email_change_requested`, `email_changed`,
+   * `email_change_refused`, `account_removed`, `identity_linked`, `identity_unlinked`, `second_factor_failed`,
+   * `factor_added`, `factor_removed`, `recovery_code_used`, `passkey_counter_regressed`, `sign_in_code`. No reply waits
+   * for it; a failure is logged and retried. Password reset and email verification exist only with it.
+   */
+  sendMessage: fn<SendMessage>(),
+  /** `false` turns all limits off. Each rule is `false` or `{ windowMs, max }`. */
+  rateLimit: RATE_LIMIT_OPTION,
+  /**
+   * Other names for the plugin's decorators, for a host that has these names already or registers the plugin twice. A
+   * second service without a `prefix` or names of its own for `authenticateOptional`, `requireFirstParty`,
+   * `requireUser` and `requireAuth` leaves those of the first, which accept tokens of the first alone.
+   */
+  decorators: DECORATORS_OPTION,
+  claims: fn<ClaimsFunction>(),
+  /** For tests: `steppedClock()` of `fastify-authority/testing`. */
+  clock: option<Clock>(
+    Type.Object(
+      { now: aFunction, monotonic: aFunction, after: aFunction },
+      { otherwise: "the machine's clock", takes: 'a Clock' }
+    )
+  )
+}
+
+/** The options that no feature brings. Spread here alone, because the published types of a spread lose its comments. */
+export const KERNEL_OPTIONS = { ...PLAIN_OPTIONS, ...TOKEN_OPTIONS, ...CONNECTION_OPTIONS, ...FACTOR_OPTIONS }
+
+/**
+ * The options of `register(authPlugin, …)`. `docs/reference/options.md` has the table. `Account` is the row type of the
+ * user store.
+ */
+export interface AuthorityOptions<Account extends User = User>
+  extends
+    Given<Omit<typeof PLAIN_OPTIONS, 'users' | 'prefix' | 'claims'>>,
+    TokenOptions,
+    Given<typeof CONNECTION_OPTIONS>,
+    Given<typeof FACTOR_OPTIONS>,
+    FeatureOptions {
+  /** A `UserStore`. A missing method turns off the routes that need it. */
+  users: UserStore<Account>
+  // The type has no `| undefined` because Fastify's own option `prefix` has none.
+  /** The path under which the routes are mounted. The well-known documents are at the root. */
+  prefix?: string
+  /**
+   * `(user, { scopes, client, use }) => claims`: the host's own claims of access tokens, ID tokens and userinfo; `use`
+   * says which. A claim of the OpenID standard reaches a client only as far as its scopes and, with `firstParty:
+   * false`, the user's consent allow. Any other claim is in every token for which the function returns it, so check
+   * `client` if third-party programs must not know it.
+   */
+  claims?: ClaimsFunction<Account> | undefined
+}
+
+/** A feature, as far as the settings know it. */
+export interface FeatureSection {
+  name: string
+  /** Its top-level options. */
+  options: Readonly<Record<string, Option<unknown, unknown>>>
+  /** `null`: the feature is off. Throws a start error if another option forbids it. */
+  resolve(given: AuthorityOptions): unknown
+  /** The values of `acr` that sign-ins can have with the feature. */
+  acr?: readonly string[]
+}
+
+/** The option schema: the check at start and the reference page are made from it. */
+export const optionsSchema = (features: ReadonlyArray<Pick<FeatureSection, 'options'>>) =>
+  Type.Object<Record<string, TSchema>>(
+    { ...KERNEL_OPTIONS, ...Object.fromEntries(features.flatMap(({ options }) => Object.entries(options))) },
+    { additionalProperties: false, takes: 'an object' }
+  )

@@ -1,75 +1,135 @@
-import { Type, type SchemaOptions, type TObject, type TProperties, type TSchema } from '@sinclair/typebox'
+import { type SchemaOptions, type TSchema, Type } from '@sinclair/typebox'
 
 /**
- * Texts of a schema node for people: `takes` goes into the error, `description` and `default` into the reference. The
- * settings use `default` too. `otherwise` describes a default that is computed.
+ * An option: the schema of its value, the type of the value, and the type of the setting if the host gives none. The
+ * comment above the property that holds an option is its text in editors and in docs/reference/options.md.
  */
-interface Said extends SchemaOptions {
-  takes: string
-  description?: string
-  default?: unknown
+export interface Option<Value, Absent = null> extends TSchema {
+  static: Value
+  absent?: Absent
+}
+
+export type Options = Readonly<Record<string, Option<unknown, unknown>>>
+
+interface Said<Value> extends SchemaOptions {
+  /** The accepted values, for the error and the reference. */
+  takes?: string
+  default?: Value
+  /** Describes a default that is computed. */
   otherwise?: string
   /** The value must never be shown. */
   confidential?: boolean
 }
 
-type About = Omit<Said, 'takes'>
+type Absent<Value, Of> = Of extends { default: {} } ? Value : null
 
-export const optional = <Schema extends TSchema>(schema: Schema) => Type.Optional(schema)
-export const words = <Given extends Said>(said: Given) =>
-  withDefault(Type.Array(Type.String({ minLength: 1, takes: 'a string that is not empty' }), said), said)
-/** The accepted form of every secret of a host. */
-export const SECRET_TAKES = 'random text of 32 bytes or more, such as `openssl rand -base64 32` prints'
-export const secretText = (said: Pick<Said, 'description'> = {}) =>
-  Type.String({ minLength: 32, takes: SECRET_TAKES, confidential: true, ...said })
-export const fn = (said: Said) => Type.Function([], Type.Unknown(), said)
-export const flag = <Given extends Said>(said: Given) => withDefault(Type.Boolean(said), said)
-export const text = <Given extends Said>(said: Given) => withDefault(Type.String(said), said)
-export const integer = <Given extends About>(minimum: number, maximum: number, unit: string, said: Given) =>
-  withDefault(
-    Type.Integer({ minimum, maximum, takes: `a whole number${unit} from ${minimum} to ${maximum}`, ...said }),
-    said
-  )
-export const seconds = <Given extends About>(minimum: number, maximum: number, said: Given) =>
-  integer(minimum, maximum, ' of seconds', said)
-export const oneOf = <Given extends About>(values: ReadonlyArray<string | false>, said: Given) =>
-  withDefault(
+/** An option with a schema of its own, and a default if one is given. */
+export function option<Value>(schema: TSchema): Option<Value>
+export function option<Value>(schema: TSchema, otherwise: NoInfer<Value>): Option<Value, Value>
+export function option(schema: TSchema, otherwise?: unknown): TSchema {
+  return Type.Optional(otherwise === undefined ? schema : { ...schema, default: otherwise })
+}
+
+export const required = <Value, None>(given: Option<Value, None>) =>
+  Type.Optional(given, false) as unknown as Option<Value, never> & { required: true }
+
+export const flag = <const Of extends Said<boolean>>(said: Of) =>
+  option(Type.Boolean({ takes: 'true or false', ...said })) as Option<boolean, Absent<boolean, Of>>
+
+export const text = <const Of extends Said<string>>(said: Of) =>
+  option(Type.String({ takes: 'a string', ...said })) as Option<string, Absent<string, Of>>
+
+/** A text that is not empty. */
+export const shortText = <const Of extends Said<string>>(maxLength: number, said: Of) =>
+  text({ minLength: 1, maxLength, takes: `a string of 1 to ${maxLength} characters`, ...said })
+
+export const integer = <const Of extends Said<number> & { of?: string }>(minimum: number, maximum: number, said: Of) =>
+  option(
+    Type.Integer({
+      minimum,
+      maximum,
+      takes: `a whole number${said.of === undefined ? '' : ` of ${said.of}`} from ${minimum} to ${maximum}`,
+      ...said
+    })
+  ) as Option<number, Absent<number, Of>>
+
+/** The setting is in milliseconds with `to: 'Ms'`. Its name ends with its unit. */
+export const seconds = <const Of extends Said<number> & { to?: 'Ms' }>(minimum: number, maximum: number, said: Of) =>
+  integer(minimum, maximum, { of: 'seconds', to: 'Seconds', ...said }) as unknown as Option<
+    number,
+    Absent<number, Of>
+  > & {
+    to: Of extends { to: 'Ms' } ? 'Ms' : 'Seconds'
+  }
+
+export const oneOf = <const Value extends string | false, const Of extends Said<NoInfer<Value>>>(
+  values: readonly Value[],
+  said: Of
+) =>
+  option(
     Type.Union(
       values.map((value) => Type.Literal(value)),
       { takes: values.map((value) => JSON.stringify(value)).join(', '), ...said }
-    ),
-    said
-  )
-export const section = <Properties extends TProperties>(
-  properties: Properties,
-  description: string,
-  said: Partial<Said> = {}
-) => Type.Object(properties, { additionalProperties: false, takes: 'an object', description, ...said })
+    )
+  ) as Option<Value, Absent<Value, Of>>
 
-/** Types the default of a schema, so that `filled` can tell which options have one. */
-function withDefault<Schema extends TSchema, Given extends object>(schema: Schema, _said: Given) {
-  return schema as Schema & (Given extends { default: {} } ? { default: {} } : unknown)
+export const list = <Value, const Of extends Said<readonly NoInfer<Value>[]>>(entry: Option<Value>, said: Of) =>
+  option(Type.Array(entry, said)) as Option<readonly Value[], Absent<readonly Value[], Of>>
+
+export const words = <const Of extends Said<readonly string[]>>(said: Of) =>
+  list(text({ minLength: 1, takes: 'a string that is not empty' }), said)
+
+export const fn = <Value>(said: Said<never> = {}) =>
+  option<Value>(Type.Function([], Type.Unknown(), { takes: 'a function', ...said }))
+
+/** `Value`: the name of the type of the section. */
+export const section = <Value>(options: Options, said: Said<never> = {}) =>
+  option<Value>(Type.Object({ ...options }, { additionalProperties: false, takes: 'an object', ...said }))
+
+export const orFalse = <Value, const Of extends Said<false>>(given: Option<Value>, said: Of) =>
+  option(Type.Union([Type.Literal(false), given], said)) as Option<false | Value, Absent<false, Of>>
+
+/** The accepted form of every secret of a host. */
+export const SECRET_TAKES = 'random text of 32 bytes or more, such as `openssl rand -base64 32` prints'
+export const secretText = () => text({ minLength: 32, takes: SECRET_TAKES, confidential: true })
+
+type Needed<Of> = { [Name in keyof Of]: Of[Name] extends { required: true } ? Name : never }[keyof Of]
+type ValueOf<Of> = Of extends Option<infer Value, unknown> ? Value : never
+
+/** The type of the options that a host gives. `Pick` and `keyof` keep the comments of the options. */
+export type Given<Of> = {
+  [Name in keyof Omitted<Of, Needed<Of>>]?: ValueOf<Of[Name]> | undefined
+} & { [Name in keyof Pick<Of, Needed<Of>>]: ValueOf<Of[Name]> }
+
+type Omitted<Of, Name> = Pick<Of, Exclude<keyof Of, Name>>
+
+type Stem<Name> = Name extends `${infer Start}Seconds` ? Start : Name
+type SettingName<Name extends string, Of> = Of extends { to: infer Unit extends string } ? `${Stem<Name>}${Unit}` : Name
+
+/** The settings of these options. `Others`: defaults that depend on other options. */
+type Filled<Of, Others> = {
+  [Name in keyof Of & string as SettingName<Name, Of[Name]>]: Of[Name] extends Option<infer Value, infer None>
+    ? Value | (Name extends keyof Others ? never : None)
+    : never
 }
 
 /**
- * The options of a section that have a default, each as given or with the default of its schema. `undefined` counts as
- * absent.
+ * Each option as given, or its default, or `null`. `undefined` counts as absent. `others`: defaults that depend on
+ * other options.
  */
-export function filled<Properties extends TProperties, Options extends object>(
-  { properties }: TObject<Properties>,
-  given: Options | undefined
-) {
+export function filled<Of extends Options, const Others extends Partial<Given<Of>> = {}>(
+  options: Of,
+  given: Given<Of> | undefined,
+  others?: Others
+): Filled<Of, Others> {
   const values: Readonly<Record<string, unknown>> = { ...given }
+  const computed: Readonly<Record<string, unknown>> = { ...others }
   return Object.fromEntries(
-    Object.entries<TSchema>(properties).flatMap(([name, { default: otherwise }]) =>
-      otherwise === undefined ? [] : [[name, values[name] ?? otherwise]]
-    )
-  ) as Filled<Properties, Options>
-}
-
-type Filled<Properties, Options> = {
-  [Name in keyof Properties & keyof Options as Properties[Name] extends { default: {} } ? Name : never]-?: Exclude<
-    Options[Name],
-    undefined
-  >
+    Object.entries(options).map(([name, schema]) => {
+      const value: unknown = values[name] ?? computed[name] ?? schema['default'] ?? null
+      const unit: unknown = schema['to']
+      if (typeof unit !== 'string') return [name, value]
+      return [`${name.replace(/Seconds$/, '')}${unit}`, unit === 'Ms' ? Number(value) * 1000 : value]
+    })
+  ) as Filled<Of, Others>
 }

@@ -1,72 +1,70 @@
-import type { TSchema } from '@sinclair/typebox'
-import type { RedisClient } from '../adapters/redis/connection.ts'
-import type { ClaimsFunction } from '../oauth/deps.ts'
 import type { ScopeTexts } from '../pages/own-texts.ts'
-import type { Client, ClientStore } from '../ports/client-store.ts'
-import type { Clock } from '../ports/clock.ts'
-import type { JsonWebKeyObject } from '../ports/jwt.ts'
-import type { State } from '../ports/state.ts'
-import type { UserStore } from '../ports/user-store.ts'
-import type { AuthorityOptions } from './options.ts'
+import { ACR_VALUES, CONNECTION_ACR, MFA_ACR, PASSKEY_ACR, PASSWORD_ACR } from '../protocol/authentication.ts'
+import { type AuthorityOptions, type FeatureSection, KERNEL_OPTIONS } from './options.ts'
 import type { PathName } from './paths.ts'
-import type { ConnectionSettings } from './sections/connections.ts'
-import type { DecoratorName } from './sections/decorators.ts'
-import type { FactorSettings } from './sections/factors.ts'
-import type { PagesSettings } from './sections/pages.ts'
-import type { PasswordSettings } from './sections/password.ts'
-import type { RateLimits } from './sections/rate-limit.ts'
-import type { RegistrationSettings } from './sections/registration.ts'
-import type { TokenSettings } from './sections/tokens.ts'
-
-/** A feature, as far as the settings know it. */
-export interface FeatureSection {
-  name: string
-  /** Its top-level options: type, default and prose. */
-  options: Readonly<Record<string, TSchema>>
-  /** `null`: the feature is off. Throws a start error if another option forbids it. */
-  resolve(given: AuthorityOptions): unknown
-  /** The values of `acr` that sign-ins can have with the feature. */
-  acr?: readonly string[]
-}
+import { filled } from './schema-words.ts'
+import { resolveConnections } from './sections/connections.ts'
+import { resolveDecorators } from './sections/decorators.ts'
+import { resolveFactors } from './sections/factors.ts'
+import { resolvePages } from './sections/pages.ts'
+import { resolvePassword } from './sections/password.ts'
+import { resolveRateLimits } from './sections/rate-limit.ts'
+import { resolveRegistration } from './sections/registration.ts'
+import { resolveTokens } from './sections/tokens.ts'
 
 /**
  * The checked options with every default filled in, and times with their unit in the name. Nothing is `undefined`;
  * `null` is an absent part, or a choice left to the plugin.
  */
-export interface Settings extends TokenSettings {
-  /** As the host spelled it, with a trailing slash if it has one. */
-  issuer: string
-  allowInsecureIssuer: boolean
-  users: UserStore
-  prefix: string
-  /** The paths that the host has moved. */
-  paths: Readonly<{ [Name in PathName]?: string }>
-  /** `null`: in Redis if there is one, otherwise in memory. */
-  state: State | null
-  redis: true | RedisClient | null
-  /** The first seals, all open. Empty without a secret. */
-  secrets: readonly string[]
-  /** `null`: managed keys. */
-  keys: JsonWebKeyObject[] | { secret: string } | null
-  clients: Client[] | ClientStore
-  passwordGrant: 'first-party' | 'clients' | false
-  scopes: readonly string[]
-  /** The host's descriptions for people. */
-  scopeTexts: ScopeTexts
-  /** The values of `acr` that sign-ins can have, from weak to strong. */
-  acrValues: readonly string[]
-  pages: PagesSettings | false
-  password: PasswordSettings
-  registration: RegistrationSettings | false
-  connections: readonly ConnectionSettings[]
-  sendMessage: NonNullable<AuthorityOptions['sendMessage']> | null
-  /** `null`: no second factors. */
-  factors: FactorSettings | null
-  /** The settings of each feature that is on, by its name. */
-  features: Readonly<Record<string, unknown>>
-  rateLimit: RateLimits | false
-  decorators: Readonly<Record<DecoratorName, string>>
-  claims: ClaimsFunction | null
-  /** `null`: the machine's clock. */
-  clock: Clock | null
+export interface Settings extends ReturnType<typeof resolveSettings> {}
+
+/** Fills in the defaults. All other code reads the result. */
+export function resolveSettings(options: AuthorityOptions, all: readonly FeatureSection[]) {
+  const { issuer, users, secret = [], pages: givenPages, registration } = options
+  const { mfa: _mfa, passkeys: _passkeys, secret: _secret, ...settings } = filled(KERNEL_OPTIONS, options)
+  const pages = givenPages === false ? (false as const) : resolvePages(givenPages, issuer)
+  const factors = resolveFactors(options, pages === false ? new URL(issuer).hostname : pages.title)
+  const features = all.map((feature) => ({ ...feature, on: feature.resolve(options) })).filter(({ on }) => on !== null)
+  // A sign-in page of the host's own can ask for a second factor of its own, and vouch for it.
+  const hasOwnPage = pages !== false && pages.loginUrl !== null
+  const acr = new Set([
+    PASSWORD_ACR,
+    ...features.flatMap((feature) => feature.acr ?? []),
+    ...(factors === null && !hasOwnPage ? [] : [MFA_ACR]),
+    ...(factors === null || factors.passkeys === null ? [] : [PASSKEY_ACR]),
+    ...((options.connections ?? []).length === 0 ? [] : [CONNECTION_ACR])
+  ])
+  const { scopes } = settings
+  return {
+    ...settings,
+    ...resolveTokens(options),
+    /** The paths that the host has moved. */
+    paths: Object.fromEntries(
+      Object.entries(settings.paths ?? {}).filter(([, place]) => place !== undefined)
+    ) as Readonly<{ [Name in PathName]?: string }>,
+    /** The first seals, all open. Empty without a secret. */
+    secrets: [secret].flat(),
+    scopes: isList(scopes) ? scopes : Object.keys(scopes),
+    /** The host's descriptions for people. */
+    scopeTexts: isList(scopes) ? {} : scopes,
+    /** The values of `acr` that sign-ins can have, from weak to strong. */
+    acrValues: ACR_VALUES.filter((value) => acr.has(value)),
+    pages,
+    password: resolvePassword(options.password),
+    registration: registration === false ? (false as const) : resolveRegistration(registration),
+    connections: resolveConnections(
+      options.connections,
+      registration !== false && users.createWithIdentity !== undefined
+    ),
+    /** `null`: no second factors. */
+    factors,
+    /** The settings of each feature that is on, by its name. */
+    features: Object.fromEntries(features.map(({ name, on }) => [name, on])) as Readonly<Record<string, unknown>>,
+    rateLimit: resolveRateLimits(options.rateLimit),
+    decorators: resolveDecorators(options.decorators)
+  }
+}
+
+function isList(scopes: readonly string[] | ScopeTexts): scopes is readonly string[] {
+  return Array.isArray(scopes)
 }

@@ -4,8 +4,8 @@ import { unexportedTypes } from './support/public-types.ts'
 
 const LIB = fileURLToPath(new URL('../../lib/', import.meta.url))
 
-/** Types that only functions of ours make and only options of ours take: hosts bring a `RecordStore`. */
-const OPAQUE = ['State', 'FactorStore', 'RedisState', 'RedisFactorStore']
+/** Types that only functions of ours make and only options of ours take: hosts bring a `RecordStore`. `Given` makes a type. */
+const OPAQUE = ['State', 'FactorStore', 'RedisState', 'RedisFactorStore', 'Given']
 
 // covers H14
 t.test('exports every type that a public declaration names', async (t) => {

@@ -2,7 +2,7 @@ import { generateKeyPairSync, sign } from 'node:crypto'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import t, { type Test } from '../support/tap.ts'
 import { type Hook, OAuthError } from '../../lib/index.ts'
-import { DECORATOR_DEFAULTS } from '../../lib/settings/sections/decorators.ts'
+import { DECORATORS } from '../../lib/settings/sections/decorators.ts'
 import { decodeJwt, encodePart } from '../support/jwt.ts'
 import { bearer, signUp } from '../support/app.ts'
 import { basic, SECRET } from '../support/openid.ts'
@@ -203,7 +203,7 @@ const FORMS: Record<string, Route> = {
 
 t.test('covers every hook that the plugin adds in the table of hooks', async (t) => {
   const { app } = await appWith(t, () => {})
-  const members = new Set<string>([...Object.keys(DECORATOR_DEFAULTS), ...Object.keys(app.authority)])
+  const members = new Set<string>([...Object.keys(DECORATORS), ...Object.keys(app.authority)])
   for (const name of ['auth', 'authSession', 'authority', ...METHODS]) t.ok(members.delete(name), name)
   t.strictSame([...members].sort(), Object.keys(HOOKS).sort())
 })

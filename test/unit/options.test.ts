@@ -1,12 +1,11 @@
 import { generateKeyPairSync } from 'node:crypto'
 import Fastify, { type FastifyInstance } from 'fastify'
-import { Type } from '@sinclair/typebox'
+import { type TSchema, Type } from '@sinclair/typebox'
 import t from '../support/tap.ts'
 import { holdsInTable } from '../support/table.ts'
 import authPlugin, { type AuthorityOptions, memoryState, memoryUserStore } from '../../lib/index.ts'
 import { fastHasher, steppedClock } from '../../lib/testing/index.ts'
-import { settingsOf } from '../../lib/composition/compose.ts'
-import { DEFAULTS } from '../../lib/settings/defaults.ts'
+import { OPTIONS_SCHEMA, settingsOf } from '../../lib/composition/compose.ts'
 
 const ISSUER = 'https://auth.example.com'
 const users = memoryUserStore()
@@ -1079,8 +1078,22 @@ t.test('accepts good options', async (t) => {
   }
 })
 
+/** The defaults of plain values in the schema, in the form of options. */
+function defaultsOf({ properties }: TSchema): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(properties as Record<string, TSchema>).flatMap(([name, member]) => {
+      if (member['default'] !== undefined) return [[name, member['default'] as unknown]]
+      const variants = (member['anyOf'] ?? [member]) as TSchema[]
+      const section = variants.find((variant) => variant['additionalProperties'] === false && 'properties' in variant)
+      const inner = section === undefined || section['required'] !== undefined ? {} : defaultsOf(section)
+      return Object.keys(inner).length === 0 ? [] : [[name, inner]]
+    })
+  )
+}
+
 t.test('has the documented defaults, and accepts each as a given value', async (t) => {
-  t.match(DEFAULTS, {
+  const defaults = defaultsOf(OPTIONS_SCHEMA)
+  t.match(defaults, {
     prefix: '/auth',
     passwordGrant: 'first-party',
     scopes: ['openid', 'profile', 'email', 'offline_access'],
@@ -1106,25 +1119,10 @@ t.test('has the documented defaults, and accepts each as a given value', async (
       authSession: 'authSession'
     }
   })
-  t.doesNotThrow(
-    () =>
-      settingsOf({
-        issuer: ISSUER,
-        users,
-        prefix: DEFAULTS.prefix,
-        passwordGrant: DEFAULTS.passwordGrant,
-        scopes: [...DEFAULTS.scopes],
-        accessToken: { ...DEFAULTS.accessToken },
-        refreshToken: { ...DEFAULTS.refreshToken },
-        idToken: { ...DEFAULTS.idToken },
-        authorizationCode: { ...DEFAULTS.authorizationCode },
-        session: { ...DEFAULTS.session },
-        pages: { ...DEFAULTS.pages },
-        password: { ...DEFAULTS.password },
-        decorators: { ...DEFAULTS.decorators }
-      }),
-    'each is what its option takes'
-  )
+  const { mfa, passkeys, ...given } = defaults
+  t.ok(mfa && passkeys)
+  t.ok(Object.keys(given).length > 12)
+  t.doesNotThrow(() => settingsOf({ issuer: ISSUER, users, ...given }), 'each is what its option takes')
 })
 
 /** Registers and starts a plain host; resolves to the error that stopped it. */

@@ -1,22 +1,35 @@
 import type { FormModel, ProfileField } from '../../pages/common-model.ts'
+import { flag, type Given, orFalse, seconds, section } from '../../settings/schema-words.ts'
 
-export interface EmailCodeOptions {
-  /** Sign-in by a code that is sent by e-mail. Default: `false`. */
-  emailSignIn?: false | EmailSignInOptions | undefined
+/** @see NIST SP 800-63B-4 §3.1.3.2, OWASP ASVS 5.0 6.5.5 */
+const MAX_SECONDS = 600
+
+export const EMAIL_SIGN_IN = {
+  /** True to send a code also to an address without a user, and to create an account after the code was right. */
+  signUp: flag({ default: false }),
+  /** True to put a link next to the code in the message. */
+  link: flag({ default: true }),
+  /** Seconds that a code is good for. */
+  expiresIn: seconds(60, MAX_SECONDS, { default: MAX_SECONDS, to: 'Ms' })
 }
 
-/** Sign-in by a code that is sent by e-mail. */
-export interface EmailSignInOptions {
+/** Sign-in by a code that is sent by email. */
+export interface EmailSignInOptions extends Given<typeof EMAIL_SIGN_IN> {}
+
+export const EMAIL_CODE_OPTIONS = {
   /**
-   * True to send a code also to an address without a user, and to create an account once the code was right. Default:
-   * `false`.
+   * Sign-in by a code that is sent to the address of the account, instead of the password. Requires `sendMessage`,
+   * `pages`, and a user store with `setPasswordHash` and `setEmailVerified`; if the state outlives the process,
+   * `secret` too. It counts less than a password (`acr` is `email`), and a user with a second factor is asked for it.
+   * The guide on email codes explains what it proves.
    */
-  signUp?: boolean | undefined
-  /** True to put a link next to the code in the message. Default: `true`. */
-  link?: boolean | undefined
-  /** Seconds that a code is good for. Default and at most: 600. */
-  expiresIn?: number | undefined
+  emailSignIn: orFalse(section<EmailSignInOptions>(EMAIL_SIGN_IN), {
+    default: false,
+    takes: 'false or { signUp, link, expiresIn }'
+  })
 }
+
+export interface EmailCodeOptions extends Given<typeof EMAIL_CODE_OPTIONS> {}
 
 /** The models of the pages of sign-in by email. */
 export interface EmailCodeModels {
