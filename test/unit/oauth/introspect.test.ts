@@ -13,7 +13,7 @@ async function ask(one: World, caller: string, token: string): Promise<Introspec
   const answer = await introspect(token, client, {
     ...one,
     accounts: { issuer: ISSUER, users: one.users, clock: one.clock },
-    refreshToken: { graceMs: 10_000 }
+    refreshToken: { reuseGraceMs: 10_000 }
   } as unknown as GrantDeps)
   return JSON.parse(JSON.stringify(answer)) as Introspection
 }

@@ -28,7 +28,7 @@ export async function routes(
         clock: one.clock
       },
       passwordGrant: 'first-party',
-      refreshToken: { graceMs: 10_000 }
+      refreshToken: { reuseGraceMs: 10_000 }
     },
     ring: one.ring,
     limiter: {
