@@ -15,6 +15,7 @@ export async function routes(
   const failures: string[] = []
   const deps = {
     grants: {
+      grants: [],
       ...one,
       accounts: {
         events: createEvents(
