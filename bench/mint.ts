@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto'
-import { systemRandom } from '../lib/adapters/node/system-random.ts'
+import { systemRandom } from '../lib/adapters/node/system.ts'
 import { digest } from '../lib/protocol/digest.ts'
 import { type Bench, median } from './report.ts'
 

@@ -2,7 +2,7 @@ import jwt from '@fastify/jwt'
 import rateLimit from '@fastify/rate-limit'
 import type { FastifyInstance, InjectOptions } from 'fastify'
 import authPlugin, { type AuthorityOptions, type Clock, memoryState, memoryUserStore } from '../lib/index.ts'
-import { systemClock } from '../lib/adapters/node/system-clock.ts'
+import { systemClock } from '../lib/adapters/node/system.ts'
 import { foreignTokens, newApp } from './protected-apps.ts'
 import { bearer, type Entry, type HttpBenchmark, type LoadedRequest, listen, type Subject } from './subject.ts'
 

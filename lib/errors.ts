@@ -325,3 +325,7 @@ export class StartError extends Error {
     this.code = code
   }
 }
+
+/** The error of a start that only a person can mend. */
+export const invalidOptions = (message: string, cause?: unknown): StartError =>
+  new StartError('FST_AUTHORITY_INVALID_OPTIONS', message, cause === undefined ? undefined : { cause })

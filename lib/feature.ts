@@ -4,7 +4,7 @@ import type { AuthorizeSlots } from './authorize/slots.ts'
 import type { Endpoint } from './http/edge/endpoint.ts'
 import type { PageSlots } from './http/pages/deps.ts'
 import type { TokenSlots, Grant, GrantDeclaration } from './oauth/deps.ts'
-import type { Sealer } from './ports/sealer.ts'
+import type { Sealer } from './ports/cryptography.ts'
 import type { AuthorityOptions, FeatureSection } from './settings/options.ts'
 
 /**

@@ -17,7 +17,7 @@ import {
 import { oidc } from '../../lib/connections/index.ts'
 import { outbound } from '../../lib/adapters/node/outbound.ts'
 import { upstream } from '../../lib/adapters/upstream/upstream.ts'
-import { systemClock } from '../../lib/adapters/node/system-clock.ts'
+import { systemClock } from '../../lib/adapters/node/system.ts'
 import { resolveConnections } from '../../lib/settings/sections/connections.ts'
 
 const IMPORTS = 15

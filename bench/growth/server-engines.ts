@@ -1,10 +1,10 @@
 /** The two stores that are servers: each engine starts one of its own. */
 import { readFileSync } from 'node:fs'
 import { setTimeout as wait } from 'node:timers/promises'
-import { postgresState } from '../../lib/adapters/postgres/state.ts'
+import { postgresState } from '../../lib/adapters/postgres/record-store.ts'
 import { redisAttemptStore } from '../../lib/adapters/redis/attempt-store.ts'
 import { sharedConnection } from '../../lib/adapters/redis/shared-connection.ts'
-import { redisState } from '../../lib/adapters/redis/state.ts'
+import { redisState } from '../../lib/adapters/redis/record-store.ts'
 import { childrenOf } from '../../test/support/postgres-binaries.ts'
 import { startPostgres } from '../../test/support/postgres-server.ts'
 import { startRedis } from '../../test/support/redis-server.ts'

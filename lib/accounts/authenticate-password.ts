@@ -1,7 +1,7 @@
 import { OAuthError } from '../errors.ts'
 import type { LoginFailure } from '../events.ts'
 import type { UserFactors } from '../ports/factor-store.ts'
-import type { HashMatch } from '../ports/password-hasher.ts'
+import type { HashMatch } from '../ports/cryptography.ts'
 import type { User } from '../ports/user-store.ts'
 import type { Origin } from '../sessions/sessions.ts'
 import type { AccountsDeps } from './deps.ts'

@@ -2,7 +2,7 @@
  * Password hashes of other systems: reads the string of each format and decides if its parameters may run. Refuses
  * every other format, also MD5 and SHA digests of one round, which nobody should keep.
  */
-import type { ImportedHash } from '../ports/password-hasher.ts'
+import type { ImportedHash } from '../ports/cryptography.ts'
 
 /** Never run. `reason` is for the log and holds nothing of the string. */
 export interface UnusableHash {

@@ -1,5 +1,5 @@
 import { OAuthError } from '../errors.ts'
-import type { OneTimeToken, OneTimeTokenPurpose } from '../ports/one-time-token-store.ts'
+import type { OneTimeToken, OneTimeTokenPurpose } from '../ports/state.ts'
 import type { User } from '../ports/user-store.ts'
 import { digestOfOneTimeToken, isBoundTo } from '../protocol/credential.ts'
 import { isActive } from '../sessions/active-user.ts'

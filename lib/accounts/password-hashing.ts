@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Events } from '../events.ts'
 import type { Clock } from '../ports/clock.ts'
-import type { Argon2Parameters, HashMatch, ImportedHashVerifier, PasswordHasher } from '../ports/password-hasher.ts'
+import type { Argon2Parameters, HashMatch, ImportedHashVerifier, PasswordHasher } from '../ports/cryptography.ts'
 import { hashingQueue } from './hashing-queue.ts'
 import type { FirebaseParameters } from './imported-hash-formats.ts'
 import { needsRehash, parseStoredHash } from './stored-hash.ts'

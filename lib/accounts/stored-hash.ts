@@ -2,7 +2,7 @@
  * Reads stored password hashes and decides which may run. A hash in the store is not trusted to be cheap: one with
  * `m=4 GiB` would take the process down at every sign-in of that user.
  */
-import type { Argon2Parameters, ImportedHash } from '../ports/password-hasher.ts'
+import type { Argon2Parameters, ImportedHash } from '../ports/cryptography.ts'
 import { ARGON2_MAX_WORK } from '../protocol/bounds.ts'
 import {
   bytesOf,

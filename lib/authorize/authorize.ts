@@ -5,7 +5,7 @@ import { passwordChangedAt } from '../sessions/since-password-change.ts'
 import { isFirstParty, mayBeAnsweredAt, mayUse } from '../clients/rights.ts'
 import { OAuthError } from '../errors.ts'
 import type { Client } from '../ports/client-store.ts'
-import type { Consent } from '../ports/consent-store.ts'
+import type { Consent } from '../ports/state.ts'
 import type { OpenSession } from '../sessions/browser-sessions.ts'
 import type { AuthenticationContext } from '../protocol/authentication.ts'
 import {

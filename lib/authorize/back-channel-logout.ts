@@ -1,7 +1,7 @@
 import { boundedQueue } from '../delivery/bounded-queue.ts'
 import type { Client, ClientStore } from '../ports/client-store.ts'
 import type { Clock } from '../ports/clock.ts'
-import type { FormPost } from '../ports/form-post.ts'
+import type { FormPost } from '../ports/outbound.ts'
 import type { BrowserSession } from '../ports/session-store.ts'
 import type { IdTokens } from '../tokens/id-tokens.ts'
 

@@ -1,7 +1,7 @@
 import { isFirstParty, isNativeRedirect, isPublic, mayUse, needsPkce } from '../clients/rights.ts'
 import { OAuthError } from '../errors.ts'
 import type { Client } from '../ports/client-store.ts'
-import type { Consent } from '../ports/consent-store.ts'
+import type { Consent } from '../ports/state.ts'
 import { type AuthorizationRequest } from '../protocol/authorization-request.ts'
 import { wantsSignUp } from '../protocol/authorization-params.ts'
 import { type AuthenticationContext, wasProvedJustNow } from '../protocol/authentication.ts'

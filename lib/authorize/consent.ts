@@ -1,6 +1,6 @@
 import { OAuthError } from '../errors.ts'
 import type { Events, Origin } from '../events.ts'
-import type { Consent, ConsentStore } from '../ports/consent-store.ts'
+import type { Consent, ConsentStore } from '../ports/state.ts'
 import type { User } from '../ports/user-store.ts'
 import { revokeConsent } from '../sessions/revoke-consent.ts'
 import type { Sessions } from '../sessions/sessions.ts'

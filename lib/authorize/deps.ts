@@ -1,5 +1,5 @@
 import type { GrantDeps } from '../oauth/deps.ts'
-import type { ConsentStore } from '../ports/consent-store.ts'
+import type { ConsentStore } from '../ports/state.ts'
 import type { Connection } from '../ports/upstream.ts'
 import type { Browser, BrowserSessions } from '../sessions/browser-sessions.ts'
 import type { IdTokens } from '../tokens/id-tokens.ts'

@@ -1,6 +1,6 @@
-import { misfit, StartError } from '../errors.ts'
+import { invalidOptions, misfit } from '../errors.ts'
 import type { FactorStore } from '../ports/factor-store.ts'
-import type { Sealer } from '../ports/sealer.ts'
+import type { Sealer } from '../ports/cryptography.ts'
 
 const CONTEXT = 'seal of the second factors'
 const ON_PURPOSE =
@@ -29,14 +29,12 @@ export async function checkFactorSeal(
   if (kept === next) return
   const former = sealer.open(kept, CONTEXT)
   if (former === null)
-    throw new StartError(
-      'FST_AUTHORITY_INVALID_OPTIONS',
+    throw invalidOptions(
       'secret: it does not open the second factors in the factor store, which were sealed under another one. ' +
         `Give both, as in secret: [new, former]. ${ON_PURPOSE}`
     )
   if (former !== issuer)
-    throw new StartError(
-      'FST_AUTHORITY_INVALID_OPTIONS',
+    throw invalidOptions(
       `issuer: got ${JSON.stringify(issuer)}, and the second factors in the factor store are sealed for ` +
         `${JSON.stringify(former)}. ${ON_PURPOSE}`
     )

@@ -1,8 +1,6 @@
 import { isOutage, refusesWrites } from '../ports/outage.ts'
-import type { AssertionStore } from '../ports/assertion-store.ts'
+import type { AssertionStore, OneTimeTokenStore, State } from '../ports/state.ts'
 import type { Clock } from '../ports/clock.ts'
-import type { OneTimeTokenStore } from '../ports/one-time-token-store.ts'
-import type { State } from '../ports/state.ts'
 import { outcomeFrom } from './answers.ts'
 import { within } from './within.ts'
 

@@ -1,5 +1,5 @@
 import type { FastifyBaseLogger } from 'fastify'
-import { systemClock } from '../adapters/node/system-clock.ts'
+import { systemClock } from '../adapters/node/system.ts'
 import type { Clock } from '../ports/clock.ts'
 import { type Advise, onceAMinute } from '../ports/log.ts'
 import type { PasswordSettings } from '../settings/sections/password.ts'

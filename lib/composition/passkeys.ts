@@ -1,5 +1,5 @@
 import type { Passkeys } from '../accounts/factors/passkeys.ts'
-import type { Random } from '../ports/random.ts'
+import type { Random } from '../ports/cryptography.ts'
 import type { Settings } from '../settings/settings.ts'
 import { anySecrets, deriveKey } from './secrets.ts'
 

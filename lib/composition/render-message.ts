@@ -1,4 +1,4 @@
-import { systemClock } from '../adapters/node/system-clock.ts'
+import { systemClock } from '../adapters/node/system.ts'
 import { contentOf, type MailLinks, webUrl } from '../mail/content.ts'
 import { htmlMail } from '../mail/html-mail.ts'
 import { textMail } from '../mail/text-mail.ts'

@@ -2,8 +2,7 @@ import { hkdfSync } from 'node:crypto'
 import { aesSealer } from '../adapters/node/sealer.ts'
 import type { Kernel } from '../feature.ts'
 import type { CookieOwner } from '../http/edge/cookie-jar.ts'
-import type { Random } from '../ports/random.ts'
-import type { Sealer } from '../ports/sealer.ts'
+import type { Random, Sealer } from '../ports/cryptography.ts'
 import type { CookieName, COOKIES } from '../protocol/cookies.ts'
 
 /** Kinds of cookies with a key of their own. */

@@ -1,5 +1,5 @@
 import { OAuthError } from '../errors.ts'
-import type { JsonWebKeyObject, LoadedKey, VerifyingKey } from '../ports/jwt.ts'
+import type { JsonWebKeyObject, LoadedKey, VerifyingKey } from '../ports/cryptography.ts'
 
 /** The current keys: one per algorithm that signs, and the keys whose tokens still live or that sign next. */
 export interface KeyRing {

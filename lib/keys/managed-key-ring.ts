@@ -1,8 +1,7 @@
 import { OAuthError } from '../errors.ts'
 import type { Clock } from '../ports/clock.ts'
-import type { JsonWebKeyObject, JwtEngine, LoadedKey, VerifyingKey } from '../ports/jwt.ts'
-import type { KeyStore, StoredKey } from '../ports/key-store.ts'
-import type { Sealer } from '../ports/sealer.ts'
+import type { JsonWebKeyObject, JwtEngine, LoadedKey, Sealer, VerifyingKey } from '../ports/cryptography.ts'
+import type { KeyStore, StoredKey } from '../ports/state.ts'
 import { type KeyRing, noSuchAlgorithm, publicHalves } from './key-ring.ts'
 
 interface ManagedKeyOptions {

@@ -1,5 +1,5 @@
 import type { AttemptLimit, AttemptOutcome } from '../ports/attempt-store.ts'
-import type { Random } from '../ports/random.ts'
+import type { Random } from '../ports/cryptography.ts'
 import { messageKey, recipientKey } from './attempt-keys.ts'
 import type { Rule } from './rules.ts'
 

@@ -1,6 +1,5 @@
-import type { Consent } from '../ports/consent-store.ts'
-import { CONSENTS } from './keys.ts'
-import { rowOf, type View } from './view.ts'
+import type { Consent } from '../ports/state.ts'
+import { CONSENTS, rowOf, type View } from './view.ts'
 
 type PackedConsent = [clientId: string, scopes: string[], grantedAt: number, expiresAt: number]
 /** All consents of a user, in the order in which they were first granted. */

@@ -1,16 +1,14 @@
-import { StartError } from '../errors.ts'
+import { invalidOptions } from '../errors.ts'
 import type { FactorStore, PasskeyFactor, TotpFactor } from '../ports/factor-store.ts'
 import { NEVER, type RecordStore } from '../ports/record-store.ts'
 import { noOthers } from '../protocol/bounds.ts'
 import { partitionOf } from '../protocol/digest.ts'
 import { machineNow } from './chance.ts'
-import { checkRecordStore } from './check-store.ts'
+import { checkRecordStore, transactor } from './transact.ts'
 import * as rules from './factors.ts'
 import { type HeldFactors, noFactors } from './factors.ts'
-import { FACTORS, partitionOfName, passkeyClaimKey, requirePartition, SEAL, SERVICE } from './keys.ts'
+import { FACTORS, partitionOfName, passkeyClaimKey, requirePartition, SEAL, SERVICE, type View } from './view.ts'
 import { keepSeal } from './service-rules.ts'
-import { transactor } from './transact.ts'
-import type { View } from './view.ts'
 
 export interface RecordFactorStoreOptions {
   /**
@@ -36,8 +34,7 @@ export function recordFactorStore(
   checkRecordStore('recordFactorStore', store)
   noOthers('recordFactorStore', others)
   if (store.evicts)
-    throw new StartError(
-      'FST_AUTHORITY_INVALID_OPTIONS',
+    throw invalidOptions(
       `recordFactorStore takes no store that may throw records away by itself, and "${store.kind}" has evicts: true. ` +
         'Keep the second factors in a database.'
     )

@@ -1,7 +1,6 @@
 import type { RefreshTokenFamily, ReplacedToken, TokenUse } from '../ports/token-store.ts'
-import { familyKey } from './keys.ts'
+import { familyKey, rowOf, type View } from './view.ts'
 import { type Entry, generationIn } from './user-index.ts'
-import { rowOf, type View } from './view.ts'
 
 /** A refresh token family, or an authorization code as long as it has no current token. */
 export interface Held {

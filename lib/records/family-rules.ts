@@ -1,6 +1,9 @@
 import type {
+  CodeRedemption,
   EndedSession,
+  NewAuthorizationCode,
   NewRefreshTokenFamily,
+  RedeemOutcome,
   RefreshTokenFamily,
   RotateOutcome,
   RotationUndo,
@@ -11,6 +14,7 @@ import type {
 import {
   aliveFamiliesIn,
   aliveFamily,
+  aliveHeld,
   familyEntryOf,
   type Held,
   type HeldFamily,
@@ -19,24 +23,24 @@ import {
   putFamily,
   storedFamily
 } from './family-record.ts'
-import { familyKey } from './keys.ts'
-import { endSession } from './session-rules.ts'
+import { familyKey, type View } from './view.ts'
+import { endSession, useSession } from './session-rules.ts'
 import { type Entry, indexIn, ownerOfIndex, recordKeyOf, type UserIndex } from './user-index.ts'
-import type { View } from './view.ts'
+import type { SessionUse } from '../ports/session-store.ts'
 
 export function createFamily(view: View, { tokenDigest, ...family }: NewRefreshTokenFamily, max: number): void {
   addHeld(view, { family, codeDigest: null, currentDigest: tokenDigest, previous: null, holders: 0 }, max)
 }
 
 /** Adds a family or code with room made for it. @throws TypeError where its sid is taken */
-export function addHeld(view: View, held: Held, max: number): void {
+function addHeld(view: View, held: Held, max: number): void {
   const { sid, userId, createdAt } = held.family
   if (view.get(familyKey(sid)) !== null) throw new TypeError('A family with this sid exists.')
   enlist(view, indexIn(view, userId), held, max, createdAt)
 }
 
 /** Puts a family or code with its entry, and makes room for it. The index first: it makes the generation. */
-export function enlist(view: View, index: UserIndex, held: Held, max: number, now: number): void {
+function enlist(view: View, index: UserIndex, held: Held, max: number, now: number): void {
   const entry = familyEntryOf(held)
   index.set(entry)
   index.bound(entry, max, now, isFamilyAliveAt(now))
@@ -109,7 +113,7 @@ export function undoRotation(view: View, { sid, digest, replacedDigest, former }
 }
 
 /** Ends a family or code whose secret was used twice, or guessed by a holder of an older one. */
-export function replayed(view: View, { family }: Held): { outcome: 'replayed'; family: RefreshTokenFamily } {
+function replayed(view: View, { family }: Held): { outcome: 'replayed'; family: RefreshTokenFamily } {
   removeOne(view, family.userId, family.sid)
   return { outcome: 'replayed', family }
 }
@@ -161,4 +165,44 @@ export function listFamiliesOfUser(view: View, userId: string, now: number): Ref
   return aliveFamiliesIn(entries, view.all(entries.map(recordKeyOf)), now)
     .reverse()
     .sort((a, b) => b.createdAt - a.createdAt)
+}
+
+/** A code is a family in waiting, which ends when the code does. */
+export function createCode(
+  view: View,
+  { codeDigest, codeExpiresAt, ...code }: NewAuthorizationCode,
+  use: SessionUse | undefined,
+  max: number
+): boolean {
+  const { userId, createdAt } = code
+  if (use !== undefined) {
+    // The index first: a session that a lost index named counts no more.
+    indexIn(view, userId)
+    if (!useSession(view, use)) return false
+  }
+  const family = {
+    ...code,
+    lastUsedAt: createdAt,
+    expiresAt: codeExpiresAt,
+    idleExpiresAt: codeExpiresAt,
+    userAgent: null
+  }
+  addHeld(view, { family, codeDigest, currentDigest: null, previous: null, holders: 0 }, max)
+  return true
+}
+
+export function redeemCode(view: View, redemption: CodeRedemption, max: number): RedeemOutcome {
+  const { sid, digest, clientId, now, tokenDigest, onlineExpiresAt, userAgent } = redemption
+  const held = aliveHeld(view, sid, now)
+  // The client is compared before anything is revoked, or one client could end what another was given.
+  if (held === null || held.codeDigest === null || held.family.clientId !== clientId) return { outcome: 'unknown' }
+  const index = indexIn(view, held.family.userId)
+  if (aliveHeld(view, sid, now) === null) return { outcome: 'unknown' }
+  if (held.currentDigest !== null || held.codeDigest !== digest) return replayed(view, held)
+  const ends = held.family.offline
+    ? { expiresAt: redemption.expiresAt, idleExpiresAt: redemption.idleExpiresAt }
+    : { expiresAt: onlineExpiresAt, idleExpiresAt: onlineExpiresAt }
+  const family = { ...held.family, lastUsedAt: now, ...ends, userAgent }
+  enlist(view, index, { ...held, currentDigest: tokenDigest, family }, max, now)
+  return { outcome: 'redeemed', family }
 }

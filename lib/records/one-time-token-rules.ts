@@ -4,9 +4,8 @@ import {
   MAX_CODE_FAILURES,
   type OneTimeToken,
   type OneTimeTokenPurpose
-} from '../ports/one-time-token-store.ts'
-import { oneTimeTokenKey } from './keys.ts'
-import { rowOf, type View } from './view.ts'
+} from '../ports/state.ts'
+import { oneTimeTokenKey, rowOf, type View } from './view.ts'
 
 /** The token of a user for one purpose, with the wrong guesses at it and those it replaced. */
 interface Held extends OneTimeToken {

@@ -1,8 +1,7 @@
-import type { StoredKey } from '../ports/key-store.ts'
+import type { StoredKey } from '../ports/state.ts'
 import { NEVER } from '../ports/record-store.ts'
 import { DAMAGED } from './encoding.ts'
-import { assertionKey, KEYS, OWNER, SEAL, TRIAL } from './keys.ts'
-import type { View } from './view.ts'
+import { assertionKey, KEYS, OWNER, SEAL, TRIAL, type View } from './view.ts'
 
 /**
  * Records of the service itself: signing keys, the owner of a state, the seal of a factor store, and assertions that

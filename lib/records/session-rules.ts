@@ -6,9 +6,8 @@ import {
   type SessionUse,
   type StayingSession
 } from '../ports/session-store.ts'
-import { sessionKey } from './keys.ts'
+import { rowOf, sessionKey, type View } from './view.ts'
 import { type Entry, generationIn, indexIn, recordKeyOf } from './user-index.ts'
-import { rowOf, type View } from './view.ts'
 
 type Proved = Pick<BrowserSession, 'authenticatedAt' | 'methods'>
 

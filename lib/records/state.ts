@@ -1,12 +1,8 @@
 import type { RecordStore } from '../ports/record-store.ts'
-import type { AssertionStore } from '../ports/assertion-store.ts'
-import type { ConsentStore } from '../ports/consent-store.ts'
-import type { KeyStore } from '../ports/key-store.ts'
-import type { OneTimeTokenStore } from '../ports/one-time-token-store.ts'
-import type { State } from '../ports/state.ts'
+import type { AssertionStore, ConsentStore, KeyStore, OneTimeTokenStore, State } from '../ports/state.ts'
 import { checkPerUser, noOthers } from '../protocol/bounds.ts'
 import { partitionOf } from '../protocol/digest.ts'
-import { checkRecordStore } from './check-store.ts'
+import { checkRecordStore, type Transactor, transactor } from './transact.ts'
 import { findConsent, grantConsent, listConsents, revokeConsent } from './consent-rules.ts'
 import {
   assertionKey,
@@ -20,7 +16,7 @@ import {
   SERVICE,
   sessionKey,
   TRIALS
-} from './keys.ts'
+} from './view.ts'
 import { consumeToken, discardToken, findToken, putToken, redeemSignInCode } from './one-time-token-rules.ts'
 import {
   addKeyIfAbsent,
@@ -31,7 +27,6 @@ import {
   retireKey,
   writeTrial
 } from './service-rules.ts'
-import { type Transactor, transactor } from './transact.ts'
 import type { SessionStore } from '../ports/session-store.ts'
 import {
   createSession,
@@ -43,12 +38,12 @@ import {
 } from './session-rules.ts'
 import { generationKeys, indexKeys } from './user-index.ts'
 import type { TokenStore } from '../ports/token-store.ts'
-import { createCode, redeemCode } from './code-rules.ts'
-import { aliveFamily } from './family-record.ts'
 import {
+  createCode,
   createFamily,
   listFamiliesOfUser,
   peekToken,
+  redeemCode,
   revokeFamiliesOfClient,
   revokeFamiliesOfUser,
   revokeFamily,
@@ -57,6 +52,7 @@ import {
   undoRotation,
   useToken
 } from './family-rules.ts'
+import { aliveFamily } from './family-record.ts'
 
 export interface RecordStateOptions {
   /**

@@ -1,9 +1,7 @@
 import type { RecordStore, StoredRecord } from '../ports/record-store.ts'
 import { machineNow, monotonicNow, versionMaker, waitUnevenly } from './chance.ts'
-import { decideAll, type Decisions, type Outcome, type Snapshot, writesOf } from './decisions.ts'
-import { decode, type Decoded } from './encoding.ts'
-import { commitSurely, readSurely } from './resend.ts'
-import type { Decide } from './view.ts'
+import { type Decide, decideAll, type Decisions, type Outcome, type Snapshot, writesOf } from './view.ts'
+import { commitSurely, decode, type Decoded, readSurely } from './encoding.ts'
 
 interface TransactorOptions {
   /**
@@ -245,5 +243,28 @@ function remembered(limit: number): Remembered {
       const [oldest] = records.keys()
       if (oldest !== undefined) records.delete(oldest)
     }
+  }
+}
+
+const KINDS: Readonly<Record<Exclude<keyof RecordStore, 'prepare' | 'time'>, string>> = {
+  kind: 'string',
+  shared: 'boolean',
+  durable: 'boolean',
+  evicts: 'boolean',
+  read: 'function',
+  commit: 'function',
+  sweep: 'function'
+}
+
+/** Checks that a host's value is a store of records, at the start instead of the first sign-in. @throws TypeError */
+export function checkRecordStore(what: string, store: unknown): asserts store is RecordStore {
+  if (typeof store !== 'object' || store === null)
+    throw new TypeError(`${what} takes a RecordStore, and got ${store === null ? 'null' : typeof store}.`)
+  for (const [name, kind] of Object.entries(KINDS)) {
+    const got = (store as Record<string, unknown>)[name]
+    if (typeof got !== kind)
+      throw new TypeError(
+        `${what} takes a RecordStore: ${name} must be a ${kind}, and is ${got === undefined ? 'missing' : typeof got}.`
+      )
   }
 }

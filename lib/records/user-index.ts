@@ -1,5 +1,4 @@
-import { familyKey, GENERATION, INDEX, sessionKey } from './keys.ts'
-import { rowOf, type View } from './view.ts'
+import { familyKey, GENERATION, INDEX, rowOf, sessionKey, type View } from './view.ts'
 
 /** A family, code or session of a user, as far as decisions need it that have only the user. */
 export interface Entry {

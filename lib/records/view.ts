@@ -1,3 +1,7 @@
+import { digest, partitionIn, partitionOf } from '../protocol/digest.ts'
+import { ANY, type RecordWrite } from '../ports/record-store.ts'
+import { type Decoded, encode, lineageAfter } from './encoding.ts'
+
 /** A value that a decision leaves under a key. */
 export interface Draft {
   /** The kind of record, for operators: the guide for the state lists the kinds. Nothing depends on it. */
@@ -36,3 +40,166 @@ export const rowOf = <Row extends readonly unknown[]>(value: unknown, columns: R
 
 /** A rule with its arguments: a pure function of the view. */
 export type Decide<Outcome> = (view: View) => Outcome
+
+/** The names of a partition's records. Every kind has a name of its own, so no value counts as one of another kind. */
+export const familyKey = (sid: string): string => `f:${plainName(sid)}`
+export const sessionKey = (sid: string): string => `s:${plainName(sid)}`
+export const INDEX = 'i'
+export const GENERATION = 'g'
+export const CONSENTS = 'c'
+export const oneTimeTokenKey = (purpose: string): string => `t:${purpose}`
+export const assertionKey = (digest: string): string => `x:${digest}`
+export const KEYS = 'k'
+export const OWNER = 'o'
+/** Written to find out whether writes are done. */
+export const TRIAL = 'w'
+/** By which a start finds out whether it opens the second factors. */
+export const SEAL = 'e'
+/** All second factors of a user. */
+export const FACTORS = 'a'
+export const passkeyClaimKey = (claim: string): string => `q:${plainName(claim)}`
+/** The partition of what belongs to the service and to no user. */
+export const SERVICE = 'service'
+/** One of its own, so that a trial holds up nothing else. */
+export const TRIALS = 'trials'
+
+const PLAIN = /^[\w-]{1,100}$/
+
+/** A name that fits into a key. `#` is in no plain name, so no name can look like the digest of another. */
+function plainName(name: string): string {
+  return PLAIN.test(name) ? name : `#${digest(name)}`
+}
+
+/** The partition that a public name (a sid, the digest of a one-time token) begins with. */
+export function partitionOfName(name: string): string {
+  const partition = partitionIn(name)
+  return PLAIN.test(partition) ? partition : partitionOf(name)
+}
+
+/** @throws TypeError where a public name begins with another partition than its user's: nobody would find it there. */
+export function requirePartition(name: string, userId: string): string {
+  const partition = partitionOf(userId)
+  if (partitionIn(name) !== partition)
+    throw new TypeError('The name of a record must begin with the partition of its user.')
+  return partition
+}
+
+/** The records that a decision may look at, `null` where there is none. */
+export interface Snapshot {
+  records: Map<string, Decoded | null>
+  /**
+   * True if the records are only remembered. Then they are the base of a commit, and never of an answer without one.
+   */
+  isGuess: boolean
+}
+
+type Change = Draft | 'delete'
+
+/** The result of a call. An error is an outcome too: a rule that throws has read records like any other. */
+export type Outcome = { value: unknown } | { error: unknown }
+
+export interface Decisions {
+  outcomes: Outcome[]
+  changes: Map<string, Change>
+  /** Keys that an outcome rests on. */
+  relied: Set<string>
+  /** Keys that a rule asked for and the snapshot lacks. Unless it is empty, nothing else counts. */
+  missing: Set<string>
+}
+
+/** Thrown out of a rule by its view. No rule catches it. */
+class MissingRecords extends Error {
+  override name = 'MissingRecords'
+}
+
+/** How long a record that was removed is still told from one that never was, so that a resent commit is recognized. */
+const REMOVED_MS = 60_000
+
+/** Runs the decisions one after the other, each on what the ones before it left. */
+export function decideAll(
+  snapshot: Snapshot,
+  decides: ReadonlyArray<Decide<unknown>>,
+  traits: Pick<View, 'evicts' | 'unique'>
+): Decisions {
+  const changes = new Map<string, Change>()
+  const relied = new Set<string>()
+  const missing = new Set<string>()
+  const outcomes = decides.map((decide): Outcome => {
+    const own = new Map<string, Change>()
+    try {
+      const value = decide(viewOf(snapshot, changes, own, relied, missing, traits))
+      for (const [key, change] of own) changes.set(key, change)
+      return { value }
+    } catch (error) {
+      return { error }
+    }
+  })
+  return { outcomes, changes, relied, missing }
+}
+
+function viewOf(
+  { records }: Snapshot,
+  changes: ReadonlyMap<string, Change>,
+  own: Map<string, Change>,
+  relied: Set<string>,
+  missing: Set<string>,
+  traits: Pick<View, 'evicts' | 'unique'>
+): View {
+  const peek = (keys: readonly string[]): unknown[] => {
+    let isMissing = false
+    const values = keys.map((key): unknown => {
+      const change = own.get(key) ?? changes.get(key)
+      if (change !== undefined) return change === 'delete' ? null : change.value
+      const record = records.get(key)
+      if (record === undefined) {
+        missing.add(key)
+        isMissing = true
+      }
+      return record?.decoded ?? null
+    })
+    if (isMissing) throw new MissingRecords()
+    return values
+  }
+  const all = (keys: readonly string[]): unknown[] => {
+    for (const key of keys) relied.add(key)
+    return peek(keys)
+  }
+  return {
+    ...traits,
+    get: (key) => all([key])[0],
+    all,
+    peek,
+    put(key, draft) {
+      own.set(key, draft)
+    },
+    remove(key) {
+      own.set(key, 'delete')
+    }
+  }
+}
+
+/** The commit of these decisions: their changes, and a comparison of all that they rest on. */
+export function writesOf(
+  { records }: Snapshot,
+  { changes, relied }: Decisions,
+  now: number,
+  newVersion: () => string
+): RecordWrite[] {
+  const versionOf = (key: string): string | null => records.get(key)?.version ?? null
+  const writes = [...changes].map(([key, change]): RecordWrite => {
+    const isKnown = relied.has(key)
+    if (change === 'delete' && !isKnown) return { key, expect: ANY, change }
+    const record = isKnown ? records.get(key) : null
+    const expect = isKnown ? versionOf(key) : ANY
+    // Nothing to remove: the record that is not there only has to stay away.
+    if (change === 'delete' && (record?.decoded ?? null) === null) return { key, expect, change: 'keep' }
+    const { kind, userId, value, expiresAt } = change === 'delete' ? removedUntil(now + REMOVED_MS) : change
+    const version = newVersion()
+    const text = encode(value, lineageAfter(record, version))
+    return { key, expect, change: { kind, userId, value: text, version, expiresAt } }
+  })
+  for (const key of relied) if (!changes.has(key)) writes.push({ key, expect: versionOf(key), change: 'keep' })
+  return writes
+}
+
+const removedUntil = (expiresAt: number): Draft => ({ kind: 'mark', userId: null, value: null, expiresAt })

@@ -1,5 +1,5 @@
 import type { Clock } from '../ports/clock.ts'
-import type { Random } from '../ports/random.ts'
+import type { Random } from '../ports/cryptography.ts'
 import type { BrowserSession, SessionStore, SessionUse } from '../ports/session-store.ts'
 import { type AuthenticationProof, provedSince } from '../protocol/authentication.ts'
 import { digest } from '../protocol/digest.ts'

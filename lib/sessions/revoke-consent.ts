@@ -1,5 +1,5 @@
 import type { AuthorityEvents, Events, Origin } from '../events.ts'
-import type { ConsentStore } from '../ports/consent-store.ts'
+import type { ConsentStore } from '../ports/state.ts'
 
 /**
  * Takes a user's consent for a client back, and emits the event. Tokens of the client stay alive: ending them is

@@ -1,6 +1,6 @@
 import type { AuthorityEvents, Events, Origin } from '../events.ts'
 import type { Clock } from '../ports/clock.ts'
-import type { OneTimeTokenStore } from '../ports/one-time-token-store.ts'
+import type { OneTimeTokenStore } from '../ports/state.ts'
 import type { BrowserSession, SessionStore } from '../ports/session-store.ts'
 import type { RefreshTokenFamily, TokenStore } from '../ports/token-store.ts'
 import type { User } from '../ports/user-store.ts'

@@ -1,5 +1,5 @@
 import type { Clock } from '../ports/clock.ts'
-import type { OneTimeTokenStore } from '../ports/one-time-token-store.ts'
+import type { OneTimeTokenStore } from '../ports/state.ts'
 import type { User } from '../ports/user-store.ts'
 import type { AuthenticationProof } from '../protocol/authentication.ts'
 import { digest, partitionOf } from '../protocol/digest.ts'

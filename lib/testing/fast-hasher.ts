@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { Argon2Parameters, PasswordHasher } from '../ports/password-hasher.ts'
+import type { Argon2Parameters, PasswordHasher } from '../ports/cryptography.ts'
 
 export interface FastHasher extends PasswordHasher {
   /** How often each was called, whatever came of it. */

@@ -1,8 +1,7 @@
 import { OAuthError } from '../errors.ts'
 import type { KeyRing } from '../keys/key-ring.ts'
 import type { Clock } from '../ports/clock.ts'
-import type { LoadedKey } from '../ports/jwt.ts'
-import type { Random } from '../ports/random.ts'
+import type { LoadedKey, Random } from '../ports/cryptography.ts'
 import type { AuthenticationContext } from '../protocol/authentication.ts'
 import {
   type AccessTokenClaims,

@@ -1,4 +1,4 @@
-import type { VerifyingKey } from '../ports/jwt.ts'
+import type { VerifyingKey } from '../ports/cryptography.ts'
 import { invalidToken } from '../protocol/bearer.ts'
 
 /**

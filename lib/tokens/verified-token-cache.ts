@@ -1,4 +1,4 @@
-import type { LoadedKey } from '../ports/jwt.ts'
+import type { LoadedKey } from '../ports/cryptography.ts'
 import type { AccessTokenClaims } from '../protocol/access-token.ts'
 
 /**

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 import t from '../support/tap.ts'
-import { memoryFactorStore } from '../../lib/adapters/memory/factor-store.ts'
+import { memoryFactorStore } from '../../lib/adapters/memory/record-store.ts'
 import type { FactorStore, UserFactors } from '../../lib/ports/factor-store.ts'
 import { factorStoreContract } from './suites/factor-store-contract.ts'
 

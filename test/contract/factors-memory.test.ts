@@ -1,5 +1,5 @@
 import t from '../support/tap.ts'
-import { memoryFactorStore } from '../../lib/adapters/memory/factor-store.ts'
+import { memoryFactorStore } from '../../lib/adapters/memory/record-store.ts'
 import { runContract } from '../../lib/testing/contract.ts'
 import { factorStoreContract } from './suites/factor-store-contract.ts'
 

@@ -1,5 +1,5 @@
 import t from '../support/tap.ts'
-import { memoryState } from '../../lib/adapters/memory/state.ts'
+import { memoryState } from '../../lib/adapters/memory/record-store.ts'
 import { memoryUserStore } from '../../lib/adapters/memory/user-store.ts'
 import { partitionOf } from '../../lib/protocol/digest.ts'
 import { runContract } from '../../lib/testing/contract.ts'

@@ -1,7 +1,7 @@
 /** B20: PostgreSQL plans a statement that comes again once for each connection. */
 import type { Pool } from 'pg'
 import t, { type Test } from '../support/tap.ts'
-import { postgresState } from '../../lib/adapters/postgres/state.ts'
+import { postgresState } from '../../lib/adapters/postgres/record-store.ts'
 import { postgresUserStore } from '../../lib/adapters/postgres/user-store.ts'
 import { T0, family, named, use } from './suites/token-fixtures.ts'
 import { sharedPostgres } from '../support/shared-postgres.ts'

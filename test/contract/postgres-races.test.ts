@@ -1,7 +1,7 @@
 import { Client } from 'pg'
 import t from '../support/tap.ts'
 import type { Test } from 'tap'
-import { postgresState } from '../../lib/adapters/postgres/state.ts'
+import { postgresState } from '../../lib/adapters/postgres/record-store.ts'
 import { postgresUserStore } from '../../lib/adapters/postgres/user-store.ts'
 import type { State } from '../../lib/ports/state.ts'
 import { parallel, tally } from '../../lib/testing/contract.ts'

@@ -2,7 +2,7 @@
 import type { Pool } from 'pg'
 import t from '../support/tap.ts'
 import { recordRights } from '../../lib/adapters/postgres/record-tables.ts'
-import { postgresState } from '../../lib/adapters/postgres/state.ts'
+import { postgresState } from '../../lib/adapters/postgres/record-store.ts'
 import { startPostgres } from '../support/postgres-server.ts'
 import { operations, userOf } from './support/state-records.ts'
 

@@ -1,7 +1,7 @@
 /** The statements of a browser sign-in to PostgreSQL: each is a round trip that the person waits for. */
 import { cookieName } from '../support/cookies.ts'
 import t, { type Test } from '../support/tap.ts'
-import { postgresState } from '../../lib/adapters/postgres/state.ts'
+import { postgresState } from '../../lib/adapters/postgres/record-store.ts'
 import { postgresUserStore } from '../../lib/adapters/postgres/user-store.ts'
 import { ISSUER, signUp, testApp } from '../support/app.ts'
 import { testBrowser, type TestBrowser } from '../support/browser.ts'

@@ -1,6 +1,6 @@
 import type { Pool } from 'pg'
 import t from '../support/tap.ts'
-import { postgresState } from '../../lib/adapters/postgres/state.ts'
+import { postgresState } from '../../lib/adapters/postgres/record-store.ts'
 import { postgresUserStore } from '../../lib/adapters/postgres/user-store.ts'
 import type { State } from '../../lib/ports/state.ts'
 import { MINUTE, T0, family, named, next, use } from './suites/token-fixtures.ts'

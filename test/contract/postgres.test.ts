@@ -1,5 +1,5 @@
 import t from '../support/tap.ts'
-import { postgresState } from '../../lib/adapters/postgres/state.ts'
+import { postgresState } from '../../lib/adapters/postgres/record-store.ts'
 import { postgresUserStore } from '../../lib/adapters/postgres/user-store.ts'
 import { runContract } from '../../lib/testing/contract.ts'
 import { delayed } from '../../lib/testing/delayed.ts'

@@ -5,7 +5,7 @@ import { redisAttemptStore } from '../../lib/adapters/redis/attempt-store.ts'
 import { redisConnection } from '../../lib/adapters/redis/connection.ts'
 import { defineScript } from '../../lib/adapters/redis/script.ts'
 import { sharedConnection } from '../../lib/adapters/redis/shared-connection.ts'
-import { redisState } from '../../lib/adapters/redis/state.ts'
+import { redisState } from '../../lib/adapters/redis/record-store.ts'
 import { startRedis } from '../support/redis-server.ts'
 
 const COUNT = defineScript("return redis.call('INCR', KEYS[1])")

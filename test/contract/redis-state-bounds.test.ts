@@ -1,6 +1,5 @@
 import t from '../support/tap.ts'
-import { redisState } from '../../lib/adapters/redis/state.ts'
-import type { RedisStateOptions } from '../../lib/adapters/redis/state.ts'
+import { redisState, type RedisStateOptions } from '../../lib/adapters/redis/record-store.ts'
 import type { State } from '../../lib/ports/state.ts'
 import { startRedis } from '../support/redis-server.ts'
 import { END, MINUTE, NOW, code, family, redemption, session, sidFor, userOf } from './support/state-records.ts'

@@ -1,5 +1,5 @@
 import t from '../support/tap.ts'
-import { redisState } from '../../lib/adapters/redis/state.ts'
+import { redisState } from '../../lib/adapters/redis/record-store.ts'
 import type { State } from '../../lib/ports/state.ts'
 import { VERSION_LENGTH } from '../../lib/ports/record-store.ts'
 import { partitionOf } from '../../lib/protocol/digest.ts'

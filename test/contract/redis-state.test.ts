@@ -1,6 +1,6 @@
 import type { Cluster, Redis } from 'ioredis'
 import t, { type Test } from '../support/tap.ts'
-import { redisState } from '../../lib/adapters/redis/state.ts'
+import { redisState } from '../../lib/adapters/redis/record-store.ts'
 import type { State } from '../../lib/ports/state.ts'
 import { runContract } from '../../lib/testing/contract.ts'
 import { delayed } from '../../lib/testing/delayed.ts'

@@ -1,10 +1,9 @@
 import Database from 'libsql'
 import t from '../support/tap.ts'
-import { connect } from '../../lib/adapters/sqlite/database.ts'
-import { migrate } from '../../lib/adapters/sqlite/migrations.ts'
-import { sqliteState } from '../../lib/adapters/sqlite/state.ts'
+import { connect, migrate } from '../../lib/adapters/sqlite/database.ts'
+import { sqliteState } from '../../lib/adapters/sqlite/record-store.ts'
 import { sqliteUserStore } from '../../lib/adapters/sqlite/user-store.ts'
-import { nameBeside } from '../../lib/adapters/sql/identity-rows.ts'
+import { nameBeside } from '../../lib/adapters/sql/user-rows.ts'
 import { newLink } from '../../lib/testing/user-fixtures.ts'
 
 t.test('sqlite: logs each migration once, and refuses the file of a newer release', async (t) => {

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import Database from 'libsql'
 import t from '../support/tap.ts'
-import { sqliteState } from '../../lib/adapters/sqlite/state.ts'
+import { sqliteState } from '../../lib/adapters/sqlite/record-store.ts'
 import { partitionOf } from '../../lib/protocol/digest.ts'
 
 const NOW = Date.UTC(2026, 0, 1)

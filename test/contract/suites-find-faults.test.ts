@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 import t from '../support/tap.ts'
-import { memoryState } from '../../lib/adapters/memory/state.ts'
+import { memoryState } from '../../lib/adapters/memory/record-store.ts'
 import { memoryUserStore } from '../../lib/adapters/memory/user-store.ts'
 import { UsernameTakenError } from '../../lib/errors.ts'
 import type { AttemptLimit, AttemptStore } from '../../lib/ports/attempt-store.ts'

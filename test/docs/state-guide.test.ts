@@ -1,7 +1,7 @@
 /** The SQL that the guide of the state prints is run as it stands there. */
 import { readFileSync } from 'node:fs'
 import t from '../support/tap.ts'
-import { postgresState } from '../../lib/adapters/postgres/state.ts'
+import { postgresState } from '../../lib/adapters/postgres/record-store.ts'
 import { session } from '../contract/suites/session-fixtures.ts'
 import { family, named } from '../contract/suites/token-fixtures.ts'
 import { startPostgres } from '../support/postgres-server.ts'

@@ -1,11 +1,10 @@
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import t from '../support/tap.ts'
-import { formPost } from '../../lib/adapters/node/form-post.ts'
-import { outbound } from '../../lib/adapters/node/outbound.ts'
-import { systemClock } from '../../lib/adapters/node/system-clock.ts'
+import { formPost, outbound } from '../../lib/adapters/node/outbound.ts'
+import { systemClock } from '../../lib/adapters/node/system.ts'
 import { PUBLIC } from '../../lib/protocol/distance.ts'
-import type { FormAnswer } from '../../lib/ports/form-post.ts'
+import type { FormAnswer } from '../../lib/ports/outbound.ts'
 
 interface Seen {
   method: string | undefined

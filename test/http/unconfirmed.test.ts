@@ -1,7 +1,7 @@
 import t from '../support/tap.ts'
 import type { Message } from '../../lib/index.ts'
 import { memoryUserStore } from '../../lib/adapters/memory/user-store.ts'
-import { memoryState } from '../../lib/adapters/memory/state.ts'
+import { memoryState } from '../../lib/adapters/memory/record-store.ts'
 import { LOCALES, messagesOf } from '../../lib/pages/texts.ts'
 import { bearer, PASSWORD, testApp } from '../support/app.ts'
 import { testBrowser } from '../support/browser.ts'

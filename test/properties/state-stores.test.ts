@@ -3,7 +3,7 @@
  * says: memory, SQLite, Redis and PostgreSQL.
  */
 import * as fc from 'fast-check'
-import type { OneTimeTokenPurpose } from '../../lib/ports/one-time-token-store.ts'
+import type { OneTimeTokenPurpose } from '../../lib/ports/state.ts'
 import { partitionOf } from '../../lib/protocol/digest.ts'
 import { CONSENTS, type ConsentWorld } from './support/consent-model.ts'
 import { type CallOf, commandsOf, type History, nthLast, recent, seldom } from './support/histories.ts'

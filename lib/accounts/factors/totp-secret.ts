@@ -1,5 +1,5 @@
 import type { TotpFactor } from '../../ports/factor-store.ts'
-import type { Sealer } from '../../ports/sealer.ts'
+import type { Sealer } from '../../ports/cryptography.ts'
 
 /** Binds a sealed secret to its user and factor: copied into the row of another, it does not open. */
 const contextOf = (issuer: string, userId: string, factorId: string): string =>

@@ -1,5 +1,5 @@
-import type { PasswordHasher } from '../../ports/password-hasher.ts'
-import { loadEngine } from './load-engine.ts'
+import type { PasswordHasher } from '../../ports/cryptography.ts'
+import type { Options } from '@node-rs/argon2'
 
 function asBuffer(bytes: Uint8Array): Buffer {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
@@ -37,3 +37,25 @@ export function argon2Hasher(): PasswordHasher {
     }
   }
 }
+
+/**
+ * Loads an argon2 package at its first use, so that a host with another hasher never loads its binary.
+ *
+ * @throws Error that names the package, where it is missing or has no binary for this platform
+ */
+export async function loadEngine<Engine>(packageName: string, load: () => Promise<Engine>): Promise<Engine> {
+  try {
+    return await load()
+  } catch (cause) {
+    throw new Error(
+      `The password hasher needs the package ${packageName}, and it could not be loaded. Install ` +
+        `it: npm install ${packageName}`,
+      { cause }
+    )
+  }
+}
+
+/** A call of the engine as a message to a worker thread. */
+export type HashingCall =
+  | { what: 'hash'; password: string; options: Options }
+  | { what: 'verify'; encoded: string; password: string; options: Options }

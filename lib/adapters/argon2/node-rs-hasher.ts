@@ -1,30 +1,11 @@
-import { availableParallelism } from 'node:os'
-import { Worker } from 'node:worker_threads'
 import type { Options } from '@node-rs/argon2'
-import type { Argon2Parameters, PasswordHasher } from '../../ports/password-hasher.ts'
-import { hashingThreads, type HashingThreads } from '../threads/hashing-threads.ts'
-import { threadFile } from '../threads/thread-file.ts'
-import type { HashingCall } from './hashing-call.ts'
-import { loadEngine } from './load-engine.ts'
+import type { Argon2Parameters, PasswordHasher } from '../../ports/cryptography.ts'
+import { threadsOf } from '../threads/hashing-threads.ts'
+import { type HashingCall, loadEngine } from './argon2-hasher.ts'
 
-const REST_MS = 30_000
-
-/**
- * The threads of this process, shared by all hashers: more than one per core gains nothing. `null`: no threads, so the
- * engine's own asynchronous calls are used.
- */
-let shared: HashingThreads<HashingCall> | null | undefined
-
-function threads(): HashingThreads<HashingCall> | null {
-  if (shared === undefined) {
-    const file = process.platform === 'linux' ? threadFile('./hashing-thread', import.meta.url) : null
-    shared =
-      file === null
-        ? null
-        : hashingThreads({ start: () => new Worker(file), size: availableParallelism(), restMs: REST_MS })
-  }
-  return shared
-}
+/** `null`: no threads, so the engine's own asynchronous calls are used. Only on Linux a thread can have a priority. */
+const ownThreads = threadsOf<HashingCall>('./hashing-thread', import.meta.url)
+const threads = () => (process.platform === 'linux' ? ownThreads() : null)
 
 function withSecret(options: Options, secret: Uint8Array | undefined): Options {
   // Copies the bytes, because a message with a view of a buffer carries the whole buffer.

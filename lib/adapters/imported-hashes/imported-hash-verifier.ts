@@ -1,7 +1,7 @@
 import { createCipheriv, createHash, createHmac, pbkdf2, scrypt, timingSafeEqual } from 'node:crypto'
 import { promisify } from 'node:util'
 import { MissingPackageError } from '../../errors.ts'
-import type { BcryptHash, HashMatch, ImportedHash, ImportedHashVerifier } from '../../ports/password-hasher.ts'
+import type { BcryptHash, HashMatch, ImportedHash, ImportedHashVerifier } from '../../ports/cryptography.ts'
 import { phpassKey } from './phpass.ts'
 
 interface ImportedHashVerifierOptions {

@@ -1,5 +1,5 @@
 /** Runs in a worker thread of `phpassKey`. Nothing imports it. */
-import { answerCalls } from '../threads/answer-calls.ts'
-import { phpassRounds } from './phpass-rounds.ts'
+import { answerCalls } from '../threads/hashing-threads.ts'
+import { phpassRounds } from './phpass.ts'
 
 answerCalls(phpassRounds)

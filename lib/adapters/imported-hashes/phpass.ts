@@ -1,29 +1,13 @@
 import { hash } from 'node:crypto'
-import { availableParallelism } from 'node:os'
 import { setImmediate } from 'node:timers/promises'
-import { Worker } from 'node:worker_threads'
-import type { ImportedHash } from '../../ports/password-hasher.ts'
-import { hashingThreads, type HashingThreads } from '../threads/hashing-threads.ts'
-import { threadFile } from '../threads/thread-file.ts'
-import { type PhpassCall, phpassRounds } from './phpass-rounds.ts'
+import type { ImportedHash } from '../../ports/cryptography.ts'
+import { threadsOf } from '../threads/hashing-threads.ts'
 
-const REST_MS = 30_000
 /** About a millisecond. */
 const ROUNDS_AT_ONCE = 256
 
-/** The threads of this process, for all verifiers. `null`: a bundle, which has no file for them. */
-let shared: HashingThreads<PhpassCall> | null | undefined
-
-function threads(): HashingThreads<PhpassCall> | null {
-  if (shared === undefined) {
-    const file = threadFile('./phpass-thread', import.meta.url)
-    shared =
-      file === null
-        ? null
-        : hashingThreads({ start: () => new Worker(file), size: availableParallelism(), restMs: REST_MS })
-  }
-  return shared
-}
+/** `null`: a bundle, which has no file for them. */
+const threads = threadsOf<PhpassCall>('./phpass-thread', import.meta.url)
 
 /** Runs all rounds in this thread, and lets the event loop run every millisecond. */
 async function inTurns({ state, password, rounds }: PhpassCall): Promise<Uint8Array> {
@@ -53,4 +37,18 @@ export async function phpassKey(
   }
   const own = threads()
   return own === null ? await inTurns(call) : ((await own.run(call)) as Uint8Array)
+}
+
+/** A call as a message to a worker thread. */
+interface PhpassCall {
+  state: Uint8Array
+  password: Uint8Array
+  rounds: number
+}
+
+/** Repeats MD5 over the former digest and the password. It blocks: 8,192 rounds take about 30 ms. */
+export function phpassRounds({ state, password, rounds }: PhpassCall): Uint8Array {
+  const text = Buffer.concat([state, password])
+  for (let round = 0; round < rounds; round++) hash('md5', text, 'buffer').copy(text)
+  return new Uint8Array(text.subarray(0, state.length))
 }

@@ -3,7 +3,7 @@ import { promisify } from 'node:util'
 import Fastify, { type FastifyPluginCallback } from 'fastify'
 import jwt, { type FastifyJWTOptions, type JWT } from '@fastify/jwt'
 import { thumbprint } from '../../protocol/access-token.ts'
-import type { JsonWebKeyObject, JwtEngine, LoadedKey, TokenType } from '../../ports/jwt.ts'
+import type { JsonWebKeyObject, JwtEngine, LoadedKey, TokenType } from '../../ports/cryptography.ts'
 
 const generate = promisify(generateKeyPair)
 const plugin: FastifyPluginCallback<FastifyJWTOptions> = jwt

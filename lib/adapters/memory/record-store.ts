@@ -1,5 +1,10 @@
 import { setImmediate } from 'node:timers/promises'
 import { ANY, type RecordStore, type RecordWrite, type StoredRecord } from '../../ports/record-store.ts'
+import type { State } from '../../ports/state.ts'
+import { noOthers } from '../../protocol/bounds.ts'
+import { recordState } from '../../records/state.ts'
+import type { FactorStore } from '../../ports/factor-store.ts'
+import { recordFactorStore } from '../../records/factor-store.ts'
 
 type Kept = StoredRecord & { expiresAt: number }
 
@@ -48,4 +53,34 @@ async function inSlices<Name>(names: Iterable<Name>, sweepOne: (name: Name) => v
     sweepOne(name)
     if (++looked % SLICE === 0) await setImmediate()
   }
+}
+
+export interface MemoryStateOptions {
+  /**
+   * How many devices one user may be signed in on; one more signs out the one that signed in first. Default 100; from 1
+   * to 1,000.
+   */
+  maxFamiliesPerUser?: number | undefined
+  /**
+   * How many browsers one user may be signed in with on the hosted pages; one more ends the first. Default 100; from 1
+   * to 1,000.
+   */
+  maxSessionsPerUser?: number | undefined
+}
+
+/**
+ * State in this process's memory: for tests, development, and a single process that may forget who is signed in.
+ * Several processes don't share it.
+ */
+export function memoryState({ maxFamiliesPerUser, maxSessionsPerUser, ...others }: MemoryStateOptions = {}): State {
+  noOthers('memoryState', others)
+  return recordState(memoryRecords(), { maxFamiliesPerUser, maxSessionsPerUser })
+}
+
+/**
+ * Second factors in this process's memory: for tests, demos and development. When the process ends, every user is left
+ * with a password alone.
+ */
+export function memoryFactorStore(): Required<FactorStore> {
+  return recordFactorStore(memoryRecords())
 }

@@ -1,14 +1,21 @@
-/**
- * The one place where this package calls other servers. It uses `node:http` and `node:https` rather than `fetch`,
- * because `fetch` decodes content before a limit applies, and an abort of such an answer can end the process.
- */
 import dns from 'node:dns'
 import http from 'node:http'
 import https from 'node:https'
 import type { LookupFunction, Socket } from 'node:net'
 import type { Clock } from '../../ports/clock.ts'
-import { type Outbound, type OutboundAnswer, OutboundError, type OutboundRequest } from '../../ports/outbound.ts'
-import { type Distance, distanceOf, mayCall, nearer, PUBLIC } from '../../protocol/distance.ts'
+import {
+  type FormPost,
+  type Outbound,
+  type OutboundAnswer,
+  OutboundError,
+  type OutboundRequest
+} from '../../ports/outbound.ts'
+import { type Distance, distanceOf, mayCall, nearer, PUBLIC, THIS_MACHINE } from '../../protocol/distance.ts'
+
+/**
+ * The one place where this package calls other servers. It uses `node:http` and `node:https` rather than `fetch`,
+ * because `fetch` decodes content before a limit applies, and an abort of such an answer can end the process.
+ */
 
 /**
  * The number of parallel calls to one origin. Further calls are refused, so that a server that hangs can't hold more
@@ -196,4 +203,41 @@ function ignore(): void {}
  */
 function codeOf(error: Error): string {
   return 'code' in error && typeof error.code === 'string' && CODE.test(error.code) ? error.code : 'NO_CONNECTION'
+}
+
+/** The number of bytes of a response that are read. */
+const MAX_BODY = 1024
+const MAX_ERROR_LENGTH = 64
+
+/** `ownDistance`: the distance of this service's own addresses, as other hosts see them. */
+export function formPost(outbound: Outbound, ownDistance: () => Promise<Distance>): FormPost {
+  return async (url, params, { timeoutMs, thirdParty }) => {
+    const { status, text } = await outbound({
+      url,
+      method: 'POST',
+      headers: {
+        accept: 'application/json, */*;q=0.1',
+        'content-type': 'application/x-www-form-urlencoded;charset=UTF-8'
+      },
+      body: new URLSearchParams(params).toString(),
+      noNearerThan: thirdParty ? await ownDistance() : THIS_MACHINE,
+      reads: 'status',
+      maxBytes: MAX_BODY,
+      timeoutMs
+    })
+    const error = errorIn(text)
+    return error === undefined ? { status } : { status, error }
+  }
+}
+
+function errorIn(text: string): string | undefined {
+  try {
+    const parsed: unknown = JSON.parse(text)
+    const error = typeof parsed === 'object' && parsed !== null ? (parsed as { error?: unknown }).error : undefined
+    return typeof error === 'string' && error !== ''
+      ? error.slice(0, MAX_ERROR_LENGTH).replaceAll(/[^\x20-\x7e]/g, '?')
+      : undefined
+  } catch {
+    return undefined
+  }
 }

@@ -1,6 +1,6 @@
 import { createCipheriv, createDecipheriv, hash, hkdfSync, randomBytes } from 'node:crypto'
 import { deflateRawSync, inflateRawSync } from 'node:zlib'
-import type { Sealer } from '../../ports/sealer.ts'
+import type { Sealer } from '../../ports/cryptography.ts'
 
 const VERSION = 'v1'
 

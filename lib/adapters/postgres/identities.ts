@@ -3,15 +3,14 @@ import type { Identity, LinkedIdentity, UserStore } from '../../ports/user-store
 import {
   isStorableIdentity,
   linkOf,
+  type LinkOutcome,
   nameBeside,
   outcomeOf,
-  type LinkOutcome,
-  type UnlinkOutcome
-} from '../sql/identity-rows.ts'
+  type UnlinkOutcome,
+  userOf
+} from '../sql/user-rows.ts'
 import { isStorable } from '../../protocol/bounds.ts'
-import { userOf } from '../sql/user-rows.ts'
-import { quoted, type PostgresValue, type Query } from './database.ts'
-import { PostgresError } from './outage.ts'
+import { PostgresError, type PostgresValue, type Query, quoted } from './database.ts'
 
 type IdentityMethods = Pick<
   Required<UserStore>,

@@ -1,10 +1,7 @@
-import { StartError } from '../../errors.ts'
+import { invalidOptions } from '../../errors.ts'
 import { canRead, minReaderOf, type MigrationStep, sqlOf, tooNew } from '../sql/migration-steps.ts'
 import { integer, text } from '../sql/rows.ts'
-import { queryOf } from './database.ts'
-import type { PostgresDatabase, Query } from './database.ts'
-import { withNamedStatements } from './named-statements.ts'
-import { isForAPerson } from './outage.ts'
+import { isForAPerson, type PostgresDatabase, type Query, queryOf, withNamedStatements } from './database.ts'
 
 interface Migrations {
   component: string
@@ -25,9 +22,6 @@ interface Connection {
 
 /** The first number of all advisory locks taken here; a host's own don't begin with it. */
 export const LOCK = 0x61757468
-
-const unfit = (message: string, cause?: unknown): StartError =>
-  new StartError('FST_AUTHORITY_INVALID_OPTIONS', message, cause === undefined ? undefined : { cause })
 
 const creationOfSchema = (prefix: string): string =>
   `IF NOT EXISTS (SELECT FROM pg_catalog.pg_namespace WHERE nspname = '${prefix.slice(1, -2)}') THEN
@@ -77,10 +71,10 @@ async function versionOf(
   )
   if (log === undefined) throw new TypeError('The database answered a SELECT with no row.')
   if (text(log, 'encoding') !== 'UTF8')
-    throw unfit(`The PostgreSQL database has the encoding ${text(log, 'encoding')}; it must be UTF8.`)
+    throw invalidOptions(`The PostgreSQL database has the encoding ${text(log, 'encoding')}; it must be UTF8.`)
   // With a stricter isolation level, the loser of every race would get an error.
   if (text(log, 'isolation') !== 'read committed')
-    throw unfit(
+    throw invalidOptions(
       'PostgreSQL transactions are not READ COMMITTED here: set default_transaction_isolation ' +
         'back for this role or database.'
     )
@@ -103,7 +97,7 @@ async function migrate(query: Query, migrations: Migrations): Promise<void> {
     await query(migration(migrations))
     seen = await versionOf(query, migrations)
   }
-  if (!canRead(seen, steps.length)) throw unfit(tooNew(component, seen, steps.length))
+  if (!canRead(seen, steps.length)) throw invalidOptions(tooNew(component, seen, steps.length))
 }
 
 export function connect(db: PostgresDatabase, migrations: Migrations): Connection {
@@ -115,7 +109,7 @@ export function connect(db: PostgresDatabase, migrations: Migrations): Connectio
     ready ??= migrate(query, migrations).catch((error: unknown) => {
       ready = undefined
       throw isForAPerson(error)
-        ? unfit(
+        ? invalidOptions(
             `The tables of ${migrations.component} can't be made or read. ` +
               (error instanceof Error ? error.message : ''),
             error

@@ -3,9 +3,12 @@ import { ANY, type RecordStore, type RecordWrite, type StoredRecord } from '../.
 import { integer, type Row, rowsIn, text } from '../sql/rows.ts'
 import { type PostgresDatabase, type PostgresValue, type Query, quoted } from './database.ts'
 import { connect } from './migrations.ts'
-import { dueAt, recordMigrations, recordRights, sweepAfter } from './record-tables.ts'
-import { StartError } from '../../errors.ts'
-import { isForAPerson, PostgresError } from './outage.ts'
+import { dueAt, recordMigrations, recordRights, requireRights, sweepAfter } from './record-tables.ts'
+import type { State } from '../../ports/state.ts'
+import { noOthers } from '../../protocol/bounds.ts'
+import { recordState } from '../../records/state.ts'
+import type { FactorStore } from '../../ports/factor-store.ts'
+import { recordFactorStore } from '../../records/factor-store.ts'
 
 interface PostgresRecordsOptions {
   /** The name of the function in messages about missing rights. */
@@ -176,43 +179,70 @@ function committerOfAll(query: Query, name: string) {
   }
 }
 
-const unfit = (message: string, cause?: unknown): StartError =>
-  new StartError('FST_AUTHORITY_INVALID_OPTIONS', message, cause === undefined ? undefined : { cause })
-
-interface Needs {
-  /** `postgresState`, … */
-  what: string
-  /** `"schema".` or nothing. */
-  prefix: string
-  rights: Readonly<Record<string, readonly string[]>>
+export interface PostgresStateOptions {
+  /**
+   * How many devices one user may be signed in on; one more signs out the one that signed in first. Default 100; from 1
+   * to 1,000.
+   */
+  maxFamiliesPerUser?: number | undefined
+  /**
+   * How many browsers one user may be signed in with on the hosted pages; one more ends the first. Default 100; from 1
+   * to 1,000.
+   */
+  maxSessionsPerUser?: number | undefined
+  /**
+   * The schema that holds the tables. Its name has letters, digits and `_`; it is created where it does not exist.
+   * Default: the search path decides.
+   */
+  schema?: string | undefined
+  /**
+   * True if a `Pool` or `Client` of `pg` gets statements with names, which the server plans once for each connection.
+   * Default true.
+   */
+  namedStatements?: boolean | undefined
 }
 
 /**
- * Checks the rights of the role, and then tries some of the operations.
- * @throws StartError that names the missing rights; an outage rejects with another error
+ * State in PostgreSQL (12 or newer): any number of instances, durable. `db` is anything with `query(text, params)`: a
+ * `Pool` of `pg`, or PGlite. Every statement is a transaction, so transaction pooling (PgBouncer) is fine; the
+ * isolation must be READ COMMITTED, the default. The table is made by versioned migrations at the first use, by as many
+ * instances at once as there are. Rejects with an error that has the SQLSTATE as its `code`, and no value of a row or
+ * parameter, on an outage. How long an operation may take is the pool's to bound (`connectionTimeoutMillis`,
+ * `query_timeout`). Give a `Pool` a listener for `error`: without one, Node.js ends the process when an idle connection
+ * is cut.
  */
-async function requireRights(query: Query, { what, prefix, rights }: Needs, trial: () => Promise<void>): Promise<void> {
-  const wanted = Object.entries(rights)
-    .flatMap(([table, ofTable]) => ofTable.map((right) => `('${table}', '${right}')`))
-    .join(', ')
-  const [row] =
-    await query(`SELECT pg_is_in_recovery() AS recovering, current_setting('transaction_read_only') AS read_only,
-    coalesce((SELECT string_agg(wanted.privilege || ' on ' || wanted.relation, ', ')
-      FROM (VALUES ${wanted}) AS wanted (relation, privilege)
-      WHERE NOT has_table_privilege('${prefix}' || wanted.relation, wanted.privilege)), '') AS missing`)
-  if (row === undefined) throw new TypeError('The database answered a SELECT with no row.')
-  const missing = text(row, 'missing')
-  if (missing !== '') throw unfit(`The PostgreSQL role of ${what} lacks rights: ${missing}.`)
-  // A standby refuses writes only until its failover ends. Any other read-only server was configured so.
-  if (row['recovering'] !== true && text(row, 'read_only') === 'on')
-    throw unfit(
-      'PostgreSQL transactions are read only here: set default_transaction_read_only back for this role or database.'
-    )
-  try {
-    await trial()
-  } catch (error) {
-    if (error instanceof PostgresError && isForAPerson(error))
-      throw unfit(`The PostgreSQL role of ${what} can't do what it has to. ${error.message}`, error)
-    throw error
-  }
+export function postgresState(
+  db: PostgresDatabase,
+  { maxFamiliesPerUser, maxSessionsPerUser, schema, namedStatements, ...others }: PostgresStateOptions = {}
+): State & Required<Pick<State, 'prepare' | 'time' | 'claimFor'>> {
+  noOthers('postgresState', others)
+  const records = postgresRecords(db, { what: 'postgresState', table: 'authority_records', schema, namedStatements })
+  const { prepare, time } = records
+  return { ...recordState(records, { maxFamiliesPerUser, maxSessionsPerUser }), prepare, time }
+}
+
+export interface PostgresFactorStoreOptions {
+  /**
+   * The schema that holds the table, as of `postgresState`, and it may be the same. Default: the search path decides.
+   */
+  schema?: string | undefined
+  /** As of `postgresState`. Default true. */
+  namedStatements?: boolean | undefined
+}
+
+/**
+ * Second factors in PostgreSQL (12 or newer): any number of instances, durable. `db` is anything with `query(text,
+ * params)`: a `Pool` of `pg`, or PGlite, and may be that of the state or the users. Every trip is one statement and one
+ * transaction; the isolation must be READ COMMITTED, the default. The table is made by versioned migrations, by
+ * `prepare` or at the first use. Rejects with an error that has the SQLSTATE as its `code`, and no value of a row or
+ * parameter, on an outage and on a user id that PostgreSQL can't store.
+ */
+export function postgresFactorStore(
+  db: PostgresDatabase,
+  { schema, namedStatements = true, ...others }: PostgresFactorStoreOptions = {}
+): Required<FactorStore> {
+  noOthers('postgresFactorStore', others)
+  return recordFactorStore(
+    postgresRecords(db, { what: 'postgresFactorStore', table: 'authority_factor_records', schema, namedStatements })
+  )
 }

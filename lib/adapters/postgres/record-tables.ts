@@ -1,5 +1,8 @@
+import { invalidOptions } from '../../errors.ts'
 import { ANY } from '../../ports/record-store.ts'
 import type { MigrationStep } from '../sql/migration-steps.ts'
+import { text } from '../sql/rows.ts'
+import { isForAPerson, PostgresError, type Query } from './database.ts'
 import { LOCK } from './migrations.ts'
 
 /** The rights that the statements of a record store need on its tables. The start looks for them. */
@@ -123,3 +126,45 @@ BEGIN
   END LOOP;
   RETURN removed;
 END $body$;`
+
+interface Needs {
+  /** `postgresState`, … */
+  what: string
+  /** `"schema".` or nothing. */
+  prefix: string
+  rights: Readonly<Record<string, readonly string[]>>
+}
+
+/**
+ * Checks the rights of the role, and then tries some of the operations.
+ * @throws StartError that names the missing rights; an outage rejects with another error
+ */
+export async function requireRights(
+  query: Query,
+  { what, prefix, rights }: Needs,
+  trial: () => Promise<void>
+): Promise<void> {
+  const wanted = Object.entries(rights)
+    .flatMap(([table, ofTable]) => ofTable.map((right) => `('${table}', '${right}')`))
+    .join(', ')
+  const [row] =
+    await query(`SELECT pg_is_in_recovery() AS recovering, current_setting('transaction_read_only') AS read_only,
+    coalesce((SELECT string_agg(wanted.privilege || ' on ' || wanted.relation, ', ')
+      FROM (VALUES ${wanted}) AS wanted (relation, privilege)
+      WHERE NOT has_table_privilege('${prefix}' || wanted.relation, wanted.privilege)), '') AS missing`)
+  if (row === undefined) throw new TypeError('The database answered a SELECT with no row.')
+  const missing = text(row, 'missing')
+  if (missing !== '') throw invalidOptions(`The PostgreSQL role of ${what} lacks rights: ${missing}.`)
+  // A standby refuses writes only until its failover ends. Any other read-only server was configured so.
+  if (row['recovering'] !== true && text(row, 'read_only') === 'on')
+    throw invalidOptions(
+      'PostgreSQL transactions are read only here: set default_transaction_read_only back for this role or database.'
+    )
+  try {
+    await trial()
+  } catch (error) {
+    if (error instanceof PostgresError && isForAPerson(error))
+      throw invalidOptions(`The PostgreSQL role of ${what} can't do what it has to. ${error.message}`, error)
+    throw error
+  }
+}

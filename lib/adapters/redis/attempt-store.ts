@@ -1,8 +1,7 @@
 import { hash } from 'node:crypto'
 import type { AttemptLimit, AttemptOutcome, AttemptStanding, AttemptStore } from '../../ports/attempt-store.ts'
 import type { RedisConnection } from './connection.ts'
-import { COUNTER_COMMANDS, requireRights } from './rights.ts'
-import { evictionPolicyOf } from './server.ts'
+import { COUNTER_COMMANDS, evictionPolicyOf, requireRights } from './server.ts'
 import { defineScript } from './script.ts'
 
 interface RedisAttemptStoreOptions {

@@ -1,6 +1,14 @@
-import { brokenConnection, codeOf, noAnswer, notConnected, tooLate, withoutArguments } from './refusal.ts'
+import {
+  brokenConnection,
+  codeOf,
+  noAnswer,
+  notConnected,
+  tooLate,
+  wipeableTexts,
+  type WipeableTexts,
+  withoutArguments
+} from './refusal.ts'
 import { defineKeyScript, type Script } from './script.ts'
-import { wipeableTexts, type WipeableTexts } from './wipeable-texts.ts'
 
 /** The common part of a `Redis` and a `Cluster` of ioredis 5 and 6. Nothing of ioredis is imported. */
 export interface RedisClient {

@@ -7,9 +7,15 @@ import {
   VERSION_LENGTH
 } from '../../ports/record-store.ts'
 import type { RedisClient } from './connection.ts'
-import { list, textOrNull } from './replies.ts'
-import { defineKeyScript, SLACK } from './script.ts'
+import { defineKeyScript, list, SLACK, textOrNull } from './script.ts'
 import { sharedConnection } from './shared-connection.ts'
+import type { State } from '../../ports/state.ts'
+import { noOthers } from '../../protocol/bounds.ts'
+import { recordState } from '../../records/state.ts'
+import { evictionPolicyOf, FACTOR_COMMANDS, lookAt, requireFitServer, trialKey } from './server.ts'
+import type { FactorStore } from '../../ports/factor-store.ts'
+import { recordFactorStore } from '../../records/factor-store.ts'
+import { invalidOptions } from '../../errors.ts'
 
 interface RedisRecordsOptions {
   /** The start of all keys, after the client's own `keyPrefix`. No braces. */
@@ -87,4 +93,106 @@ export function redisRecords(client: RedisClient, { prefix }: RedisRecordsOption
       // Redis removes what has expired by itself.
     }
   }
+}
+
+export interface RedisStateOptions {
+  /** The beginning of all its keys, after the client's own `keyPrefix`. No braces. Default `authority:`. */
+  prefix?: string | undefined
+  /**
+   * How many devices one user may be signed in on; one more signs out the one that signed in first. Default 100; from 1
+   * to 1,000.
+   */
+  maxFamiliesPerUser?: number | undefined
+  /**
+   * How many browsers one user may be signed in with on the hosted pages; one more ends the first. Default 100; from 1
+   * to 1,000.
+   */
+  maxSessionsPerUser?: number | undefined
+}
+
+export interface RedisState extends State {
+  prepare(): Promise<void>
+  time(): Promise<number>
+  claimFor(issuer: string): Promise<string>
+  /**
+   * The `maxmemory-policy` under which the server may evict records, and so sign users out. `null` if it evicts
+   * nothing, or does not tell. An outage rejects.
+   */
+  evictionPolicy(): Promise<string | null>
+}
+
+/**
+ * State in Redis 6.2 or later, or Valkey: any number of instances. `client` is a `Redis` or a `Cluster` of ioredis; it
+ * stays the host's, who closes it. Every trip is one script that reads records, or compares and writes them. The
+ * scripts of one turn of the event loop are one round trip, which rejects within 250 ms where there is no answer. The
+ * records of a user lie in one hash slot. No key holds anything of a user or a client but digests.
+ */
+export function redisState(
+  client: RedisClient,
+  { prefix = 'authority:', maxFamiliesPerUser, maxSessionsPerUser, ...others }: RedisStateOptions = {}
+): RedisState {
+  noOthers('redisState', others)
+  const records = redisRecords(client, { prefix })
+  const connection = sharedConnection(client)
+  return {
+    ...recordState(records, { maxFamiliesPerUser, maxSessionsPerUser }),
+    prepare: () => requireFitServer(connection, { what: 'redisState', prefix }),
+    time: () => connection.time(`${prefix}{service}:time`),
+    evictionPolicy: () => evictionPolicyOf(connection, `${prefix}{service}:k`)
+  }
+}
+
+export interface RedisFactorStoreOptions {
+  /**
+   * The beginning of all its keys, after the client's own `keyPrefix`. It may be the same as of `redisState`, because
+   * `factors:` follows. No braces. Default `authority:`.
+   */
+  prefix?: string | undefined
+}
+
+export interface RedisFactorStore extends Required<FactorStore> {
+  /**
+   * True if the server writes each change to its append-only file. Without one, additions of the last minutes are lost
+   * when it crashes. An outage rejects.
+   */
+  isAppendOnly(): Promise<boolean>
+}
+
+/**
+ * Second factors in Redis 6.2 or later, or Valkey: any number of instances. `client` is a `Redis` or a `Cluster` of
+ * ioredis, and may be that of the state; the host closes it. All records of a user lie in one hash slot and have no
+ * TTL. A trip to the server rejects after 250 ms without an answer. The start fails unless the server's
+ * `maxmemory-policy` is `noeviction`. Without an append-only file, the last additions are lost when the server crashes,
+ * and a used code counts again.
+ */
+export function redisFactorStore(
+  client: RedisClient,
+  { prefix = 'authority:', ...others }: RedisFactorStoreOptions = {}
+): RedisFactorStore {
+  noOthers('redisFactorStore', others)
+  const ours = { prefix: `${prefix}factors:` }
+  const connection = sharedConnection(client)
+  return {
+    // `prepare` refuses a server that evicts.
+    ...recordFactorStore({ ...redisRecords(client, ours), durable: true, evicts: false }),
+    prepare: () =>
+      requireFitServer(connection, { what: 'redisFactorStore', ...ours, commands: FACTOR_COMMANDS }, requireNoEviction),
+    isAppendOnly: async () => (await lookAt(connection, trialKey(ours.prefix)))('aof_enabled') === '1'
+  }
+}
+
+/** @throws StartError where the server may throw factors away, or does not tell. */
+function requireNoEviction(fieldOf: (name: string) => string | undefined): void {
+  const policy = fieldOf('maxmemory_policy')
+  if (policy === undefined)
+    throw invalidOptions(
+      'redisFactorStore must know whether the Redis server may throw second factors away: let the user of ' +
+        'this connection run INFO.'
+    )
+  if (policy !== 'noeviction')
+    throw invalidOptions(
+      `The Redis server with the second factors has maxmemory-policy ${policy}, so it may throw ` +
+        'them away when its memory is full, and leave users with a password alone. Set it to ' +
+        'noeviction, or keep the factors in a database.'
+    )
 }

@@ -1,25 +1,27 @@
-import { StartError } from '../../errors.ts'
+import { invalidOptions, StartError } from '../../errors.ts'
 import type { RedisConnection } from './connection.ts'
-import { RECORD_COMMANDS, requireRights } from './rights.ts'
-import { list, textOrNull } from './replies.ts'
-import { defineKeyScript } from './script.ts'
+import { defineKeyScript, list, textOrNull, texts } from './script.ts'
+import { RedisRefusal } from './refusal.ts'
 
 /** The first version with every command that the scripts use. */
 const OLDEST = '6.2'
 
-/** A section of the server's `INFO`. False if the user may not run it. */
-export const INFO = `
+/** KEYS[1] selects the node of a Cluster. Replies sections of `INFO`: false if the user may not run it. */
+const LOOK = defineKeyScript(`
 local function info (section)
   local text = redis.pcall('INFO', section)
   return type(text) == 'string' and text
-end`
-
-/** KEYS[1] selects the node of a Cluster. */
-const LOOK = defineKeyScript(`${INFO}
-return { info('server'), info('memory') }
+end
+return { info('server'), info('memory'), info('persistence') }
 `)
 
-const unfit = (message: string): StartError => new StartError('FST_AUTHORITY_INVALID_OPTIONS', message)
+/** The fields of the server with this key, by the names that `INFO` gives them. */
+export async function lookAt({ run }: RedisConnection, key: string): Promise<(name: string) => string | undefined> {
+  const info = list(await run(LOOK, [key], []))
+    .map((section) => textOrNull(section) ?? '')
+    .join('\n')
+  return (name) => new RegExp(`^${name}:(.*?)\\r?$`, 'm').exec(info)?.[1]
+}
 
 function isOlder(version: string, than: string): boolean {
   const [major = 0, minor = 0] = version.split('.').map(Number)
@@ -27,37 +29,111 @@ function isOlder(version: string, than: string): boolean {
   return major < oldestMajor || (major === oldestMajor && minor < oldestMinor)
 }
 
-export const fieldOf = (info: string | null, name: string): string | undefined =>
-  new RegExp(`^${name}:(.*?)\\r?$`, 'm').exec(info ?? '')?.[1]
-
-/** @throws StartError where only a person can mend it; an outage rejects with anything else. */
-export async function requireFitServer(
-  connection: RedisConnection,
-  { what, prefix }: { what: string; prefix: string }
-): Promise<void> {
-  const key = `${prefix}{trial}`
-  await requireRights(connection, { what, key, prefix, commands: RECORD_COMMANDS }, async () => {
-    const [server] = list(await connection.run(LOOK, [key], []))
-    requireFit(what, server)
-  })
-}
+/** The key that a start tries. Nothing else has it. */
+export const trialKey = (prefix: string): string => `${prefix}{trial}`
 
 /**
- * `server`: the section `server` of `INFO`.
- * @throws StartError
+ * `check` gets the fields of the server.
+ * @throws StartError where only a person can mend it; an outage rejects with anything else.
  */
-export function requireFit(what: string, server: unknown): void {
-  const version = fieldOf(textOrNull(server ?? null), 'redis_version')
-  if (version !== undefined && isOlder(version, OLDEST))
-    throw unfit(`${what} needs Redis ${OLDEST} or later; the server is ${version}.`)
+export async function requireFitServer(
+  connection: RedisConnection,
+  { what, prefix, commands = RECORD_COMMANDS }: { what: string; prefix: string; commands?: readonly string[] },
+  check?: (fieldOf: (name: string) => string | undefined) => void
+): Promise<void> {
+  const key = trialKey(prefix)
+  await requireRights(connection, { what, key, prefix, commands }, async () => {
+    const fieldOf = await lookAt(connection, key)
+    const version = fieldOf('redis_version')
+    if (version !== undefined && isOlder(version, OLDEST))
+      throw invalidOptions(`${what} needs Redis ${OLDEST} or later; the server is ${version}.`)
+    check?.(fieldOf)
+  })
 }
 
 /**
  * The `maxmemory-policy` by which the server of this key may evict it. `null` if it evicts nothing or does not tell.
  */
-export async function evictionPolicyOf({ run }: RedisConnection, key: string): Promise<string | null> {
-  const [, memory] = list(await run(LOOK, key, []))
-  const info = textOrNull(memory ?? null)
-  const policy = fieldOf(info, 'maxmemory_policy')
-  return policy === undefined || policy === 'noeviction' || fieldOf(info, 'maxmemory') === '0' ? null : policy
+export async function evictionPolicyOf(connection: RedisConnection, key: string): Promise<string | null> {
+  const fieldOf = await lookAt(connection, key)
+  const policy = fieldOf('maxmemory_policy')
+  return policy === undefined || policy === 'noeviction' || fieldOf('maxmemory') === '0' ? null : policy
+}
+
+/** The commands in the scripts of the record store and of the counters. A test holds them, and the guide, to that. */
+export const RECORD_COMMANDS: readonly string[] = ['GETRANGE', 'MGET', 'SET', 'DEL', 'TIME']
+export const COUNTER_COMMANDS: readonly string[] = ['SET', 'GET', 'DEL', 'TIME']
+export const FACTOR_COMMANDS: readonly string[] = ['GETRANGE', 'MGET', 'SET', 'DEL']
+
+/**
+ * KEYS[1]: a key that is used for nothing else. ARGV: commands to try on it. Replies those that the user of the
+ * connection may not run.
+ */
+const TRY = defineKeyScript(`
+local key = KEYS[1]
+local ARGUMENTS = {
+  SET = { key, '1', 'PX', 60000 }, GET = { key }, GETRANGE = { key, 0, 0 }, MGET = { key }, EXISTS = { key },
+  DEL = { key }, TIME = {}
+}
+local refused = {}
+for _, command in ipairs(ARGV) do
+  local reply = redis.pcall(command, unpack(ARGUMENTS[command]))
+  if type(reply) == 'table' and reply.err then
+    if string.find(reply.err, 'READONLY', 1, true) then
+      return redis.error_reply('READONLY This server takes no writes.')
+    end
+    -- As 7 and 6.2 say that somebody may not.
+    local isForbidden = string.find(reply.err, 'ermission', 1, true) or string.find(reply.err, "can't", 1, true)
+    if not isForbidden then return reply end
+    table.insert(refused, command)
+  end
+end
+return refused
+`)
+
+/**
+ * Permanent refusals: a missing right, an unknown command, an invalid script. Loading, a failover and a full memory are
+ * temporary.
+ */
+const REFUSED: readonly string[] = ['NOPERM', 'NOAUTH', 'WRONGPASS', 'ERR']
+
+interface Trial {
+  /** The name in messages: `redisState` or `the rate limits`. */
+  what: string
+  /** The key on which the commands are tried. */
+  key: string
+  prefix: string
+  commands: readonly string[]
+}
+
+/**
+ * Runs `work` and tries each command, all in one trip.
+ * @throws StartError that names the missing rights of the connection's user; an outage rejects with another error
+ */
+export async function requireRights(
+  { run }: RedisConnection,
+  { what, key, prefix, commands }: Trial,
+  work: () => Promise<void>
+): Promise<void> {
+  const [done, tried] = await Promise.allSettled([work(), run(TRY, [key], commands)])
+  if (done.status === 'rejected' && done.reason instanceof StartError) throw done.reason
+  if (tried.status === 'fulfilled') {
+    const missing = texts(tried.value)
+    if (missing.length > 0)
+      throw invalidOptions(
+        `The user of the Redis connection may not run ${missing.join(', ')} on keys that begin ` +
+          `with "${prefix}", and ${what} does. The guide on where the state is kept lists all rights.`
+      )
+  }
+  for (const outcome of [done, tried]) {
+    if (outcome.status === 'fulfilled') continue
+    const error: unknown = outcome.reason
+    if (!(error instanceof RedisRefusal && REFUSED.includes(error.code))) throw error
+    throw invalidOptions(
+      `The Redis server refuses what ${what} does: the user of this connection needs scripts ` +
+        '(EVAL, EVALSHA) and the commands that the guide on where the state is kept lists, on keys ' +
+        `that begin with "${prefix}".`,
+      error
+    )
+  }
 }

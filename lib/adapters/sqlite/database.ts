@@ -1,7 +1,9 @@
 import { kindOf } from '../../errors.ts'
 import { isStorable } from '../../protocol/bounds.ts'
-import { isRow } from '../sql/rows.ts'
-import type { Row } from '../sql/rows.ts'
+import { integer, isRow, type Row } from '../sql/rows.ts'
+import { setTimeout as wait } from 'node:timers/promises'
+import { OutageError } from '../../ports/outage.ts'
+import { canRead, type MigrationStep, minReaderOf, sqlOf, tooNew } from '../sql/migration-steps.ts'
 
 export type SqliteValue = string | number | null
 
@@ -130,4 +132,120 @@ export function connect(db: SqliteDatabase): Connection {
       }
     }
   }
+}
+
+/**
+ * The time in milliseconds for which an operation is retried while another process has the lock. The state's own limit
+ * is two seconds.
+ */
+const PATIENCE_MS = 1500
+const LONGEST_PAUSE_MS = 25
+/** SQLite error codes for temporary conditions, as opposed to a wrong statement. */
+const CODES = { SQLITE_BUSY: 5, SQLITE_READONLY: 8, SQLITE_FULL: 13 }
+
+/** Finds the code of an error. Drivers add a reason in the higher bits or at the end of the name. */
+function codeOf(error: unknown): keyof typeof CODES | undefined {
+  if (!(error instanceof Error)) return undefined
+  const { code, errcode } = error as { code?: unknown; errcode?: unknown }
+  return (Object.keys(CODES) as Array<keyof typeof CODES>).find(
+    (name) =>
+      (typeof code === 'string' && code.startsWith(name)) ||
+      (typeof errcode === 'number' && (errcode & 0xff) === CODES[name])
+  )
+}
+
+const isBusy = (error: unknown): boolean => codeOf(error) === 'SQLITE_BUSY'
+
+/** A file that can't be written is an outage until an operator frees space or restores the right. */
+function thrown(error: unknown): unknown {
+  const code = codeOf(error)
+  return code === undefined || code === 'SQLITE_BUSY'
+    ? error
+    : new OutageError(`SQLite writes nothing now (${code}).`, { refusesWrites: true })
+}
+
+/**
+ * Retries the work for a second and a half while another process has the lock, without blocking the event loop: SQLite
+ * itself would wait inside the call, and every request of this process with it. Work that meets the lock has done
+ * nothing or was rolled back. Rejects with the driver's error, or with an outage if the file can't be written.
+ */
+export async function patient<Answer>(work: () => Promise<Answer>): Promise<Answer> {
+  try {
+    return await work()
+  } catch (error) {
+    if (!isBusy(error)) throw thrown(error)
+  }
+  const until = performance.now() + PATIENCE_MS
+  for (let pause = 1; ; pause = Math.min(pause * 2, LONGEST_PAUSE_MS)) {
+    await wait(pause)
+    try {
+      return await work()
+    } catch (error) {
+      if (!isBusy(error) || performance.now() >= until) throw thrown(error)
+    }
+  }
+}
+
+/** Wraps all methods of a store with retries. */
+export function patientStore<Store extends object>(store: Store): Store {
+  const methods = Object.entries(store).map(([name, method]: [string, (...args: unknown[]) => Promise<unknown>]) => [
+    name,
+    (...args: unknown[]): Promise<unknown> => patient(() => method(...args))
+  ])
+  return Object.fromEntries(methods) as Store
+}
+
+const CREATE_LOG = `CREATE TABLE IF NOT EXISTS authority_migrations (
+  component TEXT NOT NULL,
+  version INTEGER NOT NULL,
+  applied_at TEXT NOT NULL DEFAULT CURRENT_TIMESTAMP,
+  min_reader INTEGER NOT NULL,
+  PRIMARY KEY (component, version)
+) STRICT`
+
+interface Seen {
+  version: number
+  minReader: number
+}
+
+function appliedOf(connection: Connection, component: string): Seen {
+  const [log] = connection.query("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'authority_migrations'")
+  if (log === undefined) return { version: 0, minReader: 0 }
+  const [row] = connection.query(
+    'SELECT coalesce(max(version), 0) AS version, coalesce(max(min_reader), 0) AS min_reader ' +
+      'FROM authority_migrations WHERE component = ?',
+    component
+  )
+  return row === undefined
+    ? { version: 0, minReader: 0 }
+    : { version: integer(row, 'version'), minReader: integer(row, 'min_reader') }
+}
+
+/**
+ * Migrates the tables of a component to the newest version, each step once. Any number of processes may migrate at
+ * once. Throws, and changes nothing, if a newer release has changed the file in an incompatible way.
+ */
+export function migrate(connection: Connection, component: string, steps: readonly MigrationStep[]): void {
+  const seen = appliedOf(connection, component)
+  if (!canRead(seen, steps.length)) throw new Error(tooNew(component, seen, steps.length))
+  // The usual start needs no write lock.
+  if (seen.version >= steps.length) return
+  connection.blocking(() =>
+    connection.transaction(() => {
+      connection.script(CREATE_LOG)
+      // Reads the version again under the lock, because another process may have migrated meanwhile.
+      const current = appliedOf(connection, component).version
+      for (const [index, step] of steps.entries()) {
+        const version = index + 1
+        if (version <= current) continue
+        connection.script(sqlOf(step))
+        connection.execute(
+          'INSERT INTO authority_migrations (component, version, min_reader) VALUES (?, ?, ?)',
+          component,
+          version,
+          minReaderOf(step, version)
+        )
+      }
+    })
+  )
 }

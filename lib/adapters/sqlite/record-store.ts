@@ -1,9 +1,12 @@
 import { setImmediate } from 'node:timers/promises'
 import { ANY, type RecordStore, type RecordWrite, type StoredRecord } from '../../ports/record-store.ts'
-import { text, type Row } from '../sql/rows.ts'
-import { connect, type Connection, type SqliteDatabase } from './database.ts'
-import { migrate } from './migrations.ts'
-import { patient } from './patience.ts'
+import { type Row, text } from '../sql/rows.ts'
+import { connect, type Connection, migrate, patient, type SqliteDatabase } from './database.ts'
+import type { State } from '../../ports/state.ts'
+import { noOthers } from '../../protocol/bounds.ts'
+import { recordState } from '../../records/state.ts'
+import type { FactorStore } from '../../ports/factor-store.ts'
+import { recordFactorStore } from '../../records/factor-store.ts'
 
 interface SqliteRecordsOptions {
   /** A plain name. Each table is a store of its own. */
@@ -100,4 +103,41 @@ function writerOf({ execute }: Connection, table: string) {
       execute(put, partition, key, kind, userId, version, value, expiresAt)
     }
   }
+}
+
+export interface SqliteStateOptions {
+  /**
+   * How many devices one user may be signed in on; one more signs out the one that signed in first. Default 100; from 1
+   * to 1,000.
+   */
+  maxFamiliesPerUser?: number | undefined
+  /**
+   * How many browsers one user may be signed in with on the hosted pages; one more ends the first. Default 100; from 1
+   * to 1,000.
+   */
+  maxSessionsPerUser?: number | undefined
+}
+
+/**
+ * State in a SQLite file: one machine, any number of processes, durable. `db` is a database object of `node:sqlite`,
+ * `better-sqlite3` or `libsql`; leave no transaction of your own open on it across an `await`. Versioned migrations
+ * make the tables at once. While another process has the lock, an operation is tried again for 1.5 s, while other
+ * requests go on, and then rejects with the driver's error (SQLITE_BUSY).
+ */
+export function sqliteState(
+  db: SqliteDatabase,
+  { maxFamiliesPerUser, maxSessionsPerUser, ...others }: SqliteStateOptions = {}
+): State {
+  noOthers('sqliteState', others)
+  return recordState(sqliteRecords(db, { table: 'authority_records' }), { maxFamiliesPerUser, maxSessionsPerUser })
+}
+
+/**
+ * Second factors in a SQLite file: one machine, any number of processes, durable. `db` is a database object of
+ * `node:sqlite`, `better-sqlite3` or `libsql`, which may be that of the state or the users; leave no transaction of
+ * your own open on it across an `await`. The table is made at once, by a versioned migration. Rejects with the driver's
+ * error (SQLITE_BUSY) where another process has the lock for more than 1.5 s.
+ */
+export function sqliteFactorStore(db: SqliteDatabase): Required<FactorStore> {
+  return recordFactorStore(sqliteRecords(db, { table: 'authority_factor_records' }))
 }

@@ -1,4 +1,8 @@
-import type { Worker } from 'node:worker_threads'
+import { parentPort, Worker } from 'node:worker_threads'
+import { existsSync } from 'node:fs'
+import { extname } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { availableParallelism, setPriority } from 'node:os'
 
 type Answer = { value: unknown } | { error: unknown }
 
@@ -21,7 +25,7 @@ export class HashingThreadError extends Error {
   override readonly name = 'HashingThreadError'
 }
 
-export interface HashingThreads<Call> {
+interface HashingThreads<Call> {
   /**
    * Runs one call in a thread that has nothing else to do; where all are busy, in the order of the calls.
    *
@@ -129,4 +133,63 @@ export function hashingThreads<Call>({
       })
     }
   }
+}
+
+/** How long a thread without work stays. */
+const REST_MS = 30_000
+
+/**
+ * The threads of this process that run the file `path`, which has no ending, next to the module at `url`: at most one
+ * for each core, because more gain nothing. The first call decides. `null` if there is no such file: a bundle has none,
+ * and may not know its own place.
+ */
+export function threadsOf<Call>(path: string, url: string): () => HashingThreads<Call> | null {
+  let shared: HashingThreads<Call> | null | undefined
+  return () => {
+    if (shared === undefined) {
+      const file = threadFile(path, url)
+      shared =
+        file === null
+          ? null
+          : hashingThreads({ start: () => new Worker(file), size: availableParallelism(), restMs: REST_MS })
+    }
+    return shared
+  }
+}
+
+function threadFile(path: string, url: string): URL | null {
+  try {
+    const file = new URL(`${path}${extname(url)}`, url)
+    return existsSync(fileURLToPath(file)) ? file : null
+  } catch {
+    return null
+  }
+}
+
+const LOWEST_PRIORITY = 19
+
+/**
+ * The work of a worker thread of `hashingThreads`: one call at a time, each an answer to one message. On Linux the
+ * thread has the lowest priority. Elsewhere a priority would be that of the whole process, and stays as it is.
+ */
+export function answerCalls(answer: (call: never) => unknown): void {
+  const port = parentPort
+  if (port === null) return
+  try {
+    if (process.platform === 'linux') setPriority(LOWEST_PRIORITY)
+  } catch {
+    // A sandbox may forbid the priority; the work goes on without it.
+  }
+  port.on('message', (call: unknown) => {
+    Promise.resolve(call as never)
+      .then(answer)
+      .then(
+        (value) => {
+          port.postMessage({ value })
+        },
+        (error: unknown) => {
+          port.postMessage({ error })
+        }
+      )
+  })
 }

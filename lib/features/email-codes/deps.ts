@@ -1,6 +1,6 @@
 import type { AccountsDeps } from '../../accounts/deps.ts'
-import type { OneTimeTokenStore } from '../../ports/one-time-token-store.ts'
-import type { Sealer } from '../../ports/sealer.ts'
+import type { OneTimeTokenStore } from '../../ports/state.ts'
+import type { Sealer } from '../../ports/cryptography.ts'
 
 /** The option `emailSignIn`, where it is set. */
 export interface EmailSignInSettings {

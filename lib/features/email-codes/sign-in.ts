@@ -1,5 +1,5 @@
 import { isUsernameTaken, OAuthError, type OAuthErrorReason } from '../../errors.ts'
-import type { CodeOutcome } from '../../ports/one-time-token-store.ts'
+import type { CodeOutcome } from '../../ports/state.ts'
 import type { NewUser, User } from '../../ports/user-store.ts'
 import { isActive } from '../../sessions/active-user.ts'
 import type { Browser, BrowserSessions } from '../../sessions/browser-sessions.ts'

@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { extendDevice, verifyDevice } from '../../limits/known-devices.ts'
 import { logLine } from '../../ports/log.ts'
-import type { Random } from '../../ports/random.ts'
+import type { Random } from '../../ports/cryptography.ts'
 import type { User } from '../../ports/user-store.ts'
 import type { Log } from './limit-refusal.ts'
 import type { SessionCookie } from './session-cookie.ts'

@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { Sealer } from '../../ports/sealer.ts'
+import type { Sealer } from '../../ports/cryptography.ts'
 import { COOKIES, type CookieName } from '../../protocol/cookies.ts'
 import { digest } from '../../protocol/digest.ts'
 import { cookieValues } from './cookie-header.ts'

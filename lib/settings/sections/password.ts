@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os'
 import { Type } from '@sinclair/typebox'
-import type { PasswordHasher } from '../../ports/password-hasher.ts'
+import type { PasswordHasher } from '../../ports/cryptography.ts'
 import { filled, flag, fn, type Given, integer, option, required, section, text, words } from '../schema-words.ts'
 
 const FIREBASE = {

@@ -1,5 +1,5 @@
 import { equal } from 'node:assert/strict'
-import type { AssertionStore } from '../../../lib/ports/assertion-store.ts'
+import type { AssertionStore } from '../../../lib/ports/state.ts'
 import { digest } from '../../../lib/protocol/digest.ts'
 import { caseOf, parallel } from '../../../lib/testing/contract.ts'
 import type { ContractCase } from '../../../lib/testing/contract.ts'

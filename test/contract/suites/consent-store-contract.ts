@@ -1,5 +1,5 @@
 import { deepEqual, equal, ok } from 'node:assert/strict'
-import type { Consent, ConsentStore } from '../../../lib/ports/consent-store.ts'
+import type { Consent, ConsentStore } from '../../../lib/ports/state.ts'
 import { HOSTILE_STRINGS, caseOf, parallel } from '../../../lib/testing/contract.ts'
 import type { ContractCase } from '../../../lib/testing/contract.ts'
 import { MINUTE, T0 } from './token-fixtures.ts'

@@ -1,6 +1,5 @@
 import { deepEqual, equal } from 'node:assert/strict'
-import type { KeyStore, StoredKey } from '../../../lib/ports/key-store.ts'
-import type { State } from '../../../lib/ports/state.ts'
+import type { KeyStore, State, StoredKey } from '../../../lib/ports/state.ts'
 import { caseOf, parallel } from '../../../lib/testing/contract.ts'
 import type { ContractCase } from '../../../lib/testing/contract.ts'
 import { T0 } from './token-fixtures.ts'

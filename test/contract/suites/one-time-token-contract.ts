@@ -1,6 +1,6 @@
 import { deepEqual, equal, ok } from 'node:assert/strict'
 import { partitionOf } from '../../../lib/protocol/digest.ts'
-import type { CodeOutcome, OneTimeToken, OneTimeTokenStore } from '../../../lib/ports/one-time-token-store.ts'
+import type { CodeOutcome, OneTimeToken, OneTimeTokenStore } from '../../../lib/ports/state.ts'
 import { HOSTILE_STRINGS, caseOf, parallel } from '../../../lib/testing/contract.ts'
 import type { ContractCase } from '../../../lib/testing/contract.ts'
 import { T0, named } from './token-fixtures.ts'

@@ -1,8 +1,7 @@
 import t from '../../support/tap.ts'
-import { memoryState } from '../../../lib/adapters/memory/state.ts'
-import type { ConsentStore } from '../../../lib/ports/consent-store.ts'
+import { memoryState } from '../../../lib/adapters/memory/record-store.ts'
+import type { ConsentStore, State } from '../../../lib/ports/state.ts'
 import type { SessionStore } from '../../../lib/ports/session-store.ts'
-import type { State } from '../../../lib/ports/state.ts'
 import type { TokenStore } from '../../../lib/ports/token-store.ts'
 import { stateContract } from '../suites/state-contract.ts'
 

@@ -1,4 +1,4 @@
-import type { Consent } from '../../../lib/ports/consent-store.ts'
+import type { Consent } from '../../../lib/ports/state.ts'
 import type { BrowserSession, SessionRenewal } from '../../../lib/ports/session-store.ts'
 import type { CodeRedemption, NewAuthorizationCode, NewRefreshTokenFamily } from '../../../lib/ports/token-store.ts'
 import { partitionOf } from '../../../lib/protocol/digest.ts'

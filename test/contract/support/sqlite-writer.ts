@@ -3,7 +3,7 @@
  * does one round and reports the outcomes, until it is killed.
  */
 import Database from 'libsql'
-import { sqliteState } from '../../../lib/adapters/sqlite/state.ts'
+import { sqliteState } from '../../../lib/adapters/sqlite/record-store.ts'
 import { sqliteUserStore } from '../../../lib/adapters/sqlite/user-store.ts'
 import { partitionOf } from '../../../lib/protocol/digest.ts'
 

@@ -1,6 +1,5 @@
-import type { Consent } from '../../../lib/ports/consent-store.ts'
+import type { Consent, State } from '../../../lib/ports/state.ts'
 import type { BrowserSession } from '../../../lib/ports/session-store.ts'
-import type { State } from '../../../lib/ports/state.ts'
 import type {
   CodeRedemption,
   NewAuthorizationCode,

@@ -1,5 +1,5 @@
 /** A user whose client knows what the store has told it, and holds the store to that. It asks one thing at a time. */
-import type { RedisState } from '../../../lib/adapters/redis/state.ts'
+import type { RedisState } from '../../../lib/adapters/redis/record-store.ts'
 import { digest } from '../../../lib/protocol/digest.ts'
 import { oneTimeToken } from '../../../lib/protocol/credential.ts'
 import { END, NOW, consent, family, secretOf, session, sidFor, use } from '../../contract/support/state-records.ts'

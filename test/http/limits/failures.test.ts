@@ -4,7 +4,7 @@
  */
 import type { Redis } from 'ioredis'
 import t, { type Test } from '../../support/tap.ts'
-import { redisState } from '../../../lib/adapters/redis/state.ts'
+import { redisState } from '../../../lib/adapters/redis/record-store.ts'
 import { type AuthorityOptions, memoryUserStore, type User } from '../../../lib/index.ts'
 import { bearer, PASSWORD, signIn, signUp, testApp, type TestApp, type Tokens } from '../../support/app.ts'
 import { authorizeAs, authorizePath, basic, openidApp, type OpenidApp, redeem, SECRET } from '../../support/openid.ts'

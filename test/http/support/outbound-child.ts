@@ -1,6 +1,6 @@
 /** A process that calls others as the library does, when its parent says so, and tells what came of it. */
 import { outbound } from '../../../lib/adapters/node/outbound.ts'
-import { systemClock } from '../../../lib/adapters/node/system-clock.ts'
+import { systemClock } from '../../../lib/adapters/node/system.ts'
 import { OutboundError } from '../../../lib/ports/outbound.ts'
 import { THIS_MACHINE } from '../../../lib/protocol/distance.ts'
 

@@ -1,5 +1,5 @@
 import { deepEqual } from 'node:assert/strict'
-import type { Consent } from '../../../lib/ports/consent-store.ts'
+import type { Consent } from '../../../lib/ports/state.ts'
 import { anything, type Expectation, is } from './histories.ts'
 
 /** A model of consents, by the prose of their port. */

@@ -3,7 +3,7 @@ import {
   MAX_CODE_FAILURES,
   type OneTimeToken,
   type OneTimeTokenPurpose
-} from '../../../lib/ports/one-time-token-store.ts'
+} from '../../../lib/ports/state.ts'
 import { type Expectation, is } from './histories.ts'
 
 /** A model of one-time tokens, by the prose of their port. */

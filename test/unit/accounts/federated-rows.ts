@@ -1,7 +1,7 @@
 /** FED-10 and FED-12: what becomes of a sign-in at another provider, row by row, on whatever user store. */
 import type { Test } from 'tap'
-import { memoryState } from '../../../lib/adapters/memory/state.ts'
-import { systemRandom } from '../../../lib/adapters/node/system-random.ts'
+import { memoryState } from '../../../lib/adapters/memory/record-store.ts'
+import { systemRandom } from '../../../lib/adapters/node/system.ts'
 import type { FederatedPerson } from '../../../lib/accounts/federated-account.ts'
 import { federatedSignIn } from '../../../lib/accounts/federated-sign-in.ts'
 import { linkToAccount } from '../../../lib/accounts/link-identity.ts'

@@ -1,6 +1,6 @@
 import t from '../../support/tap.ts'
 import { isOutage, refusesWrites } from '../../../lib/ports/outage.ts'
-import { patient } from '../../../lib/adapters/sqlite/patience.ts'
+import { patient } from '../../../lib/adapters/sqlite/database.ts'
 
 const rejection = async (marks: object): Promise<unknown> =>
   await patient(async () => {

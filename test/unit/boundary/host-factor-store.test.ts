@@ -1,5 +1,5 @@
 import t from '../../support/tap.ts'
-import { memoryFactorStore } from '../../../lib/adapters/memory/factor-store.ts'
+import { memoryFactorStore } from '../../../lib/adapters/memory/record-store.ts'
 import { hostFactorStore } from '../../../lib/boundary/host-factor-store.ts'
 import { MisfitError } from '../../../lib/errors.ts'
 import { isOutage } from '../../../lib/ports/outage.ts'

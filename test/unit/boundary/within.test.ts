@@ -1,6 +1,6 @@
 import { MessageChannel } from 'node:worker_threads'
 import t from '../../support/tap.ts'
-import { systemClock } from '../../../lib/adapters/node/system-clock.ts'
+import { systemClock } from '../../../lib/adapters/node/system.ts'
 import { within } from '../../../lib/boundary/within.ts'
 import { countingClock } from './counting-clock.ts'
 

@@ -2,7 +2,7 @@ import t from '../../support/tap.ts'
 import { createHmac, createPublicKey, verify } from 'node:crypto'
 import { asked } from '../../support/small-rsa.ts'
 import { jwtEngine } from '../../../lib/adapters/jwt/jwt-engine.ts'
-import type { LoadedKey } from '../../../lib/ports/jwt.ts'
+import type { LoadedKey } from '../../../lib/ports/cryptography.ts'
 import { decodeJwt } from '../../support/jwt.ts'
 
 const SECRET = 's'.repeat(32)

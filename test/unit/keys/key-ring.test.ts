@@ -1,11 +1,11 @@
 import t from '../../support/tap.ts'
 import { jwtEngine } from '../../../lib/adapters/jwt/jwt-engine.ts'
-import { memoryState } from '../../../lib/adapters/memory/state.ts'
+import { memoryState } from '../../../lib/adapters/memory/record-store.ts'
 import { aesSealer } from '../../../lib/adapters/node/sealer.ts'
 import { fixedKeyRing, type KeyRing } from '../../../lib/keys/key-ring.ts'
 import { managedKeyRing } from '../../../lib/keys/managed-key-ring.ts'
-import type { JwtEngine } from '../../../lib/ports/jwt.ts'
-import type { KeyStore } from '../../../lib/ports/key-store.ts'
+import type { JwtEngine } from '../../../lib/ports/cryptography.ts'
+import type { KeyStore } from '../../../lib/ports/state.ts'
 import { delayed, steppedClock, type SteppedClock } from '../../../lib/testing/index.ts'
 
 const DAY = 86_400_000

@@ -1,6 +1,5 @@
 import t from '../../support/tap.ts'
-import { argon2Hasher } from '../../../lib/adapters/argon2/argon2-hasher.ts'
-import { loadEngine } from '../../../lib/adapters/argon2/load-engine.ts'
+import { argon2Hasher, loadEngine } from '../../../lib/adapters/argon2/argon2-hasher.ts'
 import { nodeRsHasher } from '../../../lib/adapters/argon2/node-rs-hasher.ts'
 
 const hashers = { argon2: argon2Hasher(), '@node-rs/argon2': nodeRsHasher() }

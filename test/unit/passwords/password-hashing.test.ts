@@ -3,7 +3,7 @@ import { createPasswordHashing } from '../../../lib/accounts/password-hashing.ts
 import type { PasswordHashingOptions } from '../../../lib/accounts/password-hashing.ts'
 import { argon2Hasher } from '../../../lib/adapters/argon2/argon2-hasher.ts'
 import { OAuthError } from '../../../lib/errors.ts'
-import type { PasswordHasher } from '../../../lib/ports/password-hasher.ts'
+import type { PasswordHasher } from '../../../lib/ports/cryptography.ts'
 import { steppedClock } from '../../../lib/testing/clock.ts'
 
 const cheap = { memoryCost: 64, timeCost: 1, parallelism: 1 }

@@ -1,5 +1,11 @@
-import { createCode, redeemCode } from '../../../lib/records/code-rules.ts'
-import { createFamily, listFamiliesOfUser, rotateToken, useToken } from '../../../lib/records/family-rules.ts'
+import {
+  createCode,
+  createFamily,
+  listFamiliesOfUser,
+  redeemCode,
+  rotateToken,
+  useToken
+} from '../../../lib/records/family-rules.ts'
 import { createSession, findSession } from '../../../lib/records/session-rules.ts'
 import { session, use as sessionUse } from '../../contract/suites/session-fixtures.ts'
 import {

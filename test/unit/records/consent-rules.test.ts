@@ -1,4 +1,4 @@
-import type { Consent } from '../../../lib/ports/consent-store.ts'
+import type { Consent } from '../../../lib/ports/state.ts'
 import { findConsent, grantConsent, listConsents, revokeConsent } from '../../../lib/records/consent-rules.ts'
 import t from '../../support/tap.ts'
 import { viewOf } from './support/view.ts'

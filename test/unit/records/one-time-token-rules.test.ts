@@ -1,4 +1,4 @@
-import { MAX_CODE_FAILURES, type OneTimeToken } from '../../../lib/ports/one-time-token-store.ts'
+import { MAX_CODE_FAILURES, type OneTimeToken } from '../../../lib/ports/state.ts'
 import {
   consumeToken,
   discardToken,

@@ -1,4 +1,4 @@
-import type { StoredKey } from '../../../lib/ports/key-store.ts'
+import type { StoredKey } from '../../../lib/ports/state.ts'
 import { NEVER } from '../../../lib/ports/record-store.ts'
 import { DAMAGED } from '../../../lib/records/encoding.ts'
 import {

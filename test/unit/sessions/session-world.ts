@@ -1,5 +1,5 @@
-import { memoryState } from '../../../lib/adapters/memory/state.ts'
-import { systemRandom } from '../../../lib/adapters/node/system-random.ts'
+import { memoryState } from '../../../lib/adapters/memory/record-store.ts'
+import { systemRandom } from '../../../lib/adapters/node/system.ts'
 import { createEvents } from '../../../lib/events.ts'
 import type { BrowserSession, SessionUse } from '../../../lib/ports/session-store.ts'
 import type { RefreshTokenFamily } from '../../../lib/ports/token-store.ts'

@@ -1,6 +1,6 @@
 import t from '../../support/tap.ts'
 import { idTokens } from '../../../lib/tokens/id-tokens.ts'
-import { systemRandom } from '../../../lib/adapters/node/system-random.ts'
+import { systemRandom } from '../../../lib/adapters/node/system.ts'
 import { accessTokenHash } from '../../../lib/protocol/id-token.ts'
 import { decodeJwt, encodePart } from '../../support/jwt.ts'
 import { ann, ISSUER, keyOf, world } from './world.ts'

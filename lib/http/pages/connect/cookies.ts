@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { FederatedPerson } from '../../../accounts/federated-account.ts'
-import type { AssertionStore } from '../../../ports/assertion-store.ts'
+import type { AssertionStore } from '../../../ports/state.ts'
 import type { Clock } from '../../../ports/clock.ts'
 import type { Connection, UpstreamFlow } from '../../../ports/upstream.ts'
 import { COOKIES } from '../../../protocol/cookies.ts'
