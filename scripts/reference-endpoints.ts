@@ -44,20 +44,28 @@ export async function endpoints(): Promise<Endpoint[]> {
         schema,
         pathName: moved[index]?.url === route.url ? null : (moved[index]?.url.split('/')[1] ?? null),
         what: declared.what ?? '',
-        failures: failuresOf(declared, method, schema.body !== undefined),
+        failures: failuresOf(declared, method),
         ...(declared.what === undefined ? PROSE[`${method} ${route.url}`] : {})
       }
     })
     .sort((a, b) => order.indexOf(`${a.method} ${a.url}`) - order.indexOf(`${b.method} ${b.url}`))
 }
 
+/** The explanations of errors that declarations need not explain. */
+const NOTES: Partial<Record<string, string>> = {
+  insufficient_user_authentication: 'the sign-in is not fresh, or lacks the second factor of the account; RFC 9470'
+}
+
 /** The errors of an operation in words. A failure of the service itself needs none. */
-function failuresOf(declared: Declaration, method: string, hasBody: boolean): string {
-  const errors = errorsOf({ name: null, url: '', method, declared, hasBody, isPage: false })
+function failuresOf(declared: Declaration, method: string): string {
+  const errors = errorsOf({ name: null, url: '', method, declared, isPage: false })
   const rows = Object.entries(errors).flatMap(([status, codes]) => {
     const said = declared.errors?.[Number(status)]
     const notes = (typeof said === 'object' && !Array.isArray(said) ? said : {}) as Partial<Record<string, string>>
-    const words = codes.map((code) => `\`${code}\`${(notes[code] ?? '') === '' ? '' : ` (${notes[code]})`}`)
+    const words = codes.map((code) => {
+      const note = notes[code] ?? NOTES[code] ?? ''
+      return `\`${code}\`${note === '' ? '' : ` (${note})`}`
+    })
     return status === '500' ? [] : [{ status, words: words.join(', ') }]
   })
   const statuses = new Map(rows.map(({ words }) => [words, [] as string[]]))

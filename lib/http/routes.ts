@@ -1,8 +1,8 @@
 import type { FastifyInstance, FastifyPluginAsync, onRequestHookHandler } from 'fastify'
 import { accountPages } from './pages/account.ts'
 import { accountOverview, ownAccountPages } from './pages/own-account/routes.ts'
-import { accountRoutes } from './api/accounts.ts'
-import { ownAccountRoutes } from './api/own-account.ts'
+import { accounts } from './api/accounts.ts'
+import { ownAccount } from './api/own-account.ts'
 import { jwks, metadata, openidConfiguration } from './api/metadata.ts'
 import { refresh } from './api/refresh.ts'
 import { introspect, revoke } from './api/revoke.ts'
@@ -11,7 +11,7 @@ import { userinfo } from './api/userinfo.ts'
 import { type Endpoint, groupsOf } from './edge/endpoint.ts'
 import { authorizeRoutes } from './pages/authorize.ts'
 import { useStrictValidation } from './edge/body.ts'
-import { browserSessionRoutes } from './api/browser-session.ts'
+import { browserSession } from './api/browser-session.ts'
 import { createGuards, type GuardDeps } from './edge/caller-guards.ts'
 import { useCallers } from './edge/callers.ts'
 import { connectionRoutes } from './api/connections.ts'
@@ -32,7 +32,7 @@ import { registerFormParser } from './pages/forms.ts'
 import { isPageReply } from './pages/reply.ts'
 import { reauthenticatePage } from './pages/reauthenticate.ts'
 import { securitySchemes } from './edge/security-schemes.ts'
-import { sessionRoutes } from './api/sessions.ts'
+import { sessions } from './api/sessions.ts'
 import type { PathName } from '../settings/paths.ts'
 
 interface RouteDeps extends HttpDeps, GuardDeps {
@@ -74,7 +74,7 @@ export async function registerRoutes(host: FastifyInstance, deps: RouteDeps): Pr
     hostPrefix: host.prefix,
     cookieName: deps.pages === null ? null : deps.cookieName
   })
-  for (const { cors: policy, pages, register } of allGroups(deps)) {
+  for (const { cors: policy, pages, register } of await allGroups(deps)) {
     await host.register(
       named(async (child) => {
         useStrictValidation(child)
@@ -114,75 +114,41 @@ function named(plugin: FastifyPluginAsync): FastifyPluginAsync {
   return Object.assign(plugin, { [Symbol.for('fastify.display-name')]: 'fastify-authority: routes' })
 }
 
-function allGroups(deps: RouteDeps): Group[] {
-  const {
-    cors,
-    pages,
-    grants: {
-      accounts: { factors }
-    }
-  } = deps
+async function allGroups(deps: RouteDeps): Promise<Group[]> {
   const json = (...endpoints: Endpoint[]): Group[] =>
-    groupsOf(endpoints, deps).map(({ cors: policy, register }) => ({
+    groupsOf(endpoints, deps).map(({ cors, register }) => ({
       register,
-      ...(policy === undefined ? {} : { cors: cors[policy] })
+      ...(cors === undefined ? {} : { cors: deps.cors[cors] })
     }))
   return [
-    ...json(tokenEndpoint(deps.grants.declaredGrants), refresh, revoke, introspect),
-    {
-      register: (child) => {
-        accountRoutes(child, deps)
-      }
-    },
-    {
-      register: (child) => {
-        ownAccountRoutes(child, deps)
-      }
-    },
-    {
-      register: (child) => {
-        sessionRoutes(child, deps)
-      }
-    },
+    ...json(
+      tokenEndpoint(deps.grants.declaredGrants),
+      refresh,
+      revoke,
+      introspect,
+      ...accounts,
+      ...ownAccount,
+      ...sessions
+    ),
     {
       register: (child) => {
         connectionRoutes(child, deps)
       }
     },
-    ...(factors === null
-      ? []
-      : [
-          {
-            register: async (child: FastifyInstance) => {
-              ;(await import('./api/factors.ts')).factorRoutes(child, deps, factors)
-            }
-          },
-          ...passkeyGroups(deps, factors)
-        ]),
-    ...json(...deps.endpoints, jwks, metadata, openidConfiguration, ...userinfo),
-    ...(pages === null ? [] : pageGroups(pages, deps))
+    ...json(...(await factorEndpoints(deps)), ...deps.endpoints, jwks, metadata, openidConfiguration, ...userinfo),
+    ...(deps.pages === null ? [] : pageGroups(deps.pages, deps, json))
   ]
 }
 
-/** Loaded only where passkeys are on. */
-function passkeyGroups(deps: RouteDeps, factors: NonNullable<RouteDeps['grants']['accounts']['factors']>): Group[] {
-  const { passkeys } = factors
-  if (passkeys === null) return []
+/** Loaded only where there are second factors, and passkeys. */
+async function factorEndpoints({ grants: { accounts } }: RouteDeps): Promise<Endpoint[]> {
+  const { factors } = accounts
+  if (factors === null) return []
   return [
-    {
-      register: async (child) => {
-        ;(await import('./api/passkeys.ts')).passkeyRoutes(child, deps, factors, passkeys)
-      }
-    },
-    {
-      cors: deps.cors.anyOrigin,
-      async register(child) {
-        const { passkeyChallengeRoute, relatedOriginsRoute } = await import('./api/passkeys.ts')
-        passkeyChallengeRoute(child, deps, passkeys)
-        const { webauthn = null } = deps.wellKnown
-        if (webauthn !== null) relatedOriginsRoute(child, deps, passkeys, webauthn)
-      }
-    }
+    ...(await import('./api/factors.ts')).factorEndpoints(accounts, factors),
+    ...(factors.passkeys === null
+      ? []
+      : (await import('./api/passkeys.ts')).passkeyEndpoints(factors, factors.passkeys))
   ]
 }
 
@@ -210,7 +176,8 @@ async function connect(child: FastifyInstance, pages: PageDeps): Promise<void> {
 
 function pageGroups(
   pages: PageDeps,
-  { cors, openid, pageSlots }: Pick<RouteDeps, 'cors' | 'openid' | 'pageSlots'>
+  { cors, openid, pageSlots }: Pick<RouteDeps, 'cors' | 'openid' | 'pageSlots'>,
+  json: (...endpoints: Endpoint[]) => Group[]
 ): Group[] {
   const group = (...parts: Array<(child: FastifyInstance, deps: PageDeps) => void | Promise<void>>): Group => ({
     cors: cors.noOrigin,
@@ -231,12 +198,7 @@ function pageGroups(
       logoutRoutes,
       connect
     ),
-    {
-      cors: cors.noOrigin,
-      register: (child) => {
-        browserSessionRoutes(child, pages)
-      }
-    },
+    ...json(...browserSession(pages)),
     {
       register: (child) => {
         pageAssetRoutes(child, pages.pages.assets, { prefix: pages.prefix })

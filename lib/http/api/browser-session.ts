@@ -1,37 +1,43 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyRequest } from 'fastify'
+import { Type } from '@sinclair/typebox'
+import type { AuthorizeDeps } from '../../authorize/deps.ts'
 import { OAuthError } from '../../errors.ts'
 import type { OpenSession } from '../../sessions/browser-sessions.ts'
 import { releasedClaims } from '../../tokens/released-claims.ts'
-import { registerBodyParsers } from '../edge/body.ts'
-import { callableBy } from '../edge/callers.ts'
-import { guarded, noStoreHook } from '../edge/error-reply.ts'
-import type { AuthorizeDeps } from '../../authorize/deps.ts'
-import type { HttpDeps } from '../edge/deps.ts'
+import { endpoint, type Endpoint } from '../edge/endpoint.ts'
 import type { RequestBrowser } from '../edge/request-browser.ts'
-import { BrowserSessionAnswer, describeRoute, ErrorResponse, Nothing } from '../edge/schemas.ts'
+import { Nothing } from '../edge/schemas.ts'
 
 /** After this time a page should ask again. */
 const ASK_AGAIN_SECONDS = 300
 /** The page is of the host's own origin, so it may know what the host knows. */
 const SCOPES = ['openid', 'profile', 'email']
-
-interface BrowserSessionDeps {
-  authorize: AuthorizeDeps
-  browser: RequestBrowser
-  path: HttpDeps['path']
+const shared = {
+  path: 'session',
+  callers: 'own_page',
+  proof: 'browser_session',
+  cors: 'noOrigin',
+  takes: 'form',
+  bodyLimit: 1024
+} as const satisfies Partial<Endpoint>
+const answers = {
+  200: Type.Object({
+    user: Type.Object({ sub: Type.String() }, { additionalProperties: true, description: 'As userinfo has it.' }),
+    expires_in: Type.Integer({ description: 'Seconds until the page should ask again.' })
+  })
 }
 
 /**
  * `/auth/session`: the browser session for scripts of the host's own pages, which never see a token. `GET` tells who is
  * signed in, `POST` also counts as a use, `DELETE` signs out.
  */
-export function browserSessionRoutes(child: FastifyInstance, { authorize, browser, path }: BrowserSessionDeps): void {
-  const { accounts, browserSessions, claims } = authorize
-  const response = { 200: BrowserSessionAnswer, '4xx': ErrorResponse, 503: ErrorResponse }
-  const shared = { ...callableBy('own_page', { proof: 'browser_session' }), onRequest: noStoreHook }
-  const guard = { ...shared, bodyLimit: 1024, validatorCompiler: () => () => true }
-  registerBodyParsers(child, { forms: true })
-
+export function browserSession({
+  authorize: { accounts, browserSessions, claims },
+  browser
+}: {
+  authorize: AuthorizeDeps
+  browser: RequestBrowser
+}): Endpoint[] {
   async function answer(
     request: FastifyRequest,
     use: (session: OpenSession) => Promise<boolean>
@@ -53,39 +59,39 @@ export function browserSessionRoutes(child: FastifyInstance, { authorize, browse
     }
   }
 
-  child.get(
-    path('session'),
-    {
+  return [
+    endpoint({
       ...shared,
-      exposeHeadRoute: false,
-      schema: describeRoute({ summary: 'Who is signed in in this browser', response })
-    },
-    async (request) => await guarded(async () => await answer(request, async () => true))
-  )
-
-  child.post(
-    path('session'),
-    {
-      ...guard,
-      schema: describeRoute({ summary: 'Go on with the browser session', response })
-    },
-    async (request) =>
-      await guarded(async () => await answer(request, async (session) => await browserSessions.use(session)))
-  )
-
-  child.delete(
-    path('session'),
-    {
-      ...guard,
-      schema: describeRoute({
-        summary: 'Sign out of the browser session',
-        response: { 200: Nothing, '4xx': ErrorResponse, 503: ErrorResponse }
-      })
-    },
-    async (request, reply) =>
-      await guarded(async () => {
+      method: 'GET',
+      head: false,
+      summary: 'Who is signed in in this browser',
+      what:
+        "Tells scripts of pages on the issuer's own origin which user is signed in in this browser. The answer has " +
+        'no token. Its claims are those of the scopes `profile` and `email`. Does not count as a use of the session. ' +
+        'Exists if there are pages.',
+      answers,
+      errors: { 401: 'login_required' },
+      handle: async (request) => await answer(request, async () => true)
+    }),
+    endpoint({
+      ...shared,
+      method: 'POST',
+      summary: 'Go on with the browser session',
+      what: 'The same, and counts as a use of the session. The body is not read.',
+      answers,
+      errors: { 401: 'login_required' },
+      handle: async (request) => await answer(request, async (session) => await browserSessions.use(session))
+    }),
+    endpoint({
+      ...shared,
+      method: 'DELETE',
+      summary: 'Sign out of the browser session',
+      what: 'Signs out of this browser, as `app.authority.signOut` does. Succeeds also if nobody is signed in.',
+      answers: { 200: Nothing },
+      handle: async (request, reply) => {
         await browser.signOut(request, reply)
         return {}
-      })
-  )
+      }
+    })
+  ]
 }

@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyRequest } from 'fastify'
 import { Type } from '@sinclair/typebox'
 import type { FactorDeps } from '../../accounts/factors/deps.ts'
 import { requireConfirmedAddress } from '../../accounts/factors/confirmed-address.ts'
@@ -7,18 +7,14 @@ import { removeFactor, renameFactor, shownFactors } from '../../accounts/factors
 import { replaceRecoveryCodes } from '../../accounts/factors/recovery-codes.ts'
 import { twoStepNow } from '../../accounts/factors/policy.ts'
 import { turnTwoStepOff, turnTwoStepOn } from '../../accounts/factors/two-step.ts'
+import type { AccountsDeps } from '../../accounts/deps.ts'
 import { requireProof } from '../../accounts/fresh-sign-in.ts'
-import { BODY_LIMIT, registerBodyParsers } from '../edge/body.ts'
 import { accountOf } from '../edge/caller-guards.ts'
-import { callableBy } from '../edge/callers.ts'
-import { type HttpDeps, originOf } from '../edge/deps.ts'
-import { guarded, noStoreHook } from '../edge/error-reply.ts'
+import { originOf } from '../edge/deps.ts'
+import { endpoint, type Endpoint } from '../edge/endpoint.ts'
 import { localeOf } from '../edge/locale.ts'
-import { describeRoute, Empty, ErrorResponse, FactorName, FOR_THE_ACCOUNT, SecondFactorCode } from '../edge/schemas.ts'
+import { Empty, FactorName, Id, SecondFactorCode } from '../edge/schemas.ts'
 
-const common = { ...callableBy('account'), bodyLimit: BODY_LIMIT, onRequest: noStoreHook }
-const failures = { '4xx': ErrorResponse, 503: ErrorResponse }
-const described = { description: FOR_THE_ACCOUNT }
 const Factors = Type.Object({
   factors: Type.Array(
     Type.Object({
@@ -29,13 +25,13 @@ const Factors = Type.Object({
       last_used_at: Type.Union([Type.String({ format: 'date-time' }), Type.Null()]),
       disabled: Type.Boolean({ description: 'After too many wrong codes.' }),
       synced: Type.Union([Type.Boolean(), Type.Null()], {
-        description: 'Of a passkey: whether it is kept in several places by now.'
+        description: 'True for a passkey that is stored in several places.'
       })
     })
   ),
   recovery_codes_left: Type.Integer(),
   two_step: Type.Object({
-    on: Type.Boolean({ description: 'Whether a sign-in takes a second step.' }),
+    on: Type.Boolean({ description: 'True if a sign-in takes a second step.' }),
     because: Type.Union([Type.Literal('app'), Type.Literal('required'), Type.Literal('chosen'), Type.Null()], {
       description: '`app`: there is an authenticator app. `required`: by the host. `chosen`: by the person.'
     })
@@ -47,20 +43,20 @@ const Enrolment = Type.Object({
   uri: Type.String({ description: 'The `otpauth:` URI, for a link on the same device.' }),
   qr_svg: Type.String({ description: 'The same as an SVG image of a QR code.' })
 })
-const Id = Type.Object({ id: Type.String({ maxLength: 128 }) })
 const RecoveryCodes = Type.Array(Type.String(), { description: 'Shown this once.' })
 const ConfirmBody = Type.Object(
   { enrolment: Type.String({ maxLength: 4096 }), code: SecondFactorCode, name: Type.Optional(FactorName) },
   { additionalProperties: false }
 )
 
+const ENDED = 'the sign-in ended in this very moment'
+
 /**
  * A signed-in user's own second factors. A change takes a fresh sign-in (`requireProof`). Reading them does not, nor
  * does the first code of an app, because a fresh sign-in began its enrolment.
  */
-export function factorRoutes(child: FastifyInstance, { grants, path }: HttpDeps, factors: FactorDeps): void {
-  const accounts = { ...grants.accounts, factors }
-  registerBodyParsers(child, { forms: false })
+export function factorEndpoints(given: AccountsDeps, factors: FactorDeps): Endpoint[] {
+  const accounts = { ...given, factors }
 
   async function fresh(
     request: FastifyRequest
@@ -70,18 +66,17 @@ export function factorRoutes(child: FastifyInstance, { grants, path }: HttpDeps,
     return caller
   }
 
-  child.get(
-    path('factors'),
-    {
-      ...common,
-      schema: describeRoute({
-        summary: 'My second factors',
-        ...described,
-        response: { 200: Factors, '4xx': ErrorResponse, 503: ErrorResponse }
-      })
-    },
-    async (request) =>
-      await guarded(async () => {
+  return [
+    endpoint({
+      method: 'GET',
+      path: 'factors',
+      callers: 'account',
+      summary: 'My second factors',
+      what:
+        "Lists the user's own second factors and the number of recovery codes that are left, but no key. Exists with " +
+        'the option `factors`.',
+      answers: { 200: Factors },
+      async handle(request) {
         const { user } = accountOf(request)
         const found = await factors.store.findFactors(user.id)
         const { factors: listed, recoveryCodesLeft } = shownFactors(found)
@@ -98,42 +93,42 @@ export function factorRoutes(child: FastifyInstance, { grants, path }: HttpDeps,
           recovery_codes_left: recoveryCodesLeft,
           two_step: await twoStepNow(user, found, accounts)
         }
-      })
-  )
-
-  child.post(
-    path('factorsTotp'),
-    {
-      ...common,
-      schema: describeRoute({
-        summary: 'Begin to set up an authenticator app',
-        ...described,
-        response: { 200: Enrolment, ...failures }
-      })
-    },
-    async (request) =>
-      await guarded(async () => {
+      }
+    }),
+    endpoint({
+      method: 'POST',
+      path: 'factorsTotp',
+      callers: 'account',
+      summary: 'Begin to set up an authenticator app',
+      what:
+        'Returns a new key for an authenticator app as text, URI and QR code. Nothing is stored before a code of the ' +
+        'app was right.',
+      answers: { 200: Enrolment },
+      errors: { 401: 'insufficient_user_authentication' },
+      async handle(request) {
         const { user, sid, locale, origin } = await fresh(request)
         await requireConfirmedAddress(user, { locale, origin }, accounts)
         const begun = await startEnrolment({ user, sid }, accounts)
         const { qrSvg } = await import('../../pages/qr.ts')
         return { ...begun, qr_svg: qrSvg(begun.uri) }
-      })
-  )
-
-  child.post<{ Body: { enrolment: string; code: string; name?: string } }>(
-    path('factorsTotpConfirm'),
-    {
-      ...common,
-      schema: describeRoute({
-        summary: 'Set up an authenticator app',
-        ...described,
-        body: ConfirmBody,
-        response: { 201: Type.Object({ id: Type.String(), recovery_codes: Type.Optional(RecoveryCodes) }), ...failures }
-      })
-    },
-    async (request, reply) =>
-      await guarded(async () => {
+      }
+    }),
+    endpoint({
+      method: 'POST',
+      path: 'factorsTotpConfirm',
+      callers: 'account',
+      summary: 'Set up an authenticator app',
+      what:
+        'Stores the app after a right code of it, and turns two-step sign-in on. If that was off, all other sign-ins ' +
+        'of the user end. A user without recovery codes gets `recovery_codes`.',
+      body: ConfirmBody,
+      answers: { 201: Type.Object({ id: Type.String(), recovery_codes: Type.Optional(RecoveryCodes) }) },
+      errors: {
+        400: { invalid_code: '', invalid_token: 'the enrolment is of another sign-in, or older than ten minutes' },
+        401: { login_required: ENDED },
+        409: 'factor_limit'
+      },
+      async handle(request, reply) {
         const { user, sid, stay } = accountOf(request)
         const { enrolment, code, name = '' } = request.body
         const { factorId, recoveryCodes } = await confirmEnrolment(
@@ -149,90 +144,78 @@ export function factorRoutes(child: FastifyInstance, { grants, path }: HttpDeps,
           },
           accounts
         )
-        reply.code(201)
         return { id: factorId, ...(recoveryCodes === null ? {} : { recovery_codes: recoveryCodes }) }
-      })
-  )
-
-  child.post(
-    path('factorsRecoveryCodes'),
-    {
-      ...common,
-      schema: describeRoute({
-        summary: 'New recovery codes',
-        ...described,
-        response: { 200: Type.Object({ recovery_codes: RecoveryCodes }), ...failures }
-      })
-    },
-    async (request) =>
-      await guarded(async () => {
-        return { recovery_codes: await replaceRecoveryCodes(await fresh(request), accounts) }
-      })
-  )
-
-  child.post<{ Body: { on: boolean } }>(
-    path('factorsTwoStep'),
-    {
-      ...common,
-      schema: describeRoute({
-        summary: 'Turn two-step sign-in on or off',
-        ...described,
-        body: Type.Object({ on: Type.Boolean() }, { additionalProperties: false }),
-        response: {
-          200: Type.Object({ on: Type.Boolean(), recovery_codes: Type.Optional(RecoveryCodes) }),
-          ...failures
+      }
+    }),
+    endpoint({
+      method: 'POST',
+      path: 'factorsRecoveryCodes',
+      callers: 'account',
+      summary: 'New recovery codes',
+      what: 'Replaces all recovery codes with ten new ones.',
+      answers: { 200: Type.Object({ recovery_codes: RecoveryCodes }) },
+      errors: { 401: 'insufficient_user_authentication', 409: { invalid_request: 'two-step sign-in is off' } },
+      handle: async (request) => ({ recovery_codes: await replaceRecoveryCodes(await fresh(request), accounts) })
+    }),
+    endpoint({
+      method: 'POST',
+      path: 'factorsTwoStep',
+      callers: 'account',
+      summary: 'Turn two-step sign-in on or off',
+      what:
+        'Turns two-step sign-in on or off. On: all other sign-ins of the user end, and `recovery_codes` has ten new ' +
+        'codes. If it was on already, there are no new codes and nothing ends. Off: the first factor is enough ' +
+        'again, and the recovery codes end.',
+      body: Type.Object({ on: Type.Boolean() }, { additionalProperties: false }),
+      answers: { 200: Type.Object({ on: Type.Boolean(), recovery_codes: Type.Optional(RecoveryCodes) }) },
+      errors: {
+        401: { insufficient_user_authentication: '', login_required: ENDED },
+        409: {
+          last_factor: 'on: there is neither an app nor a passkey; off: there is an app, or `mfa.required` holds'
         }
-      })
-    },
-    async (request, reply) =>
-      await guarded(async () => {
+      },
+      async handle(request, reply) {
         const { stay, ...caller } = await fresh(request)
         const { on } = request.body
         const recoveryCodes = on ? await turnTwoStepOn({ ...caller, stays: stay(reply) }, accounts) : null
         if (!on) await turnTwoStepOff(caller, accounts)
         return { on, ...(recoveryCodes === null ? {} : { recovery_codes: recoveryCodes }) }
-      })
-  )
-
-  child.patch<{ Params: { id: string }; Body: { name: string } }>(
-    `${path('factors')}/:id`,
-    {
-      ...common,
-      schema: describeRoute({
-        summary: 'Rename one of my second factors',
-        ...described,
-        params: Id,
-        body: Type.Object({ name: FactorName }, { additionalProperties: false }),
-        response: { 204: Empty, ...failures }
-      })
-    },
-    async (request, reply) =>
-      await guarded(async () => {
+      }
+    }),
+    endpoint({
+      method: 'PATCH',
+      path: 'factors/:id',
+      callers: 'account',
+      summary: 'Rename one of my second factors',
+      what: 'Renames one of the second factors. An empty name removes its name.',
+      params: Id,
+      body: Type.Object({ name: FactorName }, { additionalProperties: false }),
+      answers: { 204: Empty },
+      errors: { 401: 'insufficient_user_authentication', 404: 'not_found' },
+      async handle(request) {
         const { user } = await fresh(request)
         await renameFactor({ userId: user.id, factorId: request.params.id, name: request.body.name }, accounts)
-        reply.code(204)
-      })
-  )
-
-  child.delete<{ Params: { id: string } }>(
-    `${path('factors')}/:id`,
-    {
-      ...common,
-      schema: describeRoute({
-        summary: 'Remove one of my second factors',
-        ...described,
-        params: Id,
-        response: { 204: Empty, ...failures }
-      })
-    },
-    async (request, reply) =>
-      await guarded(async () => {
+      }
+    }),
+    endpoint({
+      method: 'DELETE',
+      path: 'factors/:id',
+      callers: 'account',
+      summary: 'Remove one of my second factors',
+      what:
+        'Removes one of the second factors. The other sign-ins of the user end. With the last factor, the recovery ' +
+        'codes and the sign-in of the request end too. The last passkey stays if the account has neither a password ' +
+        'nor a connection and gets no codes by email (`emailSignIn`).',
+      params: Id,
+      answers: { 204: Empty },
+      errors: { 401: 'insufficient_user_authentication', 404: 'not_found', 409: 'last_factor' },
+      async handle(request, reply) {
         const { user, stay, locale, origin } = await fresh(request)
         await removeFactor(
           { user, stays: stay(reply), factorId: request.params.id, by: 'user', locale, origin },
           accounts
         )
-        reply.code(204)
-      })
-  )
+      }
+    })
+  ]
 }

@@ -1,5 +1,6 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from '@sinclair/typebox'
+import { TypeCompiler } from '@sinclair/typebox/compiler'
 import { requestEmailChange } from '../../accounts/change-email.ts'
 import { type AccountChange, requireProof } from '../../accounts/fresh-sign-in.ts'
 import { changeProfile, profileOf } from '../../accounts/profile.ts'
@@ -7,173 +8,161 @@ import { removeAccount } from '../../accounts/remove-account.ts'
 import { normalizeUsername } from '../../accounts/username.ts'
 import { sendVerificationAgain } from '../../accounts/verify-email.ts'
 import { OAuthError } from '../../errors.ts'
-import { BODY_LIMIT, registerBodyParsers, strictValidator } from '../edge/body.ts'
+import { strictValidator } from '../edge/body.ts'
 import { accountOf } from '../edge/caller-guards.ts'
-import { callableBy } from '../edge/callers.ts'
 import { type HttpDeps, originOf } from '../edge/deps.ts'
-import { guarded, noStoreHook } from '../edge/error-reply.ts'
+import { endpoint } from '../edge/endpoint.ts'
 import { localeOf } from '../edge/locale.ts'
-import type { Registration } from '../edge/registration.ts'
-import {
-  describeRoute,
-  EmailAddress,
-  Empty,
-  ErrorResponse,
-  FOR_THE_ACCOUNT,
-  PasswordAgain,
-  Profile
-} from '../edge/schemas.ts'
-import { TypeCompiler } from '@sinclair/typebox/compiler'
+import { EmailAddress, Empty, Message, PasswordAgain } from '../edge/schemas.ts'
 
-const common = { ...callableBy('account'), bodyLimit: BODY_LIMIT, onRequest: noStoreHook }
-const failures = { '4xx': ErrorResponse, 503: ErrorResponse }
-const described = { description: FOR_THE_ACCOUNT }
 /** The same for free and taken addresses, and for a message less than five minutes ago. */
 const ACCEPTED = { message: 'A message is on its way to this address, unless one was sent just now.' }
-const Accepted = Type.Object({ message: Type.String() })
+
+const Profile = Type.Object(
+  {
+    sub: Type.String(),
+    username: Type.String(),
+    email: Type.Optional(Type.String({ description: 'The address for messages.' })),
+    email_verified: Type.Optional(Type.Boolean({ description: 'There with `email`.' }))
+  },
+  { additionalProperties: true, description: 'Also has the values of `registration.fields` of the user.' }
+)
+const Removal = Type.Object({ password: PasswordAgain }, { additionalProperties: false })
+
+const profile = endpoint({
+  method: 'GET',
+  path: 'profile',
+  callers: 'account',
+  summary: 'My profile',
+  what:
+    "Returns `sub`, `username`, the address for messages and whether it is confirmed, and the user's values of " +
+    '`registration.fields`. Other columns of the user store are not shown.',
+  answers: { 200: Profile },
+  handle: (request, _reply, { registration }) => profileOf(accountOf(request).user, registration?.profile?.names ?? [])
+})
+
+const changedProfile = endpoint({
+  method: 'PATCH',
+  path: 'profile',
+  callers: 'account',
+  summary: 'Change my profile',
+  what:
+    'Changes the fields that the body names, and no others: those of `registration.fields`, each as its schema says. ' +
+    '`null` removes an optional field. If the body has any other field, nothing changes: names and addresses are not ' +
+    'changed here. Exists if the user store has `update` and the user may change a field of `registration.fields`. ' +
+    'The table has the fields of an example.',
+  body: ({ registration }) => registration?.profile?.body ?? Type.Object({}),
+  check: ({ registration }) => registration?.profile?.validate ?? (() => true),
+  answers: { 200: Profile },
+  errors: { 400: { invalid_request: 'naming the field' } },
+  isOn: ({ registration, grants: { accounts } }) =>
+    accounts.users.update !== undefined && (registration?.profile ?? null) !== null,
+  handle: async (request, _reply, { registration, grants: { accounts } }) => {
+    const { user, sid } = accountOf(request)
+    const changes = request.body as Record<string, unknown>
+    return profileOf(
+      await changeProfile({ user, sid, changes, origin: originOf(request) }, accounts),
+      registration?.profile?.names ?? []
+    )
+  }
+})
+
+const email = endpoint({
+  method: 'POST',
+  path: 'email',
+  callers: 'account',
+  summary: 'Change my e-mail address',
+  what:
+    'Asks for another email address. A message `email_change` with a link goes to that address, and a notice ' +
+    '`email_change_requested` to the current one. Nothing changes before the link is used. The link is good for 24 ' +
+    'hours. A newer link, a new password or another change of the address ends it. An address that is another ' +
+    "account's username gets the same answer, and its owner the message `already_registered`. Within five minutes no " +
+    'second link goes to one address.\n\nThe sign-in must be at most five minutes old, or the request must have the ' +
+    '`password`. Exists if the user store has `update` and `sendMessage` is set.',
+  body: Type.Object({ email: EmailAddress, password: PasswordAgain }, { additionalProperties: false }),
+  answers: { 202: Message },
+  errors: {
+    400: { invalid_request: "no address, or the account's own", invalid_grant: 'the password is wrong' },
+    401: 'insufficient_user_authentication',
+    429: { too_many_requests: 'rule `passwordReset`; with a password `login` and `account`' }
+  },
+  isOn: ({ grants: { accounts } }) => accounts.users.update !== undefined && accounts.outbox !== null,
+  handle: async (request, reply, deps) => {
+    const { user, sid } = accountOf(request)
+    await prove('email', request, reply, request.body.password, deps)
+    await deps.limiter.reserve(request, reply, { rule: 'passwordReset', userId: user.id }, async () => {
+      await requestEmailChange(
+        { user, sid, email: request.body.email, locale: localeOf(request), origin: originOf(request) },
+        deps.grants.accounts
+      )
+    })
+    return ACCEPTED
+  }
+})
+
+const emailResend = endpoint({
+  method: 'POST',
+  path: 'emailResend',
+  callers: 'account',
+  summary: 'Send the confirmation of my e-mail address again',
+  what:
+    "Sends the message that confirms the account's own address again, if the address is not confirmed and the last " +
+    'message is at least five minutes old. The link before it stops working. There is no body. To get a link for ' +
+    'another address again, ask for the change again. Exists if the user store has `setEmailVerified` and ' +
+    '`sendMessage` is set.',
+  answers: { 202: Message },
+  errors: { 429: { too_many_requests: 'rule `passwordReset`' } },
+  isOn: ({ grants: { accounts } }) => accounts.users.setEmailVerified !== undefined && accounts.outbox !== null,
+  handle: async (request, reply, { grants: { accounts }, limiter }) => {
+    const { user } = accountOf(request)
+    await limiter.reserve(request, reply, { rule: 'passwordReset', userId: user.id }, async () => {
+      await sendVerificationAgain(user, { locale: localeOf(request), origin: originOf(request) }, accounts)
+    })
+    return ACCEPTED
+  }
+})
+
+const account = endpoint({
+  method: 'DELETE',
+  path: 'account',
+  callers: 'account',
+  summary: 'Remove my account',
+  what:
+    'Removes the account for good. All its sessions, tokens, consents and links end. Then the user store removes the ' +
+    'user, and there is the event `account_removed` and a message of that kind. The username is free again. After a ' +
+    'failure half-way (503), the same request does the rest, because the sign-in of the request ends last.\n\nThe ' +
+    'sign-in must be at most five minutes old, or the request must have the `password`. With a fresh sign-in the ' +
+    'body is optional. Exists if the user store has `remove`.',
+  body: Removal,
+  // Fastify hands in `null` where there is no body: with a fresh sign-in there need not be one.
+  check() {
+    const check = strictValidator(() => TypeCompiler.Compile(Removal))
+    return (value) => value === null || check(value)
+  },
+  answers: { 204: Empty },
+  errors: {
+    400: { invalid_grant: 'the password is wrong' },
+    401: 'insufficient_user_authentication',
+    429: { too_many_requests: 'rules `login` and `account`, with a password' }
+  },
+  isOn: ({ grants: { accounts } }) => accounts.users.remove !== undefined,
+  handle: async (request, reply, deps) => {
+    const { user, stay } = accountOf(request)
+    const body = request.body as { password?: string } | null | undefined
+    const { 'content-length': length = '0', 'transfer-encoding': encoding } = request.headers
+    // A body that is `null` is none of ours.
+    if (body === null && (length !== '0' || encoding !== undefined))
+      throw new OAuthError('invalid_request', 'The body must be an object.')
+    await prove('removal', request, reply, body?.password, deps)
+    await removeAccount(
+      { user, stays: stay(reply), locale: localeOf(request), origin: originOf(request) },
+      deps.grants.accounts
+    )
+  }
+})
 
 /** A signed-in user's own account. A method that the user store lacks has no route. */
-export function ownAccountRoutes(child: FastifyInstance, deps: HttpDeps): void {
-  const { users, outbox } = deps.grants.accounts
-  const fields = deps.registration?.profile ?? null
-  registerBodyParsers(child, { forms: false })
-  profileRoute(child, deps)
-  if (users.update !== undefined && fields !== null) changeProfileRoute(child, deps, fields)
-  if (users.update !== undefined && outbox !== null) changeEmailRoute(child, deps)
-  if (users.setEmailVerified !== undefined && outbox !== null) resendRoute(child, deps)
-  if (users.remove !== undefined) removeRoute(child, deps)
-}
-
-function profileRoute(child: FastifyInstance, { registration, path }: HttpDeps): void {
-  child.get(
-    path('profile'),
-    {
-      ...common,
-      schema: describeRoute({ summary: 'My profile', ...described, response: { 200: Profile, '4xx': ErrorResponse } })
-    },
-    async (request) => await guarded(async () => profileOf(accountOf(request).user, registration?.profile?.names ?? []))
-  )
-}
-
-function changeProfileRoute(
-  child: FastifyInstance,
-  { grants: { accounts }, path }: HttpDeps,
-  { names, body, validate }: NonNullable<Registration['profile']>
-): void {
-  child.patch<{ Body: Record<string, unknown> }>(
-    path('profile'),
-    {
-      ...common,
-      validatorCompiler: () => validate,
-      schema: describeRoute({
-        summary: 'Change my profile',
-        ...described,
-        body,
-        response: { 200: Profile, ...failures }
-      })
-    },
-    async (request) =>
-      await guarded(async () => {
-        const { user, sid } = accountOf(request)
-        return profileOf(
-          await changeProfile({ user, sid, changes: request.body, origin: originOf(request) }, accounts),
-          names
-        )
-      })
-  )
-}
-
-function changeEmailRoute(child: FastifyInstance, deps: HttpDeps): void {
-  const {
-    grants: { accounts },
-    limiter,
-    path
-  } = deps
-  const body = Type.Object({ email: EmailAddress, password: PasswordAgain }, { additionalProperties: false })
-  child.post<{ Body: { email: string; password?: string } }>(
-    path('email'),
-    {
-      ...common,
-      schema: describeRoute({
-        summary: 'Change my e-mail address',
-        ...described,
-        body,
-        response: { 202: Accepted, ...failures }
-      })
-    },
-    async (request, reply) =>
-      await guarded(async () => {
-        const { user, sid } = accountOf(request)
-        await prove('email', request, reply, request.body.password, deps)
-        await limiter.reserve(request, reply, { rule: 'passwordReset', userId: user.id }, async () => {
-          await requestEmailChange(
-            { user, sid, email: request.body.email, locale: localeOf(request), origin: originOf(request) },
-            accounts
-          )
-        })
-        reply.code(202)
-        return ACCEPTED
-      })
-  )
-}
-
-function resendRoute(child: FastifyInstance, { grants: { accounts }, limiter, path }: HttpDeps): void {
-  child.post(
-    path('emailResend'),
-    {
-      ...common,
-      schema: describeRoute({
-        summary: 'Send the confirmation of my e-mail address again',
-        ...described,
-        response: { 202: Accepted, ...failures }
-      })
-    },
-    async (request, reply) =>
-      await guarded(async () => {
-        const { user } = accountOf(request)
-        await limiter.reserve(request, reply, { rule: 'passwordReset', userId: user.id }, async () => {
-          await sendVerificationAgain(user, { locale: localeOf(request), origin: originOf(request) }, accounts)
-        })
-        reply.code(202)
-        return ACCEPTED
-      })
-  )
-}
-
-function removeRoute(child: FastifyInstance, deps: HttpDeps): void {
-  const {
-    grants: { accounts },
-    path
-  } = deps
-  const body = Type.Object({ password: PasswordAgain }, { additionalProperties: false })
-  const check = strictValidator(() => TypeCompiler.Compile(body))
-  child.delete<{ Body: { password?: string } | null | undefined }>(
-    path('account'),
-    {
-      ...common,
-      // Fastify hands in `null` where there is no body: with a fresh sign-in there need not be one. A body that is
-      // `null` is none of ours.
-      validatorCompiler: () => (value: unknown) => value === null || check(value),
-      preValidation(request, _reply, done) {
-        const { 'content-length': length = '0', 'transfer-encoding': encoding } = request.headers
-        if (request.body === null && (length !== '0' || encoding !== undefined))
-          done(new OAuthError('invalid_request', 'The body must be an object.'))
-        else done()
-      },
-      schema: describeRoute({ summary: 'Remove my account', ...described, body, response: { 204: Empty, ...failures } })
-    },
-    async (request, reply) =>
-      await guarded(async () => {
-        const { user, stay } = accountOf(request)
-        await prove('removal', request, reply, request.body?.password, deps)
-        await removeAccount(
-          { user, stays: stay(reply), locale: localeOf(request), origin: originOf(request) },
-          accounts
-        )
-        reply.code(204)
-      })
-  )
-}
+export const ownAccount = [profile, changedProfile, email, emailResend, account]
 
 /** A password is an attempt like that of a sign-in, and counts with those. */
 async function prove(

@@ -1,18 +1,14 @@
-import type { FastifyInstance } from 'fastify'
 import { Type } from '@sinclair/typebox'
 import { requireConfirmedAddress } from '../../accounts/factors/confirmed-address.ts'
 import type { FactorDeps } from '../../accounts/factors/deps.ts'
-import type { GivenCredential, PasskeyKind, Passkeys } from '../../accounts/factors/passkeys.ts'
+import type { GivenCredential, Passkeys } from '../../accounts/factors/passkeys.ts'
 import { requireProof } from '../../accounts/fresh-sign-in.ts'
-import { BODY_LIMIT, registerBodyParsers } from '../edge/body.ts'
 import { accountOf } from '../edge/caller-guards.ts'
-import { callableBy } from '../edge/callers.ts'
-import { type HttpDeps, originOf } from '../edge/deps.ts'
-import { guarded, noStoreHook } from '../edge/error-reply.ts'
+import { originOf } from '../edge/deps.ts'
+import { endpoint, type Endpoint } from '../edge/endpoint.ts'
 import { localeOf } from '../edge/locale.ts'
-import { describeRoute, ErrorResponse, FactorName, FOR_THE_ACCOUNT } from '../edge/schemas.ts'
+import { FactorName } from '../edge/schemas.ts'
 
-const failures = { '4xx': ErrorResponse, 503: ErrorResponse }
 const Options = Type.Object(
   {},
   {
@@ -34,36 +30,29 @@ const Kind = Type.Object(
   { additionalProperties: false }
 )
 const Credential = Type.Union([Type.Object({}, { additionalProperties: true }), Type.String()], {
-  description: 'What `navigator.credentials.create` gave, as `RegistrationResponseJSON`, or that as text.'
+  description: 'The answer of `navigator.credentials.create`, as `RegistrationResponseJSON`, or that as text.'
 })
 
 /**
  * A signed-in user's own passkeys. The start of an addition takes a fresh sign-in (`requireProof`), and is good for
  * that sign-in alone.
  */
-export function passkeyRoutes(
-  child: FastifyInstance,
-  { grants, path }: HttpDeps,
-  factors: FactorDeps,
-  passkeys: Passkeys
-): void {
-  const accounts = { ...grants.accounts, factors }
-  const common = { ...callableBy('account'), bodyLimit: BODY_LIMIT, onRequest: noStoreHook }
-  registerBodyParsers(child, { forms: false })
-
-  child.post<{ Body: { kind?: PasskeyKind } | null }>(
-    path('factorsPasskeysOptions'),
-    {
-      ...common,
-      schema: describeRoute({
-        summary: 'Begin to add a passkey',
-        description: FOR_THE_ACCOUNT,
-        body: Type.Union([Type.Null(), Kind]),
-        response: { 200: Type.Object({ options: Options }), ...failures }
-      })
-    },
-    async (request) =>
-      await guarded(async () => {
+export function passkeyEndpoints(factors: FactorDeps, passkeys: Passkeys): Endpoint[] {
+  return [
+    endpoint({
+      method: 'POST',
+      path: 'factorsPasskeysOptions',
+      callers: 'account',
+      summary: 'Begin to add a passkey',
+      what:
+        'Returns the options of `navigator.credentials.create` for a passkey, or with `kind` for a security key that ' +
+        'is a second factor alone. Only the handle of the user is stored. The answer counts for ten minutes, for ' +
+        'this sign-in. Exists if passkeys are on.',
+      body: Type.Union([Type.Null(), Kind]),
+      answers: { 200: Type.Object({ options: Options }) },
+      errors: { 401: 'insufficient_user_authentication' },
+      handle: async (request, _reply, { grants }) => {
+        const accounts = { ...grants.accounts, factors }
         const caller = accountOf(request)
         await requireProof('passkeys', { ...caller, origin: originOf(request) }, accounts)
         await requireConfirmedAddress(caller.user, { locale: localeOf(request), origin: originOf(request) }, accounts)
@@ -73,78 +62,65 @@ export function passkeyRoutes(
             accounts
           )
         }
-      })
-  )
-
-  child.post<{ Body: { credential: GivenCredential; name?: string } }>(
-    path('factorsPasskeys'),
-    {
-      ...common,
-      schema: describeRoute({
-        summary: 'Add a passkey',
-        description: FOR_THE_ACCOUNT,
-        body: Type.Object({ credential: Credential, name: Type.Optional(FactorName) }, { additionalProperties: false }),
-        response: {
-          201: Type.Object({ id: Type.String() }),
-          ...failures
-        }
-      })
-    },
-    async (request, reply) =>
-      await guarded(async () => {
+      }
+    }),
+    endpoint({
+      method: 'POST',
+      path: 'factorsPasskeys',
+      callers: 'account',
+      summary: 'Add a passkey',
+      what:
+        'Stores the passkey. No other sign-in ends, and two-step sign-in stays as it is. Attestation is not read. ' +
+        'Exists if passkeys are on.',
+      body: Type.Object({ credential: Credential, name: Type.Optional(FactorName) }, { additionalProperties: false }),
+      answers: { 201: Type.Object({ id: Type.String() }) },
+      errors: {
+        400: {
+          invalid_credential: 'it does not fit, or answers no options of this sign-in and of the last ten minutes'
+        },
+        401: { login_required: 'the sign-in ended in this very moment' },
+        409: ['duplicate_factor', 'factor_limit']
+      },
+      handle: async (request, _reply, { grants }) => {
         const { user, sid } = accountOf(request)
-        const { credential, name = '' } = request.body
+        const { credential, name = '' } = request.body as { credential: GivenCredential; name?: string }
         const { factorId } = await passkeys.add(
           { user, sid, credential, name, locale: localeOf(request), origin: originOf(request) },
-          accounts
+          { ...grants.accounts, factors }
         )
-        reply.code(201)
         return { id: factorId }
-      })
-  )
-}
-
-/** The start of a sign-in by a passkey: alike for everybody, and nothing is stored for it. */
-export function passkeyChallengeRoute(
-  child: FastifyInstance,
-  { grants: { accounts }, path }: HttpDeps,
-  passkeys: Passkeys
-): void {
-  child.get(
-    path('passkeyChallenge'),
-    {
-      ...callableBy('anyone'),
-      onRequest: noStoreHook,
-      schema: describeRoute({
-        summary: 'Begin a sign-in by a passkey',
-        response: { 200: Type.Object({ options: Options }) }
-      })
-    },
-    async () => ({ options: passkeys.signInOptions(accounts) })
-  )
-}
-
-/** The origins that may use the passkeys of this domain. @see W3C WebAuthn Level 3 §5.11 */
-export function relatedOriginsRoute(
-  child: FastifyInstance,
-  { path }: HttpDeps,
-  { relatedOrigins }: Passkeys,
-  constraints: { host?: string }
-): void {
-  const document = { origins: relatedOrigins }
-  child.get(
-    path('webauthn'),
-    {
-      ...callableBy('anyone'),
-      constraints,
-      schema: describeRoute({
-        summary: 'Origins that may use these passkeys',
-        response: { 200: Type.Object({ origins: Type.Array(Type.String()) }) }
-      })
-    },
-    async (_request, reply) => {
-      reply.header('cache-control', 'public, max-age=300')
-      return document
-    }
-  )
+      }
+    }),
+    // Alike for everybody, and nothing is stored for it.
+    endpoint({
+      method: 'GET',
+      path: 'passkeyChallenge',
+      callers: 'anyone',
+      cors: 'anyOrigin',
+      summary: 'Begin a sign-in by a passkey',
+      what:
+        'Returns the options of `navigator.credentials.get` for a sign-in by a passkey. They are the same for all ' +
+        'users, so they name nobody, and nothing is stored for them. The answer counts once, within ten minutes, at ' +
+        '`POST /auth/token` or on the sign-in page. Exists if passkeys are on.',
+      answers: { 200: Type.Object({ options: Options }) },
+      handle: (_request, _reply, { grants }) => ({ options: passkeys.signInOptions(grants.accounts) })
+    }),
+    // The origins that may use the passkeys of this domain. @see W3C WebAuthn Level 3 §5.11
+    endpoint({
+      method: 'GET',
+      path: 'webauthn',
+      callers: 'anyone',
+      cors: 'anyOrigin',
+      isCached: true,
+      summary: 'Origins that may use these passkeys',
+      what:
+        'Lists the origins of `passkeys.relatedOrigins` for browsers (W3C WebAuthn Level 3 §5.11), which ask the ' +
+        'host that is the `rpId`. Exists with that option.',
+      answers: { 200: Type.Object({ origins: Type.Array(Type.String()) }) },
+      handle(_request, reply) {
+        reply.header('cache-control', 'public, max-age=300')
+        return { origins: passkeys.relatedOrigins }
+      }
+    })
+  ]
 }

@@ -45,7 +45,6 @@ export const userinfo = [
     // There is no schema of the body, because the document would call it required, and the header alone is enough.
     // The guard of the scope reads the token from the header or the form.
     description: `${description} It may also come as access_token in a form.`,
-    what: 'The same. The token may be in the form instead of the header, not in both.',
-    errors: { 400: 'invalid_request', 413: 'invalid_request', 415: 'invalid_request' }
+    what: 'The same. The token may be in the form instead of the header, not in both.'
   })
 ]

@@ -44,6 +44,11 @@ export interface Declaration {
   isProtocol?: true
   /** Its place: a name of the option `paths`, and the rest of the path; or the path below `prefix`. */
   path?: string
+  /**
+   * `json`: checked by `body`. `form`: a form or JSON, whose parameters the handler reads. `nothing`: whatever is sent
+   * is dropped. Default: `json`; of pages, a form.
+   */
+  takes?: 'json' | 'form' | 'nothing'
   /** By status: errors besides those that follow from the callers and the body. */
   errors?: Readonly<Record<number, Codes>>
   /** For the reference page. */

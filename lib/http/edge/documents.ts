@@ -84,7 +84,6 @@ export function useDocuments(child: FastifyInstance, deps: DocumentsDeps): void 
         url,
         method: verb,
         declared: config.fastifyAuthority ?? {},
-        hasBody: schema.body !== undefined,
         isPage: deps.pages
       }
       return {

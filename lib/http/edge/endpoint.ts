@@ -6,6 +6,7 @@ import type { CallersConfig, Declaration } from './callers.ts'
 import type { Cors } from './cors.ts'
 import type { HttpDeps } from './deps.ts'
 import { guarded, noStoreHook } from './error-reply.ts'
+import { FOR_THE_ACCOUNT } from './schemas.ts'
 
 type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE'
 
@@ -18,11 +19,6 @@ export interface Endpoint extends Declaration {
   path: PathName | `${PathName}/${string}` | `/${string}`
   /** The policy for other origins. Default: the host's own. */
   cors?: keyof Cors
-  /**
-   * `json`: checked by `body`. `form`: a form or JSON, whose parameters the handler reads. `nothing`: whatever is sent
-   * is dropped. Default: `json`.
-   */
-  takes?: 'json' | 'form' | 'nothing'
   bodyLimit?: number
   summary: string
   description?: string
@@ -65,7 +61,7 @@ export function groupsOf(
   const groups: Endpoint[][] = []
   for (const one of endpoints.filter((one) => placeOf(one, deps).constraints !== null && one.isOn?.(deps) !== false)) {
     const last = groups.at(-1)
-    if (last?.[0]?.cors === one.cors && last?.[0]?.takes === one.takes) last?.push(one)
+    if (last !== undefined && last[0]?.cors === one.cors && last[0]?.takes === one.takes) last.push(one)
     else groups.push([one])
   }
   return groups.map((group) => ({
@@ -105,10 +101,11 @@ function register(child: FastifyInstance, declared: Endpoint, deps: HttpDeps): v
   const { method, takes, summary, description, params, body, check, answers, handle } = declared
   const { url, constraints } = placeOf(declared, deps)
   const config: CallersConfig = { fastifyAuthority: declared }
+  const described = description ?? (declared.callers === 'account' ? FOR_THE_ACCOUNT : undefined)
   const [status, ...others] = Object.keys(answers).map(Number)
   const schema = {
     summary,
-    ...(description === undefined ? {} : { description }),
+    ...(described === undefined ? {} : { description: described }),
     ...(takes === 'form' && body !== undefined
       ? { consumes: ['application/json', 'application/x-www-form-urlencoded'] }
       : {}),

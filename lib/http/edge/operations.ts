@@ -11,7 +11,6 @@ export interface Operation {
   url: string
   method: string
   declared: Partial<Declaration>
-  hasBody: boolean
   /** Errors are pages. */
   isPage: boolean
 }
@@ -22,46 +21,7 @@ const OF_REQUESTS: OperationErrors = { 400: ['invalid_client', 'invalid_request'
 
 /** The errors of each operation besides those that follow from its callers, for the host's API document alone. */
 const ERRORS: Readonly<Record<string, OperationErrors>> = {
-  'POST register': { 400: ['invalid_password'], 409: ['username_taken'], ...LIMITED },
-  'POST password': { 400: ['invalid_grant', 'invalid_password'], ...LIMITED },
-  'POST passwordReset': LIMITED,
-  'POST passwordResetConfirm': { 400: ['invalid_password', 'invalid_token'], ...LIMITED },
-  'POST emailVerify': { 400: ['invalid_token'], ...LIMITED },
-  'POST email': { 400: ['invalid_grant'], ...NOT_FRESH, ...LIMITED },
-  'POST emailResend': { 400: ['invalid_request'], 413: ['invalid_request'], 415: ['invalid_request'], ...LIMITED },
-  'DELETE account': { 400: ['invalid_grant'], ...NOT_FRESH, ...LIMITED },
-  'POST factorsTotp': { ...NOT_FRESH, 400: ['invalid_request'], 413: ['invalid_request'], 415: ['invalid_request'] },
-  'POST factorsTotpConfirm': { 400: ['invalid_code', 'invalid_token'], 401: ['login_required'], 409: ['factor_limit'] },
-  'POST factorsPasskeysOptions': NOT_FRESH,
-  'POST factorsPasskeys': {
-    400: ['invalid_credential'],
-    401: ['login_required'],
-    409: ['duplicate_factor', 'factor_limit']
-  },
-  'POST factorsRecoveryCodes': {
-    ...NOT_FRESH,
-    400: ['invalid_request'],
-    409: ['invalid_request'],
-    413: ['invalid_request'],
-    415: ['invalid_request']
-  },
-  'POST factorsTwoStep': {
-    ...NOT_FRESH,
-    401: ['insufficient_user_authentication', 'login_required'],
-    409: ['last_factor']
-  },
-  'PATCH factors': { ...NOT_FRESH, 404: ['not_found'] },
-  'DELETE factors': { ...NOT_FRESH, 400: ['invalid_request'], 404: ['not_found'], 409: ['last_factor'] },
-  'DELETE sessions': { 400: ['invalid_request'], 404: ['not_found'] },
   'DELETE connections': { 400: ['invalid_request'], ...NOT_FRESH, 404: ['not_found'], 409: ['last_sign_in_method'] },
-  'GET session': { 401: ['login_required'] },
-  'POST session': {
-    400: ['invalid_request'],
-    401: ['login_required'],
-    413: ['invalid_request'],
-    415: ['invalid_request']
-  },
-  'DELETE session': { 400: ['invalid_request'], 413: ['invalid_request'], 415: ['invalid_request'] },
   'GET resetPassword': { 400: ['invalid_token'] },
   'GET verifyEmail': { 400: ['invalid_token'] },
   'GET undo': { 400: ['invalid_token'] },
@@ -140,8 +100,9 @@ function connectPlace({ url }: Operation): string {
   return at === -1 ? '' : url.slice(at + 1)
 }
 
-function ofKind({ method, declared: { callers, fromAnyPage }, hasBody, isPage }: Operation): OperationErrors {
+function ofKind({ method, declared: { callers, fromAnyPage, takes }, isPage }: Operation): OperationErrors {
   const isSafe = method === 'GET' || method === 'HEAD'
+  const hasBody = !isSafe && takes !== 'nothing'
   const ofBody: OperationErrors = hasBody ? { 413: ['invalid_request'], 415: ['invalid_request'] } : {}
   return {
     ...ofBody,

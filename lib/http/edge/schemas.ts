@@ -50,6 +50,11 @@ export const ErrorResponse = Type.Object(
 /** `{}`, because several client libraries insist on JSON. */
 export const Nothing = Type.Object({}, { additionalProperties: false })
 
+/** The same for every person, or it would tell who has an account. */
+export const Message = Type.Object({ message: Type.String() })
+
+export const Id = Type.Object({ id: Type.String({ maxLength: 128 }) })
+
 export const Empty = Type.Null({ description: 'No content' })
 
 export const Username = Type.String({ minLength: 1, maxLength: 254 })
@@ -83,34 +88,6 @@ export const PasswordAgain = Type.Optional(
     description: 'Needed where the sign-in is more than five minutes old.'
   })
 )
-
-export const Profile = Type.Object(
-  {
-    sub: Type.String(),
-    username: Type.String(),
-    email: Type.Optional(Type.String({ description: 'Where messages go.' })),
-    email_verified: Type.Optional(Type.Boolean({ description: 'There with `email`.' }))
-  },
-  { additionalProperties: true, description: 'Beside these, the fields of `registration.fields` that the person has.' }
-)
-
-export const SessionList = Type.Object({
-  sessions: Type.Array(
-    Type.Object({
-      id: Type.String(),
-      kind: Type.Union([Type.Literal('browser'), Type.Literal('token')], {
-        description: '`browser`: the hosted pages; `token`: what one device was given.'
-      }),
-      client_id: Type.Union([Type.String(), Type.Null()]),
-      user_agent: Type.Union([Type.String(), Type.Null()]),
-      scope: Type.String(),
-      created_at: Type.String({ description: 'RFC 3339' }),
-      last_used_at: Type.String({ description: 'RFC 3339' }),
-      expires_at: Type.String({ description: 'RFC 3339' }),
-      current: Type.Boolean({ description: 'Whether this request belongs to it.' })
-    })
-  )
-})
 
 export const ConnectionList = Type.Object({
   connections: Type.Array(
@@ -158,11 +135,6 @@ export const AuthorizationRequestSchema = Type.Object(AUTHORIZATION_PARAMETERS)
 export const JourneySchema = Type.Object({
   ...Type.Partial(AuthorizationRequestSchema).properties,
   return_to: text("Without `client_id`: a path of the issuer's origin to go on to.")
-})
-
-export const BrowserSessionAnswer = Type.Object({
-  user: Type.Object({ sub: Type.String() }, { additionalProperties: true, description: 'As userinfo has it.' }),
-  expires_in: Type.Integer({ description: 'Seconds until the page should ask again.' })
 })
 
 /** All of it is optional. @see OpenID Connect RP-Initiated Logout 1.0 §2 */

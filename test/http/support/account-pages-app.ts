@@ -9,12 +9,13 @@ import { requestEmailVerification } from '../../../lib/accounts/verify-email.ts'
 import { OAuthError } from '../../../lib/errors.ts'
 import type { AuthorizeDeps } from '../../../lib/authorize/deps.ts'
 import { accountPages } from '../../../lib/http/pages/account.ts'
-import { accountRoutes } from '../../../lib/http/api/accounts.ts'
+import { accounts } from '../../../lib/http/api/accounts.ts'
 import { useStrictValidation } from '../../../lib/http/edge/body.ts'
 import { createGuards, type GuardDeps } from '../../../lib/http/edge/caller-guards.ts'
 import { missingToken } from '../../../lib/protocol/bearer.ts'
 import { useCallers } from '../../../lib/http/edge/callers.ts'
 import type { HttpDeps } from '../../../lib/http/edge/deps.ts'
+import { groupsOf } from '../../../lib/http/edge/endpoint.ts'
 import { useErrorReply } from '../../../lib/http/edge/error-reply.ts'
 import type { Journey, PageDeps } from '../../../lib/http/pages/deps.ts'
 import { createRequestLimiter } from '../../../lib/http/edge/limit.ts'
@@ -265,7 +266,8 @@ export async function pagesApp(
         useStrictValidation(child)
         useErrorReply(child, app)
         useCallers(child, guardOf)
-        accountRoutes(child, { ...deps, grants } as unknown as HttpDeps)
+        for (const { register } of groupsOf(accounts, { ...deps, grants, wellKnown: {} } as unknown as HttpDeps))
+          register(child)
       })
     },
     options.prefix === undefined ? {} : { prefix: options.prefix }

@@ -19,7 +19,8 @@ import type { PageReply } from '../../../lib/http/pages/reply.ts'
 import { sessionCookie } from '../../../lib/http/edge/session-cookie.ts'
 import { sessionHooks } from '../../../lib/http/edge/session-hook.ts'
 import { missingToken } from '../../../lib/protocol/bearer.ts'
-import { sessionRoutes } from '../../../lib/http/api/sessions.ts'
+import { groupsOf } from '../../../lib/http/edge/endpoint.ts'
+import { sessions } from '../../../lib/http/api/sessions.ts'
 import { messagesOf } from '../../../lib/pages/texts.ts'
 import type { Client } from '../../../lib/ports/client-store.ts'
 import type { User } from '../../../lib/ports/user-store.ts'
@@ -164,7 +165,8 @@ export async function logoutApp(
         browser
       } as unknown as GuardDeps)
     )
-    sessionRoutes(child as unknown as FastifyInstance, { grants, path } as unknown as HttpDeps)
+    for (const { register } of groupsOf(sessions, { grants, path, wellKnown: {} } as unknown as HttpDeps))
+      register(child as unknown as FastifyInstance)
   })
   await app.ready()
   t.teardown(async () => {
