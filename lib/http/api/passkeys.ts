@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox'
 import { requireConfirmedAddress } from '../../accounts/factors/confirmed-address.ts'
 import type { FactorDeps } from '../../accounts/factors/deps.ts'
-import type { GivenCredential, Passkeys } from '../../accounts/factors/passkeys.ts'
+import type { Passkeys } from '../../accounts/factors/passkeys.ts'
 import { requireProof } from '../../accounts/fresh-sign-in.ts'
 import { accountOf } from '../edge/caller-guards.ts'
 import { originOf } from '../edge/deps.ts'
@@ -83,7 +83,7 @@ export function passkeyEndpoints(factors: FactorDeps, passkeys: Passkeys): Endpo
       },
       handle: async (request, _reply, { grants }) => {
         const { user, sid } = accountOf(request)
-        const { credential, name = '' } = request.body as { credential: GivenCredential; name?: string }
+        const { credential, name = '' } = request.body
         const { factorId } = await passkeys.add(
           { user, sid, credential, name, locale: localeOf(request), origin: originOf(request) },
           { ...grants.accounts, factors }
