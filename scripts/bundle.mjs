@@ -101,6 +101,7 @@ const { metafile, outputFiles } = await build({
     index: 'lib/index.ts',
     'connections/index': 'lib/connections/index.ts',
     'metrics/index': 'lib/metrics/index.ts',
+    'resource/index': 'lib/resource/index.ts',
     'testing/index': 'lib/testing/index.ts',
     'hashing-thread': 'lib/adapters/argon2/hashing-thread.ts',
     'phpass-thread': 'lib/adapters/imported-hashes/phpass-thread.ts'

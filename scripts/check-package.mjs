@@ -20,6 +20,8 @@ const REQUIRED = [
   'dist/lib/connections/index.d.ts',
   'dist/lib/metrics/index.js',
   'dist/lib/metrics/index.d.ts',
+  'dist/lib/resource/index.js',
+  'dist/lib/resource/index.d.ts',
   'dist/lib/testing/index.js',
   'dist/lib/testing/index.d.ts'
 ]

@@ -32,7 +32,9 @@ export const ROOMS: Readonly<Record<string, Room>> = {
   events: { rooms: [], types: ['errors'], modules: { 'node:events': true, 'node:diagnostics_channel': true } },
   protocol: {
     rooms: ['errors'],
-    modules: { 'node:crypto': ['hash', 'createHmac', 'timingSafeEqual', 'createPublicKey', 'verify', 'JsonWebKey'] }
+    modules: {
+      'node:crypto': ['hash', 'createHmac', 'timingSafeEqual', 'createPublicKey', 'verify', 'constants', 'JsonWebKey']
+    }
   },
   ports: { rooms: ['protocol'], modules: { 'node:diagnostics_channel': true } },
   boundary: { rooms: BASE },
@@ -92,6 +94,11 @@ export const ROOMS: Readonly<Record<string, Room>> = {
     modules: { 'node:diagnostics_channel': ['tracingChannel'] }
   },
   testing: { rooms: [...BASE, 'boundary'], modules: { fastify: true, 'node:*': true } },
+  // An entry of its own: the guards of an API in another process.
+  resource: {
+    rooms: [...BASE, 'tokens', 'settings', 'http/edge', 'adapters/jwt', 'adapters/node', 'adapters/upstream'],
+    modules: { ...FASTIFY, 'node:crypto': PURE_HASHES }
+  },
   composition: { rooms: ['*'], modules: { ...FASTIFY, 'node:*': true } }
 }
 

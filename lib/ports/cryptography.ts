@@ -4,7 +4,7 @@ export type JsonWebKeyObject = Record<string, unknown>
 export type TokenType = 'at+jwt' | 'JWT' | 'logout+jwt'
 
 /** Verifies signatures of one key. */
-export type VerifyingKey = Pick<LoadedKey, 'alg' | 'verify'>
+export type VerifyingKey = Pick<LoadedKey, 'kid' | 'alg' | 'verify'>
 
 /** A key that is ready for use. Both functions are synchronous; the key material was parsed once. */
 export interface LoadedKey {

@@ -31,8 +31,10 @@ export interface AccessTokenClaims {
 export interface AccessTokenPolicy {
   issuer: string
   audience: string | readonly string[]
-  /** How far another host's clock may be ahead, for `iat` and `nbf`. `exp` has no leeway. */
+  /** How far another host's clock may be ahead, for `iat` and `nbf`. */
   clockSkewSeconds: number
+  /** How far another host's clock may be behind, for `exp`. Default: 0. */
+  expirySkewSeconds?: number
 }
 
 /** The JOSE header that the signature part is checked under. */
@@ -129,7 +131,7 @@ export function checkAccessTokenClaims(payload: unknown, policy: AccessTokenPoli
   if (!isTime(exp) || !isTime(iat) || (nbf !== undefined && !isTime(nbf)))
     throw invalidToken('The token has a malformed claim.', 'exp, iat or nbf')
   const seconds = now / 1000
-  if (seconds >= exp) throw invalidToken('The token has expired.', 'exp')
+  if (seconds >= exp + (policy.expirySkewSeconds ?? 0)) throw invalidToken('The token has expired.', 'exp')
   if (iat > seconds + policy.clockSkewSeconds || (nbf !== undefined && nbf > seconds + policy.clockSkewSeconds))
     throw invalidToken('The token is not valid yet.', 'iat or nbf')
   return deepFreeze(payload) as unknown as AccessTokenClaims

@@ -1,4 +1,4 @@
-import type { LoadedKey } from '../ports/cryptography.ts'
+import type { VerifyingKey } from '../ports/cryptography.ts'
 import type { AccessTokenClaims } from '../protocol/access-token.ts'
 
 /**
@@ -15,7 +15,7 @@ export interface VerifiedTokenCache {
 
 /** `key`, `exp` and `sid` are separate fields, because every hit is checked by them. Only the host reads `claims`. */
 export interface VerifiedToken {
-  readonly key: LoadedKey
+  readonly key: VerifyingKey
   /** Seconds since the epoch. */
   readonly exp: number
   readonly sid: string | undefined

@@ -154,7 +154,7 @@ t.test(
     t.equal(text.match(/\.request\(/g)?.length, 1)
     const importers = (path: string): string[] =>
       [...sources].filter(([, source]) => source.includes(`${path}.ts'`)).map(([name]) => name)
-    t.same(importers('adapters/node/outbound'), ['composition/services.ts'])
+    t.same(importers('adapters/node/outbound'), ['composition/services.ts', 'resource/plugin.ts'])
     const posting = [...sources].filter(([, source]) => /\bFormPost\b[^']*'[^']*\/ports\/outbound\.ts'/.test(source))
     t.same(posting.map(([name]) => name).sort(), ['adapters/node/outbound.ts', 'authorize/back-channel-logout.ts'])
     t.match(sources.get('authorize/back-channel-logout.ts'), /await formPost\(\s*client\.backchannelLogoutUri,\s/)

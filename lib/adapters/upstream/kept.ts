@@ -12,15 +12,21 @@ interface Kept<Value> {
    * fifth
    */
   get(): Promise<Value>
-  /** Fetches the value again. `null` if the last fetch was less than ten seconds ago, or failed. */
+  /** Fetches the value again. `null` if the last fetch was less than the pause ago, or failed. */
   renewed(): Promise<Value | null>
 }
 
 /**
  * Caches a document of another server that changes rarely. Parallel calls share one fetch. A failure is cached too, but
  * does not replace a known value.
+ * @param pauseMs the time between two fetches that `renewed` brings about
  */
-export function kept<Value>(fetchIt: () => Promise<Value>, maxAgeMs: number, clock: Clock): Kept<Value> {
+export function kept<Value>(
+  fetchIt: () => Promise<Value>,
+  maxAgeMs: number,
+  clock: Clock,
+  pauseMs = PAUSE_MS
+): Kept<Value> {
   let known: { value: Value; at: number } | null = null
   let failed: { error: unknown; until: number; pauseMs: number } | null = null
   let pending: Promise<Value> | null = null
@@ -62,7 +68,7 @@ export function kept<Value>(fetchIt: () => Promise<Value>, maxAgeMs: number, clo
     async renewed() {
       if (pending === null) {
         const now = clock.monotonic()
-        if (now - renewedAt < PAUSE_MS) return null
+        if (now - renewedAt < pauseMs) return null
         renewedAt = now
       }
       return await refresh().catch(() => null)

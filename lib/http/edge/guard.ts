@@ -76,18 +76,20 @@ export function scopeCheck(claimsOf: Claims, required: readonly string[]): Check
 /**
  * The token's user must have signed in recently enough, and well enough.
  * @param acrValues what this configuration can give
+ * @param hasUser tells the token of a user from a client's own
  * @see RFC 9470 §3, §4
  */
 export function signInCheck(
   claimsOf: Claims,
   required: StepUp,
   acrValues: readonly string[],
-  clock: Clock
+  clock: Clock,
+  hasUser = ({ sid }: AccessTokenClaims): boolean => sid !== undefined
 ): Check<AccessTokenClaims> {
   return (request) => {
     const claims = claimsOf(request)
     if (claims instanceof OAuthError) return claims
-    if (claims.sid === undefined) return withoutUser()
+    if (!hasUser(claims)) return withoutUser()
     const { acr, auth_time: seconds } = claims
     const signIn = { acr, authenticatedAt: typeof seconds === 'number' ? seconds * 1000 : null }
     return isEnough(signIn, required, clock.now()) ? claims : insufficientAuthentication(required, acrValues)

@@ -1,0 +1,100 @@
+import { constants, createPublicKey, type JsonWebKey, verify } from 'node:crypto'
+
+/** The algorithms of signatures that others make: proofs of possession and assertions. @see RFC 7518 §3.1, RFC 8037 */
+export const JWS_ALGS = ['ES256', 'EdDSA', 'PS256', 'RS256'] as const
+export type JwsAlg = (typeof JWS_ALGS)[number]
+
+/** A public key that is ready for use. */
+export type PublicKey = ReturnType<typeof createPublicKey>
+
+/** A compact JWS whose signature has not been checked. */
+interface UnverifiedJws {
+  header: Readonly<Record<string, unknown>>
+  payload: Readonly<Record<string, unknown>>
+  /** The bytes that the signature covers. */
+  signed: string
+  signature: Buffer
+}
+
+const MIN_RSA_BITS = 2048
+const MAX_RSA_BITS = 4096
+const PRIVATE_MEMBERS = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k']
+const KEY_TYPES: Readonly<Record<JwsAlg, { kty: string; crv?: string }>> = {
+  ES256: { kty: 'EC', crv: 'P-256' },
+  EdDSA: { kty: 'OKP', crv: 'Ed25519' },
+  PS256: { kty: 'RSA' },
+  RS256: { kty: 'RSA' }
+}
+const BASE64URL = /^[A-Za-z0-9_-]+$/
+
+/** Parses a compact JWS. `null` if it is none, or if its header or payload is no JSON object. @see RFC 7515 §3.1 */
+export function parseJws(text: string): UnverifiedJws | null {
+  const parts = text.split('.')
+  if (parts.length !== 3 || !parts.every((part) => BASE64URL.test(part))) return null
+  const [header = '', payload = '', signature = ''] = parts
+  const [head, body] = [jsonObject(header), jsonObject(payload)]
+  if (head === null || body === null) return null
+  return {
+    header: head,
+    payload: body,
+    signed: `${header}.${payload}`,
+    signature: Buffer.from(signature, 'base64url')
+  }
+}
+
+export function isJwsAlg(alg: unknown): alg is JwsAlg {
+  return JWS_ALGS.some((one) => one === alg)
+}
+
+/** The algorithms that a JWK can verify: its own `alg`, or those of its type. */
+export function algsOf(jwk: Readonly<Record<string, unknown>>): JwsAlg[] {
+  return JWS_ALGS.filter((alg) => {
+    const { kty, crv } = KEY_TYPES[alg]
+    return jwk['kty'] === kty && (crv === undefined || jwk['crv'] === crv) && (jwk['alg'] ?? alg) === alg
+  })
+}
+
+/**
+ * The public key of a JWK for one algorithm. `null` if the JWK has private members, is of another type, is for
+ * encryption, or is an RSA key under 2,048 or over 4,096 bits.
+ * @see RFC 7517 §4
+ */
+export function publicKeyOf(jwk: unknown, alg: JwsAlg): PublicKey | null {
+  if (!isObject(jwk) || PRIVATE_MEMBERS.some((name) => name in jwk) || (jwk['use'] ?? 'sig') !== 'sig') return null
+  if (!algsOf(jwk).includes(alg)) return null
+  try {
+    const key = createPublicKey({ key: jwk as JsonWebKey, format: 'jwk' })
+    const bits = key.asymmetricKeyDetails?.modulusLength ?? MIN_RSA_BITS
+    return bits < MIN_RSA_BITS || bits > MAX_RSA_BITS ? null : key
+  } catch {
+    return null
+  }
+}
+
+type Verify = (data: Buffer, key: PublicKey, signature: Buffer) => boolean
+
+const VERIFY: Readonly<Record<JwsAlg, Verify>> = {
+  ES256: (data, key, signature) => verify('sha256', data, { key, dsaEncoding: 'ieee-p1363' }, signature),
+  EdDSA: (data, key, signature) => verify(null, data, key, signature),
+  PS256: (data, key, signature) =>
+    verify('sha256', data, { key, padding: constants.RSA_PKCS1_PSS_PADDING, saltLength: 32 }, signature),
+  RS256: (data, key, signature) => verify('sha256', data, key, signature)
+}
+
+/** True if the key made the signature of the JWS with this algorithm. */
+export function isSignedBy({ signed, signature }: UnverifiedJws, key: PublicKey, alg: JwsAlg): boolean {
+  return VERIFY[alg](Buffer.from(signed, 'latin1'), key, signature)
+}
+
+function jsonObject(base64url: string): Record<string, unknown> | null {
+  try {
+    const value: unknown = JSON.parse(Buffer.from(base64url, 'base64url').toString('utf8'))
+    return isObject(value) ? value : null
+  } catch {
+    return null
+  }
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

@@ -1,0 +1,157 @@
+import type { FastifyInstance, FastifyPluginAsync } from 'fastify'
+import fp from 'fastify-plugin'
+import { jwtEngine } from '../adapters/jwt/jwt-engine.ts'
+import { outbound } from '../adapters/node/outbound.ts'
+import { systemClock } from '../adapters/node/system.ts'
+import { StartError } from '../errors.ts'
+import type { Clock } from '../ports/clock.ts'
+import type { Outbound } from '../ports/outbound.ts'
+import type { AccessTokenClaims } from '../protocol/access-token.ts'
+import { isJwsAlg, JWS_ALGS, type JwsAlg } from '../protocol/jws.ts'
+import { canonicalResource, resourceMetadataUrl } from '../protocol/resource.ts'
+import { isScopeToken } from '../protocol/scope.ts'
+import { badOption, invalid, noSuchOption } from '../settings/option-error.ts'
+import { issuerAt } from './issuer.ts'
+import { type McpAuth, metadataRoutes, type ResourceGuards, resourceGuards } from './resource-guards.ts'
+import { resourceTokenCheck } from './token-check.ts'
+
+export interface ResourceServerOptions {
+  /** The issuer of the tokens, byte for byte as in its metadata. */
+  issuer: string
+  /**
+   * This API: an absolute https URL (http on loopback) without query and fragment. A token must have it in `aud`.
+   * @see RFC 8707
+   */
+  resource: string
+  /** The scopes of the API: `{ name: description }`, or names. The first challenge asks for all of them. */
+  scopes?: Readonly<Record<string, unknown>> | readonly string[] | undefined
+  /** The name of the API for people, in its metadata. */
+  name?: string | undefined
+  /** Asks the issuer whether each token is still active. An answer is used for 10 seconds. @see RFC 7662 */
+  introspection?: { clientId: string; clientSecret: string } | undefined
+  /** The URL of the issuer's keys. Default: as the metadata of the issuer say. */
+  jwksUri?: string | undefined
+  /** Accepted algorithms. Default: `ES256`, `EdDSA`, `PS256`, `RS256`. */
+  algs?: readonly string[] | undefined
+}
+
+declare module 'fastify' {
+  interface FastifyInstance extends ResourceGuards {}
+  interface FastifyRequest {
+    auth: AccessTokenClaims
+  }
+}
+
+declare module 'http' {
+  interface IncomingMessage {
+    /** The verified token, as the MCP SDK hands it to tools. Set by `app.authenticate` of a resource. */
+    auth?: McpAuth
+  }
+}
+
+const NAMES = ['issuer', 'resource', 'scopes', 'name', 'introspection', 'jwksUri', 'algs'] as const
+
+/** The resources of each server, because the root has metadata only where there is one. */
+const resourcesOf = new WeakMap<object, Set<string>>()
+
+/** The plugin with a clock and a way out of its own, for tests. */
+export function resourceServerWith(deps: {
+  clock: Clock
+  outbound: Outbound
+}): FastifyPluginAsync<ResourceServerOptions> {
+  return async (app, given) => {
+    const options = checked(given)
+    const { issuer, resource, introspection } = options
+    for (const name of ['authenticate', 'requireScope', 'requireAuth'])
+      if (app.hasDecorator(name)) throw nameTaken(name)
+    if (app.hasRequestDecorator('auth')) throw nameTaken('request.auth')
+    if (app.prefix !== '')
+      throw badOption(
+        'resource',
+        `resourceServer was registered below the prefix ${app.prefix}, and its metadata belong to the root; ` +
+          'register it in a plugin without a prefix'
+      )
+    const source = issuerAt(options, { ...deps, engine: jwtEngine })
+    const check = resourceTokenCheck(
+      { issuer, resource, introspects: introspection !== null },
+      { source, clock: deps.clock }
+    )
+    const guards = resourceGuards(check, options, { clock: deps.clock, acrValues: null })
+    app.decorateRequest('auth', null as unknown as AccessTokenClaims)
+    for (const [name, guard] of Object.entries(guards)) app.decorate(name, guard as never)
+    serveMetadata(app, options)
+  }
+}
+
+/** Guards for an API that is not in the process of its issuer. */
+export const resourceServer = fp(resourceServerWith({ clock: systemClock, outbound: outbound(systemClock) }), {
+  name: 'fastify-authority/resource',
+  fastify: '5.x'
+})
+
+interface CheckedOptions {
+  issuer: string
+  resource: string
+  scopes: readonly string[]
+  name: string | null
+  introspection: { clientId: string; clientSecret: string } | null
+  jwksUri: string | null
+  algs: readonly JwsAlg[]
+}
+
+function checked(given: ResourceServerOptions): CheckedOptions {
+  // Fastify adds options of its own.
+  const own = Object.keys(given).filter((name) => !['prefix', 'logLevel', 'logSerializers'].includes(name))
+  for (const name of own) if (!NAMES.some((one) => one === name)) throw badOption(name, noSuchOption(name, NAMES))
+  const { issuer, resource, scopes = [], name, introspection, jwksUri, algs = JWS_ALGS } = given
+  const url = 'an absolute https URL (http on loopback) without query and fragment'
+  if (typeof issuer !== 'string' || canonicalResource(issuer) === null) throw invalid('issuer', issuer, url)
+  if (typeof resource !== 'string' || canonicalResource(resource) === null) throw invalid('resource', resource, url)
+  if (
+    jwksUri !== undefined &&
+    (typeof jwksUri !== 'string' || canonicalResource(jwksUri.split('?', 1)[0] ?? '') === null)
+  )
+    throw invalid('jwksUri', jwksUri, 'an absolute https URL (http on loopback)')
+  if (name !== undefined && (typeof name !== 'string' || name === '')) throw invalid('name', name, 'text')
+  const names: readonly unknown[] = Array.isArray(scopes) ? scopes : Object.keys(scopes)
+  for (const scope of names) {
+    if (typeof scope !== 'string' || !isScopeToken(scope)) throw invalid('scopes', scope, 'names of scopes')
+    if (scope === 'offline_access') throw badOption('scopes', 'offline_access is no scope of an API')
+  }
+  if (!Array.isArray(algs) || algs.length === 0 || !algs.every(isJwsAlg))
+    throw invalid('algs', algs, `a list of ${JWS_ALGS.join(', ')}`)
+  return {
+    issuer,
+    resource,
+    scopes: names as string[],
+    name: name ?? null,
+    introspection: introspection === undefined ? null : credentialsOf(introspection),
+    jwksUri: jwksUri ?? null,
+    algs
+  }
+}
+
+function credentialsOf(given: unknown): { clientId: string; clientSecret: string } {
+  const { clientId, clientSecret } = (given ?? {}) as Record<string, unknown>
+  if (typeof clientId !== 'string' || clientId === '') throw invalid('introspection.clientId', clientId, 'a client id')
+  if (typeof clientSecret !== 'string' || clientSecret === '')
+    throw invalid('introspection.clientSecret', clientSecret, 'the secret of the client', true)
+  return { clientId, clientSecret }
+}
+
+function serveMetadata(app: FastifyInstance, options: CheckedOptions): void {
+  const all = resourcesOf.get(app.server) ?? new Set<string>()
+  resourcesOf.set(app.server, all.add(options.resource))
+  const { pathname } = resourceMetadataUrl(options.resource)
+  metadataRoutes(app, options, [pathname])
+  const root = '/.well-known/oauth-protected-resource'
+  if (pathname === root || app.hasRoute({ method: 'GET', url: root })) return
+  metadataRoutes(app, options, [root], () => all.size === 1)
+}
+
+const nameTaken = (name: string): StartError =>
+  new StartError(
+    'FST_AUTHORITY_NAME_TAKEN',
+    `The instance already has ${name}. Register resourceServer in an encapsulated plugin for each resource, and not ` +
+      'in the app of the issuer.'
+  )

@@ -1,0 +1,170 @@
+/** The check of an access token at a resource server. */
+import type { FastifyRequest } from 'fastify'
+import { OAuthError } from '../errors.ts'
+import type { Check } from '../http/edge/hook.ts'
+import type { Clock } from '../ports/clock.ts'
+import {
+  type AccessTokenClaims,
+  type AccessTokenPolicy,
+  checkAccessTokenClaims,
+  tokenHeaderReader
+} from '../protocol/access-token.ts'
+import { bearerToken, invalidToken, missingToken } from '../protocol/bearer.ts'
+import { boundKey, type Proof, proofReader } from '../protocol/dpop.ts'
+import { audiencesOf } from '../protocol/resource.ts'
+import { signedPayload } from '../tokens/signed-payload.ts'
+import { verifiedTokenCache } from '../tokens/verified-token-cache.ts'
+import type { Issuer } from './issuer.ts'
+
+/** How far the clocks of the issuer and of this process may differ. */
+const SKEW_SECONDS = 5
+const PROOF_MAX_AGE_SECONDS = 60
+const KEPT_TOKENS = 10_000
+/** Proofs that are remembered, so that none counts twice. One more is answered 503. */
+const MAX_PROOFS = 200_000
+const DPOP_SCHEME = /^dpop +/i
+
+interface TokenCheckOptions {
+  issuer: string
+  resource: string
+  introspects: boolean
+}
+
+/** @throws OAuthError, or the error of a call to the issuer that failed */
+export function resourceTokenCheck(
+  { issuer, resource, introspects }: TokenCheckOptions,
+  { source, clock }: { source: Issuer; clock: Clock }
+): Check<AccessTokenClaims> {
+  const audience = audiencesOf(resource)
+  const { origin } = new URL(resource)
+  const policy: AccessTokenPolicy = {
+    issuer,
+    audience,
+    clockSkewSeconds: SKEW_SECONDS,
+    expirySkewSeconds: SKEW_SECONDS
+  }
+  const readHeader = tokenHeaderReader('at+jwt')
+  const cache = verifiedTokenCache(KEPT_TOKENS)
+  const readProof = proofReader({ maxAgeSeconds: PROOF_MAX_AGE_SECONDS, nonces: null })
+  const spend = proofMemory(clock)
+
+  async function verified(token: string): Promise<AccessTokenClaims> {
+    const seen = cache.get(token)
+    if (seen?.claims && clock.now() < (seen.exp + SKEW_SECONDS) * 1000) {
+      // A key that the issuer has withdrawn verifies nothing any more.
+      const current = await source.keysFor({ alg: seen.key.alg, kid: seen.key.kid === '' ? undefined : seen.key.kid })
+      if (current.includes(seen.key)) return seen.claims
+    }
+    const { alg, kid } = readHeader(token)
+    const keys = await source.keysFor({ alg, kid })
+    if (keys.length === 0) throw invalidToken('The token is signed with an unknown key.', 'kid')
+    let refusal: unknown
+    for (const key of keys) {
+      try {
+        const claims = checkAccessTokenClaims(signedPayload(key, alg, token), policy, clock.now())
+        if (claims.client_id === undefined) throw invalidToken('The token lacks a claim.', 'client_id')
+        cache.set(token, { key, exp: claims.exp, sid: claims.sid, claims })
+        return claims
+      } catch (error) {
+        refusal = error
+      }
+    }
+    throw refusal
+  }
+
+  async function checkActive(token: string): Promise<void> {
+    const said = await source.introspect(token)
+    if (said === null) throw invalidToken('The token is not active any more.', 'introspection')
+    const { iss = issuer, aud = audience } = said
+    const named = Array.isArray(aud) ? aud : [aud]
+    if (iss !== issuer || !audience.some((one) => named.includes(one)))
+      throw invalidToken('The token is not for this resource.', 'introspection')
+  }
+
+  return async (request) => {
+    const sent = tokenOf(request)
+    if (sent === null) return missingToken()
+    const claims = await verified(sent.token)
+    checkPossession(
+      claims,
+      sent,
+      () =>
+        readProof({
+          header: request.headers['dpop'],
+          method: request.method,
+          url: origin + (request.originalUrl.split('?', 1)[0] ?? ''),
+          accessToken: sent.token,
+          now: clock.now()
+        }),
+      spend
+    )
+    if (introspects) await checkActive(sent.token)
+    return claims
+  }
+}
+
+interface SentToken {
+  token: string
+  scheme: 'Bearer' | 'DPoP'
+}
+
+/** @throws OAuthError `invalid_token` for a malformed one */
+function tokenOf({ headers: { authorization } }: FastifyRequest): SentToken | null {
+  const scheme = authorization !== undefined && DPOP_SCHEME.test(authorization) ? 'DPoP' : 'Bearer'
+  const token = bearerToken(scheme === 'DPoP' ? authorization?.replace(DPOP_SCHEME, 'Bearer ') : authorization)
+  return token === undefined ? null : { token, scheme }
+}
+
+/**
+ * A token that is bound to a key counts only with a new proof of that key, and a token that is bound to none only as
+ * Bearer.
+ * @throws OAuthError
+ * @see RFC 9449 §7
+ */
+function checkPossession(
+  claims: AccessTokenClaims,
+  { scheme }: SentToken,
+  proofOf: () => Proof | null,
+  spend: (proof: Proof) => void
+): void {
+  const jkt = boundKey(claims)
+  if (jkt === null) {
+    if (scheme === 'DPoP') throw invalidToken('The token is bound to no key. Send it as Bearer.', 'cnf')
+    return
+  }
+  if (scheme === 'Bearer') throw invalidToken('The token is bound to a key. Send it as DPoP, with a proof.', 'cnf')
+  const proof = proofOf()
+  if (proof === null) throw new OAuthError('invalid_dpop_proof', 'The header DPoP is missing.', { withoutStack: true })
+  if (proof.jkt !== jkt)
+    throw new OAuthError('invalid_dpop_proof', 'The proof is of another key than that of the token.', {
+      withoutStack: true
+    })
+  spend(proof)
+}
+
+/**
+ * Remembers proofs in this process until none of them can be used again.
+ * @returns records the use of a proof; throws OAuthError where it was used before, or where too many are remembered
+ */
+function proofMemory(clock: Clock): (proof: Proof) => void {
+  /** No proof is good for longer: one from the end of the allowed future. */
+  const periodMs = (2 * PROOF_MAX_AGE_SECONDS + 2) * 1000
+  let [young, old] = [new Set<string>(), new Set<string>()]
+  let turnedAt = clock.monotonic()
+  return ({ replayKey }) => {
+    const now = clock.monotonic()
+    if (now - turnedAt >= periodMs) {
+      old = now - turnedAt >= 2 * periodMs ? new Set() : young
+      young = new Set()
+      turnedAt = now
+    }
+    if (young.has(replayKey) || old.has(replayKey))
+      throw new OAuthError('invalid_dpop_proof', 'The proof was used before.', { withoutStack: true })
+    if (young.size + old.size >= MAX_PROOFS)
+      throw new OAuthError('temporarily_unavailable', 'Too many proofs at the moment.', {
+        headers: { 'retry-after': '60' },
+        withoutStack: true
+      })
+    young.add(replayKey)
+  }
+}
