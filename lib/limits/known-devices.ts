@@ -10,7 +10,7 @@ const MAC_BYTES = 8
 /** `<deviceId>.<macs>` and up to eleven more pairs of MACs, each 22 characters of base64url. */
 const TOKEN = /^[\w-]{22}(?:\.[\w-]{22}){1,12}$/
 
-/** An account, and a value that changes with its password. */
+/** The parts of an account in a MAC: its name, and a value that changes with its password. */
 export interface DeviceAccount {
   account: string
   password: string

@@ -5,7 +5,7 @@ import type { CodeMessage, Message, NewSignInMessage } from '../ports/message.ts
 import { languageOf } from '../texts/language.ts'
 import type { MailSubject, MailTexts } from '../texts/mail-texts.ts'
 
-/** The content of a mail, for both its forms, HTML and plain text. */
+/** The content of an email, for both HTML and plain text. */
 export interface MailContent {
   lang: Locale
   dir: 'ltr' | 'rtl'
@@ -14,14 +14,17 @@ export interface MailContent {
   title: string
   heading: string
   text: string
-  /** To type, with what is to be known of it. `null`: there is none. */
+  /** A code to type, with a note about it. `null`: there is none. */
   code: { value: string; validity: string; asked: string } | null
   /** Details of the event, each in one line. */
   details: string[]
-  /** `validity`: `''` where the link does not end. */
+  /** `validity`: `''` if the link does not expire. */
   action: { label: string; hint: string; url: string; validity: string } | null
   otherwise: string
-  /** Which account it is about, as `before`, name, `after`. `null` where the address says it. */
+  /**
+   * The account that the email is about, as `before`, name, `after`. `null` if the recipient's address already
+   * identifies it.
+   */
   account: { before: string; name: string; after: string } | null
   /** Below the message: terms, privacy and help. */
   links: Array<{ label: string; url: string }>
@@ -45,7 +48,7 @@ export function contentOf(
   message: Message,
   { title, now, links = {} }: { title: string; now: number; links?: MailLinks }
 ): MailContent {
-  // Hosts set the language again, from their own data of the person.
+  // Accepts any language tag, because hosts may set the user's language from their own data.
   const wanted: unknown = message.locale
   const lang = chooseLocale(typeof wanted === 'string' ? [wanted] : [], undefined)
   const texts = languageOf(lang).mails
@@ -73,10 +76,7 @@ export function contentOf(
   }
 }
 
-/**
- * Some kinds have a text for each thing that they may be about. A field that says nothing of it (`JSON.parse`) leads to
- * a kind without texts.
- */
+/** Some kinds have a text per factor or author. An unknown value (from `JSON.parse`) leads to a kind without texts. */
 function subjectOf(message: Message): MailSubject {
   if (message.kind === 'account_removed') return `account_removed_${message.by}`
   if (message.kind === 'identity_linked' && message.tookOver) return 'identity_linked_takeover'
@@ -91,7 +91,7 @@ function adviceOf(message: Message, about: MailSubject, texts: MailTexts): strin
   if ('by' in message && message.by === 'host') return texts.notAsked
   if (isUndoable(message)) return texts.undo
   if (about === 'identity_linked_takeover') return texts[about].otherwise ?? texts.secureWithoutPassword
-  // Linking an account at another provider takes the password, if the account has one.
+  // Linking an account at another provider requires the password, if the account has one.
   if (about === 'identity_linked' ? !hasPassword || !canReset : !hasPassword && otherwise === undefined)
     return texts.secureWithoutPassword
   if (!canReset && (otherwise === undefined || about === 'email_change_requested'))
@@ -122,7 +122,7 @@ function linksOf({ terms, privacy, support }: MailLinks, lang: Locale): MailCont
  */
 function detailsOf({ at, ip, userAgent }: NewSignInMessage, lang: Locale): string[] {
   const { signInTime, signInDevice, signInAddress } = languageOf(lang).mails
-  // From a queue of the host's it comes as text.
+  // A message from a host's JSON queue has the time as text.
   const time = new Date(at).getTime()
   const device = typeof userAgent === 'string' ? knownDevice(userAgent) : null
   return [
@@ -151,7 +151,7 @@ const isUndoable = (message: Message): boolean =>
   (message.kind === 'email_changed' ||
     (message.kind === 'factor_added' && (message.factor === 'totp' || message.factor === 'passkey')))
 
-/** A kind without a link shows none, even if the host's queue has added a URL to the message. */
+/** Shows no link for a kind without one, even if the host's queue has added a URL. */
 function actionOf(message: Message, lang: Locale, now: number): MailContent['action'] {
   const { [subjectOf(message)]: texts, hint, validity } = languageOf(lang).mails
   const label = isUndoable(message) ? messagesOf(lang).undoSubmit : 'button' in texts ? texts.button : null
@@ -166,10 +166,10 @@ function actionOf(message: Message, lang: Locale, now: number): MailContent['act
 }
 
 function spanUntil(expiresAt: Date | undefined, lang: Locale, now: number): string {
-  // A host that keeps messages in a queue has them back from JSON, with the time as text.
+  // A message from a host's JSON queue has the time as text.
   const at = new Date(expiresAt ?? NaN).getTime()
   if (Number.isNaN(at)) throw new TypeError('renderMessage: expiresAt takes a Date.')
-  // In whole minutes: a day is still a day when some of its first minute has gone.
+  // Rounds to whole minutes, so that a day minus some seconds is still a day.
   const seconds = Math.ceil((at - now) / 60_000) * 60
   return durationOf(seconds, messagesOf(lang))
 }
@@ -200,12 +200,9 @@ function accountOf({ kind, user }: Message, text: string): MailContent['account'
   return { before, name, after }
 }
 
-/**
- * Marks that turn the order of what follows, and what nobody sees. The two joiners stay, for scripts and emoji that
- * need them.
- */
+/** Removes direction marks and invisible characters. The two joiners stay, because some scripts and emoji need them. */
 const UNSEEN = /(?![\u200c\u200d])\p{Cf}|\p{Cs}/gu
-/** White space and control characters: line ends would begin another header. */
+/** White space and control characters, because a line end would start another header. */
 const GAPS = /[\s\p{Cc}]+/gu
 
 function oneLine(given: string, max: number): string {

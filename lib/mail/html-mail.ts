@@ -8,7 +8,7 @@ import type { MailContent } from './content.ts'
 interface MailLook {
   /** `#rrggbb` */
   accentColor: Color
-  /** Absolute, http: or https:; `null`: the title stands there as text. */
+  /** An absolute http: or https: URL. `null`: shows the title as text. */
   logoUrl: string | null
   colorScheme: 'light' | 'dark' | 'auto'
   background: string | { light: string | null; dark: string | null }
@@ -40,7 +40,7 @@ export function htmlMail(
   const corner = radius.endsWith('rem') ? Number.parseFloat(radius) * 16 : Number.parseFloat(radius)
   // Font names may contain double quotes, so the style attribute has single quotes inside.
   const family = `font-family:${font === null ? '' : `${font.replaceAll('"', "'")},`}${fontsOf(lang)}`
-  // Some mail programs know neither `text-align:start` nor the direction of what is around a cell.
+  // Some mail programs support neither `text-align:start` nor an inherited text direction.
   const start = dir === 'rtl' ? 'right' : 'left'
   const { tall, wordBreak } = LANGUAGES[lang]
   const [lines, tightLines] = tall ? [1.75, 1.5] : [1.5, 1.25]
@@ -54,7 +54,7 @@ export function htmlMail(
       `color:${color}`
     )}">${content}</p>`
   const hint = (content: string | Html): Html => paragraph(content, { color: theme.quiet, name: 'quiet', size: 14 })
-  // A background of the host's own takes texts of its own.
+  // Derives text colours from a custom background.
   const brandColor = ground === theme.ground ? theme.text : onGround
   const brand =
     logoUrl !== null
@@ -185,7 +185,7 @@ ${
 </html>`)}\n`
 }
 
-/** Rules for programs with a dark mode of their own, over the light colours of the attributes. */
+/** Dark mode rules that override the light colours in the attributes. */
 function darkStyle(accentColor: Color, own: Color | null, has: { brand: boolean; links: boolean }): Html {
   const ground = own ?? DARK.ground
   const onGround = textOnGround(DARK, ground)

@@ -1,6 +1,6 @@
 import type { MailContent } from './content.ts'
 
-/** The same in plain text. Lines are as long as their paragraph: mail programs break them. */
+/** Renders the plain text. Each paragraph is one line, because mail programs wrap lines. */
 export function textMail({
   title,
   heading,
@@ -28,8 +28,8 @@ export function textMail({
 }
 
 /**
- * In a text from the right, a name that ends with a full stop would have it in front. @see Unicode Standard Annex 9
- * §2.4
+ * Isolates the name, because in right-to-left text a final full stop would move to its front.
+ * @see Unicode Standard Annex 9 §2.4
  */
 function apart(name: string, dir: MailContent['dir']): string {
   return dir === 'rtl' ? `\u2068${name}\u2069` : name

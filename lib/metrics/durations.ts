@@ -4,7 +4,7 @@ import type { Labels, MetricName } from './table.ts'
 
 type Count = (name: MetricName, labels?: Labels, value?: number) => void
 
-/** Which histogram each kind of work is for. */
+/** The histogram of each kind of work. */
 const DURATIONS: { [Name in TraceName]: (context: TraceContext<Name>) => [MetricName, Labels] } = {
   hash: () => ['authority.password_hash.duration', {}],
   hash_wait: () => ['authority.password_hash.wait', {}],
@@ -12,7 +12,7 @@ const DURATIONS: { [Name in TraceName]: (context: TraceContext<Name>) => [Metric
   token: ({ grantType }) => ['authority.token.duration', { grant_type: grantType }]
 }
 
-/** Measures the work of every service in this process, by the machine's own clock. Returns what ends it. */
+/** Measures the work of every service in this process, by the machine's own clock. Returns a function that stops it. */
 export function measureDurations(count: Count): () => void {
   const undo = (Object.keys(TRACES) as TraceName[]).map((name) => {
     const channel = tracingChannel<unknown, TraceContext>(TRACES[name])
@@ -26,7 +26,7 @@ export function measureDurations(count: Count): () => void {
       asyncStart() {},
       asyncEnd(context: TraceContext) {
         const beganAt = began.get(context)
-        // It began before anybody measured.
+        // The work started before the measurement.
         if (beganAt === undefined) return
         const [metric, labels] = describe(context)
         count(

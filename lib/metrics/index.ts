@@ -14,8 +14,8 @@ import { type Labels, type Metric, type MetricName, METRICS } from './table.ts'
 export type { OpenTelemetryMeter, PrometheusClient, PrometheusOptions } from './sinks.ts'
 
 /**
- * The libraries that `authorityMetrics` counts with: one of them, or both. `registry`: of prom-client; left out, its
- * default one.
+ * The libraries to report to: prom-client, OpenTelemetry or both. `registry`: of prom-client. Default: its default
+ * registry.
  */
 export interface MetricsOptions {
   prometheus?: PrometheusClient | undefined
@@ -169,11 +169,8 @@ const GAUGES: Partial<
 }
 
 /**
- * Counts what happens, measures how long it takes and shows how full the queue is, with labels out of closed lists
- * alone, so that no stranger makes new time series. Returns what ends it.
- *
- * Durations are those of every service in this process, so call it once for each registry.
- *
+ * Reports counters, durations and gauges. Labels come from closed lists, so that strangers can't create time series.
+ * Returns a function that stops it. Durations cover every service in this process, so call it once for each registry.
  * @example authorityMetrics(app.authority, { prometheus: await import('prom-client') })
  */
 export function authorityMetrics(

@@ -54,7 +54,7 @@ export function prometheusSink(
   const options = prometheusOptions(name, metric, registry)
   if (metric.buckets === undefined) {
     const counter = new Counter(options)
-    // There from the start where there are no labels: a rate needs the 0 before the first 1.
+    // Creates series without labels at the start, because a rate needs the 0 before the first 1.
     if (options.labelNames.length === 0) counter.inc({}, 0)
     return (given, value) => {
       counter.inc(named(given), value)
@@ -83,7 +83,7 @@ export function meterSink(name: MetricName, { description, buckets, unit }: Metr
   }
 }
 
-/** Each returns what ends it. */
+/** Each returns a function that stops it. */
 export function prometheusGauge(
   name: MetricName,
   metric: Metric,

@@ -14,15 +14,15 @@ export interface Metric {
   buckets?: number[]
   /** Seconds. */
   unit?: 's'
-  /** Looked at when it is asked for. */
+  /** Read when the metrics are collected. */
   gauge?: true
 }
 
-/** Those that OpenTelemetry recommends for the durations of requests. */
+/** The buckets that OpenTelemetry recommends for durations of requests. */
 const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10]
 const OUTCOMES = ['success', 'failure'] as const
 
-/** The compiler asks for every word of a union, so that a new one is not forgotten here. */
+/** Typed so that the compiler requires every member of a union, and a new one can't be forgotten. */
 const words = <Word extends string>(all: Record<Word, 1>): readonly string[] => Object.keys(all)
 
 const FAILURES = words<LoginFailure>({
@@ -140,7 +140,7 @@ const SECOND_FACTORS = words<AuthorityEvents['second_factor_failed']['kind']>({ 
 const OPERATIONS = [...new Set(Object.values(STORE_OPERATIONS).flat())]
 const ALGS = ['ES256', 'EdDSA', 'RS256', 'PS256'] as const
 
-/** Names as OpenTelemetry has them; for Prometheus the dots are underscores, and a counter ends in `_total`. */
+/** Names in OpenTelemetry form. For Prometheus, dots become underscores, and a counter ends in `_total`. */
 export const METRICS = {
   'authority.authentication': {
     description: 'Passwords and passkeys that were tried, and sign-ins through connections that succeeded.',

@@ -1,4 +1,4 @@
-/** One limit that an attempt must pass. `key` is canonical and holds no user's bytes (see limits/attempt-keys). */
+/** One limit that an attempt must pass. `key` is canonical and contains no user input (see limits/attempt-keys). */
 export interface AttemptLimit {
   rule: string
   key: string
@@ -10,21 +10,21 @@ export interface AttemptStanding {
   rule: string
   max: number
   windowMs: number
-  /** How many more pass now. */
+  /** The number of attempts that still pass now. */
   remaining: number
-  /** Until one more than now passes again; 0 where nothing is counted. */
+  /** Time until one more attempt passes; 0 if nothing is counted. */
   resetMs: number
 }
 
 export type AttemptOutcome =
   | { allowed: true; standings: AttemptStanding[] }
-  /** `refusedBy` is the limit that takes longest to pass again; `standings` are all of them. */
+  /** `refusedBy` is the limit with the longest wait. `standings` are all limits. */
   | { allowed: false; refusedBy: AttemptStanding; standings: AttemptStanding[] }
 
 /**
- * Counts attempts. Exact: in no span of `windowMs`, however placed, are more than `max` of one key allowed, and the
- * first `max` of a burst are. All limits of one attempt are decided in one step: all are reserved or none. May answer
- * at once (memory) or by a promise (a server). An outage rejects or throws.
+ * Counts attempts exactly: within any `windowMs`, at most `max` attempts of one key are allowed, and the first `max` of
+ * a burst are. All limits of one attempt are decided in one step: all are reserved or none. May answer synchronously
+ * (memory) or by a promise (a server). An outage rejects or throws.
  */
 export interface AttemptStore {
   /** `attemptId` is unique per attempt and names the reservation for `refund`. */

@@ -69,11 +69,11 @@ export interface Client {
 }
 
 /**
- * The host's own clients. Every row is checked as listed clients are: one that does not fit is an unknown client and an
- * error in the log that names the field (`MisfitError`). `null` in a field is "not given", as SQL has it; names that no
- * client has are refused.
+ * A store of clients. Every row is checked like a listed client: an invalid row is an unknown client, and an error in
+ * the log names the field (`MisfitError`). `null` in a field means "not given", as in SQL. Unknown field names are
+ * refused.
  */
 export interface ClientStore {
-  /** `null`: there is none. `undefined` is taken for it too. */
+  /** `null` or `undefined`: there is none. */
   findById(clientId: string): Promise<Client | null>
 }

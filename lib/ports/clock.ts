@@ -1,8 +1,6 @@
-/**
- * Time. Everything that waits or expires asks this port, so that a test can step it.
- */
+/** The source of time. Everything that waits or expires uses this port, so that a test can step it. */
 export interface Clock {
-  /** Wall clock, milliseconds since the epoch: for whatever is written down or leaves the process. */
+  /** Wall clock, milliseconds since the epoch: for stored times and times in tokens. */
   now(): number
   /** Milliseconds that never go backwards: for windows and caches inside one process. */
   monotonic(): number

@@ -1,6 +1,9 @@
 export type JsonWebKeyObject = Record<string, unknown>
 
-/** The kinds of JWT that are made here. Their `typ` keeps one from passing for another. @see RFC 8725 §3.11 */
+/**
+ * The kinds of JWT that this service makes. Their `typ` keeps one kind from passing for another.
+ * @see RFC 8725 §3.11
+ */
 export type TokenType = 'at+jwt' | 'JWT' | 'logout+jwt'
 
 /** Verifies signatures of one key. */
@@ -14,16 +17,16 @@ export interface LoadedKey {
   publicJwk: JsonWebKeyObject | null
   /** A compact JWS with this `kid` and this `typ` (default `at+jwt`). `iat` and `exp` are the payload's own. */
   sign(payload: Record<string, unknown>, typ?: TokenType): string
-  /** The payload of a token that this key signed with this key's algorithm. Throws on any other. Checks no claim. */
+  /** The payload of a token that this key signed with its algorithm. Throws for any other token. Checks no claim. */
   verify(token: string): unknown
 }
 
 export interface JwtEngine {
   /** A new private JWK, made off the event loop. */
   generate(alg: string): Promise<JsonWebKeyObject>
-  /** Rejects on a JWK that is no private key for its `alg`, or one too weak. */
+  /** Rejects a JWK that is not a private key for its `alg`, or is too weak. */
   load(privateJwk: JsonWebKeyObject): Promise<LoadedKey>
-  /** The public half of a key, which verifies alone. Rejects on a JWK that is none. */
+  /** The public half of a key, which can only verify. Rejects a JWK that is not a public key. */
   loadPublic(publicJwk: JsonWebKeyObject): Promise<VerifyingKey>
   /** HS256. */
   loadSecret(secret: string): Promise<LoadedKey>
@@ -40,11 +43,11 @@ export interface Random {
 /** Authenticated encryption at rest under the option `secret`. */
 export interface Sealer {
   /**
-   * `context`: what the text is for and whose it is. It opens under no other, so that what was sealed for one purpose
-   * or one user is nothing in the place of another's.
+   * `context`: the purpose and owner of the text. It opens only under the same context, so that a text sealed for one
+   * purpose or user is useless for another.
    */
   seal(plain: string, context?: string): string
-  /** `null` where none of the configured secrets opens it, or it was sealed for another context. */
+  /** `null` if no configured secret opens it, or it was sealed for another context. */
   open(sealed: string, context?: string): string | null
 }
 
@@ -56,7 +59,7 @@ export interface Argon2Parameters {
 }
 
 /**
- * The raw argon2 engine. Stateless: what may run, how much at once and with which parameters is decided above it
+ * The raw argon2 engine, without state. Limits, the queue and parameters are decided above it
  * (accounts/password-hashing). Strings are PHC strings in the order `m,t,p`, interchangeable between engines.
  */
 export interface PasswordHasher {
@@ -66,7 +69,7 @@ export interface PasswordHasher {
   verify(encoded: string, password: string, secret?: Uint8Array): Promise<boolean>
 }
 
-/** A hash that another system made, as it was read (accounts/imported-hash-formats): with parameters that may run. */
+/** A parsed hash of another system (accounts/imported-hash-formats), with acceptable parameters. */
 export type ImportedHash =
   | BcryptHash
   | { kind: 'scrypt'; N: number; r: number; p: number; salt: Uint8Array; tag: Uint8Array }

@@ -41,7 +41,7 @@ export interface PasskeyFactor {
   alg: number
   /** The counter of the last use. 0: the authenticator does not count. */
   signCount: number
-  /** As the browser told them: `internal`, `hybrid`, `usb`, … */
+  /** The transports that the browser reported: `internal`, `hybrid`, `usb`, … */
   transports: string[]
   /** True if the authenticator may copy the passkey to other devices. Never changes. */
   backupEligible: boolean
@@ -119,7 +119,7 @@ export interface TotpUse {
   factorId: string
   /** The time step of the code. */
   step: number
-  /** Becomes `lastUsedAt`. */
+  /** The new `lastUsedAt`. */
   now: number
   /** The secret as a newer `secret` seals it; it is stored with the use. */
   sealedSecret?: string | undefined
@@ -139,17 +139,17 @@ export interface PasskeyUse {
   credentialId: string
   /** Digest of the answered challenge: 43 characters of base64url. */
   claim: string
-  /** The time from which the challenge is refused for its age, so that its claim need not be remembered. */
+  /** The time at which the challenge expires, after which its claim can be forgotten. */
   claimExpiresAt: number
   signCount: number
   backedUp: boolean
-  /** Becomes `lastUsedAt`. */
+  /** The new `lastUsedAt`. */
   now: number
 }
 
 /**
- * `regressed`: the counter did not grow, though it counts. A passkey that may be copied (`backupEligible`) is accepted
- * nevertheless, because copies have been seen to count apart. Any other is refused as a copy's.
+ * `regressed`: the counter did not grow, although it counts. A passkey that may be copied (`backupEligible`) is
+ * accepted nevertheless, because copies can count separately. Any other is refused as a possible copy.
  */
 export type UsedPasskey =
   | { outcome: 'used'; regressed: boolean }
@@ -170,7 +170,7 @@ export interface FactorStore {
   /** True if the contents outlive the process. Then `secret` has to as well. */
   durable: boolean
 
-  /** Everything that the user has, in one trip; an empty set if nothing is stored. */
+  /** All factors of the user, in one trip; an empty set if nothing is stored. */
   findFactors(userId: string): Promise<UserFactors>
   /**
    * The passkey of the user with this handle, and all of that user's factors, in one trip. `null`: no user has the
@@ -184,22 +184,22 @@ export interface FactorStore {
   claimHandle(userId: string, candidate: string): Promise<string>
 
   /**
-   * Adds an authenticator app, and in the same step the recovery codes where the user has none and is asked for a
-   * second factor from now on, by this app, one of before, or `twoStepChosen`.
+   * Adds an authenticator app. In the same step adds the recovery codes, if the user has none and sign-ins now take a
+   * second step because of this app, an earlier one, or `twoStepChosen`.
    */
   addTotp(addition: FactorAddition<TotpFactor>): Promise<AddedFactor>
   /** Adds a passkey, likewise. */
   addPasskey(addition: FactorAddition<PasskeyFactor>): Promise<AddedFactor>
 
   /**
-   * A right code was given. `used` only if its step is newer than `lastStep`. Then the failures of such browsers
-   * (`isKnown`) no longer count, of this or another app of the user; `failures` of a disabled app stay. `replayed`: not
-   * newer. `disabled`: the app is, and the browser is not known. Only `used` writes.
+   * Records a right code. `used` only if its step is newer than `lastStep`. Then the failures of such browsers
+   * (`isKnown`) no longer count, for any app of the user, except that `failures` of a disabled app stay. `replayed`:
+   * the step is not newer. `disabled`: the app is disabled and the browser is not known. Only `used` writes.
    */
   useTotp(use: TotpUse): Promise<'used' | 'replayed' | 'disabled' | 'unknown'>
   /**
-   * A challenge was answered rightly. `used`: claims it, and stores the given counter and `backedUp`, in one step.
-   * `replayed`: a passkey of the user answered it before; this comes before `regressed`. Only `used` writes.
+   * Records a right answer to a challenge. `used`: claims it, and stores the given counter and `backedUp`, in one step.
+   * `replayed`: a passkey of the user answered it before; this is checked before `regressed`. Only `used` writes.
    */
   usePasskey(use: PasskeyUse): Promise<UsedPasskey>
   /** Uses a recovery code up, by its digest. `left`: how many codes remain. */
@@ -216,11 +216,11 @@ export interface FactorStore {
    */
   setTwoStep(change: TwoStepChange): Promise<'changed' | 'unchanged' | 'refused'>
   /**
-   * A wrong code was given, which is wrong for each authenticator app of the user. Without `isKnown` it adds to the
-   * `failures` of each enabled app, and disables an app that reaches `max`. `disabled`: this call has disabled one.
-   * `unknown`: the user has no enabled app. With `isKnown` it adds to the `knownFailures` of every app. If one reaches
-   * `max`, all start at 0 again and the epoch changes, so that no browser is known any more: `forgotten`. `unknown`:
-   * the user has no app.
+   * Records a code that is wrong for each authenticator app of the user. Without `isKnown` it adds to the `failures` of
+   * each enabled app, and disables an app that reaches `max`. `disabled`: this call has disabled one. `unknown`: the
+   * user has no enabled app. With `isKnown` it adds to the `knownFailures` of every app. If one reaches `max`, all
+   * start at 0 again and the epoch changes, so that no browser is known any more: `forgotten`. `unknown`: the user has
+   * no app.
    */
   countFailure(failure: {
     userId: string

@@ -1,8 +1,8 @@
 import type { Clock } from './clock.ts'
 
 /**
- * Lines that the plugin writes to the host's log besides those of requests. All have one prefix, and each has a code
- * that stays the same when its words change. The page docs/reference/errors.md is made of this table.
+ * Lines that the plugin writes to the host's log, apart from lines of requests. All have one prefix, and each has a
+ * stable code. docs/reference/errors.md is made from this table.
  */
 export const LOG_CODES = {
   FST_AUTHORITY_UNAVAILABLE:
@@ -90,10 +90,10 @@ export function logLine(
   return [{ code, ...bindings }, `fastify-authority: ${text}`]
 }
 
-/** A mistake that a developer can mend. `text` says what came and what was expected. */
+/** A mistake that a developer can fix. `text` says what was received and what was expected. */
 export interface Advice {
   code: LogCode
-  /** Names the cause, among those of the code. */
+  /** Identifies the cause within its code. */
   cause: string
   text: string
   bindings?: Readonly<Record<string, unknown>>
@@ -101,9 +101,9 @@ export interface Advice {
 
 export type Advise = (advice: Advice) => void
 
-/** How often one cause is told of. */
+/** The minimum time between two lines about one cause. */
 const TELL_EVERY_MS = 60_000
-/** How many causes of one code are told of in that time, because strangers can make up origins. */
+/** The number of causes per code in that time, because strangers can invent origins. */
 const MOST_CAUSES = 20
 
 /** Writes each cause at most once a minute, so that strangers can't fill the log. Never throws. */
@@ -111,7 +111,7 @@ export function onceAMinute<Level extends 'info' | 'warn'>(
   level: Level,
   { clock, log }: { clock: Pick<Clock, 'monotonic'>; log: Log<Level> }
 ): Advise {
-  // By code, so that made-up causes of one silence no other.
+  // Counted by code, so that invented causes of one code don't silence another.
   const toldAt = new Map<LogCode, Map<string, number>>()
   return ({ code, cause, text, bindings }) => {
     const now = clock.monotonic()

@@ -11,15 +11,14 @@ export interface MessageUser {
 /** The fields of every message. */
 export interface MessageCommon {
   /**
-   * To be sent to `user.email`, and nowhere else. It is the stored address, never one that a request named; but that of
-   * `email_change` is the one that the account is to have, and those of `email_changed` and `account_removed` are the
-   * ones that it had.
+   * Send the message to `user.email` only. This is the stored address, never one from a request, with these exceptions:
+   * for `email_change` it is the new address, and for `email_changed` and `account_removed` the former one.
    */
   user: MessageUser
   /**
-   * The language to write in, as a BCP 47 tag: one of those of the hosted pages. A message that was asked for has that
-   * of the page or the request, else that of the user's own claim `locale`. A notice has that of the claim first,
-   * because a stranger may have caused it. English where there is none.
+   * The language of the message, as a BCP 47 tag: one of the hosted pages' languages. A requested message has the
+   * language of the page or request, else that of the user's claim `locale`. A notice uses the claim first, because a
+   * stranger may have caused it. The fallback is English.
    */
   locale: string
   /** True if the account has a password. Users without one are not told to set a new one. Default true. */
@@ -47,7 +46,7 @@ export type NoticeKind =
   | 'passkey_counter_regressed'
 export type MessageKind = LinkKind | NoticeKind | 'new_sign_in' | 'sign_in_code'
 
-/** A message that leads somewhere. */
+/** A message with a link. */
 export interface LinkMessage<Kind extends LinkKind = LinkKind> extends MessageCommon {
   kind: Kind
   /** The address of the link. It contains the token. */
@@ -57,16 +56,16 @@ export interface LinkMessage<Kind extends LinkKind = LinkKind> extends MessageCo
   expiresAt: Date
 }
 
-/** A message that only tells what happened. */
+/** A notice without a link to act on. */
 export interface NoticeMessage<Kind extends NoticeKind = NoticeKind> extends MessageCommon {
   kind: Kind
-  // None, so that the fields of both can be taken apart before `kind` is looked at.
+  // Always absent, so that code can read these fields before it checks `kind`.
   url?: undefined
   token?: undefined
   expiresAt?: undefined
 }
 
-/** An account at another provider leads to this one. */
+/** An account at another provider was linked. */
 export interface IdentityLinkedMessage extends NoticeMessage<'identity_linked'> {
   /**
    * True if that provider alone decides who can sign in to the account (`enforce`): password, passkeys and other links
@@ -88,23 +87,23 @@ export interface UndoableMessage<Kind extends NoticeKind> extends MessageCommon 
 }
 
 /**
- * Something was set up to sign in with. `two_step`: two-step sign-in was turned on. The first factor of an account can
- * be taken back.
+ * A factor was added. `two_step`: two-step sign-in was turned on. The first factor of an account can be removed by the
+ * link.
  */
 export interface FactorAddedMessage extends UndoableMessage<'factor_added'> {
   factor: 'totp' | 'passkey' | 'recovery_codes' | 'two_step'
 }
 
 /**
- * `factor`: `null` where all were removed at once, which the host does alone; `two_step` where two-step sign-in was
- * turned off. `by`: who did it.
+ * `factor`: `null` if the host removed all at once; `two_step` if two-step sign-in was turned off. `by`: who removed
+ * it.
  */
 export interface FactorRemovedMessage extends NoticeMessage<'factor_removed'> {
   factor: 'totp' | 'passkey' | 'two_step' | null
   by: 'user' | 'host'
 }
 
-/** `by`: who wanted it. */
+/** `by`: who unlinked it. */
 export interface AccountRemovedMessage extends NoticeMessage<'account_removed'> {
   by: 'user' | 'host'
 }
@@ -120,11 +119,11 @@ export interface NewSignInMessage extends MessageCommon {
   token?: undefined
   expiresAt?: undefined
   at: Date
-  /** The address that the request came from; `null` where it is none. */
+  /** The address of the request; `null` if it is not an IP address. */
   ip: string | null
   /**
-   * The browser's name for itself, which may be any text: show what you recognise in it, and not the text. `null`:
-   * nothing.
+   * The browser's `User-Agent`, which may be any text: show only names that you recognise, never the text itself.
+   * `null`: none.
    */
   userAgent: string | null
 }
@@ -142,7 +141,7 @@ export interface CodeMessage extends MessageCommon {
   expiresAt: Date
   /** The time of the request. */
   askedAt: Date
-  /** The name that the requesting browser has for itself. Browsers can claim any name. */
+  /** The `User-Agent` of the requesting browser. Browsers can claim any name. */
   userAgent: string | null
 }
 

@@ -1,7 +1,6 @@
 /**
- * A store's server was out of reach, or did not answer in time: what was asked of it may have been done. A store of the
- * state that has a server marks these, by this class or by `isOutage: true` on an error of its own; everything else
- * that it throws is a fault of that call alone.
+ * An unreachable server or a timeout: the call may have been done. A store of the state with a server throws this
+ * class, or sets `isOutage: true` on its own errors. Every other error is a fault of that call only.
  */
 export class OutageError extends Error {
   readonly isOutage = true
@@ -41,7 +40,7 @@ export function isOutage(error: unknown): boolean {
 
 const failedCalls = new WeakMap<object, string>()
 
-/** The store, with the name of each rejected call kept next to its error, for the log. */
+/** Wraps the store, and remembers the name of the rejected call with its error, for the log. */
 export function namingFailures<Store extends object>(store: string, methods: Store): Store {
   const named = Object.entries(methods).map(([name, method]: [string, unknown]) => [
     name,
@@ -59,7 +58,7 @@ export function namingFailures<Store extends object>(store: string, methods: Sto
   return Object.fromEntries(named) as Store
 }
 
-/** The call that the error came from, such as `users.create`; `null` where it is not known. */
+/** The call that rejected with the error, such as `users.create`; `null` if unknown. */
 export function failedCallOf(error: unknown): string | null {
   return typeof error === 'object' && error !== null ? (failedCalls.get(error) ?? null) : null
 }

@@ -1,17 +1,17 @@
 import type { Distance } from '../protocol/distance.ts'
 
-/** A request to a server that is not ours. */
+/** A request to another server. */
 export interface OutboundRequest {
   /** `https:`, or `http:` on this machine where `noNearerThan` allows it. Without user name and password. */
   url: string
   method: 'GET' | 'POST'
   headers?: Readonly<Record<string, string>> | undefined
   body?: string | undefined
-  /** The distance of the party that named the URL. No address that is nearer is connected to. */
+  /** The distance of the party that named the URL. No nearer address is connected to. */
   noNearerThan: Distance
   /**
-   * How much of the answer is read. `whole`: all of it, or the call is refused. `status`: nothing of a success, and of
-   * a refusal the first `maxBytes` that arrive in time.
+   * The part of the response to read. `whole`: all of it, or the call is refused. `status`: nothing of a success, and
+   * the first `maxBytes` of a failure.
    */
   reads: 'whole' | 'status'
   maxBytes: number
@@ -31,15 +31,15 @@ export interface OutboundAnswer {
 }
 
 /**
- * Sends one request. It asks for no content encoding and refuses an answer that has one. Head, body and time are
- * bounded, and so is the number of calls under way to one origin. Nothing that a server does ends the process.
+ * Sends one request. Asks for no content encoding and refuses a response that has one. Head, body, time and the number
+ * of parallel calls to one origin are bounded. No response can end the process.
  * @throws OutboundError
  */
 export type Outbound = (request: OutboundRequest) => Promise<OutboundAnswer>
 
 /**
- * Why no answer could be used. `code`: `TIMEOUT`, `ABORTED`, `BUSY`, `BAD_URL`, `TOO_NEAR`, `TOO_LARGE`, `ENCODED`, or
- * a code of Node.js or OpenSSL. Nothing that was sent or answered is part of it.
+ * The reason why no response could be used. `code`: `TIMEOUT`, `ABORTED`, `BUSY`, `BAD_URL`, `TOO_NEAR`, `TOO_LARGE`,
+ * `ENCODED`, or a code of Node.js or OpenSSL. Contains nothing of the request or the response.
  */
 export class OutboundError extends Error {
   readonly code: string
@@ -51,17 +51,17 @@ export class OutboundError extends Error {
   }
 }
 
-/** The answer of a client's server. */
+/** The response of a client's server. */
 export interface FormAnswer {
   status: number
-  /** The `error` of a JSON answer that is no success: printable ASCII, 64 characters at most. */
+  /** The `error` of a JSON response with a failure status: printable ASCII, 64 characters at most. */
   error?: string
 }
 
 /**
- * Posts a form to a client's server. `thirdParty`: a URL that another party named is called only at addresses that are
- * no nearer than this service's own. Follows no redirect, sends no credentials, reads at most a kilobyte of the answer,
- * and of a success nothing. Rejects where there is no answer within `timeoutMs`.
+ * Posts a form to a client's server. `thirdParty`: a URL that another party named, which is only called at addresses
+ * that are no nearer than this service's own. Follows no redirect, sends no credentials, reads at most a kilobyte of a
+ * failure and nothing of a success. Rejects without a response within `timeoutMs`.
  */
 export type FormPost = (
   url: string,

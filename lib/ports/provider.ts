@@ -7,7 +7,7 @@ export interface Assertion {
    * that can change hands.
    */
   subject: string
-  /** With the subject the key of a link. Default: the `issuer` of the connection. */
+  /** Together with the subject, the key of a link. Default: the `issuer` of the connection. */
   issuer?: string | undefined
   email?: string | null | undefined
   /** True if the provider says that it verified the address. Any other address counts as none. */
@@ -22,15 +22,15 @@ export interface Assertion {
    * OpenID Connect Core 1.0 §5.1
    */
   profile?: Readonly<Record<string, unknown>> | undefined
-  /** When the person signed in there, in milliseconds since the epoch, where the provider says so. */
+  /** The time of the person's sign-in at the provider, in milliseconds since the epoch, if the provider reports it. */
   authenticatedAt?: number | undefined
-  /** All that it said, for the hooks `profile`, `assurance` and `onSignIn`. Default: what is above. */
+  /** All claims of the provider, for the hooks `profile`, `assurance` and `onSignIn`. Default: the fields above. */
   claims?: Readonly<Record<string, unknown>> | undefined
 }
 
 /**
- * Asks an API of the provider with the access token as Bearer, and gives the parsed JSON. Five seconds, 256 kB, https
- * (http on this machine alone), no redirects.
+ * Calls an API of the provider with the access token as Bearer, and resolves to the parsed JSON. Five seconds, 256 kB,
+ * https (http on this machine only), no redirects.
  * @throws UpstreamError
  */
 export type ProviderGet = (url: string, headers?: Readonly<Record<string, string>>) => Promise<unknown>
@@ -49,7 +49,7 @@ export interface ProviderEndpoints {
   revocation?: string | undefined
 }
 
-/** An option that can't be, found by the function that made the connection: its name, what it got and what it takes. */
+/** An invalid option, found by the function that made the connection: its name, its value and the accepted values. */
 export interface ProviderMistake {
   option: string
   got: unknown
@@ -57,9 +57,9 @@ export interface ProviderMistake {
 }
 
 export interface ProviderBase {
-  /** Names a mark that the pages know. */
+  /** The name of a logo that the pages contain. */
   brand: string | null
-  /** The first half of the key of a link, unless an assertion says its own. */
+  /** The first half of the key of a link, unless an assertion has its own. */
   issuer: string
   /** The scopes to ask for if the option `scopes` is absent. */
   scopes: readonly string[]
@@ -69,12 +69,12 @@ export interface ProviderBase {
   formPost: boolean
   /** True if the provider can be asked for a fresh sign-in and proves it by `auth_time`. */
   provesFreshness: boolean
-  /** `metadata`: as the provider's metadata say. `apple`: a `client_secret` that is signed again for each call. */
+  /** `metadata`: as in the provider's metadata. `apple`: a `client_secret` that is signed again for each call. */
   clientAuthentication: 'metadata' | 'client_secret_post' | 'client_secret_basic' | 'apple'
   /** True if every client must have a secret. */
   secretRequired: boolean
   mistake: ProviderMistake | null
-  /** Our wishes as the parameters that this provider knows. */
+  /** Converts our wishes to this provider's parameters. */
   wishes(wishes: UpstreamWishes): Record<string, string>
   /** True if `iss` of an answer or an ID token is one of the provider's own. */
   acceptsIssuer(iss: string): boolean
@@ -90,8 +90,7 @@ export interface OpenidProvider extends ProviderBase {
   /** True if userinfo is called, if the provider has it. */
   userinfo: boolean
   /**
-   * `claims`: those of the ID token, and of userinfo where it was asked. `answer`: what came to the callback; nobody
-   * has signed it.
+   * `claims`: of the ID token, and of userinfo if it was called. `answer`: the unsigned parameters of the callback.
    * @throws UpstreamError for a person whom the options don't let in
    */
   assertion(claims: Readonly<Record<string, unknown>>, answer: URLSearchParams): Assertion
@@ -104,7 +103,7 @@ export interface OauthProvider extends ProviderBase {
   identify(get: ProviderGet, tokens: UpstreamTokens): Assertion | Promise<Assertion>
 }
 
-/** How one provider differs from the others: data and pure functions. */
+/** The differences of one provider from the others: data and pure functions. */
 export type Provider = OpenidProvider | OauthProvider
 
 /** Options that every connection has. */
@@ -146,7 +145,10 @@ export interface ConnectionOptions {
    * and the standard claims of a profile are taken.
    */
   profile?: ((claims: Readonly<Record<string, unknown>>) => Record<string, unknown>) | undefined
-  /** When these fields are filled: with a new account (`"create"`), or at each sign-in (`"always"`). */
+  /**
+   * The time at which these fields are filled: with a new account (`create`, the default), or at each sign-in
+   * (`always`).
+   */
   sync?: 'create' | 'always' | undefined
   /**
    * `(claims) => ({ amr, acr })`: how the provider authenticated the person, for ID tokens of this service. An `acr` of
@@ -185,10 +187,7 @@ export interface ConnectionOptions {
    * then. A token that has a nonce still needs it.
    */
   appNonce?: boolean | undefined
-  /**
-   * Asked at the start and at the callback of each sign-in, and for each ID token of an app. A sign-in that began
-   * before the connection was turned off does not finish.
-   */
+  /** Called at the start and at the callback of each sign-in, and for each ID token of an app. Default: `true`. */
   enabled?: boolean | (() => boolean | Promise<boolean>) | undefined
 }
 

@@ -2,7 +2,7 @@
 export interface StoredRecord {
   /** JSON text. The store never looks into it. */
   value: string
-  /** Made by the writer; no version is ever made twice. */
+  /** Made by the writer. No version is ever made twice. */
   version: string
 }
 
@@ -19,7 +19,7 @@ export interface NewRecord extends StoredRecord {
   expiresAt: number
 }
 
-/** One record of a commit: what it must be before, and what it is afterwards. */
+/** One record of a commit: its required version and its change. */
 export interface RecordWrite {
   key: string
   /** The version that the record must have. `null`: there must be no record. `ANY`: whatever there is. */
@@ -60,26 +60,24 @@ export interface RecordStore {
   /** True if the server may evict single records before their end (Redis). */
   evicts: boolean
   /**
-   * The records under these keys, in their order, as they were together at one moment; `null` where there is none. A
-   * record whose end has passed may still be there. At most 4,500 keys, each once; no keys: no records.
+   * The records under these keys, in their order, as they were at one moment; `null` for a missing one. An expired
+   * record may still be returned. At most 4,500 keys, each once; no keys: no records.
    */
   read(partition: string, keys: readonly string[]): Promise<Array<StoredRecord | null>>
   /**
-   * All writes, and `null`; or no write, where a record is not as its write expects, and then the records under the
-   * keys of all writes, in their order, as they were at that moment. Each key is there once; at most 4,500 writes: a
-   * user may have 1,000 records of each of four kinds, and all of them can end at once.
-   *
-   * A commit may be sent again after it rejected: if it was done, the versions that it made tell so.
-   *
+   * Writes everything and resolves to `null`. Or writes nothing, if a record is not as its write expects, and resolves
+   * to the records under the keys of all writes, in their order, as they were at that moment. Each key is there once;
+   * at most 4,500 writes: a user may have 1,000 records of each of four kinds, and all of them can end at once. A
+   * commit may be sent again after it rejected: if it was done, the versions that it made tell so.
    * @param now milliseconds since the epoch by the clock of the rules, for stores that keep times to live
    */
   commit(partition: string, writes: readonly RecordWrite[], now: number): Promise<null | Array<StoredRecord | null>>
   /**
-   * Makes tables and looks whether the store can be worked with. Called once at start, before any other. Rejects with a
-   * `StartError` where only a person can mend it; an outage rejects with anything else.
+   * Creates tables and checks that the store is usable. Called once at start, before any other method. Rejects with a
+   * `StartError` if an operator must fix the cause; an outage rejects with another error.
    */
   prepare?(): Promise<void>
-  /** The clock of the server, milliseconds since the epoch. Absent where that is this machine's. */
+  /** The clock of the server, milliseconds since the epoch. Absent if that is this machine's. */
   time?(): Promise<number>
   /** Removes records whose end has passed, in small slices. Called about once a minute. */
   sweep(now: number): void | Promise<void>

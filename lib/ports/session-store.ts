@@ -13,22 +13,24 @@ export interface BrowserSession {
   userId: string
   /** When the user last proved who they are. */
   authenticatedAt: number
-  /** How they did, each method once with its time: what was proved last is not all that a session rests on. */
+  /**
+   * The proofs of the session, each method once with its time. The session rests on all of them, not only the newest.
+   */
   methods: AuthenticationProof[]
   createdAt: number
   lastUsedAt: number
-  /** Absolute end: no use moves it, a new sign-in does. */
+  /** The absolute end. Use does not extend it; a new sign-in does. */
   expiresAt: number
-  /** Moves with every use; the session ends at the earlier of both. */
+  /** The end without further use, moved by every use. The session ends at the earlier of both. */
   idleExpiresAt: number
   userAgent: string | null
-  /** The clients that took part, in the order they came: who has to hear of its end. */
+  /** The clients that took part, in their order. They are notified of the end. */
   clientIds: string[]
 }
 
 export interface SessionUse {
   sid: string
-  /** The digest of the secret by which the session is used. */
+  /** The digest of the secret in the session's cookie. */
   digest: string
   now: number
   /** The new `idleExpiresAt`, never beyond `expiresAt`. */
@@ -43,9 +45,9 @@ export interface SessionRenewal {
   /** The digest of the live secret, which is replaced. */
   formerDigest: string
   digest: string
-  /** Becomes `lastUsedAt`. */
+  /** The new `lastUsedAt`. */
   now: number
-  /** Of the new secret, like `methods`: what was proved with the former one stays with that. */
+  /** The proofs of the new secret, like `methods`. Proofs under the former secret stay with that secret. */
   authenticatedAt: number
   methods: AuthenticationProof[]
   expiresAt: number
@@ -56,25 +58,25 @@ export interface SessionRenewal {
 export interface StayingSession {
   sid: string
   /**
-   * The live secret, which dies at once, and the one that takes its place with the same proofs. `null`: nobody can be
-   * given a new secret, so no secret of the session works any more.
+   * The live secret, which ends at once, and its successor with the same proofs. `null`: no browser can receive a new
+   * secret, so no secret of the session works any more.
    */
   secret: { formerDigest: string; digest: string } | null
 }
 
 /**
- * How long a replaced secret goes on working, with its own proofs, for what another tab of the browser has sent
- * already.
+ * The time for which a replaced secret still works, with its own proofs, for requests that other tabs of the browser
+ * have already sent.
  */
 export const REPLACED_SECRET_MS = 10_000
 
-/** How many secrets of one session are kept: the live one and those that were replaced last. */
+/** The number of secrets kept per session: the live one and those replaced last. */
 export const MAX_SECRETS = 4
 
 /**
- * Browser sessions. Each secret of a session has its own proofs, and one secret is live at most. Every operation is
- * atomic across all instances. Outages reject. An ended session is as one that never was. One session ends by
- * `revokeSession` of the token store, together with what hangs on it.
+ * Browser sessions. Each secret of a session has its own proofs, and at most one secret is live. Every operation is
+ * atomic across all instances. Outages reject. An ended session counts as missing. `revokeSession` of the token store
+ * ends one session together with its codes and families.
  */
 export interface SessionStore {
   /** At most `maxSessionsPerUser` stay; one more ends the one created first. */
@@ -93,8 +95,8 @@ export interface SessionStore {
    */
   renewSession(renewal: SessionRenewal): Promise<boolean>
   /**
-   * Ends all of the user's but `stays`; resolves to those it ended. The session that stays has no secret afterwards but
-   * `stays.secret.digest`. It ends too where neither that nor `formerDigest` is its live secret.
+   * Ends all sessions of the user except `stays`, and resolves to those that it ended. The session that stays has only
+   * the secret `stays.secret.digest` afterwards. It ends too if neither that nor `formerDigest` is its live secret.
    */
   revokeSessionsOfUser(userId: string, stays?: StayingSession): Promise<BrowserSession[]>
   /** Alive at `now`, newest first, each with the proofs of its newest secret. */

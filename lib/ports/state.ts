@@ -16,25 +16,24 @@ export interface State {
   browserSessions: SessionStore
   consents: ConsentStore
   keys: KeyStore
-  /** Needed only where there are connections; a state without it is refused then. */
+  /** Required only for connections: they refuse a state without it. */
   assertions?: AssertionStore
   /**
-   * Makes what has to be there (tables, a connection) and looks whether it can be worked with. Called once at start,
-   * before any other. Rejects with a `StartError` where only a person can mend it; an outage rejects with anything
-   * else.
+   * Creates tables or a connection and checks that they are usable. Called once at start, before any other method.
+   * Rejects with a `StartError` if an operator must fix the cause; an outage rejects with another error.
    */
   prepare?(): Promise<void>
   /**
-   * Whose state this is: that of the issuer that is named first, for good. Takes a digest of the issuer and resolves to
-   * the digest of the owner. Atomic: of any number of issuers that name themselves at once, one owns it. Called before
-   * any other, but `prepare`.
+   * Names the owner of the state: the first issuer that calls this, for good. Takes a digest of the issuer and resolves
+   * to the digest of the owner. Atomic: of any number of issuers that call at once, one becomes the owner. Called
+   * before any other method except `prepare`.
    */
   claimFor?(issuer: string): Promise<string>
-  /** Writes something that nobody reads. Rejects where no write can be done now, though reads may be answered. */
+  /** Writes a record that nobody reads. Rejects if writes fail now, even if reads are answered. */
   tryWrite(): Promise<void>
   /**
-   * The clock of the server that holds the state, milliseconds since the epoch: one for all instances. Absent where
-   * that is this machine's.
+   * The clock of the server that holds the state, milliseconds since the epoch: one for all instances. Absent if that
+   * is this machine's.
    */
   time?(): Promise<number>
   /** Removes what has expired, in small slices. Called about once a minute. */
@@ -45,9 +44,8 @@ export interface State {
 export interface AssertionStore {
   /**
    * Claims the assertion for the first caller: of parallel calls with one digest, one is `fresh` and all others are
-   * `replayed`, across all instances. The store keeps only `digest`, 43 characters of base64url. It must remember it
-   * until `expiresAt`, in milliseconds since the epoch. Later calls don't come, because the assertion itself has
-   * expired.
+   * `replayed`, across all instances. The store keeps only `digest`, 43 characters of base64url, until `expiresAt`, in
+   * milliseconds since the epoch. There are no later calls, because the assertion has expired then.
    */
   claim(digest: string, expiresAt: number): Promise<'fresh' | 'replayed'>
 }
@@ -56,7 +54,7 @@ export interface AssertionStore {
 export interface Consent {
   userId: string
   clientId: string
-  /** Every scope that was ever allowed and not taken back. */
+  /** Every scope that was allowed and not revoked. */
   scopes: string[]
   grantedAt: number
   expiresAt: number
@@ -80,7 +78,7 @@ export interface StoredKey {
   alg: string
   /** 1, 2, 3 … per algorithm. Two instances that make "the next key" at once both try the same number. */
   sequence: number
-  /** When it starts to sign. It is published from the moment it is stored. */
+  /** The time from which it signs. It is published from the moment it is stored. */
   signsFrom: number
   createdAt: number
   publicJwk: Record<string, unknown>
@@ -92,7 +90,7 @@ export interface KeyStore {
   list(): Promise<StoredKey[]>
   /** `false`, and nothing is written, if a key of this algorithm and sequence exists. */
   addIfAbsent(key: StoredKey): Promise<boolean>
-  /** Throws the private half away and keeps the public one. Idempotent. */
+  /** Deletes the private half and keeps the public one. Idempotent. */
   retire(kid: string): Promise<void>
   /** Idempotent. */
   remove(kid: string): Promise<void>
@@ -127,8 +125,8 @@ export type OneTimeTokenPurpose =
   | 'factor_reset'
 
 /**
- * How many wrong guesses at the codes of one owner are looked at. No option changes it, for a code is short. @see NIST
- * SP 800-63B-4 §3.2.2
+ * The maximum number of wrong guesses at the codes of one owner. No option changes it, because a code is short.
+ * @see NIST SP 800-63B-4 §3.2.2
  */
 export const MAX_CODE_FAILURES = 5
 
@@ -136,20 +134,20 @@ export const MAX_CODE_FAILURES = 5
 export interface CodeGuess {
   purpose: 'sign_in_code'
   owner: string
-  /** Of the code that was typed, after the owner's partition, as in `put`. */
+  /** The digest of the typed code, after the owner's partition, as in `put`. */
   codeDigest: string
   now: number
 }
 
 /**
- * `redeemed`: it was the code, and is used up. `wrong`: it was not, and that is counted. `spent`: five wrong ones were
- * counted, and the code was not looked at. `unknown`: there is no code, or none any more.
+ * `redeemed`: the code was right, and is used up. `wrong`: it was not, and that is counted. `spent`: five wrong ones
+ * were counted, and the code was not checked. `unknown`: there is no code, or none any more.
  */
 export type CodeOutcome = 'redeemed' | 'wrong' | 'spent' | 'unknown'
 
 /**
- * A token that a message carries. Only its digest is kept, after the user's partition (see protocol/digest). Times
- * are milliseconds since the epoch.
+ * A token in a message. Only its digest is stored, after the user's partition (see protocol/digest). Times are
+ * milliseconds since the epoch.
  */
 export interface OneTimeToken {
   purpose: OneTimeTokenPurpose
@@ -160,9 +158,9 @@ export interface OneTimeToken {
 
 /** One-time tokens of mails. A token put for one purpose never counts for another. Outages reject. */
 export interface OneTimeTokenStore {
-  /** Replaces what the user had for this purpose: only the newest message works. */
+  /** Replaces the user's token for this purpose, so that only the newest message works. */
   put(token: OneTimeToken): Promise<void>
-  /** Looks without using up. `null`: unknown, used, replaced or expired at `now`. */
+  /** Finds the token without using it up. `null`: unknown, used, replaced or expired at `now`. */
   find(purpose: OneTimeTokenPurpose, digest: string, now: number): Promise<OneTimeToken | null>
   /** Uses the token up. Of any number of parallel calls, one gets it; the others get `null`. */
   consume(purpose: OneTimeTokenPurpose, digest: string, now: number): Promise<OneTimeToken | null>

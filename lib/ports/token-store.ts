@@ -1,8 +1,8 @@
 import type { BrowserSession, SessionUse } from './session-store.ts'
 
 /**
- * A refresh token family: what one sign-in gave one device. All its tokens share `sid`; each is kept as a digest only.
- * Times are milliseconds since the epoch.
+ * A refresh token family: all refresh tokens of one sign-in on one device. They share `sid`, and only digests of them
+ * are stored. Times are milliseconds since the epoch.
  */
 export interface RefreshTokenFamily {
   /** Public name of the family and the `sid` claim of its access tokens. Not a credential. */
@@ -11,19 +11,19 @@ export interface RefreshTokenFamily {
   clientId: string | null
   /** Granted scope, space separated. */
   scope: string
-  /** When the user proved who they are: what of it `acr` rests on. */
+  /** The time of the user's authentication on which `acr` rests. */
   authenticatedAt: number
   /** The level and methods of that sign-in (see protocol/authentication); fixed for the life of the family. */
   acr: string | null
   amr: string[]
   createdAt: number
   lastUsedAt: number
-  /** Absolute end: no refresh moves it. */
+  /** The absolute end. No refresh extends it. */
   expiresAt: number
-  /** Moves with every use; the family ends at the earlier of both. */
+  /** The end without further use, moved by every use. The family ends at the earlier of both. */
   idleExpiresAt: number
   userAgent: string | null
-  /** The browser session whose user allowed it; `null` where it began with no authorization code. */
+  /** The browser session in which it began; `null` without an authorization code. */
   sessionSid: string | null
   /** True if the family outlives that session (`offline_access` was granted). Always true without a session. */
   offline: boolean
@@ -35,8 +35,8 @@ export interface RefreshTokenFamily {
 }
 
 /**
- * A family that is still a code: it has no tokens and nobody can find or use it, but whatever revokes a family revokes
- * it. An expired one is as one that never was.
+ * A family that is still an authorization code. It has no tokens, so nobody can find or use it, but everything that
+ * revokes a family revokes it. An expired code counts as missing.
  */
 export interface NewAuthorizationCode {
   sid: string
@@ -54,7 +54,7 @@ export interface NewAuthorizationCode {
   codeExpiresAt: number
 }
 
-/** The first use of a code: what the family gets when it becomes one. Times are milliseconds since the epoch. */
+/** The first use of a code: the values that the family gets. Times are milliseconds since the epoch. */
 export interface CodeRedemption {
   sid: string
   digest: string
@@ -64,16 +64,16 @@ export interface CodeRedemption {
   tokenDigest: string
   expiresAt: number
   idleExpiresAt: number
-  /** Both ends of a family that is not `offline`: nothing refreshes it, so it ends with its only access token. */
+  /** Both ends of a family that is not `offline`. Nothing refreshes it, so it ends with its only access token. */
   onlineExpiresAt: number
   userAgent: string | null
 }
 
 export type RedeemOutcome =
   | { outcome: 'redeemed'; family: RefreshTokenFamily }
-  /** The code was used before, or its secret is another: the family is revoked, with all tokens it gave. */
+  /** The code was used before, or its secret is wrong: the family is revoked with all its tokens. */
   | { outcome: 'replayed'; family: RefreshTokenFamily }
-  /** No such code, expired, revoked, or another client's, which nothing happens to. */
+  /** No such code, or it is expired, revoked or another client's. Another client's code stays unchanged. */
   | { outcome: 'unknown' }
 
 /** A family with the digest of its first refresh token. */
@@ -94,25 +94,25 @@ export interface TokenUse {
   sid: string
   digest: string
   now: number
-  /** How long the token before the current one still counts. 0: not at all. */
+  /** The time for which the previous token still counts. 0: not at all. */
   graceMs: number
   /** The new `idleExpiresAt`, never beyond `expiresAt`. */
   idleExpiresAt: number
   /**
-   * The client whose family it is (`null`: no client's). Another's is `unknown`, and nothing happens to it. Left out:
-   * anyone's.
+   * The client of the family (`null`: no client). A family of another client is `unknown` and stays unchanged. Left
+   * out: any client.
    */
   clientId?: string | null
 }
 
 export type UseOutcome =
   | { outcome: 'used'; family: RefreshTokenFamily }
-  /** A token of this family that was replaced longer ago than the grace time: the family is revoked. */
+  /** A token that was replaced longer ago than the grace period: the family is revoked. */
   | { outcome: 'replayed'; family: RefreshTokenFamily }
   /** No such family, revoked, or expired. */
   | { outcome: 'unknown' }
 
-/** The token that another replaced: it still counts within the grace time. */
+/** The replaced token, which still counts within the grace period. */
 export interface ReplacedToken {
   digest: string
   rotatedAt: number
@@ -123,17 +123,17 @@ export interface ReplacedToken {
 /** Takes one call's rotation back: the successor that the call got and that no client will receive. */
 export interface RotationUndo {
   sid: string
-  /** The successor: nothing happens where it is not the family's current token any more. */
+  /** The successor. Nothing changes if it is no longer the family's current token. */
   digest: string
   /** The token that becomes the current one again. */
   replacedDigest: string
-  /** The token that had been replaced before that one. */
+  /** The token before that one. */
   former: ReplacedToken | null
 }
 
 /** The parts of a browser session that ended. */
 export interface EndedSession {
-  /** The session as it was; `null` where the user has no such one. */
+  /** The session before its end; `null` if the user has no such session. */
   session: BrowserSession | null
   /** The `sid`s of its codes and families. */
   sids: string[]
@@ -141,7 +141,7 @@ export interface EndedSession {
 
 export type RotateOutcome =
   | { outcome: 'rotated'; family: RefreshTokenFamily; undo: RotationUndo }
-  /** Replaced within the grace time, or by a parallel call that won: `sealed` is the winner's successor. */
+  /** The token was replaced within the grace period, or by a parallel call: `sealed` is the winner's successor. */
   | { outcome: 'repeated'; family: RefreshTokenFamily; sealed: string; undo: RotationUndo }
   | { outcome: 'replayed'; family: RefreshTokenFamily }
   | { outcome: 'unknown' }
@@ -158,8 +158,8 @@ export type RotateOutcome =
 export interface TokenStore {
   createFamily(family: NewRefreshTokenFamily): Promise<void>
   /**
-   * With `use`, the code is one of that browser session, and counts as that use of it: `false`, and nothing is changed,
-   * if the session is not alive. A revocation of the session comes before both or after both.
+   * Stores a code. With `use`, the code belongs to that browser session and counts as its use: `false`, and nothing is
+   * changed, if the session is not alive. A revocation of the session comes before both or after both.
    */
   createCode(code: NewAuthorizationCode, use?: SessionUse): Promise<boolean>
   /**
@@ -170,21 +170,20 @@ export interface TokenStore {
   redeemCode(redemption: CodeRedemption): Promise<RedeemOutcome>
   /** The family if it is alive at `now`. */
   findFamily(sid: string, now: number): Promise<RefreshTokenFamily | null>
-  /** The family if `digest` is one that `useToken` would take. Changes nothing, whatever the digest. */
+  /** The family if `useToken` would accept `digest`. Changes nothing. */
   peekToken(use: Pick<TokenUse, 'sid' | 'digest' | 'now' | 'graceMs'>): Promise<RefreshTokenFamily | null>
   /** Counts as a use without replacing the token. */
   useToken(use: TokenUse): Promise<UseOutcome>
   /** Compare-and-swap from `use.digest` to `next`. Of any number of parallel calls with one token, one is `rotated`. */
   rotateToken(use: TokenUse, next: Successor): Promise<RotateOutcome>
   /**
-   * One of those who got a successor (`rotated`, `repeated`) gives it back, once. When all of them have, the rotation
-   * is taken back: the token it replaced is the current one again. Does nothing where the family has changed or ended
-   * since.
+   * Gives a successor back, once per call that got it (`rotated`, `repeated`). When all have given it back, the
+   * rotation is undone: the replaced token is current again. Does nothing if the family has changed or ended since.
    */
   undoRotation(undo: RotationUndo): Promise<void>
   /** `true` if the family was alive (and, where `userId` is given, that user's). Idempotent. */
   revokeFamily(sid: string, userId?: string): Promise<boolean>
-  /** Revokes all families of the user but `exceptSid`; resolves to the `sid`s of those it ended. */
+  /** Revokes all families of the user except `exceptSid`, and resolves to the `sid`s of those that it ended. */
   revokeFamiliesOfUser(userId: string, exceptSid?: string): Promise<string[]>
   /**
    * Ends a browser session of the user, its codes, and its families except `offline` ones of other clients than

@@ -7,11 +7,11 @@ import type { SessionStore } from './session-store.ts'
 import type { TokenStore } from './token-store.ts'
 import type { UserStore } from './user-store.ts'
 
-/** The work that can be watched, with what is told of each piece. All of it comes out of closed lists. */
+/** The traced kinds of work, with their facts. All values come from closed lists. */
 interface TracedWork {
   /** One password hashed or verified; how long it ran. */
   hash: object
-  /** How long it waited for its turn before. */
+  /** The time that it waited before it ran. */
   hash_wait: object
   /** One call of a store. */
   store: { store: StoreName; operation: string }
@@ -119,8 +119,8 @@ export function isTraced(name: TraceName): boolean {
 }
 
 /**
- * Does the work, and tells the tracing channel of its beginning and its end. Without subscribers it only does the work.
- * Subscribers learn no answer, and only the name of an error, because a store's answer may hold a hash and its error a
+ * Runs the work, and publishes its start and end on the tracing channel. Without subscribers it only runs the work.
+ * Subscribers get no result, and only the name of an error, because a store's result may contain a hash and its error a
  * command.
  */
 export async function traced<Name extends TraceName, Answer>(
@@ -149,8 +149,8 @@ export async function traced<Name extends TraceName, Answer>(
 }
 
 /**
- * The store with each call traced. A call without subscribers is the store's own, answered in the same tick if the
- * store does so.
+ * Traces each call of the store. Without subscribers, a call goes straight to the store and may answer in the same
+ * tick.
  */
 export function tracedStore<Store extends object>(store: StoreName, methods: Store): Store {
   const given = methods as Readonly<Record<string, ((...args: unknown[]) => unknown) | undefined>>

@@ -3,7 +3,7 @@ import type { User } from './user-store.ts'
 
 /** Another provider's statement about a person. Its signature, issuer, audience, nonce and times are checked. */
 export interface UpstreamAssertion {
-  /** With the subject the key of a link. */
+  /** Together with the subject, the key of a link. */
   issuer: string
   subject: string
   /** Only if the provider verified it; an address that is not verified counts as none. */
@@ -20,8 +20,8 @@ export interface UpstreamAssertion {
 }
 
 /**
- * The values that a sign-in elsewhere begins with and is checked against. Made for each sign-in, and kept sealed in the
- * browser.
+ * The values with which a sign-in at a provider begins, and against which its response is checked. Made for each
+ * sign-in, and sealed in the browser.
  */
 export interface UpstreamFlow {
   state: string
@@ -32,7 +32,7 @@ export interface UpstreamFlow {
   redirectUri: string
 }
 
-/** Wishes for the sign-in at the provider, besides the identity. */
+/** Optional wishes for the sign-in at the provider. */
 export interface UpstreamWishes {
   loginHint?: string | undefined
   uiLocales?: string | undefined
@@ -41,7 +41,7 @@ export interface UpstreamWishes {
   maxAge?: number | undefined
 }
 
-/** Tokens of the provider. The host's hook sees them once, and nothing keeps them. */
+/** Tokens of the provider. Only the host's hook receives them, once. They are not stored. */
 export interface UpstreamTokens {
   accessToken: string
   refreshToken?: string
@@ -63,13 +63,13 @@ interface AppSignIn extends Omit<UpstreamResult, 'tokens'> {
   issuedAt: number
 }
 
-/** Another provider as the use cases see it. A call takes six seconds at most. */
+/** A provider as the use cases see it. A call takes at most six seconds. */
 export interface Upstream {
-  /** @throws UpstreamError `outage` while nothing is known of the provider yet */
+  /** @throws UpstreamError `outage` before the provider's metadata is known */
   authorizationUrl(flow: UpstreamFlow, wishes: UpstreamWishes): Promise<string>
   /**
-   * Checks the answer that came to the callback, redeems its code and checks what that gives. `answer`: the parameters
-   * of the query or, by `response_mode=form_post`, of the body.
+   * Checks the response at the callback, redeems its code, and checks the tokens. `answer`: the parameters of the query
+   * or, with `response_mode=form_post`, of the body.
    * @throws UpstreamError
    */
   authenticate(answer: URLSearchParams, flow: UpstreamFlow): Promise<UpstreamResult>
@@ -84,7 +84,7 @@ export interface Upstream {
   revoke(token: string): Promise<void>
 }
 
-/** Tests put an upstream under this key of a connection's `provider`, to be asked instead of a server. */
+/** The key of a connection's `provider` under which tests put an upstream that replaces the real provider. */
 export const UPSTREAM: unique symbol = Symbol('upstream')
 
 /**
@@ -113,7 +113,9 @@ export interface Connection {
   linking: Linking
   /** True if the connection may create accounts. */
   registration: boolean
-  /** When the profile of the account is filled from the provider's: with the account, or at each sign-in. */
+  /**
+   * The time at which the profile of the account is filled from the provider's: with the account, or at each sign-in.
+   */
   sync: 'create' | 'always'
   /**
    * Normalised ASCII domains. The connection accepts only addresses in them, and an address in them leads to it. Empty:
@@ -140,11 +142,11 @@ export interface Connection {
   formPost: boolean
   /** True if the provider can be asked for a fresh sign-in and proves it by `auth_time`. */
   provesFreshness: boolean
-  /** `brand` names a mark that the pages know. */
+  /** `brand` names a logo that the pages contain. */
   button: { brand: string | null; label: string | null; logoUrl: string | null }
   /**
-   * Asked at the start and at the callback of each sign-in. A hook that throws or answers anything but `true` is no. An
-   * answer is kept for a second.
+   * Called at the start and at the callback of each sign-in. A hook that throws or returns anything but `true` means
+   * no. A result is cached for a second.
    */
   enabled(): Promise<boolean>
   /** `enabled` for a page: waits half a second, and then shows the hook's last answer. */
@@ -152,8 +154,8 @@ export interface Connection {
   /** Fields of `registration.fields` and the standard claims of a profile, and never a reserved one. */
   profile(claims: Readonly<Record<string, unknown>>): Record<string, unknown>
   /**
-   * How the provider authenticated the person, if the host says how to read it. @see OpenID Connect Core 1.0 §2 `amr`,
-   * `acr`
+   * Returns how the provider authenticated the person, if the host has configured that.
+   * @see OpenID Connect Core 1.0 §2 `amr`, `acr`
    */
   assurance(claims: Readonly<Record<string, unknown>>): { amr?: string[]; acr?: string }
   onSignIn: ((event: ConnectionSignIn) => void | Promise<void>) | null

@@ -61,7 +61,7 @@ export interface UserPatch {
  * Connect Core 1.0 §5.7
  */
 export interface Identity {
-  /** As the connection says it, byte for byte. */
+  /** The value from the connection, byte for byte. */
   issuer: string
   subject: string
 }
@@ -70,7 +70,9 @@ export interface Identity {
 export interface LinkedIdentity extends Identity {
   /** The `id` of the connection of its last use. */
   connection: string
-  /** The provider's last verified address, by which the person tells their links apart. Never used to find a user. */
+  /**
+   * The provider's last verified address. It helps the person to tell links apart, and is never used to find a user.
+   */
   email?: string
   linkedAt: number
   lastUsedAt: number
@@ -95,7 +97,7 @@ export interface LinkedIdentity extends Identity {
  */
 export interface UserStore<Account extends User = User> {
   findById(id: string): Promise<Account | null>
-  /** Gets the normalised name. Should take the same time whether the user exists or not. */
+  /** The argument is the normalised name. The call should take the same time whether the user exists or not. */
   findByUsername(username: string): Promise<Account | null>
   /**
    * The users whose `email` is this address in any letter case: at most ten, those with `emailVerified` first, because

@@ -31,7 +31,7 @@ export interface AccessTokenClaims {
 export interface AccessTokenPolicy {
   issuer: string
   audience: string | readonly string[]
-  /** How far another host's clock may be ahead, for `iat` and `nbf`. */
+  /** The time by which another host's clock may be ahead, for `iat` and `nbf`. `exp` has no leeway. */
   clockSkewSeconds: number
   /** How far another host's clock may be behind, for `exp`. Default: 0. */
   expirySkewSeconds?: number
@@ -46,9 +46,7 @@ interface TokenHeader {
 const MAX_HEADER_LENGTH = 1024
 const REGISTERED_STRINGS = ['iss', 'sub', 'jti'] as const
 
-/**
- * The kinds of token that are read here, by what their `typ` may be (RFC 7515 §4.1.9), and what a refusal calls them.
- */
+/** The kinds of token that are read here: the allowed `typ` (RFC 7515 §4.1.9) and the name in a refusal. */
 const KINDS = {
   'at+jwt': { types: ['at+jwt', 'application/at+jwt'], name: 'an access token' },
   JWT: { types: ['jwt', 'application/jwt'], name: 'an ID token' },
@@ -70,12 +68,12 @@ export function parseTokenHeader(token: string, kind: keyof typeof KINDS = 'at+j
   return readTokenHeader(headerPart(token), kind)
 }
 
-/** `parseTokenHeader` that reads a header once for many tokens: those of one key have the same, to the letter. */
+/** `parseTokenHeader` with a cache, because the tokens of one key have the same header. */
 export function tokenHeaderReader(kind: keyof typeof KINDS = 'at+jwt'): (token: string) => TokenHeader {
   let last: { part: string; header: TokenHeader } | null = null
   return (token) => {
     const part = headerPart(token)
-    // Only a header that was found good is ever kept.
+    // Caches valid headers only.
     if (last?.part !== part) last = { part, header: readTokenHeader(part, kind) }
     return last.header
   }
@@ -103,7 +101,7 @@ function readTokenHeader(part: string, kind: keyof typeof KINDS): TokenHeader {
     throw invalidToken(`The token is not ${expected}.`, 'typ')
   if (typeof alg !== 'string' || (kid !== undefined && typeof kid !== 'string'))
     throw invalidToken('The token is malformed.')
-  // A key or an extension that the token names itself is never trusted, so that nothing is ever fetched for it.
+  // A key or extension named in the token is never trusted, so nothing is fetched.
   for (const name of ['crit', 'jwk', 'jku', 'x5u', 'x5c', 'b64', 'zip', 'enc']) {
     if (name in header) throw invalidToken('The token is malformed.', `header ${name}`)
   }

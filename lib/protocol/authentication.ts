@@ -1,9 +1,6 @@
-/**
- * How a person proved who they are: what a sign-in is called in tokens (`acr`, `amr`, `auth_time`), and the text that
- * stores keep of it.
- */
+/** The proofs of a sign-in: their form in tokens (`acr`, `amr`, `auth_time`) and in stores. */
 
-/** The names are kept in stores: one that a release had keeps its meaning. `host`: the host's own code vouches. */
+/** Stores contain these names, so a name must keep its meaning. `host`: the host's own code vouches. */
 export type AuthenticationMethod =
   | 'password'
   | 'otp'
@@ -16,35 +13,37 @@ export type AuthenticationMethod =
 
 export interface AuthenticationProof {
   method: AuthenticationMethod
-  /** When the person did so, in milliseconds since the epoch. */
+  /** The time of the proof, in milliseconds since the epoch. */
   at: number
   /**
-   * When a sign-in by a `connection` came here, where that is known: its provider may have asked the person long
+   * The time at which a sign-in by a `connection` returned here, if known. The provider may have asked the person long
    * before.
    */
   here?: number
   /**
-   * Since when a sign-in by a `connection` counts as fresh, where that is not `here`: its provider can be asked to
-   * authenticate the person again, and was not.
+   * The time from which a sign-in by a `connection` counts as fresh, if that is not `here`: the provider could have
+   * been asked to authenticate the person again, but was not.
    */
   freshFrom?: number
   /** The authentication methods in the issuer's own words. @see RFC 8176 §2 */
   amr?: string[]
   /** The level that the host states, for a `connection` or for a sign-in by the host's own code. */
   acr?: string
-  /** The host requires a second factor, and not of this sign-in: it vouches for it, or the browser is remembered. */
+  /**
+   * The host requires a second factor, but not for this sign-in: the host vouches for it, or the browser is remembered.
+   */
   exempt?: true
 }
 
 /** The level and methods of a sign-in, as tokens state them. A refresh token family keeps them for life. */
 export interface AuthenticationContext {
-  /** `null`: nobody said how. */
+  /** `null`: the methods are unknown. */
   acr: string | null
-  /** Empty where nobody said how. */
+  /** Empty if the methods are unknown. */
   amr: string[]
   /**
-   * When the oldest of the proofs was given that `acr` rests on, in milliseconds since the epoch: a new weak proof
-   * makes an old strong one no younger.
+   * The time of the oldest proof on which `acr` rests, in milliseconds since the epoch: a new weak proof makes an old
+   * strong one no younger.
    */
   authenticatedAt: number
 }
@@ -91,11 +90,11 @@ const CONTEXTS: ReadonlyArray<{ acr: string | null; by: readonly AuthenticationM
 ]
 
 /**
- * From weak to strong: who can show one has shown those before it. `connection` says nothing of the others, nor they of
- * it.
+ * The levels from weak to strong. Each includes those before it. `connection` neither includes another level nor is
+ * included.
  */
 const ORDER = [EMAIL_ACR, PASSWORD_ACR, MFA_ACR, PASSKEY_ACR]
-/** The values that this server has a meaning for, though this configuration may never give some of them. */
+/** The values that this server understands, even if this configuration can never reach some of them. */
 export const ACR_VALUES: readonly string[] = [...ORDER, CONNECTION_ACR]
 const METHODS = new Set<string>(CONTEXTS.flatMap(({ by }) => by))
 
@@ -149,8 +148,8 @@ export function contextOf(
 }
 
 /**
- * The time since when everything in a session has been proved here. A connection counts from the sign-in here, whatever
- * its provider says of the last prompt there.
+ * The time since which all proofs of a session were given here. A connection counts from the sign-in here, regardless
+ * of the provider's last prompt.
  */
 export function provedSince({ methods, authenticatedAt }: Authenticated): number {
   return Math.min(
@@ -160,9 +159,9 @@ export function provedSince({ methods, authenticatedAt }: Authenticated): number
 }
 
 /**
- * The context of a session with the time since when all of it counts as fresh, for acts that a stolen session must not
- * be enough for. A round trip to a provider that can be asked to authenticate the person again counts only where it was
- * asked.
+ * The context of a session with the time since which all of it counts as fresh, for acts for which a stolen session
+ * must not be enough. A sign-in at a provider that can authenticate the person again counts only if the provider was
+ * asked to.
  */
 export function freshContextOf(signIn: Authenticated): AuthenticationContext {
   const since = Math.min(provedSince(signIn), ...signIn.methods.flatMap(({ freshFrom }) => freshFrom ?? []))
@@ -185,7 +184,7 @@ export function hasProvedSecond(signIn: Authenticated): boolean {
 export const lacksSecondFactor = (session: Authenticated, now: number): boolean =>
   contextOf(session, [MFA_ACR]) === null && contextOf(withCode(session, now), [MFA_ACR]) !== null
 
-/** The sign-in as it would be with a second factor. */
+/** Adds a second factor to the sign-in. */
 export const withCode = (session: Authenticated, at: number): Authenticated => ({
   ...session,
   methods: [...session.methods, { method: 'otp', at }]
@@ -200,8 +199,8 @@ export const wasProvedJustNow = ({ methods }: Pick<Authenticated, 'methods'>, no
 export const passwordProof = (at: number): AuthenticationProof => ({ method: 'password', at })
 
 /**
- * The name under which the testing entry says which proofs a sign-in is to have. The entry alone has it, so no host
- * claims what nobody saw.
+ * The key with which the testing entry sets the proofs of a sign-in. Only that entry has it, so that a host can't claim
+ * proofs by accident.
  */
 export const TEST_PROOFS: unique symbol = Symbol('proofs')
 
@@ -219,8 +218,8 @@ const AMR_VALUE = /^[\x21-\x7e]{1,64}$/
 const MAX_AMR_VALUES = 10
 
 /**
- * Reads the methods that the host's own code saw, in the words of RFC 8176. A password counts as one of ours. `mfa` is
- * taken at the host's word: it has seen two factors of different kinds. Other words raise nothing.
+ * Reads the methods that the host's own code verified, in the words of RFC 8176. A password counts as one of ours.
+ * `mfa` is accepted at the host's word: two factors of different kinds. Other words raise no level.
  * @throws TypeError
  */
 export function hostProof(amr: readonly string[], at: number): AuthenticationProof {
@@ -235,8 +234,8 @@ export function hostProof(amr: readonly string[], at: number): AuthenticationPro
 }
 
 /**
- * The text that stores keep of the proofs of a browser session. It names the sign-in that they are of: a release that
- * does not know of them renews a session without them.
+ * The stored text of a browser session's proofs. It names its sign-in, because an older release renews a session
+ * without proofs.
  */
 export function formatProofs({ methods, authenticatedAt }: Authenticated): string {
   return JSON.stringify([authenticatedAt, methods])

@@ -34,7 +34,7 @@ type AuthorizationParamName =
   | 'screen_hint'
   | 'connection'
 
-/** Bytes. No RFC sets limits; these hold what is honest, and the whole fits into a URL. */
+/** Limits in bytes. No RFC sets any. Real requests fit, and the whole request fits into a URL. */
 const LIMITS: Readonly<Record<AuthorizationParamName, number>> = {
   client_id: 512,
   redirect_uri: 2048,
@@ -62,30 +62,32 @@ const LIMITS: Readonly<Record<AuthorizationParamName, number>> = {
 }
 /** Bytes of the whole request in a URL: Node takes 16 kB of request line and headers together. */
 const MAX_SERIALIZED = 8192
-/** Stands for what was sent more than once. No client means it. */
+/** Marks a parameter that was sent more than once. No client sends this text. */
 const REPEATED = '\u0000repeated'
-/** Without good ones of these nobody can be answered but the person. */
+/** Without valid values of these, only the person can be answered, not the client. */
 const DECIDE_WHO_IS_ANSWERED: readonly string[] = ['client_id', 'redirect_uri']
 export const RESPONSE_MODES: readonly ResponseMode[] = ['query', 'fragment', 'form_post']
 
 /**
  * Reads an authorization request from the query or the form. An empty parameter counts as not sent; an unknown one is
- * ignored. Checks only the sizes of `client_id` and `redirect_uri`, so that these can be checked first. Cuts any other
- * parameter that is too long, and leaves it too long. Marks one that was sent twice. `checkParams` refuses both,
- * wherever the request was carried meanwhile. `state` is left whole, because it goes back as it came. Parameters for
- * the answer that the query lacks are read from the request object.
+ * ignored.
+ *
+ * Checks only the sizes of `client_id` and `redirect_uri`, so that these can be checked first. Truncates any other
+ * overlong parameter to one byte above its limit, and marks one that was sent twice. `checkParams` refuses both later,
+ * on any page that carries the request. `state` stays whole, because it is returned unchanged. Reads `state` and
+ * `response_mode` from the request object if the query lacks them.
  * @throws OAuthError `invalid_request` naming the parameter
  * @see RFC 6749 §3.1
  */
 export function readAuthorizationParams(raw: unknown): AuthorizationParams {
   const params: AuthorizationParams = readParams(raw, LIMITS, {
     onTooLong(name, value) {
-      // A state as long as that could not go back.
+      // A state of that length can't be returned in a URL.
       if (DECIDE_WHO_IS_ANSWERED.includes(name) || (name === 'state' && value.length > MAX_SERIALIZED))
         throw tooLong(name)
       return name === 'state' ? value : value.slice(0, LIMITS[name] + 1)
     },
-    // Nor could one of two states.
+    // With two states, neither can be returned.
     onRepeated: (name) => (name === 'state' || DECIDE_WHO_IS_ANSWERED.includes(name) ? undefined : REPEATED)
   })
   if (params.request === undefined || (params.state !== undefined && params.response_mode !== undefined)) return params
@@ -97,7 +99,7 @@ export function readAuthorizationParams(raw: unknown): AuthorizationParams {
   return params
 }
 
-/** @throws OAuthError `invalid_request` naming the parameter that is too long, or was sent more than once */
+/** @throws OAuthError `invalid_request` naming an overlong or repeated parameter */
 export function checkParams(params: AuthorizationParams): void {
   for (const [name, value] of Object.entries(params) as Array<[AuthorizationParamName, string | undefined]>) {
     if (value === REPEATED) throw new OAuthError('invalid_request', `${name} must be sent once.`)
@@ -106,14 +108,14 @@ export function checkParams(params: AuthorizationParams): void {
   if (!fitsAddress(params)) throw wholeTooLong()
 }
 
-/** True if the address of one of our pages can contain the request. */
+/** True if the request fits into the address of one of our pages. */
 export function fitsAddress(params: AuthorizationParams): boolean {
   return serializeParams(params).length <= MAX_SERIALIZED
 }
 
 /**
- * The request for the address of a page of ours.
- * @throws OAuthError `invalid_request` where it is too long for one
+ * Writes the request into the address of one of our pages.
+ * @throws OAuthError `invalid_request` if it is too long
  */
 export function carried(params: AuthorizationParams): string {
   if (!fitsAddress(params)) throw wholeTooLong()
@@ -129,9 +131,8 @@ function tooLong(name: string): OAuthError {
 }
 
 /**
- * How an answer to this request goes back, an error in the response mode itself included: then, and without one, it is
- * the response type's default. That of types with a token is the fragment, and their clients look there for the
- * refusal.
+ * The response mode for this request, also for its errors. If `response_mode` is missing or invalid, it is the default
+ * of the response type: the fragment for types with a token, because their clients look for the refusal there.
  * @see OAuth 2.0 Multiple Response Type Encoding Practices §2.1, §5
  */
 export function responseModeOf(params: AuthorizationParams): ResponseMode {
@@ -141,8 +142,8 @@ export function responseModeOf(params: AuthorizationParams): ResponseMode {
 }
 
 /**
- * The rest of a request after its user has signed in or consented. Without this, the same prompt would come again for
- * ever.
+ * The request without a completed `prompt`, after the user has signed in or consented. Otherwise the same prompt would
+ * repeat for ever.
  */
 export function satisfied(params: AuthorizationParams, step: 'login' | 'consent'): AuthorizationParams {
   const done = step === 'login' ? ['login', 'select_account', 'create'] : ['consent']
@@ -178,10 +179,9 @@ interface RequestObject {
 }
 
 /**
- * Reads `state` and `response_mode` from a request object without a signature. Request objects are not supported, and
- * the client that sent one must hear so: where it named these two in the object alone, it can match no answer that goes
- * without them. They are no less trusted than the query that the object came in. Nothing else of it counts. `{}` for
- * what is malformed or signed.
+ * Reads only `state` and `response_mode` from an unsigned request object. Request objects are not supported, and the
+ * client must receive that refusal. If it put these two only into the object, it could not match a response without
+ * them. They are as trustworthy as the query that contained the object. `{}` for a malformed or signed object.
  * @see OpenID Connect Core 1.0 §6.1, RFC 7519 §6
  */
 export function readRequestObject(request: string): RequestObject {
@@ -194,7 +194,7 @@ export function readRequestObject(request: string): RequestObject {
   }
 }
 
-/** `null`: no JSON object in base64url. */
+/** `null`: not a JSON object in base64url. */
 function parsePart(part: string): Record<string, unknown> | null {
   if (!/^[A-Za-z0-9_-]+$/.test(part)) return null
   try {

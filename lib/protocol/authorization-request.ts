@@ -16,7 +16,7 @@ import { serializeParams } from './request-params.ts'
 
 /** A well-formed authorization request. @see RFC 6749 §4.1.1, OpenID Connect Core 1.0 §3.1.2.1 */
 export interface AuthorizationRequest {
-  /** The parameters of the request, to be carried on in a URL. */
+  /** The parameters of the request, for the URLs of further pages. */
   params: AuthorizationParams
   responseMode: ResponseMode
   state: string | undefined
@@ -39,8 +39,8 @@ const PROMPTS: readonly Prompt[] = ['none', 'login', 'consent', 'select_account'
 const LANGUAGE_TAG = /^[A-Za-z]{1,8}(?:-[A-Za-z0-9]{1,8}){0,7}$/
 
 /**
- * The request that these parameters make, judged apart from its client and redirect URI.
- * @throws OAuthError the first check's that fails, to be sent to the redirect URI
+ * Parses the parameters, without checking client and redirect URI.
+ * @throws OAuthError of the first failed check, for the redirect URI
  * @see RFC 6749 §4.1.1, §4.1.2.1, OpenID Connect Core 1.0 §3.1.2.1, §3.1.2.6
  */
 export function parseAuthorizationRequest(params: AuthorizationParams): AuthorizationRequest {
@@ -54,7 +54,7 @@ export function parseAuthorizationRequest(params: AuthorizationParams): Authoriz
     maxAge: undefined,
     loginHint: params.login_hint,
     idTokenHint: params.id_token_hint,
-    // A word that is no language tag is ignored. @see OpenID Connect Core 1.0 §3.1.2.1
+    // Ignores words that are not language tags. @see OpenID Connect Core 1.0 §3.1.2.1
     uiLocales: wordsOf(params.ui_locales).filter((tag) => LANGUAGE_TAG.test(tag)),
     acrValues: wordsOf(params.acr_values),
     claims: {},
@@ -65,10 +65,10 @@ export function parseAuthorizationRequest(params: AuthorizationParams): Authoriz
   return request
 }
 
-/** A check either refuses the request or says what the parameters that it read mean. */
+/** A check either refuses the request or returns its parsed parameters. */
 type Check = (params: AuthorizationParams) => Partial<AuthorizationRequest>
 
-/** In this order: a request object would bring the other parameters, so it is refused before one of them is missed. */
+/** The order matters: a request object could contain the other parameters, so it is refused before a missing one. */
 const CHECKS: readonly Check[] = [
   noRequestObject,
   noRequestUri,
@@ -120,8 +120,8 @@ function checkScope({ scope }: AuthorizationParams): Partial<AuthorizationReques
 }
 
 /**
- * An unknown value may be ignored or refused. It asks for something that would not happen, so it is refused; `create`
- * is, by a check of its own, where nobody can sign up.
+ * Refuses an unknown value, which the standard allows, because ignoring it would skip what the client asked for. A
+ * separate check refuses `create` if nobody can sign up.
  * @see OpenID Connect Core 1.0 §3.1.2.1, Initiating User Registration via OpenID Connect 1.0 §4
  */
 function checkPrompt(params: AuthorizationParams): Partial<AuthorizationRequest> {
@@ -142,8 +142,8 @@ function checkMaxAge({ max_age: maxAge }: AuthorizationParams): Partial<Authoriz
 }
 
 /**
- * The client's registration decides whether there must be one. No method means `plain`. @see RFC 7636 §4.3, §4.4.1, RFC
- * 9700 §2.1.1
+ * The client's registration decides whether a challenge is required. A missing method means `plain`.
+ * @see RFC 7636 §4.3, §4.4.1, RFC 9700 §2.1.1
  */
 function checkCodeChallenge({
   code_challenge: codeChallenge,
@@ -167,7 +167,10 @@ function checkClaims({ claims }: AuthorizationParams): Partial<AuthorizationRequ
 const CODE_VERIFIER = /^[A-Za-z0-9\-._~]{43,128}$/
 const CODE_CHALLENGE = /^[A-Za-z0-9_-]{43}$/
 
-/** True if this can be a challenge of S256, the only method. @see RFC 7636 §4.2 */
+/**
+ * True for a well-formed challenge of S256, the only method.
+ * @see RFC 7636 §4.2
+ */
 export function isCodeChallenge(codeChallenge: string): boolean {
   return CODE_CHALLENGE.test(codeChallenge)
 }
@@ -209,16 +212,16 @@ export function readAuthorizationDetails(json: string): AuthorizationDetails {
   return JSON.parse(json) as AuthorizationDetails
 }
 
-/** How an answer goes back through the browser. */
+/** An authorization response through the browser. */
 export type AuthorizationResponse =
   | { kind: 'redirect'; location: string }
   | { kind: 'form'; action: string; params: Record<string, string> }
 
 /**
- * An answer to this redirect URI, which the client has registered. Its own query stays as it is, byte for byte; each
- * value comes out on the other side as it is here. `location` is ASCII without line breaks. A parameter that is
- * `undefined` is left out.
- * @throws OAuthError `server_error` for a URI that nobody could have registered
+ * Builds a response to this registered redirect URI. The URI's own query stays unchanged, byte for byte, and each value
+ * is decoded to the same text by the client. `location` is ASCII without line breaks. An `undefined` parameter is left
+ * out.
+ * @throws OAuthError `server_error` for a URI that could not be registered
  * @see RFC 6749 §3.1.2, §4.1.2, OAuth 2.0 Multiple Response Type Encoding Practices §2.1, OAuth 2.0 Form Post Response
  * Mode §2
  */
@@ -236,7 +239,7 @@ export function authorizationResponse(
     const sent = Object.entries(params).filter((entry): entry is [string, string] => entry[1] !== undefined)
     return { kind: 'form', action: redirectUri, params: Object.fromEntries(sent) }
   }
-  // %20 is a space to those who read forms and to those who only percent-decode; + is not.
+  // Every decoder reads %20 as a space, but only form decoders read + as one.
   const encoded = serializeParams(params).replaceAll('+', '%20')
   if (encoded === '') return { kind: 'redirect', location: redirectUri }
   return {
@@ -245,7 +248,7 @@ export function authorizationResponse(
   }
 }
 
-/** A `?` at the end of a value in the query is a part of the value. */
+/** A `?` at the end of a query value is part of the value. */
 function querySeparator(uri: string): string {
   const query = uri.indexOf('?')
   if (query < 0) return '?'

@@ -1,17 +1,17 @@
 import { OAuthError, type OAuthErrorCode } from '../errors.ts'
 import { covers } from './authentication.ts'
 
-/** Longest credential that is looked at, before anything parses it. */
+/** The maximum length of a credential, checked before any parsing. */
 export const MAX_TOKEN_LENGTH = 8192
-/** The scheme as it is usually spelled. Any case is right. */
+/** The usual spelling of the scheme. Any case is valid. */
 const BEARER = 'Bearer '
-/** With one space or more. */
+/** Followed by one space or more. */
 const SCHEME = /^bearer +/i
 const B64TOKEN = /^[A-Za-z0-9\-._~+/]+=*$/
 
 /**
- * The token of an `Authorization: Bearer` header; `undefined` where there is no such header or it has another scheme.
- * @throws OAuthError `invalid_token` where it is no token: too long, or of other characters
+ * The token of an `Authorization: Bearer` header; `undefined` without such a header or with another scheme.
+ * @throws OAuthError `invalid_token` for an overlong token or one with invalid characters
  * @see RFC 6750 §2.1
  */
 export function bearerToken(authorization: string | undefined): string | undefined {
@@ -19,12 +19,12 @@ export function bearerToken(authorization: string | undefined): string | undefin
   return scheme === null ? undefined : wellFormed(scheme.input.slice(scheme[0].length))
 }
 
-/** True if an `Authorization` header contains a bearer token, good or bad. */
+/** True if an `Authorization` header contains a bearer token, valid or not. */
 export function isBearer(authorization: string | undefined): boolean {
   return authorization !== undefined && SCHEME.test(authorization)
 }
 
-/** The `Authorization` header that a token comes in, with the scheme spelled as usual. */
+/** The `Authorization` header for a token, with the usual spelling of the scheme. */
 export function bearerCredential(token: string): string {
   return BEARER + token
 }
@@ -52,7 +52,7 @@ function wellFormed(token: string): string {
 }
 
 /**
- * 401 for a request that brought no token: a challenge with no error. `why`: what else would do.
+ * 401 for a request without a token: a challenge without an error. `why`: the accepted alternatives.
  * @see RFC 6750 §3.1
  */
 export function missingToken(why = ''): OAuthError {
@@ -79,7 +79,10 @@ function challenge(
   })
 }
 
-/** 401 for a token that is no good. @see RFC 6750 §3.1 */
+/**
+ * 401 for an invalid token.
+ * @see RFC 6750 §3.1
+ */
 export function invalidToken(description: string, detail?: string): OAuthError {
   return challenge('invalid_token', description, undefined, detail)
 }
@@ -90,7 +93,10 @@ export function insufficientScope(required: readonly string[]): OAuthError {
   return challenge('insufficient_scope', `The token must grant the scope ${scope}.`, [`scope="${scope}"`])
 }
 
-/** 403 for the token of a third-party client at a route for the host's own. No scope would help. @see RFC 6750 §3.1 */
+/**
+ * 403 for a third-party client's token at a route for first-party clients. No scope would help.
+ * @see RFC 6750 §3.1
+ */
 export function firstPartyOnly(): OAuthError {
   return challenge('insufficient_scope', 'Tokens of this client are not taken here.')
 }
@@ -104,7 +110,7 @@ function staleSignInWith(description: string, acrValues: readonly string[], maxA
   ])
 }
 
-/** 401 for a sign-in that is too long ago, in seconds, for what is asked, or not worth `acr`. */
+/** 401 for a sign-in that is older than this many seconds, or below `acr`. */
 export function staleSignIn(maxAge: number, acr?: string): OAuthError {
   return acr === undefined
     ? staleSignInWith('A more recent sign-in is needed.', [], maxAge)
@@ -113,7 +119,7 @@ export function staleSignIn(maxAge: number, acr?: string): OAuthError {
 
 /** A route's requirements on the sign-in. If both are set, both must hold. @see RFC 9470 */
 export interface StepUp {
-  /** The greatest age of the sign-in in seconds. `null`: any age. */
+  /** The maximum age of the sign-in in seconds. `null`: any age. */
   maxAge: number | null
   /** The lowest level of the sign-in. `null`: any level. */
   acr: string | null

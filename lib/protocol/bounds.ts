@@ -1,16 +1,13 @@
-/**
- * A sign-in looks at all that its user has, in one step that everything else in the store waits for: of 2,000 it takes
- * 23 ms on Redis.
- */
+/** A sign-in reads all sign-ins of its user, in one step that blocks the store: 2,000 take 23 ms on Redis. */
 const MAX_PER_USER = 1000
-/** How many users with one email a store answers with. */
+/** The maximum number of users with one email that a store returns. */
 export const MOST_WITH_ONE_EMAIL = 10
-/** Each attempt looks at all that a rule counts: at 10,000, a refusal takes Redis 0.4 ms. */
+/** Each attempt reads all counted attempts of a rule: at 10,000, a refusal takes Redis 0.4 ms. */
 export const MAX_COUNTED = 10_000
 
 /**
- * How many sessions of each kind one user may have. @throws RangeError with the name of the bound, and why it has an
- * end
+ * Checks the maximum number of sessions of each kind per user.
+ * @throws RangeError with the name of the bound and the reason for the limit
  */
 export function checkPerUser(bounds: Readonly<Record<string, number>>): void {
   for (const [name, max] of Object.entries(bounds)) {
@@ -23,15 +20,15 @@ export function checkPerUser(bounds: Readonly<Record<string, number>>): void {
 }
 
 /**
- * For what is left of a store's options when those that it knows are taken: a misspelt one would count for nothing, and
- * nobody told. @throws TypeError with its name
+ * Checks the rest of a store's options for unknown names, because a misspelt option would be ignored silently.
+ * @throws TypeError with its name
  */
 export function noOthers(store: string, others: object): void {
   const [name] = Object.keys(others)
   if (name !== undefined) throw new TypeError(`${store} takes no option "${name}".`)
 }
 
-/** The most of `memoryCost × timeCost` of an argon2 hash that is run: about a second of a core. */
+/** The maximum `memoryCost × timeCost` of an argon2 hash: about a second of a core. */
 export const ARGON2_MAX_WORK = 2 ** 20
 
 /** A text without NUL, where some drivers cut it off, and without lone surrogates, which UTF-8 can't hold. */

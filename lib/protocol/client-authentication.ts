@@ -10,7 +10,7 @@ interface IdAndSecret {
   clientId: string
   clientSecret: string
 }
-/** Form-decoded, and as it came: many clients leave the encoding out, and then a `+` or `%` is meant as it is. */
+/** The form-decoded and the raw value, because many clients do not encode and mean a `+` or `%` literally. */
 interface BasicCredentials extends IdAndSecret {
   asSent: IdAndSecret
 }
@@ -68,8 +68,8 @@ function basicCredentials(encoded: string): BasicCredentials {
 }
 
 /**
- * Id and secret are form-encoded inside the Basic credentials; what can't be decoded was not. @see RFC 6749 §2.3.1,
- * appendix B
+ * Id and secret are form-encoded inside the Basic credentials. A value that can't be decoded was not encoded.
+ * @see RFC 6749 §2.3.1, appendix B
  */
 function formDecode(text: string): string {
   try {

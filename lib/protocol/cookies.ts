@@ -15,15 +15,20 @@ interface CookieKind {
    * signs in. `of_user`: a sign-in in a browser without a user clears it too, unless it belongs to that user.
    */
   begun: 'by_anyone' | 'of_user' | null
-  /** Bytes of the longest value that is ours. A longer one was planted. `null`: whatever room the others leave. */
+  /**
+   * The length in bytes of the longest valid value. A longer one was planted. `null`: limited only by the room that
+   * other cookies leave.
+   */
   maxBytes: number | null
 }
 
 /**
- * Every cookie of this service. If room is short, unfinished tasks are cleared in this order. A flow belongs to the
- * person who signs in there, and another tab may have begun it. A query is an authorization request that other cookies
- * name by a digest. An invitation to set up a second factor outlives a sign-out, because it is good for its user alone
- * and its link can't be used again. The proof of an emailed code is used up in the store.
+ * Every cookie of this service. If room is short, cookies of unfinished tasks are cleared in this order.
+ *
+ * A flow belongs to the person who signs in at the provider, and another tab may have begun it. A query is an
+ * authorization request, which other cookies name by a digest. An invitation to set up a second factor survives a
+ * sign-out, because it is valid only for its user and its link can't be used again. The store marks the proof of an
+ * emailed code as used.
  */
 export const COOKIES = {
   session: { key: null, seconds: null, once: false, begun: null, maxBytes: 128 },
@@ -42,6 +47,6 @@ export const COOKIES = {
 
 export type CookieName = keyof typeof COOKIES
 
-/** The kinds that are begun so. */
+/** The kinds of cookies of tasks that begin in this way. */
 export const kindsBegun = (by: NonNullable<CookieKind['begun']>): CookieName[] =>
   (Object.keys(COOKIES) as CookieName[]).filter((kind) => COOKIES[kind].begun === by)

@@ -13,7 +13,7 @@ import { digest, PARTITION_LENGTH, partitionIn, partitionOf } from './digest.ts'
 export interface Credential {
   id: string
   secret: string
-  /** Public name of the record: tells nothing of the id. */
+  /** The public name of the record, which does not reveal the id. */
   sid: string
   /** The digest of the secret. */
   digest: string
@@ -22,7 +22,7 @@ export interface Credential {
 /** An id has the 16 characters of a partition and 128 bits in 22 more. */
 const FORMAT = /^([A-Za-z0-9_-]{37}[AQgw])\.([A-Za-z0-9_-]{42}[AEIMQUYcgkosw048])$/
 
-/** `null` where it can't be one of ours: wrong length, wrong characters, or a second spelling of the same bytes. */
+/** `null` if it can't be one of ours: wrong length, wrong characters, or a non-canonical spelling of the same bytes. */
 export function parseCredential(value: string): Credential | null {
   const match = FORMAT.exec(value)
   if (match === null) return null
@@ -35,7 +35,7 @@ export function formatCredential(id: string, secret: string): string {
   return `${id}.${secret}`
 }
 
-/** A new id for something of this user's. `unguessable` has 128 bits, as `Random.id()` gives them. */
+/** Makes an id for a record of this user. `unguessable` has 128 bits, as `Random.id()` returns them. */
 export function newCredentialId(userId: string, unguessable: string): string {
   return partitionOf(userId) + unguessable
 }
@@ -46,15 +46,15 @@ export function sidOf(id: string): string {
 }
 
 /**
- * The token of a message: the user's partition, 256 bits, and what it is bound to. Only its digest is kept, under the
- * same partition: with any part of it changed it is a token that nobody knows.
+ * The token of a message: the user's partition, 256 random bits, and the bound values. Only its digest is stored, under
+ * the same partition. A token with any part changed is unknown.
  */
 interface MintedOneTimeToken {
   token: string
   digest: string
 }
 
-/** A partition, and what `Random.secret` makes (32 bytes in base64url). */
+/** A partition and a value of `Random.secret` (32 bytes in base64url). */
 const SECRET_LENGTH = PARTITION_LENGTH + 43
 const BINDING_LENGTH = 16
 /** The longest content of a token with two bindings: an address of 254 characters and a session id, in base64url. */
@@ -62,8 +62,8 @@ const ONE_TIME_FORMAT = /^[A-Za-z0-9_-]{59}(?:[A-Za-z0-9_-]{16}){0,2}$|^[A-Za-z0
 const CARRIED_FROM = SECRET_LENGTH + 2 * BINDING_LENGTH
 
 /**
- * `secret` is from `Random.secret`, and for one token only. `boundTo`: values that must be the same when the token is
- * used. `carried`: a text that the holder of the token may read and can't change; only with two bindings.
+ * `secret` is from `Random.secret`, and for one token only. `boundTo`: values that must be the same at the use of the
+ * token. `carried`: a text that the holder of the token can read but not change; only with two bindings.
  */
 export function oneTimeToken(
   userId: string,
@@ -77,7 +77,7 @@ export function oneTimeToken(
   return { token, digest: partitionIn(token) + digest(token) }
 }
 
-/** The digest under which a token is kept; `null` for what can't be one. */
+/** The digest under which a token is stored; `null` for a malformed token. */
 export function digestOfOneTimeToken(token: string): string | null {
   return ONE_TIME_FORMAT.test(token) ? partitionIn(token) + digest(token) : null
 }
@@ -93,7 +93,7 @@ export function carriedIn(token: string): string | null {
   return token.length <= CARRIED_FROM ? null : Buffer.from(token.slice(CARRIED_FROM), 'base64url').toString()
 }
 
-/** Made with the token's own secret, so that it reveals nothing of the value without the token. */
+/** A MAC under the token's own secret, so that it reveals the value only to a holder of the token. */
 function bindingOf(head: string, value: string): string {
   return digest(`${head}\0${value}`).slice(0, BINDING_LENGTH)
 }

@@ -1,11 +1,11 @@
 import { hash, timingSafeEqual } from 'node:crypto'
 
-/** SHA-256, base64url: what is kept of a credential of 256 bits. (A password has its own, slow hash.) */
+/** SHA-256 in base64url: the stored form of a credential of 256 bits. (A password has its own, slow hash.) */
 export function digest(credential: string): string {
   return hash('sha256', credential, 'base64url')
 }
 
-/** Compares two secrets in a time that tells neither content nor length. */
+/** Compares two secrets in a time that reveals neither content nor length. */
 export function equalSecrets(left: string, right: string): boolean {
   return timingSafeEqual(Buffer.from(digest(left)), Buffer.from(digest(right)))
 }
@@ -25,5 +25,5 @@ export function partitionIn(name: string): string {
   return name.slice(0, PARTITION_LENGTH)
 }
 
-/** Characters of base64url. */
+/** Length in characters of base64url. */
 export const PARTITION_LENGTH = 16

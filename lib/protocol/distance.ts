@@ -1,7 +1,7 @@
 /** The distance of a network address, which decides who may name it for an outbound call. */
 import { isLoopbackHost } from './redirect-uri.ts'
 
-/** This machine, its link, a private network, and everything else. A higher number is farther away. */
+/** The distances: this machine, its link, a private network, and everything else. A higher number is farther away. */
 export const THIS_MACHINE = 0
 const THIS_LINK = 1
 export const PRIVATE_NETWORK = 2
@@ -24,7 +24,7 @@ const RANGES: ReadonlyArray<readonly [Distance, readonly Range[]]> = [
     ]
   ],
   [
-    // The metadata services of clouds are on the link, or pretend to be.
+    // Cloud metadata services have link-local addresses, or count as such.
     THIS_LINK,
     [
       ['169.254.0.0', 16],
@@ -117,7 +117,7 @@ function isWithin(words: readonly number[], range: readonly number[], bits: numb
 function wordsOf(address: string): number[] | null {
   if (/^\d{1,3}(?:\.\d{1,3}){3}$/.test(address)) return wordsOfIpv4(address)
   const [plain = ''] = address.split('%')
-  // The parser of URLs knows every spelling of an IPv6 address and writes each in one way, in hexadecimal.
+  // The URL parser accepts every spelling of an IPv6 address and returns one form, in hexadecimal.
   const url = plain.includes(':') ? `http://[${plain}]/` : ''
   if (!URL.canParse(url)) return null
   const [head = '', tail] = new URL(url).hostname.slice(1, -1).split('::')

@@ -42,7 +42,7 @@ const REGISTERED: ReadonlySet<string> = new Set([
   'may_act'
 ])
 
-/** Those of them that an ID token of ours can have. */
+/** The registered claims that our ID tokens can contain. */
 export const ID_TOKEN_CLAIMS = [
   'iss',
   'sub',
@@ -62,8 +62,8 @@ const LOGOUT_TOKEN_SECONDS = 120
 const BACKCHANNEL_LOGOUT_EVENT = 'http://schemas.openid.net/event/backchannel-logout'
 
 /**
- * The claims of an ID token; `claims` are those of the user, of which none replaces a registered one.
- * @throws OAuthError `server_error` for a user whose id is too long to be a subject
+ * Makes the claims of an ID token. `claims` are the user's; none of them replaces a registered claim.
+ * @throws OAuthError `server_error` for a user whose id is too long for a subject
  * @see OpenID Connect Core 1.0 §2, §3.1.3.6
  */
 export function idTokenClaims(facts: IdTokenFacts, claims: Readonly<Record<string, unknown>>): Record<string, unknown> {
@@ -109,7 +109,7 @@ export function checkIdTokenHint(
 ): { sub: string; aud: string; sid: string | undefined } | null {
   if (typeof payload !== 'object' || payload === null) return null
   const { iss, sub, aud, sid, jti } = payload as Record<string, unknown>
-  // Only our access tokens have one, and theirs may be the same `typ`.
+  // Refuses a token with `jti`: only access tokens have one, and their `typ` may be the same.
   if (jti !== undefined) return null
   if (iss !== issuer || typeof sub !== 'string' || sub === '' || typeof aud !== 'string' || aud === '') return null
   if (sid !== undefined && typeof sid !== 'string') return null

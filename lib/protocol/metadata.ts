@@ -8,8 +8,8 @@ export interface OfferedEndpoints {
   grantTypes: readonly string[]
   scopes: readonly string[]
   /**
-   * The levels that sign-ins can reach. An API may ask for any of them, however a client signs people in. @see RFC 9470
-   * §7
+   * The levels that sign-ins can reach. An API may require any of them, for every client.
+   * @see RFC 9470 §7
    */
   acrValues: readonly string[]
   /** `null`: no redirect sign-in, and so no ID tokens. */
@@ -65,12 +65,11 @@ const WITH_SECRET = ['client_secret_basic', 'client_secret_post']
 const AUTH_METHODS = ['none', ...WITH_SECRET]
 
 /**
- * The metadata of the authorization server and OpenID provider: one document, served at both places, so that they never
+ * The metadata of the authorization server and OpenID provider: one document at both addresses, so that they never
  * differ.
  *
- * `response_types_supported` is `[]` where there is no authorization endpoint: RFC 8414 §2 requires the member, §3.2
- * says that a claim without elements is left out. Consumers check for what is required, and an empty list says what is
- * true.
+ * `response_types_supported` is `[]` without an authorization endpoint: RFC 8414 §2 requires the member, although §3.2
+ * says that a claim without elements is left out. Consumers check that required members are present.
  * @see RFC 8414 §2, §3.2, OpenID Connect Discovery 1.0 §3
  */
 export function serverMetadata({
@@ -115,7 +114,7 @@ function openidMembers({ endpoints, idTokenAlgs, uiLocales, canSignUp }: Offered
     claims_supported: [...ID_TOKEN_CLAIMS, ...CLAIM_SCOPES.flatMap((scope) => CLAIMS_OF_SCOPE[scope])],
     claims_parameter_supported: true,
     request_parameter_supported: false,
-    // Left out it would mean true.
+    // A missing member would mean true.
     request_uri_parameter_supported: false,
     // Initiating User Registration via OpenID Connect 1.0 §4.1
     prompt_values_supported: ['none', 'login', 'consent', 'select_account', ...(canSignUp ? ['create'] : [])],

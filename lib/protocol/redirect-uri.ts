@@ -6,11 +6,14 @@ const MAX_LENGTH = 2048
 const URI = /^[A-Za-z0-9\-._~:/?#[\]@!$&'()*+,;=%]+$/
 const SCHEME = /^([A-Za-z][A-Za-z0-9+.-]*):/
 const USERINFO = /^[^:/?#]+:\/\/[^/?]*@/
-/** Scheme, host, port. No sub-delims in a host: they mean something in a Content-Security-Policy (`;`, `*`). */
+/**
+ * Scheme, host, port. Excludes sub-delims in a host, because some (`;`, `*`) have a meaning in a
+ * Content-Security-Policy.
+ */
 const WEB = /^https?:\/\/(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(?::[1-9]\d{0,4})?(?:[/?]|$)/i
 const PRIVATE_USE = /^([a-z][a-z0-9+-]*(?:\.[a-z0-9+-]+)+):\//i
 const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/
-/** Around the port. */
+/** Captures the parts before and after the port. */
 const ANY_PORT = /^(http:\/\/(?:127\.0\.0\.1|\[::1\]|localhost))(?::\d{1,5})?((?:[/?].*)?)$/
 
 const WEB_TAKES = 'https:, or http: on localhost, 127.0.0.0/8 or [::1]'
@@ -44,7 +47,7 @@ function withoutLoopbackPort(uri: string): string | null {
 }
 
 /**
- * `null` where a client may have this redirect URI; otherwise what it should have been.
+ * `null` if a client may have this redirect URI; otherwise the requirement that it fails.
  * @see RFC 6749 §3.1.2, RFC 8252 §7.1, RFC 9700 §2.6
  */
 export function checkRegistrableRedirectUri(uri: string): string | null {
@@ -52,19 +55,20 @@ export function checkRegistrableRedirectUri(uri: string): string | null {
   const plain = checkPlain(uri, scheme)
   if (plain !== null) return plain
   if (scheme === 'http' || scheme === 'https') return checkWebUri(uri)
-  // The dot keeps out javascript:, data:, intent: and their like: those of reversed domain names have one.
+  // Requires a dot, which schemes of reversed domain names have, to exclude javascript:, data:, intent: and similar
+  // ones.
   if (!PRIVATE_USE.test(uri))
     return (
       `${WEB_TAKES}, or where applicationType is "native" a private-use scheme with a dot in it, ` +
       'such as com.example.app:/callback'
     )
-  // Pages and answers are made of the parsed URI.
+  // Requires the parsed form, because pages and responses use it.
   return URL.canParse(uri) ? null : 'a URI that can be parsed: its host and port are what a browser takes for such'
 }
 
 /**
- * `null` where a client of this application type may register this URI for redirects; otherwise what it should have
- * been. A web client has no use for a private-use scheme, and any app on the person's device could take its codes.
+ * `null` if a client of this application type may register this URI for redirects; otherwise the requirement that it
+ * fails. A web client has no use for a private-use scheme, and any app on the person's device could take its codes.
  * @see OpenID Connect Dynamic Client Registration 1.0 §2 application_type
  */
 export function checkClientRedirectUri(uri: string, applicationType: 'web' | 'native'): string | null {
@@ -74,8 +78,8 @@ export function checkClientRedirectUri(uri: string, applicationType: 'web' | 'na
 }
 
 /**
- * `null` for an absolute https URI, or an http one on a loopback host, without fragment or user name; otherwise what it
- * should have been.
+ * `null` for an absolute https URI, or an http one on a loopback host, without fragment or user name; otherwise the
+ * requirement that it fails.
  */
 export function checkWebUri(uri: string): string | null {
   const scheme = schemeOf(uri)
@@ -83,13 +87,14 @@ export function checkWebUri(uri: string): string | null {
   if (plain !== null) return plain
   if (scheme !== 'http' && scheme !== 'https') return WEB_TAKES
   const host = WEB.exec(uri)?.[1]?.toLowerCase()
-  // Browsers read 127.1 and 0x7f.0.0.1 as addresses, and find hosts in https:app.example and https:/app.example too.
+  // Refuses spellings that browsers normalise: 127.1 and 0x7f.0.0.1 are addresses to them, and https:app.example has a
+  // host.
   if (host === undefined || !URL.canParse(uri) || new URL(uri).hostname !== host)
     return 'an absolute URI whose host is spelled as browsers do (xn--, no percent signs, plain IP addresses)'
   return scheme === 'http' && !isLoopbackHost(host) ? WEB_TAKES : null
 }
 
-/** The rules for every scheme. */
+/** The requirements for every scheme. */
 function checkPlain(uri: string, scheme: string | null): string | null {
   if (uri.length > MAX_LENGTH || !URI.test(uri))
     return `a URI of at most ${MAX_LENGTH} characters, all of them such as a URI is made of`

@@ -2,9 +2,9 @@ import { OAuthError } from '../errors.ts'
 import { digest } from './digest.ts'
 
 /**
- * Reads the parameters of a request, from its query or its body. An empty one counts as not sent; an unknown one is
- * ignored; one that is longer than its limit in bytes of UTF-8, sent twice, or no string, is refused, never ignored,
- * unless `onTooLong` or `onRepeated` says what becomes of it. No body: none sent.
+ * Reads the parameters of a request from its query or body. An empty parameter counts as not sent; an unknown one is
+ * ignored. A parameter that is longer than its limit in bytes of UTF-8, sent twice, or not a string is refused, unless
+ * `onTooLong` or `onRepeated` handles it. A missing body has no parameters.
  * @throws OAuthError `invalid_request` naming the parameter
  * @see RFC 6749 §3.1
  */
@@ -32,30 +32,33 @@ export function readParams<Name extends string>(
   return params
 }
 
-/** As the parsers of queries and forms say it. */
+/** The result of the parsers of queries and forms for a repeated parameter. */
 const isRepeated = (value: unknown): boolean =>
   Array.isArray(value) && value.length > 1 && value.every((one) => typeof one === 'string')
 
-/** The value of a parameter that must be there. @throws OAuthError `invalid_request` */
+/**
+ * The value of a required parameter.
+ * @throws OAuthError `invalid_request`
+ */
 export function required<Name extends string>(params: { [Key in Name]?: string }, name: Name): string {
   const value = params[name]
   if (value === undefined) throw new OAuthError('invalid_request', `${name} is missing.`)
   return value
 }
 
-/** The parameters for a query or a form body, as `readParams` reads them again. */
+/** Encodes parameters for a query or a form body, so that `readParams` can read them again. */
 export function serializeParams(params: Readonly<Record<string, string | undefined>>): string {
   const form = new URLSearchParams()
   for (const [name, value] of Object.entries(params)) if (value !== undefined) form.append(name, value)
   return form.toString()
 }
 
-/** A token of whatever length is taken: one that is too long is an unknown one. */
+/** Accepts a token of any length: an overlong one is an unknown token. */
 const KNOWN = { token: Infinity, client_id: 512, client_secret: 1024 } as const
 
 /**
- * Reads the parameters of a revocation or introspection request. `token_type_hint` only speeds up a search, and a wrong
- * or unknown one must not hide a token, so it is not looked at: a token's own form tells its kind.
+ * Reads the parameters of a revocation or introspection request. Ignores `token_type_hint`, because it only speeds up a
+ * search, a wrong one must not hide a token, and the form of a token shows its kind.
  * @throws OAuthError `invalid_request` naming the parameter
  * @see RFC 7009 §2.1, RFC 7662 §2.1
  */
@@ -96,7 +99,7 @@ export function readLogoutParams(raw: unknown): LogoutParams {
 const COMMON = { grant_type: 256, scope: 4096, client_id: 512, client_secret: 1024 } as const
 type Common = Exclude<keyof typeof COMMON, 'grant_type'>
 
-/** The sent parameters of a token request: each a non-empty string. `Name` are those of its grant. */
+/** The sent parameters of a token request: each a non-empty string. `Name`: the names of its grant. */
 export type TokenRequestParams<Name extends string = never> = { grant_type: string } & {
   [Key in Common]?: string
 } & { [Key in Name]?: string }
@@ -140,8 +143,8 @@ export type TokenExchangeParams = TokenRequestParams<
 >
 
 /**
- * Reads the parameters of a token exchange. Access tokens are refused, since they don't prove who sends them: every app
- * that a person ever gave one to could bring it here.
+ * Reads the parameters of a token exchange. Refuses access tokens, because they don't prove the sender: every app that
+ * ever received one could send it here.
  * @throws OAuthError `invalid_request`
  */
 export function readTokenExchange(params: TokenExchangeParams): TokenExchange {
@@ -160,8 +163,8 @@ export function readTokenExchange(params: TokenExchangeParams): TokenExchange {
 }
 
 /**
- * The digest by which a token is remembered, so that it counts once. It covers the signed part without the signature,
- * because anybody can compute a second valid ECDSA signature, and the same token would pass again with it.
+ * The digest by which a used token is remembered. It covers the signed part without the signature, because anybody can
+ * compute a second valid ECDSA signature for it.
  */
 export function assertionDigest(token: string): string {
   return digest(`assertion ${token.slice(0, token.lastIndexOf('.'))}`)

@@ -16,9 +16,9 @@ export function isSameOrigin(headers: BrowserHeaders, issuer: string): boolean {
 }
 
 /**
- * True if the browser says that a page of another origin made it send this. A request with neither header came from no
- * page: programs send none. `none` is the user's own navigation, or an extension. Without `Sec-Fetch-Site` (older
- * browsers; plain http off loopback), `Origin` decides.
+ * True if the browser reports that a page of another origin caused the request. A request with neither header came from
+ * no page, because programs send none. `none` is the user's own navigation, or an extension. Without `Sec-Fetch-Site`
+ * (older browsers; plain http off loopback), `Origin` decides.
  * @see W3C Fetch Metadata Request Headers §2.4, RFC 6454 §7
  */
 export function isFromOtherOrigin(headers: BrowserHeaders, ownOrigin: string): boolean {
@@ -48,11 +48,11 @@ const MAX_LENGTH = 2048
  */
 export function localPath(target: string | undefined, issuer: string): string | null {
   if (target === undefined || target.length > MAX_LENGTH || !/^\/(?!\/)/.test(target)) return null
-  // Browsers drop tabs and line breaks, and take a backslash for a slash: `/<tab>/evil` and `/\evil` leave the origin.
+  // Browsers drop tabs and line breaks and read a backslash as a slash, so `/<tab>/evil` and `/\evil` leave the origin.
   if (/[^\x21-\x7e\x80-\uffff]|\\/.test(target)) return null
   const { origin } = new URL(issuer)
   const url = new URL(target, origin)
   const path = `${url.pathname}${url.search}${url.hash}`
-  // Judged as it comes out: `/..//evil` is `//evil` only then. No browser decodes what a proxy may.
+  // Checks the parsed path, because `/..//evil` becomes `//evil`. Browsers do not decode percent-encoding.
   return url.origin === origin && !/^\/(?:\/|%(?:2f|5c|09|0a|0d))/i.test(path) ? path : null
 }

@@ -1,12 +1,15 @@
 import { OAuthError } from '../errors.ts'
 
-/** Longest `scope` that is looked at. @see RFC 6749 §3.3, which sets no limit */
+/**
+ * The maximum length of `scope`.
+ * @see RFC 6749 §3.3, which sets no limit
+ */
 const MAX_LENGTH = 1024
 const MAX_TOKENS = 50
 const SCOPE = /^[\x21\x23-\x5b\x5d-\x7e]+(?: [\x21\x23-\x5b\x5d-\x7e]+)*$/
 
 /**
- * The scope tokens of a request, each once, in the order asked for. `undefined` where none was asked for.
+ * The scope tokens of a request, each once, in the requested order. `undefined` without a `scope`.
  * @throws OAuthError `invalid_scope`
  * @see RFC 6749 §3.3
  */
@@ -23,17 +26,23 @@ export function parseScope(requested: string | undefined): string[] | undefined 
   return tokens
 }
 
-/** True for a text that can be the name of one scope. @see RFC 6749 §3.3 */
+/**
+ * True for a valid scope token.
+ * @see RFC 6749 §3.3
+ */
 export const isScopeToken = (name: string): boolean => SCOPE.test(name) && !name.includes(' ')
 
-/** `scope` of an answer or a token: nothing where nothing is granted, for an empty list is none. @see RFC 6749 §3.3 */
+/**
+ * The `scope` of a response or token: `undefined` if nothing is granted, because an empty list is invalid.
+ * @see RFC 6749 §3.3
+ */
 export function scopeMember(scopes: readonly string[]): { scope?: string } {
   return scopes.length === 0 ? {} : { scope: scopes.join(' ') }
 }
 
 /**
- * The granted scope: what was requested, all of which must be allowed; all that is allowed where nothing was requested.
- * @throws OAuthError `invalid_scope` naming what is not allowed
+ * The granted scope. Every requested scope must be allowed. Without a request, all allowed scopes are granted.
+ * @throws OAuthError `invalid_scope` naming a scope that is not allowed
  */
 export function grantScope(requested: string[] | undefined, allowed: readonly string[]): string[] {
   if (requested === undefined) return [...allowed]

@@ -47,10 +47,10 @@ export function twoStepOf(
 export const RECOVERY_CODES = 10
 const CODE_BYTES = 10
 const CODE_LENGTH = 16
-/** Crockford's alphabet, in which nothing looks like anything else. */
+/** Crockford's alphabet, which has no characters that look alike. */
 const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz'
 
-/** A code of the first 80 bits of what is given, as it is shown: `xxxx-xxxx-xxxx-xxxx`. */
+/** Formats the first 80 bits as a code: `xxxx-xxxx-xxxx-xxxx`. */
 export function recoveryCode(random: Uint8Array): string {
   if (random.length < CODE_BYTES) throw new RangeError(`A recovery code takes ${CODE_BYTES} random bytes.`)
   const bits = [...random.subarray(0, CODE_BYTES)].map((byte) => byte.toString(2).padStart(8, '0')).join('')
@@ -59,7 +59,7 @@ export function recoveryCode(random: Uint8Array): string {
     .join('-')
 }
 
-/** The code that was typed, in the one form of which a digest is made. `null`: it is no recovery code. */
+/** Normalises a typed code for its digest. `null`: not a recovery code. */
 export function readRecoveryCode(typed: string): string | null {
   if (typed.length > 128) return null
   const code = typed
@@ -72,7 +72,7 @@ export function readRecoveryCode(typed: string): string | null {
   return isCode ? code : null
 }
 
-/** The digests by which a code is found: a MAC for each key, under one of the user's own. */
+/** The digests by which a code is found: a MAC under a key of the user, for each configured key. */
 export function recoveryDigests(code: string, userId: string, keys: readonly Uint8Array[]): string[] {
   return keys.map((key) => {
     const ofUser = createHmac('sha256', key).update(userId).digest()

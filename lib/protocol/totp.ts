@@ -2,8 +2,8 @@ import { createHmac } from 'node:crypto'
 import { equalSecrets } from './digest.ts'
 
 /**
- * Time-based one-time passwords as authenticator apps make them: HMAC-SHA-1, 6 digits, 30 seconds. Apps ignore other
- * parameters of an enrolment without a word and give wrong codes for ever, so there are no others.
+ * Time-based one-time passwords of authenticator apps: HMAC-SHA-1, 6 digits, 30 seconds. Apps silently ignore other
+ * parameters and then show wrong codes, so there are no others.
  * @see RFC 6238, RFC 4226
  */
 
@@ -12,8 +12,9 @@ export const TOTP_SECRET_BYTES = 20
 const TOTP_STEP_MS = 30_000
 const DIGITS = 6
 /**
- * The steps whose codes are accepted: the present one, and the one before it, for the time that typing takes. Each adds
- * a millionth to the chance of a guess. @see RFC 6238 §5.2
+ * The number of accepted steps: the current one, and the one before it, to give time for typing. Each adds a millionth
+ * to the chance of a guess.
+ * @see RFC 6238 §5.2
  */
 const WINDOW = [0, -1]
 
@@ -32,18 +33,18 @@ export function totpCode(secret: Uint8Array, step: number): string {
 }
 
 /**
- * The step of this code: the present one or the one before. `null`: neither. Both are always compared. The store
- * decides whether the step was used before.
+ * Finds the step of a code: the current one or the one before. `null`: neither. Always compares both. The store decides
+ * whether the step was used before.
  */
 export function matchTotp(secret: Uint8Array, code: string, now: number): number | null {
   const steps = WINDOW.map((offset) => totpStep(now) + offset).filter((step) => step >= 0)
   const matches = steps.filter((step) => equalSecrets(totpCode(secret, step), code))
-  // Two steps may have one code. The newer one is used up, and the older with it.
+  // Two steps may have the same code. Returns the newer one, so that using it also uses up the older.
   return matches.length === 0 ? null : Math.max(...matches)
 }
 
 /**
- * The six digits of a typed code, with spaces or hyphens between them, in the digits of any keyboard. `null`: not six
+ * Reads six digits from typed text, with spaces or hyphens between them, in the digits of any script. `null`: not six
  * digits.
  */
 export function readTotpCode(typed: string): string | null {
@@ -72,8 +73,8 @@ export function toBase32(bytes: Uint8Array): string {
 }
 
 /**
- * The bytes of base32 in the forms of other systems: in either case, with or without padding, white space and hyphens.
- * `null`: no base32. The bits of the last character beyond whole bytes are ignored, as in every app.
+ * Decodes base32 as other systems write it: either case, with or without padding, white space and hyphens. `null`: not
+ * base32. Ignores the spare bits of the last character, as every app does.
  * @see RFC 4648 §6
  */
 export function fromBase32(text: string): Buffer | null {
@@ -84,8 +85,8 @@ export function fromBase32(text: string): Buffer | null {
 }
 
 /**
- * The label and parameters of an enrolment, as apps read it from a QR code. Every part is percent-encoded, a space as
- * `%20`; no colon is left in issuer or account, for it parts the two; what is the default is not said.
+ * The `otpauth:` URI of an enrolment, for a QR code. Every part is percent-encoded, with `%20` for a space. A colon is
+ * removed from issuer and account, because it separates them. Default parameters are left out.
  * @see https://github.com/google/google-authenticator/wiki/Key-Uri-Format
  */
 export function totpUri({ issuer, account, secret }: { issuer: string; account: string; secret: Uint8Array }): string {

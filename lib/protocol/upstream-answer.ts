@@ -1,12 +1,12 @@
 import { UpstreamError } from '../errors.ts'
 import { hash } from 'node:crypto'
 
-/** Parameters that may be there once at most, and must not be empty where they are there. */
+/** Parameters that may occur at most once and must not be empty. */
 const SINGLE = ['code', 'state', 'iss', 'error']
-/** Parameters that a request for a code alone is never answered with. */
+/** Parameters that must not be in the response to a request for a code. */
 const UNASKED = ['response', 'id_token', 'access_token', 'token']
 /**
- * Errors that mean that the person said no, or that the provider would have had to show a page and was asked not to.
+ * Errors for a refusal by the person, or for a page that the provider would need with `prompt=none`.
  * @see RFC 6749 §4.1.2.1, OpenID Connect Core 1.0 §3.1.2.6; the second is Apple's.
  */
 const DENIED = [
@@ -21,7 +21,10 @@ const BUSY = ['server_error', 'temporarily_unavailable']
 
 interface ExpectedAnswer {
   state: string
-  /** True if the provider's metadata promise `iss`. @see RFC 9207 §3 */
+  /**
+   * True if the provider's metadata promises `iss`.
+   * @see RFC 9207 §3
+   */
   issuerPromised: boolean
   acceptsIssuer(iss: string): boolean
 }
@@ -67,15 +70,15 @@ function failureOf(error: string): UpstreamError {
   )
 }
 
-/** Seconds. An app exchanges its token at once. */
+/** The maximum age in seconds. An app exchanges its token immediately. */
 const MAX_AGE = 300
-/** Seconds that the provider's clock may be ahead. */
+/** The time in seconds by which the provider's clock may be ahead. */
 const LEEWAY = 60
 
 export interface AppTokenRules {
-  /** The client ids, at the provider, of the apps whose tokens are taken. */
+  /** The provider's client ids of the apps whose tokens are accepted. */
   audiences: readonly string[]
-  /** The nonce that the app asked the provider to put into the token. `null`: the app names none. */
+  /** The nonce that the app gave to the provider. `null`: none. */
   nonce: string | null
   /** True if a token without a nonce is refused. */
   nonceRequired: boolean
@@ -96,8 +99,7 @@ const CHECKS: ReadonlyArray<{ name: string; see: string; holds(claims: Claims, r
         ? aud.length > 0 && aud.every((one) => audiences.includes(one as string))
         : audiences.includes(aud as string)
   },
-  // With one audience `azp` is not compared: Google names the app there, and in `aud` the server that the app belongs
-  // to.
+  // With a single audience `azp` is not compared, because Google puts the app there and the app's server into `aud`.
   {
     name: 'azp',
     see: 'OpenID Connect Core 1.0 §3.1.3.7 (4), (5)',
@@ -113,8 +115,8 @@ const CHECKS: ReadonlyArray<{ name: string; see: string; holds(claims: Claims, r
 ]
 
 /**
- * Equal, or hashed as Apple's and Firebase's libraries send it. A nonce on either side must match even if the
- * connection does not require one.
+ * The nonce is equal, or hashed as Apple's and Firebase's libraries do. If either side has a nonce, they must match,
+ * even if the connection does not require one.
  */
 function holdsNonce({ nonce: claimed }: Claims, { nonce, nonceRequired }: AppTokenRules): boolean {
   if (claimed === undefined && nonce === null) return !nonceRequired
@@ -122,15 +124,15 @@ function holdsNonce({ nonce: claimed }: Claims, { nonce, nonceRequired }: AppTok
 }
 
 /**
- * Checks an ID token that an app brought, whose signature, issuer and expiry are checked elsewhere.
- * @throws UpstreamError `id_token` that names the claim, and holds nothing of it
+ * Checks an ID token from an app. Its signature, issuer and expiry are checked elsewhere.
+ * @throws UpstreamError `id_token` that names the claim, without its value
  */
 export function checkAppIdToken(claims: Claims, rules: AppTokenRules): void {
   const failed = CHECKS.find(({ holds }) => !holds(claims, rules))
   if (failed !== undefined) throw new UpstreamError('id_token', `The ID token was refused (${failed.name}).`)
 }
 
-/** Until when a token that was issued at that time is accepted, in milliseconds since the epoch. */
+/** The time until which a token issued at that time is accepted, in milliseconds since the epoch. */
 export function appIdTokenEnd(issuedAt: number): number {
   return Math.ceil((issuedAt + MAX_AGE + LEEWAY) * 1000)
 }

@@ -7,7 +7,10 @@ interface ClaimsSubject {
   [claim: string]: unknown
 }
 
-/** Which claims each scope asks for. @see OpenID Connect Core 1.0 §5.4 */
+/**
+ * The claims of each scope.
+ * @see OpenID Connect Core 1.0 §5.4
+ */
 export const CLAIMS_OF_SCOPE = {
   profile: [
     'name',
@@ -31,11 +34,11 @@ export const CLAIMS_OF_SCOPE = {
 } as const
 export type ClaimName = (typeof CLAIMS_OF_SCOPE)[keyof typeof CLAIMS_OF_SCOPE][number]
 
-/** Every scope that asks for claims. With all of them, `standardClaims` says all that is known. */
+/** Every scope with claims. With all of them, `standardClaims` returns every known claim. */
 export const CLAIM_SCOPES = Object.keys(CLAIMS_OF_SCOPE) as ReadonlyArray<keyof typeof CLAIMS_OF_SCOPE>
 
 const ADDRESS_MEMBERS = ['formatted', 'street_address', 'locality', 'region', 'postal_code', 'country']
-/** As seconds, the year 5138; as milliseconds, 1973. */
+/** Values from here on are milliseconds: in seconds it would be the year 5138, in milliseconds it is 1973. */
 const LEAST_MILLISECONDS = 1e11
 
 type Read = (user: ClaimsSubject, context: { knowsEmail: boolean }) => unknown
@@ -51,10 +54,10 @@ const READERS: { [Name in ClaimName]?: Read } = {
 }
 
 /**
- * The standard claims that these scopes ask for, from fields of the row with the claims' own names, and `sub` always.
- * `preferred_username` is the row's own, else the username; one that is an e-mail address only for who knows the e-mail
- * address (by default: the scope `email` is there). `updated_at` is seconds, whether the row has a `Date`, an ISO 8601
- * string, seconds or milliseconds. A value of the wrong type, or an empty one, is left out, as is what is unknown.
+ * The standard claims of these scopes, from fields of the row with the claims' own names, and always `sub`.
+ * `preferred_username` is that field, else the username. If it is an email address, it needs knowledge of the email
+ * address (by default: the scope `email`). `updated_at` is in seconds, whether the row has a `Date`, an ISO 8601
+ * string, seconds or milliseconds. Unknown and empty values, and values of a wrong type, are left out.
  * @see OpenID Connect Core 1.0 §5.1, §5.3.2, §5.4
  */
 export function standardClaims(
@@ -74,9 +77,9 @@ export function standardClaims(
 }
 
 /**
- * Those of the claims that a member of the `claims` parameter asks for. One that is not there, or not of a value asked
- * for, is left out: no claim of a user is promised, not even an essential one. (`sub`, `acr` and `auth_time` are the
- * authorization endpoint's to judge.)
+ * The claims that a member of the `claims` parameter requests. A claim that is missing, or has none of the requested
+ * values, is left out: no claim is promised, not even an essential one. (The authorization endpoint handles `sub`,
+ * `acr` and `auth_time`.)
  * @see OpenID Connect Core 1.0 §5.5.1
  */
 export function requestedClaims(
@@ -103,13 +106,13 @@ function flag(value: unknown): boolean | undefined {
   return typeof value === 'boolean' ? value : undefined
 }
 
-/** The scope `profile` alone must not tell an e-mail address, and many usernames are one. */
+/** Many usernames are email addresses, which the scope `profile` alone must not reveal. */
 function preferredUsername(user: ClaimsSubject, knowsEmail: boolean): string | undefined {
   const name = text(user['preferred_username']) ?? text(user.username)
   return name === undefined || knowsEmail || !isEmailAddress(name, user['email']) ? name : undefined
 }
 
-/** Nothing but an e-mail address has an @ between two parts: no username that is none may have one. */
+/** Treats every text with an @ inside as an email address. A username that is not an address must not contain one. */
 function isEmailAddress(name: string, email: unknown): boolean {
   return /.@./u.test(name) || name.toLowerCase() === text(email)?.toLowerCase()
 }
@@ -135,21 +138,27 @@ function address(value: unknown): Record<string, string> | undefined {
   return entries.length === 0 ? undefined : Object.fromEntries(entries)
 }
 
-/** How one claim is asked for; `null`: voluntarily. @see OpenID Connect Core 1.0 §5.5.1 */
+/**
+ * The request of one claim; `null`: voluntary.
+ * @see OpenID Connect Core 1.0 §5.5.1
+ */
 interface ClaimRequest {
   essential?: boolean
   value?: unknown
   values?: unknown[]
 }
 
-/** The `claims` parameter, with what is unknown in it left out. @see OpenID Connect Core 1.0 §5.5 */
+/**
+ * The `claims` parameter without unknown members.
+ * @see OpenID Connect Core 1.0 §5.5
+ */
 export interface ClaimsRequest {
   userinfo?: Record<string, ClaimRequest | null>
   id_token?: Record<string, ClaimRequest | null>
 }
 
 const MAX_BYTES = 4096
-/** `{ "id_token": { "acr": { "values": ["1"] } } }` is the deepest that means anything. */
+/** The depth of `{ "id_token": { "acr": { "values": ["1"] } } }`, the deepest valid form. */
 const MAX_DEPTH = 4
 const MAX_CLAIMS = 50
 const MAX_VALUES = 20
@@ -157,8 +166,8 @@ const MAX_VALUES = 20
 const CLAIM_NAME = /^[\x21-\x7e]{1,128}$/
 
 /**
- * Reads the `claims` parameter. Unknown members, and names that no claim has, are left out. No object in the result has
- * a prototype, so that nothing but what was sent can be found in it.
+ * Reads the `claims` parameter. Leaves out unknown members and invalid names. No object in the result has a prototype,
+ * so that lookups find only sent members.
  * @throws OAuthError `invalid_request`
  */
 export function parseClaimsRequest(json: string): ClaimsRequest {
@@ -185,7 +194,7 @@ function claimsOf(member: unknown, name: string): Record<string, ClaimRequest | 
   const claims = Object.create(null) as Record<string, ClaimRequest | null>
   for (const [claim, how] of entries) {
     const request = how === null ? null : claimOf(how)
-    // Own here, but a plain assignment elsewhere would set a prototype.
+    // An own property here, but a plain assignment elsewhere would set a prototype.
     if (CLAIM_NAME.test(claim) && claim !== '__proto__') claims[claim] = request
   }
   return claims
@@ -216,7 +225,7 @@ function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** Goes no deeper than `depth` itself. */
+/** Recurses at most `depth` levels. */
 function isDeeperThan(depth: number, value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return false
   return depth === 0 || Object.values(value).some((inner) => isDeeperThan(depth - 1, inner))

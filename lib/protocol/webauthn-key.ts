@@ -1,8 +1,8 @@
 import { createPublicKey, type JsonWebKey, verify } from 'node:crypto'
 
 /**
- * The algorithms that are offered and taken, by their COSE numbers: Ed25519, ES256, RS256. Browsers take the first that
- * the authenticator has.
+ * The offered and accepted algorithms, by their COSE numbers: Ed25519, ES256, RS256. Browsers use the first that the
+ * authenticator supports.
  */
 export const PASSKEY_ALGS: readonly number[] = [-8, -7, -257]
 
@@ -114,9 +114,9 @@ const MAX_ENTRIES = 64
 const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 /**
- * Reads the one item of CBOR that begins at `offset`: `end` is where the next one would. It takes what authenticators
- * write: whole numbers to 32 bits, byte and text strings, arrays and maps of definite length, `true`, `false`, `null`.
- * Anything deeper than four, longer than 64 entries, or with a key twice is refused.
+ * Reads one CBOR item at `offset`; `end` is the position after it. Accepts only the forms of authenticators: whole
+ * numbers to 32 bits, byte and text strings, arrays and maps of definite length, `true`, `false`, `null`. Refuses more
+ * than four levels, more than 64 entries, and a repeated key.
  * @throws WebauthnError `malformed`
  * @see RFC 8949 §3, CTAP 2.2 §8
  */
@@ -144,7 +144,10 @@ export function readCbor(bytes: Buffer, offset = 0, depth = 1): { value: Cbor; e
   return { value: initial === 0xf6 ? null : initial === 0xf5, end: start }
 }
 
-/** Reads bytes that are one item, and nothing behind it. @throws WebauthnError `malformed` */
+/**
+ * Reads bytes that consist of exactly one item.
+ * @throws WebauthnError `malformed`
+ */
 export function decodeCbor(bytes: Buffer): Cbor {
   const { value, end } = readCbor(bytes)
   must(end === bytes.length, 'malformed', 'something follows the CBOR')
@@ -225,7 +228,7 @@ export class WebauthnError extends Error {
   }
 }
 
-/** @throws WebauthnError unless it holds */
+/** @throws WebauthnError if the condition is false */
 export function must(holds: boolean, refusal: WebauthnRefusal, what: string): asserts holds {
   if (!holds) throw new WebauthnError(refusal, what)
 }

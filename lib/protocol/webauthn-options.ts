@@ -28,7 +28,7 @@ export interface PasskeyCreationOptions {
     requireResidentKey: boolean
     userVerification: UserVerification
   }
-  /** The user's present credentials: an authenticator makes no second one. */
+  /** The user's existing credentials. An authenticator that has one of them makes no second one. */
   excludeCredentials: PasskeyDescriptor[]
   hints: string[]
   extensions: { credProps: true }
@@ -41,11 +41,14 @@ export interface PasskeyRequestOptions {
   /** Milliseconds. */
   timeout: number
   userVerification: UserVerification
-  /** Empty: whichever the person has here. */
+  /** Empty: any passkey for this domain. */
   allowCredentials: PasskeyDescriptor[]
 }
 
-/** W3C recommends five to ten minutes; the challenge is good for ten. @see W3C WebAuthn Level 3 §15.1 */
+/**
+ * The timeout that W3C recommends is five to ten minutes. The challenge is valid for ten.
+ * @see W3C WebAuthn Level 3 §15.1
+ */
 const TIMEOUT_MS = 300_000
 
 interface Creation {
@@ -57,7 +60,7 @@ interface Creation {
   challenge: string
   algs: readonly number[]
   exclude: PasskeyDescriptor[]
-  /** `false`: a security key, which need neither be found without being named nor know who holds it. */
+  /** `false`: a security key, which need not be discoverable or verify its user. */
   isPasskey: boolean
 }
 
@@ -101,7 +104,7 @@ export function requestOptions({
   return { rpId, challenge, timeout: TIMEOUT_MS, userVerification, allowCredentials: allow }
 }
 
-/** How long an answer may take. Browsers are told half of it (`timeout`). */
+/** The time for an answer. Browsers get half of it as `timeout`. */
 const CHALLENGE_LIFETIME_MS = 10 * 60 * 1000
 
 const RANDOM_BYTES = 16
@@ -109,12 +112,12 @@ const STAMPED_BYTES = 24
 const CHALLENGE_BYTES = 40
 /** A clock of another instance may be ahead. */
 const SKEW_MS = 60 * 1000
-/** How long a challenge that was answered has to be remembered. After that it is refused for its age. */
+/** The time for which an answered challenge must be remembered. It is too old after that. */
 export const CLAIM_LIFETIME_MS = CHALLENGE_LIFETIME_MS + SKEW_MS
 
 /**
  * A challenge that need not be stored: 16 random bytes, the time, and 16 bytes of an HMAC over both and `purpose`, so
- * that it is good for that purpose alone. The verifier of an answer must make sure that it counts once.
+ * that it is valid only for that purpose. The verifier of an answer must make sure that it counts once.
  * @see W3C WebAuthn Level 3 §13.4.3
  */
 export function makeChallenge(

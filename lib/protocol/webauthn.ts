@@ -2,11 +2,10 @@ import { hash, timingSafeEqual } from 'node:crypto'
 import { type CborMap, decodeCbor, isSignedBy, must, readCbor, spkiOf, WebauthnError } from './webauthn-key.ts'
 
 /**
- * Our request to the browser. Each point is checked in the answer, because the page's script could have asked for
- * something else.
+ * Our request to the browser. Each value is checked in the answer, because a script of the page could have changed it.
  */
 export interface Ceremony {
-  /** The request that belongs to this challenge. `null`: it is none of ours, not for this purpose, or too old. */
+  /** The request with this challenge. `null`: not one of ours, for another purpose, or too old. */
   askedWith(challenge: string): { requiresVerification: boolean } | null
   /** Origins of pages, as browsers write them. */
   origins: readonly string[]
@@ -26,14 +25,14 @@ export interface NewCredential {
   backupEligible: boolean
   backedUp: boolean
   uvInitialized: boolean
-  /** A UUID; `null`: the authenticator does not say what it is. */
+  /** A UUID; `null`: the authenticator does not tell its model. */
   aaguid: string | null
 }
 
-/** The part of a stored credential that an assertion is verified by. */
+/** The part of a stored credential with which an assertion is verified. */
 type StoredCredential = Pick<NewCredential, 'publicKey' | 'alg' | 'backupEligible'> & { rpId: string }
 
-/** `challenge`: the one that was answered. */
+/** `challenge`: the answered one. */
 export interface Assertion {
   challenge: string
   signCount: number
@@ -42,8 +41,7 @@ export interface Assertion {
 }
 
 /**
- * Verifies a new credential. The attestation statement is never looked at: whatever it claims about the authenticator,
- * nothing depends on it.
+ * Verifies a new credential. Ignores the attestation statement, because nothing depends on the authenticator's model.
  * @throws WebauthnError
  * @see W3C WebAuthn Level 3 §7.1
  */
@@ -79,8 +77,8 @@ export function verifyRegistration(
 }
 
 /**
- * Verifies that a stored credential has answered. Whose it is, whether its counter grew and that the challenge was not
- * answered before is for the caller.
+ * Verifies an assertion by a stored credential. The caller checks its owner, its counter, and that the challenge is
+ * answered for the first time.
  * @throws WebauthnError
  * @see W3C WebAuthn Level 3 §7.2
  */
@@ -199,8 +197,8 @@ interface ClientData {
 const UTF8 = new TextDecoder('utf-8', { fatal: true })
 
 /**
- * The client data, which the browser wrote. It is read as JSON and not compared as text, since browsers may add
- * members. A byte order mark before it is overlooked.
+ * Reads the browser's client data. Parses it as JSON instead of comparing text, because browsers may add members.
+ * Ignores a leading byte order mark.
  * @throws WebauthnError `malformed`
  * @see W3C WebAuthn Level 3 §5.8.1
  */
@@ -208,7 +206,10 @@ export function readClientData(bytes: Buffer): ClientData {
   return jsonObject(() => UTF8.decode(bytes), 'the client data are') as unknown as ClientData
 }
 
-/** An object of JSON. @throws WebauthnError `malformed`, with a sentence that begins with `which` */
+/**
+ * Parses a JSON object.
+ * @throws WebauthnError `malformed`, with a sentence that begins with `which`
+ */
 function jsonObject(text: () => string, which: string): Members {
   let value: unknown
   try {
@@ -222,10 +223,7 @@ function jsonObject(text: () => string, which: string): Members {
 /** 1,023 bytes, as base64url. @see W3C WebAuthn Level 3 §7.1 */
 const MAX_ID = 1364
 const MAX_HANDLE = 86
-/**
- * Enough for an RSA key and the longest id. Attestation that nobody asked for may make an answer larger, which is
- * refused.
- */
+/** Enough for an RSA key and the longest id. An answer with unrequested attestation may be larger and is refused. */
 const MAX_BINARY = 14_000
 const MAX_TEXT = 16_384
 const MAX_TRANSPORTS = 8
@@ -243,7 +241,7 @@ interface GivenRegistration extends GivenResponse {
 export interface GivenAssertion extends GivenResponse {
   authenticatorData: Buffer
   signature: Buffer
-  /** `null`: the authenticator named none. */
+  /** `null`: the authenticator returned no user handle. */
   userHandle: string | null
 }
 

@@ -3,19 +3,22 @@ import { setTimeout } from 'node:timers/promises'
 import { VERSION_LENGTH } from '../ports/record-store.ts'
 
 /**
- * Time and chance of the transactor. They decide nothing: versions only have to differ, waits only have to be uneven,
- * and the machine's clock only fills in where a call says no time. So a host's store needs no `Clock` and no `Random`.
+ * Time and randomness of the transactor. They decide nothing: versions only have to differ, waits only have to be
+ * uneven, and the machine's clock is used only for calls without a time. So a host's store needs no `Clock` and no
+ * `Random`.
  */
 
 const LONGEST_WAIT_MS = 16
-/** 48 bits: a version begins with its writer, and no two writers have one name. */
+/** 48 bits that name the writer at the start of each version. No two writers share a name. */
 const WRITER_LENGTH = 8
 const COUNTER_LENGTH = VERSION_LENGTH - WRITER_LENGTH
 
-/** The part of a version that names its writer. Of two versions of one writer, the later one is the greater text. */
+/**
+ * The part of a version that names its writer. Of two versions of one writer, the later one sorts after the earlier.
+ */
 export const writerOf = (version: string): string => version.slice(0, WRITER_LENGTH)
 
-/** A writer: each call makes a version that nobody has made before, in this process or another. */
+/** Makes a writer. Each call of it returns a version that no process has made before. */
 export function versionMaker(): () => string {
   let writer = ''
   let made = 0

@@ -5,21 +5,21 @@ import { isOutage } from '../ports/outage.ts'
 /** The content of a record's text. */
 export interface Decoded {
   version: string
-  /** `null`: the record was removed, and is kept for a while to tell so. */
+  /** `null`: the record was removed, and this mark stays for a while. */
   decoded: unknown
   /** The last version that each other writer gave the record, the latest first: at most `MOST_WRITERS`. */
   lineage: readonly string[]
 }
 
 /**
- * Of how many former writers a record names the last version. By it a commit whose answer was lost is recognized, also
- * where other instances changed the same records before it was sent again.
+ * The number of former writers whose last version a record names. It lets a writer recognize a commit whose answer was
+ * lost, even if other instances changed the record before the commit is sent again.
  */
 export const MOST_WRITERS = 8
 
 /**
- * The lineage stands behind an array's elements or an object's fields, so that SQL finds each of them at its place. Any
- * other value stands in a field of its own. A record that was removed has its lineage alone.
+ * Stores the lineage after an array's elements or an object's fields, so that SQL finds each of those at its place. Any
+ * other value has its own field. A removed record has only its lineage.
  */
 export function encode(value: unknown, lineage: readonly string[]): string {
   if (Array.isArray(value)) return JSON.stringify([...(value as unknown[]), lineage])
@@ -28,8 +28,8 @@ export function encode(value: unknown, lineage: readonly string[]): string {
 }
 
 /**
- * The value of a record that nobody can read. It is a row without columns, so no rule takes it for one of its own, and
- * it is no missing record either. The next write of the key replaces it.
+ * The value of an unreadable record. It is a row without columns, so no rule accepts it, and it does not count as
+ * missing. The next write of the key replaces it.
  */
 export const DAMAGED: readonly unknown[] = Object.freeze([])
 
@@ -53,7 +53,7 @@ export function decode(record: StoredRecord | null): Decoded | null {
 const isLineage = (value: unknown): value is string[] =>
   Array.isArray(value) && value.every((one) => typeof one === 'string')
 
-/** `null` where it is no JSON: no rule writes that. */
+/** `null` for invalid JSON, which no rule writes. */
 function parse(value: string): unknown {
   try {
     return JSON.parse(value)
@@ -62,7 +62,7 @@ function parse(value: string): unknown {
   }
 }
 
-/** The lineage of a record that replaces the former one by this writer. */
+/** The lineage of this writer's new version of a record. */
 export function lineageAfter(record: Decoded | null | undefined, version: string): string[] {
   if (record === null || record === undefined) return []
   const writer = writerOf(version)
@@ -72,8 +72,8 @@ export function lineageAfter(record: Decoded | null | undefined, version: string
 type Found = Array<StoredRecord | null>
 
 /**
- * Commits, and sends the commit again once where its answer was lost. `null`: done; else the records that were there
- * instead. Rejects where nobody can know: then the commit may have been done.
+ * Commits, and sends the commit again once if its answer was lost. `null`: done; otherwise the conflicting records.
+ * Rejects if the outcome is unknown: the commit may have been done.
  */
 export async function commitSurely(
   store: RecordStore,
@@ -84,7 +84,7 @@ export async function commitSurely(
   try {
     return await store.commit(partition, writes, now)
   } catch (error) {
-    // A refusal or a lock is no lost answer.
+    // A refusal or a lock is not a lost answer.
     if (!isOutage(error)) throw error
     const found = await store.commit(partition, writes, now)
     if (found === null) return null
@@ -97,7 +97,7 @@ export async function commitSurely(
   }
 }
 
-/** Reads, and reads again once where the answer was lost: a read changes nothing. */
+/** Reads, and reads again once if the answer was lost. */
 export async function readSurely(store: RecordStore, partition: string, keys: readonly string[]): Promise<Found> {
   try {
     return await store.read(partition, keys)
@@ -107,19 +107,19 @@ export async function readSurely(store: RecordStore, partition: string, keys: re
   }
 }
 
-/** Tells from the record under one of its keys if the first commit was done. `null`: it wrote none there. */
+/** Tells by the record under one of its keys whether the first commit was done. `null`: it wrote no record there. */
 function standingOf(
   { expect, change }: RecordWrite,
   record: StoredRecord | null
 ): 'done' | 'not done' | 'unclear' | null {
   if (typeof change !== 'object') return null
-  // A record that was there went with time, or by a commit that never looked at it, before or after the first commit.
+  // The former record expired, or another commit removed it without reading it, before or after the first commit.
   if (record === null) return expect === null ? 'not done' : 'unclear'
   const { version, lineage } = decode(record) ?? { version: '', lineage: [] }
   const writer = writerOf(change.version)
   const ours = [version, ...lineage].find((one) => writerOf(one) === writer)
   if (ours === undefined) return lineage.length < MOST_WRITERS ? 'not done' : 'unclear'
   if (ours === change.version) return 'done'
-  // A later version of our own means that another call did not wait for this commit.
+  // A later version of this writer means that another call did not wait for this commit.
   return ours < change.version ? 'not done' : 'unclear'
 }

@@ -19,7 +19,7 @@ export interface RecordFactorStoreOptions {
   remembered?: number | undefined
 }
 
-/** A sign-in looks at the factors of its user and uses one of them soon after. */
+/** Remembers records, because a sign-in reads the factors of its user and soon uses one of them. */
 const REMEMBERED = 1000
 
 /**
@@ -102,7 +102,7 @@ export function recordFactorStore(
     removeFactorsOfUser: (userId) =>
       transact(partitionOf(userId), [FACTORS], (view) => {
         const value = view.get(FACTORS)
-        // A record that can't be read goes too, or its user could never begin again. Changes don't come to this epoch.
+        // Also removes an unreadable record, so that its user can start again. Changes never reach this epoch.
         const { outcome, held }: rules.FactorDecision<number> =
           value === null || isHeld(value)
             ? rules.removeFactors(heldBy(userId, value))
@@ -118,7 +118,7 @@ export function recordFactorStore(
 type Fields = Readonly<Record<string, unknown>>
 type Types<Factor> = Partial<Record<keyof Factor, 'string' | 'number' | 'boolean'>>
 
-/** The fields that the rules decide on. The others are checked where a host reads them. */
+/** The fields on which the rules decide. Other fields are checked when a host reads them. */
 const TOTP: Types<TotpFactor> = {
   id: 'string',
   sealedSecret: 'string',

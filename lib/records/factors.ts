@@ -14,9 +14,9 @@ import type {
 } from '../ports/factor-store.ts'
 import { twoStepOf } from '../protocol/second-factors.ts'
 
-/** The rules of second factors. All that a user has is one record, so that each rule decides on one value. */
+/** The rules of second factors. One record contains all factors of a user, so that each rule decides on one value. */
 export interface HeldFactors {
-  /** The form of this record. A release that knows another one must not guess. */
+  /** The format of this record. A release with another format must not guess. */
   form: 1
   userId: string
   handle: string | null
@@ -29,7 +29,7 @@ export interface HeldFactors {
   epoch: number
 }
 
-/** `held`: what the user has afterwards. Without it, nothing changes. */
+/** `held`: the user's factors afterwards. Without it, nothing changes. */
 export interface FactorDecision<Outcome> {
   outcome: Outcome
   held?: HeldFactors
@@ -59,7 +59,7 @@ export const noFactors = (userId: string): HeldFactors => ({
   epoch: 0
 })
 
-/** A copy for the caller: the record itself may be remembered. */
+/** A copy for the caller, because the record itself may be remembered. */
 export const publicFactors = ({ handle, totp, passkeys, codes, twoStepChosen, epoch }: HeldFactors): UserFactors => ({
   handle,
   totp: structuredClone(totp),
@@ -69,7 +69,7 @@ export const publicFactors = ({ handle, totp, passkeys, codes, twoStepChosen, ep
   deviceEpoch: epoch
 })
 
-/** `held`: what lies in the partition that the handle names. */
+/** `held`: the factors in the partition that the handle names. */
 export function byHandle(held: HeldFactors, handle: string, credentialId: string): FactorsByHandle | null {
   const passkey = held.passkeys.find((one) => one.credentialId === credentialId)
   return held.handle !== handle || passkey === undefined
@@ -104,7 +104,7 @@ export function addFactor(
     twoStepChosen: held.twoStepChosen || turnsOn,
     epoch: held.epoch + 1
   }
-  // Recovery codes stand in for a second step, so they come with what turns that on.
+  // Recovery codes replace a second step, so they are created when that is turned on.
   const codesStored = recoveryDigests.length > 0 && held.codes.length === 0 && twoStepOf(added, false).on
   return {
     outcome: { outcome: 'added', codesStored },
@@ -131,8 +131,8 @@ export function useTotp(
 }
 
 /**
- * Failures of known browsers count apart. Otherwise a stranger could stop before the last failure and go on after the
- * user's next sign-in, or disable the app where its user has it at hand.
+ * Failures of known browsers count separately. Otherwise a stranger could stop before the last failure and continue
+ * after the user's next sign-in, or disable the app for its user.
  */
 export function countFailure(
   held: HeldFactors,
@@ -219,12 +219,12 @@ export function removeFactor(
     twoStepChosen: held.twoStepChosen && others.length > 0,
     epoch: held.epoch + 1
   }
-  // A user who must keep a factor is asked for it, whether they chose that or not.
+  // A user who must keep a factor takes a second step with it, chosen or not.
   const goesOn = others.length > 0 && (keepOne || twoStepOf(left, false).on)
   return { outcome: 'removed', held: { ...left, codes: goesOn ? held.codes : [] } }
 }
 
-/** The person who set up the provisional factors may have the recovery codes, so they go too. */
+/** Removes the recovery codes too, because the person who set up the provisional factors may have them. */
 export function removeProvisional(held: HeldFactors): FactorDecision<RemovedFactor[]> {
   const gone = factorsIn(held).filter(({ provisional }) => provisional)
   if (gone.length === 0) return { outcome: [] }
@@ -254,7 +254,7 @@ export function forgetDevices(held: HeldFactors): FactorDecision<number> {
 
 export function removeFactors(held: HeldFactors): FactorDecision<number> {
   const outcome = factorsIn(held).length
-  // Without a handle and with no change behind it, the user has no record, and needs none.
+  // A user without a handle and without changes needs no record.
   if (held.handle === null && held.epoch === 0) return { outcome }
   return { outcome, held: { ...noFactors(held.userId), handle: held.handle, epoch: held.epoch + 1 } }
 }

@@ -5,13 +5,13 @@ import { type Entry, generationIn } from './user-index.ts'
 /** A refresh token family, or an authorization code as long as it has no current token. */
 export interface Held {
   family: RefreshTokenFamily
-  /** The digest of the code it came from; `null` where it came from none. */
+  /** The digest of the authorization code from which it began; `null` without one. */
   codeDigest: string | null
-  /** `null` as long as it is a code. */
+  /** `null` while it is still a code. */
   currentDigest: string | null
-  /** The token that the current one replaced, when, and the current one sealed under it. */
+  /** The previous token, the time of its replacement, and the current token sealed under it. */
   previous: ReplacedToken | null
-  /** The number of calls that got the current token and have not given it back. 0: a client has it for good. */
+  /** The number of calls that got the current token and have not given it back. 0: a client has confirmed it. */
   holders: number
 }
 
@@ -98,7 +98,7 @@ const EXPIRES_AT = 8
 const IDLE_EXPIRES_AT = 9
 const GENERATION_AT = 14
 
-/** Judges a record as it is stored, without its generation. */
+/** Reads a stored record, ignoring its generation. */
 export const isFamilyAliveAt =
   (now: number) =>
   (record: unknown): boolean => {
@@ -109,8 +109,8 @@ export const isFamilyAliveAt =
 const isFamily = (held: Held): held is HeldFamily => held.currentDigest !== null
 
 /**
- * Each kind is bounded on its own: codes and online families are many and short-lived, and must not push out the
- * offline family of a device.
+ * Each kind has its own bound. Codes and online families are many and short-lived, and must not evict the offline
+ * family of a device.
  */
 export const familyEntryOf = ({ family, currentDigest }: Held): Entry => ({
   sid: family.sid,
@@ -133,7 +133,7 @@ export function aliveHeld(view: View, sid: string, now: number): Held | null {
   return isFamilyAliveAt(now)(record) ? storedFamily(view, sid) : null
 }
 
-/** The family if it is alive at `now` and no code any more. */
+/** The family if it is alive at `now` and not a code. */
 export function aliveFamily(view: View, sid: string, now: number): HeldFamily | null {
   const held = aliveHeld(view, sid, now)
   return held !== null && isFamily(held) ? held : null
@@ -161,7 +161,7 @@ export function putFamily(view: View, held: Held): void {
   })
 }
 
-/** Judges a presented token by its family. */
+/** Compares a presented token with its family. */
 export function presented(
   { currentDigest, previous }: HeldFamily,
   { digest, now, graceMs }: Pick<TokenUse, 'digest' | 'now' | 'graceMs'>

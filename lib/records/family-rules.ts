@@ -32,14 +32,20 @@ export function createFamily(view: View, { tokenDigest, ...family }: NewRefreshT
   addHeld(view, { family, codeDigest: null, currentDigest: tokenDigest, previous: null, holders: 0 }, max)
 }
 
-/** Adds a family or code with room made for it. @throws TypeError where its sid is taken */
+/**
+ * Adds a family or code, after making room for it.
+ * @throws TypeError if its sid exists
+ */
 function addHeld(view: View, held: Held, max: number): void {
   const { sid, userId, createdAt } = held.family
   if (view.get(familyKey(sid)) !== null) throw new TypeError('A family with this sid exists.')
   enlist(view, indexIn(view, userId), held, max, createdAt)
 }
 
-/** Puts a family or code with its entry, and makes room for it. The index first: it makes the generation. */
+/**
+ * Writes a family or code and its index entry, and makes room for it. Writes the index first, because that creates the
+ * generation.
+ */
 function enlist(view: View, index: UserIndex, held: Held, max: number, now: number): void {
   const entry = familyEntryOf(held)
   index.set(entry)
@@ -57,7 +63,7 @@ export function peekToken(
   return held === null || presented(held, use) === 'replay' ? null : held.family
 }
 
-/** To a client, no family is alive but its own. */
+/** A client sees only its own families. */
 function usable(view: View, { sid, clientId, now }: TokenUse): HeldFamily | null {
   const held = aliveFamily(view, sid, now)
   return clientId === undefined || held?.family.clientId === clientId ? held : null
@@ -104,7 +110,7 @@ export function undoRotation(view: View, { sid, digest, replacedDigest, former }
   const held = storedFamily(view, sid)
   if (held === null || held.currentDigest !== digest || held.holders === 0) return
   const holders = held.holders - 1
-  // No client holds the successor any more. A client has the token before for good, so an undo of the earlier rotation
+  // No client holds the successor any more. If a client has confirmed the token before, an undo of the earlier rotation
   // comes too late.
   putFamily(
     view,
@@ -120,7 +126,8 @@ function replayed(view: View, { family }: Held): { outcome: 'replayed'; family: 
 
 export function revokeFamily(view: View, sid: string, userId?: string): boolean {
   const held = storedFamily(view, sid)
-  // The index may list a family whose record is gone. A family reported as unknown is not named later either.
+  // The index may list a family whose record is gone. Drops the entry, so that a family reported as unknown is not
+  // listed later.
   const owner = held?.family.userId ?? ownerOfIndex(view)
   if (owner === null || (userId !== undefined && owner !== userId)) return false
   removeOne(view, owner, sid)
@@ -167,7 +174,7 @@ export function listFamiliesOfUser(view: View, userId: string, now: number): Ref
     .sort((a, b) => b.createdAt - a.createdAt)
 }
 
-/** A code is a family in waiting, which ends when the code does. */
+/** A code is stored as a family that has no tokens yet. It ends when the code expires. */
 export function createCode(
   view: View,
   { codeDigest, codeExpiresAt, ...code }: NewAuthorizationCode,
@@ -176,7 +183,7 @@ export function createCode(
 ): boolean {
   const { userId, createdAt } = code
   if (use !== undefined) {
-    // The index first: a session that a lost index named counts no more.
+    // Reads the index first, because a session of a lost index no longer counts.
     indexIn(view, userId)
     if (!useSession(view, use)) return false
   }
@@ -194,7 +201,7 @@ export function createCode(
 export function redeemCode(view: View, redemption: CodeRedemption, max: number): RedeemOutcome {
   const { sid, digest, clientId, now, tokenDigest, onlineExpiresAt, userAgent } = redemption
   const held = aliveHeld(view, sid, now)
-  // The client is compared before anything is revoked, or one client could end what another was given.
+  // Compares the client before revoking anything. Otherwise one client could end another client's family.
   if (held === null || held.codeDigest === null || held.family.clientId !== clientId) return { outcome: 'unknown' }
   const index = indexIn(view, held.family.userId)
   if (aliveHeld(view, sid, now) === null) return { outcome: 'unknown' }

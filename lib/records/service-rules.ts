@@ -8,7 +8,7 @@ import { assertionKey, KEYS, OWNER, SEAL, TRIAL, type View } from './view.ts'
  * count once.
  */
 
-/** Throws where the keys can't be read: only a person may decide that the service signs with others. */
+/** Throws if the keys can't be read, because only an operator may replace signing keys. */
 function storedKeys(view: View): readonly StoredKey[] {
   const keys = view.get(KEYS)
   if (keys === DAMAGED) throw new TypeError('The signing keys in the state are damaged.')
@@ -61,7 +61,7 @@ export function keepSeal(view: View, next: string, former: string | null): strin
   return next
 }
 
-/** Always a change, so that the store has to write. */
+/** Always changes the value, so that the store must write. */
 export function writeTrial(view: View): void {
   view.put(TRIAL, { kind: 'trial', userId: null, value: view.unique(), expiresAt: NEVER })
 }

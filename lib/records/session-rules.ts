@@ -11,10 +11,10 @@ import { type Entry, generationIn, indexIn, recordKeyOf } from './user-index.ts'
 
 type Proved = Pick<BrowserSession, 'authenticatedAt' | 'methods'>
 
-/** A secret of a session, with what was proved with it. */
+/** A secret of a session, with its proofs. */
 interface Secret extends Proved {
   digest: string
-  /** `null`: it is the live one. `NEVER_AGAIN`: it works no more. */
+  /** `null`: the live one. `NEVER_AGAIN`: it no longer works. */
   replacedAt: number | null
 }
 
@@ -159,7 +159,7 @@ const worksAt =
   ({ replacedAt }: Secret): boolean =>
     replacedAt === null || now < replacedAt + REPLACED_SECRET_MS
 
-/** The session with its secret of this digest, both alive. */
+/** The session with the secret of this digest, if both are alive. */
 function opened(view: View, sid: string, digest: string, now: number): { held: Held; secret: Secret } | null {
   const held = alive(view, sid, now)
   const secret = held?.secrets.find((one) => one.digest === digest)
@@ -194,7 +194,7 @@ export function renewSession(view: View, renewal: SessionRenewal): boolean {
   const found = opened(view, sid, formerDigest, now)
   if (found === null || found.held.session.userId !== userId || found.secret.replacedAt !== null) return false
   const index = indexIn(view, userId)
-  // A lost index has just ended it.
+  // The lost index has ended the session.
   if (alive(view, sid, now) === null) return false
   const session = { ...found.held.session, lastUsedAt: now, expiresAt, idleExpiresAt }
   index.set(entryOf(session))
@@ -206,13 +206,13 @@ export function renewSession(view: View, renewal: SessionRenewal): boolean {
   return true
 }
 
-/** Ends that user's session, as a part of `revokeSession`; what it was. */
+/** Ends the user's session, as a part of `revokeSession`, and returns its former value. */
 export function endSession(view: View, userId: string, sid: string): BrowserSession | null {
   const held = stored(view, sid)
   if (held !== null && held.session.userId !== userId) return null
   const index = indexIn(view, userId)
   const entry = index.entries().find((one) => one.kind === 'session' && one.sid === sid)
-  // The index may name one whose record is damaged, or gone: that ends too.
+  // Ends sessions that the index names even if their records are damaged or gone.
   if (held === null && entry === undefined) return null
   if (entry !== undefined) index.drop([entry])
   index.save()
@@ -233,7 +233,7 @@ export function revokeSessionsOfUser(view: View, userId: string, stays?: Staying
   return ended.flatMap(({ entry, record }) => (record === null ? [] : [newestOf(unpack(entry.sid, record))]))
 }
 
-/** Takes all secrets from the session but the new one. `false`: who asks does not hold its live secret any more. */
+/** Replaces all secrets of the session by the new one. `false`: the caller's secret is no longer live. */
 function keepsOne(view: View, { sid, secret: next }: StayingSession): boolean {
   const held = stored(view, sid)
   if (held === null) return false

@@ -12,7 +12,7 @@ interface TransactorOptions {
 }
 
 interface CallOptions {
-  /** The time of the call by the clock of the rules, where the call has one. */
+  /** The time of the call by the clock of the rules, if it has one. */
   now?: number
   /**
    * Keys that most likely have no record, so that a commit is tried before anything is read. If there is a record, the
@@ -22,16 +22,16 @@ interface CallOptions {
 }
 
 export interface Transactor {
-  /** As the store's. */
+  /** As of the store. */
   evicts: boolean
-  /** Reads, decides and commits as if nobody else were there. `keys`: the records that `decide` looks at first. */
+  /** Reads, decides and commits as if there were no other calls. `keys`: the records that `decide` reads first. */
   transact<Result>(
     partition: string,
     keys: readonly string[],
     decide: Decide<Result>,
     options?: CallOptions
   ): Promise<Result>
-  /** The same for rules that usually change nothing: the call waits for no other. */
+  /** The same for rules that usually change nothing. The call waits for no other. */
   look<Result>(partition: string, keys: readonly string[], decide: Decide<Result>): Promise<Result>
 }
 
@@ -43,17 +43,17 @@ interface Call {
   reject(error: unknown): void
 }
 
-/** The calls on one partition that wait for the commit that is under way. */
+/** The calls on one partition that wait for its running commit. */
 interface Queue {
   waiting: Call[]
-  /** When the commit under way began. */
+  /** The start of the running commit. */
   since: number
 }
 
 const TRIES = 64
 const TRIES_WITHOUT_WAITING = 3
 const MAX_COMBINED = 64
-/** As long as the boundary waits for a call of the state. A commit that takes longer keeps no other call waiting. */
+/** The boundary's time limit for a call of the state. A longer commit keeps no other call waiting. */
 const PATIENCE_MS = 2000
 
 /**
@@ -64,7 +64,7 @@ export function transactor(store: RecordStore, options: TransactorOptions = {}):
   const queues = new Map<string, Queue>()
   const newVersion = versionMaker()
   const memory = remembered(options.remembered ?? 0)
-  /** By how much the clock of the rules is ahead of the machine's, as far as the calls have told. */
+  /** The milliseconds by which the clock of the rules is ahead of the machine's, learned from the calls. */
   let aheadMs = 0
 
   function nowOf(calls: readonly Call[]): number {
@@ -106,7 +106,7 @@ export function transactor(store: RecordStore, options: TransactorOptions = {}):
     return { records, isGuess: true }
   }
 
-  /** Decides on the records that the decisions ask for, all of them read at one moment. */
+  /** Decides on all records that the decisions request, read at one moment. */
   async function decided(
     partition: string,
     given: Snapshot,
@@ -120,13 +120,13 @@ export function transactor(store: RecordStore, options: TransactorOptions = {}):
         if (decisions.changes.size > 0 || !snapshot.isGuess) return { snapshot, decisions }
         snapshot = await read(partition, [...snapshot.records.keys()])
       } else {
-        // All of them again: records that were read in two trips may never have been there together.
+        // Reads all records again, because records of two trips may never have existed together.
         snapshot = await read(partition, [...new Set([...snapshot.records.keys(), ...decisions.missing])])
       }
     }
   }
 
-  /** One try. Answers with the outcomes, or with the records that were there instead. */
+  /** Makes one attempt. Resolves to the outcomes, or to the conflicting records. */
   async function attempt(partition: string, given: Snapshot, calls: readonly Call[]): Promise<Outcome[] | Snapshot> {
     const { snapshot, decisions } = await decided(partition, given, calls)
     if (decisions.changes.size === 0) return decisions.outcomes
@@ -208,7 +208,7 @@ function settle(calls: readonly Call[], outcomes: readonly Outcome[]): void {
   }
 }
 
-/** Records as this process saw them last. */
+/** A cache of records as this process saw them last. */
 interface Remembered {
   get(partition: string, key: string): StoredRecord | undefined
   /** `null` forgets: there is no record under the key. */

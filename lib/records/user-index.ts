@@ -1,6 +1,6 @@
 import { familyKey, GENERATION, INDEX, rowOf, sessionKey, type View } from './view.ts'
 
-/** A family, code or session of a user, as far as decisions need it that have only the user. */
+/** The fields of a user's family, code or session for decisions that know only the user. */
 export interface Entry {
   sid: string
   kind: EntryKind
@@ -11,19 +11,19 @@ export interface Entry {
 }
 type EntryKind = 'code' | 'online' | 'offline' | 'session'
 
-/** All that a user has, in the order in which it was added. An entry counts only with its record. */
+/** All sign-ins of a user, in the order of their addition. An entry counts only with its record. */
 export interface UserIndex {
   entries(): readonly Entry[]
   /** Adds the entry, or replaces the one of the same record. */
   set(entry: Entry): void
-  /** Drops these of its entries. */
+  /** Removes these entries. */
   drop(ended: readonly Entry[]): void
   /**
-   * Leaves the user `max` of the kind of `kept`, which is among them: what has ended goes first, then what was created
-   * first, then what was added first. `isAlive` judges a record.
+   * Keeps at most `max` entries of the kind of `kept`, including `kept`. Removes ended ones first, then the ones
+   * created first, then the ones added first. `isAlive` judges a record.
    */
   bound(kept: Entry, max: number, now: number, isAlive: (record: unknown) => boolean): void
-  /** Writes the index. With `now`, the entries go that have ended by then, and their records with them. */
+  /** Writes the index. With `now`, removes entries that have ended by then, with their records. */
   save(now?: number): void
 }
 
@@ -38,7 +38,7 @@ type PackedEntry = [
   clientId: string | null
 ]
 type PackedIndex = [userId: string, entries: PackedEntry[]]
-/** `end`: until when it is kept, which is never before the end of the index. */
+/** `end`: the time until which it is stored, at least until the end of the index. */
 type PackedGeneration = [generation: string, end: number]
 
 export const recordKeyOf = ({ kind, sid }: Pick<Entry, 'kind' | 'sid'>): string =>
@@ -49,8 +49,8 @@ const generationRow = (view: View): PackedGeneration | null => rowOf<PackedGener
 const isOfSession = ({ kind }: Entry): boolean => kind === 'session'
 
 /**
- * The generation that records of this partition must have to count; `''` if the store evicts nothing. Under eviction a
- * record counts only as long as the index that names it exists: a call that finds the index lost ends its generation.
+ * The generation that records of this partition must have; `''` if the store evicts nothing. With eviction a record
+ * counts only as long as the index that names it exists: a call that finds the index lost ends its generation.
  */
 export function generationIn(view: View): string | null {
   if (!view.evicts) return ''
@@ -72,7 +72,7 @@ export function indexIn(view: View, userId: string): UserIndex {
   if (stored !== null && stored[0] !== userId) throw new Error('The partition is that of another user.')
   let entries = (stored?.[1] ?? []).map(unpack)
 
-  // One without the other: the server has thrown one of them away. Nothing counts any more that was there.
+  // The server has evicted the index or the generation, so no record of the partition counts any more.
   if (view.evicts && (stored === null) !== (generationRow(view) === null)) {
     for (const entry of entries) view.remove(recordKeyOf(entry))
     view.remove(INDEX)
@@ -95,8 +95,8 @@ export function indexIn(view: View, userId: string): UserIndex {
     bound(kept, max, now, isAlive) {
       const others = entries.filter(({ sid, kind }) => kind === kept.kind && sid !== kept.sid)
       if (others.length < max) return
-      // The index knows the whole life of a code, and of the others not the idle end. A record that has ended never
-      // lives again, so the commit need not compare it.
+      // The index has the exact end of a code, but not the idle end of a family or session. An ended record never lives
+      // again, so the commit need not compare it.
       const records = kept.kind === 'code' ? null : view.peek(others.map(recordKeyOf))
       const ranked = others
         .map((entry, at) => ({ entry, at, alive: records === null ? now < entry.expiresAt : isAlive(records[at]) }))
@@ -126,7 +126,7 @@ function write(view: View, userId: string, entries: readonly Entry[], now: numbe
 }
 
 /**
- * Makes a generation where there is none, and has it outlive the index. Twice as long, so that it is seldom written.
+ * Creates a generation if there is none, and makes it outlive the index. Twice as long, so that it is seldom written.
  */
 function keepGeneration(view: View, userId: string, expiresAt: number, now: number): void {
   const stored = generationRow(view)

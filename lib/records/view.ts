@@ -8,40 +8,40 @@ export interface Draft {
   kind: string
   /** The user whose record it is; `null`: nobody's. */
   userId: string | null
-  /** Anything that JSON can say. The view keeps it, so it shares no array or object with what callers have. */
+  /** Any JSON value. The view keeps it, so it must not share an array or object with a caller. */
   value: unknown
   /** Milliseconds since the epoch, or `NEVER`. */
   expiresAt: number
 }
 
 /**
- * The records of one partition as a rule sees and changes them. A rule runs again where a record is missing or has
- * changed, so it has no effect but on its view. Values are not to be changed, and not to be handed out uncopied.
+ * The records of one partition as a rule reads and changes them. A rule runs again if a record is missing or has
+ * changed, so its only effects are on its view. It must not change a value in place, or return one without copying it.
  */
 export interface View {
   /** True if the store may lose one record without another. */
   evicts: boolean
-  /** The value under the key; `null` where there is none. The rule relies on it: the commit compares its version. */
+  /** The value under the key; `null` if there is none. The rule depends on it: the commit compares its version. */
   get(key: string): unknown
   /** The same for many keys, which takes one trip. */
   all(keys: readonly string[]): unknown[]
-  /** The same, but the commit does not compare: for values whose change makes no decision wrong. */
+  /** The same without a comparison by the commit, for values whose change makes no decision wrong. */
   peek(keys: readonly string[]): unknown[]
   put(key: string, draft: Draft): void
-  /** Also where there is no record. A key that was not looked at is removed whatever there is. */
+  /** Removes the record, if there is one. A key that was not read is removed whatever its version. */
   remove(key: string): void
-  /** A text that is never made twice. */
+  /** A unique text. */
   unique(): string
 }
 
-/** The value as a row of so many columns; `null` where there is none, or where it is damaged and counts for nothing. */
+/** The value as a row of that many columns; `null` if it is missing or damaged, and so does not count. */
 export const rowOf = <Row extends readonly unknown[]>(value: unknown, columns: Row['length']): Row | null =>
   Array.isArray(value) && value.length === columns ? (value as unknown as Row) : null
 
 /** A rule with its arguments: a pure function of the view. */
 export type Decide<Outcome> = (view: View) => Outcome
 
-/** The names of a partition's records. Every kind has a name of its own, so no value counts as one of another kind. */
+/** The keys of a partition's records. Each kind has its own prefix, so no value counts as one of another kind. */
 export const familyKey = (sid: string): string => `f:${plainName(sid)}`
 export const sessionKey = (sid: string): string => `s:${plainName(sid)}`
 export const INDEX = 'i'
@@ -51,21 +51,21 @@ export const oneTimeTokenKey = (purpose: string): string => `t:${purpose}`
 export const assertionKey = (digest: string): string => `x:${digest}`
 export const KEYS = 'k'
 export const OWNER = 'o'
-/** Written to find out whether writes are done. */
+/** The key of a record that tests whether writes work. */
 export const TRIAL = 'w'
-/** By which a start finds out whether it opens the second factors. */
+/** The key of the text that tests whether `secret` opens the second factors. */
 export const SEAL = 'e'
 /** All second factors of a user. */
 export const FACTORS = 'a'
 export const passkeyClaimKey = (claim: string): string => `q:${plainName(claim)}`
-/** The partition of what belongs to the service and to no user. */
+/** The partition of records of the service, without a user. */
 export const SERVICE = 'service'
-/** One of its own, so that a trial holds up nothing else. */
+/** A separate partition, so that a trial write delays nothing else. */
 export const TRIALS = 'trials'
 
 const PLAIN = /^[\w-]{1,100}$/
 
-/** A name that fits into a key. `#` is in no plain name, so no name can look like the digest of another. */
+/** Shortens a name to fit into a key. `#` occurs in no plain name, so no name can equal the digest of another. */
 function plainName(name: string): string {
   return PLAIN.test(name) ? name : `#${digest(name)}`
 }
@@ -76,7 +76,7 @@ export function partitionOfName(name: string): string {
   return PLAIN.test(partition) ? partition : partitionOf(name)
 }
 
-/** @throws TypeError where a public name begins with another partition than its user's: nobody would find it there. */
+/** @throws TypeError if a public name begins with another user's partition, where it could not be found */
 export function requirePartition(name: string, userId: string): string {
   const partition = partitionOf(userId)
   if (partitionIn(name) !== partition)
@@ -87,9 +87,7 @@ export function requirePartition(name: string, userId: string): string {
 /** The records that a decision may look at, `null` where there is none. */
 export interface Snapshot {
   records: Map<string, Decoded | null>
-  /**
-   * True if the records are only remembered. Then they are the base of a commit, and never of an answer without one.
-   */
+  /** True if the records come from memory. They can be the base of a commit, but never of a result without one. */
   isGuess: boolean
 }
 
@@ -101,21 +99,21 @@ export type Outcome = { value: unknown } | { error: unknown }
 export interface Decisions {
   outcomes: Outcome[]
   changes: Map<string, Change>
-  /** Keys that an outcome rests on. */
+  /** Keys on which an outcome depends. */
   relied: Set<string>
-  /** Keys that a rule asked for and the snapshot lacks. Unless it is empty, nothing else counts. */
+  /** Requested keys that the snapshot lacks. Unless it is empty, the other fields don't count. */
   missing: Set<string>
 }
 
-/** Thrown out of a rule by its view. No rule catches it. */
+/** Thrown by the view to abort a rule. No rule catches it. */
 class MissingRecords extends Error {
   override name = 'MissingRecords'
 }
 
-/** How long a record that was removed is still told from one that never was, so that a resent commit is recognized. */
+/** The time for which a removed record leaves a mark, so that a resent commit is recognized. */
 const REMOVED_MS = 60_000
 
-/** Runs the decisions one after the other, each on what the ones before it left. */
+/** Runs the decisions in order, each on the results of those before it. */
 export function decideAll(
   snapshot: Snapshot,
   decides: ReadonlyArray<Decide<unknown>>,
@@ -178,7 +176,7 @@ function viewOf(
   }
 }
 
-/** The commit of these decisions: their changes, and a comparison of all that they rest on. */
+/** The commit of these decisions: their changes, and a comparison of all records on which they depend. */
 export function writesOf(
   { records }: Snapshot,
   { changes, relied }: Decisions,
@@ -191,7 +189,7 @@ export function writesOf(
     if (change === 'delete' && !isKnown) return { key, expect: ANY, change }
     const record = isKnown ? records.get(key) : null
     const expect = isKnown ? versionOf(key) : ANY
-    // Nothing to remove: the record that is not there only has to stay away.
+    // Nothing to remove: only requires that the record stays absent.
     if (change === 'delete' && (record?.decoded ?? null) === null) return { key, expect, change: 'keep' }
     const { kind, userId, value, expiresAt } = change === 'delete' ? removedUntil(now + REMOVED_MS) : change
     const version = newVersion()

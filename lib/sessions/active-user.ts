@@ -7,10 +7,7 @@ export function isActive(user: User | null): user is User {
   return user !== null && !user.disabled
 }
 
-/**
- * The user of a sign-in that a store has; `null` where the account is gone or disabled, or the sign-in does not count
- * any more.
- */
+/** The user of a stored sign-in; `null` if the account is gone or disabled, or the sign-in no longer counts. */
 export async function userOf(
   signIn: SignedIn & { userId: string },
   { users, sessions }: { users: Pick<UserStore, 'findById'>; sessions: Pick<Sessions, 'isOver'> }

@@ -151,10 +151,11 @@ export function browserSessions(
       // its own, because anyone may hold the replaced secret.
       const renewed = isTheirs ? await renew(methods, browser) : null
       if (renewed !== null) return renewed
-      // Before the new session begins, so that where this fails, the browser still has the former one.
+      // Ends the former session first, so that the browser still has it if this fails.
       if (former !== null && !isTheirs)
         await sessions.revokeBrowserSession(former.userId, former.sid, 'user', { origin })
-      // The id is made here and never taken from a cookie, so one that was planted names no session. @see ASVS 7.2.4
+      // Makes the id here instead of taking it from a cookie, so that a planted cookie names no session. @see ASVS
+      // 7.2.4
       const sessionId = newCredentialId(userId, random.id())
       const secret = random.secret()
       const now = clock.now()

@@ -14,7 +14,7 @@ export interface Session {
   userAgent: string | null
   createdAt: Date
   lastUsedAt: Date
-  /** When it ends unless it is used before; never later than its absolute end. */
+  /** The end without further use, at most its absolute end. */
   expiresAt: Date
 }
 

@@ -6,8 +6,8 @@ import { userOf } from './active-user.ts'
 import type { Sessions } from './sessions.ts'
 
 /**
- * The user and the family behind an access token, looked up in the stores: a revocation or a disabled account anywhere
- * is seen at once.
+ * The user and the family of an access token, read from the stores, so that a revocation or a disabled account on any
+ * instance is seen at once.
  * @throws OAuthError `invalid_token`
  */
 export async function liveSession(

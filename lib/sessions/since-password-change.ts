@@ -17,7 +17,7 @@ export interface SignedIn {
 /** Longer than any sign-in lives. */
 const KEPT_FOR_MS = 400 * 24 * 60 * 60 * 1000
 
-/** Milliseconds since the epoch; `null` where the user store does not tell. */
+/** Milliseconds since the epoch; `null` if the user store does not tell. */
 export function passwordChangedAt({ passwordChangedAt: given }: User): number | null {
   if (given === undefined || given === null) return null
   const at = given instanceof Date ? given.getTime() : given

@@ -1,6 +1,6 @@
 import { TEST_PROOFS } from '../protocol/authentication.ts'
 
-/** As much of the decorated app as `authAs` needs. */
+/** The part of the decorated app that `authAs` needs. */
 export interface TokenIssuer {
   authority: {
     issueTokens(
@@ -10,7 +10,7 @@ export interface TokenIssuer {
   }
 }
 
-/** As much of the decorated app as `sessionAs` needs. */
+/** The part of the decorated app that `sessionAs` needs. */
 export interface BrowserSigner {
   authority: {
     signIn(request: never, reply: never, userId: string, options?: { amr?: readonly string[] }): Promise<void>
@@ -22,10 +22,7 @@ export interface AuthAsOptions {
   scope?: string | undefined
   /** The client that the token is for, or its id. Default: none. */
   client?: string | { clientId: string } | undefined
-  /**
-   * How the user was authenticated, in the words of RFC 8176: `['pwd']` gives the `acr` `password`. Default: nobody
-   * says.
-   */
+  /** The authentication methods, in the words of RFC 8176: `['pwd']` gives the `acr` `password`. Default: none. */
   amr?: readonly string[] | undefined
   /**
    * The level of the sign-in: `password`, `mfa` (a password and a code), `phr` (a passkey). Replaces `amr`; the tokens
@@ -82,7 +79,7 @@ export async function sessionAs(
   return { cookie: cookies.map((one) => one.split(';', 1)[0]).join('; '), 'sec-fetch-site': 'same-origin' }
 }
 
-/** The fields that only this entry sets. */
+/** Internal fields that only this entry sets. */
 function proofs(acr: AuthAsOptions['acr']): object {
   return acr === undefined ? {} : { [TEST_PROOFS]: acr }
 }

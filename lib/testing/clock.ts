@@ -2,9 +2,8 @@ import type { Clock } from '../ports/clock.ts'
 
 export interface SteppedClock extends Clock {
   /**
-   * Moves wall and monotonic time on together and runs what falls due on the way, in order of its time and each at its
-   * time, what those tasks schedule too. Throws `RangeError` on a negative step: only the wall clock goes backwards
-   * (`setWall`).
+   * Moves wall and monotonic time forward together, and runs each due task at its time, in order, including tasks that
+   * those schedule. Throws `RangeError` on a negative step: only the wall clock goes backwards (`setWall`).
    */
   step(ms: number): void
   /** Sets the wall clock alone, as an administrator or NTP does. Timers are not moved. */

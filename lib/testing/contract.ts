@@ -1,10 +1,10 @@
-/** One promise of a port. `run` rejects with an `AssertionError` where the store breaks it. */
+/** One requirement of a port. `run` rejects with an `AssertionError` if the store breaks it. */
 export interface ContractCase {
   name: string
   run(): Promise<void>
 }
 
-/** Hands the cases to a test runner: `runContract(cases, test)` with node:test's or tap's `test`. */
+/** Passes the cases to a test runner: `runContract(cases, test)` with node:test's or tap's `test`. */
 export function runContract(
   cases: readonly ContractCase[],
   test: (name: string, run: () => Promise<void>) => unknown
@@ -23,7 +23,7 @@ export interface Closable {
   close?(): Promise<void>
 }
 
-/** A case that gets a fresh subject of its own. */
+/** A case with its own fresh subject. */
 export function caseOf<Subject extends Closable>(
   make: () => Promise<Subject>,
   name: string,
@@ -47,7 +47,7 @@ export function parallel<Result>(count: number, call: (index: number) => Promise
   return Promise.all(Array.from({ length: count }, (_, index) => call(index)))
 }
 
-/** How many of each there are. */
+/** Counts equal values. */
 export function tally(values: Iterable<string>): Record<string, number> {
   const counts = new Map<string, number>()
   for (const value of values) counts.set(value, (counts.get(value) ?? 0) + 1)

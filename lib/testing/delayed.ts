@@ -1,7 +1,8 @@
 import { setImmediate } from 'node:timers/promises'
 
 /**
- * Turns of the event loop before and after a call, round and round. Uneven on purpose: neighbours overtake each other.
+ * The numbers of event loop turns before and after each call, in rotation. Uneven, so that neighbouring calls overtake
+ * each other.
  */
 const SCHEDULE: readonly number[] = [3, 0, 5, 1, 0, 4, 2, 6, 0, 1, 7]
 
@@ -25,12 +26,13 @@ function wrap<Store extends object>(store: Store, pause: () => Promise<void>): S
 }
 
 /**
- * The same store, with turns of the event loop before and after every call, in a fixed pattern that makes parallel
- * calls overtake each other. Code that relies on an answer in the same tick fails over it. Every method answers by a
- * promise; objects of methods inside (`state.tokens`) are delayed alike.
+ * Wraps the store so that every call waits some turns of the event loop before and after, in a fixed pattern that makes
+ * parallel calls overtake each other. Code that relies on an answer in the same tick fails. Every method returns a
+ * promise; nested objects of methods (`state.tokens`) are delayed too.
  */
 export function delayed<Store extends object>(store: Store, schedule: readonly number[] = SCHEDULE): Store {
-  // One counter for the whole store: were it one a call site, parallel calls would all wait alike and keep their order.
+  // One counter for the whole store. With one per call site, parallel calls would all wait equally long and keep their
+  // order.
   let step = 0
   return wrap(store, async () => {
     const turns = schedule[step++ % schedule.length] ?? 0

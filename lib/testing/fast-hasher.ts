@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import type { Argon2Parameters, PasswordHasher } from '../ports/cryptography.ts'
 
 export interface FastHasher extends PasswordHasher {
-  /** How often each was called, whatever came of it. */
+  /** The number of calls of each method, failed ones included. */
   readonly calls: Readonly<{ hash: number; verify: number }>
 }
 
@@ -22,7 +22,7 @@ function tagOf(
 ): string {
   const { memoryCost, timeCost, parallelism } = parameters
   const hash = createHash('sha256')
-  // Lengths first, so that no two different inputs are one byte string.
+  // Prefixes each input with its length, so that different inputs never give the same bytes.
   for (const part of [variant, `${memoryCost},${timeCost},${parallelism}`, salt, password, secret ?? '']) {
     const bytes = Buffer.from(part)
     hash.update(`${bytes.length}:`).update(bytes)

@@ -15,10 +15,7 @@ import {
   type OptionalUserStoreMethod
 } from './user-fixtures.ts'
 
-/**
- * The cases of making a user for an account elsewhere. `has`: whether the store has a method that only some of a case
- * needs.
- */
+/** The cases of `createWithIdentity`. `has`: whether the store has a method that only some cases need. */
 export function identityCreationCases(define: DefineUserCase, has: (name: OptionalUserStoreMethod) => boolean): void {
   define(
     'createWithIdentity',

@@ -1,7 +1,7 @@
 import type { Identity, LinkedIdentity, User } from '../ports/user-store.ts'
 import { add, method, newLink, newUser, type UserStoreSubject } from './user-fixtures.ts'
 
-/** How often a race of two is run. */
+/** The number of repetitions of a race between two calls. */
 export const ROUNDS = 20
 
 export const numbered = (index: number): string => `user-${index}@example.com`

@@ -3,7 +3,7 @@ import { HOSTILE_STRINGS, parallel, tally } from './contract.ts'
 import { ROUNDS, addMany, ownerOf, subjectOf } from './identity-fixtures.ts'
 import { BOB, add, method, newLink, newUser, type DefineUserCase } from './user-fixtures.ts'
 
-/** The cases of ending a link to an account elsewhere, and what is left to sign in with. */
+/** The cases of `unlinkIdentity`, and of the ways to sign in that remain. */
 export function identityRemovalCases(define: DefineUserCase): void {
   define('unlinkIdentity', 'takes that link away and no other, and frees the identity', async (subject) => {
     const { id } = await add(subject, newUser())

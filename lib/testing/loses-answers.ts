@@ -10,11 +10,10 @@ export interface LossOptions {
 }
 
 /**
- * The same store behind a network that loses answers: such a call rejects with an outage. One count runs over all
- * methods and all objects of methods inside (`state.tokens`), so a run can be repeated. A call that is sent again with
- * the same object as an argument gets through, because a caller tries only a few times.
- *
- * `lost()` is the number of calls that were lost so far, so that a test can tell that it has met any.
+ * Wraps the store in a network that loses answers: such a call rejects with an outage. One count runs over all methods
+ * and nested objects of methods (`state.tokens`), so a run can be repeated. A call that is sent again with the same
+ * object as an argument gets through, because a caller tries only a few times. `lost()` is the number of lost calls so
+ * far, so that a test can check that there were any.
  */
 export function losesAnswers<Store extends object>(
   store: Store,

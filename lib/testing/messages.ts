@@ -3,10 +3,10 @@ import type { Message } from '../ports/message.ts'
 export interface CapturedMessages<M extends { kind: string }> {
   /** The option `sendMessage`. */
   send(message: M): Promise<void>
-  /** Everything sent, oldest first. */
+  /** All sent messages, oldest first. */
   readonly messages: readonly M[]
   /**
-   * The oldest message (of this kind) that no call of `next` has had; waits for it where there is none yet, since
+   * The oldest message (of this kind) that no call of `next` has returned. Waits for it if there is none yet, because
    * replies don't wait for messages.
    */
   next<Kind extends M['kind']>(kind?: Kind): Promise<M & { kind: Kind }>

@@ -34,7 +34,7 @@ export const put = (key: string, expect: string | null, value: unknown = key, ch
 })
 export const remove = (key: string, expect: string | null): RecordWrite => ({ key, expect, change: 'delete' })
 export const keep = (key: string, expect: string | null): RecordWrite => ({ key, expect, change: 'keep' })
-/** The record as the store has it after that write. */
+/** The stored record after that write. */
 export const storedBy = ({ change: { value, version } }: ReturnType<typeof put>): StoredRecord => ({ value, version })
 
 /** Makes a case. */
@@ -58,7 +58,10 @@ export function withShorthands({ store, others = [], expiresByItself = false }: 
   }
 }
 
-/** The same store, with nothing in its answers but what the port names: a store may leave more there. */
+/**
+ * Wraps the store and removes fields from its answers that the port does not name, because a store may leave more
+ * there.
+ */
 function bare(store: RecordStore): RecordStore {
   const recordsOf = (found: ReadonlyArray<StoredRecord | null>): Array<StoredRecord | null> =>
     found.map((record) => record && { value: record.value, version: record.version })

@@ -2,7 +2,7 @@ import { deepEqual, equal } from 'node:assert/strict'
 import { type ContractCase, parallel } from './contract.ts'
 import { DAY, type Define, keep, NOW, put, storedBy } from './record-fixtures.ts'
 
-/** Calls that meet. Part of `recordStoreContract`. */
+/** Parallel calls on the same records. Part of `recordStoreContract`. */
 export const raceCases = (define: Define): ContractCase[] => [
   define('lets one of 50 parallel commits on one version win', async ({ at, read, done }) => {
     const first = put('a', null)
@@ -68,7 +68,7 @@ export const raceCases = (define: Define): ContractCase[] => [
     ])
     const left = await read('p', ...after.map(({ key }) => key))
     for (const [index, write] of after.entries()) {
-      // Swept before, or moved before: never both.
+      // Either the sweep or the move comes first, never both.
       if (answers[index] === null) deepEqual(left[index], storedBy(write))
       else deepEqual([answers[index], left[index]], [[null], null])
     }
@@ -120,11 +120,11 @@ export const raceCases = (define: Define): ContractCase[] => [
   }),
   define('shows one moment in a list while records are created', async ({ at }) => {
     const names = Array.from({ length: 60 }, (_, index) => `k${index}`)
-    // The first alone: of a long list, Node.js 22 takes gigabytes to say how it differs.
+    // Compares only the first difference, because Node.js 22 takes gigabytes to print the difference of long lists.
     let torn: unknown = null
     let isOver = false
     const watch = async (index: number): Promise<void> => {
-      // A list that is read in parts would have its count in the first or in the last part.
+      // If the list is read in parts, the count is in its first or last part.
       const keys = index % 2 === 0 ? ['count', ...names] : [...names, 'count']
       while (!isOver) {
         const answer =

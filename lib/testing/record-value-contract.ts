@@ -75,7 +75,7 @@ export const valueCases = (define: Define): ContractCase[] => [
   })
 ]
 
-/** Place by place: of two long lists that differ, Node.js 22 takes gigabytes to say how. */
+/** Compares element by element, because Node.js 22 takes gigabytes to print the difference of two long lists. */
 function sameLists(found: readonly unknown[] | null, expected: readonly unknown[]): void {
   equal(found?.length, expected.length)
   for (const [place, one] of expected.entries()) deepEqual(found?.[place], one)
@@ -103,7 +103,7 @@ export const expiryCases = (define: Define): ContractCase[] => [
       put('a', later.change.version, 2, { expiresAt: NOW + 2 * DAY }),
       put('b', sooner.change.version, 2, { expiresAt: NOW + 1_000 })
     ]
-    // One by one, because a commit of a single record may have a way of its own.
+    // Commits one record at a time, because a store may handle a single record separately.
     for (const write of moved) await done('p', write)
     await store.sweep(NOW + DAY)
     const [first, second] = await read('p', 'a', 'b')

@@ -2,35 +2,37 @@ import { generateKeyPairSync, hash, type KeyObject, randomBytes, sign } from 'no
 import type { PasskeyCreationOptions, PasskeyRequestOptions } from '../protocol/webauthn-options.ts'
 
 export interface SoftPasskeyOptions {
-  /** Of the page that asks: the origin of the issuer, or a related one. */
+  /** The origin of the page: that of the issuer, or a related one. */
   origin: string
   /** Default: the one that the options name, as in a browser. */
   rpId?: string | undefined
   /** COSE: -7 (ES256, default), -8 (Ed25519) or -257 (RS256). */
   alg?: -7 | -8 | -257 | undefined
-  /** True if it verifies its user, by a finger or a PIN. `false`: a security key without either. Default: `true`. */
+  /**
+   * True if it verifies its user, by a fingerprint or a PIN. `false`: a security key without either. Default: `true`.
+   */
   verifiesUser?: boolean | undefined
   /** True if its passkeys are copied to other devices. Default: `false`. */
   synced?: boolean | undefined
-  /** True if each use counts. Default: `false`, as of most of today's passkeys. */
+  /** True if its counter grows with each use. Default: `false`, as with most passkeys. */
   counts?: boolean | undefined
 }
 
-/** As a page posts it: `RegistrationResponseJSON`, as much of it as is looked at. */
+/** The `RegistrationResponseJSON` that a page posts, with the fields that are read. */
 export interface SoftRegistration {
   id: string
   type: 'public-key'
   response: { clientDataJSON: string; attestationObject: string; transports: string[] }
 }
 
-/** Likewise `AuthenticationResponseJSON`. */
+/** The same for `AuthenticationResponseJSON`. */
 export interface SoftAssertion {
   id: string
   type: 'public-key'
   response: { clientDataJSON: string; authenticatorData: string; signature: string; userHandle?: string }
 }
 
-/** An error as a browser rejects with it: `NotAllowedError`, `InvalidStateError`, `SecurityError`. */
+/** An error with which a browser rejects: `NotAllowedError`, `InvalidStateError`, `SecurityError`. */
 export class SoftPasskeyError extends Error {
   constructor(name: 'NotAllowedError' | 'InvalidStateError' | 'SecurityError', message: string) {
     super(message)
@@ -176,7 +178,7 @@ export function softPasskey(options: SoftPasskeyOptions): SoftPasskey {
   }
 }
 
-/** The parts of an authenticator, byte by byte, so that a test can do each of them wrongly. */
+/** The parts of an authenticator's answer, so that a test can make each of them wrong. */
 
 type CborValue = number | string | boolean | Uint8Array | CborValue[] | Map<number | string, CborValue>
 
@@ -202,11 +204,14 @@ function head(major: number, argument: number): Buffer {
 export interface SoftKey {
   alg: number
   privateKey: KeyObject
-  /** The public one, as an authenticator tells it. @see RFC 9052 §7 */
+  /**
+   * The public key in COSE form.
+   * @see RFC 9052 §7
+   */
   cose: Map<number | string, CborValue>
 }
 
-/** @throws RangeError where it is none of Ed25519 (-8), ES256 (-7) and RS256 (-257) */
+/** @throws RangeError for any other algorithm than Ed25519 (-8), ES256 (-7) and RS256 (-257) */
 export function softKey(alg: number): SoftKey {
   const { publicKey, privateKey } =
     alg === -8

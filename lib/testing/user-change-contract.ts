@@ -15,10 +15,10 @@ import {
   type OptionalUserStoreMethod
 } from './user-fixtures.ts'
 
-/** The address that messages would go to: where the username is the address, a store may have no other place for it. */
+/** The address for messages. If the username is the address, a store may have no other column for it. */
 const addressIn = (user: User | null): string | null | undefined => user?.email ?? user?.username
 
-/** The cases of `update`. `has`: whether the store has a method that only some of a case needs. */
+/** The cases of `update`. `has`: whether the store has a method that only some cases need. */
 export function userChangeCases(define: DefineUserCase, has: (name: OptionalUserStoreMethod) => boolean): void {
   define(
     'update',

@@ -5,7 +5,7 @@ import type { Closable } from './contract.ts'
 
 export interface UserStoreSubject extends Closable {
   store: UserStore
-  /** Puts a user there by other means. Needed only where the store has no `create`. */
+  /** Adds a user without `create`. Needed only for a store without that method. */
   add?(user: NewUser): Promise<User>
 }
 
@@ -28,7 +28,7 @@ export type OptionalUserStoreMethod =
   | (typeof IDENTITY_METHODS)[number]
 
 /**
- * The `code` of `UsernameTakenError`. The service looks at it and not at the class, since a host may have two copies of
+ * The `code` of `UsernameTakenError`. The service checks it instead of the class, because a host may have two copies of
  * this package.
  */
 export const CODE = 'FST_AUTHORITY_USERNAME_TAKEN'
@@ -68,8 +68,7 @@ export async function add({ store, add: addUser }: UserStoreSubject, user: NewUs
 }
 
 /**
- * A user without its empty fields, so that a store which answers `null` for nothing equals one which leaves the field
- * out.
+ * Removes empty fields of a user, so that a store with `null` for a missing value equals one that leaves the field out.
  */
 export function saidOf(user: User | null): Record<string, unknown> {
   const { emailVerified = false, disabled = false, ...rest } = user ?? {}
@@ -88,7 +87,7 @@ export async function outcomeOf(attempt: Promise<unknown>): Promise<string> {
   )
 }
 
-/** A case of the suite; `needs`: the method without which a store is not asked. */
+/** A case of the suite. `needs`: it is skipped for a store without this method. */
 export type DefineUserCase = (
   needs: OptionalUserStoreMethod | null,
   name: string,

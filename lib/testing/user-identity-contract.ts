@@ -4,7 +4,7 @@ import { HOSTILE_STRINGS, parallel, tally } from './contract.ts'
 import { addMany, ownerOf, subjectOf } from './identity-fixtures.ts'
 import { ALICE, BOB, add, method, newLink, newUser, type DefineUserCase } from './user-fixtures.ts'
 
-/** The cases of links to accounts elsewhere: made, found, listed and used. */
+/** The cases of links to accounts at providers: made, found, listed and used. */
 export function userIdentityCases(define: DefineUserCase): void {
   define('findByIdentity', 'resolves to null where there is none', async (subject) => {
     await add(subject, newUser({ email: ALICE }))

@@ -15,13 +15,13 @@ import {
   type OptionalUserStoreMethod
 } from './user-fixtures.ts'
 
-/** A user without the version, which each store counts in its own way. */
+/** Removes the version of a user, which each store counts in its own way. */
 function saidBut(user: User | null): Record<string, unknown> {
   const { version: _version, ...said } = saidOf(user)
   return said
 }
 
-/** The cases of `remove`. `has`: whether the store has a method that only some of a case needs. */
+/** The cases of `remove`. `has`: whether the store has a method that only some cases need. */
 export function userRemovalCases(define: DefineUserCase, has: (name: OptionalUserStoreMethod) => boolean): void {
   define(
     'remove',

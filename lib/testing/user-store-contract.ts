@@ -24,7 +24,7 @@ import {
 } from './user-fixtures.ts'
 
 /**
- * The store as the plugin reads it: `undefined` means none, 0, 1 and a Date are booleans, and any other wrong value
+ * Wraps the store as the plugin does: `undefined` means none, 0, 1 and a Date are booleans, and any other wrong value
  * rejects.
  */
 function asRead<Subject extends UserStoreSubject>(subject: Subject): Subject {

@@ -2,7 +2,7 @@ import { deepEqual, equal, notEqual } from 'node:assert/strict'
 import { HOSTILE_STRINGS } from './contract.ts'
 import { add, ALICE, BOB, type DefineUserCase, method, newUser } from './user-fixtures.ts'
 
-/** An address marked as verified, and when it was proved. Part of `userStoreContract`. */
+/** The cases of `setEmailVerified` and `emailProvedAt`. Part of `userStoreContract`. */
 export function userVerificationCases(define: DefineUserCase): void {
   define(
     'setEmailVerified',

@@ -33,7 +33,7 @@ interface AccessTokenSubject {
 
 export interface AccessTokens {
   readonly expiresInSeconds: number
-  /** Resolves when a signing key is available. At start it may still be in the making. */
+  /** Resolves when a signing key is available. At the start it may still be generated. */
   ready(): Promise<void>
   /** @throws OAuthError `temporarily_unavailable` before `ready` */
   mint(subject: AccessTokenSubject): string
@@ -108,7 +108,7 @@ export function accessTokens(
   function judge(token: string): AccessTokenClaims | Promise<AccessTokenClaims> {
     if (token.length > MAX_TOKEN_LENGTH) throw invalidToken('The token is malformed.')
     const { alg, kid } = readHeader(token)
-    // Every token of ours has one.
+    // Every token of this service has a `kid`.
     if (kid === undefined) throw invalidToken('The token is signed with an unknown key.', 'kid')
     const key = ring.find(kid)
     if (key !== undefined) return check(token, alg, key)
@@ -158,7 +158,7 @@ export function accessTokens(
       }
       const key = ring.signingKey()
       const token = key.sign(payload, policy.typ)
-      // Cache the token that this process has just made, so that its first use needs no verification.
+      // Caches the token that this process has just made, so that its first use needs no verification.
       cache.set(bearerCredential(token), { key, exp, sid, claims: null })
       return token
     },
@@ -182,7 +182,7 @@ export function accessTokens(
   }
 }
 
-/** The content of our tokens, as every reader gets it. */
+/** The claims of our tokens, as every reader gets them. */
 function payloadOf(token: string): AccessTokenClaims {
   return JSON.parse(
     Buffer.from(token.slice(token.indexOf('.') + 1, token.lastIndexOf('.')), 'base64url').toString('utf8')

@@ -2,7 +2,7 @@ import { isFirstParty } from '../clients/rights.ts'
 import type { Client } from '../ports/client-store.ts'
 import { type ClaimName, CLAIM_SCOPES, CLAIMS_OF_SCOPE } from '../protocol/user-claims.ts'
 
-/** The owner of a token, and its grant. */
+/** The user of a token, and the grant. */
 interface DisclosureSubject {
   /** `null` for a caller without a client, which is the account itself. */
   client: Pick<Client, 'firstParty' | 'scopes'> | null

@@ -138,7 +138,7 @@ export function idTokens(
         const key = await ring.findForHint(kid)
         return key === undefined ? null : checkIdTokenHint(signedPayload(key, alg, token), issuer)
       } catch (error) {
-        // A store that is down says nothing about the token.
+        // An unreachable store proves nothing about the token.
         if (error instanceof OAuthError && error.error === 'invalid_token') return null
         throw error
       }
