@@ -10,7 +10,7 @@ export type FileMap = Readonly<Record<string, string>>
 interface Room {
   /** Rooms it may import, besides itself. */
   rooms: readonly string[]
-  /** Rooms of which it may know the types alone. */
+  /** Rooms of which it may import only types. */
   types?: readonly string[]
   /** Modules from outside: a name, or a name with the only bindings allowed. */
   modules?: Readonly<Record<string, readonly string[] | true>>
@@ -26,7 +26,7 @@ const FASTIFY = {
 } as const
 const PURE_HASHES = ['hash', 'createHash', 'createHmac', 'timingSafeEqual'] as const
 
-/** In the order of the floors: a room imports of rooms above its line alone. */
+/** In the order of the floors: a room may only import rooms above its line. */
 export const ROOMS: Readonly<Record<string, Room>> = {
   errors: { rooms: [] },
   events: { rooms: [], types: ['errors'], modules: { 'node:events': true, 'node:diagnostics_channel': true } },
@@ -67,7 +67,7 @@ export const ROOMS: Readonly<Record<string, Room>> = {
     modules: { ...FASTIFY }
   },
   http: { rooms: ['http/edge', 'http/api', 'http/pages'], modules: { ...FASTIFY } },
-  // The host's options, and the settings made from them. They describe the whole, so this room knows the types of all.
+  // The host's options and the resolved settings. They cover every room, so this room may import the types of all.
   settings: {
     rooms: [...BASE, 'limits', 'clients'],
     types: ['accounts', 'oauth', 'pages', 'adapters/redis'],
@@ -78,13 +78,13 @@ export const ROOMS: Readonly<Record<string, Room>> = {
       'node:url': ['domainToASCII']
     }
   },
-  // Types of what a feature adds: they stand in the rooms that ask.
+  // Types of the slots of features, in the rooms that use them.
   feature: {
     rooms: [],
     types: ['ports', 'accounts', 'oauth', 'authorize', 'http/edge', 'http/pages', 'settings']
   },
   features: { rooms: ['features/*'] },
-  // Runs in browsers: it has a clock and chance of its own, and nothing of the server.
+  // Runs in browsers, with its own clock and randomness, and imports nothing of the server.
   client: { rooms: [], modules: { react: true, vue: true } },
   // The rules of each provider, without any I/O.
   connections: { rooms: BASE, modules: { 'node:crypto': PURE_HASHES } },
@@ -94,7 +94,7 @@ export const ROOMS: Readonly<Record<string, Room>> = {
     modules: { 'node:diagnostics_channel': ['tracingChannel'] }
   },
   testing: { rooms: [...BASE, 'boundary'], modules: { fastify: true, 'node:*': true } },
-  // An entry of its own: the guards of an API in another process.
+  // A separate entry: the guards of an API in another process.
   resource: {
     rooms: [...BASE, 'tokens', 'settings', 'http/edge', 'adapters/jwt', 'adapters/node', 'adapters/upstream'],
     modules: { ...FASTIFY, 'node:crypto': PURE_HASHES }
@@ -113,7 +113,7 @@ const VENDORS: Readonly<Record<string, Room['modules']>> = {
 
 /** The features that a feature imports: those that it names in `needs`. */
 const NEEDS: Readonly<Record<string, readonly string[]>> = {}
-/** The files of a feature that know Fastify, and those that know the settings; the others are use cases. */
+/** The files of a feature that may import Fastify, and those that may import the settings. The others are use cases. */
 const FEATURE_HTTP = /^features\/[^/]+\/(?:pages|endpoints)/
 const FEATURE_OPTIONS = /^features\/[^/]+\/(?:feature|options)\.ts$/
 const FEATURE: Room = {
@@ -122,28 +122,25 @@ const FEATURE: Room = {
   modules: { 'node:crypto': PURE_HASHES }
 }
 
-/**
- * Rooms that several adapters share, and the adapters: the reading of rows, and worker threads. No other adapter knows
- * of one.
- */
+/** Rooms that several adapters share: reading of rows, and worker threads. No other adapter imports another one. */
 const SHARED: Readonly<Record<string, readonly string[]>> = {
   'adapters/sql': ['adapters/sqlite', 'adapters/postgres'],
   'adapters/threads': ['adapters/argon2', 'adapters/imported-hashes']
 }
 
-/** Time and chance of the transactor, which decide nothing: a host's record store hands in no clock and no random. */
+/** The transactor's own time and randomness, which decide nothing, so that a host's record store needs neither port. */
 const CHANCE = 'records/chance.ts'
 
-/** The one file that calls other servers, and what it does so with. A browser has its own `fetch`. */
+/** The only file that calls other servers, and the modules that it uses for that. A browser has its own `fetch`. */
 const OUTBOUND = 'adapters/node/outbound.ts'
 const LEAVING = ['node:http', 'node:https', 'node:http2', 'node:tls', 'node:dgram', 'node:dns', 'undici']
 const CONNECTING = ['connect', 'createConnection', 'Socket', 'default', '*']
 
-/** Makes the objects of `Intl`, each once for a language. */
+/** Creates the objects of `Intl`, each once per language. */
 const INTL = 'pages/intl.ts'
 
 const COMPOSITION = /^(?:index\.ts|plugin\.ts|composition\/.*)$/
-/** Their types are part of what the host and our code agree on, as ports are. */
+/** Their types are part of the interface with the host, like ports. */
 const OPTIONS = ['settings/options.ts', 'settings/paths.ts', 'features/options.ts']
 /** Exports with a closed list of importers, because a second place that calls one can forget a step. */
 const KNOWN_TO: Readonly<Record<string, readonly string[]>> = {
@@ -189,7 +186,7 @@ const RANDOM_BINDINGS = [
   'getRandomValues',
   'webcrypto'
 ]
-/** Not setImmediate: it waits for a turn of the event loop, not for time, so there is nothing to step. */
+/** Not `setImmediate`, which waits for a turn of the event loop and not for time, so there is nothing to step. */
 const TIMERS = ['setTimeout', 'setInterval']
 /** A file of one subject fits into it, and two lines fit next to each other in a review. */
 export const MAX_BYTES = 12_288
@@ -241,7 +238,7 @@ export function violations(files: FileMap): string[] {
     if (!(path in EXEMPT)) sizeProblems(source).forEach(report)
     if (facts.topLevelAwait) report('awaits at the top level, which require() can not load')
     for (const use of new Set(facts.uses)) {
-      // A browser's console is where a page's developer looks; a server has its log.
+      // In a browser, developers read the console. A server has its log.
       if (use.startsWith('console.') && !(room === 'client' && use === 'console.warn')) report(`uses ${use}`)
       else if (use === 'new Intl' && room !== 'client' && path !== INTL)
         report(`makes an object of Intl, which is slow; ${INTL} makes each once for a language`)
@@ -254,7 +251,7 @@ export function violations(files: FileMap): string[] {
   return [...found, ...circles(edges)]
 }
 
-/** How a source breaks the limits of a file and of a line. */
+/** The violations of the limits on files and lines. */
 function sizeProblems(source: string): string[] {
   const bytes = Buffer.byteLength(source)
   return [
@@ -298,7 +295,7 @@ function mayNotUse(room: string, use: string): boolean {
   )
 }
 
-/** Reports wrong arrows and returns the files this one depends on. */
+/** Reports forbidden imports and returns the files that this one depends on. */
 function checkImports(
   path: string,
   room: string,
@@ -345,7 +342,7 @@ function checkImports(
       )
     )
       report(`imports ${target}: no arrow from ${room} to ${to}`)
-    // A type of the options is a description of the whole; it can't make two files wait for each other.
+    // Importing only a type of the options can't make two files depend on each other at run time.
     if (!(typeOnly && OPTIONS.includes(target))) targets.push(target)
   }
   return targets
@@ -368,7 +365,7 @@ function resolve(path: string, specifier: string): string | undefined {
   return parts.join('/')
 }
 
-/** Each circle once, from the file where it was met. */
+/** Reports each circle once, from the file where it was found. */
 export function circles(edges: ReadonlyMap<string, readonly string[]>): string[] {
   const found: string[] = []
   const done = new Set<string>()

@@ -36,7 +36,7 @@ function shop(host: FastifyInstance): void {
     const { code } = transformSync(readFileSync(new URL(name, CLIENT), 'utf8'), { loader: 'ts', target: 'es2022' })
     host.get(`/client/${name}`, async (_request, reply) => await reply.type('text/javascript').send(code))
   }
-  // Known after the plugin is registered, so the hook is found at the request.
+  // Looked up at the request, because the hook exists only after the plugin is registered.
   host.get(
     '/orders',
     {
@@ -96,7 +96,7 @@ t.test('signs a user with a session in without showing a page', async (t) => {
   t.same(await other.evaluate('started'), { value: null })
   await other.evaluate('void auth.loginWithRedirect()')
   await other.waitForURL((url) => url.pathname === '/shop')
-  // The page that it leaves is at the same path, and the next one has no `events` before its script ran.
+  // The former page has the same path, and the next one has no `events` before its script has run.
   await other.waitForFunction('globalThis.events?.includes("authenticated")')
   t.match(await other.evaluate('auth.getUser()'), { sub: provider.ann.id })
 })

@@ -10,7 +10,7 @@ import { signInOn } from './support/journeys.ts'
 const chromium = await withChromium(t)
 
 t.test("signs in, refreshes and signs out under default-src 'none' and Trusted Types", async (t) => {
-  // The page says what became of it in its text, for no script from outside runs in it.
+  // The page shows the result as text, because the policy allows no script from outside.
   const script = `
     const show = (text) => { document.querySelector('h1').textContent = text }
     document.addEventListener('securitypolicyviolation', (event) => { show('violation of ' + event.violatedDirective) })

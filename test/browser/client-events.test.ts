@@ -55,7 +55,7 @@ t.test('tells another tab of a sign-in and a sign-out at once', async (t) => {
   t.match(await app.events(other), [['authenticated', { sub: provider.ann.id, email: 'ann@example.com' }]])
   t.match(await app.value(other, 'auth.getUser()'), { sub: provider.ann.id })
 
-  // From here on no timer goes off in it: it does not look, it is told.
+  // Stops all timers of the tab, so that it learns of changes by events only.
   await other.evaluate(
     'globalThis.setTimeout = globalThis.setInterval = () => 0; globalThis.heard = 0; ' +
       "createClient().on('unauthenticated', () => { heard++ })"

@@ -13,9 +13,9 @@ const chromium = await withChromium(t)
 
 interface Api extends Subject {
   page: Page
-  /** The requests at the API, the own one and the others, oldest first. */
+  /** The requests to the page's own API and to others, oldest first. */
   requests: Array<{ url: string; token: string | undefined; body: string | null; headers: Record<string, string> }>
-  /** The status of the next answers. */
+  /** The status of the next responses. */
   statuses: number[]
 }
 

@@ -17,7 +17,7 @@ t.test('signs in, refreshes and signs out at a provider of another vendor', asyn
   const page = await chromium.newPage(t)
   const token = await intercept(page, `${provider.origin}/token`)
   const revoked = await intercept(page, `${provider.origin}/token/revocation`)
-  // The page that asks for it is gone before it is answered.
+  // The page unloads before the response arrives.
   const isRevoked = new Promise<void>((resolve, reject) => {
     revoked.answer = async (route) => {
       await route.fetch().then(() => {

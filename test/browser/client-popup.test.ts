@@ -11,13 +11,13 @@ const POPUP = `
   Object.assign(globalThis, { loginWithPopup, popupUri: location.origin + '/popup' })
   if (location.pathname === '/popup') globalThis.started = settle(() => answerPopup())
 `
-/** The page that the hidden frame comes back to is that of the tests: Chromium says that its script does not run. */
+/** The hidden frame returns to a page of the tests. Chromium reports that its script does not run. */
 const NO_SCRIPT = { allow: [/Blocked script execution/] }
 const SILENT = "import { loginSilently } from '/client/silent.ts'; Object.assign(globalThis, { loginSilently })"
 
 const chromium = await withChromium(t)
 
-/** A click on "Sign in"; the window that it opens, and what it comes to. */
+/** Clicks "Sign in". Resolves to the opened window and the result of the sign-in. */
 async function click(
   page: Page,
   { app }: Subject,
@@ -28,7 +28,7 @@ async function click(
   return { popup: await opened, outcome }
 }
 
-/** The last step of the sign-in, which takes the window away. */
+/** The last step of the sign-in, which closes the window. */
 async function signInAndClose(popup: Page): Promise<void> {
   await popup.waitForURL((url) => url.pathname === '/auth/login')
   const closed = popup.waitForEvent('close')
@@ -79,7 +79,7 @@ t.test('rejects with a typed error if the popup is blocked, closed, refused or l
   const refused = await click(page, subject, "{ authorizationParams: { prompt: 'none' }, appState: 'a' }")
   t.match(await refused.outcome, { error: 'login_required', typed: true, appState: 'a' })
 
-  // A provider whose pages don't cut the window off.
+  // A provider whose pages keep the link to their opener.
   const authorize = await intercept(page, `${provider.origin}/auth/authorize`)
   authorize.answer = async (route) => {
     await route.fulfill({ contentType: 'text/html', body: '<link rel="icon" href="data:,"><title>Sign in</title>' })
@@ -140,7 +140,7 @@ t.test('rejects a silent sign-in at once from another site, and after a timeout 
   await page.clock.install()
   await signIn(page, subject)
   await page.goto(`${app.origin}/`)
-  // From here on time stands still: what comes is no timeout.
+  // Stops the clock, so that the result can't be a timeout.
   await page.clock.pauseAt(Date.now() + 60_000)
   t.match(await app.call(page, 'loginSilently(auth)'), { error: 'login_required', typed: true })
   const authorize = await intercept(page, `${provider.origin}/auth/authorize`)

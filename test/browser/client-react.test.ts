@@ -42,7 +42,7 @@ const CODE = (domain: string): string => `
   Object.assign(globalThis, { auth, onServer, counts: () => ({ renders, effects }), unmount: () => root.unmount() })
 `
 
-/** Every page of it is for signed-in users; nothing else of it knows of signing in. */
+/** An app with only pages for signed-in users and no other code for the sign-in. */
 const PRIVATE = (domain: string): string => `
   import { createElement as h, StrictMode } from 'react'
   import { createRoot } from 'react-dom/client'
@@ -82,7 +82,7 @@ async function reactApp(t: Test, code = CODE): Promise<{ origin: string; provide
     bundle: true,
     format: 'esm',
     platform: 'browser',
-    // With what React finds wrong in development.
+    // With React's warnings of development.
     define: { 'process.env.NODE_ENV': '"development"' },
     write: false
   })

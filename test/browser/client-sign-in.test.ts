@@ -8,7 +8,7 @@ import { signInOn, signUpOn, USERNAME, valuesOf } from './support/journeys.ts'
 
 const chromium = await withChromium(t)
 
-/** The address of an answer of the provider that no page has used yet. */
+/** The address of a response of the provider that no page has used yet. */
 async function answerFor(page: Page, subject: Subject, options = ''): Promise<string> {
   await toSignIn(page, subject, `{ redirectUri: location.origin + '/', ${options} }`)
   await signInOn(page)

@@ -29,7 +29,7 @@ interface Held {
   release(): Promise<void>
 }
 
-/** Holds back what is asked at this address, until it is released. */
+/** Holds back requests to this address until it is released. */
 async function hold(page: Page, url: string, method?: string): Promise<Held> {
   let see = (): void => {}
   let open = false
@@ -70,7 +70,7 @@ async function signedIn(t: Test, client = '{}', script = GUARD): Promise<SignedI
   return { ...subject, page, prompts }
 }
 
-/** A sign-out goes the same way in each. `client-storage` has what `session` keeps. */
+/** Sign-out works the same in each storage. `client-storage` tests the persistence of `session`. */
 const STORAGES = AT_NIGHT ? ['local', 'session', 'memory'] : ['local', 'memory']
 
 const isSignInPage = (url: URL): boolean => url.pathname === '/auth/login'
@@ -81,7 +81,7 @@ for (const storage of STORAGES) {
     const { app, provider, page, prompts } = await signedIn(t, `{ storage: '${storage}' }`)
     const revoked = await hold(page, `${provider.origin}/auth/revoke`)
     const ended = await hold(page, `${provider.origin}/auth/logout`)
-    // A page that is on its way to another one is told of by its console alone.
+    // The console is the only report from a page that is navigating away.
     const asked = page.waitForEvent('console', (message) => message.text() === 'asked')
     await app.leave(page, LOGOUT)
     await Promise.all([revoked.seen, ended.seen, asked])

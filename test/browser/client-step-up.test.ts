@@ -1,4 +1,6 @@
-/** The entry `step-up` of the browser client in Chromium: what an API asks for, signed in for and repeated. */
+/**
+ * The entry `step-up` of the browser client in Chromium: signs in for a requirement of an API, and repeats the request.
+ */
 import t from '../support/tap.ts'
 import { steppedClock } from '../../lib/testing/index.ts'
 import { decodeJwt } from '../support/jwt.ts'

@@ -1,6 +1,6 @@
 /**
- * Each storage of the browser client's session, in Chromium: memory, one tab, the host's own, and a browser that lets
- * it keep nothing.
+ * Each storage of the browser client's session, in Chromium: memory, one tab, the host's own, and a browser that blocks
+ * storage.
  */
 import t from '../support/tap.ts'
 import { clientSubject, signIn } from './support/client-app.ts'
@@ -17,7 +17,7 @@ t.test('memory: shares the session between open tabs, writes nothing, and ends w
   t.equal(await page.evaluate(stored), '[{},{}]')
   const other = await page.context().newPage()
   await other.goto(`${app.origin}/`)
-  // A busy tab may answer late: then the event tells.
+  // A busy tab may answer late. Then the event has the result.
   await other.waitForFunction('events.some(([name]) => name === "authenticated")')
   t.match(await app.value(other, 'auth.getUser()'), { sub: provider.ann.id })
   t.equal(await app.value(other, 'auth.getAccessToken()'), await app.value(page, 'auth.getAccessToken()'))
@@ -74,7 +74,7 @@ t.test('accepts an asynchronous custom storage, also if it fails', async (t) => 
   t.type(await app.value(page, 'auth.getAccessToken({ force: true })'), 'string')
   await page.evaluate('globalThis.broken = true')
   t.equal(await app.value(page, 'auth.getUser()'), null)
-  // The page is on its way to the provider meanwhile. Held back here, or the answer could be lost with the page.
+  // The page is navigating to the provider meanwhile. Without the delay the response could be lost with the page.
   await page.route(
     (url) => url.pathname === '/auth/logout',
     () => {}

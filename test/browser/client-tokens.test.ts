@@ -1,6 +1,4 @@
-/**
- * Access tokens of the browser client in Chromium: one refresh for all who ask, and nobody is signed out by mistake.
- */
+/** Access tokens of the browser client in Chromium: one refresh for all callers, and no accidental sign-out. */
 import type { Page } from 'playwright-core'
 import t, { type Test } from '../support/tap.ts'
 import {
@@ -51,7 +49,7 @@ async function signedIn(t: Test, before?: (page: Page) => Promise<unknown>): Pro
   }
 }
 
-/** How many of these that is. */
+/** The number of equal values. */
 const distinct = (values: unknown): number => new Set(values as unknown[]).size
 
 async function tabs(page: Page, origin: string, count: number): Promise<Page[]> {
@@ -104,7 +102,7 @@ t.test('keeps five parallel tabs signed in without Web Locks', async (t) => {
   )
   const all = await tabs(page, app.origin, 5)
   await later()
-  // A mark in the storage is all that they have: on a busy machine two may find it free, and both refresh
+  // Without Web Locks, tabs share only a mark in the storage. On a busy machine two may find it free, and both refresh
   // (test/unit/client/locks).
   const tokens = await Promise.all(all.map(async (tab) => await app.value(tab, 'auth.getAccessToken()')))
   for (const token of tokens)
@@ -127,7 +125,7 @@ t.test('refreshes although another tab holds the lock forever', async (t) => {
     `new Promise((held) => { void navigator.locks.request('authority.app.${provider.origin} ` +
       `lock', () => { held(); return new Promise(() => {}) }) })`
   )
-  // Its token has ended, and time stands still until a tab waits for the lock.
+  // The token has expired, and the clock stands still until a tab waits for the lock.
   await page.clock.pauseAt(Date.now() + 2 * LIFE)
   await app.leave(page, 'globalThis.waiting = settle(() => auth.getAccessToken())')
   await page.waitForFunction('navigator.locks.query().then(({ pending }) => pending.length === 1)')
@@ -216,7 +214,7 @@ t.test('takes over the tokens of another tab that used the refresh token first',
   const { app, page, token, later, provider } = await signedIn(t)
   await later()
   token.answer = async (route) => {
-    // The other tab is done in this very moment.
+    // The other tab finishes at this moment.
     await page.evaluate(`{
       const name = 'authority.app.${provider.origin}', session = JSON.parse(localStorage.getItem(name))
       localStorage.setItem(name, JSON.stringify({ ...session, access_token: 'of the other tab', refresh_token: 'newer', at: Date.now(), until: Date.now() + 60000 }))

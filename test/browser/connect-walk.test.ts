@@ -1,4 +1,4 @@
-/** The walk of `http/connect/walk`, which uses `inject`, in a browser: any two of the choices meet in one journey. */
+/** The walk of `http/connect/walk` in a browser instead of by `inject`. Each pair of choices occurs in one journey. */
 import { createServer } from 'node:http'
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
@@ -34,7 +34,7 @@ type Journey = [
   first: (typeof FIRST)[number]
 ]
 
-/** Journeys in which each pair of choices occurs, by taking the one with the most new pairs again and again. */
+/** Journeys that cover each pair of choices, found by repeatedly taking the one with the most new pairs. */
 function pairwise(): Journey[] {
   const all = CHOICES.reduce<string[][]>(
     (rows, values) => rows.flatMap((row) => values.map((one) => [...row, one])),
@@ -53,7 +53,7 @@ function pairwise(): Journey[] {
   return taken as Journey[]
 }
 
-/** At another site than ours. Each visitor is signed in there, and is sent back at once. */
+/** A provider on another site, which signs each visitor in and redirects at once. */
 const provider = createServer((request, response) => {
   const { searchParams } = new URL(request.url ?? '/', 'http://provider')
   const back = new URL(searchParams.get('redirect_uri') ?? '')
@@ -73,7 +73,7 @@ function handsOf(page: Page, origin: string): Hands {
   page.on('response', (response) => {
     if (isNavigation(response)) last = response
   })
-  /** Does it, and waits for the page on which the browser stays. */
+  /** Runs an action and waits for the page on which the browser stays. */
   async function go(act: () => Promise<unknown>): Promise<{ first: Response; seen: Seen | null }> {
     const [first] = await Promise.all([page.waitForResponse(isNavigation), act()])
     for (;;) {

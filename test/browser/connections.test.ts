@@ -1,4 +1,6 @@
-/** A second instance of the plugin is the provider, at 127.0.0.1, which to a browser is another site than localhost. */
+/**
+ * A second instance of the plugin is the provider, at 127.0.0.1, which browsers treat as another site than localhost.
+ */
 import t from '../support/tap.ts'
 import type { Page } from 'playwright-core'
 import { oidc } from '../../lib/connections/index.ts'
@@ -65,7 +67,7 @@ async function atUpstream(page: Page, username = 'ann'): Promise<void> {
   await signInOn(page, { username })
 }
 
-/** Without scripts, the form that brings the answer has a button. */
+/** Without scripts, the form with the response has a button. */
 async function pastForm(page: Page, javaScriptEnabled: boolean | undefined): Promise<void> {
   if (javaScriptEnabled === false) await press(page, 'Continue')
 }
@@ -128,7 +130,7 @@ for (const { name, options } of WITH_AND_AT_NIGHT_WITHOUT) {
       await signInOn(page, { username: bob.username })
       t.equal(await heading(page), 'Link Acme?')
       if (options.javaScriptEnabled !== false) t.strictSame(await violationsOf(page, ALL_RULES), [])
-      // The button waits for half a second where scripts run, so that nobody presses it by mistake.
+      // With scripts, the button is disabled for half a second to prevent accidental presses.
       await page.locator('button:not([disabled])', { hasText: 'Link' }).waitFor()
       await press(page, 'Link')
       t.equal((await answerAt(page, downstream)).state, 'kept')

@@ -1,4 +1,4 @@
-/** The pages of the example server, the first that anybody sees: a person walks through all of them. */
+/** The pages of the example server: a person walks through all of them. */
 import type { Page } from 'playwright-core'
 import t, { type Test } from '../support/tap.ts'
 import { example } from '../flow/support/example-server.ts'
@@ -35,7 +35,7 @@ async function looksRight(t: Test, page: Page, name: string): Promise<void> {
   await page.setViewportSize(DESKTOP)
 }
 
-/** Does what is on the page by the keyboard alone. */
+/** Completes the page with the keyboard only. */
 async function enter(page: Page, role: 'button' | 'link', name: string): Promise<void> {
   await page.getByRole(role, { name, exact: true }).first().focus()
   await page.keyboard.press('Enter')

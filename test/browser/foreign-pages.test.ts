@@ -45,7 +45,7 @@ const POSTS: Record<string, Record<string, string>> = {
   '/auth/consent': { decision: 'allow' },
   '/auth/logout': { decision: 'sign_out' }
 }
-/** To these a form is sent, and a request without CORS: what else can be sent is turned away for all routes alike. */
+/** The endpoints that accept a form. All other endpoints refuse such requests by one rule for all routes. */
 const FORMS: Record<string, Record<string, string>> = {
   '/auth/second-factor': { code: '000000' },
   '/auth/second-factor/set-up': { decision: 'resend' },
@@ -83,7 +83,7 @@ const GETS = [
   '/auth/factors'
 ]
 
-/** Everything that a page can do without asking: more often than any limit here lets pass. */
+/** Every request that a page can cause without CORS, more often than any limit allows. */
 const SCRIPT = `async (origin, posts, forms, gets) => {
   const quiet = (promise) => promise.catch(() => {})
   const post = (url, settings) => quiet(fetch(url, { method: 'POST', ...settings }))
@@ -115,7 +115,7 @@ const SCRIPT = `async (origin, posts, forms, gets) => {
   ])
 }`
 
-// `http/senders` has what another origin of the same site is answered, so its journey runs at night.
+// `http/senders` covers other origins of the same site, so this journey runs at night.
 for (const [what, host] of [
   ['another site', '127.0.0.1'],
   ...(AT_NIGHT ? ([['another origin of the same site', 'localhost']] as const) : [])
@@ -141,7 +141,7 @@ for (const [what, host] of [
     await page.goto(`${origin}/auth/login`)
     await signInOn(page)
     const tokens = await app.authority.issueTokens(ann.id)
-    // In the same browser the password of another account was right, and no code was given yet.
+    // The same browser has entered the right password of another account, but no code yet.
     const step = testBrowser(app, origin)
     await logIn(step, 'app')
     await carryOver(step, page, origin)
@@ -193,7 +193,7 @@ for (const [what, host] of [
       `it was sent: ${JSON.stringify([...arrived])}`
     )
     t.same(await state(), before, 'the same sessions and cookies')
-    // Of her own sign-in she may be told at any moment; a foreign one would be `authenticated` too.
+    // The message about her own sign-in may arrive at any time. A foreign sign-in would also emit `authenticated`.
     t.same(
       events
         .slice(seen)

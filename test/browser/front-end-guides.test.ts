@@ -34,7 +34,7 @@ const twoOrigins = workshop.project('docs/guides/two-origins.md')
 const fromAuth0 = workshop.project('docs/guides/from-auth0-react.md')
 
 t.test('compiles the code of the guides', async (t) => {
-  // The types that a template of Vite's brings along.
+  // The types in Vite's template.
   const ambient = join(react.directory, 'ambient.d.ts')
   writeFileSync(
     ambient,
@@ -253,7 +253,7 @@ t.test('React, Vue and Svelte: signs up, confirms the address, calls an API and 
     await page.getByRole('button', { name: 'Sign out' }).click()
     await page.getByRole('button', { name: 'Sign up' }).waitFor()
     t.equal(page.url(), `${vite.origin}/`)
-    // A way back that nobody asked for is told, and leads on.
+    // The page reports an unexpected callback and offers a way on.
     await page.goto(`${vite.origin}/callback?code=x&state=y`)
     t.match(await page.getByRole('alert').innerText(), /^state_mismatch.* Go on$/)
   }

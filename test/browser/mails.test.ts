@@ -7,7 +7,7 @@ import { withChromium } from './support/chromium.ts'
 import { ALL_RULES, BY_LANGUAGE, viewerIn } from './support/viewer.ts'
 
 const WIDTHS = [320, 390, 1280] as const
-/** A mail is shown inside a page of the mail program, which has the landmarks. */
+/** Landmarks are not required, because a mail program shows the email inside its own page. */
 const OF_THE_PROGRAM = { region: { enabled: false }, 'landmark-one-main': { enabled: false } }
 const ALL = { rules: { ...ALL_RULES.rules, ...OF_THE_PROGRAM } }
 
@@ -17,7 +17,7 @@ const viewer = await viewerIn(await chromium.newPage(t))
 const htmlOf = (message: Message, options: RenderMessageOptions = {}): string =>
   renderMessage(message, { title: 'Example Shop', ...options }).html
 
-/** Side, direction, font and what goes with a script are in attributes of a mail, and differ with the language. */
+/** Attributes that differ by language: side, direction, font and script. */
 const butScript = (parts: string[]): string[] =>
   parts
     .map((part) =>
@@ -51,7 +51,7 @@ for (const locale of LANGUAGES) {
       for (const [index, { lang, parts, views }] of sights.entries()) {
         const kind = String(messages[index]?.kind)
         t.equal(lang, locale, kind)
-        // Equal places have equal colours.
+        // Equal elements have equal colours.
         t.strictSame(butScript(parts), english[index], kind)
         for (const [at, width] of WIDTHS.entries()) {
           const name = `${kind}, ${width} pixels`
@@ -143,7 +143,7 @@ t.test('loads nothing but the logo, and keeps hostile values as text', async (t)
     '\u202e<img src="https://evil.example/x.png"><a href="https://evil.example">x</a>" ' +
     'style="background:url(https://evil.example/y)"'
   const documents = everyMessage('en').map((message, index) => {
-    // Each another one, or the browser would have it already.
+    // Each image has another URL, because the browser would cache it.
     const logoUrl = `https://shop.example/${message.kind}-${index}.svg`
     return {
       kind: message.kind,

@@ -1,6 +1,5 @@
 /**
- * oidc-client-ts 3, as it comes, in Chromium: what a single-page app on another origin does. The person uses the hosted
- * pages.
+ * An unchanged oidc-client-ts 3 in Chromium, in a single-page app on another origin. The person uses the hosted pages.
  */
 import type { Page } from 'playwright-core'
 import t, { type Test } from '../support/tap.ts'

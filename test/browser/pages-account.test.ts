@@ -81,7 +81,7 @@ for (const { name, options } of WITH_AND_AT_NIGHT_WITHOUT) {
       t.equal(await heading(page), 'Check your inbox')
       const again = (await provider.messages.next('verify_email')).url ?? ''
 
-      // A mail scanner looks first, and so do people.
+      // Opens the link first, as mail scanners and people do.
       for (let times = 0; times < 3; times++) await page.goto(again)
       t.equal(await heading(page), 'Confirm your e\u2011mail address')
       t.equal((await press(page, 'Confirm address')).status(), 200)
@@ -135,7 +135,7 @@ for (const { name, options } of WITH_AND_AT_NIGHT_WITHOUT) {
         await page.goto(`${provider.origin}/auth/forgot-password`)
         await fill(page, { [USERNAME]: username })
         t.equal((await press(page, 'Send link')).status(), 202)
-        // But for the name itself, which the person typed.
+        // Except for the name, which the person typed.
         seen.push((await page.content()).replaceAll(/<bdi>(?:ann|nobody)<\/bdi>|value="(?:ann|nobody)"/g, ''))
       }
       t.equal(seen[0], seen[1])

@@ -54,7 +54,7 @@ t.test('shows the brand, runs the script and offers a choice of languages', asyn
   t.equal(await style(page, 'main', 'borderTopColor'), 'rgb(1, 2, 3)', 'the stylesheet of the host comes last')
   t.strictSame(refused, [])
 
-  // A second press in the same moment, and then a page that came back as it was left.
+  // A second press at the same moment, and then a page restored from the page cache.
   const presses = await page.evaluate<unknown[]>(`(() => {
     const form = document.querySelector('form')
     const seen = []

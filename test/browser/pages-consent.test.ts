@@ -91,7 +91,7 @@ for (const { name, options } of WITH_AND_AT_NIGHT_WITHOUT) {
       await press(page, 'Allow')
       const { code } = await answerAt(page, provider)
       await page.goBack()
-      // The consent is given already: back is forward, with a code of its own.
+      // The consent exists already, so going back leads to the client again with a new code.
       const again = await answerAt(page, provider)
       t.match(again, { state: 'state-1', code: /./ })
       t.not(again.code, code)

@@ -6,8 +6,8 @@ import { startProvider, startSite } from './support/provider.ts'
 const { newPage } = await withChromium(t)
 
 /**
- * Asks for a double click in a popup. The first one turns the window below to the consent page, and the popup is gone
- * for the second.
+ * Asks for a double click in a popup. The first click navigates the opener to the consent page and closes the popup, so
+ * the second click lands on that page.
  */
 const evilPage = (consentUrl: string): string => `<!doctype html><html lang="en"><title>Evil</title><button onclick="
   const popup = open('', '', 'width=300,height=300')
@@ -22,7 +22,7 @@ t.test('ignores the second click of a double click on the consent page', async (
   const page = await newPage(t, { locale: 'en' })
   await page.goto(`${provider.origin}/auth/login`)
   await signInOn(page)
-  // The coming place of the button.
+  // The position at which the button will appear.
   await page.goto(provider.authorizeUrl({ client_id: 'third' }))
   const box = await page.getByRole('button', { name: 'Allow' }).boundingBox()
   if (box === null) throw new Error('There is no button.')
@@ -30,7 +30,7 @@ t.test('ignores the second click of a double click on the consent page', async (
 
   evil.pages.set('/evil', evilPage(provider.authorizeUrl({ client_id: 'third' })))
   await page.goto(`${evil.origin}/evil`)
-  // From here on time stands still in the pages, however long the machine takes.
+  // Stops the clock of the pages, so that a slow machine does not matter.
   await page.clock.install()
   await page.clock.pauseAt(Date.now() + 3_600_000)
   const [popup] = await Promise.all([page.waitForEvent('popup'), page.getByRole('button').click()])

@@ -13,8 +13,7 @@ import { ALL_PAGES } from './support/states.ts'
 const { newPage } = await withChromium(t)
 
 /**
- * The element with the focus, by its name for a person. A page focuses a field when it is drawn, which is after it was
- * loaded.
+ * The accessible name of the focused element. A page focuses a field when it is drawn, which is after the load event.
  */
 async function focused(page: Page): Promise<string> {
   for (let tries = 0; tries < 200; tries++) {
@@ -100,7 +99,7 @@ t.test('hides the password, shows it on request, and hides it again when it is s
     t.equal(await input.getAttribute('type'), 'text')
     t.equal(await reveal.getAttribute('aria-pressed'), 'true')
     t.strictSame(await valuesOf(page, label), ['secret words'])
-    // Seen by a listener that runs after the page's own, before the page goes away.
+    // Recorded by a listener that runs after the page's own and before the page unloads.
     const seen = page.waitForEvent('console', (message) => message.text().startsWith('sent as'))
     await page.evaluate(
       "document.forms[0].addEventListener('submit', () => { console.log('sent as ' + " +
@@ -149,10 +148,7 @@ async function settled(page: Page): Promise<void> {
   await page.locator('[data-deliberate]:disabled').first().waitFor({ state: 'detached' })
 }
 
-/**
- * The faults of the focus on its way through the page by Tab: a control that is left out, out of turn, or without a
- * visible focus.
- */
+/** The faults of the Tab order: a missing control, a wrong order, or an invisible focus. */
 async function walk(page: Page): Promise<string[]> {
   await settled(page)
   const names = await page.evaluate<string[]>(`(() => {
@@ -175,7 +171,7 @@ async function walk(page: Page): Promise<string[]> {
   return wrong
 }
 
-/** Presses Enter where the focus is, and waits for the page that it leads to. */
+/** Presses Enter on the focused element, and waits for the page that it leads to. */
 async function enter(page: Page): Promise<void> {
   await Promise.all([page.waitForEvent('load'), page.keyboard.press('Enter')])
 }
@@ -194,7 +190,7 @@ t.test('uses second factors and passkeys with the keyboard alone', async (t) => 
   const username = 'must-type@example.com'
   await provider.addUser(username)
   const page = await newPage(t, { locale: 'en' })
-  // The browser offers passkeys by itself where it can; here the button is pressed.
+  // The browser may offer passkeys by itself. This test presses the button.
   await page.addInitScript('delete PublicKeyCredential.isConditionalMediationAvailable')
   const authenticator = await addAuthenticator(page)
   await page.goto(`${origin}/auth/login?return_to=/auth/security`)

@@ -1,6 +1,6 @@
 /**
- * Every page in every language. The way to each is gone once; what differs by language is looked at in one page of the
- * browser.
+ * Every page in every language. The test reaches each page once, and then renders the other languages in one browser
+ * page.
  */
 import t from '../support/tap.ts'
 import { PAGE_SCRIPT } from '../../lib/pages/script.ts'
@@ -25,7 +25,7 @@ const provider = await startProvider(t, {
   ...FACTOR_PAGES,
   pages: { title: 'Example Accounts', render: recorder.render }
 })
-/** Those that take more than a browser to get to begin with their models. */
+/** Pages that a browser alone can't reach are rendered from their models. */
 const states = new Map<string, RecordedPage>([
   [
     'set-up-unconfirmed',
@@ -56,8 +56,8 @@ const states = new Map<string, RecordedPage>([
     })
   ]
 ])
-// The document that answers by a form would leave at once, buttons that take a decision are held back for a moment, and
-// the script of passkeys shows its form.
+// Changes to documents for inspection: `form_post` would leave at once, buttons of decisions are disabled for a moment,
+// and the passkey script shows its form.
 const script =
   `if (document.querySelector('[data-submit]') === null) { ${PAGE_SCRIPT}; for (const ` +
   `element of all('[data-deliberate]')) element.disabled = false; for (const element of ` +
@@ -70,7 +70,7 @@ const { page, frame, look } = await viewerIn(await chromium.newPage(t), {
 })
 
 t.test('serves every page in the browser language, with styles and without console messages', async (t) => {
-  // English is what a page would be in anyway.
+  // Skips English, the default.
   const page = await chromium.newPage(t, { locale: 'de' })
   for (const { name, open } of PAGE_STATES) {
     await page.context().clearCookies()
@@ -116,7 +116,7 @@ for (const locale of LANGUAGES) {
       const sight = sights[index]
       if (sight === undefined) throw new Error(`${name} was not looked at`)
       t.equal(sight.lang, locale, name)
-      // Equal places have equal colours.
+      // Equal elements have equal colours.
       t.strictSame(sight.parts, english[index], name)
       for (const [at, { width, textSizes }] of looks.entries()) {
         const { violations = ['none'], overflow = [] } = sight.views[at] ?? {}
@@ -128,9 +128,7 @@ for (const locale of LANGUAGES) {
   })
 }
 
-/**
- * Runs in the page: what is not seen, or not seen to have the focus, where the reader's own colours are all there are.
- */
+/** Runs in the page. Returns the elements that are invisible, or have no visible focus, in forced colours. */
 const UNSEEN = `(() => {
   const clear = (color) => /^rgba\\(.*, 0\\)$/.test(color)
   const groundOf = (element) => {
@@ -147,7 +145,7 @@ const UNSEEN = `(() => {
     const name = element.localName + ' ' + (element.name || element.className || element.textContent.trim())
     const ground = groundOf(element.parentElement)
     const style = getComputedStyle(element)
-    // An icon in the field, whose own shape is what is seen.
+    // An icon in the field, whose outline is visible instead.
     if (/^(input|button)$/.test(element.localName) && element.className !== 'reveal' && element.type !== 'checkbox' && !drawn(style, 'borderTop', ground)) unseen.push(name + ': no edge')
     if (style.color === groundOf(element)) unseen.push(name + ': no text')
     element.focus()

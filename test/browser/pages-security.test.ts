@@ -8,7 +8,7 @@ const { newPage } = await withChromium(t)
 /** Chromium's message on an error instead of a frame. */
 const FRAMED = /frame-ancestors|X-Frame-Options|\(chrome-error:/i
 
-/** A form on a page of theirs that posts to us, as their visitor presses the button. */
+/** A form on the attacker's page that posts to us when the visitor presses its button. */
 function forged(action: string, fields: Record<string, string>): string {
   const inputs = Object.entries(fields)
     .map(([name, value]) => `<input type="hidden" name="${name}" value="${value}">`)
@@ -54,7 +54,7 @@ for (const { name, host, page: evilPage } of ATTACKERS) {
       return response.status()
     }
 
-    // Login CSRF: the victim would go on as the attacker.
+    // Login CSRF: the victim would continue as the attacker.
     t.equal(await press(`${provider.origin}/auth/login`, { username: 'ann', password: PASSWORD }), 403)
     t.equal(await heading(page), 'That did not work')
     t.equal(await press(`${provider.origin}/auth/signup`, { username: 'mallory', password: PASSWORD }), 403)
@@ -92,7 +92,7 @@ t.test('shows no page in a frame of another origin', async (t) => {
       evil.pages.set('/evil', document(`<iframe title="frame" src="${url.replaceAll('&', '&amp;')}"></iframe>`))
       await page.goto(`${evil.origin}/evil`)
       const [, frame] = page.frames()
-      // The browser's own error page; another one, and this would wait in vain.
+      // Waits for the browser's own error page.
       await frame?.waitForURL(/^chrome-error:/)
       t.equal(
         await frame
@@ -126,7 +126,7 @@ t.test('keeps cookies from scripts and from forms of other sites', async (t) => 
   t.equal(await page.evaluate('document.cookie'), '')
 })
 
-/** Everything that a request told of where it came from. */
+/** The headers of a request that reveal its origin. */
 async function withReferers(
   t: Parameters<typeof startProvider>[0],
   options: Parameters<typeof startProvider>[1] = {}
@@ -164,7 +164,7 @@ t.test('sends the client neither the password nor the URL of the previous page',
     provider.client.visits.map(({ method }) => method),
     ['GET', 'GET', 'POST', 'GET']
   )
-  // The form says the origin, which is the `iss` of the answer as well.
+  // The form contains the origin, which is also the `iss` of the response.
   t.strictSame(
     provider.client.visits.map(({ referer }) => referer),
     [null, null, `${provider.origin}/`, null]

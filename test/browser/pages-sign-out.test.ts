@@ -13,7 +13,7 @@ import { type Provider, startProvider } from './support/provider.ts'
 
 const { newPage } = await withChromium(t)
 
-/** A host with a page that tells who is signed in. */
+/** A host with a page that shows the signed-in user. */
 async function withAccountPage(t: Parameters<typeof startProvider>[0]): Promise<Provider> {
   return await startProvider(t, {}, (host) => {
     host.get(

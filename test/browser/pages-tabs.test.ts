@@ -42,7 +42,7 @@ for (const { name, options } of WITH_AND_AT_NIGHT_WITHOUT) {
       await signInOn(two)
       t.equal((await answerAt(two, provider)).state, 'two')
       t.equal(await userAt(two, provider), provider.ann.id)
-      // Single sign-on: a third asks nothing.
+      // Single sign-on: a third client shows no page.
       const three = await one.context().newPage()
       await three.goto(provider.authorizeUrl({ state: 'three', client_id: 'web' }))
       t.equal((await answerAt(three, provider)).state, 'three')

@@ -43,7 +43,7 @@ const made = { exclude: [] as string[], signals: {} }
 const posts: Posted[] = []
 const challenges: string[] = []
 
-/** `localhost`, for a passkey takes a name. */
+/** `localhost`, because passkeys need a domain name. */
 async function startPages(): Promise<string> {
   const server = createServer()
   await new Promise<void>((resolve) => {
@@ -132,20 +132,17 @@ async function startPages(): Promise<string> {
 }
 
 const origin = await startPages()
-/**
- * Every call of the page, by what kind it is; and the methods that throw where a password manager stands in for the
- * browser.
- */
+/** The kinds of the page's calls, and the methods that throw when a password manager replaces the browser API. */
 const WATCH = `
   const { get } = CredentialsContainer.prototype
   CredentialsContainer.prototype.get = function (options) { tell(options.mediation ?? 'modal'); return get.call(this, options) }
   PublicKeyCredential.prototype.toJSON = AuthenticatorAttestationResponse.prototype.getPublicKey = () => { throw new TypeError('Illegal invocation') }
 `
 
-/** The kinds of the page's requests, as they are made. */
+/** The kinds of the page's requests, in their order. */
 interface Asked {
   kinds: string[]
-  /** Resolves once there have been so many. */
+  /** Resolves after that many requests. */
   reach(count: number): Promise<void>
 }
 
@@ -211,7 +208,7 @@ t.test('creates a passkey, signs in by field and by button, and shows errors', a
   })
 
   await t.test('signs in by a passkey that the browser proposes at the username field', async (t) => {
-    // The page goes on by itself, perhaps before all of it is there.
+    // The page may navigate before all of it has loaded.
     await page.goto(`${origin}/login`, { waitUntil: 'commit' })
     const used = await done(page)
     t.equal(used.id, added.id)
@@ -276,8 +273,8 @@ t.test('creates a passkey, signs in by field and by button, and shows errors', a
 })
 
 /**
- * A password manager: objects of its own with the prototypes of the browser, whose getters and methods throw; views
- * instead of buffers; and it fails with the errors in `failures`.
+ * A fake password manager: its own objects with the browser's prototypes, whose getters and methods throw, and views
+ * instead of buffers. It fails with the errors in `failures`.
  */
 const MANAGER = `
   const bytes = (text) => new TextEncoder().encode('--' + text).subarray(2)

@@ -1,4 +1,4 @@
-/** Passkeys of one domain on pages of another: what Chromium itself makes of `/.well-known/webauthn`. */
+/** Passkeys of one domain on pages of another: how Chromium itself reads `/.well-known/webauthn`. */
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import type { RequestListener } from 'node:http'
@@ -15,15 +15,12 @@ import { startProvider } from './support/provider.ts'
 
 const HOST = 'accounts.example.test'
 const ISSUER = `https://${HOST}`
-/** Listed, of another site; and below the domain of the passkeys. */
+/** A listed origin of another site, and one below the passkeys' domain. */
 const LISTED = 'https://shop.test'
 const BELOW = `https://shop.${HOST}`
 const UNLISTED = 'https://other.test'
 
-/**
- * All names at one server, over TLS: the app at its own, a bare page at all others. The requests are kept, oldest
- * first.
- */
+/** One TLS server for all names: the app at its own, a bare page at all others. Records the requests, oldest first. */
 async function startHosts(app: RequestListener): Promise<{ port: number; asked: string[] }> {
   const pem = readFileSync(new URL('../support/upstream/self-signed.pem', import.meta.url))
   const asked: string[] = []
@@ -44,7 +41,7 @@ async function startHosts(app: RequestListener): Promise<{ port: number; asked: 
   return { port: (server.address() as AddressInfo).port, asked }
 }
 
-/** The page of a front end, as docs/guides/passkeys.md has it: the tokens, or the reason for none. */
+/** A front end with the program of docs/guides/passkeys.md. Shows the tokens, or the error. */
 async function signInAt(page: Page, origin: string): Promise<{ sub?: unknown; error?: string | undefined }> {
   await page.goto(origin)
   const { token, error } = await page.evaluate<{ token?: string; error?: string }>(`(async () => {
@@ -67,7 +64,7 @@ t.test('signs in by a passkey of the issuer on listed origins only', async (t) =
     issuer: ISSUER,
     factors: memoryFactorStore(),
     passkeys: { relatedOrigins: [LISTED, BELOW] },
-    // The pages may all read what the token endpoint answers: nothing but passkeys is what tells them apart.
+    // All pages may read responses of the token endpoint, so that they differ only in passkeys.
     clients: [
       {
         clientId: 'shop',
@@ -79,8 +76,8 @@ t.test('signs in by a passkey of the issuer on listed origins only', async (t) =
   const { port, asked } = await startHosts((request, response) => {
     provider.app.routing(request, response)
   })
-  // The document is asked for by the browser itself, on port 443: the setting of a context that lets certificates pass
-  // is not for that.
+  // The browser itself requests the document on port 443, and the context's setting to ignore certificate errors does
+  // not apply to that.
   const { newPage } = await withChromium(t, [
     `--host-resolver-rules=MAP *.test 127.0.0.1:${port}`,
     '--ignore-certificate-errors'

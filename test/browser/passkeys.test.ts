@@ -1,6 +1,4 @@
-/**
- * Passkeys as people use them: over our pages, from a client and back, with the browser's own virtual authenticator.
- */
+/** Passkeys on the hosted pages, from a client and back, with the browser's own virtual authenticator. */
 import t from '../support/tap.ts'
 import type { Page } from 'playwright-core'
 import { memoryFactorStore } from '../../lib/index.ts'
@@ -13,9 +11,7 @@ const { newPage } = await withChromium(t)
 const CREATE = 'Create a passkey'
 const said = (page: Page): ReturnType<Page['locator']> => page.locator('form[data-passkey] [aria-live]')
 
-/**
- * Presses a button after which the script posts the form; resolves to the status of the answer, once its page is there.
- */
+/** Presses a button whose script posts the form. Resolves to the status of the response, once its page is there. */
 async function pressPasskey(page: Page, name: string): Promise<number> {
   const posted = page.waitForResponse(
     (response) => response.request().isNavigationRequest() && response.request().method() === 'POST'
@@ -48,7 +44,7 @@ t.test('uses a passkey from the proposal to the security page, also after a lost
   await t.test('signs in by the passkey alone in two tabs', async (t) => {
     const other = await page.context().newPage()
     for (const tab of [page, other]) {
-      // The page goes on by itself, perhaps before all of it is there.
+      // The page may navigate before all of it has loaded.
       await tab.goto(provider.authorizeUrl({ prompt: 'login' }), { waitUntil: 'commit' })
       t.equal(await userAt(tab, provider), provider.ann.id)
     }
@@ -122,7 +118,7 @@ t.test('uses a passkey from the proposal to the security page, also after a lost
     const stranger = await newPage(t, { locale: 'en' })
     await stranger.goto(provider.authorizeUrl())
     await signInOn(stranger)
-    // Now the device is there.
+    // The device is connected now.
     await stranger.context().credentials.install()
     await stranger.context().credentials.create(left?.rpId ?? '', left)
     await stranger.reload()

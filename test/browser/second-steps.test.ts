@@ -17,10 +17,10 @@ const { app, clock, messages, origin } = provider
 const page = await newPage(t, { locale: 'en', javaScriptEnabled: false })
 const keyOn = async (shown: Page): Promise<string> => (await shown.locator('.key code').innerText()).replaceAll(' ', '')
 
-/** The next sign-in starts from scratch, in a browser that keeps all else. */
+/** The next sign-in asks for everything, although the browser keeps its other cookies. */
 async function begin(): Promise<void> {
   await page.context().clearCookies({ name: /^authority_session_/ })
-  // The app shows another code by then.
+  // The app shows a new code then.
   clock.step(30_000)
   await page.goto(provider.authorizeUrl())
 }
@@ -138,7 +138,7 @@ t.test('hides recovery codes from the back button after the sign-out', async (t)
   await shown.goto(`${origin}/auth/logout`)
   await press(shown, 'Sign out')
   for (let steps = 0; steps < 4; steps++) {
-    // A page that came by a form is not there any more at all.
+    // The result page of a form is no longer in the history.
     await shown.goBack().catch(async () => {
       await shown.waitForURL(/^chrome-error:/)
     })

@@ -138,7 +138,7 @@ t.test('replies before back-channel notices of ten users are sent, with 4 in fli
     })
   )
   for (const { sub } of users) t.strictSame(await subject.app.authority.sessions(sub), [])
-  // Closing the app is what waits for them.
+  // Closing the app waits for them.
   await subject.close()
   t.equal(sids.size, 200, 'each session')
   t.ok(most <= 4, `${most} at once`)

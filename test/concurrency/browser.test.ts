@@ -67,7 +67,7 @@ for (const [where, make] of WORLDS) {
   // covers ASVS-7.4.1
   t.test(`gives no usable code to an authorization request that races a sign-out (${where})`, async (t) => {
     const outcomes: string[] = []
-    // In memory an authorization is through in so few turns that a sign-out wins only with a start.
+    // In memory an authorization takes so few turns that a sign-out wins only with a head start.
     for (const delay of [-3, -2, -1, ...DELAYS]) {
       const world = await make(t)
       const browser = world.browser()
@@ -135,7 +135,7 @@ for (const [where, make] of WORLDS) {
     t.ok((await whoIs(world, browser.cookies.get(COOKIE) ?? '')).every(Boolean))
     world.clock.step(REPLACED_SECRET_MS)
     t.ok((await whoIs(world, former)).every((found) => !found))
-    // The tab that comes second shows a secret that was replaced, which renews nothing.
+    // The second tab sends a replaced secret, which renews nothing.
     const sessions = (await world.app.authority.sessions(world.ann.sub)).filter(({ kind }) => kind === 'browser')
     t.ok(sessions.length === 1 || sessions.length === 2, 'at most one a tab')
   })

@@ -1,4 +1,4 @@
-/** One link of `startEnrolment`, and one key of `importTotp`, on every store, by two instances. */
+/** One link of `startEnrolment`, and one key of `importTotp`, used by two instances on every store. */
 import { cookieName } from '../support/cookies.ts'
 import { mkdtempSync } from 'node:fs'
 import { rm } from 'node:fs/promises'

@@ -1,5 +1,6 @@
 /**
- * Rotation of the shared signing keys without a refused token: instances come and go, the store is away, clocks differ.
+ * Rotation of shared signing keys without a refused token, while instances start and stop, the store fails and clocks
+ * differ.
  */
 import { join } from 'node:path'
 import type { FastifyInstance } from 'fastify'
@@ -33,7 +34,7 @@ interface Copy {
 
 t.teardown(watchKeys())
 
-/** One SQLite file, with a connection for each who asks. */
+/** One SQLite file, with a connection for each instance. */
 function sharedFile(t: Test): () => State {
   const file = join(t.testdir(), 'shared.db')
   return () => {
@@ -54,8 +55,8 @@ function tokenMaker(clock: Clock, userId: string): (app: FastifyInstance) => Pro
 }
 
 /**
- * Up to `until`: in steps of a minute around what happens with a key (announced, signs, retired), of six hours on the
- * days around a rotation, and of two days between, when nothing is to happen.
+ * Steps the clock to `until`: by a minute around events of a key (announced, signs, retired), by six hours on the days
+ * around a rotation, and by two days between them.
  */
 function stepsTo(until: number): number[] {
   const steps: number[] = []
@@ -91,7 +92,7 @@ t.test('accepts every live token at all instances across several rotations and r
   const instances = await Promise.all([start(), start(), start()])
   const sign = tokenMaker(clock, (await signUp((instances[0] as TestApp).app)).sub)
   const beganAt = clock.now()
-  /** Third parties that keep the key set for as long as they please: as the route allows, and far longer. */
+  /** Third parties that cache the key set, some as long as the route allows and some far longer. */
   const ages = [5 * MINUTE_MS, HOUR_MS, 23 * HOUR_MS]
   let copies: Copy[] = []
   let alive: Signed[] = []
@@ -104,7 +105,7 @@ t.test('accepts every live token at all instances across several rotations and r
   const steps = stepsTo(2 * ROTATE_EVERY_MS + HOUR_MS)
   for (const [index, step] of steps.entries()) {
     clock.step(step)
-    // On every other step what the clock has set off is under way while tokens are signed and verified.
+    // On every other step, the work that the clock has started is still running while tokens are signed and verified.
     if (index % 2 === 0) await settled()
     if (index % 7 === 0) {
       await instances.shift()?.close()
@@ -151,7 +152,7 @@ function skewed(clock: SteppedClock, skewMs: number): Clock {
 for (const apart of [
   [5 * MINUTE_MS, -5 * MINUTE_MS],
   [-5 * MINUTE_MS, 5 * MINUTE_MS],
-  // Clocks that are less far from each other.
+  // Clocks with smaller differences.
   ...(AT_NIGHT ? [[5 * MINUTE_MS, 0] as const, [0, 5 * MINUTE_MS] as const] : [])
 ] as const) {
   t.test(
@@ -180,7 +181,7 @@ for (const apart of [
         for (const { app, clock } of instances) {
           const { kid, diesAt } = await tokenMaker(clock, sub)(app)
           signers.add(kid)
-          // It lives longest where the clock is slowest.
+          // It lives longest by the slowest clock.
           alive.push({ kid, diesAt: diesAt - Math.min(...apart) })
         }
         const published = await Promise.all(instances.map(async ({ app }) => await publishedKids(app)))
@@ -268,7 +269,7 @@ t.test('signs and verifies with known keys while the store is down, and rotates 
 
   server.isDown = false
   clock.step(MINUTE_MS)
-  // Work that the clock starts takes its own time, because keys are made and opened in threads.
+  // Waits for work that the clock starts, because keys are made and opened in threads.
   const announcedBy = async ({ app }: TestApp): Promise<string[]> =>
     await patiently(async () => {
       const kids = await publishedKids(app)

@@ -21,7 +21,7 @@ t.test('redeems a code in one of two processes, and revokes its tokens', async (
   t.teardown(() => rm(directory, { recursive: true, force: true }))
   const file = join(directory, 'shared.db')
   const db = new Database(file)
-  // The keys of the file, made by the first process, and real time: the processes have no other.
+  // Uses real time and the keys of the file, made by the first process, because the processes share nothing else.
   const subject = await testApp({
     clients: CLIENTS,
     state: sqliteState(db),

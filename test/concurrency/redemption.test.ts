@@ -7,7 +7,7 @@ import { aliveOf, DELAYS, later, refresh, THIRD, THIRD_SECRET, type World, WORLD
 
 const OFFLINE = { scope: 'openid offline_access' }
 
-/** A code of the client that is not the host's own: signs in and allows it. */
+/** A code of the third-party client: signs in and gives consent. */
 async function thirdCode(browser: TestBrowser, username: string): Promise<string> {
   let { reply, url } = await browser.follow(await browser.get(authorizePath(THIRD)))
   if (url.includes('/auth/login?'))
@@ -19,7 +19,7 @@ async function thirdCode(browser: TestBrowser, username: string): Promise<string
   return code
 }
 
-/** For a redemption that is to come after several requests. */
+/** Turns to wait, for a redemption after several requests. */
 const FAR_LATER = [120, 240]
 
 interface Person {
@@ -28,7 +28,7 @@ interface Person {
   browser: TestBrowser
 }
 
-/** A new user in a world that goes on: a world for each race would take longer to start than the race takes. */
+/** A new user in an existing world, because starting a world takes longer than a race. */
 async function newPerson(world: World, username: string): Promise<Person> {
   return { ...(await signUp(world.app, username)), browser: world.browser() }
 }
@@ -58,7 +58,7 @@ for (const [where, make] of WORLDS) {
     t.equal(reused.length, 1, 'told once')
   })
 
-  /** Ways to end what a code gives, each to be run against its redemption. */
+  /** Ways to end the tokens of a code, each of which races with its redemption. */
   const rivals: ReadonlyArray<{
     name: string
     third?: boolean
@@ -122,7 +122,7 @@ for (const [where, make] of WORLDS) {
           : ((await authorizeAs(browser, authorizePath({ scope }), { username })).code ?? '')
         const redeemed = async (): Promise<LightMyRequestResponse> =>
           third ? await redeemThird(world, code) : await redeem(world.app, code)
-        // Either of the two has its start.
+        // Each of the two gets a head start once.
         const [reply] =
           index < DELAYS.length
             ? await Promise.all([redeemed(), later(delay, async () => await end(world, person))])

@@ -1,7 +1,4 @@
-/**
- * Refreshes while something they need fails: whatever the step, a failure uses no token up, and nobody is taken for a
- * thief.
- */
+/** Refreshes during failures: at any step, a failure uses no token up, and no client is treated as a thief. */
 import { setImmediate } from 'node:timers/promises'
 import t, { type Test } from '../support/tap.ts'
 import { OutageError } from '../../lib/ports/outage.ts'

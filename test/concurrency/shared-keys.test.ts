@@ -1,5 +1,5 @@
 /**
- * The signing keys of many instances over one store: made once among those that start together. Redis:
+ * The signing keys of many instances over one store: instances that start together make them once. For Redis see
  * shared-keys-processes.
  */
 import { join } from 'node:path'
@@ -18,7 +18,7 @@ import { patiently, publishedBy } from './support/published.ts'
 const INSTANCES = 10
 const SECRET = 'of all the instances, of 32 bytes at least'
 
-/** The places of all state, with a way to it for each instance. */
+/** The stores, with a connection for each instance. */
 const STORES: ReadonlyArray<readonly [name: string, open: (t: Test) => Promise<() => State>]> = [
   [
     'PostgreSQL',

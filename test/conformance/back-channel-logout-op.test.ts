@@ -98,7 +98,7 @@ t.test('notifies every client of the session with its own token, and no client o
 t.test('completes the sign-out without waiting for a client that does not answer', async (t) => {
   const party = await relyingParty(t, () => {})
   const { logOut, isSignedIn } = await startLogout(t, await opWith(t, { suite: party }))
-  // It is back although the client has not answered.
+  // The browser returns although the client has not answered.
   checkBack(t, (await logOut()).landing)
   await party.heard(1)
   t.equal(party.notices[0]?.reply.writableEnded, false)
@@ -112,7 +112,7 @@ t.test('notifies a failing client once more, with a new token', async (t) => {
   const party = await relyingParty(t, (reply, count) => {
     reply.writeHead(count === 1 ? 500 : 200).end()
   })
-  // When the provider has heard of the 500, it sets itself a time.
+  // After the 500, the provider schedules a repeat.
   const heardOf500 = new Promise<void>((resolve) => {
     const { after } = clock
     clock.after = (delayMs, task) => {

@@ -7,7 +7,7 @@ import { startOp, SUITE_CLIENTS, SUITE_SCOPES } from './support/op.ts'
 
 type Document = Readonly<Record<string, unknown>>
 
-/** The document of an issuer that needs TLS before it, by `inject`. */
+/** The metadata of an https issuer, by `inject`. */
 async function documentOf(
   t: Test,
   issuer: string,

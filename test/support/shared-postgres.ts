@@ -1,7 +1,7 @@
 import type { Test } from 'tap'
 import { type PostgresDatabase, type PostgresServer, startPostgres } from './postgres-server.ts'
 
-/** Those that processes of test files have, by the test that all of a process are subtests of. */
+/** The shared ones of each process, by the root test of the process. */
 const shared = new WeakMap<object, Promise<PostgresServer>>()
 
 /**

@@ -11,12 +11,14 @@ import {
 import type { Test } from 'tap'
 import { isFirefox, launchFirefox } from './firefox.ts'
 
-/** The places of Chromium; scripts/ensure-servers.mjs looks there too. */
+/** The paths at which Chromium may be installed. scripts/ensure-servers.mjs uses them too. */
 const EXECUTABLES = JSON.parse(
   readFileSync(new URL('../../../scripts/chromium-paths.json', import.meta.url), 'utf8')
 ) as string[]
 
-/** The time limit of a page; a browser on a busy machine is slow, a browser that hangs is found. */
+/**
+ * The time limit of a page: long enough for a slow browser on a busy machine, and short enough to find one that hangs.
+ */
 const WITHIN_MS = 30_000
 
 /** The delays that the environment sets to find tests that look too early: CONTRIBUTING.md, "Tests by chance". */
@@ -28,7 +30,7 @@ export interface PageOptions extends Pick<
   BrowserContextOptions,
   'javaScriptEnabled' | 'colorScheme' | 'locale' | 'viewport' | 'baseURL' | 'reducedMotion' | 'isMobile' | 'hasTouch'
 > {
-  /** Messages of the console that this test brings about on purpose. */
+  /** Console messages that this test causes on purpose. */
   allow?: RegExp[]
 }
 
@@ -39,8 +41,8 @@ export interface TestChromium {
 }
 
 /**
- * The browser of a test file. A complaint of its pages in the console (a CSP violation too) fails the test that opened
- * them. `args`: for a Chromium of its own, if the one that all files share can't have them.
+ * The browser of a test file. An error or warning of its pages in the console (including a CSP violation) fails the
+ * test that opened them. `args`: for a separate Chromium, if the shared one can't have them.
  */
 export async function withChromium(t: Test, args: string[] = []): Promise<TestChromium> {
   const browser = await launchBrowser(t, args)
@@ -61,13 +63,12 @@ export async function withChromium(t: Test, args: string[] = []): Promise<TestCh
   }
 }
 
-/** Those that processes of test files have, by the test that all of a process are subtests of. */
+/** The shared ones of each process, by the root test of the process. */
 const shared = new WeakMap<object, Promise<Browser>>()
 
 /**
- * The one that the files of a process share, closed when the last of them has ended: each opens contexts of its own in
- * it. In the same process as the tests nothing of what is said to it and by it goes through a socket. Firefox is
- * started for each file.
+ * The browser that the files of a process share, closed after the last of them. Each file opens its own contexts in it.
+ * In the same process as the tests, commands to the browser need no socket. Firefox is started for each file.
  */
 async function launchBrowser(t: Test, args: string[]): Promise<Browser> {
   if (isFirefox || args.length > 0) return await closedAfter(t, isFirefox ? launchFirefox() : launch(args))
@@ -93,7 +94,7 @@ async function launch(args: string[] = []): Promise<Browser> {
   return await chromium.launch({
     executablePath,
     headless: true,
-    // Without it a processor plays the part of a graphics card.
+    // Without it, the CPU emulates a graphics card.
     args: ['--disable-gpu', ...(process.getuid?.() === 0 ? ['--no-sandbox'] : []), ...args]
   })
 }
@@ -103,10 +104,7 @@ function chromiumPath(): string | undefined {
   return named === undefined || named === '' ? EXECUTABLES.find((path) => existsSync(path)) : named
 }
 
-/**
- * Errors of the console and of scripts, and warnings about a policy. That a page came with a status of 4xx is no
- * complaint.
- */
+/** Errors of the console and of scripts, and warnings about a policy. A page with status 4xx is not an error here. */
 function watch(context: BrowserContext): () => string[] {
   const messages: ConsoleMessage[] = []
   const thrown: string[] = []
@@ -131,8 +129,7 @@ function watch(context: BrowserContext): () => string[] {
 }
 
 /**
- * Requests that wait by chance, and scripts that take longer. A request that a test's own route answers or continues
- * does not wait.
+ * Delays random requests and slows scripts down. Requests that a test's own route answers or continues are not delayed.
  */
 async function slowDown(context: BrowserContext): Promise<void> {
   if (DELAY_MS > 0) {
@@ -145,7 +142,8 @@ async function slowDown(context: BrowserContext): Promise<void> {
   if (SLOWDOWN > 1) {
     context.on('page', (page) => {
       const session = context.newCDPSession(page)
-      // The rate is the renderer's, and a page may get another one on its way. A page that has gone needs none.
+      // The slowdown belongs to the renderer, and a page may get a new renderer on navigation. A closed page needs
+      // none.
       const apply = (): void => {
         session
           .then(async (its) => await its.send('Emulation.setCPUThrottlingRate', { rate: SLOWDOWN }))

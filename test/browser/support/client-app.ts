@@ -20,12 +20,12 @@ export interface AppOptions {
   client?: string
   /** Runs in the app's module once `auth` is there. */
   script?: string
-  /** More of the head of its pages, for this provider. */
+  /** More HTML for the head of its pages, for this provider. */
   head?: (domain: string) => string
   host?: 'localhost' | '127.0.0.1'
   /** The provider; ours when none is given. */
   domain?: string
-  /** The client as modules, as they are compiled: no bundler is between. */
+  /** The compiled modules of the client, without a bundler. */
   modules?: boolean
 }
 
@@ -36,9 +36,9 @@ export interface ClientApp {
   call(page: Page, expression: string): Promise<Outcome>
   /** The value of a call that does not fail. */
   value(page: Page, expression: string): Promise<unknown>
-  /** Runs an expression that takes the page away. */
+  /** Runs an expression that navigates the page away. */
   leave(page: Page, expression: string): Promise<void>
-  /** The result of `/callback`, which ends the sign-in by itself. */
+  /** The result of `/callback`, which completes the sign-in by itself. */
   arrived(page: Page): Promise<Outcome>
   /** All events of `auth` in this page so far, as `[name, payload]`. */
   events(page: Page): Promise<Array<[string, unknown]>>
@@ -52,7 +52,7 @@ export interface Subject {
 const LIB = new URL('../../../lib/client/', import.meta.url)
 const PAGES = ['/', '/callback', '/signed-out', '/popup']
 
-/** `domain` is known later than the app: the provider registers the origin of the app. */
+/** `domain` is set after the app is created, because the provider registers the app's origin. */
 export async function startClientApp(t: Test, domain: () => string, options: AppOptions = {}): Promise<ClientApp> {
   const { client = '{}', script = '', host = '127.0.0.1', modules = false } = options
   const source = (): string => `
@@ -114,8 +114,7 @@ export async function startClientApp(t: Test, domain: () => string, options: App
 let bundles: Map<string, string> | undefined
 
 /**
- * The modules that apps import, and their shared part: a page asks for two files instead of eight, and asks for them at
- * each of its loads.
+ * The modules that apps import, bundled with a shared part, so that a page loads two files instead of eight each time.
  */
 function bundled(name: string): string {
   bundles ??= new Map(
@@ -140,7 +139,7 @@ function compiled(name: string): string {
   return transformSync(readFileSync(new URL(name, LIB), 'utf8'), { loader: 'ts', target: 'es2022' }).code
 }
 
-/** An app and our provider, where it is registered as the client `app`. */
+/** An app and our provider, with the app registered as the client `app`. */
 export async function clientSubject(
   t: Test,
   options: AppOptions = {},
@@ -186,7 +185,7 @@ export interface Calls {
   answer: ((route: Route) => Promise<unknown>) | null
 }
 
-/** Between the pages of a browser and an endpoint of the provider. */
+/** Intercepts requests of pages to an endpoint of the provider. */
 export async function intercept(page: Page, url: string): Promise<Calls> {
   const calls: Calls = { forms: [], answer: null }
   await page.context().route(`${url}*`, async (route) => {
@@ -206,7 +205,7 @@ export const respond =
     await route.fulfill({ status, headers: CORS, json })
   }
 
-/** Lets the server answer, and changes what it says. */
+/** Lets the server answer, and changes its response. */
 export function changed(change: (body: Record<string, unknown>) => Record<string, unknown>) {
   return async (route: Route): Promise<void> => {
     const response = await route.fetch()
@@ -214,7 +213,7 @@ export function changed(change: (body: Record<string, unknown>) => Record<string
   }
 }
 
-/** An ID token that says something else. */
+/** An ID token with changed claims. */
 export function withClaims(token: unknown, claims: Record<string, unknown>): string {
   const [head, body = '', signature] = String(token).split('.')
   const all = { ...JSON.parse(Buffer.from(body, 'base64url').toString()), ...claims }

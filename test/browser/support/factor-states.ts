@@ -51,7 +51,7 @@ async function addPasskey({ origin }: Provider, browser: TestBrowser, synced = f
   if (![200, 303].includes(statusCode)) throw new Error(`passkey: ${statusCode} ${body}`)
 }
 
-/** One of each, with what was made once for all states that look at it. */
+/** One of each, with the shared data of all states that only read it. */
 const people = new WeakMap<Provider, Promise<Person>>()
 async function everything(provider: Provider): Promise<Person> {
   const made =
@@ -65,7 +65,7 @@ async function everything(provider: Provider): Promise<Person> {
   return await made
 }
 
-/** Past the password. */
+/** After the password. */
 async function secondStep(page: Page, provider: Provider, { username }: Pick<Person, 'username'>): Promise<void> {
   const browser = testBrowser(provider.app, provider.origin)
   await logIn(browser, username)
@@ -100,7 +100,7 @@ async function ann({ app, origin }: Provider): Promise<Pick<Person, 'browser'>> 
   return { browser }
 }
 
-/** The page `from`, once its form was sent with these. */
+/** The page `from` after its form was sent with these values. */
 const then = (name: string, from: PageState, fields: Record<string, string>): PageState => ({
   name,
   async open(page, provider) {

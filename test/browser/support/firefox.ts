@@ -8,8 +8,8 @@ const EXECUTABLE = fileURLToPath(new URL('../../../scripts/firefox-bidi.mjs', im
 export const isFirefox = process.env.TEST_BROWSER === 'firefox'
 
 /**
- * The Firefox of a test file. Without scripts nothing can be driven there: Playwright waits for elements by
- * `requestAnimationFrame`, which never calls back then, so `WITH_AND_WITHOUT` has one half of its journeys.
+ * The Firefox of a test file. Firefox can't be driven without scripts, because Playwright waits for elements by
+ * `requestAnimationFrame`, which never calls back then. So `WITH_AND_WITHOUT` has only half of its journeys.
  */
 export async function launchFirefox(): Promise<Browser> {
   return await firefox.launch({ channel: 'moz-firefox', executablePath: EXECUTABLE, headless: true, timeout: 120_000 })

@@ -7,13 +7,13 @@ import { decodeJwt } from '../../support/jwt.ts'
 import { basic, type CodeTokens, redeem, SECRET } from '../../support/openid.ts'
 import type { Provider } from './provider.ts'
 
-/** Every journey is made with and without scripts; in Firefox, which can't be driven without them, with them. */
+/** Every journey runs with and without scripts; in Firefox only with scripts. */
 export const WITH_AND_WITHOUT: ReadonlyArray<{ name: string; options: PageOptions }> = [
   { name: 'without JavaScript', options: { javaScriptEnabled: false, locale: 'en' } },
   { name: 'with JavaScript', options: { javaScriptEnabled: true, locale: 'en' } }
 ].filter(({ options }) => !isFirefox || options.javaScriptEnabled)
 
-/** For journeys whose forms tests send by `inject` too, as a browser without scripts does. */
+/** For journeys whose forms other tests send by `inject`, as a browser without scripts does. */
 export const WITH_AND_AT_NIGHT_WITHOUT = WITH_AND_WITHOUT.filter(({ options }) => AT_NIGHT || options.javaScriptEnabled)
 
 export const USERNAME = 'Username or e-mail address'
@@ -51,7 +51,7 @@ export async function signUpOn(page: Page, username: string): Promise<Response> 
   return await press(page, 'Create account')
 }
 
-/** The heading of the page, which is what a person takes it for. */
+/** The heading of the page, by which a person recognizes it. */
 export async function heading(page: Page): Promise<string> {
   return await page.getByRole('heading', { level: 1 }).innerText()
 }

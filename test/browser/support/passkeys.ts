@@ -1,6 +1,6 @@
 import type { CDPSession, Page } from 'playwright-core'
 
-/** A virtual authenticator of one page: it verifies its user, and answers at once unless it is told not to. */
+/** A virtual authenticator of one page. It verifies its user and answers at once unless changed. */
 export interface Authenticator {
   cdp: CDPSession
   id: string

@@ -5,12 +5,12 @@ import { type AuthorityOptions, type Client, memoryUserStore, type User } from '
 import { PASSWORD, type TestApp, testApp } from '../../support/app.ts'
 import { authorizePath, KEYS, SECRET } from '../../support/openid.ts'
 
-/** A test, as far as a server needs one. */
+/** The part of a test that a server needs. */
 export interface Scope {
   teardown(close: () => unknown): unknown
 }
 
-/** A request that a site got. */
+/** A request that a site received. */
 export interface Visit {
   method: string
   path: string
@@ -23,9 +23,9 @@ export interface Visit {
 /** Another server, of another origin. */
 export interface Site {
   origin: string
-  /** Of its pages, oldest first. */
+  /** Requests for its pages, oldest first. */
   visits: Visit[]
-  /** Its content at a path; its title everywhere else. */
+  /** Its content at a path. Other paths show its title. */
   pages: Map<string, string>
 }
 
@@ -38,7 +38,7 @@ export interface ProviderOptions extends Partial<AuthorityOptions> {
 
 export interface Provider extends TestApp {
   origin: string
-  /** The site of the clients: another one than the provider's. */
+  /** The site of the clients, which differs from the provider's. */
   client: Site
   /** Her password is `PASSWORD`. */
   ann: User
@@ -59,7 +59,7 @@ export async function startProvider(
 ): Promise<Provider> {
   const client = await startSite(t, 'The client')
   const users = memoryUserStore()
-  // Listens before there is an app: the issuer has the port in it.
+  // Listens before the app exists, because the issuer contains the port.
   const { server, port } = await listening(t)
   const origin = `http://${host}:${port}`
   const subject = await testApp(
@@ -86,7 +86,7 @@ export async function startProvider(
     }
   )
   t.teardown(subject.close)
-  // Past the sign-up and its limits.
+  // Creates the user directly, without the sign-up and its limits.
   const addUser = async (username: string): Promise<User> =>
     await users.create({
       username,

@@ -5,8 +5,8 @@ import { renderPage } from '../../support/render-page.ts'
 import { directionOf, formatNumbers, type Locale, type MessageKey, messagesOf } from '../../../lib/pages/texts.ts'
 
 /**
- * The pages of a provider with this `render`, as they were last shown, so that each can be had in every language
- * without going there again.
+ * The last shown pages of a provider with this `render`, so that each can be rendered in every language without another
+ * visit.
  */
 export interface Recorder {
   render: RenderPage
@@ -42,7 +42,7 @@ export function recorded<Name extends PageName>(name: Name, model: PageModels[Na
   return { in: (locale) => renderPage(name, translated(model, locale) as PageModels[Name]) }
 }
 
-/** All that depends on the language: the catalogue, and what went wrong in its words. */
+/** Everything that depends on the language: the texts, and the error in its words. */
 function translated(model: Model, locale: Locale): Model {
   const messages = messagesOf(locale)
   const { error = null } = model

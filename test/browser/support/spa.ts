@@ -7,17 +7,14 @@ import { type StaticFile, staticServer } from './static-server.ts'
 /** The result of a call of the library: its value, or the error of the provider or its message. */
 export type Outcome = { value: unknown } | { error: string }
 
-/** A single-page app that has oidc-client-ts's own bundle and no code of ours but the calls that its README shows. */
+/** A single-page app with the bundle of oidc-client-ts and only the calls that its README shows. */
 export interface Spa {
   origin: string
   /** Calls the library in the page: an expression with `manager`. */
   call(page: Page, expression: string): Promise<Outcome>
-  /**
-   * Runs an expression that takes the page away, until `path` of the app is there and has done what it does at its
-   * start.
-   */
+  /** Runs an expression that navigates away, and waits until `path` of the app has completed its start. */
   leave(page: Page, expression: string): Promise<void>
-  /** Waits for a page of the app, and resolves to what its start came to. */
+  /** Waits for a page of the app, and resolves to the result of its start. */
   arrived(page: Page, path: string): Promise<Outcome>
 }
 
@@ -31,7 +28,7 @@ const HTML =
   'charset="utf-8"><title>App</title><h1>App</h1><script ' +
   'src="/oidc-client-ts.js"></script><script src="/app.js"></script>'
 
-/** `authority` is known later than the app: the provider registers the origin of the app. */
+/** `authority` is set after the app is created, because the provider registers the app's origin. */
 export async function startSpa(
   t: Test,
   {

@@ -1,4 +1,4 @@
-/** How a page of the list of states is reached. */
+/** The steps that lead to each page of the list of states. */
 import type { Page } from 'playwright-core'
 import { PASSWORD } from '../../support/app.ts'
 import { type TestBrowser, testBrowser } from '../../support/browser.ts'
@@ -10,7 +10,7 @@ export interface PageState {
   open(page: Page, provider: Provider): Promise<void>
 }
 
-/** Past the pages: each has its own state. */
+/** Creates data without the pages, because each state has its own. */
 export async function signIn(page: Page, { app, origin }: Provider, username = 'ann'): Promise<TestBrowser> {
   const browser = testBrowser(app, origin)
   const { statusCode } = await browser.submit('/auth/login', { username, password: PASSWORD })
@@ -25,14 +25,14 @@ export async function signUp({ app, origin, messages }: Provider, username: stri
   return (await messages.next('verify_email')).url
 }
 
-/** From now on the page has what the other browser has: a session, or a step of a sign-in. */
+/** Copies the other browser's state to the page: a session, or a step of a sign-in. */
 export async function carryOver({ cookies }: TestBrowser, page: Page, origin: string): Promise<void> {
   await page.context().addCookies([...cookies].map(([name, value]) => ({ name, value, url: origin })))
 }
 
 let names = 0
 
-/** One that nobody has. */
+/** A value that does not exist. */
 export function nextName(): string {
   names += 1
   return `somebody${names}@example.com`

@@ -65,7 +65,7 @@ export const PAGE_STATES: readonly PageState[] = [
     name: 'forgot-password-sent',
     async open(page, { origin }) {
       await page.goto(`${origin}/auth/forgot-password`)
-      // Nobody's, so that no message lies about.
+      // Belongs to nobody, so that no message remains.
       await post(page, { username: 'nobody' })
     }
   },
@@ -176,7 +176,7 @@ export const PAGE_STATES: readonly PageState[] = [
   {
     name: 'form-post',
     async open(page, provider) {
-      // With its script it would be gone at once.
+      // Its script would navigate away at once.
       await page.route('**/pages.js*', async (route) => {
         await route.fulfill({ contentType: 'text/javascript', body: '' })
       })

@@ -9,7 +9,7 @@ export interface StaticFile {
 }
 
 /**
- * A web server of files, of another origin than the provider's. On `localhost` it is still the same site, on 127.0.0.1
+ * A web server of static files on another origin than the provider's. On `localhost` it is the same site, on 127.0.0.1
  * another one.
  */
 export async function staticServer(

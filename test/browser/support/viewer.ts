@@ -8,11 +8,11 @@ const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.mi
 export interface Sight {
   lang: string
   /**
-   * Each element with its attributes, and whether it says anything and in the document's language, in no order: what is
-   * left where texts are taken out.
+   * Each element with its attributes, and whether it has text and in which language, in no order: the structure without
+   * texts.
    */
   parts: string[]
-  /** One for each look. */
+  /** One entry per size. */
   views: View[]
 }
 
@@ -20,10 +20,7 @@ export interface Sight {
 export interface View {
   /** The findings of axe: the rule, and the elements that break it. */
   violations: string[]
-  /**
-   * How many pixels there are to scroll sideways, in the page or in an element whose content sticks out, at each of the
-   * `textSizes`.
-   */
+  /** The pixels of horizontal overflow, in the page or in an element, at each of the `textSizes`. */
   overflow: number[]
   /** The box of each element that `measure` selects. */
   boxes: Array<{ y: number; height: number }>
@@ -33,7 +30,7 @@ export interface Look {
   /** In pixels, as are those of the window of a browser. */
   width: number
   height: number
-  /** Options of `axe.run`; nothing of it runs without. */
+  /** Options of `axe.run`. Without them axe is skipped. */
   axe?: Record<string, unknown> | undefined
   /** In percent. */
   textSizes?: readonly number[]
@@ -41,14 +38,14 @@ export interface Look {
 }
 
 /**
- * The rules of axe that look at colours, at sizes, or at where things lie: alone they can find something else in
- * another sight of a document.
+ * The axe rules on colours, sizes and positions. Only these can differ between two sizes or colour schemes of a
+ * document.
  */
 export const BY_SIGHT = { runOnly: ['color-contrast', 'link-in-text-block', 'target-size'] }
 export const ALL_RULES = { rules: { 'target-size': { enabled: true } } }
 /**
- * The rules of axe about `lang`, about neighbouring texts, or about the room of a text: on the same elements and
- * attributes in another language only these can find something else.
+ * The axe rules on `lang`, neighbouring texts and space. With the same elements and attributes, only these can differ
+ * between languages.
  */
 export const BY_LANGUAGE = {
   runOnly: [
@@ -68,7 +65,7 @@ export const BY_LANGUAGE = {
   ]
 }
 
-/** The findings of axe in a page as it stands. */
+/** The findings of axe in the current page. */
 export async function violationsOf(page: Page, options: Record<string, unknown>): Promise<string[]> {
   await page.evaluate(AXE)
   return await page.evaluate<string[]>(
@@ -79,23 +76,22 @@ export async function violationsOf(page: Page, options: Record<string, unknown>)
 }
 
 /**
- * Looks at documents one after another in a frame that has axe already: that takes a tenth of loading each as a page of
- * its own.
+ * Inspects documents one after another in a frame that already has axe, which takes a tenth of the time of loading each
+ * as a page.
  */
 export interface Viewer {
   page: Page
   frame: Frame
   /**
-   * The colours are those that the page has. Each document becomes the frame's whole content once, and the frame takes
-   * the size of each look.
+   * Uses the colour scheme of the page. Each document becomes the content of the frame once, and the frame takes each
+   * size.
    */
   look(documents: readonly string[], looks: readonly Look[]): Promise<Sight[]>
 }
 
-/** `style` stands for the style sheets that the documents link to, `script` for their scripts, and runs in each. */
+/** `style` replaces the style sheets that the documents link to, `script` their scripts, and runs in each. */
 export async function viewerIn(page: Page, { style = '', script = '' } = {}): Promise<Viewer> {
-  // Out of sight, so that nothing is painted. A change of the frame's size takes no word between the browser and this
-  // process.
+  // Invisible, so that nothing is painted. The size of the frame changes without a message between browser and test.
   await page.setContent(
     '<!doctype html><html lang="en"><title>Viewer</title><h1>Viewer</h1><iframe ' +
       'title="Document" style="position:absolute;left:-5000px;border:0" srcdoc="<!doctype ' +
@@ -147,7 +143,7 @@ const lookAt = `async (html, looks) => {
       violations: options === undefined ? [] : (await axe.run({ preload: false, resultTypes: ['violations'], ...options })).violations.flatMap(({ id, nodes }) => nodes.map(({ html, failureSummary }) => id + ': ' + html + ' ' + (failureSummary ?? '')))
     })
   }
-  // Of an attribute as much as is not said in a language.
+  // The part of an attribute that does not depend on the language.
   const meant = (name, value) => {
     if (['lang', 'hreflang'].includes(name)) return value === root.lang
     if (/^(alt|aria-label|title|data-(reveal|copy|copied|weak|fair|good|strong|failed|exists))$/.test(name)) return value !== ''

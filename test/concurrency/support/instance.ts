@@ -1,6 +1,6 @@
 /**
- * A process of its own with the plugin on a file that others write to as well. Reports `ready`; redeems each code it is
- * sent five times at once and reports the statuses; ends when it is sent `end`.
+ * A process with the plugin on a file that other processes also write to. Reports `ready`. Redeems each received code
+ * five times at once and reports the statuses. Ends on `end`.
  */
 import Fastify from 'fastify'
 import Database from 'libsql'

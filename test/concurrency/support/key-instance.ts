@@ -1,7 +1,7 @@
 /**
- * A process of its own with the plugin on a Redis server that others share. Reports `loaded`, and begins when it is
- * sent `begin`: reports what it publishes and an access token that it has signed. Each list of tokens it is sent it
- * verifies, and reports how many are good. Ends when it is sent `end`.
+ * A process with the plugin on a shared Redis server. Reports `loaded`. On `begin` it starts, and reports its published
+ * keys and a signed access token. Verifies each received list of tokens and reports the number of valid ones. Ends on
+ * `end`.
  */
 import { drawFrom } from '../../support/small-rsa.ts'
 import Fastify from 'fastify'
@@ -12,7 +12,7 @@ import { CLIENTS } from '../../support/openid.ts'
 import { patiently, publishedKids } from './published.ts'
 
 const [port = '', issuer = '', secret = '', index = ''] = process.argv.slice(2)
-// Each would make another key than the others.
+// Every process would make its own key.
 drawFrom(1000 * (1 + Number(index)))
 const redis = new Redis({ host: '127.0.0.1', port: Number(port) })
 redis.on('error', () => {})

@@ -6,7 +6,7 @@ export interface PublishedKey {
   alg: string
 }
 
-/** The key set of an instance, as anybody can fetch it. */
+/** The published key set of an instance. */
 export async function publishedBy(app: FastifyInstance): Promise<PublishedKey[]> {
   const reply = await app.inject('/.well-known/jwks.json')
   if (reply.statusCode !== 200) throw new Error(`jwks: ${reply.statusCode} ${reply.body}`)
@@ -18,8 +18,8 @@ export async function publishedKids(app: FastifyInstance): Promise<string[]> {
 }
 
 /**
- * Tries again as a client does that is told 503. Ten instances in one process, or ten processes on two cores, make keys
- * for so long that an answer of Redis is read too late.
+ * Retries after 503, as clients do. Ten instances in one process, or ten processes on two cores, make keys for so long
+ * that an answer of Redis is read too late.
  */
 export async function patiently<Answer>(work: () => Promise<Answer>): Promise<Answer> {
   for (const deadline = performance.now() + 30_000; ;) {

@@ -60,7 +60,7 @@ const ALL_WORLDS: ReadonlyArray<
   ]
 ]
 
-/** The rules are the same in each, so memory, which one instance has alone, is tried at night. */
+/** The rules are the same in each. Memory, which has a single instance, is tested at night. */
 export const WORLDS = ALL_WORLDS.filter(([name]) => AT_NIGHT || !name.endsWith('memory'))
 
 async function worldOf(t: Setup, stores: ReadonlyArray<Partial<AuthorityOptions>>): Promise<World> {
@@ -77,7 +77,7 @@ async function worldOf(t: Setup, stores: ReadonlyArray<Partial<AuthorityOptions>
   return { app, instances, clock, browser: () => testBrowser(app), ann: await signUp(app) }
 }
 
-/** How many turns of the event loop a rival starts later: from before the other's first step to after its last. */
+/** The head starts in turns of the event loop: from before the other's first step to after its last. */
 export const DELAYS = [0, 4, 8, 12, 16, 20, 28, 40, 60]
 
 export async function later<T>(turns: number, work: () => Promise<T>): Promise<T> {
@@ -101,7 +101,7 @@ export async function aliveOf(
     const userinfo = await app.inject({ url: '/auth/userinfo', headers: bearer(tokens.access_token) })
     if (userinfo.statusCode !== 401) alive.push(`userinfo ${userinfo.statusCode}`)
     const sessions = await app.inject({ url: '/auth/sessions', headers: bearer(tokens.access_token) })
-    // 403: clients of others have no rights there, alive or not.
+    // 403: third-party clients have no rights there, with valid tokens or not.
     if (![401, 403].includes(sessions.statusCode)) alive.push(`sessions ${sessions.statusCode}`)
   }
   if (tokens.refresh_token !== undefined) {

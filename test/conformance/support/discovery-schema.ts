@@ -2,16 +2,16 @@
 interface Member {
   is: 'issuer' | 'url' | 'words' | 'flag'
   required?: true
-  /** Each of these must be among the words. */
+  /** Required words. */
   holds?: readonly string[]
-  /** Each word is like this. */
+  /** The pattern of each word. */
   like?: RegExp
 }
 
 const WORD = /^[\x21-\x7e]+$/
 /** RFC 6749 §3.3 */
 const SCOPE = /^[\x21\x23-\x5b\x5d-\x7e]+$/
-/** With the upper and lower case of BCP 47. */
+/** Checks the letter case of BCP 47. */
 const LANGUAGE = /^[a-z]{2,3}(?:-[A-Z][a-z]{3})?(?:-[A-Z]{2})?$/
 const ALG = /^(?:RS|ES|PS)(?:256|384|512)$|^EdDSA$/
 const AUTH_METHOD = /^(?:none|client_secret_basic|client_secret_post)$/
@@ -60,7 +60,7 @@ export const MEMBERS: Readonly<Record<string, Member>> = {
   backchannel_logout_session_supported: { is: 'flag', required: true }
 }
 
-/** All that is wrong with a document; its URLs must be https, or http on localhost. */
+/** Returns the faults of a document. Its URLs must be https, or http on localhost. */
 export function faultsOf(document: Readonly<Record<string, unknown>>): string[] {
   const missing = Object.entries(MEMBERS)
     .filter(([name, { required }]) => required === true && !(name in document))

@@ -18,10 +18,7 @@ export interface Visit {
 type Answers = (page: string) => Record<string, string> | undefined
 
 export interface HttpBrowser {
-  /**
-   * Goes to `url`, or posts `form` to it, as a link or form of the client's site would, and on until there is nothing
-   * left to do.
-   */
+  /** Goes to `url`, or posts `form` to it, as from the client's site, and completes every page. */
   go(url: string, options?: { form?: URLSearchParams; answers?: Answers }): Promise<Visit>
 }
 
@@ -43,7 +40,7 @@ export function httpBrowser(issuer: string): HttpBrowser {
   const cookies = new Map<string, string>()
 
   async function load(url: string, form: URLSearchParams | undefined, from: 'client' | 'page'): Promise<Response> {
-    // A post from another site has no SameSite=Lax cookie; a link from there has it.
+    // A post from another site lacks SameSite=Lax cookies. A link has them.
     const bare = from === 'client' && form !== undefined
     const response = await fetch(url, {
       ...(form === undefined ? {} : { method: 'POST', body: form }),
@@ -74,7 +71,7 @@ export function httpBrowser(issuer: string): HttpBrowser {
         if (location !== null) {
           if (response.status !== 303) throw new Error(`a redirect by ${response.status} at ${url}`)
           url = new URL(location, url).href
-          // As it was sent, which URL might spell another way.
+          // The URL as it was sent, because `URL` might normalise it.
           if (new URL(url).origin !== origin)
             return { landing: { at: 'client', method: 'GET', url: location }, seen, form: [] }
           response = await load(url, undefined, 'page')

@@ -58,7 +58,7 @@ export function readKeys(jwks: Readonly<Record<string, unknown>>): PublicKey[] {
   return keys as PublicKey[]
 }
 
-/** Every key is public, usable and has a name of its own. */
+/** Checks that every key is public and usable and has a unique name. */
 export function checkKeys(t: Test, keys: readonly PublicKey[]): void {
   t.equal(new Set(keys.map(({ kid }) => kid)).size, keys.length, 'each key has a kid of its own')
   for (const key of keys) {
@@ -145,7 +145,7 @@ export function checkClaimTypes(t: Test, claims: Claims): void {
   }
 }
 
-/** Shannon's, of the characters that are there: what the suite measures. */
+/** Shannon entropy of the characters, as the suite measures it. */
 export function entropyOf(text: string): number {
   const counts = new Map<string, number>()
   for (const character of text) counts.set(character, (counts.get(character) ?? 0) + 1)

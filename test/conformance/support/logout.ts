@@ -9,9 +9,9 @@ export interface LogoutSuite {
   suite: Suite
   browser: HttpBrowser
   signedIn: SignedIn
-  /** Goes to the end session endpoint with what the suite sends, and `params` on top; says yes where a page asks. */
+  /** Goes to the end session endpoint with the suite's parameters and `params`, and confirms if a page asks. */
   logOut(params?: Params, options?: { confirm?: boolean }): Promise<Visit>
-  /** True if a request without a page is answered by a code. */
+  /** True if a request with `prompt=none` gets a code. */
   isSignedIn(): Promise<boolean>
 }
 

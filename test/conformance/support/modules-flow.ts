@@ -6,7 +6,7 @@ import { checkUserinfo, type Suite } from './suite.ts'
 /** A module of the certification suite, for whichever response mode the suite runs in. */
 export type Module = (suite: Suite) => Promise<void>
 
-/** The flow itself: what is asked, how it is answered, what the answer is good for. */
+/** The flow itself: requests, responses and the use of the code. */
 export const FLOW_MODULES: Readonly<Record<string, Module>> = {
   async 'oidcc-server'(suite) {
     const { t } = suite

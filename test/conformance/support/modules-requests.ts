@@ -4,7 +4,7 @@ import type { Module } from './modules-flow.ts'
 import { FIRST } from './op.ts'
 import type { Suite } from './suite.ts'
 
-/** Parameters that only change what a page looks like, and those that carry a whole request. */
+/** Parameters that only change the look of a page, and parameters that contain a whole request. */
 export const REQUEST_MODULES: Readonly<Record<string, Module>> = {
   'oidcc-display-page': async (suite) => {
     await succeeds(suite, { display: 'page' })
@@ -21,7 +21,7 @@ export const REQUEST_MODULES: Readonly<Record<string, Module>> = {
 
   async 'oidcc-ensure-request-with-acr-values-succeeds'(suite) {
     const { t, op } = suite
-    // The suite asks for what the document offers.
+    // The suite requests everything that the metadata offers.
     const offered = op.document['acr_values_supported'] as string[]
     t.ok(offered.length > 0)
     const { claims } = await suite.signIn({ acr_values: offered.join(' ') })

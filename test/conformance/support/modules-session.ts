@@ -1,8 +1,8 @@
 import type { Module } from './modules-flow.ts'
 
-/** One of each of the suite's errors for a request that may show no page. */
+/** The suite's errors for `prompt=none`. */
 const NEEDS_A_PAGE = ['login_required', 'interaction_required', 'consent_required', 'account_selection_required']
-/** 128 characters, each that a URL can hold unescaped among them. */
+/** 128 characters, including every character that is unescaped in URLs. */
 export const LONG_STATE = `${'aZ09'.repeat(31)}-._~`
 
 /** Requests in a browser with a session, and how long the session counts. */
@@ -59,7 +59,7 @@ export const SESSION_MODULES: Readonly<Record<string, Module>> = {
   async 'oidcc-id-token-hint'(suite) {
     const { t, op } = suite
     const first = await suite.signIn()
-    // An ID token counts as a hint when it has long expired.
+    // An expired ID token still counts as a hint.
     op.clock.step(3_600_000)
     const second = await suite.signIn({ prompt: 'none', id_token_hint: first.tokens.id_token })
     t.strictSame(second.seen, [])

@@ -9,7 +9,7 @@ export interface Teardown {
   teardown(task: () => Promise<void>): void
 }
 
-/** How the suite's clients are registered: by a secret, without PKCE, to use as HTTP Basic or in the body. */
+/** Registrations of the suite's clients: with a secret and without PKCE, for HTTP Basic or the body. */
 export interface SuiteClient {
   id: string
   secret: string
@@ -67,7 +67,7 @@ export interface Op extends Pick<OpenidApp, 'clock'> {
   issuer: string
   document: Readonly<Record<string, unknown>>
   keys: PublicKey[]
-  /** Of a member of the document. */
+  /** The URL in a member of the metadata. */
   endpoint(name: string): string
   /** A browser of another person, or of the same one in private mode. */
   newBrowser(): HttpBrowser

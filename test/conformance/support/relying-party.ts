@@ -12,11 +12,11 @@ export interface Notice {
 export interface RelyingParty {
   uri: string
   notices: Notice[]
-  /** Resolves when this many have come, all told. */
+  /** Resolves after this many notices in total. */
   heard(count: number): Promise<void>
 }
 
-/** A client's server, which hears of sign-outs. `answer` says what it replies, or nothing. */
+/** A client's server, which receives logout notices. `answer` returns its response, if any. */
 export async function relyingParty(
   t: Teardown,
   answer: (reply: ServerResponse, count: number) => void = (reply) => {

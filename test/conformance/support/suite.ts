@@ -34,7 +34,7 @@ export interface Tokens {
 }
 
 /**
- * One run of a module: a provider and a browser of its own. Every answer passes the checks that the suite makes in all
+ * One run of a module, with its own provider and browser. Every response passes the checks that the suite makes in all
  * modules.
  */
 export interface Suite {
@@ -42,9 +42,9 @@ export interface Suite {
   op: Op
   /** The parameters that every request has, with `params` on top. */
   paramsOf(params?: Params, client?: SuiteClient): Answer
-  /** A request that is answered by a code, which is not redeemed. */
+  /** Makes a request that gets a code, and does not redeem it. */
   code(params?: Params, options?: AskOptions): Promise<{ code: string; seen: string[] }>
-  /** A request that the client gets an error for; resolves to its code. No page is seen on the way. */
+  /** Makes a request that the client gets an error for, without a page, and resolves to the error. */
   refusal(params?: Params, options?: AskOptions): Promise<string>
   /** A request that ends at a page of the provider; resolves to its HTML. */
   errorPage(params?: Params): Promise<string>
@@ -94,7 +94,7 @@ export async function startSuite(t: Test, mode: ResponseMode = 'query', op?: Op)
       : await (other ?? browser).go(`${url}?${form.toString()}`, { answers: WILLING })
   }
 
-  /** An answer that came back to the client, in the way that was asked for. */
+  /** A response to the client, in the requested response mode. */
   async function answered(
     params: Params,
     options: AskOptions
