@@ -4,8 +4,13 @@ import type { AuthorizeSlots } from './authorize/slots.ts'
 import type { Endpoint } from './http/edge/endpoint.ts'
 import type { PageSlots } from './http/pages/deps.ts'
 import type { TokenSlots, Grant, GrantDeclaration } from './oauth/deps.ts'
+import type { AssertionStore } from './ports/state.ts'
+import type { Log } from './ports/log.ts'
+import type { Outbound } from './ports/outbound.ts'
 import type { Sealer } from './ports/cryptography.ts'
 import type { AuthorityOptions, FeatureSection } from './settings/options.ts'
+import type { PathName } from './settings/paths.ts'
+import type { Settings } from './settings/settings.ts'
 
 /**
  * An optional part of the service: one folder of `features`, and one line in `features/index.ts`. The kernel knows this
@@ -18,7 +23,7 @@ export interface Feature<On = unknown> extends FeatureSection {
   grants?: readonly GrantDeclaration[]
   resolve(given: AuthorityOptions): On | null
   /** Imports the rest of the feature. It is called where the feature is on, and never where it is off. */
-  load(): Promise<{ create(on: On, kernel: Kernel): Parts }>
+  load(): Promise<{ create(on: On, kernel: Kernel): Parts | Promise<Parts> }>
 }
 
 /** The kernel, as a feature sees it. */
@@ -28,6 +33,12 @@ export interface Kernel {
   keyFor(purpose: string): Uint8Array
   /** Seals for this purpose and this registration of the plugin alone, and opens what former secrets have sealed. */
   sealerFor(purpose: string): Sealer
+  /** The URL of an endpoint, made from the issuer, never from a request. */
+  url(name: PathName): string
+  settings: Pick<Settings, 'connections' | 'registration'>
+  outbound: Outbound
+  assertions: AssertionStore | undefined
+  log: Log<'info' | 'warn' | 'error'>
 }
 
 /** The additions of a feature to the kernel. */

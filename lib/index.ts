@@ -58,7 +58,6 @@ export type { AuthSession } from './http/edge/session-hook.ts'
 export type {
   AccountAccess,
   AccountFactor,
-  AccountLink,
   AccountModel,
   AccountModels,
   AccountNote,

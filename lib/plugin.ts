@@ -18,13 +18,13 @@ import { stepTowards } from './authorize/reachable.ts'
 import type { SignedInPerson } from './sessions/browser-sessions.ts'
 import { ownProfileFields } from './accounts/profile.ts'
 import { registrationWith } from './http/edge/registration.ts'
-import { connectButtons } from './http/pages/connect/buttons.ts'
+import { connectButtons } from './http/pages/parts.ts'
 import { sendErrorPage } from './http/pages/errors.ts'
 import { registerRoutes } from './http/routes.ts'
 import { type AuthSession, sessionHooks } from './http/edge/session-hook.ts'
 import { LOCALES } from './pages/texts.ts'
 import { decorateAll, refuseTakenNames } from './composition/names.ts'
-import { accountUrl, connectionCallbacks, messageUrls, pageDeps, undoUrl } from './composition/pages.ts'
+import { accountUrl, messageUrls, pageDeps, undoUrl } from './composition/pages.ts'
 import { refuseUncalledHooks } from './composition/uncalled-hooks.ts'
 import { refuseTakenRoutes } from './composition/taken-routes.ts'
 import { placesOf } from './settings/places.ts'
@@ -84,7 +84,7 @@ const plugin: FastifyPluginAsync<AuthorityOptions> = async (host, given) => {
     messageUrl: messageUrls(host, settings, path),
     accountUrl: accountUrl(host, settings, path),
     undoUrl: undoUrl(host, settings, path),
-    callbackUrl: connectionCallbacks(host, settings, path)
+    url: (name) => `${new URL(settings.issuer).origin}${host.prefix}${path(name)}`
   })
   const { grants, accessTokens, authorize, clock, events, limiter, ring } = services
 
@@ -127,7 +127,6 @@ const plugin: FastifyPluginAsync<AuthorityOptions> = async (host, given) => {
           cookies,
           owner,
           slots: services.pageSlots,
-          assertions: services.state.assertions,
           redirectLogin: places.redirectLogin
         })
   const { readSession, requireSession, requireUser } = sessionHooks(
@@ -185,7 +184,7 @@ const plugin: FastifyPluginAsync<AuthorityOptions> = async (host, given) => {
   const clientsOf = listed === null ? oncePerRequest(grants.clients) : () => grants.clients
   await registerRoutes(host, {
     ...shared,
-    connections: authorize.connections,
+
     grants,
     clientsOf,
     ring,

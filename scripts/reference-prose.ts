@@ -65,27 +65,6 @@ export const PROSE: Readonly<Record<string, Prose>> = {
     success: '303 to the GET or to the registered URI; 200, a page',
     failures: 'as with GET; on a page: 403 `access_denied` (a form of another site); 413, 415 `invalid_request`'
   },
-  'GET /auth/connections': {
-    what:
-      'The accounts at other providers that the person signs in with, the oldest first. The `id` ' +
-      'is a digest that shows neither issuer nor subject; `connection` is the one through which ' +
-      'it was last used. Exists where there are `connections`.',
-    failures:
-      '401 `invalid_token`; 403 `insufficient_scope`, `access_denied`, as with `GET ' +
-      '/auth/sessions`; 503 `temporarily_unavailable`'
-  },
-  'DELETE /auth/connections/:id': {
-    what:
-      'Disconnects one of them: nobody signs in with it any more. Sessions stay. There is the ' +
-      'event `identity_unlinked` and a message of that kind. The sign-in must be no more than ' +
-      'five minutes old. The last way to sign in stays: a password, a passkey, another connected ' +
-      'account or, with `emailSignIn`, a confirmed address has to be left, and of two requests ' +
-      'at once for the last two one is refused. Exists where there are `connections`.',
-    failures:
-      '401 `insufficient_user_authentication` (the sign-in is not fresh, RFC 9470), ' +
-      '`invalid_token`; 403 `insufficient_scope`, `access_denied`, as with GET; 404 `not_found`; ' +
-      '409 `last_sign_in_method`; 503 `temporarily_unavailable`'
-  },
   'GET /auth/connect/:id': {
     what:
       'Begins a sign-in at the provider of this connection. A link of a page of this origin, ' +

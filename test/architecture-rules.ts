@@ -102,23 +102,37 @@ export const ROOMS: Readonly<Record<string, Room>> = {
   composition: { rooms: ['*'], modules: { ...FASTIFY, 'node:*': true } }
 }
 
-/** The vendor modules of each adapter. A new adapter names its vendor here. */
+/** The vendor modules of each adapter, and of features. A new adapter names its vendor here. */
 const VENDORS: Readonly<Record<string, Room['modules']>> = {
   'adapters/argon2': { argon2: true, '@node-rs/argon2': true },
   'adapters/imported-hashes': { '@node-rs/bcrypt': true },
   'adapters/jwt': { fastify: true, '@fastify/jwt': true },
   'adapters/rate-limit': { fastify: true, '@fastify/rate-limit': true },
-  'adapters/upstream': { oauth4webapi: true, '@sinclair/typebox': true, '@sinclair/typebox/*': true }
+  'features/connections': { oauth4webapi: true, '@sinclair/typebox': true, '@sinclair/typebox/*': true }
 }
 
 /** The features that a feature imports: those that it names in `needs`. */
 const NEEDS: Readonly<Record<string, readonly string[]>> = {}
 /** The files of a feature that may import Fastify, and those that may import the settings. The others are use cases. */
 const FEATURE_HTTP = /^features\/[^/]+\/(?:pages|endpoints)/
+/** An adapter that a feature brings: it alone knows the vendor. */
+const FEATURE_ADAPTER = /^features\/[^/]+\/upstream\//
 const FEATURE_OPTIONS = /^features\/[^/]+\/(?:feature|options)\.ts$/
 const FEATURE: Room = {
-  rooms: [...BASE, 'delivery', 'events', 'limits', 'clients', 'sessions', 'tokens', 'accounts', 'oauth', 'authorize'],
-  types: ['feature', 'pages'],
+  rooms: [
+    ...BASE,
+    'boundary',
+    'delivery',
+    'events',
+    'limits',
+    'clients',
+    'sessions',
+    'tokens',
+    'accounts',
+    'oauth',
+    'authorize'
+  ],
+  types: ['feature', 'pages', 'settings'],
   modules: { 'node:crypto': PURE_HASHES }
 }
 
@@ -243,7 +257,7 @@ export function violations(files: FileMap): string[] {
       else if (use === 'new Intl' && room !== 'client' && path !== INTL)
         report(`makes an object of Intl, which is slow; ${INTL} makes each once for a language`)
       else if (use === 'fetch' && room !== 'client') report(`uses fetch; calls to others go through ${OUTBOUND}`)
-      else if (path !== CHANCE && mayNotUse(room, use))
+      else if (path !== CHANCE && mayNotUse(room, path, use))
         report(`uses ${use}; time and chance come through the ports Clock and Random`)
     }
     edges.set(path, checkImports(path, room, rule, facts.imports, files, report))
@@ -272,7 +286,13 @@ function ruleOf(room: string, path: string): Room | undefined {
       return { ...FEATURE, rooms: [...FEATURE.rooms, 'pages', 'http/edge', 'http/pages', ...needed], modules: FASTIFY }
     if (FEATURE_OPTIONS.test(path))
       return { ...FEATURE, rooms: [...BASE, 'settings'], modules: { '@sinclair/typebox': true } }
-    return { ...FEATURE, rooms: [...FEATURE.rooms, ...needed] }
+    if (FEATURE_ADAPTER.test(path))
+      return { rooms: [...BASE, 'adapters/upstream'], modules: { 'node:*': true, ...VENDORS[room] } }
+    return {
+      ...FEATURE,
+      rooms: [...FEATURE.rooms, ...needed],
+      modules: { ...FEATURE.modules, '@sinclair/typebox/value': true }
+    }
   }
   if (room.startsWith('adapters/'))
     return {
@@ -282,13 +302,10 @@ function ruleOf(room: string, path: string): Room | undefined {
   return Object.hasOwn(ROOMS, room) ? ROOMS[room] : undefined
 }
 
-function mayNotUse(room: string, use: string): boolean {
-  if (
-    room.startsWith('adapters/') ||
-    room === 'testing' ||
-    room === 'client' ||
-    (room === 'metrics' && use === 'performance.now')
-  )
+const isAdapter = (path: string): boolean => path.startsWith('adapters/') || FEATURE_ADAPTER.test(path)
+
+function mayNotUse(room: string, path: string, use: string): boolean {
+  if (isAdapter(path) || room === 'testing' || room === 'client' || (room === 'metrics' && use === 'performance.now'))
     return false
   return (
     TIME_AND_CHANCE.includes(use) || ((PURE.includes(room) || room.startsWith('features/')) && TIMERS.includes(use))
@@ -314,7 +331,7 @@ function checkImports(
       const leaves = LEAVING.includes(from) || (from === 'node:net' && names.some((name) => CONNECTING.includes(name)))
       if (leaves && !typeOnly && path !== OUTBOUND) report(`imports ${from}; calls to others go through ${OUTBOUND}`)
       const random = names.filter((name) => RANDOM_BINDINGS.includes(name))
-      if (random.length > 0 && path !== CHANCE && !room.startsWith('adapters/') && room !== 'testing')
+      if (random.length > 0 && path !== CHANCE && !isAdapter(path) && room !== 'testing')
         report(`imports ${random.join(', ')}; chance comes through the port Random`)
       continue
     }

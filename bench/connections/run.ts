@@ -16,7 +16,7 @@ import {
 } from 'openid-client'
 import { oidc } from '../../lib/connections/index.ts'
 import { outbound } from '../../lib/adapters/node/outbound.ts'
-import { upstream } from '../../lib/adapters/upstream/upstream.ts'
+import { upstream } from '../../lib/features/connections/upstream/upstream.ts'
 import { systemClock } from '../../lib/adapters/node/system.ts'
 import { resolveConnections } from '../../lib/settings/sections/connections.ts'
 

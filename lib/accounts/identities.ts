@@ -172,3 +172,15 @@ export function lastSignInMethod(): OAuthError {
     { withoutStack: true }
   )
 }
+
+/** Of a sign-in that stands. None fails because this note could not be made. */
+export function noteUse(
+  person: Identity & { email?: string | undefined },
+  user: User,
+  { users, clock, background }: Pick<AccountsDeps, 'users' | 'clock' | 'background'>
+): void {
+  const at = clock.now()
+  background.run(`identity ${user.id}`, 'the use of a link could not be noted', async () => {
+    await users.useIdentity?.(person, at, person.email)
+  })
+}

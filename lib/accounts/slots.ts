@@ -1,5 +1,6 @@
 import type { FirstFactorKind } from '../events.ts'
 import type { UserFactors } from '../ports/factor-store.ts'
+import type { ConnectionWay } from '../ports/upstream.ts'
 import type { Identity, LinkedIdentity, User } from '../ports/user-store.ts'
 import type { AuthenticationProof } from '../protocol/authentication.ts'
 import type { Browser, OpenSession } from '../sessions/browser-sessions.ts'
@@ -82,4 +83,6 @@ export interface AccountSlots {
   factors?(userId: string): Promise<UserFactors>
   /** The ways into the account that the feature opens for this user. */
   ways?(user: User): ReadonlyArray<'mail'>
+  /** Connections by their ids. */
+  connections?: ReadonlyMap<string, ConnectionWay>
 }

@@ -1,6 +1,5 @@
 import type { GrantDeps } from '../oauth/deps.ts'
 import type { ConsentStore } from '../ports/state.ts'
-import type { Connection } from '../ports/upstream.ts'
 import type { Browser, BrowserSessions } from '../sessions/browser-sessions.ts'
 import type { IdTokens } from '../tokens/id-tokens.ts'
 import type { AuthorizeSlots } from './slots.ts'
@@ -16,8 +15,6 @@ export interface AuthorizeDeps extends GrantDeps {
   authorizationCode: { expiresInMs: number }
   /** True if a person can make an account, on our page or on the host's. */
   canSignUp: boolean
-  /** Connections for sign-in, by id. Empty without any. */
-  connections: ReadonlyMap<string, Connection>
   /** The values of `acr` that this configuration can give. */
   acrValues: readonly string[]
   /** True if people sign in on a page of ours, which can ask them for missing steps. */

@@ -17,7 +17,6 @@ import type { Clock } from '../ports/clock.ts'
 import type { MessageUser } from '../ports/message.ts'
 import type { ImportedHashVerifier, Random } from '../ports/cryptography.ts'
 import type { State } from '../ports/state.ts'
-import type { Connection } from '../ports/upstream.ts'
 import type { UserStore } from '../ports/user-store.ts'
 import type { CookieOwner } from '../http/edge/cookie-jar.ts'
 import { anySecrets, cookieKey, deriveKey, factorSealer } from './secrets.ts'
@@ -43,7 +42,7 @@ interface AccountParts {
   messageUrl: AccountsDeps['messageUrl']
   accountUrl: AccountsDeps['accountUrl']
   undoUrl: AccountsDeps['undoUrl']
-  connections: ReadonlyMap<string, Connection>
+  connections: AccountsDeps['connections']
   slots: AccountsDeps['slots']
 }
 

@@ -18,7 +18,9 @@ export function compose(features: readonly Feature[]) {
     async start({ features: on }: Pick<Settings, 'features'>, kernel: Kernel): Promise<Parts[]> {
       const started = ordered.filter(({ name }) => Object.hasOwn(on, name))
       const loaded = await Promise.all(started.map(async (feature) => await feature.load()))
-      return loaded.map(({ create }, index) => create(on[started[index]?.name ?? ''], kernel))
+      return await Promise.all(
+        loaded.map(async ({ create }, index) => await create(on[started[index]?.name ?? ''], kernel))
+      )
     }
   }
 }

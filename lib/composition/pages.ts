@@ -1,12 +1,10 @@
 import type { FastifyInstance } from 'fastify'
 import type { AccountsDeps } from '../accounts/deps.ts'
 import type { CookieOwner } from '../http/edge/cookie-jar.ts'
-import { type SealedCookies, sealedCookies } from '../http/edge/sealed-cookies.ts'
-import { connectCookies } from '../http/pages/connect/cookies.ts'
+import { sealedCookies } from '../http/edge/sealed-cookies.ts'
 import { createJourneys } from '../http/pages/journeys.ts'
 import type { PageDeps, PagePart, PageSlots } from '../http/pages/deps.ts'
 import { createPageReply } from '../http/pages/reply.ts'
-import type { AssertionStore } from '../ports/state.ts'
 import { ownTextMistake, scopeTextMistake } from '../pages/own-texts.ts'
 import { badOption } from '../settings/option-error.ts'
 import type { PathName } from '../settings/paths.ts'
@@ -58,16 +56,6 @@ export function undoUrl(
   return pages === false ? null : (token) => `${page}?token=${token}`
 }
 
-/** The callback address of a provider, made of the issuer, whatever the Host header says. */
-export function connectionCallbacks(
-  host: FastifyInstance,
-  { issuer }: Settings,
-  path: (name: PathName) => string
-): (id: string) => string {
-  const { origin } = new URL(issuer)
-  return (id) => `${origin}${host.prefix}${path('connect')}/${id}/callback`
-}
-
 /** The dependencies of the hosted pages. */
 export function pageDeps(
   host: FastifyInstance,
@@ -75,13 +63,11 @@ export function pageDeps(
   pages: PagesSettings,
   {
     redirectLogin,
-    assertions,
     owner,
     slots,
     ...parts
   }: Pick<PageDeps, 'authorize' | 'browser' | 'cookies' | 'limiter' | 'registration' | 'path'> & {
     redirectLogin: boolean
-    assertions: AssertionStore | undefined
     owner: CookieOwner
     slots: readonly PageSlots[]
   }
@@ -89,7 +75,6 @@ export function pageDeps(
   const { users, outbox, usernames, factors } = parts.authorize.accounts
   const hasPasskeys = factors !== null && factors.passkeys !== null
   const { homeUrl, loginUrl } = pages
-  const sealed = sealedCookies(owner, cookieSealers({ secrets }, owner, parts.authorize.accounts.random))
   refuse('pages.texts', ownTextMistake(pages.texts))
   refuse('scopes', scopeTextMistake(scopeTexts))
   const link = (name: PathName): string => `${host.prefix}${parts.path(name)}`
@@ -116,8 +101,7 @@ export function pageDeps(
       return route === link('verifyEmail') ? { url: link('login'), by: 'sign_in' } : null
     },
     loginUrl,
-    sealed,
-    connect: connectDeps(parts.authorize, assertions, owner, sealed),
+    sealed: sealedCookies(owner, cookieSealers({ secrets }, owner, parts.authorize.accounts.random)),
     minLength,
     offers: {
       signup: loginUrl === null && parts.authorize.canSignUp,
@@ -128,17 +112,6 @@ export function pageDeps(
   }
   added.push(...slots.flatMap(({ part }) => part?.(deps) ?? []))
   return deps
-}
-
-/** The settings were checked: with connections there are a secret and `assertions`. */
-function connectDeps(
-  { connections, accounts: { clock } }: PageDeps['authorize'],
-  assertions: AssertionStore | undefined,
-  owner: CookieOwner,
-  sealed: SealedCookies
-): PageDeps['connect'] {
-  if (connections.size === 0 || assertions === undefined) return null
-  return { connections, cookies: connectCookies(owner, { sealed, assertions, clock }) }
 }
 
 /** @throws StartError `FST_AUTHORITY_INVALID_OPTIONS` with the path of the text */

@@ -13,6 +13,9 @@ import { GRANTS } from '../oauth/grants/registry.ts'
 import type { KnownBrowsers } from '../http/edge/known-browsers.ts'
 import type { Endpoint } from '../http/edge/endpoint.ts'
 import type { PageSlots } from '../http/pages/deps.ts'
+import type { Kernel } from '../feature.ts'
+import type { ConnectionWay } from '../ports/upstream.ts'
+import { TOKEN_EXCHANGE_GRANT } from '../protocol/request-params.ts'
 import type { RequestLimiter } from '../http/edge/limit.ts'
 import type { KeyRing } from '../keys/key-ring.ts'
 import type { Clock } from '../ports/clock.ts'
@@ -21,7 +24,6 @@ import type { State } from '../ports/state.ts'
 import { accountsDeps } from './accounts.ts'
 import { DECLARED_GRANTS, startFeatures } from './compose.ts'
 import { keysOf } from './secrets.ts'
-import { connectionsOf, tokenExchangeOf } from './connections.ts'
 import { createHealth, type Health } from './health.ts'
 import { keyRing } from './keys.ts'
 import type { CookieOwner } from '../http/edge/cookie-jar.ts'
@@ -67,8 +69,7 @@ interface ServiceParts {
   messageUrl: AccountsDeps['messageUrl']
   accountUrl: AccountsDeps['accountUrl']
   undoUrl: AccountsDeps['undoUrl']
-  /** The callback address of this connection. */
-  callbackUrl(id: string): string
+  url: Kernel['url']
   /** True if clients can send people here to sign in. */
   redirectLogin: boolean
   /** The registration that owns the browsers' cookies. */
@@ -79,7 +80,7 @@ interface ServiceParts {
 
 export async function createServices(
   settings: Settings,
-  { log, messageUrl, accountUrl, undoUrl, callbackUrl, owner, redirectLogin, redis }: ServiceParts
+  { log, messageUrl, accountUrl, undoUrl, url, owner, redirectLogin, redis }: ServiceParts
 ): Promise<Services> {
   const random = systemRandom()
   const { secrets } = settings
@@ -155,7 +156,7 @@ export async function createServices(
     users: stores.users,
     onceRehashed: async (user) => await onceRehashed(user, accounts)
   })
-  const connections = await connectionsOf(settings, { clock, log, callbackUrl, outbound: leaving })
+  const connections = new Map<string, ConnectionWay>()
   const accounts: AccountsDeps = accountsDeps(settings, {
     owner,
     users: stores.users,
@@ -175,8 +176,17 @@ export async function createServices(
     connections,
     slots
   })
-  const parts = await startFeatures(settings, { accounts, ...keysOf(secrets, owner, random) })
+  const parts = await startFeatures(settings, {
+    accounts,
+    ...keysOf(secrets, owner, random),
+    url,
+    settings,
+    outbound: leaving,
+    assertions: state.assertions,
+    log
+  })
   slots.push(...parts.flatMap(({ account }) => account ?? []))
+  for (const { connections: added = [] } of slots) for (const [id, way] of added) connections.set(id, way)
   // In the background: the decoy exists before the first sign-in, or that one waits for it.
   accounts.hashing.ready().catch((error: unknown) => {
     log.error(...logLine('FST_AUTHORITY_HASHER_BROKEN', 'the password hasher does not work', { err: error }))
@@ -184,7 +194,7 @@ export async function createServices(
   const turning = {
     idTokens: redirectLogin ? identity : null,
     passwordGrant: settings.passwordGrant,
-    exchange: tokenExchangeOf(connections, state, settings)
+    exchange: parts.some(({ grants = [] }) => grants.some(({ type }) => type === TOKEN_EXCHANGE_GRANT))
   }
   const grants: GrantDeps = {
     ...turning,
@@ -225,7 +235,6 @@ export async function createServices(
       browserSessions: browserSessions(settings.session, { store: state.browserSessions, sessions, clock, random }),
       authorizationCode: settings.authorizationCode,
       canSignUp: settings.registration !== false && stores.users.create !== undefined,
-      connections,
       acrValues: settings.acrValues,
       hostedSignIn: settings.pages !== false && settings.pages.loginUrl === null,
       slots: parts.flatMap(({ authorize }) => authorize ?? [])

@@ -14,7 +14,6 @@ import { useStrictValidation } from './edge/body.ts'
 import { browserSession } from './api/browser-session.ts'
 import { createGuards, type GuardDeps } from './edge/caller-guards.ts'
 import { useCallers } from './edge/callers.ts'
-import { connectionRoutes } from './api/connections.ts'
 import { consentPage } from './pages/consent.ts'
 import type { Cors, CorsPolicy } from './edge/cors.ts'
 import { guardSenders, type SendersDeps } from './edge/senders.ts'
@@ -128,14 +127,14 @@ async function allGroups(deps: RouteDeps): Promise<Group[]> {
       introspect,
       ...accounts,
       ...ownAccount,
-      ...sessions
+      ...sessions,
+      ...deps.endpoints,
+      ...(await factorEndpoints(deps)),
+      jwks,
+      metadata,
+      openidConfiguration,
+      ...userinfo
     ),
-    {
-      register: (child) => {
-        connectionRoutes(child, deps)
-      }
-    },
-    ...json(...(await factorEndpoints(deps)), ...deps.endpoints, jwks, metadata, openidConfiguration, ...userinfo),
     ...(deps.pages === null ? [] : pageGroups(deps.pages, deps, json))
   ]
 }
@@ -169,11 +168,6 @@ async function secondFactor(child: FastifyInstance, pages: PageDeps): Promise<vo
   setUpSecondFactorPage(child, pages, factors)
 }
 
-/** Loaded only where there are connections. */
-async function connect(child: FastifyInstance, pages: PageDeps): Promise<void> {
-  ;(await import('./pages/connect/routes.ts')).connectRoutes(child, pages)
-}
-
 function pageGroups(
   pages: PageDeps,
   { cors, openid, pageSlots }: Pick<RouteDeps, 'cors' | 'openid' | 'pageSlots'>,
@@ -195,8 +189,7 @@ function pageGroups(
         if (pages.loginUrl === null) reauthenticatePage(child, pages)
       },
       accountPages,
-      logoutRoutes,
-      connect
+      logoutRoutes
     ),
     ...json(...browserSession(pages)),
     {

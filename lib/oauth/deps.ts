@@ -1,13 +1,10 @@
 import type { TokenRequestParams } from '../protocol/request-params.ts'
-import type { SignUpCheck } from '../accounts/federated-user.ts'
 import type { AccountsDeps } from '../accounts/deps.ts'
 import type { FirstFactor, SecondFactorCheck } from '../accounts/slots.ts'
 import type { OAuthError, OAuthErrorCode } from '../errors.ts'
 import type { UserFactors } from '../ports/factor-store.ts'
-import type { AssertionStore } from '../ports/state.ts'
 import type { Client, ClientStore, GrantType } from '../ports/client-store.ts'
 import type { TokenStore } from '../ports/token-store.ts'
-import type { Connection } from '../ports/upstream.ts'
 import type { AccessTokens } from '../tokens/access-tokens.ts'
 import type { ClaimsFunction } from '../tokens/released-claims.ts'
 import type { IdTokens } from '../tokens/id-tokens.ts'
@@ -59,16 +56,8 @@ export interface GrantDeps extends Required<TokenSlots> {
   passwordGrant: 'first-party' | 'clients' | false
   refreshToken: RefreshTokenPolicy
   claims: ClaimsFunction | null
-  /** `null`: no connection takes ID tokens of apps. */
-  exchange: TokenExchangeDeps | null
-}
-
-interface TokenExchangeDeps {
-  /** Those that take ID tokens of apps. */
-  connections: ReadonlyMap<string, Connection>
-  assertions: AssertionStore
-  /** The fields of a new account; `null`: the host wants more than the provider said. */
-  complete(profile: Readonly<Record<string, unknown>>): Record<string, unknown> | null
+  /** True if a connection takes ID tokens of apps. */
+  exchange: boolean
 }
 
 /** The caller: the authenticated client, if there is one, and its address. */
@@ -76,6 +65,9 @@ export interface GrantContext {
   client: Client | null
   origin: Origin
 }
+
+/** The limit of an account that is made through a connection, by a page or by JSON. */
+export type SignUpCheck = { rule: 'register' } | { rule: 'connect'; kept: true }
 
 /** A call of the token endpoint. */
 export interface GrantCall extends GrantContext {

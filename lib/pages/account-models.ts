@@ -1,6 +1,5 @@
 import type {
   CommonModel,
-  ConnectButton,
   FormModel,
   PasskeyForm,
   PasskeySignals,
@@ -60,18 +59,6 @@ export interface AccountAccess {
   scopes: ShownScope[]
   /** Milliseconds since the epoch. */
   grantedAt: number
-}
-
-/** A provider account that the user signs in with. */
-export interface AccountLink {
-  id: string
-  /** The id of the connection. */
-  name: string
-  /** The profile as the provider last verified it. */
-  email: string | null
-  /** Milliseconds since the epoch, both. */
-  linkedAt: number
-  lastUsedAt: number
 }
 
 /** An authenticator app of the user. */
@@ -184,16 +171,6 @@ export interface AccountModels {
   account_sessions: AccountModel & { sessions: AccountSession[]; hasMore: boolean }
   /** Buttons `client` with the id of a client. */
   account_access: AccountModel & { clients: AccountAccess[]; hasMore: boolean }
-  /**
-   * Buttons `link` with the id of a link, and `current_password` with `askPassword`. `signInUrl`: a user without a
-   * password signs in again first. `ways`: a form without fields, posted to a `url`, begins to link another account.
-   */
-  account_connections: AccountModel & {
-    links: AccountLink[]
-    ways: ConnectButton[]
-    askPassword: boolean
-    signInUrl: string | null
-  }
   /** Field: `current_password` with `askPassword`. `signInUrl`: a user without a password signs in again first. */
   account_remove: AccountModel & { askPassword: boolean; signInUrl: string | null }
   account_removed: CommonModel & { homeUrl: string }

@@ -7,7 +7,6 @@ import {
   setUpSecondFactor
 } from './security-pages.ts'
 import { consent, errorPage, formPost, logout, signedOut } from './decision-pages.ts'
-import { accountConnections } from './account-connections.ts'
 import {
   account,
   accountAccess,
@@ -20,7 +19,6 @@ import {
 } from './account-pages.ts'
 import type { FeatureModels } from '../features/options.ts'
 import type { PageModels, PageName } from './model.ts'
-import { connectConfirm, connectFailed, connectFinish, connectLeaving, connectLink } from './connect-pages.ts'
 import {
   forgotPassword,
   login,
@@ -58,15 +56,9 @@ export const RENDERERS: Omit<Renderers, keyof FeatureModels> = {
   account_passkey: accountPasskey,
   account_recovery_codes: accountRecoveryCodes,
   account_sessions: accountSessions,
-  account_connections: accountConnections,
   account_access: accountAccess,
   account_remove: accountRemove,
   account_removed: accountRemoved,
-  connect_leaving: connectLeaving,
-  connect_failed: connectFailed,
-  connect_confirm: connectConfirm,
-  connect_link: connectLink,
-  connect_finish: connectFinish,
   logout,
   signed_out: signedOut,
   error: errorPage,

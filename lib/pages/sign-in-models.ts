@@ -1,12 +1,4 @@
-import type {
-  CommonModel,
-  ConnectButton,
-  FormModel,
-  PageError,
-  PasskeyForm,
-  ProfileField,
-  ShownEnrolment
-} from './common-model.ts'
+import type { ConnectButton, FormModel, PasskeyForm, ProfileField, ShownEnrolment } from './common-model.ts'
 
 /** Pages that lead to a session: sign-in, registration, and the links of messages. */
 export interface SignInModels {
@@ -114,20 +106,4 @@ export interface SignInModels {
   }
   /** Takes back the first factor of `username`, or a change of the address. `done`: it is taken back. */
   undo: FormModel & { token: string; what: 'factor' | 'email'; username: string; done: boolean }
-  /** Continues to a provider's `url` by the header `Refresh`, and by a link for people. */
-  connect_leaving: CommonModel & { name: string; url: string }
-  /** A failed sign-in at another provider. `loginUrl` leads to the start. */
-  connect_failed: CommonModel & { error: PageError; loginUrl: string }
-  /**
-   * An account has the address of the provider `name`. Its owner signs in at `signInUrl`, or sets a new password at
-   * `forgotUrl`.
-   */
-  connect_confirm: CommonModel & { name: string; email: string; signInUrl: string; forgotUrl: string | null }
-  /**
-   * The owner has signed in. A submit button links the two; `skipUrl` continues without. `identity`: the name and
-   * address at the provider.
-   */
-  connect_link: FormModel & { name: string; username: string; identity: string; skipUrl: string }
-  /** `fields`: required fields of the new account that the provider did not send. `email`: its address, or `null`. */
-  connect_finish: FormModel & { name: string; email: string | null; fields: ProfileField[]; loginUrl: string }
 }

@@ -14,7 +14,7 @@ import {
   submit,
   usernameField
 } from './fields.ts'
-import { connectButtons } from './connect-pages.ts'
+import { connectButtons } from './connect-buttons.ts'
 import { passkeyForm, tellsPasskeysField, withoutPasskeys } from './passkey-forms.ts'
 import { type Html, attributes, formatHtml, html } from './html.ts'
 import { address, type IconName, layout, name } from './layout.ts'

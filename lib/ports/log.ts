@@ -124,7 +124,10 @@ export function onceAMinute<Level extends 'info' | 'warn'>(
 }
 
 /** A logger's methods of these levels. */
-type Log<Levels extends string> = Readonly<Record<Levels, (bindings: Record<string, unknown>, text: string) => void>>
+/** A log with these levels, such as that of a Fastify instance. */
+export type Log<Levels extends string> = Readonly<
+  Record<Levels, (bindings: Record<string, unknown>, text: string) => void>
+>
 
 /** A copy for the log of an error of the host's code: message and stack, without the secrets that the code had. */
 export function withoutSecrets(error: unknown, secrets: ReadonlyArray<string | undefined>): Error {

@@ -162,4 +162,4 @@ export interface Connection {
 }
 
 /** The part of a connection that the account rules use. */
-export type ConnectionWay = Pick<Connection, 'domains' | 'enforce' | 'acceptsIssuer' | 'enabled'>
+export type ConnectionWay = Pick<Connection, 'domains' | 'enforce' | 'acceptsIssuer' | 'enabled' | 'withdraw'>

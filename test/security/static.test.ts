@@ -33,7 +33,7 @@ const NEVER: Array<[string, RegExp, RegExp?]> = [
   [
     'ASVS-11.5.1 random bytes come from one place',
     /randomBytes|randomFillSync|getRandomValues/g,
-    /^adapters\/|^records\/chance\.ts$|^testing\/|^client\//
+    /^(?:adapters|features\/[^/]+\/upstream)\/|^records\/chance\.ts$|^testing\/|^client\//
   ],
   [
     'ASVS-1.3.2 ASVS-1.3.7 no code and no template from text',

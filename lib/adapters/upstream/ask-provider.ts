@@ -2,7 +2,13 @@
 import { UpstreamError, type UpstreamFailure } from '../../errors.ts'
 import { type Outbound, OutboundError } from '../../ports/outbound.ts'
 import { type Distance, mayCall } from '../../protocol/distance.ts'
-import { BusyError } from './outages.ts'
+
+/** Too many calls wait for the provider, which may be well. */
+export class BusyError extends UpstreamError {
+  constructor(of: string) {
+    super('outage', `Too many calls of ${of} are under way.`)
+  }
+}
 
 const TIMEOUT_MS = 5000
 const MAX_BYTES = 256 * 1024

@@ -34,7 +34,7 @@ export function create(_on: true, { accounts: { factors, ...kernel } }: Kernel):
     grants: [
       grant({
         ...MFA_GRANT,
-        isOn: ({ passwordGrant, exchange }) => passwordGrant !== false || exchange !== null,
+        isOn: ({ passwordGrant, exchange }) => passwordGrant !== false || exchange,
         handle: async (...request) => await mfaGrant(...request, accounts)
       }),
       ...(passkeys === null

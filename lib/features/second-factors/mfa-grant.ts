@@ -4,7 +4,7 @@ import { appsFor, proveFactor, type ProvingDeps, readFactor } from '../../accoun
 import { secondFactorCheck } from '../../accounts/factors/deps.ts'
 import { asksSecondFactor, mustEnrol, tellOfEnrolment } from '../../accounts/factors/policy.ts'
 import { openStep, sealStep } from '../../accounts/factors/second-step.ts'
-import { noteFederatedUse } from '../../accounts/federated-user.ts'
+import { noteUse } from '../../accounts/identities.ts'
 import { settled } from '../../accounts/sign-in-writes.ts'
 import { firstFactorHolds } from '../../accounts/first-factor.ts'
 import type { FirstFactor } from '../../accounts/slots.ts'
@@ -125,7 +125,7 @@ export async function mfaGrant(
         deps
       )
       if (!isExchange) return response
-      if (step.identity !== undefined) noteFederatedUse(step.identity, done.user, accounts)
+      if (step.identity !== undefined) noteUse(step.identity, done.user, accounts)
       return { ...response, issued_token_type: ACCESS_TOKEN }
     }
   }

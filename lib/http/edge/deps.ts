@@ -1,6 +1,5 @@
 import type { GrantDeps } from '../../oauth/deps.ts'
 import type { KeyRing } from '../../keys/key-ring.ts'
-import type { Connection } from '../../ports/upstream.ts'
 import type { PathName } from '../../settings/paths.ts'
 import type { ClientsOf } from './client-origins.ts'
 import type { RequestLimiter } from './limit.ts'
@@ -18,8 +17,6 @@ export interface HttpDeps {
   acrValues: readonly string[]
   /** `null`: clients can't send people here to sign in. */
   openid: { uiLocales: readonly string[]; canSignUp: boolean; algs(): string[] } | null
-  /** By their ids; empty: none. */
-  connections: ReadonlyMap<string, Connection>
   /** The full path of each endpoint with a name. */
   path(name: PathName): string
   /** The prefix of the endpoints without a name. */

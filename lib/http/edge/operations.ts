@@ -21,7 +21,6 @@ const OF_REQUESTS: OperationErrors = { 400: ['invalid_client', 'invalid_request'
 
 /** The errors of each operation besides those that follow from its callers, for the host's API document alone. */
 const ERRORS: Readonly<Record<string, OperationErrors>> = {
-  'DELETE connections': { 400: ['invalid_request'], ...NOT_FRESH, 404: ['not_found'], 409: ['last_sign_in_method'] },
   'GET resetPassword': { 400: ['invalid_token'] },
   'GET verifyEmail': { 400: ['invalid_token'] },
   'GET undo': { 400: ['invalid_token'] },

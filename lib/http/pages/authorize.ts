@@ -7,7 +7,6 @@ import {
   readAuthorizationParams
 } from '../../protocol/authorization-params.ts'
 import { formActionOf } from '../../protocol/redirect-uri.ts'
-import { straightOn } from './connect/straight-on.ts'
 import type { PageDeps } from './deps.ts'
 import { pageGet, postFromAnyPage, queryParams, sentForm } from './forms.ts'
 import { AuthorizationRequestSchema } from '../edge/schemas.ts'
@@ -77,13 +76,11 @@ export async function follow(
   deps: PageDeps
 ): Promise<FastifyReply> {
   if (outcome.to === 'client') return await sendToClient(outcome, request, reply, deps)
-  if (
-    (outcome.to === 'sign_in' || outcome.to === 'sign_up') &&
-    deps.connect !== null &&
-    params.connection !== undefined
-  ) {
-    const led = await straightOn({ ...deps, connect: deps.connect }, params, request, reply)
-    if (led !== null) return led
+  if ((outcome.to === 'sign_in' || outcome.to === 'sign_up') && params.connection !== undefined) {
+    for (const { straightOn } of deps.parts) {
+      const led = (await straightOn?.(params, request, reply)) ?? null
+      if (led !== null) return led
+    }
   }
   const page = outcome.to === 'sign_up' && !deps.offers.signup ? 'login' : PAGES[outcome.to]
   return await reply.redirect(`${deps.link(page)}?${carried(params)}`, 303)

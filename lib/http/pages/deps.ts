@@ -6,10 +6,11 @@ import type { RequestBrowser } from '../edge/request-browser.ts'
 import type { SealedCookies } from '../edge/sealed-cookies.ts'
 import type { Cookies } from '../edge/session-cookie.ts'
 import type { PageErrorDeps } from './errors.ts'
-import type { ConnectDeps } from './connect/cookies.ts'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { ClientRequest } from '../../authorize/authorize.ts'
-import type { FormModel } from '../../pages/common-model.ts'
+import type { AuthorizationParams } from '../../protocol/authorization-params.ts'
+import type { Form } from './forms.ts'
+import type { ConnectButton, FormModel } from '../../pages/common-model.ts'
 import type { PageModels } from '../../pages/model.ts'
 import type { Renderers } from '../../pages/render.ts'
 import type { User } from '../../ports/user-store.ts'
@@ -38,8 +39,6 @@ export interface PageDeps extends PageErrorDeps, Pick<HttpDeps, 'limiter' | 'reg
   loginUrl: string | null
   /** Those of the features that are on. */
   parts: readonly PagePart[]
-  /** `null`: there are no connections. */
-  connect: ConnectDeps | null
 }
 
 /** A request for a page, and where its person came from and goes on to. */
@@ -115,7 +114,19 @@ export interface PageSlots {
 /** Additions of a feature to pages of the kernel. */
 export interface PagePart {
   /** Fields of the model of the sign-in page. */
-  login?(journey: Visit['journey']): AddedTo<'login'>
+  login?(journey: Journey): AddedTo<'login'>
+  /** Links to other providers, for a page of this journey. */
+  buttons?(request: FastifyRequest, journey: Pick<Journey, 'query'>): Promise<ConnectButton[]>
+  /** Addresses of the pictures on these links. */
+  images?: readonly string[]
+  /** True if the sign-in page needs no password with some names, because `elsewhere` leads on. */
+  takesNames?: boolean
+  /** The way on from a form with this name, without a look at the password; `null`: the name does not decide it. */
+  elsewhere?(form: Form, visit: Visit): Promise<Submission<never> | null>
+  /** The answer to an authorization request instead of the sign-in page; `null`: the page. */
+  straightOn?(params: AuthorizationParams, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply | null>
+  /** The path of a page that a user who has just signed in sees first; `null`: none. */
+  leadOn?(userId: string, visit: Pick<Visit, 'request' | 'journey'>): string | null
   /** A way in which a signed-in user proves again that it is them. */
   again?: {
     /** The value of the button. */
@@ -124,4 +135,13 @@ export interface PagePart {
     reauthenticate(user: User): AddedTo<'reauthenticate'> | null
     submit(user: User, visit: Visit): Promise<Submission<never>>
   }
+  /** Pages below the account page, under the names of its links. */
+  account?: { [Name in keyof PageModels['account']['links']]?: AccountPart }
+}
+
+/** A page below the account page. */
+export interface AccountPart {
+  path: PathName
+  /** `null`: the page is not there. */
+  add: ((child: FastifyInstance) => void | Promise<void>) | null
 }

@@ -1,8 +1,8 @@
 import type { SessionBegun, StepNeeded } from '../../accounts/slots.ts'
-import { confirmUrl } from './connect/confirm.ts'
 import type { Leave, PageDeps } from './deps.ts'
 import type { Form } from './forms.ts'
 import { leadOn } from './lead-on.ts'
+import { pageBefore } from './parts.ts'
 import { type Arrival, proposesPasskey } from './passkey-proposal.ts'
 
 /**
@@ -15,8 +15,8 @@ export async function leadOnFrom(
   form: Form,
   deps: PageDeps
 ): Promise<Leave> {
-  const confirm = confirmUrl(request, begun.user.id, journey, deps)
-  if (confirm !== null) return leadOn(begun, { ...journey, next: confirm, nativeRequest: null }, request, deps)
+  const first = pageBefore(begun.user.id, { request, journey }, deps)
+  if (first !== null) return leadOn(begun, { ...journey, next: first, nativeRequest: null }, request, deps)
   if (!(await proposesPasskey(begun, { request, journey, isSignUp }, form, deps)))
     return leadOn(begun, journey, request, deps)
   return async (reply) => {

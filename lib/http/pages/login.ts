@@ -7,8 +7,7 @@ import type { PasskeyForm, PasskeySignals } from '../../pages/common-model.ts'
 import type { SignedInPerson } from '../../sessions/browser-sessions.ts'
 import { serializeParams } from '../../protocol/request-params.ts'
 import { Credential, JourneySchema, Password, Username } from '../edge/schemas.ts'
-import { buttonImages, connectButtons, elsewhere, takesDomains } from './connect/buttons.ts'
-import { freshness } from './connect/begin.ts'
+import { buttonImages, connectButtons, elsewhere, freshness } from './parts.ts'
 import type { AddedTo, Journey, PageDeps, Submission, Visit } from './deps.ts'
 import { type FormPage, formPage, goOn } from './form-page.ts'
 import { type Form, pageGet, queryParam, required } from './forms.ts'
@@ -46,6 +45,7 @@ export function loginPage(child: FastifyInstance, deps: PageDeps): void {
     path
   } = deps
 
+  const takesNames = parts.some((part) => part.takesNames === true)
   const on = passkeysOf(deps)
   const renewUrl = link('passkeyChallenge')
   const askFor = (refused: Shown['refused'] = null): PasskeyForm | null =>
@@ -59,7 +59,7 @@ export function loginPage(child: FastifyInstance, deps: PageDeps): void {
     querystring: JourneySchema,
     body: Type.Object({
       username: Username,
-      password: takesDomains(deps) ? Type.Optional(Password) : Password,
+      password: takesNames ? Type.Optional(Password) : Password,
       ...(on === null ? {} : { credential: Type.Optional(Credential) })
     }),
     images: buttonImages(deps),
@@ -100,7 +100,7 @@ export function loginPage(child: FastifyInstance, deps: PageDeps): void {
       ...(Object.assign({}, ...parts.map(({ login }) => login?.(journey))) as AddedTo<'login'>),
       forgotUrl: offers.reset ? `${link('forgotPassword')}${journey.query}` : null,
       connections: await connectButtons(request, journey, deps),
-      passwordLater: takesDomains(deps),
+      passwordLater: takesNames,
       passkey: askFor(refused),
       tellsPasskeys: on !== null && on.passkeys.prompt
     }),

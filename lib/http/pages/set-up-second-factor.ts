@@ -16,7 +16,7 @@ import { signInEnrolled } from '../../authorize/first-enrolment.ts'
 import type { PasskeyForm, ShownEnrolment } from '../../pages/common-model.ts'
 import type { SignedInPerson } from '../../sessions/browser-sessions.ts'
 import { Credential, FactorName, JourneySchema, SecondFactorCode } from '../edge/schemas.ts'
-import { confirmUrl } from './connect/confirm.ts'
+import { pageBefore } from './parts.ts'
 import type { Journey, Leave, PageDeps, Visit } from './deps.ts'
 import { knowBrowser, withQr } from './enrolment-form.ts'
 import { formPage, goOn } from './form-page.ts'
@@ -83,8 +83,8 @@ export function setUpSecondFactorPage(child: FastifyInstance, deps: PageDeps, fa
 
   /** The user's way on after the sign-in. */
   function onward(userId: string, { request, journey }: Visit): Journey {
-    const confirm = confirmUrl(request, userId, journey, deps)
-    return confirm === null ? journey : { ...journey, next: confirm, nativeRequest: null }
+    const first = pageBefore(userId, { request, journey }, deps)
+    return first === null ? journey : { ...journey, next: first, nativeRequest: null }
   }
   const whose = ({ id, username }: PendingStep['user'], { journey: { query } }: Visit) => ({
     user: { id, username },

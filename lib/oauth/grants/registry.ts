@@ -6,16 +6,9 @@ import { AUTHORIZATION_CODE } from './authorization-code.ts'
 import { CLIENT_CREDENTIALS } from './client-credentials.ts'
 import { PASSWORD } from './password.ts'
 import { REFRESH_TOKEN } from './refresh-token.ts'
-import { TOKEN_EXCHANGE } from './token-exchange.ts'
 
 /** The grants of the kernel, in the order of the metadata and the reference. Those of features follow. */
-export const GRANTS: readonly Grant[] = [
-  PASSWORD,
-  AUTHORIZATION_CODE,
-  REFRESH_TOKEN,
-  CLIENT_CREDENTIALS,
-  TOKEN_EXCHANGE
-]
+export const GRANTS: readonly Grant[] = [PASSWORD, AUTHORIZATION_CODE, REFRESH_TOKEN, CLIENT_CREDENTIALS]
 
 /** The parameters of these grants, each with its limit in bytes of UTF-8. */
 export function limitsOf(grants: readonly GrantDeclaration[]): Readonly<Record<string, number>> {

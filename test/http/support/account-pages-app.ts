@@ -235,7 +235,6 @@ export async function pagesApp(
     scopeTexts: {},
     prefix: '/auth',
     loginUrl: null,
-    connect: null,
     parts: [],
     link: (name) => `${options.prefix ?? ''}/auth${PATHS[name]}`,
     offers: {

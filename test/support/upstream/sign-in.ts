@@ -1,6 +1,6 @@
 import { outbound } from '../../../lib/adapters/node/outbound.ts'
-import type { UpstreamReports } from '../../../lib/adapters/upstream/outages.ts'
-import { upstream } from '../../../lib/adapters/upstream/upstream.ts'
+import type { UpstreamReports } from '../../../lib/features/connections/upstream/outages.ts'
+import { upstream } from '../../../lib/features/connections/upstream/upstream.ts'
 import { UpstreamError } from '../../../lib/errors.ts'
 import type { ConnectionOption } from '../../../lib/ports/provider.ts'
 import type { Clock } from '../../../lib/ports/clock.ts'

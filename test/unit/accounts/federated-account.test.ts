@@ -1,5 +1,6 @@
 import t from '../../support/tap.ts'
-import { newAccount, personOf, completeProfile } from '../../../lib/accounts/federated-account.ts'
+import { newAccount, personOf } from '../../../lib/features/connections/person.ts'
+import { completeProfile } from '../../../lib/accounts/profile.ts'
 
 const CONNECTION = {
   profile: (claims: Readonly<Record<string, unknown>>) => ({ ...claims }),

@@ -280,6 +280,7 @@ export function connectionWay(enforcedDomains: string[] = []): ConnectionWay {
     domains: enforcedDomains,
     enforce: enforcedDomains.length > 0,
     acceptsIssuer: () => true,
-    enabled: async () => true
+    enabled: async () => true,
+    withdraw: async () => {}
   }
 }

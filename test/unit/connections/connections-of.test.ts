@@ -2,8 +2,9 @@
 import { Type } from '@sinclair/typebox'
 import Fastify from 'fastify'
 import { outbound } from '../../../lib/adapters/node/outbound.ts'
+import { aesSealer } from '../../../lib/adapters/node/sealer.ts'
 import t from '../../support/tap.ts'
-import { connectionsOf } from '../../../lib/composition/connections.ts'
+import { connectionsOf } from '../../../lib/features/connections/connection.ts'
 import { google, oidc } from '../../../lib/connections/index.ts'
 import { type AuthorityOptions, memoryUserStore } from '../../../lib/index.ts'
 import type { ConnectionOption, ConnectionOptions } from '../../../lib/ports/provider.ts'
@@ -34,7 +35,8 @@ async function made(
       clock,
       outbound: outbound(clock),
       log: Fastify({ logger: { level: 'debug', stream } }).log,
-      callbackUrl: (id) => `https://auth.example/auth/connect/${id}/callback`
+      callbackUrl: (id) => `https://auth.example/auth/connect/${id}/callback`,
+      sealer: aesSealer([base.secret])
     }
   )
   const connection = connections.get('google')
@@ -228,7 +230,8 @@ t.test('starts without a request to a provider that is down', async (t) => {
       clock: steppedClock(),
       outbound: async () => await Promise.reject(new Error('no call')),
       log: Fastify().log,
-      callbackUrl: () => ''
+      callbackUrl: () => '',
+      sealer: aesSealer([base.secret])
     }
   )
   t.match(await refusalOf(connections.get('up')?.upstream.authorizationUrl(flow(), {}) ?? Promise.resolve()), {
@@ -267,7 +270,8 @@ t.test('accepts a test double instead of the provider', async (t) => {
       clock: steppedClock(),
       outbound: async () => await Promise.reject(new Error('no call')),
       log: Fastify().log,
-      callbackUrl: () => ''
+      callbackUrl: () => '',
+      sealer: aesSealer([base.secret])
     }
   )
   t.equal(await connections.get('google')?.upstream.authorizationUrl(flow(), {}), 'https://fake.example/')

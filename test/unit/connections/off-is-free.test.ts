@@ -6,9 +6,10 @@ import { execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import { aesSealer } from '../../../lib/adapters/node/sealer.ts'
 import t from '../../support/tap.ts'
 import { oidc } from '../../../lib/connections/index.ts'
-import { connectionsOf } from '../../../lib/composition/connections.ts'
+import { connectionsOf } from '../../../lib/features/connections/connection.ts'
 import { settingsOf } from '../../../lib/composition/compose.ts'
 import { memoryUserStore } from '../../../lib/index.ts'
 import { steppedClock } from '../../../lib/testing/index.ts'
@@ -34,29 +35,32 @@ function loads(entry: URL): Set<string> {
 
 t.test('loads no file of connections with the plugin alone', async (t) => {
   const loaded = [...loads(new URL('../../../lib/index.ts', import.meta.url))]
-  t.ok(loaded.length > 200 && loaded.some((one) => one.endsWith('/lib/composition/connections.ts')))
+  t.ok(loaded.length > 200 && loaded.some((one) => one.endsWith('/lib/features/connections/feature.ts')))
   t.strictSame(
-    loaded.filter((one) => one === 'oauth4webapi' || /\/lib\/(?:connections|adapters\/upstream)\//.test(one)),
+    loaded.filter(
+      (one) =>
+        one === 'oauth4webapi' ||
+        /\/lib\/(?:connections\/|features\/connections\/(?!(?:feature|grants|options)\.ts$))/.test(one)
+    ),
     []
   )
   t.ok(
-    loads(new URL('../../../lib/adapters/upstream/upstream.ts', import.meta.url)).has('oauth4webapi'),
+    loads(new URL('../../../lib/features/connections/upstream/upstream.ts', import.meta.url)).has('oauth4webapi'),
     'and the walk finds it where it is'
   )
 })
 
 t.test('loads no passkey, QR code, factor, email code or connection route with the plugin alone', async (t) => {
-  const pages = [
-    'second-factor',
-    'passkey-prompt',
-    'second-factor-link',
-    'set-up-second-factor',
-    'connect/routes',
-    'connect/callback'
-  ].map((page) => `http/pages/${page}.ts`)
+  const pages = ['second-factor', 'passkey-prompt', 'second-factor-link', 'set-up-second-factor'].map(
+    (page) => `http/pages/${page}.ts`
+  )
   const late = [
     ...pages,
     'http/api/factors.ts',
+    'features/connections/create.ts',
+    'features/connections/endpoints.ts',
+    'features/connections/exchange.ts',
+    'features/connections/pages/callback.ts',
     'features/email-codes/create.ts',
     'features/email-codes/pages/email-code.ts',
     'features/email-codes/pages/email-link.ts',
@@ -72,7 +76,7 @@ t.test('loads no passkey, QR code, factor, email code or connection route with t
 
 /** Second factors, and features besides their options. */
 const FACTORS =
-  /^(?:accounts\/factors\/(?!deps\.ts$)|features\/[^/]+\/(?!feature\.ts$)|protocol\/(?:totp|recovery-code|webauthn))/
+  /^(?:accounts\/factors\/(?!deps\.ts$)|features\/[^/]+\/(?!(?:feature|grants|options)\.ts$)|protocol\/(?:totp|recovery-code|webauthn))/
 
 t.test('loads only the option files of second factors and email codes with the plugin alone', (t) => {
   const root = new URL('../../../lib/', import.meta.url).href
@@ -130,7 +134,8 @@ t.test('creates a connection only when one is configured', async (t) => {
     clock: steppedClock(),
     outbound: async () => await Promise.reject(new Error('no call')),
     log: Fastify().log,
-    callbackUrl: () => ''
+    callbackUrl: () => '',
+    sealer: aesSealer(['a secret of more than 32 bytes, for tests only'])
   }
   const base = { issuer: 'https://auth.example', users: memoryUserStore() }
   t.equal((await connectionsOf(settingsOf(base), parts)).size, 0)

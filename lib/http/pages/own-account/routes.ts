@@ -1,8 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import type { PathName } from '../../../settings/paths.ts'
-import type { PageDeps } from '../deps.ts'
+import type { AccountPart, PageDeps } from '../deps.ts'
 import { accessPage } from './access.ts'
-import { connectionsPage } from './connections.ts'
 import { emailPage } from './email.ts'
 import { type AccountLinks, overviewPage } from './overview.ts'
 import { passwordPage } from './password.ts'
@@ -12,19 +11,14 @@ import { sessionsPage } from './sessions.ts'
 
 type Part = keyof AccountLinks
 
-interface AccountPart {
-  path: PathName
-  add: ((child: FastifyInstance) => void | Promise<void>) | null
-}
-
 /** A part of the account page is there where its stores can do what it is for. */
 function partsOf(deps: PageDeps): Record<Part, AccountPart> {
   const {
     authorize: {
       accounts: { users, outbox, factors }
     },
-    connect,
     offers,
+    parts,
     registration
   } = deps
   const fields = registration?.profile ?? null
@@ -40,6 +34,8 @@ function partsOf(deps: PageDeps): Record<Part, AccountPart> {
         }
       : null
   })
+  const ofParts = (name: Part): AccountPart =>
+    parts.flatMap(({ account }) => account?.[name] ?? [])[0] ?? { path: 'account', add: null }
   return {
     profile: part('accountProfile', users.update !== undefined && fields !== null, (child) => {
       if (registration !== null && fields !== null) profilePage(child, deps, registration, fields.names)
@@ -50,11 +46,7 @@ function partsOf(deps: PageDeps): Record<Part, AccountPart> {
       emailPage
     ),
     password: part('accountPassword', users.setPasswordHash !== undefined, passwordPage),
-    connections: part(
-      'accountConnections',
-      connect !== null && users.listIdentities !== undefined && users.unlinkIdentity !== undefined,
-      connectionsPage
-    ),
+    connections: ofParts('connections'),
     security: part('security', factors !== null, async (child) => {
       if (factors !== null) (await import('./security.ts')).securityPages(child, deps, factors)
     }),

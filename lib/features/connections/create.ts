@@ -1,0 +1,29 @@
+import type { Kernel, Parts } from '../../feature.ts'
+import { connectionsOf } from './connection.ts'
+import { connectionEndpoints } from './endpoints.ts'
+import { tokenExchange } from './exchange.ts'
+import { connectPages } from './pages/part.ts'
+
+export async function create(_on: true, kernel: Kernel): Promise<Parts> {
+  const { accounts, assertions, settings } = kernel
+  const { clock, service, users } = accounts
+  // The settings were checked.
+  if (assertions === undefined) return {}
+  const connections = await connectionsOf(settings, {
+    ...kernel,
+    clock,
+    sealer: kernel.sealerFor('connection grants'),
+    callbackUrl: (id) => `${kernel.url('connect')}/${id}/callback`
+  })
+  const keepsLinks = users.listIdentities !== undefined && users.unlinkIdentity !== undefined
+  const { registration } = settings
+  return {
+    account: { connections },
+    grants: tokenExchange(connections, {
+      assertions,
+      required: registration === false ? [] : (registration.fields?.required ?? [])
+    }),
+    endpoints: keepsLinks ? connectionEndpoints(connections) : [],
+    pages: connectPages(connections, { service, assertions, clock, keepsLinks })
+  }
+}

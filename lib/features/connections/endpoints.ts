@@ -1,0 +1,72 @@
+import { Type } from '@sinclair/typebox'
+import { requireProof } from '../../accounts/fresh-sign-in.ts'
+import { lastSignInMethod, linkIdOf, listLinks, unlinkIdentity } from '../../accounts/identities.ts'
+import { OAuthError } from '../../errors.ts'
+import { accountOf } from '../../http/edge/caller-guards.ts'
+import { originOf } from '../../http/edge/deps.ts'
+import { type Endpoint, endpoint } from '../../http/edge/endpoint.ts'
+import { localeOf } from '../../http/edge/locale.ts'
+import { ConnectionList, Empty, FOR_THE_ACCOUNT } from '../../http/edge/schemas.ts'
+import type { Connection } from '../../ports/upstream.ts'
+
+/** The accounts at other providers that a person signs in with. */
+export function connectionEndpoints(connections: ReadonlyMap<string, Pick<Connection, 'name'>>): Endpoint[] {
+  return [
+    endpoint({
+      method: 'GET',
+      path: 'connections',
+      callers: 'account',
+      summary: 'List my connected accounts',
+      description: FOR_THE_ACCOUNT,
+      what:
+        'The accounts at other providers that the person signs in with, the oldest first. The `id` is a digest that ' +
+        'shows neither issuer nor subject. `connection` is the connection that was used last. Exists where there ' +
+        'are `connections`.',
+      answers: { 200: ConnectionList },
+      handle: async (request, _reply, { grants: { accounts } }) => {
+        const links = await listLinks(accountOf(request).user.id, accounts)
+        return {
+          connections: links.map((link) => ({
+            id: linkIdOf(link),
+            connection: link.connection,
+            name: connections.get(link.connection)?.name ?? link.connection,
+            email: link.email ?? null,
+            linked_at: new Date(link.linkedAt).toISOString(),
+            last_used_at: new Date(link.lastUsedAt).toISOString()
+          }))
+        }
+      }
+    }),
+    endpoint({
+      method: 'DELETE',
+      path: 'connections/:id',
+      callers: 'account',
+      summary: 'Disconnect one of my connected accounts',
+      description: FOR_THE_ACCOUNT,
+      what:
+        'Disconnects one of them: nobody signs in with it any more. Sessions stay. There is the event ' +
+        '`identity_unlinked` and a message of that kind. The sign-in must be no more than five minutes old. The ' +
+        'last way to sign in stays: a password, a passkey, another connected account or, with `emailSignIn`, a ' +
+        'confirmed address must remain. Of two parallel requests for the last two, one is refused. Exists where ' +
+        'there are `connections`.',
+      params: Type.Object({ id: Type.String({ maxLength: 128 }) }),
+      answers: { 204: Empty },
+      errors: {
+        400: 'invalid_request',
+        401: { insufficient_user_authentication: 'the sign-in is not fresh, RFC 9470' },
+        404: 'not_found',
+        409: 'last_sign_in_method'
+      },
+      handle: async (request, _reply, { grants: { accounts } }) => {
+        const { user, sid, authentication } = accountOf(request)
+        const origin = originOf(request)
+        // A thief of a session must not take away the ways by which its owner comes back.
+        await requireProof('unlink', { user, sid, authentication, origin }, accounts)
+        const cause = { by: 'user', locale: localeOf(request), origin } as const
+        const outcome = await unlinkIdentity(user, request.params.id, cause, accounts)
+        if (outcome === 'unknown') throw new OAuthError('not_found', 'There is no such connected account.')
+        if (outcome === 'last_sign_in_method') throw lastSignInMethod()
+      }
+    })
+  ]
+}

@@ -1,0 +1,203 @@
+import { personOf } from './person.ts'
+import { noteUse } from '../../accounts/identities.ts'
+import { completeProfile } from '../../accounts/profile.ts'
+import { federatedUser, stillFederated } from './user.ts'
+import { factorsOf } from '../../accounts/ways-in.ts'
+import { settled } from '../../accounts/sign-in-writes.ts'
+import { isFirstParty } from '../../clients/rights.ts'
+import { OAuthError, UpstreamError, type UpstreamFailure } from '../../errors.ts'
+import type { AssertionStore } from '../../ports/state.ts'
+import type { Connection } from '../../ports/upstream.ts'
+import { appIdTokenEnd } from '../../protocol/upstream-answer.ts'
+import { invalidClient } from '../../protocol/client-authentication.ts'
+import { grantScope, parseScope } from '../../protocol/scope.ts'
+import {
+  ACCESS_TOKEN,
+  assertionDigest,
+  readTokenExchange,
+  type TokenExchangeParams
+} from '../../protocol/request-params.ts'
+import { allowedScopes } from '../../tokens/disclosure.ts'
+import {
+  type Grant,
+  grant,
+  type GrantCall,
+  type GrantContext,
+  type GrantDeps,
+  type TokenResponse
+} from '../../oauth/deps.ts'
+import { commitTokens } from '../../oauth/grants/commit-tokens.ts'
+import { TOKEN_EXCHANGE } from './grants.ts'
+
+/**
+ * The app's text for each failure. The only remedy for a refused token is another sign-in at the provider, so the wire
+ * does not say the reason; the event and the log do.
+ */
+const SAID: Partial<Record<UpstreamFailure, string>> = {
+  email: 'The connection does not take this person, or their address.',
+  disabled: 'The account can not sign in by this connection.',
+  closed: 'There is no account for this person, and this connection makes none.',
+  other_way: 'An account has the address of this person already: they sign in to it the way they did before.',
+  taken: 'Another request was faster. Sign in once more.'
+}
+const REFUSED = 'The subject_token is invalid, expired or used, or is not for this connection.'
+
+interface ExchangeDeps {
+  /** Those that take ID tokens of apps. */
+  connections: ReadonlyMap<string, Connection>
+  assertions: AssertionStore
+  /** The fields of a new account; `null`: the host wants more than the provider said. */
+  complete(profile: Readonly<Record<string, unknown>>): Record<string, unknown> | null
+}
+type Deps = GrantDeps & { takes: ExchangeDeps }
+
+/** The exchange of ID tokens for these connections, if one of them takes ID tokens of apps. */
+export function tokenExchange(
+  connections: ReadonlyMap<string, Connection>,
+  { assertions, required }: { assertions: AssertionStore; required: readonly string[] }
+): Grant[] {
+  const taking = new Map([...connections].filter(([, { audiences }]) => audiences.length > 0))
+  if (taking.size === 0) return []
+  const takes: ExchangeDeps = {
+    connections: taking,
+    assertions,
+    complete: (profile) => completeProfile(profile, required)
+  }
+  return [
+    grant({
+      ...TOKEN_EXCHANGE,
+      guess: () => ({ rule: 'connect' }),
+      handle: async (params, call, deps) => await exchangeToken(params, call, { ...deps, takes })
+    })
+  ]
+}
+
+/**
+ * Exchanges an ID token, which an app got from another provider, for tokens of this service. The rules of the
+ * connection's callback decide on the person, and a user with a second factor is asked for it. The token counts once,
+ * whatever the outcome. A refused token or person is `invalid_grant`. RFC 8693 has `invalid_request` there, which does
+ * not distinguish a bad request from one that needs another sign-in.
+ * @see RFC 8693 §2.1, §2.2
+ */
+async function exchangeToken(
+  params: TokenExchangeParams,
+  context: GrantCall,
+  deps: Deps
+): Promise<TokenResponse | OAuthError> {
+  const { client } = context
+  if (client === null) throw invalidClient(undefined)
+  if (!isFirstParty(client))
+    throw new OAuthError('unauthorized_client', 'The token exchange is for first-party clients.')
+  const { subjectToken, connection: id, nonce } = readTokenExchange(params)
+  const connection = deps.takes.connections.get(id)
+  if (connection === undefined)
+    throw new OAuthError('invalid_request', 'There is no such connection, or it takes no ID tokens of apps.')
+  if (nonce === null && connection.appNonce) throw new OAuthError('invalid_request', 'nonce is missing.')
+  const scopes = grantScope(parseScope(params.scope), allowedScopes(client, deps.scopes))
+  try {
+    return await exchange({ token: subjectToken, nonce, connection, scopes }, context, deps)
+  } catch (error) {
+    if (!(error instanceof UpstreamError)) throw error
+    throw refusal(error, connection, context, deps)
+  }
+}
+
+interface Exchange {
+  token: string
+  nonce: string | null
+  connection: Connection
+  scopes: string[]
+}
+
+/** @throws UpstreamError */
+async function exchange(
+  { token, nonce, connection, scopes }: Exchange,
+  context: GrantCall,
+  deps: Deps
+): Promise<TokenResponse | OAuthError> {
+  const { client, origin } = context
+  const { accounts, takes: parts } = deps
+  if (!(await connection.enabled())) throw new UpstreamError('disabled', 'The connection is turned off.')
+  // Before the token is used up, for signing keys may not be ready yet.
+  await deps.accessTokens.ready()
+  const said = await connection.upstream.verifyIdToken(token, {
+    audiences: connection.audiences,
+    nonce,
+    nonceRequired: connection.appNonce
+  })
+  if ((await parts.assertions.claim(assertionDigest(token), appIdTokenEnd(said.issuedAt))) !== 'fresh')
+    throw new UpstreamError('id_token', 'The ID token was used before.')
+  const person = personOf(said, connection, { now: accounts.clock.now(), askedFresh: false })
+  const found = await federatedUser(
+    {
+      connection,
+      person,
+      authoritative: said.assertion.emailAuthoritative,
+      origin,
+      locale: undefined,
+      reserveSignUp: context.reserveSignUp,
+      complete: parts.complete
+    },
+    accounts
+  )
+  if (found.to === 'confirm')
+    return new OAuthError(
+      'invalid_grant',
+      'An account has the address of this person already: they sign in to it the way they did ' +
+        'before, and connect the two on its page.',
+      { withoutStack: true }
+    )
+  if (found.to === 'ask')
+    return new OAuthError(
+      'invalid_grant',
+      'The account needs more than the provider says of this person: they sign up on the page.',
+      { withoutStack: true }
+    )
+  const { user, isNew, writes } = found
+  const first = {
+    user,
+    by: 'connection' as const,
+    connection: connection.id,
+    identity: { issuer: person.issuer, subject: person.subject },
+    writes,
+    methods: [person.proof]
+  }
+  const asked = { ...first, scopes, nonce: nonce ?? undefined }
+  const needed = await deps.beforeTokens({ ...asked, factors: await factorsOf(user, accounts) }, context, 'sign_in')
+  if (needed !== null) return needed
+  const done = await settled(first, { locale: undefined, origin }, accounts)
+  if (done === null) throw new UpstreamError('disabled', 'The account was changed meanwhile.')
+  const response = await commitTokens(
+    { ...done, client, scopes, origin, grantType: 'token_exchange', idToken: { nonce: nonce ?? undefined } },
+    async () => {
+      const [confirmed, now] = await Promise.all([
+        stillFederated({ person, connection }, user, accounts),
+        factorsOf(user, accounts)
+      ])
+      if (confirmed === null)
+        throw new UpstreamError('disabled', 'The account was disabled or removed, or the link taken away, meanwhile.')
+      return await deps.beforeTokens({ ...asked, factors: now }, context, 'commit')
+    },
+    deps
+  )
+  if (response instanceof OAuthError) return response
+  if (!isNew) noteUse(person, user, accounts)
+  return { ...response, issued_token_type: ACCESS_TOKEN }
+}
+
+function refusal(
+  error: UpstreamError,
+  { id }: Connection,
+  { origin }: GrantContext,
+  { accounts: { events } }: Deps
+): OAuthError {
+  events.emit('connection_failed', { connection: id, reason: error.reason }, origin)
+  const detail = `connection ${id}: ${error.reason}`
+  if (error.reason === 'outage')
+    return new OAuthError(
+      'temporarily_unavailable',
+      'The provider of this connection can not be reached. Try again soon.',
+      { detail, cause: error, headers: { 'retry-after': '5' } }
+    )
+  return new OAuthError('invalid_grant', SAID[error.reason] ?? REFUSED, { detail, cause: error })
+}

@@ -1,0 +1,235 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { OAuthError } from '../../../errors.ts'
+import type { Connection } from '../../../ports/upstream.ts'
+import { readAuthorizationParams, wordsOf } from '../../../protocol/authorization-params.ts'
+import type { Journey, PageDeps } from '../../../http/pages/deps.ts'
+import type { SentParams } from '../../../http/edge/body.ts'
+import { formPost, pageGet, queryParam, queryParams } from '../../../http/pages/forms.ts'
+import type { ConnectDeps, ConnectFlow } from './cookies.ts'
+import { Type } from '@sinclair/typebox'
+import { JourneySchema } from '../../../http/edge/schemas.ts'
+import { failConnect } from './failure.ts'
+import { freshnessIn, mayChange } from '../../../accounts/fresh-sign-in.ts'
+import { originOf } from '../../../http/edge/deps.ts'
+import { goOn, withQuery } from '../../../http/pages/form-page.ts'
+
+/** The dependencies of the routes of connections, which exist only if there is one. */
+export interface ConnectPageDeps extends PageDeps {
+  connect: ConnectDeps
+}
+
+/** How far the clock of the provider may be behind ours. */
+const LEEWAY_MS = 60_000
+
+/**
+ * The connection of this id, if it is on.
+ * @throws OAuthError `not_found`
+ */
+export async function enabledConnection(id: unknown, { connections }: ConnectDeps): Promise<Connection> {
+  const connection = connections.get(String(id))
+  if (connection === undefined || !(await connection.enabled()))
+    throw new OAuthError('not_found', 'There is no such connection, or it is turned off.', { withoutStack: true })
+  return connection
+}
+
+interface Begin {
+  connection: Connection
+  journey: Pick<Journey, 'query' | 'loginHint' | 'uiLocales'>
+  /** The parameters of the page's address, with what was asked of the sign-in. */
+  asked: SentParams
+  /** The user who links the identity. `null`: a sign-in. */
+  linkTo: ConnectFlow['linkTo']
+  /** The user who proves their identity again. `null`: any user. */
+  onlyAs: ConnectFlow['onlyAs']
+}
+
+/**
+ * Begins a sign-in at another provider: sets the cookie that it is bound to, and says where the browser goes.
+ * @throws OAuthError `invalid_request` where the journey is too long; UpstreamError `outage`
+ */
+export async function beginConnect(
+  { connection, journey, asked, linkTo, onlyAs }: Begin,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  {
+    authorize: {
+      accounts: { clock, random },
+      issuer
+    },
+    browser,
+    connect: { cookies }
+  }: ConnectPageDeps
+): Promise<string> {
+  const startedAt = clock.now()
+  const { prompt, maxAge } = wishesOf(asked)
+  // If the client requires re-authentication, neither our session nor the provider's is enough.
+  const fresh = prompt.includes('login') || (maxAge !== null && (await browser.signedIn(request)) !== null)
+  const { provesFreshness } = connection
+  const since = fresh ? startedAt : maxAge === null ? null : startedAt - maxAge * 1000
+  const flow: ConnectFlow = {
+    connection: connection.id,
+    linkTo,
+    onlyAs,
+    ours: isFromOurPage(request, issuer),
+    query: journey.query,
+    fresh,
+    authenticatedSince: since !== null && provesFreshness ? since - LEEWAY_MS : null,
+    state: random.secret(),
+    nonce: random.secret(),
+    codeVerifier: random.secret(),
+    startedAt,
+    redirectUri: connection.callbackUrl
+  }
+  const url = await connection.upstream.authorizationUrl(flow, {
+    loginHint: journey.loginHint,
+    uiLocales: journey.uiLocales.length === 0 ? undefined : journey.uiLocales.join(' '),
+    prompt: fresh ? 'login' : prompt.includes('select_account') ? 'select_account' : undefined,
+    maxAge: since === null || !provesFreshness ? undefined : (maxAge ?? 0)
+  })
+  cookies.set(reply, 'flow', flow.state, flow)
+  return url
+}
+
+/** Only this service can answer the rest, which is not sent on: `consent`, `acr_values`, `claims`. */
+function wishesOf(asked: SentParams): { prompt: string[]; maxAge: number | null } {
+  const { prompt, max_age: maxAge = '' } = readAuthorizationParams(asked)
+  return { prompt: wordsOf(prompt), maxAge: /^\d{1,12}$/.test(maxAge) ? Number(maxAge) : null }
+}
+
+/**
+ * True if a page of ours led here. Browsers without `Sec-Fetch-Site` name the page, as our pages ask them to. @see W3C
+ * Fetch Metadata Request Headers §2.4
+ */
+export function isFromOurPage(
+  { headers: { 'sec-fetch-site': site, referer } }: FastifyRequest,
+  issuer: string
+): boolean {
+  if (site !== undefined) return site === 'same-origin'
+  return referer !== undefined && URL.canParse(referer) && new URL(referer).origin === new URL(issuer).origin
+}
+
+/**
+ * True if the browser only prepares for a click that may never come. @see W3C Fetch Metadata Request Headers §2.6
+ * `Sec-Purpose`
+ */
+export function isLookingAhead({ headers: { 'sec-purpose': purpose, purpose: former } }: FastifyRequest): boolean {
+  return /prefetch|prerender/i.test(String(purpose ?? former ?? ''))
+}
+
+/**
+ * A page that goes on by itself, and by a link for who sees it. A redirect would not do after a form: `form-action`
+ * holds for redirects too, and whatever a provider, or a client, redirects to can't be listed.
+ */
+export async function sendAway(
+  url: string,
+  { name }: Pick<Connection, 'name'>,
+  { clientName, uiLocales }: Pick<Journey, 'clientName' | 'uiLocales'>,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { pages }: Pick<PageDeps, 'pages'>
+): Promise<FastifyReply> {
+  reply.header('refresh', `0;url=${url}`)
+  return await pages.send(request, reply, 'connect_leaving', { name, url }, { clientName, uiLocales })
+}
+
+/**
+ * `GET /auth/connect/:id`: leads to the provider. A link and no form, because `form-action` would have to list wherever
+ * that redirects to. Only a page of ours leads here: what comes from elsewhere sees the sign-in page first, so that no
+ * other site signs people in.
+ */
+export function connectStart(child: FastifyInstance, deps: ConnectPageDeps): void {
+  const {
+    authorize: { issuer },
+    browser,
+    connect,
+    journeys,
+    link,
+    path
+  } = deps
+  child.get<{ Params: { id: string } }>(
+    `${path('connect')}/:id`,
+    { ...pageGet({ summary: 'Sign in through a connection', querystring: Type.Partial(JourneySchema) }) },
+    async (request, reply) => {
+      const connection = await enabledConnection(request.params.id, connect)
+      const journey = await journeys.read(request)
+      // A browser that only looks ahead must not get a cookie for each link that it sees.
+      if (isLookingAhead(request)) return await reply.code(503).send()
+      if (!isFromOurPage(request, issuer)) return await reply.redirect(`${link('login')}${journey.query}`, 303)
+      // A button of the page on which a user proves their identity again. They may have signed out since, or another
+      // user in.
+      const sid = queryParam(request, 'session')
+      const person = sid === '' ? null : await browser.signedIn(request)
+      if (sid !== '' && person?.session.sid !== sid)
+        return await reply.redirect(`${link('reauthenticate')}${journey.query}`, 303)
+      const onlyAs = person === null ? null : { userId: person.user.id, sid }
+      try {
+        return await reply.redirect(
+          await beginConnect(
+            { connection, journey, asked: queryParams(request), linkTo: null, onlyAs },
+            request,
+            reply,
+            deps
+          ),
+          303
+        )
+      } catch (error) {
+        return await failConnect(
+          error,
+          { connection: connection.id, query: journey.query, counted: false, onlyAs },
+          request,
+          reply,
+          deps
+        )
+      }
+    }
+  )
+}
+
+/**
+ * `POST /auth/connect/:id/link`: a user who has signed in within the last five minutes adds another way to sign in to
+ * their account. A form, so that no other site's link can do it. The answer is a page that leads on, because a form may
+ * lead nowhere but to this origin.
+ */
+export function connectLink(child: FastifyInstance, deps: ConnectPageDeps): void {
+  const {
+    authorize: { accounts },
+    browser,
+    connect,
+    journeys,
+    link,
+    path
+  } = deps
+  child.post<{ Params: { id: string } }>(
+    `${path('connect')}/:id/link`,
+    formPost({
+      summary: 'Link a connection to the own account',
+      body: Type.Object({}),
+      querystring: Type.Partial(JourneySchema)
+    }),
+    async (request, reply) => {
+      const connection = await enabledConnection(request.params.id, connect)
+      const journey = await journeys.read(request)
+      const person = await browser.signedIn(request)
+      const fresh = person !== null && (await mayChange('link', freshnessIn(person, originOf(request)), accounts))
+      if (person === null || !fresh)
+        return await goOn(withQuery(link('login'), { return_to: journey.next, prompt: 'login' }))(reply)
+      try {
+        const url = await beginConnect(
+          { connection, journey, asked: {}, linkTo: { userId: person.user.id, sid: person.session.sid }, onlyAs: null },
+          request,
+          reply,
+          deps
+        )
+        return await sendAway(url, connection, journey, request, reply, deps)
+      } catch (error) {
+        return await failConnect(
+          error,
+          { connection: connection.id, query: journey.query, counted: true },
+          request,
+          reply,
+          deps
+        )
+      }
+    }
+  )
+}

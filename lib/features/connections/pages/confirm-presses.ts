@@ -1,0 +1,107 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { SessionBegun, StepNeeded } from '../../../accounts/slots.ts'
+import { UpstreamError } from '../../../errors.ts'
+import type { Connection } from '../../../ports/upstream.ts'
+import type { AuthenticationProof } from '../../../protocol/authentication.ts'
+import { goOn } from '../../../http/pages/form-page.ts'
+import type { Journey } from '../../../http/pages/deps.ts'
+import { pathOfStep } from '../../../http/pages/lead-on.ts'
+import { pressedOnce } from '../../../http/pages/presses.ts'
+import type { ConnectPageDeps } from './begin.ts'
+import type { PendingConnect } from './cookies.ts'
+
+export interface Waiting {
+  pending: PendingConnect
+  connection: Connection
+  journey: Journey
+  request: FastifyRequest
+  reply: FastifyReply
+}
+
+/** How long after the first press of a button another one counts as the same. */
+const PRESSED_AGAIN_MS = 10_000
+
+/** The outcome of the form. No other entry in the form mends an `UpstreamError`. */
+export type SignedUp = SessionBegun | StepNeeded | UpstreamError
+type Finished = SignedUp | 'linked' | 'sign_in_first'
+
+/** `useUp` is called before the first write. */
+type Work<Done> = (useUp: () => Promise<void>) => Promise<Done>
+type Pressed<Done> = { cookie: string | undefined } & ({ done: Done } | { failed: unknown; again: PendingConnect })
+
+/**
+ * Uses the proof up for this work, so that no copy of its cookie does the same. If the work fails, `again` is a new
+ * proof for another entry in the form or a later try.
+ */
+async function usingUp<Done>(
+  { pending, request }: Waiting,
+  { authorize: { accounts }, browser, connect: { cookies } }: ConnectPageDeps,
+  work: Work<Done>
+): Promise<Pressed<Done>> {
+  let isUsed = false
+  const useUp = async (): Promise<void> => {
+    isUsed = true
+    if (!(await cookies.useUp('link', pending.id)))
+      throw new UpstreamError('mismatch', 'What the provider proved was used before, with a copy of its cookie.')
+  }
+  try {
+    const done = await work(useUp)
+    return { done, cookie: browser.cookieOf(request) }
+  } catch (error) {
+    if (!isUsed) throw error
+    return { failed: error, again: { ...pending, id: accounts.random.id() }, cookie: browser.cookieOf(request) }
+  }
+}
+
+interface ConfirmPresses {
+  /**
+   * Does the work of the form once, however often the button is pressed. Each reply brings the session cookie that the
+   * first press made, or a new proof if the work failed.
+   */
+  finish<Done extends Finished>(waiting: Waiting, work: Work<Done>): Promise<Done>
+  /** Leads a press after the answer of the first press, which cleared the proof, to the same page. */
+  pressedBefore(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply>
+}
+
+/** The presses of the button that finishes a sign-in through a connection. */
+export function confirmPresses(deps: ConnectPageDeps): ConfirmPresses {
+  const { browser, connect, journeys, link } = deps
+  const oncePressed = pressedOnce<Pressed<Finished>>()
+  return {
+    async finish<Done extends Finished>(waiting: Waiting, work: Work<Done>) {
+      const { pending, request, reply } = waiting
+      // A proof is for a link or for a sign-up, so the first press did the same work.
+      const pressed = (await oncePressed(
+        JSON.stringify([pending.id, browser.cookieOf(request)]),
+        request,
+        async () => await usingUp(waiting, deps, work)
+      )) as Pressed<Done>
+      if (pressed.cookie !== undefined && pressed.cookie !== browser.cookieOf(request))
+        browser.setCookie(reply, pressed.cookie)
+      if (!('failed' in pressed)) return pressed.done
+      connect.cookies.setProof(reply, pressed.again)
+      throw pressed.failed
+    },
+    async pressedBefore(request, reply) {
+      const { next, query } = await journeys.read(request)
+      const needs = await stepOwed(request, deps)
+      if (needs !== null) return await goOn(`${link(pathOfStep(needs))}${query}`)(reply)
+      const methods = (await browser.signedIn(request))?.session.methods ?? []
+      return await goOn(isJustProved(methods, deps) ? next : `${link('login')}${query}`)(reply)
+    }
+  }
+}
+
+const isJustProved = (methods: readonly AuthenticationProof[], { authorize: { accounts } }: ConnectPageDeps): boolean =>
+  methods.some(({ method, here = 0 }) => method === 'connection' && here >= accounts.clock.now() - PRESSED_AGAIN_MS)
+
+/** Finds the step that a sign-in through a connection still owes, if it has just begun in this browser. */
+async function stepOwed(request: FastifyRequest, deps: ConnectPageDeps): Promise<StepNeeded['needs'] | null> {
+  const ticket = deps.cookies.step.read(request)
+  if (ticket === undefined) return null
+  for (const { stepOf } of deps.authorize.accounts.slots) {
+    const owed = (await stepOf?.(ticket)) ?? null
+    if (owed !== null && isJustProved(owed.methods, deps)) return owed.needs
+  }
+  return null
+}

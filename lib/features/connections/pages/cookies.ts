@@ -1,0 +1,141 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { FederatedPerson } from '../person.ts'
+import type { AssertionStore } from '../../../ports/state.ts'
+import type { Clock } from '../../../ports/clock.ts'
+import type { Connection, UpstreamFlow } from '../../../ports/upstream.ts'
+import { COOKIES } from '../../../protocol/cookies.ts'
+import { digest, partitionOf } from '../../../protocol/digest.ts'
+import { flowMark } from '../../../http/edge/cookie-jar.ts'
+import type { SealedCookies } from '../../../http/edge/sealed-cookies.ts'
+
+/** A sign-in elsewhere that has begun in this browser. */
+export interface ConnectFlow extends UpstreamFlow {
+  connection: string
+  /** The user who links it, and the session. `null`: a sign-in. */
+  linkTo: { userId: string; sid: string } | null
+  /** The user who proves their identity again, and the session: it signs in no other user. `null`: any user. */
+  onlyAs: { userId: string; sid: string } | null
+  /** True if a page of ours led to it, and not a link or a form of another site. */
+  ours: boolean
+  /** The journey's query, `''` or `?…`. */
+  query: string
+  /** True if a fresh sign-in was asked for, which the journey may not say. */
+  fresh: boolean
+  /**
+   * Since when the person must have signed in there, in milliseconds since the epoch; `null`: that does not matter, or
+   * can't be proved.
+   */
+  authenticatedSince: number | null
+}
+
+/** The posted answer of a callback, until the browser asks again with its cookies. */
+interface ConnectAnswer {
+  startedAt: number
+  body: string
+}
+
+/** A person who has signed in elsewhere and has to complete the sign-in here. */
+export interface PendingConnect {
+  /** Another one for each proof, which is good once. */
+  id: string
+  startedAt: number
+  connection: string
+  person: FederatedPerson
+  /** The account to link it to; `null`: there is to be one, which needs more than is known. */
+  userId: string | null
+  query: string
+  /** True if a later sign-in of the user leads to the question by itself. */
+  offered: boolean
+}
+
+interface Kinds {
+  flow: ConnectFlow
+  answer: ConnectAnswer
+  link: PendingConnect
+}
+type Kind = keyof Kinds
+
+/** Of a profile, a cookie that is too long leaves out the picture first, and then the longest. */
+function withLess({ person, ...pending }: PendingConnect): PendingConnect {
+  const size = ([name, value]: [string, unknown]): number =>
+    name === 'picture' ? Infinity : JSON.stringify(value).length
+  const fields = Object.entries(person.profile).toSorted((a, b) => size(b) - size(a))
+  return { ...pending, person: { ...person, profile: Object.fromEntries(fields.slice(1)) } }
+}
+
+/** The cookies of sign-ins elsewhere. That of a flow is named by it, so that sign-ins in several tabs don't meet. */
+interface ConnectCookies {
+  /** `null` where there is none, more than one, or none that this service made for this purpose within its lifetime. */
+  read<K extends Kind>(request: FastifyRequest, kind: K, state: string): Kinds[K] | null
+  /** @throws OAuthError `invalid_request` where it does not fit */
+  set<K extends 'flow' | 'answer'>(reply: FastifyReply, kind: K, state: string, content: Kinds[K]): void
+  /**
+   * Sets the cookie `link`, with as much of the profile as fits.
+   *
+   * @throws OAuthError `invalid_request` where it does not fit without any
+   */
+  setProof(reply: FastifyReply, pending: PendingConnect): void
+  clear(reply: FastifyReply, kind: Kind, state: string): void
+  /**
+   * Resolves to true if no copy of the cookie was used before: that of the flow with this state, or of the proof with
+   * this id.
+   */
+  useUp(kind: Once, id: string): Promise<boolean>
+}
+
+/** The kinds whose cookies say in their declaration that they count once. */
+type Once = { [K in Kind]: (typeof COOKIES)[K]['once'] extends true ? K : never }[Kind]
+
+export interface ConnectDeps {
+  connections: ReadonlyMap<string, Connection>
+  cookies: ConnectCookies
+}
+
+export function connectCookies(
+  service: string,
+  { sealed, assertions, clock }: { sealed: SealedCookies; assertions: AssertionStore; clock: Clock }
+): ConnectCookies {
+  // An answer has one name, so that other sites can't have a browser keep many. Answers of two tabs that meet, within
+  // the moment until the browser asks again, cost one of them a new start.
+  const idOf = (kind: Kind, state: string): string => (kind === 'flow' ? digest(state).slice(0, 8) : '')
+  const lifetimeMs = (kind: Kind): number => COOKIES[kind].seconds * 1000
+  const proofOf = ({ query, ...content }: PendingConnect) => ({
+    mark: content.userId === null ? '' : partitionOf(content.userId),
+    query,
+    content,
+    yields: !content.offered
+  })
+
+  return {
+    read<K extends Kind>(request: FastifyRequest, kind: K, state: string): Kinds[K] | null {
+      const found = sealed.read(request, kind, idOf(kind, state))
+      if (found === null || found.query === null) return null
+      const content = { ...(found.content as Kinds[K]), query: found.query }
+      return content.startedAt + lifetimeMs(kind) > clock.now() ? content : null
+    },
+    set(reply, kind, state, given) {
+      const { query = '', ...content }: { query?: string } & object = given
+      const isFlow = 'codeVerifier' in given
+      sealed.set(reply, kind, {
+        id: idOf(kind, state),
+        query,
+        content,
+        ...(isFlow ? { mark: flowMark(given.ours, given.startedAt), yields: !given.ours } : {})
+      })
+    },
+    setProof(reply, pending) {
+      let left = pending
+      while (!sealed.fits(reply, 'link', proofOf(left)) && Object.keys(left.person.profile).length > 0)
+        left = withLess(left)
+      sealed.set(reply, 'link', proofOf(left))
+    },
+    clear(reply, kind, state) {
+      sealed.clear(reply, kind, idOf(kind, state))
+    },
+    useUp: async (kind, id) =>
+      (await assertions.claim(
+        digest(JSON.stringify(['cookie', kind, service, id])),
+        clock.now() + lifetimeMs(kind)
+      )) === 'fresh'
+  }
+}

@@ -1,0 +1,93 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { OtherPersonError } from '../user.ts'
+import {
+  OAuthError,
+  type OAuthErrorCode,
+  type OAuthErrorReason,
+  UpstreamError,
+  type UpstreamFailure
+} from '../../../errors.ts'
+import { originOf } from '../../../http/edge/deps.ts'
+import { formError } from '../../../http/pages/errors.ts'
+import type { PageDeps } from '../../../http/pages/deps.ts'
+import type { ConnectFlow } from './cookies.ts'
+
+/**
+ * The text for each failure, most of which the person can't mend. No text says which of their own accounts is disabled,
+ * or why.
+ */
+const SHOWN: Readonly<Record<UpstreamFailure, { code: OAuthErrorCode; reason: OAuthErrorReason }>> = {
+  denied: { code: 'connection_denied', reason: 'connection_denied' },
+  mismatch: { code: 'invalid_request', reason: 'connection_again' },
+  expired: { code: 'invalid_request', reason: 'connection_again' },
+  exchange: { code: 'connection_failed', reason: 'connection_broken' },
+  id_token: { code: 'connection_failed', reason: 'connection_broken' },
+  userinfo: { code: 'connection_failed', reason: 'connection_broken' },
+  email: { code: 'access_denied', reason: 'connection_email' },
+  disabled: { code: 'access_denied', reason: 'connection_refused' },
+  closed: { code: 'access_denied', reason: 'connection_closed' },
+  taken: { code: 'access_denied', reason: 'connection_taken' },
+  other_way: { code: 'access_denied', reason: 'connection_other_way' },
+  outage: { code: 'temporarily_unavailable', reason: 'connection_down' }
+}
+
+/** The person signed in there too long ago, though a fresh sign-in was asked for. */
+export class StaleSignInError extends UpstreamError {
+  constructor() {
+    super('expired', 'The provider did not ask for a fresh sign-in.')
+  }
+}
+
+interface Failed {
+  connection: string
+  /** The journey's query, so that the person can start again; `''` where it is not known. */
+  query: string
+  /**
+   * True if the request was counted under a limit. Only then there is an event, because otherwise strangers could make
+   * any number.
+   */
+  counted: boolean
+  /** The user who was to prove their identity again, and does so in another way. Absent: none. */
+  onlyAs?: ConnectFlow['onlyAs']
+}
+
+/**
+ * The page that a sign-in elsewhere ends on where it came to nothing, with its status, and the way to start again.
+ * Throws on what is no failure of that sign-in.
+ */
+export async function failConnect(
+  error: unknown,
+  { connection, query, counted, onlyAs = null }: Failed,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  {
+    authorize: {
+      accounts: { events }
+    },
+    link,
+    pages
+  }: Pick<PageDeps, 'authorize' | 'link' | 'pages'>
+): Promise<FastifyReply> {
+  if (!(error instanceof UpstreamError)) throw error
+  if (counted) events.emit('connection_failed', { connection, reason: error.reason }, originOf(request))
+  const { code, reason } = SHOWN[error instanceof OtherPersonError ? 'disabled' : error.reason]
+  // The cause holds nothing that was sent. See UpstreamError.
+  const shown = new OAuthError(code, error.message, {
+    reason: error instanceof StaleSignInError ? 'connection_stale' : reason,
+    detail: `connection ${connection}: ${error.reason}`,
+    ...(code === 'temporarily_unavailable' ? { headers: { 'retry-after': '5' } } : {}),
+    // An outage has a line of its own, or each try would be another.
+    ...(error.reason === 'outage' ? {} : { cause: error })
+  })
+  const uiLocales = new URLSearchParams(query.slice(1)).get('ui_locales')?.split(' ') ?? []
+  return await pages.send(
+    request,
+    reply,
+    'connect_failed',
+    {
+      error: formError(shown, request, reply, { pages, uiLocales }),
+      loginUrl: `${link(onlyAs === null ? 'login' : 'reauthenticate')}${query}`
+    },
+    { statusCode: shown.statusCode, uiLocales, secretAddress: false }
+  )
+}

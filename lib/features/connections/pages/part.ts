@@ -1,0 +1,189 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { normalizeUsername } from '../../../accounts/username.ts'
+import { domainOf } from '../../../accounts/ways-in.ts'
+import type { Journey, PageDeps, PageSlots, Submission, Visit } from '../../../http/pages/deps.ts'
+import { withQuery } from '../../../http/pages/form-page.ts'
+import type { Form } from '../../../http/pages/forms.ts'
+import { freshness } from '../../../http/pages/parts.ts'
+import type { ConnectButton } from '../../../pages/common-model.ts'
+import type { AssertionStore } from '../../../ports/state.ts'
+import type { Clock } from '../../../ports/clock.ts'
+import type { Connection } from '../../../ports/upstream.ts'
+import { type AuthorizationParams, carried } from '../../../protocol/authorization-params.ts'
+import { connectionsPage } from './account.ts'
+import {
+  beginConnect,
+  type ConnectPageDeps,
+  connectLink,
+  connectStart,
+  isFromOurPage,
+  isLookingAhead,
+  sendAway
+} from './begin.ts'
+import { connectCallback } from './callback.ts'
+import { connectConfirm } from './confirm.ts'
+import { connectCookies } from './cookies.ts'
+import { failConnect } from './failure.ts'
+import { RENDERERS } from './renderers.ts'
+
+interface Pages {
+  service: string
+  assertions: AssertionStore
+  clock: Clock
+  /** True if the user store can list and take away links. */
+  keepsLinks: boolean
+}
+
+/** The pages of connections, and what they add to those of the kernel. */
+export function connectPages(
+  connections: ReadonlyMap<string, Connection>,
+  { service, assertions, clock, keepsLinks }: Pages
+): PageSlots {
+  const withConnections = (deps: PageDeps): ConnectPageDeps => ({
+    ...deps,
+    connect: { connections, cookies: connectCookies(service, { sealed: deps.sealed, assertions, clock }) }
+  })
+  const all = [...connections.values()]
+  return {
+    renderers: RENDERERS,
+    routes(child, given) {
+      const deps = withConnections(given)
+      for (const routes of [connectStart, connectCallback, connectConfirm, connectLink]) routes(child, deps)
+    },
+    part(given) {
+      const deps = withConnections(given)
+      const addLinks = (child: FastifyInstance): void => {
+        connectionsPage(child, deps)
+      }
+      return {
+        buttons: async (request, journey) => await buttonsOf(request, journey, deps),
+        images: all.flatMap(({ button: { logoUrl } }) => logoUrl ?? []),
+        takesNames: all.some(({ domains }) => domains.length > 0),
+        elsewhere: async (form, visit) => await elsewhere(form, visit, deps),
+        straightOn: async (params, request, reply) => await straightOn(deps, params, request, reply),
+        leadOn: (userId, { request, journey }) => confirmUrl(request, userId, journey, deps),
+        account: { connections: { path: 'accountConnections', add: keepsLinks ? addLinks : null } }
+      }
+    }
+  }
+}
+
+async function buttonsOf(
+  request: FastifyRequest,
+  { query }: Pick<Journey, 'query'>,
+  { connect, link }: ConnectPageDeps
+): Promise<ConnectButton[]> {
+  const all = [...connect.connections.values()]
+  const enabled = await Promise.all(all.map(async (connection) => await connection.shown()))
+  return all
+    .filter((_connection, index) => enabled[index] === true)
+    .map(({ id, name, button: { brand, label, logoUrl } }) => ({
+      id,
+      name,
+      label,
+      brand,
+      logoUrl,
+      url: withQuery(`${link('connect')}/${id}${query}`, freshness(request))
+    }))
+}
+
+/**
+ * The address to which a sign-in leads that may be the one that the page waits for: the page, if it belongs to the same
+ * journey. A sign-in that another site began is never offered.
+ */
+function confirmUrl(
+  request: FastifyRequest,
+  userId: string,
+  { query }: Pick<Journey, 'query'>,
+  { connect: { cookies }, link }: ConnectPageDeps
+): string | null {
+  const pending = cookies.read(request, 'link', '')
+  return pending?.offered === true && pending.userId === userId && (query === '' || query === pending.query)
+    ? `${link('connect')}/confirm`
+    : null
+}
+
+/** True if this browser waits to link the connection to the account of this name, whose password is asked for then. */
+function linksNext(
+  name: string,
+  { id }: Connection,
+  request: FastifyRequest,
+  { connect: { cookies } }: ConnectPageDeps
+): boolean {
+  const pending = cookies.read(request, 'link', '')
+  return pending !== null && pending.userId !== null && pending.connection === id && pending.person.email === name
+}
+
+/**
+ * The way to the connection that takes the people of the typed address, by its domain alone, and the password is not
+ * read: nobody is looked up, so the answer is the same whether there is such a user or not. `null`: no connection takes
+ * them.
+ */
+async function elsewhere(
+  { username = '', password = '' }: Form,
+  { request, journey }: Visit,
+  deps: ConnectPageDeps
+): Promise<Submission<never> | null> {
+  const name = normalizeUsername(username)
+  if (name === null) return null
+  const connection = [...deps.connect.connections.values()].find(({ domains }) => domains.includes(domainOf(name)))
+  if (connection === undefined || !(await connection.enabled())) return null
+  if (
+    !connection.enforce &&
+    (linksNext(name, connection, request, deps) || (connection.linking === 'never' && password !== ''))
+  )
+    return null
+  const asked = new URLSearchParams(journey.query.slice(1))
+  asked.set('login_hint', name)
+  const url = withQuery(`${deps.link('connect')}/${connection.id}?${asked.toString()}`, freshness(request))
+  return {
+    limit: null,
+    work: async () => async (reply) => await sendAway(url, connection, journey, request, reply, deps)
+  }
+}
+
+/**
+ * Leads an authorization request that names a connection to the provider, past the sign-in page. Only by a GET, because
+ * a form may not be redirected there. If a user is signed in, a page of ours must have led here, so that no other site
+ * replaces their session, and the request itself must ask for another sign-in: a session that lacks something else
+ * would be sent round for ever. Another site leads a person who has begun a second step, a code or a link here to no
+ * provider, because a sign-in would end that. `null`: show the sign-in page.
+ */
+async function straightOn(
+  deps: ConnectPageDeps,
+  params: AuthorizationParams,
+  request: FastifyRequest,
+  reply: FastifyReply
+): Promise<FastifyReply | null> {
+  const {
+    authorize: { issuer },
+    browser,
+    connect: { connections, cookies },
+    journeys
+  } = deps
+  const connection = connections.get(params.connection ?? '')
+  if (connection === undefined || request.method !== 'GET' || isLookingAhead(request) || !(await connection.enabled()))
+    return null
+  const isBusy =
+    deps.cookies.step.read(request) !== undefined ||
+    deps.sealed.read(request, 'email') !== null ||
+    cookies.read(request, 'link', '') !== null
+  if (isBusy && !isFromOurPage(request, issuer)) return null
+  const asksAgain = params.prompt !== undefined || params.max_age !== undefined
+  if (!(asksAgain && isFromOurPage(request, issuer)) && (await browser.signedIn(request)) !== null) return null
+  const journey = await journeys.from(`?${carried(params)}`)
+  try {
+    return await reply.redirect(
+      await beginConnect({ connection, journey, asked: params, linkTo: null, onlyAs: null }, request, reply, deps),
+      303
+    )
+  } catch (error) {
+    return await failConnect(
+      error,
+      { connection: connection.id, query: journey.query, counted: false },
+      request,
+      reply,
+      deps
+    )
+  }
+}

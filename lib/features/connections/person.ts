@@ -1,0 +1,120 @@
+import type { Connection, UpstreamResult } from '../../ports/upstream.ts'
+import type { Identity, NewUser, User } from '../../ports/user-store.ts'
+import type { AuthenticationProof } from '../../protocol/authentication.ts'
+import { digest } from '../../protocol/digest.ts'
+import { isProved } from '../../accounts/address-proof.ts'
+import { addressOf } from '../../accounts/outbox.ts'
+import { profileFields } from '../../accounts/profile.ts'
+import { holdsUnstorable } from '../../accounts/register.ts'
+import { checkNewUsername, emailOf, normalizeUsername } from '../../accounts/username.ts'
+import { domainOf } from '../../accounts/ways-in.ts'
+
+/**
+ * The facts about a person at another provider that matter here. Kept sealed in the browser if they have to complete
+ * the sign-in first.
+ */
+export interface FederatedPerson extends Identity {
+  /** In the one form that usernames have, and only where the provider verified it. */
+  email?: string
+  /** Of what the provider said, what may become of an account. */
+  profile: Record<string, unknown>
+  proof: AuthenticationProof
+  /** Kept with a link, to end the person's permission at the provider. */
+  sealed?: string
+}
+
+/**
+ * The meaning of a checked sign-in at another provider here. An address that the provider did not verify, or that can't
+ * be a username here, counts as none. `askedFresh`: the provider was asked to authenticate the person again.
+ */
+export function personOf(
+  { assertion, claims, tokens }: Pick<UpstreamResult, 'assertion' | 'claims'> & Partial<Pick<UpstreamResult, 'tokens'>>,
+  connection: Pick<Connection, 'profile' | 'assurance' | 'keep' | 'provesFreshness'>,
+  { now, askedFresh }: { now: number; askedFresh: boolean }
+): FederatedPerson {
+  const { issuer, subject, authenticatedAt } = assertion
+  const at = Math.min(now, authenticatedAt ?? now)
+  const email = usable(assertion.email)
+  const sealed = tokens === undefined ? undefined : connection.keep(tokens)
+  return {
+    issuer,
+    subject,
+    ...(email === undefined ? {} : { email }),
+    ...(sealed === undefined ? {} : { sealed }),
+    profile: withoutOddValues(profileFields(connection.profile(claims))),
+    proof: proofOf(connection.assurance(claims), {
+      at,
+      here: now,
+      ...(connection.provesFreshness && !askedFresh ? { freshFrom: at } : {})
+    })
+  }
+}
+
+/** Of these, apps make links and pictures. @see OpenID Connect Core 1.0 §5.1 */
+const LINKS = ['picture', 'profile', 'website']
+
+/** Of one text, in characters. */
+const MAX_TEXT = 2048
+
+/**
+ * Without addresses that would run something where they are clicked or shown, such as `javascript:` ones, and without
+ * what no database would take: people fill in these elsewhere, and a sign-in must not fail by a name.
+ */
+function withoutOddValues(profile: Record<string, unknown>): Record<string, unknown> {
+  const isOddLink = (value: unknown): boolean =>
+    typeof value === 'string' && URL.canParse(value) && !['https:', 'http:'].includes(new URL(value).protocol)
+  return Object.fromEntries(
+    Object.entries(profile).filter(
+      ([name, value]) =>
+        !(LINKS.includes(name) && isOddLink(value)) &&
+        !holdsUnstorable(value) &&
+        !(typeof value === 'string' && value.length > MAX_TEXT)
+    )
+  )
+}
+
+function usable(email: unknown): string | undefined {
+  const name = typeof email === 'string' ? normalizeUsername(email) : null
+  return name === null || checkNewUsername(name) !== null ? undefined : (emailOf(name) ?? undefined)
+}
+
+function proofOf(
+  { amr = [], acr }: ReturnType<Connection['assurance']>,
+  times: { at: number; here: number; freshFrom?: number }
+): AuthenticationProof {
+  return { method: 'connection', ...times, ...(amr.length === 0 ? {} : { amr }), ...(acr === undefined ? {} : { acr }) }
+}
+
+/** True if the connection takes people with this address; a connection without `domains` takes everybody. */
+export function acceptsEmail({ domains }: Pick<Connection, 'domains'>, email: string | undefined): boolean {
+  return domains.length === 0 || (email !== undefined && domains.includes(domainOf(email)))
+}
+
+/** True if the user's address was proved to be this one. */
+export function hasConfirmed(user: User, email: string | undefined): boolean {
+  return isProved(user) && email !== undefined && normalizeUsername(addressOf(user)) === email
+}
+
+/**
+ * A new account of a person without a password. Without an address it gets a name of its own, and never the person's
+ * name at the provider, by which others may know another person here. `attempt`: how many times a name was taken.
+ * `provedAt`: when the connection proved the address; 0: it only claims to have done so.
+ */
+export function newAccount(
+  { issuer, subject, email }: Identity & { email?: string },
+  {
+    connection,
+    fields,
+    attempt,
+    provedAt
+  }: { connection: string; fields: Readonly<Record<string, unknown>>; attempt: number; provedAt: number }
+): NewUser {
+  const given = profileFields(fields)
+  if (email !== undefined)
+    return { ...given, username: email, passwordHash: null, email, emailVerified: true, emailProvedAt: provedAt }
+  const name = digest(`username ${JSON.stringify([issuer, subject])}`)
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9]/g, '')
+    .slice(0, 8 * (attempt + 1))
+  return { ...given, username: `${connection}-${name}`, passwordHash: null }
+}

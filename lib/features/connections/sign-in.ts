@@ -1,0 +1,149 @@
+import { storeLink } from '../../accounts/sign-in-writes.ts'
+import { UpstreamError } from '../../errors.ts'
+import type { Browser, BrowserSessions } from '../../sessions/browser-sessions.ts'
+import { beginSession } from '../../accounts/begin-session.ts'
+import type { SessionBegun, StepNeeded } from '../../accounts/slots.ts'
+import type { AccountsDeps } from '../../accounts/deps.ts'
+import { keepsFactor, makesProvisional } from '../../accounts/address-proof.ts'
+import { endProvisional } from '../../accounts/end-provisional.ts'
+import { type FederatedArrival, federatedUser, stillFederated } from './user.ts'
+import { withoutSecrets } from '../../ports/log.ts'
+import type { Connection, ConnectionSignIn } from '../../ports/upstream.ts'
+import type { User } from '../../ports/user-store.ts'
+import { isActive } from '../../sessions/active-user.ts'
+import type { Origin, StayingSignIn } from '../../sessions/sessions.ts'
+import { acceptsEmail, type FederatedPerson } from './person.ts'
+import { allowed, decideFederated } from './decision.ts'
+import { linkOf, noteUse } from '../../accounts/identities.ts'
+import { isManagedElsewhere } from '../../accounts/ways-in.ts'
+
+/** A sign-in at another provider that was checked, in this browser. */
+interface FederatedSignIn extends Omit<FederatedArrival, 'origin'> {
+  browser: Browser
+  clientId: string | null
+}
+
+/**
+ * The result. `confirm`: the person signs in as `userId` and then links. `ask`: they fill in the missing fields of a
+ * new account.
+ */
+type FederatedOutcome =
+  | { to: 'session'; begun: SessionBegun | StepNeeded; isNew: boolean }
+  | { to: 'confirm'; userId: string }
+  | { to: 'ask' }
+
+interface FederatedDeps {
+  accounts: AccountsDeps
+  browserSessions: BrowserSessions
+}
+
+/**
+ * Signs in a person who has signed in at another provider, registers them, or returns the step that they must take
+ * first. Begins the session, and checks after the commit that the identity still leads to the user.
+ * @throws UpstreamError with the reason
+ */
+export async function federatedSignIn(
+  { browser, clientId, ...arrival }: FederatedSignIn,
+  deps: FederatedDeps
+): Promise<FederatedOutcome> {
+  const { connection, person } = arrival
+  const found = await federatedUser({ ...arrival, origin: browser.origin }, deps.accounts)
+  if (found.to !== 'user') return found
+  const { user, isNew, writes } = found
+  // A factor that goes with the take-over, such as that of the person who named the address first, need not be proved.
+  if (writes?.takesOver === true && !(await keepsFactor(user, deps.accounts)))
+    await endProvisional(user, { by: 'identity_linked', locale: arrival.locale, origin: browser.origin }, deps.accounts)
+  const begun = await beginSession(
+    {
+      user,
+      by: 'connection',
+      connection: connection.id,
+      identity: { issuer: person.issuer, subject: person.subject },
+      writes,
+      methods: [person.proof],
+      clientId,
+      isNew,
+      confirm: async () => await stillFederated(arrival, user, deps.accounts)
+    },
+    browser,
+    deps
+  )
+  if (begun === null)
+    throw new UpstreamError('disabled', 'The account was disabled or removed, or the link taken away, meanwhile.')
+  if (!isNew) noteUse(person, user, deps.accounts)
+  return { to: 'session', begun, isNew }
+}
+
+/**
+ * Tells the host of a sign-in that stands. No reply waits for it, and what it throws is logged without the tokens that
+ * it was given.
+ */
+export function tellHost(
+  { id, onSignIn }: Pick<Connection, 'id' | 'onSignIn'>,
+  signIn: ConnectionSignIn,
+  { onError }: Pick<AccountsDeps, 'onError'>
+): void {
+  if (onSignIn === null) return
+  const { passwordHash: _hash, ...user } = signIn.user
+  Promise.resolve()
+    .then(async () => {
+      await onSignIn({ ...signIn, user: user as ConnectionSignIn['user'] })
+    })
+    .catch((error: unknown) => {
+      const { accessToken, refreshToken, idToken } = signIn.tokens
+      onError(withoutSecrets(error, [accessToken, refreshToken, idToken]), `onSignIn of the connection "${id}" failed`)
+    })
+}
+
+interface Link {
+  connection: Connection
+  person: FederatedPerson
+  /** The signed-in user, after a sign-in of the last minutes. */
+  user: User
+  stays: StayingSignIn
+  /**
+   * `by_sign_in`: the account has the address of the identity. So its owner may not have been the first to sign up with
+   * it: what others opened ends.
+   */
+  contested: 'by_sign_in' | null
+  origin: Origin
+  locale: string | undefined
+}
+
+/**
+ * Links the identity to the signed-in user. The caller checks that they may do so, by a sign-in of the last minutes and
+ * a form of ours.
+ * @throws UpstreamError `taken`, `disabled`, `email`
+ */
+export async function linkToAccount(
+  { connection, person, user, stays, contested, origin, locale }: Link,
+  deps: AccountsDeps
+): Promise<void> {
+  const owner = (await deps.users.findByIdentity?.(person)) ?? null
+  const decision = allowed(
+    decideFederated({
+      mode: 'link',
+      enabled: await connection.enabled(),
+      emailAccepted: acceptsEmail(connection, person.email),
+      identity: owner === null ? 'unknown' : owner.id === user.id ? 'theirs' : 'anothers',
+      elsewhere: [user, person.email].some((of) => of !== undefined && isManagedElsewhere(of, connection.id, deps)),
+      disabled: !isActive(user),
+      account: false,
+      accountVerified: false,
+      authoritative: false,
+      linking: connection.linking,
+      takesOver: false,
+      registers: false,
+      complete: true
+    })
+  )
+  if (decision === 'already_linked') return
+  const link = linkOf(person, {
+    connection: connection.id,
+    now: deps.clock.now(),
+    isProvisional: makesProvisional(user)
+  })
+  const stored = await storeLink({ user, link, contested, stays, origin, locale }, deps)
+  if (stored === 'taken') throw new UpstreamError('taken', 'The identity was linked to another user meanwhile.')
+  if (stored === 'unknown_user') throw new UpstreamError('disabled', 'The account was removed meanwhile.')
+}

@@ -1,0 +1,99 @@
+import type { AuthorizationServer } from 'oauth4webapi'
+import { UpstreamError } from '../../../errors.ts'
+import type { Provider } from '../../../ports/provider.ts'
+import { type Distance, mayCall, THIS_MACHINE } from '../../../protocol/distance.ts'
+import { askProvider, type Reach } from '../../../adapters/upstream/ask-provider.ts'
+
+/** ID token algorithms with a private key, so that only the provider can sign. */
+const ASYMMETRIC = /^(?:RS|PS|ES)(?:256|384|512)$|^EdDSA$|^Ed25519$/
+
+/** The endpoints of a provider. The service calls all of them but the first, to which browsers are led. */
+const ENDPOINTS = ['authorization_endpoint', 'token_endpoint', 'jwks_uri', 'userinfo_endpoint']
+
+interface ProviderMetadata {
+  as: AuthorizationServer
+  /** The distance of the party that named the endpoints: the provider, or the host, which may name any. */
+  namedFrom: Distance
+}
+
+/**
+ * The provider's endpoints and abilities, from its metadata, or from the connection if they are fixed.
+ * @throws UpstreamError `outage`
+ */
+export async function metadataOf(provider: Provider, reach: Reach): Promise<ProviderMetadata> {
+  const { endpoints, issuer } = provider
+  const { found, namedFrom }: { found: Readonly<Record<string, unknown>>; namedFrom: Distance } =
+    endpoints === null
+      ? await discovered(issuer, reach)
+      : {
+          found: {
+            issuer,
+            authorization_endpoint: endpoints.authorization,
+            token_endpoint: endpoints.token,
+            jwks_uri: endpoints.keys,
+            userinfo_endpoint: endpoints.userinfo
+          },
+          namedFrom: THIS_MACHINE
+        }
+  const needed = provider.protocol === 'openid' ? ENDPOINTS.slice(0, 3) : ENDPOINTS.slice(0, 2)
+  const wrong = ENDPOINTS.find((name) => {
+    const url: unknown = found[name]
+    return url === undefined ? needed.includes(name) : typeof url !== 'string' || !mayCall(url, namedFrom)
+  })
+  if (wrong !== undefined)
+    throw new UpstreamError(
+      'outage',
+      `The metadata of the provider have no ${wrong} that is an https: URL and no nearer than the provider.`
+    )
+  return {
+    as: { ...found, id_token_signing_alg_values_supported: signingAlgs(provider, found) } as AuthorizationServer,
+    namedFrom
+  }
+}
+
+/** @see OpenID Connect Discovery 1.0 §4.1, §4.3 */
+async function discovered(
+  issuer: string,
+  reach: Reach
+): Promise<{ found: Record<string, unknown>; namedFrom: Distance }> {
+  const url = `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`
+  const { status, json, distance } = await askProvider(
+    { url, method: 'GET', of: "the provider's metadata", reason: 'outage' },
+    reach
+  )
+  if (status !== 200 || typeof json !== 'object' || json === null)
+    throw new UpstreamError('outage', `The provider's metadata are no document with status 200 (it is ${status}).`)
+  const found = json as Record<string, unknown>
+  if (found['issuer'] !== issuer)
+    throw new UpstreamError(
+      'outage',
+      `The provider's metadata are those of ${named(found['issuer'])}, and the connection names ` +
+        `${JSON.stringify(issuer)}: set issuer of the connection to the former, byte for byte.`
+    )
+  return { found, namedFrom: distance }
+}
+
+/** The issuer of a document in quotation marks, if it could be one. */
+const named = (issuer: unknown): string =>
+  typeof issuer === 'string' && /^[\x21-\x7e]{1,200}$/.test(issuer) ? JSON.stringify(issuer) : 'no issuer'
+
+/** @see RFC 7517 §5 */
+export async function keySetAt(url: string, reach: Reach): Promise<{ keys: unknown[] }> {
+  const { status, json } = await askProvider(
+    { url, method: 'GET', of: "the provider's key set", reason: 'outage' },
+    reach
+  )
+  const { keys } = (typeof json === 'object' && json !== null ? json : {}) as { keys?: unknown }
+  if (status !== 200 || !Array.isArray(keys))
+    throw new UpstreamError('outage', `The provider's key set is none with status 200 (it is ${status}).`)
+  return { keys }
+}
+
+function signingAlgs(provider: Provider, found: Record<string, unknown>): string[] {
+  const promised: unknown =
+    provider.protocol === 'openid' && provider.signingAlgs !== null
+      ? provider.signingAlgs
+      : found['id_token_signing_alg_values_supported']
+  const algs: unknown[] = Array.isArray(promised) ? promised : ['RS256']
+  return algs.filter((alg) => typeof alg === 'string').filter((alg) => ASYMMETRIC.test(alg))
+}

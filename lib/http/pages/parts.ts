@@ -1,0 +1,46 @@
+/** The pages of the kernel ask these of the features that are on. */
+import type { FastifyRequest } from 'fastify'
+import type { ConnectButton } from '../../pages/common-model.ts'
+import type { Journey, PageDeps, Submission, Visit } from './deps.ts'
+import { type Form, queryParam } from './forms.ts'
+
+type Deps = Pick<PageDeps, 'parts'>
+
+/** The links to other providers, for a page of this journey. */
+export async function connectButtons(
+  request: FastifyRequest,
+  journey: Pick<Journey, 'query'>,
+  { parts }: Deps
+): Promise<ConnectButton[]> {
+  return (await Promise.all(parts.map(async ({ buttons }) => (await buttons?.(request, journey)) ?? []))).flat()
+}
+
+/** Addresses of pictures that the links show. */
+export const buttonImages = ({ parts }: Deps): string[] => parts.flatMap(({ images = [] }) => images)
+
+/** The way on from a form with a name that a feature takes; `null`: none takes it. */
+export async function elsewhere(form: Form, visit: Visit, { parts }: Deps): Promise<Submission<never> | null> {
+  for (const part of parts) {
+    const led = (await part.elsewhere?.(form, visit)) ?? null
+    if (led !== null) return led
+  }
+  return null
+}
+
+/** The path of a page that comes before the goal of a sign-in; `null`: none. */
+export function pageBefore(userId: string, visit: Pick<Visit, 'request' | 'journey'>, { parts }: Deps): string | null {
+  for (const { leadOn } of parts) {
+    const path = leadOn?.(userId, visit) ?? null
+    if (path !== null) return path
+  }
+  return null
+}
+
+/**
+ * Parameters of the addresses of links besides the journey: whether a fresh sign-in is asked for, which a journey
+ * without a client does not carry.
+ */
+export function freshness(request: FastifyRequest): Record<string, string> {
+  const prompt = queryParam(request, 'prompt')
+  return queryParam(request, 'client_id') === '' && prompt === 'login' ? { prompt } : {}
+}
