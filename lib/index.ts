@@ -38,7 +38,7 @@ export type { RegistrationOptions } from './settings/sections/registration.ts'
 export type { TokenOptions } from './settings/sections/tokens.ts'
 export type { PathName } from './settings/paths.ts'
 export type { AuthorityDecorators, AuthPlugin } from './plugin.ts'
-export type { ImportedTotp } from './accounts/factors/import-totp.ts'
+export type { ImportedTotp } from './protocol/totp.ts'
 export type { HostLink } from './accounts/identities.ts'
 export type { Authority } from './composition/authority.ts'
 export type {

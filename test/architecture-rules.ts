@@ -112,7 +112,7 @@ const VENDORS: Readonly<Record<string, Room['modules']>> = {
 }
 
 /** The features that a feature imports: those that it names in `needs`. */
-const NEEDS: Readonly<Record<string, readonly string[]>> = {}
+const NEEDS: Readonly<Record<string, readonly string[]>> = { 'features/totp': ['features/second-factors'] }
 /** The files of a feature that may import Fastify, and those that may import the settings. The others are use cases. */
 const FEATURE_HTTP = /^features\/[^/]+\/(?:pages|endpoints)/
 /** An adapter that a feature brings: it alone knows the vendor. */

@@ -1,3 +1,4 @@
+import type { Apps } from './factors/apps.ts'
 import type { FirstFactorKind } from '../events.ts'
 import type { UserFactors } from '../ports/factor-store.ts'
 import type { ConnectionWay } from '../ports/upstream.ts'
@@ -81,6 +82,8 @@ export interface AccountSlots {
    * an outage of the store tells which names exist.
    */
   factors?(userId: string): Promise<UserFactors>
+  /** Authenticator apps. */
+  apps?: Apps
   /** The ways into the account that the feature opens for this user. */
   ways?(user: User): ReadonlyArray<'mail'>
   /** Connections by their ids. */

@@ -1,7 +1,7 @@
 import { hasFactor } from '../protocol/second-factors.ts'
 import type { AccountsDeps } from '../accounts/deps.ts'
 import { isRecentEnough } from '../accounts/fresh-sign-in.ts'
-import { type WaysIn, waysIn, factorsOf } from '../accounts/ways-in.ts'
+import { type WaysIn, waysIn, factorsOf, appsOf } from '../accounts/ways-in.ts'
 import type { UserFactors } from '../ports/factor-store.ts'
 import type { User } from '../ports/user-store.ts'
 import { lacksSecondFactor, MFA_ACR, PASSKEY_ACR, PASSWORD_ACR } from '../protocol/authentication.ts'
@@ -90,7 +90,7 @@ export async function stepTowards(
   // With a second factor the sign-in would be worth it, or that of the account would.
   const helps = acr === MFA_ACR && !hasSecond && (lacksCode || user.passwordHash !== null)
   if (!helps) return accountPages && takesPasskeys ? 'passkey' : 'never'
-  if (!takesPasskeys && !methods.includes('totp')) return 'never'
+  if (!takesPasskeys && !(methods.includes('totp') && appsOf(deps) !== null)) return 'never'
   // The first one is set up after a sign-in of the last minutes.
   return isRecentEnough(session, now) ? 'enrolment' : null
 }

@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { ImportedTotp } from '../accounts/factors/import-totp.ts'
+import type { ImportedTotp } from '../protocol/totp.ts'
 import type { HostLink } from '../accounts/identities.ts'
 import type { Events } from '../events.ts'
 import type { TokenResponse } from '../oauth/deps.ts'

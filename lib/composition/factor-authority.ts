@@ -1,7 +1,7 @@
 import { makeEnrolmentLink } from '../accounts/factors/enrolment-link.ts'
-import { importTotp } from '../accounts/factors/import-totp.ts'
 import { listFactors, removeFactor, resetFactors } from '../accounts/factors/manage-factors.ts'
-import type { ProvingDeps } from '../accounts/factors/prove-factor.ts'
+import { type ProvingDeps } from '../accounts/factors/prove-factor.ts'
+import { appsOf } from '../accounts/ways-in.ts'
 import { forgetDevices } from '../accounts/factors/remembered-devices.ts'
 import { OAuthError } from '../errors.ts'
 import { NO_REQUEST } from '../events.ts'
@@ -62,7 +62,11 @@ export function factorAuthority(deps: ProvingDeps, { existing, adminOf, enrolmen
       const { token, expiresAt } = await makeEnrolmentLink(await existing(userId), deps)
       return { url: enrolmentUrl(token), expiresAt: new Date(expiresAt) }
     },
-    importTotp: async (userId, app) => await importTotp(await existing(userId), app, deps),
+    async importTotp(userId, app) {
+      const apps = appsOf(deps)
+      if (apps === null) throw new OAuthError('not_found', 'There are no authenticator apps here.')
+      return await apps.import(await existing(userId), app)
+    },
     async forgetDevices(userId) {
       await forgetDevices(await existing(userId), { by: 'host', origin: NO_REQUEST }, deps)
     }

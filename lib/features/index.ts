@@ -2,3 +2,4 @@
 export { connections } from './connections/feature.ts'
 export { emailCodes } from './email-codes/feature.ts'
 export { secondFactors } from './second-factors/feature.ts'
+export { totp } from './totp/feature.ts'

@@ -73,7 +73,7 @@ export async function registerRoutes(host: FastifyInstance, deps: RouteDeps): Pr
     hostPrefix: host.prefix,
     cookieName: deps.pages === null ? null : deps.cookieName
   })
-  for (const { cors: policy, pages, register } of await allGroups(deps)) {
+  for (const { cors: policy, pages, register } of allGroups(deps)) {
     await host.register(
       named(async (child) => {
         useStrictValidation(child)
@@ -113,7 +113,7 @@ function named(plugin: FastifyPluginAsync): FastifyPluginAsync {
   return Object.assign(plugin, { [Symbol.for('fastify.display-name')]: 'fastify-authority: routes' })
 }
 
-async function allGroups(deps: RouteDeps): Promise<Group[]> {
+function allGroups(deps: RouteDeps): Group[] {
   const json = (...endpoints: Endpoint[]): Group[] =>
     groupsOf(endpoints, deps).map(({ cors, register }) => ({
       register,
@@ -129,7 +129,6 @@ async function allGroups(deps: RouteDeps): Promise<Group[]> {
       ...ownAccount,
       ...sessions,
       ...deps.endpoints,
-      ...(await factorEndpoints(deps)),
       jwks,
       metadata,
       openidConfiguration,
@@ -137,35 +136,6 @@ async function allGroups(deps: RouteDeps): Promise<Group[]> {
     ),
     ...(deps.pages === null ? [] : pageGroups(deps.pages, deps, json))
   ]
-}
-
-/** Loaded only where there are second factors, and passkeys. */
-async function factorEndpoints({ grants: { accounts } }: RouteDeps): Promise<Endpoint[]> {
-  const { factors } = accounts
-  if (factors === null) return []
-  return [
-    ...(await import('./api/factors.ts')).factorEndpoints(accounts, factors),
-    ...(factors.passkeys === null
-      ? []
-      : (await import('./api/passkeys.ts')).passkeyEndpoints(factors, factors.passkeys))
-  ]
-}
-
-/** Loaded only where there are second factors. */
-async function secondFactor(child: FastifyInstance, pages: PageDeps): Promise<void> {
-  const { factors } = pages.authorize.accounts
-  if (factors === null) return
-  const [{ secondFactorPage }, { passkeyPromptPage }, { secondFactorLinkPage }, { setUpSecondFactorPage }] =
-    await Promise.all([
-      import('./pages/second-factor.ts'),
-      import('./pages/passkey-prompt.ts'),
-      import('./pages/second-factor-link.ts'),
-      import('./pages/set-up-second-factor.ts')
-    ])
-  secondFactorPage(child, pages, factors)
-  passkeyPromptPage(child, pages)
-  secondFactorLinkPage(child, pages, factors)
-  setUpSecondFactorPage(child, pages, factors)
 }
 
 function pageGroups(
@@ -183,7 +153,6 @@ function pageGroups(
   return [
     group(
       loginPage,
-      secondFactor,
       ...pageSlots.flatMap(({ routes }) => routes ?? []),
       (child) => {
         if (pages.loginUrl === null) reauthenticatePage(child, pages)

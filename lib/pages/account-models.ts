@@ -119,11 +119,11 @@ export interface AccountModels {
   /**
    * One form per factor, with `factor`, `name`, and buttons `decision` with the values `rename` and `remove`; one form
    * with the `decision` `codes`. `signInUrl`: the user signs in again before any change. `enrolUrl` leads to the page
-   * `account_totp`. `twoStep`: whether sign-ins need a second step, and which change a button `decision` with
-   * `two_step_on` or `two_step_off` may make. `recoveryCodesLeft` is `null` while `twoStep.on` is false. `hasPassword`:
-   * whether a password alone is enough after the last factor is removed. `mustKeepOne`: the last one cannot be removed.
-   * `factors` are the apps. `addPasskeyUrl` leads to the page `account_passkey`, and is `null` without passkeys.
-   * `canForget`: a button `decision` with the value `forget` forgets all remembered browsers.
+   * `account_totp`; `null`: there are no apps. `twoStep`: whether sign-ins need a second step, and which change a
+   * button `decision` with `two_step_on` or `two_step_off` may make. `recoveryCodesLeft` is `null` while `twoStep.on`
+   * is false. `hasPassword`: whether a password alone is enough after the last factor is removed. `mustKeepOne`: the
+   * last one cannot be removed. `factors` are the apps. `addPasskeyUrl` leads to the page `account_passkey`, and is
+   * `null` without passkeys. `canForget`: a button `decision` with the value `forget` forgets all remembered browsers.
    */
   account_security: AccountModel & {
     factors: AccountFactor[]
@@ -131,7 +131,7 @@ export interface AccountModels {
     mustKeepOne: boolean
     twoStep: { on: boolean; offers: 'on' | 'off' | null }
     recoveryCodesLeft: number | null
-    enrolUrl: string
+    enrolUrl: string | null
     canForget: boolean
     signInUrl: string | null
     passkeys: AccountPasskey[]

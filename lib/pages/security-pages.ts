@@ -64,12 +64,15 @@ export function accountSecurity(model: PageModels['account_security']): string {
                   : messages.passkeyLastText
             }</p>
 `
-          }<p class="actions">${link(enrolUrl, messages.factorAdd)}</p>
-${
-  addPasskeyUrl !== null &&
-  html`<p class="actions">${link(addPasskeyUrl, messages.passkeyAdd)}</p>
+          }${
+            enrolUrl !== null &&
+            html`<p class="actions">${link(enrolUrl, messages.factorAdd)}</p>
 `
-}${
+          }${
+            addPasskeyUrl !== null &&
+            html`<p class="actions">${link(addPasskeyUrl, messages.passkeyAdd)}</p>
+`
+          }${
             twoStep.offers !== null &&
             form(
               action,

@@ -99,3 +99,12 @@ export function totpUri({ issuer, account, secret }: { issuer: string; account: 
     ).replace(/[!'()*]/g, (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`)
   return `otpauth://totp/${part(issuer)}:${part(account)}?secret=${toBase32(secret)}&issuer=${part(issuer)}`
 }
+
+/** An authenticator app of another system: `algorithm`, `digits` and `period` as in an `otpauth:` URI. */
+export interface ImportedTotp {
+  secret: string | Uint8Array
+  name?: string | null | undefined
+  algorithm?: string | null | undefined
+  digits?: number | null | undefined
+  period?: number | null | undefined
+}

@@ -95,7 +95,7 @@ const NEVER: Array<[string, RegExp, RegExp?]> = [
     /\.(?:createSession|renewSession)\(|\bbrowserSessions\.(?:start|renew|stay)\(/g,
     new RegExp(
       '^sessions/browser-sessions|^http/edge/request-browser|^records/|^boundary/|^testing/|' +
-        '^accounts/begin-session|^authorize/step-up|^http/pages/set-up-second-factor'
+        '^accounts/begin-session|^features/second-factors/(?:finish-sign-in|pages/set-up-second-factor)'
     )
   ]
 ]

@@ -9,7 +9,7 @@ import { digestOfOneTimeToken, isBoundTo, oneTimeToken } from '../../protocol/cr
 import { isActive } from '../../sessions/active-user.ts'
 import type { Origin } from '../../sessions/sessions.ts'
 import { invalidLink } from '../message-tokens.ts'
-import type { ProvingDeps } from './prove-factor.ts'
+import { newAppsOf, type ProvingDeps } from './prove-factor.ts'
 
 /*
  * The way back for a user who has lost every second factor, after the host has checked their identity by means of its
@@ -40,11 +40,15 @@ const boundTo = ({ passwordHash }: User, epoch: number): string[] => [passwordHa
  * @throws OAuthError `invalid_request` where the user is disabled or has a second factor; `not_found` where nothing can
  * be set up here
  */
-export async function makeEnrolmentLink(
-  user: User,
-  { clock, events, factors: { passkeys, policy, store }, oneTimeTokens, random }: ProvingDeps
-): Promise<{ token: string; expiresAt: number }> {
-  if (!policy.methods.includes('totp') && !(policy.methods.includes('passkey') && passkeys !== null))
+export async function makeEnrolmentLink(user: User, deps: ProvingDeps): Promise<{ token: string; expiresAt: number }> {
+  const {
+    clock,
+    events,
+    factors: { passkeys, policy, store },
+    oneTimeTokens,
+    random
+  } = deps
+  if (newAppsOf(deps) === null && !(policy.methods.includes('passkey') && passkeys !== null))
     throw new OAuthError('not_found', 'Second factors are not set up here.')
   if (user.disabled === true) throw new OAuthError('invalid_request', 'The user is disabled.')
   if (hasFactor(await store.findFactors(user.id)))

@@ -8,7 +8,6 @@ import { lookLater } from '../background.ts'
 import { addressed, type MessageCause } from '../outbox.ts'
 import type { StayingSignIn } from '../../sessions/sessions.ts'
 import { type WaysIn, waysIn } from '../ways-in.ts'
-import { nameOf } from './enrol-totp.ts'
 import type { ProvingDeps } from './prove-factor.ts'
 
 /**
@@ -257,4 +256,12 @@ export async function resetFactors(
   const late = await store.removeFactorsOfUser(user.id)
   if (!isTold && late > 0) await tell()
   return removed + late
+}
+
+const MAX_NAME = 64
+
+/** The name that a person gave it, in one line. `null`: they gave none. */
+export function nameOf(given: string): string | null {
+  const name = [...given.replace(/[\p{C}\s]+/gu, ' ').trim()].slice(0, MAX_NAME).join('')
+  return name === '' ? null : name
 }

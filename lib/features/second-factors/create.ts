@@ -1,3 +1,9 @@
+import { factorEndpoints } from './endpoints.ts'
+import { passkeyEndpoints } from './endpoints-passkeys.ts'
+import { secondFactorLinkPage } from './pages/second-factor-link.ts'
+import { secondFactorPage } from './pages/second-factor.ts'
+import { setUpSecondFactorPage } from './pages/set-up-second-factor.ts'
+import { passkeyPromptPage } from './pages/passkey-prompt.ts'
 import { hasFactor } from '../../protocol/second-factors.ts'
 import type { AccountsDeps } from '../../accounts/deps.ts'
 import type { FactorDeps } from '../../accounts/factors/deps.ts'
@@ -47,6 +53,15 @@ export function create(_on: true, { accounts: { factors, ...kernel } }: Kernel):
             })
           ])
     ],
+    endpoints: [...factorEndpoints(accounts), ...(passkeys === null ? [] : passkeyEndpoints(factors, passkeys))],
+    pages: {
+      routes(child, deps) {
+        secondFactorPage(child, deps, factors)
+        passkeyPromptPage(child, deps)
+        secondFactorLinkPage(child, deps, factors)
+        setUpSecondFactorPage(child, deps, factors)
+      }
+    },
     authorize: { missing: async (person, asked) => await missingStep(person, asked, accounts) }
   }
 }

@@ -1,6 +1,7 @@
 import { hasFactor } from '../../protocol/second-factors.ts'
 import { ACCESS_TOKEN, TOKEN_EXCHANGE_GRANT, type TokenRequestParams } from '../../protocol/request-params.ts'
-import { appsFor, proveFactor, type ProvingDeps, readFactor } from '../../accounts/factors/prove-factor.ts'
+import { proveFactor, type ProvingDeps, readFactor } from '../../accounts/factors/prove-factor.ts'
+import { appsOf } from '../../accounts/ways-in.ts'
 import { secondFactorCheck } from '../../accounts/factors/deps.ts'
 import { asksSecondFactor, mustEnrol, tellOfEnrolment } from '../../accounts/factors/policy.ts'
 import { openStep, sealStep } from '../../accounts/factors/second-step.ts'
@@ -36,7 +37,7 @@ export async function mfaRequired(
     members: {
       mfa_token: token,
       methods: [
-        ...(appsFor(found.totp, isKnown).length === 0 ? [] : ['totp']),
+        ...((appsOf(accounts)?.counting(found.totp, isKnown) ?? []).length === 0 ? [] : ['totp']),
         ...(options === null ? [] : ['passkey']),
         ...(found.recoveryCodesLeft === 0 ? [] : ['recovery_code'])
       ],
@@ -79,6 +80,7 @@ export async function mfaGrant(
   const { factors } = accounts
   const given = readFactor(
     { code: params.otp, recoveryCode: params.recovery_code, credential: params.credential },
+    accounts,
     { code: 'otp', recoveryCode: 'recovery_code' }
   )
   const step = await openStep(required(params, 'mfa_token'), { page: false, clientId }, accounts)

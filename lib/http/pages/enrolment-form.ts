@@ -1,7 +1,7 @@
 import { type FactorDeps, secondFactorCheck } from '../../accounts/factors/deps.ts'
 import type { User } from '../../ports/user-store.ts'
 import type { PageDeps, Visit } from './deps.ts'
-import type { Enrolment } from '../../accounts/factors/enrol-totp.ts'
+import type { Enrolment } from '../../accounts/factors/apps.ts'
 import type { ShownEnrolment } from '../../pages/common-model.ts'
 
 /**

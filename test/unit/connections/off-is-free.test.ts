@@ -51,12 +51,9 @@ t.test('loads no file of connections with the plugin alone', async (t) => {
 })
 
 t.test('loads no passkey, QR code, factor, email code or connection route with the plugin alone', async (t) => {
-  const pages = ['second-factor', 'passkey-prompt', 'second-factor-link', 'set-up-second-factor'].map(
-    (page) => `http/pages/${page}.ts`
-  )
   const late = [
-    ...pages,
-    'http/api/factors.ts',
+    'features/second-factors/create.ts',
+    'features/totp/create.ts',
     'features/connections/create.ts',
     'features/connections/endpoints.ts',
     'features/connections/exchange.ts',
@@ -67,14 +64,13 @@ t.test('loads no passkey, QR code, factor, email code or connection route with t
     'features/email-codes/sign-in.ts',
     'accounts/factors/create-passkeys.ts',
     'accounts/factors/prove-passkey.ts',
-    'http/api/passkeys.ts',
     'pages/qr.ts'
   ].map((file) => new URL(`../../../lib/${file}`, import.meta.url))
   const loaded = loads(new URL('../../../lib/index.ts', import.meta.url))
   for (const file of late) t.ok(loads(file).has(file.href) && !loaded.has(file.href), file.pathname)
 })
 
-/** Second factors, and features besides their options. */
+/** Second factors, and features besides the declarations of their options and grants. */
 const FACTORS =
   /^(?:accounts\/factors\/(?!deps\.ts$)|features\/[^/]+\/(?!(?:feature|grants|options)\.ts$)|protocol\/(?:totp|recovery-code|webauthn))/
 
@@ -83,10 +79,7 @@ t.test('loads only the option files of second factors and email codes with the p
   const under = (file: string): string[] =>
     [...loads(new URL(file, root))].map((one) => one.replace(root, '')).filter((one) => FACTORS.test(one))
   t.strictSame(under('index.ts'), [])
-  t.ok(
-    under('http/pages/own-account/security.ts').includes('protocol/totp.ts'),
-    'and the walk finds them where they are'
-  )
+  t.ok(under('features/totp/create.ts').includes('protocol/totp.ts'), 'and the walk finds them where they are')
   t.ok(under('features/email-codes/sign-in.ts').includes('features/email-codes/code.ts'))
   t.end()
 })

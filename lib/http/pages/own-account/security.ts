@@ -1,12 +1,11 @@
 import { hasFactor } from '../../../protocol/second-factors.ts'
 import type { FastifyInstance } from 'fastify'
 import { Type } from '@sinclair/typebox'
-import { awaitsConfirmation } from '../../../accounts/verify-email.ts'
-import { confirmEnrolment, reopenEnrolment, startEnrolment } from '../../../accounts/factors/enrol-totp.ts'
 import { listFactors, mustKeepOne, removeFactor, renameFactor } from '../../../accounts/factors/manage-factors.ts'
 import { twoStepNow } from '../../../accounts/factors/policy.ts'
 import { turnTwoStepOff, turnTwoStepOn } from '../../../accounts/factors/two-step.ts'
 import { forgetDevices } from '../../../accounts/factors/remembered-devices.ts'
+import { appsOf } from '../../../accounts/ways-in.ts'
 import { replaceRecoveryCodes } from '../../../accounts/factors/recovery-codes.ts'
 import { type FactorDeps } from '../../../accounts/factors/deps.ts'
 import { freshnessIn, mayChange, requireProof } from '../../../accounts/fresh-sign-in.ts'
@@ -14,9 +13,8 @@ import { OAuthError } from '../../../errors.ts'
 import type { AccountFactor, AccountModel, AccountPasskey } from '../../../pages/account-models.ts'
 import type { PageModels } from '../../../pages/model.ts'
 import type { AuthenticationMethod } from '../../../protocol/authentication.ts'
-import { FactorName, SecondFactorCode } from '../../edge/schemas.ts'
+import { FactorName } from '../../edge/schemas.ts'
 import type { PageDeps } from '../deps.ts'
-import { knowBrowser, withQr } from '../enrolment-form.ts'
 import { goOn, withQuery } from '../form-page.ts'
 import { required } from '../forms.ts'
 import { acceptedPasskeys, passkeysOf } from '../passkeys.ts'
@@ -28,7 +26,6 @@ import { passkeyPage } from './passkeys.ts'
 const FIRST: readonly AuthenticationMethod[] = ['password', 'connection', 'email', 'host']
 
 type Overview = Omit<PageModels['account_security'], keyof AccountModel>
-type Enrolling = Omit<PageModels['account_totp'], keyof AccountModel>
 
 /**
  * The person's passkeys and second factors: what there is, and a new one. To change any takes a fresh sign-in
@@ -38,7 +35,6 @@ export function securityPages(child: FastifyInstance, deps: PageDeps, factors: F
   const accounts = { ...deps.authorize.accounts, factors }
   const codes = shownCodes(deps)
   overview(child, deps, accounts, codes)
-  enrolment(child, deps, accounts, codes)
   const on = passkeysOf(deps)
   if (on !== null) passkeyPage(child, deps, on)
 }
@@ -46,7 +42,7 @@ export function securityPages(child: FastifyInstance, deps: PageDeps, factors: F
 type Accounts = PageDeps['authorize']['accounts'] & { factors: FactorDeps }
 
 /** Whose recovery codes are shown, and where that leads. */
-const whose = ({ person: { user }, journey: { query } }: PersonVisit, { link }: PageDeps) => ({
+export const whose = ({ person: { user }, journey: { query } }: PersonVisit, { link }: PageDeps) => ({
   user,
   backUrl: savedUrl(`${link('security')}${query}`)
 })
@@ -56,7 +52,7 @@ async function requireFresh({ person, origin }: PersonVisit, accounts: Accounts)
 }
 
 /** The page for another sign-in. `null`: none is needed. */
-async function signInAgainUrl(
+export async function signInAgainUrl(
   path: 'security' | 'securityTotp',
   visit: PersonVisit,
   deps: PageDeps,
@@ -122,7 +118,7 @@ function overview(child: FastifyInstance, deps: PageDeps, accounts: Accounts, co
           canForget: accounts.factors.remembered !== null && isAsked,
           addPasskeyUrl: passkeysOf(deps) === null ? null : `${link('securityPasskeys')}${visit.journey.query}`,
           passkeySignals: acceptedPasskeys(found, user, { removed: noteOf(request) === 'passkey_removed' }, deps),
-          enrolUrl: `${link('securityTotp')}${visit.journey.query}`,
+          enrolUrl: appsOf(accounts) === null ? null : `${link('securityTotp')}${visit.journey.query}`,
           signInUrl: await signInAgainUrl('security', visit, deps, accounts)
         }
       },
@@ -191,92 +187,6 @@ function overview(child: FastifyInstance, deps: PageDeps, accounts: Accounts, co
             if (left) return done
             codes.forget(visit)
             return goOn(withQuery(`${link('security')}${visit.journey.query}`, { done }))
-          }
-        }
-      },
-      content: (shown) => shown
-    },
-    deps
-  )
-}
-
-function enrolment(child: FastifyInstance, deps: PageDeps, accounts: Accounts, codes: ShownCodes): void {
-  const { browser, link } = deps
-  accountPage<'account_totp', Enrolling>(
-    child,
-    {
-      name: 'account_totp',
-      path: 'securityTotp',
-      summaries: { page: 'Page to set up an authenticator app', form: 'Set up an authenticator app by a form' },
-      body: Type.Object({
-        enrolment: Type.String({ maxLength: 4096 }),
-        code: SecondFactorCode,
-        name: Type.Optional(FactorName)
-      }),
-      fields: ['code', 'name'],
-      async open(visit, form) {
-        const {
-          person: { user, session }
-        } = visit
-        const again = form === null ? codes.again(visit, whose(visit, deps)) : null
-        if (again !== null) return again
-        const of = { user, sid: session.sid }
-        if (awaitsConfirmation(user, accounts))
-          return {
-            enrolment: null,
-            name: '',
-            signInUrl: null,
-            confirmUrl: `${link('accountEmail')}${visit.journey.query}`,
-            endsOthers: false
-          }
-        const { factors: listed } = await listFactors(user.id, accounts)
-        // After a wrong code the same key again, because the app has it already.
-        const begun = form === null ? null : await reopenEnrolment(form.enrolment ?? '', of, accounts)
-        const signInUrl = begun === null ? await signInAgainUrl('securityTotp', visit, deps, accounts) : null
-        return {
-          enrolment: signInUrl === null ? await withQr(begun ?? (await startEnrolment(of, accounts))) : null,
-          name: form?.name ?? '',
-          signInUrl,
-          confirmUrl: null,
-          endsOthers: !listed.some(({ kind }) => kind === 'totp')
-        }
-      },
-      submit(form, visit) {
-        const {
-          request,
-          reply,
-          person: { user, session },
-          locale,
-          origin
-        } = visit
-        const again = codes.again(visit, whose(visit, deps))
-        if (again !== null) return { limit: null, work: async () => again }
-        const { enrolment: sealed, code } = required(form, ['enrolment', 'code'])
-        return {
-          limit: null,
-          async work() {
-            const { recoveryCodes, proof } = await confirmEnrolment(
-              {
-                user,
-                sid: session.sid,
-                stays: browser.stay(request, reply, session.sid),
-                enrolment: sealed,
-                code,
-                name: form.name ?? '',
-                locale,
-                origin
-              },
-              accounts
-            )
-            await knowBrowser(user, visit, deps, accounts.factors)
-            const shown = recoveryCodes === null ? 'factor_added' : codes.show(recoveryCodes, visit, whose(visit, deps))
-            if (typeof shown === 'string') return shown
-            // A right code of the app is a proof for this session.
-            await browser.renew(request, reply, user.id, [
-              ...session.methods.filter(({ method }) => method !== 'otp'),
-              proof
-            ])
-            return shown
           }
         }
       },

@@ -1,11 +1,11 @@
 import type { FastifyInstance } from 'fastify'
 import { Type } from '@sinclair/typebox'
-import type { FactorDeps } from '../../accounts/factors/deps.ts'
-import { checkEnrolmentLink, redeemEnrolmentLink } from '../../accounts/factors/enrolment-link.ts'
-import { OneTimeTokenValue } from '../edge/schemas.ts'
-import type { PageDeps } from './deps.ts'
-import { formPage, goOn, withQuery } from './form-page.ts'
-import { queryParam } from './forms.ts'
+import type { FactorDeps } from '../../../accounts/factors/deps.ts'
+import { checkEnrolmentLink, redeemEnrolmentLink } from '../../../accounts/factors/enrolment-link.ts'
+import { OneTimeTokenValue } from '../../../http/edge/schemas.ts'
+import type { PageDeps } from '../../../http/pages/deps.ts'
+import { formPage, goOn, withQuery } from '../../../http/pages/form-page.ts'
+import { queryParam } from '../../../http/pages/forms.ts'
 
 interface Shown {
   token: string

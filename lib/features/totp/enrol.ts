@@ -1,42 +1,29 @@
+import { nameOf } from '../../accounts/factors/manage-factors.ts'
+import type { Confirmation, Enrolment } from '../../accounts/factors/apps.ts'
+import type { PasskeyAdded } from '../../accounts/factors/passkeys.ts'
 import { twoStepOf, hasFactor } from '../../protocol/second-factors.ts'
 import { OAuthError } from '../../errors.ts'
 import type { UserFactors } from '../../ports/factor-store.ts'
-import type { AuthenticationProof } from '../../protocol/authentication.ts'
 import { digest } from '../../protocol/digest.ts'
 import { matchTotp, readTotpCode, toBase32, TOTP_SECRET_BYTES, totpUri } from '../../protocol/totp.ts'
-import { makesProvisional } from '../address-proof.ts'
-import { makeUndoLink } from '../undo.ts'
-import { addressed, type MessageCause } from '../outbox.ts'
-import { requireConfirmedAddress } from './confirmed-address.ts'
-import { storeFactor } from './addition.ts'
-import type { Enroller, Staying } from './passkeys.ts'
-import type { ProvingDeps } from './prove-factor.ts'
-import { newRecoveryCodes } from './recovery-codes.ts'
-import { sealTotpSecret } from './totp-secret.ts'
-
-/** An authenticator app that is about to be added. Nothing of it is stored. */
-export interface Enrolment {
-  /** The whole of it, sealed for the user and the sign-in that began it. Comes back with the first code. */
-  enrolment: string
-  /** base32, for people who type it. */
-  secret: string
-  /** The text in the QR code. @see https://github.com/google/google-authenticator/wiki/Key-Uri-Format */
-  uri: string
-}
+import { makesProvisional } from '../../accounts/address-proof.ts'
+import { makeUndoLink } from '../../accounts/undo.ts'
+import { addressed } from '../../accounts/outbox.ts'
+import { requireConfirmedAddress } from '../../accounts/factors/confirmed-address.ts'
+import { storeFactor } from '../../accounts/factors/addition.ts'
+import type { Enroller } from '../../accounts/factors/passkeys.ts'
+import type { ProvingDeps } from '../../accounts/factors/prove-factor.ts'
+import { newRecoveryCodes } from '../../accounts/factors/recovery-codes.ts'
+import { sealTotpSecret } from './secret.ts'
 
 const LIFETIME_MS = 10 * 60 * 1000
 /** Authenticator apps of one user. */
 export const MAX_APPS = 3
-const MAX_NAME = 64
 
 const contextOf = (of: Enroller, service: string): string =>
   JSON.stringify(['totp enrolment', service, of.user.id, ...(of.sid === null ? ['step', digest(of.ticket)] : [of.sid])])
 
-/**
- * A new key. It is stored only once a code of it was right, so an enrolment that is given up changes nothing. Its
- * caller must have had a fresh sign-in; the sealed enrolment proves that for ten minutes, and no longer once the user's
- * factors have changed, since a sign-in without a factor that was added meanwhile is not enough.
- */
+/** See `Apps.start`. */
 export async function startEnrolment(of: Enroller, deps: ProvingDeps): Promise<Enrolment> {
   const {
     service,
@@ -58,10 +45,7 @@ export async function startEnrolment(of: Enroller, deps: ProvingDeps): Promise<E
   )
 }
 
-/**
- * The enrolment of this sealed text, for a page that is shown again. `null` where it was begun by another sign-in, or
- * is too old.
- */
+/** See `Apps.reopen`. */
 export async function reopenEnrolment(enrolment: string, of: Enroller, deps: ProvingDeps): Promise<Enrolment | null> {
   const opened = open(enrolment, of, await deps.factors.store.findFactors(of.user.id), deps)
   return opened === null ? null : shown(opened.secret, enrolment, of, deps)
@@ -95,18 +79,11 @@ function open(
     : null
 }
 
-type Confirmation = Enroller & Staying & MessageCause & { enrolment: string; code: string; name: string }
-
-/**
- * Stores the app once a code of it is right. If it turns two-step sign-in on, all other sign-ins of the user end, so
- * that a thief who got in by the password alone is out. `recoveryCodes`: the codes made with it; `null` if there were
- * some already.
- * @throws OAuthError `invalid_token` (the enrolment), `invalid_code`, `factor_limit`, `temporarily_unavailable`
- */
+/** See `Apps.confirm`. */
 export async function confirmEnrolment(
   { enrolment, code, name, stays, locale, origin, ...of }: Confirmation,
   deps: ProvingDeps
-): Promise<{ factorId: string; recoveryCodes: string[] | null; proof: AuthenticationProof }> {
+): Promise<PasskeyAdded> {
   const {
     issuer,
     clock,
@@ -172,10 +149,4 @@ export async function confirmEnrolment(
   if (added.outcome === 'duplicate')
     throw new OAuthError('invalid_token', 'The enrolment was used already.', { statusCode: 400 })
   return { factorId, recoveryCodes: added.codesStored ? codes : null, proof: { method: 'otp', at: now } }
-}
-
-/** The name that a person gave it, in one line. `null`: they gave none. */
-export function nameOf(given: string): string | null {
-  const name = [...given.replace(/[\p{C}\s]+/gu, ' ').trim()].slice(0, MAX_NAME).join('')
-  return name === '' ? null : name
 }

@@ -1,29 +1,30 @@
-import { hasFactor } from '../../protocol/second-factors.ts'
+import { hasFactor } from '../../../protocol/second-factors.ts'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { Type } from '@sinclair/typebox'
-import { awaitsConfirmation, sendVerificationAgain } from '../../accounts/verify-email.ts'
-import { type FactorDeps } from '../../accounts/factors/deps.ts'
-import { isInvited } from '../../accounts/factors/enrolment-link.ts'
-import { confirmEnrolment, reopenEnrolment, startEnrolment } from '../../accounts/factors/enrol-totp.ts'
-import { mustKeepOne } from '../../accounts/factors/manage-factors.ts'
-import type { Enroller, PasskeyAdded } from '../../accounts/factors/passkeys.ts'
-import type { ProvingDeps } from '../../accounts/factors/prove-factor.ts'
-import { openStep, type PendingStep } from '../../accounts/factors/second-step.ts'
-import { firstFactorHolds } from '../../accounts/first-factor.ts'
-import { isRecentEnough } from '../../accounts/fresh-sign-in.ts'
-import type { SessionBegun } from '../../accounts/slots.ts'
-import { signInEnrolled } from '../../authorize/first-enrolment.ts'
-import type { PasskeyForm, ShownEnrolment } from '../../pages/common-model.ts'
-import type { SignedInPerson } from '../../sessions/browser-sessions.ts'
-import { Credential, FactorName, JourneySchema, SecondFactorCode } from '../edge/schemas.ts'
-import { pageBefore } from './parts.ts'
-import type { Journey, Leave, PageDeps, Visit } from './deps.ts'
-import { knowBrowser, withQr } from './enrolment-form.ts'
-import { formPage, goOn } from './form-page.ts'
-import { type Form, required } from './forms.ts'
-import { leadOn } from './lead-on.ts'
-import { passkeyFormOf } from './passkeys.ts'
-import { savedUrl, shownCodes } from './shown-codes.ts'
+import { awaitsConfirmation, sendVerificationAgain } from '../../../accounts/verify-email.ts'
+import { type FactorDeps } from '../../../accounts/factors/deps.ts'
+import { isInvited } from '../../../accounts/factors/enrolment-link.ts'
+import { mustKeepOne } from '../../../accounts/factors/manage-factors.ts'
+import type { Enroller, PasskeyAdded } from '../../../accounts/factors/passkeys.ts'
+import { newAppsOf, type ProvingDeps } from '../../../accounts/factors/prove-factor.ts'
+import { appsOf } from '../../../accounts/ways-in.ts'
+import { OAuthError } from '../../../errors.ts'
+import { openStep, type PendingStep } from '../../../accounts/factors/second-step.ts'
+import { firstFactorHolds } from '../../../accounts/first-factor.ts'
+import { isRecentEnough } from '../../../accounts/fresh-sign-in.ts'
+import type { SessionBegun } from '../../../accounts/slots.ts'
+import { signInEnrolled } from '../finish-sign-in.ts'
+import type { PasskeyForm, ShownEnrolment } from '../../../pages/common-model.ts'
+import type { SignedInPerson } from '../../../sessions/browser-sessions.ts'
+import { Credential, FactorName, JourneySchema, SecondFactorCode } from '../../../http/edge/schemas.ts'
+import { pageBefore } from '../../../http/pages/parts.ts'
+import type { Journey, Leave, PageDeps, Visit } from '../../../http/pages/deps.ts'
+import { knowBrowser, withQr } from '../../../http/pages/enrolment-form.ts'
+import { formPage, goOn } from '../../../http/pages/form-page.ts'
+import { type Form, required } from '../../../http/pages/forms.ts'
+import { leadOn } from '../../../http/pages/lead-on.ts'
+import { passkeyFormOf } from '../../../http/pages/passkeys.ts'
+import { savedUrl, shownCodes } from '../../../http/pages/shown-codes.ts'
 
 /**
  * The user who has to set one up: one who has given a first factor and is not signed in yet, or one whose session began
@@ -116,10 +117,11 @@ export function setUpSecondFactorPage(child: FastifyInstance, deps: PageDeps, fa
   }
 
   async function enrolmentOf(of: Enroller, form: Form | null): Promise<ShownEnrolment | null> {
-    if (!factors.policy.methods.includes('totp')) return null
+    const apps = newAppsOf(accounts)
+    if (apps === null) return null
     // After a wrong code the same key again, because the app has it already.
-    const begun = form === null ? null : await reopenEnrolment(form.enrolment ?? '', of, accounts)
-    return await withQr(begun ?? (await startEnrolment(of, accounts)))
+    const begun = form === null ? null : await apps.reopen(form.enrolment ?? '', of)
+    return await withQr(begun ?? (await apps.start(of)))
   }
 
   /** A passkey where the form has one, or else an app. */
@@ -130,7 +132,9 @@ export function setUpSecondFactorPage(child: FastifyInstance, deps: PageDeps, fa
     if (passkeys !== null && credential !== '')
       return await passkeys.add({ ...given, credential, turnsOn: { stays } }, accounts)
     const { enrolment, code } = required(form, ['enrolment', 'code'])
-    return await confirmEnrolment({ ...given, enrolment, code }, accounts)
+    const apps = appsOf(accounts)
+    if (apps === null) throw new OAuthError('invalid_request', 'No app can be set up here.')
+    return await apps.confirm({ ...given, enrolment, code })
   }
 
   /** The browser's session afterwards; `begun` is `null` if the session could not begin. */

@@ -3,11 +3,11 @@ import { requireConfirmedAddress } from '../../accounts/factors/confirmed-addres
 import type { FactorDeps } from '../../accounts/factors/deps.ts'
 import type { Passkeys } from '../../accounts/factors/passkeys.ts'
 import { requireProof } from '../../accounts/fresh-sign-in.ts'
-import { accountOf } from '../edge/caller-guards.ts'
-import { originOf } from '../edge/deps.ts'
-import { endpoint, type Endpoint } from '../edge/endpoint.ts'
-import { localeOf } from '../edge/locale.ts'
-import { FactorName } from '../edge/schemas.ts'
+import { accountOf } from '../../http/edge/caller-guards.ts'
+import { originOf } from '../../http/edge/deps.ts'
+import { endpoint, type Endpoint } from '../../http/edge/endpoint.ts'
+import { localeOf } from '../../http/edge/locale.ts'
+import { FactorName } from '../../http/edge/schemas.ts'
 
 const Options = Type.Object(
   {},

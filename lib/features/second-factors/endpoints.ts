@@ -1,19 +1,17 @@
+import type { ProvingDeps } from '../../accounts/factors/prove-factor.ts'
 import type { FastifyRequest } from 'fastify'
 import { Type } from '@sinclair/typebox'
-import type { FactorDeps } from '../../accounts/factors/deps.ts'
-import { requireConfirmedAddress } from '../../accounts/factors/confirmed-address.ts'
-import { confirmEnrolment, startEnrolment } from '../../accounts/factors/enrol-totp.ts'
 import { removeFactor, renameFactor, shownFactors } from '../../accounts/factors/manage-factors.ts'
 import { replaceRecoveryCodes } from '../../accounts/factors/recovery-codes.ts'
 import { twoStepNow } from '../../accounts/factors/policy.ts'
 import { turnTwoStepOff, turnTwoStepOn } from '../../accounts/factors/two-step.ts'
 import type { AccountsDeps } from '../../accounts/deps.ts'
 import { requireProof } from '../../accounts/fresh-sign-in.ts'
-import { accountOf } from '../edge/caller-guards.ts'
-import { originOf } from '../edge/deps.ts'
-import { endpoint, type Endpoint } from '../edge/endpoint.ts'
-import { localeOf } from '../edge/locale.ts'
-import { Empty, FactorName, Id, SecondFactorCode } from '../edge/schemas.ts'
+import { accountOf } from '../../http/edge/caller-guards.ts'
+import { originOf } from '../../http/edge/deps.ts'
+import { endpoint, type Endpoint } from '../../http/edge/endpoint.ts'
+import { localeOf } from '../../http/edge/locale.ts'
+import { Empty, FactorName, Id } from '../../http/edge/schemas.ts'
 
 const Factors = Type.Object({
   factors: Type.Array(
@@ -37,34 +35,23 @@ const Factors = Type.Object({
     })
   })
 })
-const Enrolment = Type.Object({
-  enrolment: Type.String({ description: 'Goes back with the first code, within ten minutes.' }),
-  secret: Type.String({ description: 'base32, for people who type it.' }),
-  uri: Type.String({ description: 'The `otpauth:` URI, for a link on the same device.' }),
-  qr_svg: Type.String({ description: 'The same as an SVG image of a QR code.' })
-})
-const RecoveryCodes = Type.Array(Type.String(), { description: 'Shown this once.' })
-const ConfirmBody = Type.Object(
-  { enrolment: Type.String({ maxLength: 4096 }), code: SecondFactorCode, name: Type.Optional(FactorName) },
-  { additionalProperties: false }
-)
+export const RecoveryCodes = Type.Array(Type.String(), { description: 'Shown this once.' })
+export const ENDED = 'the sign-in ended in this very moment'
 
-const ENDED = 'the sign-in ended in this very moment'
+/** The caller, after a fresh sign-in (`requireProof`). */
+export async function freshCaller(
+  request: FastifyRequest,
+  accounts: AccountsDeps
+): Promise<ReturnType<typeof accountOf> & { locale: string | undefined; origin: ReturnType<typeof originOf> }> {
+  const caller = { ...accountOf(request), locale: localeOf(request), origin: originOf(request) }
+  await requireProof('factors', caller, accounts)
+  return caller
+}
 
-/**
- * A signed-in user's own second factors. A change takes a fresh sign-in (`requireProof`). Reading them does not, nor
- * does the first code of an app, because a fresh sign-in began its enrolment.
- */
-export function factorEndpoints(given: AccountsDeps, factors: FactorDeps): Endpoint[] {
-  const accounts = { ...given, factors }
-
-  async function fresh(
-    request: FastifyRequest
-  ): Promise<ReturnType<typeof accountOf> & { locale: string | undefined; origin: ReturnType<typeof originOf> }> {
-    const caller = { ...accountOf(request), locale: localeOf(request), origin: originOf(request) }
-    await requireProof('factors', caller, accounts)
-    return caller
-  }
+/** A signed-in user's own second factors. A change takes a fresh sign-in. Reading them does not. */
+export function factorEndpoints(accounts: ProvingDeps): Endpoint[] {
+  const { factors } = accounts
+  const fresh = async (request: FastifyRequest): ReturnType<typeof freshCaller> => await freshCaller(request, accounts)
 
   return [
     endpoint({
@@ -93,58 +80,6 @@ export function factorEndpoints(given: AccountsDeps, factors: FactorDeps): Endpo
           recovery_codes_left: recoveryCodesLeft,
           two_step: await twoStepNow(user, found, accounts)
         }
-      }
-    }),
-    endpoint({
-      method: 'POST',
-      path: 'factorsTotp',
-      callers: 'account',
-      summary: 'Begin to set up an authenticator app',
-      what:
-        'Returns a new key for an authenticator app as text, URI and QR code. Nothing is stored before a code of the ' +
-        'app was right.',
-      answers: { 200: Enrolment },
-      errors: { 401: 'insufficient_user_authentication' },
-      async handle(request) {
-        const { user, sid, locale, origin } = await fresh(request)
-        await requireConfirmedAddress(user, { locale, origin }, accounts)
-        const begun = await startEnrolment({ user, sid }, accounts)
-        const { qrSvg } = await import('../../pages/qr.ts')
-        return { ...begun, qr_svg: qrSvg(begun.uri) }
-      }
-    }),
-    endpoint({
-      method: 'POST',
-      path: 'factorsTotpConfirm',
-      callers: 'account',
-      summary: 'Set up an authenticator app',
-      what:
-        'Stores the app after a right code of it, and turns two-step sign-in on. If that was off, all other sign-ins ' +
-        'of the user end. A user without recovery codes gets `recovery_codes`.',
-      body: ConfirmBody,
-      answers: { 201: Type.Object({ id: Type.String(), recovery_codes: Type.Optional(RecoveryCodes) }) },
-      errors: {
-        400: { invalid_code: '', invalid_token: 'the enrolment is of another sign-in, or older than ten minutes' },
-        401: { login_required: ENDED },
-        409: 'factor_limit'
-      },
-      async handle(request, reply) {
-        const { user, sid, stay } = accountOf(request)
-        const { enrolment, code, name = '' } = request.body
-        const { factorId, recoveryCodes } = await confirmEnrolment(
-          {
-            user,
-            sid,
-            stays: stay(reply),
-            enrolment,
-            code,
-            name,
-            locale: localeOf(request),
-            origin: originOf(request)
-          },
-          accounts
-        )
-        return { id: factorId, ...(recoveryCodes === null ? {} : { recovery_codes: recoveryCodes }) }
       }
     }),
     endpoint({

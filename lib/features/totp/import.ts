@@ -1,3 +1,5 @@
+import { nameOf } from '../../accounts/factors/manage-factors.ts'
+import type { ImportedTotp } from '../../protocol/totp.ts'
 import { createHmac } from 'node:crypto'
 import { OAuthError } from '../../errors.ts'
 import { NO_REQUEST } from '../../events.ts'
@@ -5,10 +7,10 @@ import type { User } from '../../ports/user-store.ts'
 import { equalSecrets } from '../../protocol/digest.ts'
 import { fromBase32 } from '../../protocol/totp.ts'
 import { twoStepOf } from '../../protocol/second-factors.ts'
-import { MAX_APPS, nameOf } from './enrol-totp.ts'
-import { orInBackground } from './addition.ts'
-import type { ProvingDeps } from './prove-factor.ts'
-import { openTotpSecret, sealTotpSecret } from './totp-secret.ts'
+import { MAX_APPS } from './enrol.ts'
+import { orInBackground } from '../../accounts/factors/addition.ts'
+import type { ProvingDeps } from '../../accounts/factors/prove-factor.ts'
+import { openTotpSecret, sealTotpSecret } from './secret.ts'
 
 /**
  * RFC 4226 §4 R6 asks for 16 bytes, but the keys that many systems have made are of 10. Beyond 128 the key of
@@ -16,27 +18,12 @@ import { openTotpSecret, sealTotpSecret } from './totp-secret.ts'
  */
 const BYTES = { least: 10, most: 128 }
 
-/** An authenticator app of another system: `algorithm`, `digits` and `period` as in an `otpauth:` URI. */
-export interface ImportedTotp {
-  secret: string | Uint8Array
-  name?: string | null | undefined
-  algorithm?: string | null | undefined
-  digits?: number | null | undefined
-  period?: number | null | undefined
-}
-
 /**
  * The parameters of every app of ours, as in `otpauth:` URIs. Other apps would be added, and never let their users in.
  */
 const KIND = { algorithm: 'SHA1', digits: 6, period: 30 }
 
-/**
- * Adds an authenticator app that the user has set up with another system, and whose key the host knows. Sends no
- * message and makes no recovery codes. If it turns two-step sign-in on, all sign-ins of the user end. `already_added`:
- * the user has an app with this key. Of parallel calls with one key, one adds it.
- * @throws OAuthError `invalid_request` if the key can't be one, the name is none, or the app is of another kind;
- * `invalid_grant` if the user was removed meanwhile; `factor_limit`
- */
+/** See `Apps.import`. */
 export async function importTotp(user: User, app: ImportedTotp, deps: ProvingDeps): Promise<'added' | 'already_added'> {
   const {
     issuer,

@@ -1,25 +1,25 @@
-import { hasFactor } from '../../protocol/second-factors.ts'
+import { hasFactor } from '../../../protocol/second-factors.ts'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from '@sinclair/typebox'
-import type { SessionBegun } from '../../accounts/slots.ts'
-import { appsFor, readFactor } from '../../accounts/factors/prove-factor.ts'
-import { type FactorDeps, secondFactorCheck } from '../../accounts/factors/deps.ts'
-import { rememberDevice } from '../../accounts/factors/remembered-devices.ts'
-import { type PendingStep, openStep } from '../../accounts/factors/second-step.ts'
-import { finishSignIn } from '../../authorize/second-factor.ts'
-import { stepUp } from '../../authorize/step-up.ts'
-import { OAuthError } from '../../errors.ts'
-import type { PasskeyForm } from '../../pages/common-model.ts'
-import type { UserFactors } from '../../ports/factor-store.ts'
-import type { User } from '../../ports/user-store.ts'
-import { contextOf, MFA_ACR } from '../../protocol/authentication.ts'
-import type { SignedInPerson } from '../../sessions/browser-sessions.ts'
-import { Credential, JourneySchema, RecoveryCode, SecondFactorCode } from '../edge/schemas.ts'
-import type { Leave, PageDeps, Visit } from './deps.ts'
-import { formPage, goOn, withQuery } from './form-page.ts'
-import { queryParam } from './forms.ts'
-import { leadOnFrom } from './lead-on-from.ts'
-import { passkeyFormOf } from './passkeys.ts'
+import type { SessionBegun } from '../../../accounts/slots.ts'
+import { readFactor } from '../../../accounts/factors/prove-factor.ts'
+import { appsOf } from '../../../accounts/ways-in.ts'
+import { type FactorDeps, secondFactorCheck } from '../../../accounts/factors/deps.ts'
+import { rememberDevice } from '../../../accounts/factors/remembered-devices.ts'
+import { type PendingStep, openStep } from '../../../accounts/factors/second-step.ts'
+import { finishSignIn, stepUp } from '../finish-sign-in.ts'
+import { OAuthError } from '../../../errors.ts'
+import type { PasskeyForm } from '../../../pages/common-model.ts'
+import type { UserFactors } from '../../../ports/factor-store.ts'
+import type { User } from '../../../ports/user-store.ts'
+import { contextOf, MFA_ACR } from '../../../protocol/authentication.ts'
+import type { SignedInPerson } from '../../../sessions/browser-sessions.ts'
+import { Credential, JourneySchema, RecoveryCode, SecondFactorCode } from '../../../http/edge/schemas.ts'
+import type { Leave, PageDeps, Visit } from '../../../http/pages/deps.ts'
+import { formPage, goOn, withQuery } from '../../../http/pages/form-page.ts'
+import { queryParam } from '../../../http/pages/forms.ts'
+import { leadOnFrom } from '../../../http/pages/lead-on-from.ts'
+import { passkeyFormOf } from '../../../http/pages/passkeys.ts'
 
 /**
  * The user who owes a second factor: one who has given the first factor and is not signed in yet, or one who was signed
@@ -100,7 +100,7 @@ export function secondFactorPage(child: FastifyInstance, deps: PageDeps, factors
         const { request, locale } = visit
         const pending = await pendingOf(request)
         if (pending === null) return { limit: null, work: async () => beginAgain(visit) }
-        const given = readFactor({ code, recoveryCode, credential })
+        const given = readFactor({ code, recoveryCode, credential }, accounts)
         return {
           limit: secondFactorCheck(userOf(pending), pending.found, given),
           async work({ isKnown }) {
@@ -139,10 +139,10 @@ export function secondFactorPage(child: FastifyInstance, deps: PageDeps, factors
         passkey: passkeyOf(userOf(pending), pending.found),
         tellsPasskeys: factors.passkeys?.prompt === true && pending.found.passkeys.length === 0,
         asksCode:
-          appsFor(
+          (appsOf(accounts)?.counting(
             pending.found.totp,
             deps.limiter.knows(request, secondFactorCheck(userOf(pending), pending.found, { kind: 'totp' }))
-          ).length > 0,
+          ).length ?? 0) > 0,
         // A signed-in user gets to the page only by asking for it.
         loginUrl: withQuery(
           `${link('login')}${query}`,

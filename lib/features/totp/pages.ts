@@ -1,0 +1,105 @@
+import type { FastifyInstance } from 'fastify'
+import { Type } from '@sinclair/typebox'
+import { listFactors } from '../../accounts/factors/manage-factors.ts'
+import type { ProvingDeps } from '../../accounts/factors/prove-factor.ts'
+import { awaitsConfirmation } from '../../accounts/verify-email.ts'
+import { FactorName, SecondFactorCode } from '../../http/edge/schemas.ts'
+import type { PageDeps } from '../../http/pages/deps.ts'
+import { knowBrowser, withQr } from '../../http/pages/enrolment-form.ts'
+import { required } from '../../http/pages/forms.ts'
+import { accountPage } from '../../http/pages/own-account/account-page.ts'
+import { signInAgainUrl, whose } from '../../http/pages/own-account/security.ts'
+import { shownCodes } from '../../http/pages/shown-codes.ts'
+import type { AccountModel } from '../../pages/account-models.ts'
+import type { PageModels } from '../../pages/model.ts'
+import { confirmEnrolment, reopenEnrolment, startEnrolment } from './enrol.ts'
+
+type Enrolling = Omit<PageModels['account_totp'], keyof AccountModel>
+
+/** `GET` and `POST /auth/security/totp`. */
+export function totpPage(child: FastifyInstance, deps: PageDeps, accounts: ProvingDeps): void {
+  const { browser, link } = deps
+  const codes = shownCodes(deps)
+  accountPage<'account_totp', Enrolling>(
+    child,
+    {
+      name: 'account_totp',
+      path: 'securityTotp',
+      summaries: { page: 'Page to set up an authenticator app', form: 'Set up an authenticator app by a form' },
+      body: Type.Object({
+        enrolment: Type.String({ maxLength: 4096 }),
+        code: SecondFactorCode,
+        name: Type.Optional(FactorName)
+      }),
+      fields: ['code', 'name'],
+      async open(visit, form) {
+        const {
+          person: { user, session }
+        } = visit
+        const again = form === null ? codes.again(visit, whose(visit, deps)) : null
+        if (again !== null) return again
+        const of = { user, sid: session.sid }
+        if (awaitsConfirmation(user, accounts))
+          return {
+            enrolment: null,
+            name: '',
+            signInUrl: null,
+            confirmUrl: `${link('accountEmail')}${visit.journey.query}`,
+            endsOthers: false
+          }
+        const { factors: listed } = await listFactors(user.id, accounts)
+        // After a wrong code the same key again, because the app has it already.
+        const begun = form === null ? null : await reopenEnrolment(form.enrolment ?? '', of, accounts)
+        const signInUrl = begun === null ? await signInAgainUrl('securityTotp', visit, deps, accounts) : null
+        return {
+          enrolment: signInUrl === null ? await withQr(begun ?? (await startEnrolment(of, accounts))) : null,
+          name: form?.name ?? '',
+          signInUrl,
+          confirmUrl: null,
+          endsOthers: !listed.some(({ kind }) => kind === 'totp')
+        }
+      },
+      submit(form, visit) {
+        const {
+          request,
+          reply,
+          person: { user, session },
+          locale,
+          origin
+        } = visit
+        const again = codes.again(visit, whose(visit, deps))
+        if (again !== null) return { limit: null, work: async () => again }
+        const { enrolment: sealed, code } = required(form, ['enrolment', 'code'])
+        return {
+          limit: null,
+          async work() {
+            const { recoveryCodes, proof } = await confirmEnrolment(
+              {
+                user,
+                sid: session.sid,
+                stays: browser.stay(request, reply, session.sid),
+                enrolment: sealed,
+                code,
+                name: form.name ?? '',
+                locale,
+                origin
+              },
+              accounts
+            )
+            await knowBrowser(user, visit, deps, accounts.factors)
+            const shown = recoveryCodes === null ? 'factor_added' : codes.show(recoveryCodes, visit, whose(visit, deps))
+            if (typeof shown === 'string') return shown
+            // A right code of the app is a proof for this session.
+            await browser.renew(request, reply, user.id, [
+              ...session.methods.filter(({ method }) => method !== 'otp'),
+              proof
+            ])
+            return shown
+          }
+        }
+      },
+      content: (shown) => shown
+    },
+    deps
+  )
+}

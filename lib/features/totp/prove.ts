@@ -1,0 +1,101 @@
+import { tellOfFailure } from '../../accounts/factors/tell-of-failure.ts'
+import { addressed } from '../../accounts/outbox.ts'
+import { openTotpSecret, sealTotpSecret } from './secret.ts'
+import type { AuthenticationProof } from '../../protocol/authentication.ts'
+import type { ProvingDeps } from '../../accounts/factors/prove-factor.ts'
+import type { User } from '../../ports/user-store.ts'
+import type { TotpFactor } from '../../ports/factor-store.ts'
+import { OAuthError } from '../../errors.ts'
+import { readTotpCode, matchTotp } from '../../protocol/totp.ts'
+import type { GivenAt } from '../../accounts/factors/apps.ts'
+
+/**
+ * Wrong codes in a row after which an app is disabled where the browser is not known, whatever the limits say. After as
+ * many in known browsers, these are known no longer. @see NIST SP 800-63B-4 §3.2.2
+ */
+const MAX_FAILURES = 100
+
+/** See `Apps.read`. */
+export function readCode(code: string, field: string): string {
+  const digits = readTotpCode(code)
+  if (digits === null) throw new OAuthError('invalid_code', 'A code has six digits.', { field, reason: 'code_form' })
+  return digits
+}
+
+const UNOPENED =
+  'The key of an authenticator app does not open: it was sealed under another issuer, or under a secret that is not ' +
+  'among those of the option secret.'
+
+/** See `Apps.counting`: a disabled app has been guessed at in browsers that are not known. */
+export function appsFor(apps: readonly TotpFactor[], isKnown: boolean): TotpFactor[] {
+  return apps.filter(({ disabled }) => isKnown || !disabled)
+}
+
+/** See `Apps.prove`. */
+export async function proveByCode(
+  code: string,
+  user: User,
+  apps: readonly TotpFactor[],
+  { origin, locale, clientId, isKnown }: GivenAt,
+  deps: ProvingDeps
+): Promise<AuthenticationProof> {
+  const {
+    issuer,
+    clock,
+    events,
+    outbox,
+    factors: { store, sealer }
+  } = deps
+  const userId = user.id
+  const now = clock.now()
+  const fail = (reason: 'wrong' | 'replayed' | 'disabled'): never => {
+    events.emit('second_factor_failed', { userId, kind: 'totp', reason, clientId }, origin)
+    if (reason === 'replayed')
+      throw new OAuthError('invalid_grant', 'This code was used already. Wait for the next one.', {
+        field: 'code',
+        reason: 'used_code'
+      })
+    if (reason === 'disabled')
+      throw new OAuthError('invalid_grant', 'Authenticator apps do not work for this account any more.', {
+        field: 'code',
+        reason: 'factor_disabled'
+      })
+    throw new OAuthError('invalid_grant', 'The code is wrong.', { field: 'code', reason: 'wrong_code' })
+  }
+  const enabled = appsFor(apps, isKnown)
+  if (enabled.length === 0) return fail('disabled')
+  const opened = enabled.flatMap((app) => {
+    const secret = openTotpSecret(app, { issuer, userId }, sealer)
+    return secret === null ? [] : [{ app, secret }]
+  })
+  if (opened.length < enabled.length)
+    deps.advise({ code: 'FST_AUTHORITY_KEYS_FAILED', cause: 'an app', text: UNOPENED })
+  // The code may be right. That is no guess, so nothing counts it and nobody is told of it.
+  if (opened.length === 0)
+    throw new OAuthError('temporarily_unavailable', 'Codes of authenticator apps cannot be checked now.', {
+      detail: UNOPENED
+    })
+  for (const { app, secret } of opened) {
+    const step = matchTotp(secret, code, now)
+    if (step === null) continue
+    const used = await store.useTotp({
+      userId,
+      factorId: app.id,
+      step,
+      now,
+      isKnown,
+      sealedSecret: sealTotpSecret(secret, { issuer, userId, factorId: app.id }, sealer)
+    })
+    if (used === 'used') return { method: 'otp', at: now }
+    // It was removed meanwhile, or a parallel guess has disabled it.
+    if (used !== 'replayed') return fail('disabled')
+    events.emit('factor_replayed', { userId, factorId: app.id }, origin)
+    return fail('replayed')
+  }
+  if ((await store.countFailure({ userId, max: MAX_FAILURES, isKnown })) === 'disabled') {
+    events.emit('factor_disabled', { userId, kind: 'totp' }, origin)
+    outbox?.post({ kind: 'factor_disabled', user: addressed(user), locale, origin })
+  }
+  await tellOfFailure(user, { origin, locale }, deps)
+  return fail('wrong')
+}
