@@ -49,9 +49,9 @@ export type {
   UserIdentity
 } from './composition/authority-answers.ts'
 export type { Health } from './composition/health.ts'
-export type { Session } from './sessions/list.ts'
+export type { Session } from './sessions/browser-sessions.ts'
 export type { ClaimsFunction, TokenResponse } from './oauth/deps.ts'
-export type { ClaimsContext } from './tokens/released-claims.ts'
+export type { ClaimsContext } from './tokens/disclosure.ts'
 export type { Hook } from './http/edge/hook.ts'
 export type { TokenGuards } from './composition/guards.ts'
 export type { AuthSession } from './http/edge/session-hook.ts'

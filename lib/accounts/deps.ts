@@ -1,5 +1,5 @@
 import type { Events } from '../events.ts'
-import type { MessageBound } from '../limits/message-bound.ts'
+import type { MessageBound } from '../limits/attempt.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Advise } from '../ports/log.ts'
 import type { ConsentStore, MessageTokenPurpose, OneTimeTokenStore } from '../ports/state.ts'

@@ -1,7 +1,6 @@
-import { userOf } from '../sessions/active-user.ts'
+import { passwordChangedAt, userOf } from '../sessions/active-user.ts'
 import { disclosureOf } from '../tokens/disclosure.ts'
 import type { SignedInPerson } from '../sessions/browser-sessions.ts'
-import { passwordChangedAt } from '../sessions/since-password-change.ts'
 import { isFirstParty, mayBeAnsweredAt, mayUse } from '../clients/rights.ts'
 import { OAuthError } from '../errors.ts'
 import type { Client } from '../ports/client-store.ts'

@@ -1,7 +1,7 @@
 import { OAuthError } from '../errors.ts'
 import type { AttemptLimit, AttemptOutcome, AttemptStore, OnStoreError } from '../ports/attempt-store.ts'
 import type { Clock } from '../ports/clock.ts'
-import { isPromise, within } from './within.ts'
+import { isPromise, within } from './answers.ts'
 
 /** How long an attempt waits for the store. */
 const BUDGET_MS = 250

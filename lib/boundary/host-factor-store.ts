@@ -9,7 +9,7 @@ import type {
   UsedPasskey,
   UserFactors
 } from '../ports/factor-store.ts'
-import { within } from './within.ts'
+import { within } from './answers.ts'
 import { misfit, MisfitError } from '../errors.ts'
 
 /** How long a store may take for one answer. */

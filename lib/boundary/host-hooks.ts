@@ -1,6 +1,6 @@
 import { misfit } from '../errors.ts'
 import type { Clock } from '../ports/clock.ts'
-import { isPromise, within } from './within.ts'
+import { isPromise, within } from './answers.ts'
 
 /** How long a hook may take for one answer. */
 const BUDGET_MS = 5000

@@ -2,8 +2,7 @@ import { misfit, MisfitError } from '../errors.ts'
 import type { Client, ClientStore } from '../ports/client-store.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { User, UserStore } from '../ports/user-store.ts'
-import { linksFrom, outcomeFrom, userFrom, userOrNone, usersFrom } from './answers.ts'
-import { within } from './within.ts'
+import { linksFrom, outcomeFrom, userFrom, userOrNone, usersFrom, within } from './answers.ts'
 
 /** How long a store of the host's may take for one answer. */
 const BUDGET_MS = 5000

@@ -1,6 +1,6 @@
 import { OutageError } from '../ports/outage.ts'
 import type { Clock } from '../ports/clock.ts'
-import { within } from './within.ts'
+import { within } from './answers.ts'
 
 /** Smaller differences are normal between well-kept clocks over a network. */
 const NOTICED_MS = 1000

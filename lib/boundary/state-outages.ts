@@ -1,8 +1,7 @@
 import { isOutage, refusesWrites } from '../ports/outage.ts'
 import type { AssertionStore, OneTimeTokenStore, State } from '../ports/state.ts'
 import type { Clock } from '../ports/clock.ts'
-import { outcomeFrom } from './answers.ts'
-import { within } from './within.ts'
+import { outcomeFrom, within } from './answers.ts'
 
 /** How long any one operation may take. A store may have a shorter limit of its own. */
 const BUDGET_MS = 2000

@@ -1,12 +1,11 @@
-/** `fastify-authority/client`: the browser client. Touches nothing global until it is used. */
-import { AuthClientError, asError } from './errors.ts'
-import { challengeOf, random } from './pkce.ts'
-import { transactions } from './storage.ts'
+import { asError, AuthClientError } from './errors.ts'
+import { challengeOf, lock, random, sleep, transactions } from './storage.ts'
 import { type Claims, readIdToken } from './id-token.ts'
 import { answered, issuerOf, type Metadata, once, request, type TokenAnswer, withParams } from './http.ts'
 import { createKeeper, type Session } from './session.ts'
-import { lock, sleep } from './locks.ts'
 import type { AnyAuthClient, AuthClient, AuthClientOptions, UserProfile } from './options.ts'
+
+/** `fastify-authority/client`: the browser client. Touches nothing global until it is used. */
 
 export { AuthClientError } from './errors.ts'
 export type {

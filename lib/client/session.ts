@@ -1,8 +1,7 @@
 import type { TokenAnswer } from './http.ts'
 import type { Claims } from './id-token.ts'
-import { sleep } from './locks.ts'
+import { memory, memoryStorage, sleep, transactions, webStorage } from './storage.ts'
 import type { AuthClientOptions, AuthStorage } from './options.ts'
-import { memory, memoryStorage, transactions, webStorage } from './storage.ts'
 
 /** The last token response, with values that a later one omitted, and its user. */
 export interface Session extends TokenAnswer {

@@ -1,5 +1,17 @@
 import type { AuthStorage } from './options.ts'
 
+/** 244 bits, as text that needs no escaping anywhere. */
+export const random = (): string => crypto.randomUUID() + crypto.randomUUID()
+
+/** @see RFC 7636 §4.2 */
+export async function challengeOf(verifier: string): Promise<string> {
+  const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(verifier)))
+  return btoa(String.fromCharCode(...digest))
+    .replace(/\+/g, '-')
+    .replace(/\//g, '_')
+    .replace('=', '')
+}
+
 /** The synchronous storages of a browser. */
 type TabStorage = Pick<Storage, 'getItem' | 'setItem' | 'removeItem'>
 
@@ -40,3 +52,21 @@ const cookieStorage = {
 
 /** Shared by all tabs, because the response may arrive in another tab. */
 export const transactions = (): TabStorage => webStorage('localStorage') ?? cookieStorage
+
+export const sleep = (ms: number): Promise<void> =>
+  new Promise((resolve) => {
+    setTimeout(resolve, ms)
+  })
+
+/**
+ * Waits until no other tab has the lock, and resolves to a function that releases it. A closed tab releases it too.
+ * Waits `waitMs` at most and then continues without it, because a frozen tab may hold it for ever. Without Web Locks
+ * there is no lock: every supported browser has them in a secure context, and other places have no tabs.
+ */
+export const lock = (name: string, waitMs = 15_000): Promise<() => void> =>
+  new Promise((resolve) => {
+    const free = resolve.bind(0, () => {})
+    const locks = (globalThis.navigator as Partial<Navigator> | undefined)?.locks
+    if (!locks?.request(name, { signal: AbortSignal.timeout(waitMs) }, () => new Promise<void>(resolve)).catch(free))
+      free()
+  })

@@ -6,7 +6,7 @@ import type { TokenResponse } from '../oauth/deps.ts'
 import type { Hook } from '../http/edge/hook.ts'
 import type { AccessTokenClaims } from '../protocol/access-token.ts'
 import type { AuthRequirements } from '../settings/auth-requirements.ts'
-import type { Session } from '../sessions/list.ts'
+import type { Session } from '../sessions/browser-sessions.ts'
 import type { ConnectionLink, EnrolmentLink, UserConsent, UserFactor, UserIdentity } from './authority-answers.ts'
 import type { Health } from './health.ts'
 

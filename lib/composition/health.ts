@@ -1,5 +1,5 @@
 import type { PasswordHashing } from '../accounts/password-hashing.ts'
-import { within } from '../boundary/within.ts'
+import { within } from '../boundary/answers.ts'
 import type { KeyRing } from '../keys/key-ring.ts'
 import type { AttemptStore } from '../ports/attempt-store.ts'
 import type { Clock } from '../ports/clock.ts'

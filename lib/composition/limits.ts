@@ -6,7 +6,7 @@ import { type KnownBrowsers, knownBrowsers } from '../http/edge/known-browsers.t
 import { createRequestLimiter, type RequestLimiter } from '../http/edge/limit.ts'
 import type { CookieOwner } from '../http/edge/cookie-jar.ts'
 import { sessionCookie } from '../http/edge/session-cookie.ts'
-import { type MessageBound, messageBound } from '../limits/message-bound.ts'
+import { type MessageBound, messageBound } from '../limits/attempt.ts'
 import { surviveOutages } from '../boundary/attempt-outages.ts'
 import type { AttemptStore } from '../ports/attempt-store.ts'
 import type { Clock } from '../ports/clock.ts'

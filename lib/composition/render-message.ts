@@ -1,7 +1,6 @@
 import { systemClock } from '../adapters/node/system.ts'
 import { contentOf, type MailLinks, webUrl } from '../mail/content.ts'
-import { htmlMail } from '../mail/html-mail.ts'
-import { textMail } from '../mail/text-mail.ts'
+import { htmlMail, textMail } from '../mail/html-mail.ts'
 import type { Color } from '../pages/colors.ts'
 import type { Message } from '../ports/message.ts'
 import { FONT, PAGES_DEFAULTS, RADIUS } from '../settings/sections/pages.ts'

@@ -32,11 +32,10 @@ import { passkeysOf } from './passkeys.ts'
 import { connectStores } from './stores.ts'
 import type { Settings } from '../settings/settings.ts'
 import { accessTokens, type AccessTokens } from '../tokens/access-tokens.ts'
+import { verifiedTokenCache } from '../tokens/verified-token-cache.ts'
 import { browserSessions } from '../sessions/browser-sessions.ts'
 import { idTokens } from '../tokens/id-tokens.ts'
-import { revocations as createRevocations } from '../sessions/revocations.ts'
-import { sessions as createSessions } from '../sessions/sessions.ts'
-import { verifiedTokenCache } from '../tokens/verified-token-cache.ts'
+import { revocations as createRevocations, sessions as createSessions } from '../sessions/sessions.ts'
 import { logLine } from '../ports/log.ts'
 
 /** Everything behind the routes, built once from the settings. */

@@ -1,5 +1,4 @@
 import type { AuthorityEventName, AuthorityEvents, Events } from '../events.ts'
-import { measureDurations } from './durations.ts'
 import {
   type Look,
   meterGauge,
@@ -10,6 +9,8 @@ import {
   prometheusSink
 } from './sinks.ts'
 import { type Labels, type Metric, type MetricName, METRICS } from './table.ts'
+import { tracingChannel } from 'node:diagnostics_channel'
+import { type TraceContext, type TraceName, TRACES } from '../ports/tracing.ts'
 
 export type { OpenTelemetryMeter, PrometheusClient, PrometheusOptions } from './sinks.ts'
 
@@ -17,7 +18,7 @@ export type { OpenTelemetryMeter, PrometheusClient, PrometheusOptions } from './
  * The libraries to report to: prom-client, OpenTelemetry or both. `registry`: of prom-client. Default: its default
  * registry.
  */
-export interface MetricsOptions {
+interface MetricsOptions {
   prometheus?: PrometheusClient | undefined
   registry?: object | undefined
   meter?: OpenTelemetryMeter | undefined
@@ -228,4 +229,47 @@ function closed(name: MetricName, given: Labels): Labels {
   return Object.fromEntries(
     Object.entries(given).map(([label, text]) => [label, allowed[label]?.includes(text) === true ? text : 'other'])
   )
+}
+
+/** The histogram of each kind of work. */
+const DURATIONS: { [Name in TraceName]: (context: TraceContext<Name>) => [MetricName, Labels] } = {
+  hash: () => ['authority.password_hash.duration', {}],
+  hash_wait: () => ['authority.password_hash.wait', {}],
+  store: ({ store, operation }) => ['authority.store.duration', { store, operation }],
+  token: ({ grantType }) => ['authority.token.duration', { grant_type: grantType }]
+}
+
+/** Measures the work of every service in this process, by the machine's own clock. Returns a function that stops it. */
+function measureDurations(count: Count): () => void {
+  const undo = (Object.keys(TRACES) as TraceName[]).map((name) => {
+    const channel = tracingChannel<unknown, TraceContext>(TRACES[name])
+    const began = new WeakMap<TraceContext, number>()
+    const describe = DURATIONS[name] as (context: TraceContext) => [MetricName, Labels]
+    const handlers = {
+      start(context: TraceContext) {
+        began.set(context, performance.now())
+      },
+      end() {},
+      asyncStart() {},
+      asyncEnd(context: TraceContext) {
+        const beganAt = began.get(context)
+        // The work started before the measurement.
+        if (beganAt === undefined) return
+        const [metric, labels] = describe(context)
+        count(
+          metric,
+          { ...labels, outcome: context.error === undefined ? 'success' : 'failure' },
+          (performance.now() - beganAt) / 1000
+        )
+      },
+      error() {}
+    }
+    channel.subscribe(handlers)
+    return () => {
+      channel.unsubscribe(handlers)
+    }
+  })
+  return () => {
+    for (const end of undo) end()
+  }
 }

@@ -6,11 +6,11 @@ import type { UserFactors } from '../ports/factor-store.ts'
 import type { Client, ClientStore, GrantType } from '../ports/client-store.ts'
 import type { TokenStore } from '../ports/token-store.ts'
 import type { AccessTokens } from '../tokens/access-tokens.ts'
-import type { ClaimsFunction } from '../tokens/released-claims.ts'
+import type { ClaimsFunction } from '../tokens/disclosure.ts'
 import type { IdTokens } from '../tokens/id-tokens.ts'
 import type { Origin, Sessions } from '../sessions/sessions.ts'
 
-export type { ClaimsFunction } from '../tokens/released-claims.ts'
+export type { ClaimsFunction } from '../tokens/disclosure.ts'
 export type { Origin } from '../sessions/sessions.ts'
 
 interface RefreshTokenPolicy {

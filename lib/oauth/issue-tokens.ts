@@ -6,7 +6,7 @@ import type { Client } from '../ports/client-store.ts'
 import { digest } from '../protocol/digest.ts'
 import { formatCredential, newCredentialId, sidOf } from '../protocol/credential.ts'
 import { scopeMember } from '../protocol/scope.ts'
-import { hostClaims } from '../tokens/released-claims.ts'
+import { hostClaims } from '../tokens/disclosure.ts'
 import type { GrantDeps, Origin, TokenResponse } from './deps.ts'
 import { signIdToken } from './sign-id-token.ts'
 

@@ -1,8 +1,8 @@
 import type { AccessTokenClaims } from '../protocol/access-token.ts'
 import { readAuthorizationDetails } from '../protocol/authorization-request.ts'
 import { invalidToken } from '../protocol/bearer.ts'
-import { liveSession } from '../sessions/live-session.ts'
-import { releasedClaims } from '../tokens/released-claims.ts'
+import { liveSession } from '../sessions/active-user.ts'
+import { releasedClaims } from '../tokens/disclosure.ts'
 import type { GrantDeps } from './deps.ts'
 
 /**

@@ -12,8 +12,7 @@ import {
 import { bearerToken, invalidToken, missingToken } from '../protocol/bearer.ts'
 import { boundKey, type Proof, proofReader } from '../protocol/dpop.ts'
 import { audiencesOf } from '../protocol/resource.ts'
-import { signedPayload } from '../tokens/signed-payload.ts'
-import { verifiedTokenCache } from '../tokens/verified-token-cache.ts'
+import { signedPayload, verifiedTokenCache } from '../tokens/verified-token-cache.ts'
 import type { Issuer } from './issuer.ts'
 
 /** How far the clocks of the issuer and of this process may differ. */

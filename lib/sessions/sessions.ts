@@ -1,12 +1,11 @@
 import type { AuthorityEvents, Events, Origin } from '../events.ts'
 import type { Clock } from '../ports/clock.ts'
-import type { OneTimeTokenStore } from '../ports/state.ts'
+import type { ConsentStore, OneTimeTokenStore } from '../ports/state.ts'
 import type { BrowserSession, SessionStore } from '../ports/session-store.ts'
 import type { RefreshTokenFamily, TokenStore } from '../ports/token-store.ts'
 import type { User } from '../ports/user-store.ts'
 import type { AuthenticationProof } from '../protocol/authentication.ts'
-import type { Revocations } from './revocations.ts'
-import { isFromFormerPassword, keepSignIn, type SignedIn } from './since-password-change.ts'
+import { isFromFormerPassword, keepSignIn, type SignedIn } from './active-user.ts'
 
 export type { Origin } from '../events.ts'
 type EndedBy = AuthorityEvents['logged_out']['by']
@@ -208,4 +207,46 @@ export function sessions({
 
 function valueOf<T>(result: PromiseSettledResult<T[]>): T[] {
   return result.status === 'fulfilled' ? result.value : []
+}
+
+/**
+ * The refresh token families that this instance ended, for as long as an access token of theirs could still live. It
+ * makes a revocation visible to `app.authenticate` here at once, without reading the store. The endpoints that read the
+ * store see a revocation by another instance.
+ */
+export interface Revocations {
+  add(sid: string): void
+  has(sid: string | undefined): boolean
+}
+
+export function revocations(tokenLifetimeMs: number, clock: Clock): Revocations {
+  const until = new Map<string, number>()
+  return {
+    add(sid) {
+      const now = clock.monotonic()
+      // All have the same lifetime, so they expire in the order in which they were added.
+      for (const [known, end] of until) {
+        if (end > now) break
+        until.delete(known)
+      }
+      until.delete(sid)
+      until.set(sid, now + tokenLifetimeMs)
+    },
+    has: (sid) => until.size > 0 && sid !== undefined && until.has(sid)
+  }
+}
+
+/**
+ * Takes a user's consent for a client back, and emits the event. Tokens of the client stay alive: ending them is
+ * another step. `false` if there was no consent.
+ */
+export async function revokeConsent(
+  userId: string,
+  clientId: string,
+  { by, sid = null, origin }: { by: AuthorityEvents['consent_revoked']['by']; sid?: string | null; origin: Origin },
+  { consents, events }: { consents: ConsentStore; events: Events }
+): Promise<boolean> {
+  const revoked = await consents.revokeConsent(userId, clientId)
+  if (revoked) events.emit('consent_revoked', { userId, sid, clientId, by }, origin)
+  return revoked
 }

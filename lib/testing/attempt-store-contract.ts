@@ -1,7 +1,7 @@
 import { deepEqual, equal, ok } from 'node:assert/strict'
 import type { AttemptLimit, AttemptOutcome, AttemptStore } from '../ports/attempt-store.ts'
 import type { Clock } from '../ports/clock.ts'
-import { steppedClock } from './clock.ts'
+import { steppedClock } from './doubles.ts'
 import { caseOf, parallel } from './contract.ts'
 import type { Closable, ContractCase } from './contract.ts'
 

@@ -1,18 +1,21 @@
 import { deepEqual, equal, notEqual, ok, rejects } from 'node:assert/strict'
 import { parallel, tally } from './contract.ts'
-import { ROUNDS, numbered, ownerOf, subjectOf } from './identity-fixtures.ts'
 import {
+  add,
   ALICE,
   BOB,
   CODE,
+  type DefineUserCase,
   IDENTITY_CODE,
-  add,
   method,
   newLink,
   newUser,
+  numbered,
+  type OptionalUserStoreMethod,
   outcomeOf,
-  type DefineUserCase,
-  type OptionalUserStoreMethod
+  ownerOf,
+  ROUNDS,
+  subjectOf
 } from './user-fixtures.ts'
 
 /** The cases of `createWithIdentity`. `has`: whether the store has a method that only some cases need. */

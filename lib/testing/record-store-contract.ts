@@ -1,9 +1,12 @@
 import { deepEqual, equal } from 'node:assert/strict'
 import { caseOf, type ContractCase } from './contract.ts'
 import {
+  DAY,
   type Define,
   keep,
+  MOST_RECORDS,
   newVersion,
+  NOW,
   put,
   type RecordStoreSubject,
   remove,
@@ -12,8 +15,7 @@ import {
   withShorthands
 } from './record-fixtures.ts'
 import { raceCases } from './record-race-contract.ts'
-import { expiryCases, valueCases } from './record-value-contract.ts'
-import { ANY } from '../ports/record-store.ts'
+import { ANY, NEVER } from '../ports/record-store.ts'
 
 /**
  * The contract of every `RecordStore`. A store that passes holds a whole state: `recordState(store)`.
@@ -106,5 +108,141 @@ const commitCases = (define: Define): ContractCase[] => [
       deepEqual(await read(partition, 'a', 'aa', 'b'), [{ ...storedBy(writes[at] ?? put('a', null)) }, null, null])
     await done('p', remove('a', ANY))
     deepEqual(await read('P', 'a'), [storedBy(writes[1] ?? put('a', null))])
+  })
+]
+
+const PRINTABLE = Array.from({ length: 95 }, (_, at) => String.fromCodePoint(32 + at)).join('')
+
+/** Keys, values and users that a store must not change. Part of `recordStoreContract`. */
+const valueCases = (define: Define): ContractCase[] => [
+  define('keeps keys apart that look alike', async ({ read, done }) => {
+    const keys = [
+      'a',
+      'A',
+      'a ',
+      ' a',
+      'a%',
+      'a_',
+      '%',
+      '_',
+      '*',
+      'f:*',
+      'a.b',
+      'a:b',
+      "a'b",
+      'a"b',
+      'a\\b',
+      '__proto__'
+    ]
+    keys.push(PRINTABLE, 'k'.repeat(200), 'k'.repeat(199))
+    keys.push(...[...PRINTABLE].filter((character) => !keys.includes(character)))
+    const writes = keys.map((key) => put(key, null, `value of ${key}`))
+    await done('p', ...writes)
+    deepEqual(await read('p', ...keys), writes.map(storedBy))
+    for (const [at, key] of keys.entries()) deepEqual(await read('p', key), writes.slice(at, at + 1).map(storedBy))
+  }),
+  define('gives values back as they were', async ({ read, done }) => {
+    const texts = [
+      '',
+      ' ',
+      'a\u0000b',
+      '\ud800',
+      '👩‍👩‍👧 é e\u0301',
+      'a\r\n\t',
+      "'; DROP TABLE x; --",
+      '$1 ? :a {}',
+      '\\',
+      '"'
+    ]
+    const values = [...texts, texts, { a: null, b: [1.5, true] }, 0, '\u{1f600}'.repeat(262_143)]
+    const writes = values.map((value, at) => put(`k${at}`, null, value))
+    await done('p', ...writes)
+    deepEqual(await read('p', ...writes.map(({ key }) => key)), writes.map(storedBy))
+    const spaced = { ...put('spaced', null), change: { ...put('', null).change, value: ' { "b":1, "a" : 2,"b":3 } ' } }
+    await done('p', spaced)
+    deepEqual(await read('p', 'spaced'), [storedBy(spaced)], 'as text, not as an object')
+  }),
+  define('takes any user and none', async ({ read, done }) => {
+    const users = [null, '', "o'hara", '👩 é', 'u'.repeat(1_000)]
+    const writes = users.map((userId, at) => put(`k${at}`, null, at, { userId }))
+    await done('p', ...writes)
+    deepEqual(await read('p', ...writes.map(({ key }) => key)), writes.map(storedBy))
+  }),
+  define(`takes ${MOST_RECORDS} records at once`, async ({ read, commit, done }) => {
+    const writes = Array.from({ length: MOST_RECORDS }, (_, at) => put(`k${at}`, null, at))
+    const keys = writes.map(({ key }) => key)
+    await done('p', ...writes)
+    sameLists(await read('p', ...keys), writes.map(storedBy))
+    const last = writes.map((one, at) => keep(one.key, at === MOST_RECORDS - 1 ? newVersion() : one.change.version))
+    sameLists(await commit('p', ...last), writes.map(storedBy))
+    await done('p', ...writes.map((one) => remove(one.key, one.change.version)))
+    sameLists(
+      await read('p', ...keys),
+      writes.map(() => null)
+    )
+  })
+]
+
+/** Compares element by element, because Node.js 22 takes gigabytes to print the difference of two long lists. */
+function sameLists(found: readonly unknown[] | null, expected: readonly unknown[]): void {
+  equal(found?.length, expected.length)
+  for (const [place, one] of expected.entries()) deepEqual(found?.[place], one)
+}
+
+/** Ends of records. Part of `recordStoreContract`. */
+const expiryCases = (define: Define): ContractCase[] => [
+  define('removes a record after its end and not before', async ({ store, read, done, expiresByItself }) => {
+    const [ends, stays, never] = [put('a', null, 1, { expiresAt: NOW + 1_000 }), put('b', null), put('c', null)]
+    never.change.expiresAt = NEVER
+    await done('p', ends, stays, never)
+    await store.sweep(NOW + 999)
+    deepEqual(await read('p', 'a', 'b', 'c'), [ends, stays, never].map(storedBy))
+    await store.sweep(NOW + 1_000)
+    if (!expiresByItself) deepEqual(await read('p', 'a'), [null])
+    deepEqual(await read('p', 'b', 'c'), [stays, never].map(storedBy))
+    await store.sweep(NOW + 100_000 * DAY)
+    deepEqual(await read('p', 'c'), [storedBy(never)])
+  }),
+  define('goes by the newest end of a record', async ({ store, read, done, expiresByItself }) => {
+    const later = put('a', null, 1, { expiresAt: NOW + 1_000 })
+    const sooner = put('b', null, 1, { expiresAt: NOW + 3 * DAY })
+    await done('p', later, sooner)
+    const moved = [
+      put('a', later.change.version, 2, { expiresAt: NOW + 2 * DAY }),
+      put('b', sooner.change.version, 2, { expiresAt: NOW + 1_000 })
+    ]
+    // Commits one record at a time, because a store may handle a single record separately.
+    for (const write of moved) await done('p', write)
+    await store.sweep(NOW + DAY)
+    const [first, second] = await read('p', 'a', 'b')
+    deepEqual(first, moved.map(storedBy)[0])
+    if (!expiresByItself) equal(second, null)
+  }),
+  define('counts the time that is left from the time of the commit', async ({ store, read }) => {
+    for (const now of [NOW - 10_000 * DAY, NOW + 10_000 * DAY]) {
+      const write = put(`at ${now}`, null, 1, { expiresAt: now + DAY })
+      equal(await store.commit('p', [write], now), null)
+      deepEqual(await read('p', write.key), [storedBy(write)])
+    }
+  }),
+  define('leaves the end of a record that is only compared', async ({ store, read, done, expiresByItself }) => {
+    const [ends, never] = [put('a', null, 1, { expiresAt: NOW + 1_000 }), put('b', null, 1, { expiresAt: NEVER })]
+    await done('p', ends, never)
+    await done('p', keep('a', ends.change.version), keep('b', never.change.version))
+    await store.sweep(NOW + 999)
+    deepEqual(await read('p', 'a', 'b'), [storedBy(ends), storedBy(never)])
+    await store.sweep(NOW + DAY)
+    deepEqual(
+      (await read('p', 'a', 'b')).slice(expiresByItself ? 1 : 0),
+      [null, storedBy(never)].slice(expiresByItself ? 1 : 0)
+    )
+  }),
+  define('sweeps many records', async ({ store, read, done, expiresByItself }) => {
+    const writes = Array.from({ length: MOST_RECORDS }, (_, at) => put(`k${at}`, null, at, { expiresAt: NOW + at }))
+    await done('p', ...writes)
+    await store.sweep(NOW + MOST_RECORDS - 2)
+    const left = await read('p', ...writes.map(({ key }) => key))
+    deepEqual(left.at(-1), writes.map(storedBy).at(-1))
+    if (!expiresByItself) equal(left.filter((record) => record !== null).length, 1)
   })
 ]

@@ -1,6 +1,6 @@
 import { ok } from 'node:assert/strict'
 import { userFrom } from '../boundary/answers.ts'
-import type { LinkedIdentity, NewUser, User, UserStore } from '../ports/user-store.ts'
+import type { Identity, LinkedIdentity, NewUser, User, UserStore } from '../ports/user-store.ts'
 import type { Closable } from './contract.ts'
 
 export interface UserStoreSubject extends Closable {
@@ -93,3 +93,20 @@ export type DefineUserCase = (
   name: string,
   check: (subject: UserStoreSubject) => Promise<void>
 ) => void
+
+/** The number of repetitions of a race between two calls. */
+export const ROUNDS = 20
+
+export const numbered = (index: number): string => `user-${index}@example.com`
+export const subjectOf = (index: number): LinkedIdentity => newLink({ subject: `subject-${index}` })
+
+export async function ownerOf({ store }: UserStoreSubject, identity: Identity): Promise<string | null> {
+  return (await method(store, 'findByIdentity')(identity))?.id ?? null
+}
+
+export async function addMany(subject: UserStoreSubject, count: number): Promise<User[]> {
+  const users: User[] = []
+  for (let index = 0; index < count; index++)
+    users.push(await add(subject, newUser({ username: numbered(index), passwordHash: null })))
+  return users
+}

@@ -1,14 +1,12 @@
 import { deepEqual, equal, notEqual, ok, rejects } from 'node:assert/strict'
 import { hostUserStore } from '../boundary/host-stores.ts'
-import { steppedClock } from './clock.ts'
+import { steppedClock } from './doubles.ts'
 import { HOSTILE_STRINGS, caseOf, parallel, tally } from './contract.ts'
 import type { ContractCase } from './contract.ts'
 import { identityCreationCases } from './identity-creation-contract.ts'
-import { identityRemovalCases } from './identity-removal-contract.ts'
+import { identityRemovalCases, userIdentityCases } from './user-identity-contract.ts'
 import { userChangeCases } from './user-change-contract.ts'
-import { userIdentityCases } from './user-identity-contract.ts'
-import { userRemovalCases } from './user-removal-contract.ts'
-import { userVerificationCases } from './user-verification-contract.ts'
+import { userRemovalCases, userVerificationCases } from './user-removal-contract.ts'
 import {
   ALICE,
   BOB,

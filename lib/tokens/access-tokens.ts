@@ -1,5 +1,6 @@
 import { OAuthError } from '../errors.ts'
 import type { KeyRing } from '../keys/key-ring.ts'
+import { signedPayload, type VerifiedTokenCache } from './verified-token-cache.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { LoadedKey, Random } from '../ports/cryptography.ts'
 import type { AuthenticationContext } from '../protocol/authentication.ts'
@@ -11,9 +12,7 @@ import {
   tokenHeaderReader
 } from '../protocol/access-token.ts'
 import { bearerCredential, bearerToken, invalidToken, MAX_TOKEN_LENGTH, missingToken } from '../protocol/bearer.ts'
-import type { Revocations } from '../sessions/revocations.ts'
-import { signedPayload } from './signed-payload.ts'
-import type { VerifiedTokenCache } from './verified-token-cache.ts'
+import type { Revocations } from '../sessions/sessions.ts'
 
 /** The input for a new token. `iss`, `aud`, `exp`, `iat` and `jti` are added. */
 interface AccessTokenSubject {

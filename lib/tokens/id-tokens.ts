@@ -1,5 +1,6 @@
 import { OAuthError } from '../errors.ts'
-import type { KeyRing } from '../keys/key-ring.ts'
+import { type KeyRing } from '../keys/key-ring.ts'
+import { signedPayload } from './verified-token-cache.ts'
 import type { Client } from '../ports/client-store.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Random } from '../ports/cryptography.ts'
@@ -9,8 +10,7 @@ import { parseTokenHeader } from '../protocol/access-token.ts'
 import { MAX_TOKEN_LENGTH } from '../protocol/bearer.ts'
 import type { ClaimsRequest } from '../protocol/user-claims.ts'
 import { checkIdTokenHint, idTokenClaims, logoutTokenClaims } from '../protocol/id-token.ts'
-import { type ReleasePolicy, releasedClaims } from './released-claims.ts'
-import { signedPayload } from './signed-payload.ts'
+import { releasedClaims, type ReleasePolicy } from './disclosure.ts'
 
 interface IdTokenSubject {
   user: User

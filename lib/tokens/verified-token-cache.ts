@@ -1,3 +1,4 @@
+import { invalidToken } from '../protocol/bearer.ts'
 import type { VerifyingKey } from '../ports/cryptography.ts'
 import type { AccessTokenClaims } from '../protocol/access-token.ts'
 
@@ -72,4 +73,18 @@ export function verifiedTokenCache(capacity: number): VerifiedTokenCache {
 /** Copies the string, because a concatenated or sliced string compares more slowly and keeps its source alive. */
 function flat(credential: string): string {
   return Buffer.from(credential, 'latin1').toString('latin1')
+}
+
+/**
+ * The payload of a token signed by this key with the algorithm `alg` of its header.
+ * @throws OAuthError `invalid_token`
+ * @see RFC 8725 §3.1
+ */
+export function signedPayload(key: VerifyingKey, alg: string, token: string): unknown {
+  if (key.alg !== alg) throw invalidToken('The token is signed with another algorithm.', 'alg')
+  try {
+    return key.verify(token)
+  } catch {
+    throw invalidToken('The signature is not valid.')
+  }
 }

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import type { Page, Response } from 'playwright-core'
 import t, { type Test } from '../support/tap.ts'
 import { memoryUserStore } from '../../lib/index.ts'
-import { fastHasher } from '../../lib/testing/fast-hasher.ts'
+import { fastHasher } from '../../lib/testing/doubles.ts'
 import { PASSWORD } from '../support/app.ts'
 import { fakeConnection, fakeUpstream, SECRET } from '../support/fake-upstream.ts'
 import {

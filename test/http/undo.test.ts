@@ -1,6 +1,6 @@
 /** "That was not me": the links by which the owner of a mailbox takes a change of the account back. */
 import t from '../support/tap.ts'
-import { totpCode } from '../../lib/testing/totp-code.ts'
+import { totpCode } from '../../lib/testing/doubles.ts'
 import { memoryState } from '../../lib/index.ts'
 import { bearer, PASSWORD, signIn, signUp, testApp } from '../support/app.ts'
 import { testBrowser } from '../support/browser.ts'

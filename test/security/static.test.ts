@@ -28,7 +28,7 @@ const NEVER: Array<[string, RegExp, RegExp?]> = [
   [
     'ASVS-6.5.3 ASVS-11.5.1 ASVS-11.5.2 no weak randomness, and no UUID as a secret',
     /Math\.random|randomUUID|pseudoRandomBytes/g,
-    /^client\/(?:locks|pkce)\.ts$|^adapters\/postgres\/state\.ts$/
+    /^client\/storage\.ts$/
   ],
   [
     'ASVS-11.5.1 random bytes come from one place',

@@ -2,7 +2,7 @@ import type { SecondFactorCheck } from '../../limits/rules.ts'
 import type { FactorStore, PasskeyFactor, UserFactors } from '../../ports/factor-store.ts'
 import type { Sealer } from '../../ports/cryptography.ts'
 import type { User } from '../../ports/user-store.ts'
-import type { RememberedDevices } from '../../limits/remembered-devices.ts'
+import type { RememberedDevices } from '../../limits/known-devices.ts'
 import type { Passkeys } from './passkeys.ts'
 import type { FactorPolicy } from './factor-policy.ts'
 

@@ -1,6 +1,6 @@
 import type { OneTimeTokenStore } from '../../ports/state.ts'
 import type { Events } from '../../events.ts'
-import type { MessageBound } from '../../limits/message-bound.ts'
+import type { MessageBound } from '../../limits/attempt.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { FactorStore, UserFactors } from '../../ports/factor-store.ts'
 import type { Random } from '../../ports/cryptography.ts'

@@ -1,4 +1,4 @@
-import { isRemembered, rememberAccount, type RememberedDevices } from '../../limits/remembered-devices.ts'
+import { isRemembered, rememberAccount, type RememberedDevices } from '../../limits/known-devices.ts'
 import type { UserFactors } from '../../ports/factor-store.ts'
 import type { User } from '../../ports/user-store.ts'
 import type { Browser } from '../../sessions/browser-sessions.ts'

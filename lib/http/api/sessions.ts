@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox'
 import { OAuthError } from '../../errors.ts'
-import { listSessions } from '../../sessions/list.ts'
+import { listSessions } from '../../sessions/browser-sessions.ts'
 import { accountOf } from '../edge/caller-guards.ts'
 import { originOf } from '../edge/deps.ts'
 import { endpoint } from '../edge/endpoint.ts'

@@ -1,5 +1,5 @@
 import { hostFactorStore } from '../../../lib/boundary/host-factor-store.ts'
-import { steppedClock } from '../../../lib/testing/clock.ts'
+import { steppedClock } from '../../../lib/testing/doubles.ts'
 import { caseOf } from '../../../lib/testing/contract.ts'
 import type { ContractCase } from '../../../lib/testing/contract.ts'
 import { factorAdditionCases } from './factor-addition-contract.ts'

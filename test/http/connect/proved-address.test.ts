@@ -1,7 +1,7 @@
 /** Proofs of an account's address, and what a reader of its mail ends. */
 import t from '../../support/tap.ts'
 import { memoryFactorStore, memoryUserStore } from '../../../lib/index.ts'
-import { fastHasher } from '../../../lib/testing/fast-hasher.ts'
+import { fastHasher } from '../../../lib/testing/doubles.ts'
 import { bearer, PASSWORD } from '../../support/app.ts'
 import { testBrowser } from '../../support/browser.ts'
 import { enrol } from '../../support/factors.ts'

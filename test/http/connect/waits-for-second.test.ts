@@ -1,7 +1,7 @@
 /** A sign-in through a connection changes nothing of an account before its last factor was proved. */
 import t, { type Test } from '../../support/tap.ts'
 import { type AuthorityOptions, memoryFactorStore, memoryUserStore, renderMessage } from '../../../lib/index.ts'
-import { fastHasher } from '../../../lib/testing/fast-hasher.ts'
+import { fastHasher } from '../../../lib/testing/doubles.ts'
 import { totpCode } from '../../../lib/testing/index.ts'
 import { PASSWORD } from '../../support/app.ts'
 import { testBrowser } from '../../support/browser.ts'

@@ -4,7 +4,7 @@
  */
 import t, { type Test } from '../../support/tap.ts'
 import { memoryUserStore } from '../../../lib/index.ts'
-import { fastHasher } from '../../../lib/testing/fast-hasher.ts'
+import { fastHasher } from '../../../lib/testing/doubles.ts'
 import { type LightMyRequestResponse, PASSWORD } from '../../support/app.ts'
 import { testBrowser } from '../../support/browser.ts'
 import { fakeConnection, fakeUpstream, PROVIDER } from '../../support/fake-upstream.ts'

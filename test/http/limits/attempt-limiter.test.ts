@@ -3,7 +3,7 @@ import rateLimit from '@fastify/rate-limit'
 import t from '../../support/tap.ts'
 import { memoryAttemptStore } from '../../../lib/adapters/memory/attempt-store.ts'
 import { createAttemptLimiter } from '../../../lib/adapters/rate-limit/limiter.ts'
-import { steppedClock } from '../../../lib/testing/clock.ts'
+import { steppedClock } from '../../../lib/testing/doubles.ts'
 import type { AttemptOutcome } from '../../../lib/ports/attempt-store.ts'
 
 const limit = (rule: string, max: number) => ({ rule, key: 'k', windowMs: 1000, max })

@@ -2,7 +2,7 @@ import t from '../../support/tap.ts'
 import { createOutbox, type Post } from '../../../lib/accounts/outbox.ts'
 import type { OutboxDeps } from '../../../lib/accounts/outbox.ts'
 import type { LinkMessage, Message, SendMessage } from '../../../lib/ports/message.ts'
-import { steppedClock } from '../../../lib/testing/clock.ts'
+import { steppedClock } from '../../../lib/testing/doubles.ts'
 import { turns } from './world.ts'
 
 const TOKEN = 'the-token-of-the-message'

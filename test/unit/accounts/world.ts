@@ -1,4 +1,4 @@
-import type { StayingSignIn } from '../../../lib/sessions/sessions.ts'
+import { revocations, sessions as createSessions, type StayingSignIn } from '../../../lib/sessions/sessions.ts'
 import { partitionOf } from '../../../lib/protocol/digest.ts'
 import { setImmediate } from 'node:timers/promises'
 import { memoryAttemptStore } from '../../../lib/adapters/memory/attempt-store.ts'
@@ -13,14 +13,11 @@ import { createPasswordHashing } from '../../../lib/accounts/password-hashing.ts
 import { createPasswordPolicy } from '../../../lib/accounts/password-policy.ts'
 import { OAuthError } from '../../../lib/errors.ts'
 import { createEvents, EVENT_NAMES } from '../../../lib/events.ts'
-import { messageBound } from '../../../lib/limits/message-bound.ts'
+import { messageBound } from '../../../lib/limits/attempt.ts'
 import type { Message, SendMessage } from '../../../lib/ports/message.ts'
 import type { User, UserStore } from '../../../lib/ports/user-store.ts'
-import { steppedClock } from '../../../lib/testing/clock.ts'
-import { delayed } from '../../../lib/testing/delayed.ts'
-import { fastHasher } from '../../../lib/testing/fast-hasher.ts'
-import { revocations } from '../../../lib/sessions/revocations.ts'
-import { sessions as createSessions } from '../../../lib/sessions/sessions.ts'
+import { fastHasher, steppedClock } from '../../../lib/testing/doubles.ts'
+import { delayed } from '../../../lib/testing/faulty-stores.ts'
 
 /** The sid of the user's family of this readable name. */
 export const sidFor = (userId: string, name: string): string => partitionOf(userId) + name

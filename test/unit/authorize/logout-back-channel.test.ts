@@ -1,7 +1,7 @@
 import t from '../../support/tap.ts'
 import { createBackChannelLogout, type BackChannelLogoutDeps } from '../../../lib/authorize/back-channel-logout.ts'
 import type { BrowserSession } from '../../../lib/ports/session-store.ts'
-import { steppedClock } from '../../../lib/testing/clock.ts'
+import { steppedClock } from '../../../lib/testing/doubles.ts'
 import { turns } from '../accounts/world.ts'
 
 const session = (sid: string, clientIds: string[]): BrowserSession => ({

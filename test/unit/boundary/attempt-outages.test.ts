@@ -3,7 +3,7 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { memoryAttemptStore } from '../../../lib/adapters/memory/attempt-store.ts'
 import { surviveOutages } from '../../../lib/boundary/attempt-outages.ts'
 import type { AttemptStore, OnStoreError } from '../../../lib/ports/attempt-store.ts'
-import { steppedClock } from '../../../lib/testing/clock.ts'
+import { steppedClock } from '../../../lib/testing/doubles.ts'
 
 type Mood = 'well' | 'throws' | 'rejects' | 'hangs'
 const LIMITS = [{ rule: 'login', key: 'a', windowMs: 60_000, max: 3 }]

@@ -1,4 +1,4 @@
-import { steppedClock, type SteppedClock } from '../../../lib/testing/clock.ts'
+import { steppedClock, type SteppedClock } from '../../../lib/testing/doubles.ts'
 
 /** A stepped clock that knows how many timers wait: one that neither rang nor was undone is a leak. */
 export function countingClock(): SteppedClock & { waiting(): number } {

@@ -4,7 +4,7 @@ import { hostFactorStore } from '../../../lib/boundary/host-factor-store.ts'
 import { MisfitError } from '../../../lib/errors.ts'
 import { isOutage } from '../../../lib/ports/outage.ts'
 import type { FactorStore } from '../../../lib/ports/factor-store.ts'
-import { steppedClock } from '../../../lib/testing/clock.ts'
+import { steppedClock } from '../../../lib/testing/doubles.ts'
 import {
   ALICE,
   codesOf,

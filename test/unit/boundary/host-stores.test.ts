@@ -3,7 +3,7 @@ import { IdentityTakenError, MisfitError, UsernameTakenError } from '../../../li
 import type { Client } from '../../../lib/ports/client-store.ts'
 import type { Identity, LinkedIdentity, NewUser, User, UserPatch, UserStore } from '../../../lib/ports/user-store.ts'
 import { hostClientStore, hostUserStore } from '../../../lib/boundary/host-stores.ts'
-import { steppedClock } from '../../../lib/testing/clock.ts'
+import { steppedClock } from '../../../lib/testing/doubles.ts'
 import { countingClock } from './counting-clock.ts'
 
 const ANN: User = { id: '1', username: 'ann', passwordHash: null }

@@ -1,7 +1,7 @@
 import t from '../../support/tap.ts'
 import type { Clock } from '../../../lib/ports/clock.ts'
 import { sharedClock } from '../../../lib/boundary/shared-clock.ts'
-import { steppedClock } from '../../../lib/testing/clock.ts'
+import { steppedClock } from '../../../lib/testing/doubles.ts'
 
 /** A machine whose clock is `skewMs` ahead of the server's, with a network that takes `tripMs` each way. */
 function machine(skewMs: number, tripMs = 0) {

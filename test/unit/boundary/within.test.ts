@@ -1,7 +1,7 @@
 import { MessageChannel } from 'node:worker_threads'
 import t from '../../support/tap.ts'
 import { systemClock } from '../../../lib/adapters/node/system.ts'
-import { within } from '../../../lib/boundary/within.ts'
+import { within } from '../../../lib/boundary/answers.ts'
 import { countingClock } from './counting-clock.ts'
 
 async function turns(): Promise<void> {

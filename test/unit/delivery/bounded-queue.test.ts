@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises'
 import t from '../../support/tap.ts'
 import { boundedQueue, type BoundedQueueOptions } from '../../../lib/delivery/bounded-queue.ts'
-import { steppedClock } from '../../../lib/testing/clock.ts'
+import { steppedClock } from '../../../lib/testing/doubles.ts'
 
 async function turns(): Promise<void> {
   for (let turn = 0; turn < 20; turn++) await setImmediate()

@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises'
 import t from '../../support/tap.ts'
 import { createBackground } from '../../../lib/accounts/background.ts'
 import { createOutbox, type Post } from '../../../lib/accounts/outbox.ts'
-import { steppedClock } from '../../../lib/testing/clock.ts'
+import { steppedClock } from '../../../lib/testing/doubles.ts'
 
 interface Told {
   what: string

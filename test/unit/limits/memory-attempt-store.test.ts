@@ -1,7 +1,7 @@
 import t from '../../support/tap.ts'
 import { memoryAttemptStore } from '../../../lib/adapters/memory/attempt-store.ts'
 import type { AttemptLimit } from '../../../lib/ports/attempt-store.ts'
-import { steppedClock } from '../../../lib/testing/clock.ts'
+import { steppedClock } from '../../../lib/testing/doubles.ts'
 
 const WINDOW = 1000
 const limit = (key: string, fields: Partial<AttemptLimit> = {}): AttemptLimit => ({

@@ -1,5 +1,5 @@
 import t from '../../support/tap.ts'
-import { isRemembered, rememberAccount } from '../../../lib/limits/remembered-devices.ts'
+import { isRemembered, rememberAccount } from '../../../lib/limits/known-devices.ts'
 
 const KEY = Buffer.alloc(32, 1)
 const FORMER = Buffer.alloc(32, 2)

@@ -1,7 +1,7 @@
 import t from '../../support/tap.ts'
 import { type HashingQueue, hashingQueue } from '../../../lib/accounts/hashing-queue.ts'
 import { OAuthError } from '../../../lib/errors.ts'
-import { steppedClock } from '../../../lib/testing/clock.ts'
+import { steppedClock } from '../../../lib/testing/doubles.ts'
 
 const turn = async (): Promise<void> => {
   await new Promise((resolve) => {

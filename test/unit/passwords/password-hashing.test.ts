@@ -4,7 +4,7 @@ import type { PasswordHashingOptions } from '../../../lib/accounts/password-hash
 import { argon2Hasher } from '../../../lib/adapters/argon2/argon2-hasher.ts'
 import { OAuthError } from '../../../lib/errors.ts'
 import type { PasswordHasher } from '../../../lib/ports/cryptography.ts'
-import { steppedClock } from '../../../lib/testing/clock.ts'
+import { steppedClock } from '../../../lib/testing/doubles.ts'
 
 const cheap = { memoryCost: 64, timeCost: 1, parallelism: 1 }
 const STORED = '$argon2id$v=19$m=64,t=1,p=1$AAECAwQFBgcICQoLDA0ODw$RBjCXYboo4yjHH0P1K75vrL4xGciLt6io+o2v0yqSlo'

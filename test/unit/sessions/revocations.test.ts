@@ -1,6 +1,6 @@
 import t from '../../support/tap.ts'
 import { steppedClock } from '../../../lib/testing/index.ts'
-import { revocations } from '../../../lib/sessions/revocations.ts'
+import { revocations } from '../../../lib/sessions/sessions.ts'
 
 const LIFETIME = 900_000
 

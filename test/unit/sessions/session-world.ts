@@ -5,11 +5,10 @@ import type { BrowserSession, SessionUse } from '../../../lib/ports/session-stor
 import type { RefreshTokenFamily } from '../../../lib/ports/token-store.ts'
 import { passwordProof } from '../../../lib/protocol/authentication.ts'
 import { parseCredential } from '../../../lib/protocol/credential.ts'
-import { steppedClock } from '../../../lib/testing/clock.ts'
-import { delayed } from '../../../lib/testing/delayed.ts'
+import { steppedClock } from '../../../lib/testing/doubles.ts'
+import { delayed } from '../../../lib/testing/faulty-stores.ts'
 import { browserSessions } from '../../../lib/sessions/browser-sessions.ts'
-import { revocations as createRevocations } from '../../../lib/sessions/revocations.ts'
-import { sessions as createSessions } from '../../../lib/sessions/sessions.ts'
+import { revocations as createRevocations, sessions as createSessions } from '../../../lib/sessions/sessions.ts'
 
 export const MINUTE = 60_000
 export const HOUR = 60 * MINUTE

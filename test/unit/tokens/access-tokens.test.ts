@@ -6,8 +6,8 @@ import { systemRandom } from '../../../lib/adapters/node/system.ts'
 import { fixedKeyRing, type KeyRing } from '../../../lib/keys/key-ring.ts'
 import { steppedClock } from '../../../lib/testing/index.ts'
 import { type AccessTokens, accessTokens } from '../../../lib/tokens/access-tokens.ts'
-import { revocations } from '../../../lib/sessions/revocations.ts'
 import { verifiedTokenCache } from '../../../lib/tokens/verified-token-cache.ts'
+import { revocations } from '../../../lib/sessions/sessions.ts'
 import { ISSUER, keyOf } from './world.ts'
 
 const refused = { code: 'FST_AUTHORITY_OAUTH', error: 'invalid_token' }

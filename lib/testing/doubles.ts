@@ -1,0 +1,192 @@
+import type { Clock } from '../ports/clock.ts'
+import { createHash } from 'node:crypto'
+import type { Argon2Parameters, PasswordHasher } from '../ports/cryptography.ts'
+import type { Message } from '../ports/message.ts'
+import { fromBase32, totpCode as codeOf, totpStep } from '../protocol/totp.ts'
+
+export interface SteppedClock extends Clock {
+  /**
+   * Moves wall and monotonic time forward together, and runs each due task at its time, in order, including tasks that
+   * those schedule. Throws `RangeError` on a negative step: only the wall clock goes backwards (`setWall`).
+   */
+  step(ms: number): void
+  /** Sets the wall clock alone, as an administrator or NTP does. Timers are not moved. */
+  setWall(ms: number): void
+}
+
+interface Waiting {
+  at: number
+  task: () => void
+}
+
+/** A clock that stands still until a test steps it. `start` is the wall clock in milliseconds since the epoch. */
+export function steppedClock(start = Date.UTC(2026, 0, 1)): SteppedClock {
+  let monotonic = 0
+  let wallOffset = start
+  // In the order of scheduling, so that of two tasks for one moment the first scheduled runs first.
+  const waiting = new Set<Waiting>()
+
+  const nextUntil = (end: number): Waiting | undefined => {
+    let first: Waiting | undefined
+    for (const entry of waiting) {
+      if (entry.at <= end && (first === undefined || entry.at < first.at)) first = entry
+    }
+    return first
+  }
+
+  return {
+    now: () => wallOffset + monotonic,
+    monotonic: () => monotonic,
+    after(delayMs, task) {
+      const entry = { at: monotonic + Math.max(0, delayMs), task }
+      waiting.add(entry)
+      return () => {
+        waiting.delete(entry)
+      }
+    },
+    step(ms) {
+      if (!(ms >= 0)) throw new RangeError('A clock steps forward.')
+      const end = monotonic + ms
+      for (let due = nextUntil(end); due !== undefined; due = nextUntil(end)) {
+        waiting.delete(due)
+        monotonic = Math.max(monotonic, due.at)
+        due.task()
+      }
+      monotonic = end
+    },
+    setWall(ms) {
+      wallOffset = ms - monotonic
+    }
+  }
+}
+
+export interface FastHasher extends PasswordHasher {
+  /** The number of calls of each method, failed ones included. */
+  readonly calls: Readonly<{ hash: number; verify: number }>
+}
+
+const PHC = /^\$(argon2(?:id|i|d))\$v=\d+\$m=(\d+),t=(\d+),p=(\d+)\$([A-Za-z0-9+/]+)\$([A-Za-z0-9+/]+)$/
+
+const unpadded = (bytes: Uint8Array): string =>
+  Buffer.from(bytes)
+    .toString('base64')
+    .replace(/={1,2}$/, '')
+
+function tagOf(
+  variant: string,
+  parameters: Argon2Parameters,
+  salt: string,
+  password: string,
+  secret: Uint8Array | undefined
+): string {
+  const { memoryCost, timeCost, parallelism } = parameters
+  const hash = createHash('sha256')
+  // Prefixes each input with its length, so that different inputs never give the same bytes.
+  for (const part of [variant, `${memoryCost},${timeCost},${parallelism}`, salt, password, secret ?? '']) {
+    const bytes = Buffer.from(part)
+    hash.update(`${bytes.length}:`).update(bytes)
+  }
+  return unpadded(hash.digest())
+}
+
+/**
+ * A hasher for tests: the strings look like argon2id's and contain the parameters, but the work is one SHA-256. NEVER
+ * for real passwords. It can't verify real argon2 hashes (`false`), and salts are numbered, not random.
+ */
+export function fastHasher(): FastHasher {
+  const calls = { hash: 0, verify: 0 }
+  return {
+    calls,
+    async hash(password, parameters, secret) {
+      calls.hash++
+      const salt = unpadded(createHash('sha256').update(`salt ${calls.hash}`).digest().subarray(0, 16))
+      const { memoryCost, timeCost, parallelism } = parameters
+      const tag = tagOf('argon2id', parameters, salt, password, secret)
+      return `$argon2id$v=19$m=${memoryCost},t=${timeCost},p=${parallelism}$${salt}$${tag}`
+    },
+    async verify(encoded, password, secret) {
+      calls.verify++
+      const [, variant, m, t, p, salt, tag] = PHC.exec(encoded) ?? []
+      if (variant === undefined || salt === undefined) throw new TypeError('Not an argon2 string.')
+      return (
+        tagOf(
+          variant,
+          { memoryCost: Number(m), timeCost: Number(t), parallelism: Number(p) },
+          salt,
+          password,
+          secret
+        ) === tag
+      )
+    }
+  }
+}
+
+export interface CapturedMessages<M extends { kind: string }> {
+  /** The option `sendMessage`. */
+  send(message: M): Promise<void>
+  /** All sent messages, oldest first. */
+  readonly messages: readonly M[]
+  /**
+   * The oldest message (of this kind) that no call of `next` has returned. Waits for it if there is none yet, because
+   * replies don't wait for messages.
+   */
+  next<Kind extends M['kind']>(kind?: Kind): Promise<M & { kind: Kind }>
+}
+
+interface Reader {
+  kind: string | undefined
+  resolve(message: unknown): void
+}
+
+/** Records messages instead of sending them. */
+export function capturedMessages<M extends { kind: string } = Message>(): CapturedMessages<M> {
+  const messages: M[] = []
+  const unread: M[] = []
+  const readers: Reader[] = []
+  return {
+    messages,
+    async send(message) {
+      messages.push(message)
+      const reader = readers.findIndex(({ kind }) => kind === undefined || kind === message.kind)
+      if (reader === -1) unread.push(message)
+      else for (const { resolve } of readers.splice(reader, 1)) resolve(message)
+    },
+    async next<Kind extends M['kind']>(kind?: Kind) {
+      const index = unread.findIndex((message) => kind === undefined || message.kind === kind)
+      const [message] = index === -1 ? [] : unread.splice(index, 1)
+      return (message ??
+        (await new Promise((resolve) => {
+          readers.push({ kind, resolve })
+        }))) as M & { kind: Kind }
+    }
+  }
+}
+
+const TAKES = 'totpCode takes a key in base32, an otpauth: URI that has one, or the bytes of a key.'
+
+/**
+ * The code that an authenticator app shows.
+ * @param secret the key in base32, as `POST /auth/factors/totp` answers it, the `otpauth:` URI, or the bytes of the
+ * key, as `importTotp` takes them
+ * @param now milliseconds since the epoch, such as `clock.now()` of a stepped clock. Default: the machine's clock
+ * @throws TypeError where there is no key in it, or `now` is no such number
+ * @example await app.inject({ method: 'POST', url: '/auth/factors/totp/confirm', headers, payload: { enrolment, code:
+ * totpCode(secret, clock.now()) } })
+ */
+export function totpCode(secret: string | Uint8Array, now: number = Date.now()): string {
+  if (!Number.isFinite(now) || now < 0) throw new TypeError('totpCode takes the time in milliseconds since the epoch.')
+  return codeOf(typeof secret === 'string' ? keyIn(secret) : bytesOf(secret), totpStep(now))
+}
+
+function bytesOf(secret: unknown): Buffer {
+  if (!(secret instanceof Uint8Array) || secret.length === 0) throw new TypeError(TAKES)
+  return Buffer.from(secret)
+}
+
+function keyIn(secretOrUri: string): Buffer {
+  const key = fromBase32(
+    secretOrUri.startsWith('otpauth:') ? (new URL(secretOrUri).searchParams.get('secret') ?? '') : secretOrUri
+  )
+  if (key === null) throw new TypeError(TAKES)
+  return key
+}
