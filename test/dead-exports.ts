@@ -16,7 +16,7 @@ export function deadExports(files: FileMap, doors: readonly string[]): string[] 
   const used = new Set<string>()
   const tested = new Set<string>()
   const exported: Array<[path: string, name: string]> = []
-  /** Each as often as it stands there. */
+  /** Counts each occurrence. */
   const names = new Map<string, string[]>()
   for (const [path, text] of Object.entries(files)) {
     const use = (specifier: ts.Node | undefined, names: readonly string[]): void => {

@@ -8,7 +8,7 @@
 export type FileMap = Readonly<Record<string, string>>
 
 export interface Pattern {
-  /** Such as `comments of lib/records`. */
+  /** A kind and a folder, such as `comments of lib/records`. */
   place: string
   path: string
   /** The pattern with the words around it. */

@@ -9,14 +9,14 @@ interface Fault {
   of(store: FactorStore): Partial<FactorStore>
   /** Cases that must fail, by the beginning of their name. */
   found: string[]
-  /** That no other does. */
+  /** True if no other case may fail. */
   only?: boolean
 }
 
 const isHeld = ({ totp, passkeys }: UserFactors, factorId: string): boolean =>
   [...totp, ...passkeys].some(({ id }) => id === factorId)
 
-/** Stores that look first and write later, and stores that forget one sentence of the port. */
+/** Faulty stores: some check first and write later, others ignore one sentence of the port. */
 const FAULTS: readonly Fault[] = [
   {
     name: 'a code of an authenticator app that is checked and used in two steps',

@@ -15,7 +15,7 @@ t.teardown(async () => {
 })
 const TABLE = 'authority_factor_records'
 const RIGHTS = recordRights(TABLE)
-// Several connections, or nothing would race.
+// Several connections, because calls on one connection can't race.
 const pool = (await server.database()).pool({ max: 20 })
 
 const test = (prefix: string) => (name: string, run: () => Promise<void>) => t.test(`${prefix} ${name}`, run)
@@ -54,7 +54,8 @@ t.test(
     for (const [name, call] of factorOperations(counted)) {
       const before = await count()
       await call()
-      // The record was seen before, so a change is one trip. A refusal is read again, and a first record is looked for.
+      // A remembered record needs one trip for a change. A refusal is read again, and a first record is read before it
+      // is written.
       const trips = /^claimHandle|, (full|duplicate|replayed|last)$/.test(name) ? [1, 2] : [1]
       t.ok(trips.includes((await count()) - before), name)
     }
@@ -119,7 +120,7 @@ t.test('postgres: works with the documented rights, and names each missing one',
         message: new RegExp(`role of postgresFactorStore lacks rights: ${right} on ${table}`)
       })
       await all.removeFactorsOfUser(ALICE)
-      // One after the other: what one of them finds depends on what those before it left.
+      // Runs one after the other, because each depends on the results of those before it.
       let refused = 0
       for (const call of [
         ...factorOperations(own).map(([, operation]) => operation),

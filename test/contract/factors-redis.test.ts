@@ -28,7 +28,7 @@ const cluster = await startRedisCluster()
 t.teardown(() => Promise.all([server.stop(), cluster.stop()]))
 const clusterClient = cluster.client()
 
-/** Each case has keys of its own; all of them stay, to be looked at when the suites have run. */
+/** Each case has its own keys. All of them stay until the suites have run, for a check of the keys. */
 let cases = 0
 const fresh = (client: Redis | Cluster) => async (): Promise<{ store: FactorStore }> => ({
   store: redisFactorStore(client, { prefix: `case-${++cases}:` })
@@ -68,7 +68,8 @@ t.test('redis: makes one or two round trips per operation, of documented command
     const before = await commands()
     await call()
     const after = await commands()
-    // The record was seen before, so a change is one trip. A refusal is read again, and a first record is looked for.
+    // A remembered record needs one trip for a change. A refusal is read again, and a first record is read before it is
+    // written.
     const trips = /^claimHandle|, (full|duplicate|replayed|last)$/.test(name) ? [1, 2] : [1]
     t.ok(trips.includes((after.get('evalsha') ?? 0) - (before.get('evalsha') ?? 0)), name)
     t.equal(after.get('eval') ?? 0, before.get('eval') ?? 0, name)
@@ -156,7 +157,7 @@ t.test('redis: keeps ill-formed ids apart', async (t) => {
   const client = server.client()
   const store = redisFactorStore(client, { prefix: 'names:' })
   await store.addTotp(totpAddition({ userId: '\ud800' }))
-  // UTF-8 has one spelling for both.
+  // Both become the same bytes in UTF-8.
   t.strictSame(await store.findFactors('\ud801'), NOTHING)
   await store.addTotp(totpAddition({ userId: '\ud800', factor: totp({ id: '\udc00' }) }))
   t.equal(await store.useTotp(totpUse({ userId: '\ud800', factorId: '\udc01' })), 'unknown')
@@ -178,13 +179,13 @@ t.test('redis cluster: completes an operation before or after the move of its sl
   await store.addTotp(totpAddition({ recoveryDigests: codesOf('a') }))
   await store.addPasskey(passkeyAddition())
   const slot = await halfMoved(cluster, `{${partitionOf(ALICE)}}`)
-  // One record is found wherever it is.
+  // A single record is found on either node.
   t.match(await store.findFactors(ALICE), { totp: [{}], passkeys: [{}], recoveryCodesLeft: 10 })
   t.match(await store.findByHandle(handleOf('a'), 'credential-1'), { userId: ALICE })
   t.equal(await store.useTotp(totpUse()), 'used')
   t.strictSame(await store.addPasskey(passkeyAddition()), { outcome: 'duplicate' })
-  // A use writes its claim with the factors. While the two are in different places, the use waits for the end of the
-  // move.
+  // A use writes its claim together with the factors. While the two are on different nodes, the use waits for the end
+  // of the move.
   const [early] = await Promise.allSettled([store.usePasskey(passkeyUse())])
   t.match(early, early?.status === 'fulfilled' ? { value: { outcome: 'used' } } : { reason: { isOutage: true } })
   await slot.finish()

@@ -32,7 +32,7 @@ const COMPONENT = 'records:authority_factor_records'
 const newFile = (): string => join(directory, `${++files}.db`)
 
 const test = (prefix: string) => (name: string, run: () => Promise<void>) => t.test(`${prefix} ${name}`, run)
-/** As many connections to one new file as `storeOf` takes databases. */
+/** Opens as many connections to one new file as `storeOf` has parameters. */
 const opened = (storeOf: (...dbs: [SqliteDatabase, SqliteDatabase]) => FactorStore) => async () => {
   const file = newFile()
   const [first, second] = [new Database(file), new Database(file)]
@@ -68,7 +68,7 @@ t.test('sqlite: finds written factors after reopening the file, next to the tabl
 
   const second = new Database(file)
   t.teardown(() => second.close())
-  // Each knows nothing of the others' tables: a release that has no factors starts on this file.
+  // Each component ignores the other's tables, so that a release without factors starts on this file.
   t.ok(await sqliteUserStore(second).findByUsername('alice'))
   t.strictSame(await sqliteState(second).keys.list(), [])
   const again = sqliteFactorStore(second)
@@ -107,7 +107,7 @@ t.test('sqlite: rejects and writes nothing while another process locks the file'
   })
   other.exec('BEGIN IMMEDIATE')
   const writing = factorOperations(store).filter(([name]) => !name.startsWith('find'))
-  // All at once: each tries for a second and a half.
+  // Calls all at once, because each retries for a second and a half.
   for (const outcome of await Promise.allSettled([...writing.map(async ([, call]) => await call()), store.sweep(1)]))
     t.match(outcome, { status: 'rejected', reason: { code: /^SQLITE_BUSY/ } })
   t.strictSame(await store.findFactors(ALICE), before, 'reads need no lock')

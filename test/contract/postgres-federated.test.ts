@@ -4,7 +4,7 @@ import { sharedPostgres } from '../support/shared-postgres.ts'
 import { federatedRows, type IdentityStore } from '../unit/accounts/federated-rows.ts'
 
 const server = await sharedPostgres(t)
-// Several connections, or nothing would race.
+// Several connections, because calls on one connection can't race.
 const pool = (await server.database()).pool({ max: 20 })
 let made = 0
 

@@ -22,7 +22,7 @@ const MIGRATED = [
 const TABLES = "SELECT table_name FROM information_schema.tables WHERE table_schema = 'public' ORDER BY 1"
 
 t.test('accepts a Pool, a Client and PGlite as database without casts', async (t) => {
-  // As PGlite declares it, but for its type parameter.
+  // PGlite's declaration without its type parameter.
   const pglite = {
     query: async (_query: string, _params?: unknown[], _options?: { rowMode?: 'array' | 'object' }) => ({
       rows: [{}],
@@ -41,7 +41,7 @@ t.test('postgres: runs each migration once when 20 instances start together', as
     Array.from({ length: 20 }, async (_, index) => {
       const pool = pools[index % pools.length] as Pool
       const users = postgresUserStore(pool)
-      // Half of them by their first use.
+      // Half of them migrate by their first use.
       const state = postgresState(pool)
       if (index % 2 === 0) await Promise.all([state.prepare(), users.prepare()])
       await state.tokens.createFamily(family({ sid: named(`sid-${index}`) }))
@@ -131,7 +131,7 @@ t.test('postgres: removes the links of a removed user', async (t) => {
   const users = postgresUserStore(pool)
   await users.createWithIdentity({ username: 'ann', passwordHash: null }, newLink())
   t.equal((await users.findByIdentity(newLink()))?.username, 'ann')
-  // As hosts do by hand.
+  // Changes the table by hand, as hosts may.
   await pool.query("DELETE FROM authority_users WHERE username = 'ann'")
   t.equal(await users.findByIdentity(newLink()), null)
   t.same((await pool.query('SELECT count(*)::int AS n FROM authority_users_identities')).rows, [{ n: 0 }])
@@ -165,7 +165,7 @@ t.test('postgres: refuses an instance that waited for a newer release to migrate
     prefix: '',
     named: false
   })
-  // The newer one migrates after this one's first check and before its lock.
+  // The newer release migrates after this one's first check and before its lock.
   const racing: PostgresDatabase = {
     async query(text, params) {
       if (text.startsWith('DO')) await newer.prepare()

@@ -1,4 +1,4 @@
-/** B20: PostgreSQL plans a statement that comes again once for each connection. */
+/** B20: PostgreSQL plans a repeated statement once per connection. */
 import type { Pool } from 'pg'
 import t, { type Test } from '../support/tap.ts'
 import { postgresState } from '../../lib/adapters/postgres/record-store.ts'
@@ -65,7 +65,7 @@ t.test('keeps working behind a pooler that drops prepared statements', async (t)
   const { tokens } = postgresState(pool)
   await tokens.createFamily(family())
   await tokens.findFamily(named('sid-1'), T0)
-  // The driver goes on believing that they are there, as it does where PgBouncer gave it another connection.
+  // The driver still believes that the statements exist, as when PgBouncer switches connections.
   await pool.query('DEALLOCATE ALL')
   t.equal((await tokens.findFamily(named('sid-1'), T0))?.sid, named('sid-1'))
   t.equal((await tokens.useToken(use())).outcome, 'used')

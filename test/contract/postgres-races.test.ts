@@ -14,7 +14,7 @@ const server = await sharedPostgres(t)
 
 interface Instances {
   states: State[]
-  /** Of one of them. */
+  /** The counters of one connection. */
   at(index: number): State
   url: string
   rows(sql: string): Promise<Array<Record<string, unknown>>>
@@ -34,7 +34,7 @@ async function instances(
       await state.prepare()
     })
   )
-  // Connected before the race, or it would be one of handshakes.
+  // Connects before the race, so that handshakes don't decide it.
   await Promise.all(pools.map(async (pool) => await parallel(10, () => pool.query('SELECT pg_sleep(0.05)'))))
   return {
     states,

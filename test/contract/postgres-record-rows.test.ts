@@ -149,7 +149,7 @@ for (const shape of ['one table', 'partitions'] as const) {
           FROM pg_stat_user_tables WHERE relname LIKE 'authority_records%'`),
         0
       )
-    // A connection reports what it counted when it ends, which the server does later than it says.
+    // A connection reports its counters when it ends, which happens some time after the call to end it.
     while ((await counted())['updated'] !== 600) await wait(10)
     const hot = Number((await counted())['hot'])
     t.ok(hot >= 0.75 * 600, `${hot} of 600 updates are HOT`)
@@ -193,7 +193,8 @@ t.test('reads only one slice per sweep query, despite outdated planner statistic
   while ((await read()) === 0) await wait(10)
   const left = Number(nth(await rows('SELECT count(*) AS n FROM authority_records'), 0)['n'])
   t.ok(left > 19_000 && left < 21_000, `${left} left`)
-  // The slices once, and what the slice before has just made dead. All that is due for each would be 400,000.
+  // Each slice is read once, plus the rows that the slice before has just removed. Reading all due rows for each slice
+  // would be 400,000.
   t.ok((await read()) < 100_000, `${await read()} entries read`)
 })
 

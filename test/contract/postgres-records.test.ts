@@ -1,4 +1,4 @@
-/** Races of commits on real connections: what must hold whatever the server does between the steps of a statement. */
+/** Races of commits on real connections, whatever the server does between the steps of a statement. */
 import t, { type Test } from '../support/tap.ts'
 import { ANY, type StoredRecord } from '../../lib/ports/record-store.ts'
 import { parallel } from '../../lib/testing/contract.ts'
@@ -98,7 +98,10 @@ for (const shape of ['one table', 'partitions'] as const) {
     const readers = parallel(3, async (index) => {
       while (!isDone) add(await at(index).read('bank', keys))
     })
-    /** Moves one from the first account to the second. The commit has all, so that a conflict shows all of them. */
+    /**
+     * Moves one unit from the first account to the second. The commit names all accounts, so that a conflict returns
+     * all.
+     */
     const move = async (worker: number, accounts: readonly string[]): Promise<void> => {
       let found = await at(worker).read('bank', accounts)
       for (let tries = 0; tries < 3; tries++) {

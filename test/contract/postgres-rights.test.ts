@@ -1,4 +1,4 @@
-/** B12 What a role must be allowed, and that the start says what it is not. */
+/** B12 The required rights of a role, and the start error that names a missing one. */
 import type { Pool } from 'pg'
 import t from '../support/tap.ts'
 import { recordRights } from '../../lib/adapters/postgres/record-tables.ts'
@@ -49,7 +49,7 @@ t.test('names each missing right in prepare', async (t) => {
   } = await pool.query<{ current_user: string }>('SELECT current_user')
   const role = row?.current_user ?? ''
   for (const [table, rights] of Object.entries(STATE_RIGHTS)) {
-    // Without it the tables can't be found to be there, which is told as ever.
+    // Without this right the tables look missing, which the error reports as before.
     if (table === 'authority_migrations') continue
     for (const right of rights) {
       await owner.query(`REVOKE ${right} ON ${table} FROM ${role}`)

@@ -8,7 +8,7 @@ import { userStoreContract } from '../../lib/testing/user-store-contract.ts'
 import { sharedPostgres } from '../support/shared-postgres.ts'
 
 const server = await sharedPostgres(t)
-// Several connections, or nothing would race.
+// Several connections, because calls on one connection can't race.
 const pool = (await server.database()).pool({ max: 20 })
 
 const test = (prefix: string) => (name: string, run: () => Promise<void>) => t.test(`${prefix} ${name}`, run)

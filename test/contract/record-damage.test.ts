@@ -1,6 +1,6 @@
 /**
- * A record that nobody can read, in a state over any store: it counts for nothing, every revocation succeeds and ends
- * everything that it should, and the next write replaces the record.
+ * An unreadable record in a state over any store: it does not count, every revocation succeeds and ends everything
+ * else, and the next write replaces the record.
  */
 import t from '../support/tap.ts'
 import { ANY, NEVER, type RecordStore } from '../../lib/ports/record-store.ts'

@@ -1,7 +1,4 @@
-/**
- * The state over a store that throws records away by itself, one without another. It may forget a sign-in, and never a
- * revocation.
- */
+/** The state over a store that evicts single records. It may forget a sign-in, but never a revocation. */
 import t from '../support/tap.ts'
 import { memoryRecords } from '../../lib/adapters/memory/record-store.ts'
 import { ANY, type RecordStore } from '../../lib/ports/record-store.ts'
@@ -42,7 +39,7 @@ runContract(
   (name, run) => t.test(`evicting memory: ${name}`, run)
 )
 
-/** One of everything. */
+/** One record of each kind. */
 async function signIn({ tokens, browserSessions, oneTimeTokens }: State): Promise<void> {
   await tokens.createFamily(family({ sid: named('family'), tokenDigest: 'token' }))
   await browserSessions.createSession(session({ sid: named('session') }), 'session')
@@ -62,7 +59,7 @@ async function alive({ tokens, browserSessions, oneTimeTokens }: State): Promise
   return Object.entries(counts).flatMap(([name, does]) => (does ? [name] : []))
 }
 
-/** Every choice of these. */
+/** Every subset of these. */
 const choices = (keys: readonly string[]): string[][] =>
   Array.from({ length: 2 ** keys.length }, (_, bits) => keys.filter((_key, at) => (bits & (2 ** at)) !== 0))
 

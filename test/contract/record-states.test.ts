@@ -1,6 +1,6 @@
 /**
- * The state and second factors over records: every variant in memory, and lost answers in SQLite. The properties of
- * histories lose answers on each store too, and record-matrix.test.ts has all of them at night.
+ * The state and second factors over records: every variant in memory, and lost answers in SQLite. The history
+ * properties also lose answers on each store, and record-matrix.test.ts runs all variants at night.
  */
 import { runVariants } from './support/record-variants.ts'
 

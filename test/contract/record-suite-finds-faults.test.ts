@@ -25,7 +25,7 @@ const RIGHT = {
   betweenWrites: async (): Promise<void> => {},
   betweenReads: (_place: number): Promise<void> | undefined => undefined,
   betweenLookAndRemoval: async (): Promise<void> => {},
-  /** How many of the last commits a read does not see. */
+  /** The number of latest commits that a read misses. */
   lag: 0
 }
 type Steps = typeof RIGHT

@@ -1,4 +1,4 @@
-/** B10 The rights that docs/guides/state.md says are enough are enough, on one server and in a Cluster. */
+/** B10 The rights in docs/guides/state.md are sufficient, on one server and in a Cluster. */
 import { readFileSync } from 'node:fs'
 import type { Cluster, Redis } from 'ioredis'
 import t from '../support/tap.ts'
@@ -14,7 +14,7 @@ const RIGHTS = (/ACL SETUSER authority on >password ([^\n]+)/.exec(guide)?.[1] ?
 const LIMIT = { rule: 'login', key: 'k', windowMs: 1000, max: 1 }
 
 async function everything(client: Redis | Cluster): Promise<unknown[]> {
-  // The rights are asked about here, not the speed: a busy machine has all the time it needs.
+  // Tests rights and not speed, so calls have no time limit.
   const attempts = redisAttemptStore(sharedConnection(client, { timeoutMs: 30_000 }))
   const state = redisState(client)
   await state.prepare()

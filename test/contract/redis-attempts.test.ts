@@ -92,11 +92,11 @@ t.test('counts a window by the clock of the server, for every instance alike', a
   const other = redisAttemptStore(redisConnection(redis.client()))
   const narrow = limit({ key: 'real-time', windowMs: 500, max: 1 })
   const begin = performance.now()
-  // At once, or the window may have passed between them.
+  // Sent at once, so that the window does not pass between them.
   const [first, second] = await Promise.all([one.reserve('a', [narrow]), other.reserve('b', [narrow])])
   t.not(first.allowed, second.allowed)
   const { resetMs = 0 } = (first.allowed ? second : first).standings[0] ?? {}
-  // Both may come in one millisecond, and an attempt's time is rounded up while that of now is rounded down.
+  // Both may happen in the same millisecond. The time of an attempt is rounded up and the current time down.
   t.ok(resetMs > 0 && resetMs <= 501, `${resetMs} ms`)
   const passes = async (): Promise<void> => {
     while (!(await other.reserve('c', [narrow])).allowed) await delay(5)
@@ -121,7 +121,7 @@ t.test('sets a TTL on every counter, and keeps the key out of its name', async (
   for (const name of names) {
     t.match(name, /^ends:\{limits\}:[\w-]{22}$/)
     const ttlMs = await client.pttl(name)
-    // An attempt's time is rounded up, so its end is.
+    // The time of an attempt is rounded up, and so is its end.
     t.ok(ttlMs > 0 && ttlMs <= 60_201, `${ttlMs} ms`)
   }
   await store.refund('a', limits)

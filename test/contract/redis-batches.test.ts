@@ -1,4 +1,4 @@
-/** Calls of one turn of the event loop go in one write, and yet each call is as if it were alone. */
+/** Calls of one turn of the event loop share one write, but each has its own result. */
 import type { Redis } from 'ioredis'
 import t from '../support/tap.ts'
 import { redisAttemptStore } from '../../lib/adapters/redis/attempt-store.ts'
@@ -33,7 +33,7 @@ t.teardown(async () => {
   await server.stop()
 })
 const client = server.client()
-/** How often something is written to the server. */
+/** The number of writes to the server. */
 async function writes(of: Redis, work: () => Promise<unknown>): Promise<number> {
   const { stream } = of
   const write = stream.write.bind(stream)

@@ -5,7 +5,7 @@ import t, { type Test } from '../support/tap.ts'
 import { type RedisClient, type RedisConnection, redisConnection } from '../../lib/adapters/redis/connection.ts'
 import { defineScript } from '../../lib/adapters/redis/script.ts'
 
-/** A server whose answers are there at once, and read when the event loop comes to it, as those on a socket. */
+/** A server that answers at once. Its answers are read when the event loop reaches the socket. */
 function connectionTo(t: Test, isKnown: boolean): RedisConnection {
   const { port1: server, port2: socket } = new MessageChannel()
   t.teardown(() => {
@@ -28,7 +28,7 @@ function connectionTo(t: Test, isKnown: boolean): RedisConnection {
         throw Object.assign(new Error('NOSCRIPT No matching script. Please use EVAL.'), { name: 'ReplyError' })
       return reply
     },
-    // A trip of its own, which takes a few turns of the event loop.
+    // A separate trip, which takes a few turns of the event loop.
     async eval() {
       for (let turn = 0; turn < 5; turn++) await setImmediate()
       return await answered(7)
@@ -48,9 +48,9 @@ for (const [what, isKnown] of [
     const { run } = connectionTo(t, isKnown)
     for (let round = 0; round < 3; round++) {
       const answer = run(defineScript('return 7'), '{key}', [])
-      // Calls of this turn go at its end. From here on, timers come before reading.
+      // Calls of this turn are sent at its end. From then on, timers run before reads.
       await setImmediate()
-      // Code that blocks the event loop keeps it from reading.
+      // Blocks the event loop, so that nothing is read.
       for (const end = performance.now() + 400; performance.now() < end;);
       t.equal(await answer, 7)
     }
@@ -73,7 +73,7 @@ t.test('waits several event loop turns for a connection after the process was bu
     on: (event, listener) => events.on(event, listener),
     off: (event, listener) => events.off(event, listener)
   }
-  // As ioredis asks for one thing after another: each answer brings the next question.
+  // Imitates ioredis, where each answer leads to the next question.
   let answers = 0
   socket.on('message', () => {
     if (++answers < 4) {

@@ -10,7 +10,7 @@ import { type RedisServer, startRedis, startRedisCluster } from '../support/redi
 
 const SECRET = 'sw0rdfish'
 const TIMEOUT_MS = 250
-/** For results that come without the bound: a test that waited for this one would wait for ever. */
+/** A time limit for results that must not depend on the tested limit, so that a failing test does not hang. */
 const NOT_BY_TIME = { timeoutMs: 600_000 }
 const BROKEN = 'The connection to Redis broke before it answered.'
 const SET = defineScript("redis.call('SET', KEYS[1], ARGV[1]) return redis.call('GET', KEYS[1])")
@@ -43,18 +43,18 @@ async function refusal(call: () => Promise<unknown>): Promise<Error> {
 }
 
 /**
- * Four times its time, because the connection looks at its calls several times and a busy process is late for each look.
- * A paused server never answers, so a call without a limit would not settle at all.
+ * Four times its time limit, because the connection checks its calls several times and a busy process is late for each
+ * check. A paused server never answers, so a call without a limit would not settle at all.
  */
 const inTime = async (call: () => Promise<unknown>): Promise<boolean> =>
   await settlesWithin(4 * TIMEOUT_MS, refusal(call))
 
-/** Twenty times, without waiting for any timer. */
+/** Lets the event loop turn twenty times, without timers. */
 async function refusedAtOnce(t: Test, call: () => Promise<unknown>): Promise<void> {
   for (let index = 0; index < 20; index++) t.equal(await settlesAtOnce(refusal(call)), true)
 }
 
-/** Calls until it is answered; how it recovers by itself. */
+/** Calls repeatedly until the connection recovers by itself. */
 async function recovered(call: () => Promise<unknown>, withinMs = 10_000): Promise<void> {
   const deadline = performance.now() + withinMs
   for (;;) {
@@ -68,7 +68,7 @@ async function recovered(call: () => Promise<unknown>, withinMs = 10_000): Promi
   }
 }
 
-/** Calls of this turn go at its end. */
+/** Calls of this turn are sent at its end. */
 const sent = async (): Promise<void> => {
   await new Promise((resolve) => {
     setImmediate(resolve)

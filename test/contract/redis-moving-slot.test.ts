@@ -1,6 +1,6 @@
 /**
- * B1 While a slot of a Cluster moves, nothing that needs several of its keys runs on some of them. The whole under
- * load: test/faults/redis-reshard.test.ts.
+ * B1 While a slot of a Cluster moves, no script runs on only some of its keys. For the same under load see
+ * test/faults/redis-reshard.test.ts.
  */
 import t from '../support/tap.ts'
 import { redisAttemptStore } from '../../lib/adapters/redis/attempt-store.ts'

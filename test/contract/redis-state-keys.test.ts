@@ -24,7 +24,7 @@ import {
 const SLACK = 10 * MINUTE
 
 const server = await startRedis()
-/** Only to be asked for slots. */
+/** Used only to compute slots. */
 const clusterNode = await startRedis({ args: ['--cluster-enabled', 'yes'] })
 t.teardown(() => Promise.all([server.stop(), clusterNode.stop()]))
 const client = server.client()
@@ -105,7 +105,7 @@ t.test('redis: keeps a record for ten minutes after its logical end', async (t) 
 })
 
 t.test('redis: leaves only short-lived removal marks of ended records', async (t) => {
-  /** The keys that are left, a mark by `!` alone. */
+  /** The remaining keys. `!` stands for a mark of a removed record. */
   const left = async (): Promise<string[]> => {
     const found = new Set<string>()
     for (const name of await client.keys('*')) {
@@ -140,7 +140,7 @@ t.test('redis: rejects sessions and tokens whose index was evicted', async (t) =
     await client.flushall()
     await fill(state, user)
     if (isEvicted) await client.del(...(await client.keys('*:i')))
-    // A later sign-in makes a new one, which the older are not in.
+    // A later sign-in makes a new index without the older sign-ins.
     await state.tokens.createFamily(family(user, 'later'))
     await state.browserSessions.createSession(session(user, 'later'), 'd')
     const name = isEvicted ? 'evicted' : 'there'

@@ -12,7 +12,7 @@ import { END, NOW, code, family, redemption, secretOf, sidFor, use, userOf } fro
 
 const INVALID_OPTIONS = { name: 'StartError', code: 'FST_AUTHORITY_INVALID_OPTIONS' }
 
-/** A client that is connected to a server which answers so where it is asked what it is, and can do everything else. */
+/** A fake client whose server gives this answer to `INFO`, and can do everything else. */
 const answering = (answer: () => Promise<unknown>): RedisClient => ({
   status: 'ready',
   isCluster: false,

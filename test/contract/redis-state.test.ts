@@ -7,7 +7,7 @@ import { delayed } from '../../lib/testing/faulty-stores.ts'
 import { stateContract } from './suites/state-contract.ts'
 import { startRedis, startRedisCluster } from '../support/redis-server.ts'
 
-/** Each case has keys of its own; all of them stay, to be looked at when the suites have run. */
+/** Each case has its own keys. All of them stay until the suites have run, for a check of the keys. */
 let cases = 0
 const fresh = (client: Redis | Cluster) => async (): Promise<{ state: State; expiresByItself: true }> => ({
   state: redisState(client, { prefix: `case-${++cases}:` }),
@@ -22,7 +22,7 @@ async function namesOn(node: Redis): Promise<string[]> {
   return names
 }
 
-/** Every key has an end, but for those of the service. */
+/** Every key expires, except those of the service. */
 async function checkKeys(t: Test, node: Redis): Promise<string[]> {
   const names = await namesOn(node)
   for (const name of names) {

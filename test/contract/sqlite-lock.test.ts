@@ -59,8 +59,7 @@ async function lockedApp(t: Test): Promise<Locked & { tokens: string[] }> {
 t.test('waits for a locked file without blocking the event loop', async (t) => {
   const { tokens, refresh, unlock } = await lockedApp(t)
   const answers = Promise.all(tokens.map(refresh))
-  // Waiting inside SQLite, this process would come back only after its five seconds, when it is too late for the
-  // answers.
+  // If it waited inside SQLite, this process would continue only after five seconds.
   for (let turn = 0; turn < 100; turn++) await wait(1)
   await unlock()
   t.same(await answers, [200, 200, 200, 200])

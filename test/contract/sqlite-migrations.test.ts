@@ -65,7 +65,7 @@ t.test('sqlite: removes the links of a removed user, with and without foreign ke
     db.exec(`PRAGMA foreign_keys = ${foreignKeys}`)
     const users = sqliteUserStore(db)
     const { id } = await users.createWithIdentity({ username: 'ann', passwordHash: null }, newLink())
-    // As hosts do by hand.
+    // Changes the table by hand, as hosts may.
     db.exec("DELETE FROM authority_users WHERE username = 'ann'")
     t.equal(await users.findByIdentity(newLink()), null)
     t.same(await users.listIdentities(id), [])

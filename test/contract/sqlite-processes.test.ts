@@ -24,7 +24,7 @@ t.test('sqlite: lets one of two processes win each round of parallel writes', as
   })
   await Promise.all(children.map((child) => once(child, 'message')))
   const outcomes: string[] = []
-  // Round by round, so that the two are at the same records at the same time, and neither starves at the lock.
+  // Runs in rounds, so that both processes use the same records at the same time and neither starves.
   for (let round = 0; round < rounds; round++) {
     const reports = await Promise.all(
       children.map(async (child) => {

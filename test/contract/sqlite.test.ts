@@ -133,13 +133,13 @@ t.test('sqlite: rejects with SQLITE_BUSY while the file is locked, and recovers'
       await state.sweep(1)
     }
   ]
-  // All at once: each tries for a second and a half.
+  // Calls all at once, because each retries for a second and a half.
   for (const outcome of await Promise.allSettled(calls.map(async (call) => await call())))
     t.match(outcome, { status: 'rejected', reason: { code: /^SQLITE_BUSY/ } })
   other.exec('ROLLBACK')
   t.equal(await state.tokens.revokeFamily(sidOf('none')), false)
 
-  // A reader that is not done: without a write-ahead log it is COMMIT that has to wait.
+  // An open reader. Without a write-ahead log it makes COMMIT wait.
   await state.tokens.createFamily(family('sid-3'))
   other.exec('BEGIN')
   other.prepare('SELECT * FROM authority_records').all()

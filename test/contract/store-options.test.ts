@@ -1,6 +1,6 @@
 /**
- * The options of the store factories: a misspelt option would count for nothing, so that tables or keys were in a place
- * that no other code reads.
+ * The options of the store factories. A misspelt option must not be ignored, because tables or keys would be in the
+ * wrong place.
  */
 import Database from 'libsql'
 import t from '../support/tap.ts'

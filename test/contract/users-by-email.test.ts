@@ -1,4 +1,4 @@
-/** Strangers can make any number of users with one address; who has confirmed it is found among them all the same. */
+/** Strangers can create any number of users with one address. The user who has confirmed it is still found. */
 import Database from 'libsql'
 import t from '../support/tap.ts'
 import { memoryUserStore, postgresUserStore, sqliteUserStore, type UserStore } from '../../lib/index.ts'

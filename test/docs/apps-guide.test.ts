@@ -1,4 +1,4 @@
-/** The snippet of the guide for phones and One Tap, as an app runs it: over a socket. */
+/** The snippet of the guide for phones and One Tap, run over a socket. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'

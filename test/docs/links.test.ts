@@ -1,7 +1,4 @@
-/**
- * Links between the pages, and their anchors, lead somewhere; so do the names of pages in the code's own messages and
- * comments.
- */
+/** Links between the pages, their anchors, and names of pages in the code's messages and comments have a target. */
 import { execFileSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'

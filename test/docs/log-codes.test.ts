@@ -3,10 +3,10 @@ import { fileURLToPath } from 'node:url'
 import t from '../support/tap.ts'
 
 const LIB = fileURLToPath(new URL('../../lib/', import.meta.url))
-/** Refusals of strangers, at `debug`: nothing that an operator acts on. docs/reference/errors.md tells of them. */
+/** Refusals of strangers, at `debug`, which need no action. docs/reference/errors.md mentions them. */
 const WITHOUT_A_CODE = ["request.log.debug({ error: error.error, detail }, 'fastify-authority: request refused')"]
 
-/** Each call of a logger's method in a source that does not get its arguments from `logLine`, which takes a code. */
+/** Each call of a logger's method whose arguments do not come from `logLine`, which requires a code. */
 function uncoded(source: string): string[] {
   return [
     ...source.matchAll(

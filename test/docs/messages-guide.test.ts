@@ -1,7 +1,4 @@
-/**
- * The guide on messages: what it prints compiles, and sends, over SMTP and to servers that stand for the two mail
- * services.
- */
+/** The programs of the guide on messages compile, and send over SMTP and to fake servers of the two mail services. */
 import { once } from 'node:events'
 import { createServer, type IncomingHttpHeaders } from 'node:http'
 import { basename } from 'node:path'

@@ -1,6 +1,6 @@
 /**
- * The programs that the pages on migrating print: what they make of other systems' hashes signs people in.
- * (user-store-guides.test.ts compiles them.)
+ * The programs of the migration pages: users with another system's hashes can sign in. (user-store-guides.test.ts
+ * compiles them.)
  */
 import { pbkdf2Sync, randomBytes } from 'node:crypto'
 import { hash as argon2, argon2id } from 'argon2'
@@ -165,7 +165,7 @@ t.test('signs in users of Keycloak with each of its hash algorithms', async (t) 
 
 t.test('signs in users of Firebase with the key of their project in the options', async (t) => {
   const { usersOf } = (await import(firebase.module('users.ts'))) as { usersOf(exported: string): User[] }
-  // Of the README of firebase/scrypt, which has another password.
+  // From the README of firebase/scrypt, with another password.
   const row = {
     localId: 'kYi4EvWQlQTKSfnJ3dRSP6IH3ed2',
     email: 'User1@test.com',

@@ -6,7 +6,7 @@ const { default: config } = (await import(new URL('stryker.config.mjs', ROOT).hr
   default: { mutate: string[] }
 }
 
-/** The files that a pattern names: in one folder, all, one of a list, or one. */
+/** The files of a pattern: a folder with `*`, `{a,b}` or one name. */
 function filesOf(pattern: string): string[] {
   const [, folder = '', names = ''] = /^(.+)\/([^/]+)\.ts$/.exec(pattern) ?? []
   const files =

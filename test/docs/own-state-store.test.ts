@@ -1,4 +1,4 @@
-/** The store that the guide prints compiles, passes the printed suite, and tells an outage from a mistake. */
+/** The store of the guide compiles, passes the printed suite, and distinguishes an outage from a mistake. */
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
@@ -22,7 +22,7 @@ t.teardown(() => {
   workshop.remove()
 })
 const printed = workshop.project(GUIDE)
-/** With more time than the guide gives, for a busy machine. */
+/** Uses longer time limits than the guide, for a busy machine. */
 const patient = workshop.project(GUIDE, {
   change: (text) => text.replace('timeout: 2000', 'timeout: 60_000').replace('WAIT 1', 'WAIT 60')
 })

@@ -25,7 +25,7 @@ declare global {
   var ownUserStoreGuide: Guide | undefined
 }
 
-/** The block that makes `people`, as it is printed, but for the lines that stand for what the reader has. */
+/** The printed block that makes `people`, without the lines that stand for the reader's own code. */
 function printed(): string {
   const page = readFileSync(join(root, 'docs/guides/own-user-store.md'), 'utf8')
   const block = [...page.matchAll(/^```ts\n([\s\S]*?)^```$/gm)]

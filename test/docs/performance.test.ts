@@ -1,4 +1,4 @@
-/** docs/performance.md shows what was kept of the benchmarks, and nothing else. */
+/** docs/performance.md matches the saved results of the benchmarks. */
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import t from '../support/tap.ts'

@@ -4,7 +4,7 @@ import { unexportedTypes } from './support/public-types.ts'
 
 const LIB = fileURLToPath(new URL('../../lib/', import.meta.url))
 
-/** Types that only functions of ours make and only options of ours take: hosts bring a `RecordStore`. `Given` makes a type. */
+/** Exempt types: hosts never name them, because our functions return them and our options accept them. */
 const OPAQUE = ['State', 'FactorStore', 'RedisState', 'RedisFactorStore', 'Given']
 
 // covers H14

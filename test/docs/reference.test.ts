@@ -1,4 +1,4 @@
-/** The reference pages describe the code, all of it and nothing else. `UPDATE=1` writes them: see `AFRESH`. */
+/** The reference pages match the code. `UPDATE=1` writes them: see `AFRESH`. */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import Fastify from 'fastify'
 import { DECORATORS } from '../../lib/settings/sections/decorators.ts'

@@ -14,7 +14,7 @@ const pages = [
     .map((file) => join('docs', file))
 ]
 
-/** Names that a fragment without imports of its own may take for granted. */
+/** Names that a fragment without imports can use. */
 const PRELUDE = `import type { FastifyInstance } from 'fastify'
 import authPlugin, { memoryUserStore, memoryState, sqliteUserStore, sqliteState, nodeRsHasher, UsernameTakenError, type User, type NewUser, type UserStore } from 'fastify-authority'
 declare const app: FastifyInstance

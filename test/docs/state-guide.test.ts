@@ -1,4 +1,4 @@
-/** The SQL that the guide of the state prints is run as it stands there. */
+/** Runs the SQL of the guide on the state unchanged. */
 import { readFileSync } from 'node:fs'
 import t from '../support/tap.ts'
 import { postgresState } from '../../lib/adapters/postgres/record-store.ts'

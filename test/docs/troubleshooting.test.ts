@@ -1,4 +1,4 @@
-/** docs/troubleshooting.md has every code that a reader may look for, and every warning in the words of the log. */
+/** docs/troubleshooting.md has every code that a reader may search for, and every warning in the words of the log. */
 import { readdirSync, readFileSync } from 'node:fs'
 import Fastify, { type FastifyServerOptions } from 'fastify'
 import t from '../support/tap.ts'
@@ -35,7 +35,7 @@ t.test('mentions every code that the source names', async (t) => {
   }
 })
 
-/** The settings that the log calls unsafe. */
+/** The settings that cause the log line `FST_AUTHORITY_UNSAFE`. */
 async function warningsOf(options: object, server: FastifyServerOptions = {}, prefix = ''): Promise<string[]> {
   const lines: Array<{ code?: string; msg: string }> = []
   const app = Fastify({
@@ -68,7 +68,7 @@ async function warningsOf(options: object, server: FastifyServerOptions = {}, pr
     .map(({ msg }) => msg.replace('fastify-authority: ', ''))
 }
 
-/** The page has `…` where a value stands. */
+/** The page has `…` for a value. */
 const isOn = (said: string): boolean =>
   warnings.some((text) =>
     new RegExp(
@@ -96,7 +96,7 @@ t.test('quotes every warning of an unsafe configuration as it is logged', async 
     ...(await warningsOf({ clients: [{ clientId: 'spa', redirectUris: ['http://localhost:3000/'] }] }, {}, '/api'))
   ]
   for (const line of said) t.ok(isOn(line), line)
-  // Of several workers, and these: a process can't be made a worker.
+  // These can't be caused here, because a process can't be made a worker.
   t.equal(
     new Set(said.map((line) => warnings.findIndex((text) => line.startsWith(text.split('…')[0] ?? '')))).size,
     warnings.length - 1

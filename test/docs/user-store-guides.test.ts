@@ -1,7 +1,4 @@
-/**
- * The guides for user stores over a library, and for testing a store: what they print compiles, and is run as it is
- * printed.
- */
+/** The guides for user stores over a library, and for testing a store: their programs compile and run unchanged. */
 import { execFileSync, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
@@ -26,15 +23,15 @@ interface Database {
 const GUIDES = 'docs/guides/user-stores'
 const TAKEN = 'FST_AUTHORITY_USERNAME_TAKEN'
 /**
- * The longest that a call may take while the server says nothing. The guides' limits are of 2 to 4 seconds; MongoDB's
- * driver tries twice.
+ * The maximum time of a call while the server is silent. The guides' limits are 2 to 4 seconds; MongoDB's driver tries
+ * twice.
  */
 const LONGEST_WAIT_MS = 10_000
 const CASES = userStoreContract(async () => {
   throw new Error('only counted')
 }).length
 
-/** Made of the schema that the guide prints. */
+/** Generated from the printed schema. */
 function prismaClient(): string {
   const directory = t.testdir({})
   const schema = join(directory, 'prisma/schema.prisma')
@@ -43,7 +40,7 @@ function prismaClient(): string {
   execFileSync(
     process.execPath,
     ['scripts/with.mjs', 'scripts/prisma', 'prisma', 'generate', `--schema=${schema}`],
-    // It looks for a schema engine, which is a binary of another host, and never runs it.
+    // Prisma looks for a schema engine, a binary from another host, but never runs it.
     { cwd: root, stdio: 'pipe', env: { ...process.env, PRISMA_SCHEMA_ENGINE_BINARY: process.execPath } }
   )
   return join(directory, 'generated/prisma')
@@ -166,7 +163,7 @@ t.test('compiles every page that prints named files', async (t) => {
   )
 })
 
-/** A pool, a Knex, a Drizzle database or a Prisma client: whichever of these it has ends it. */
+/** Closes a pool, a Knex, a Drizzle database or a Prisma client by the method that it has. */
 interface Client {
   end?(): Promise<void>
   destroy?(): Promise<void>
@@ -235,7 +232,7 @@ t.test('passes the printed suites on PostgreSQL', async (t) => {
     await Promise.all(closing.map(async (close) => await close()))
   })
 
-  // Starting a process is most of what a suite takes: they run side by side, each in a database of its own.
+  // Most of a suite's time is the start of its process, so suites run side by side, each in its own database.
   const prepared = await Promise.all(
     Object.entries(sqlGuides).map(async ([name, guide]) => {
       const database = await server.database()

@@ -1,6 +1,6 @@
 /**
- * Checks of .github without running it: it is YAML, no job has a right that it does not name, and nothing can be
- * swapped under a tag.
+ * Checks .github without running it: valid YAML, no job with undeclared rights, and no action that a moved tag could
+ * replace.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import t from '../support/tap.ts'

@@ -103,7 +103,7 @@ export const NOTHING: UserFactors = {
   deviceEpoch: 0
 }
 
-/** Does it, and asserts that what the user has is as it was. */
+/** Runs the call, and asserts that the user's factors are unchanged. */
 export async function unchanged<Answer>(
   store: FactorStore,
   userId: string,

@@ -4,7 +4,7 @@ import type { ContractCase } from '../../../lib/testing/contract.ts'
 import { T0 } from './token-fixtures.ts'
 import type { StateSubject } from './token-fixtures.ts'
 
-/** Whose state it is. Part of `stateContract`; a state that can't tell has nothing to keep. */
+/** The owner of a state. Part of `stateContract`. A state without the method has nothing to test. */
 export function ownerCases(make: () => Promise<StateSubject>): ContractCase[] {
   return [
     caseOf(make, 'owner: keeps the first issuer that claims a state', async ({ state }) => {

@@ -7,7 +7,7 @@ import type { StateSubject } from './token-fixtures.ts'
 
 const NOW = T0 + MINUTE
 
-/** Rotates and hands out what takes it back. */
+/** Rotates, and returns the arguments that undo the rotation. */
 async function rotated(
   tokens: TokenStore,
   ...[asked, successor]: Parameters<TokenStore['rotateToken']>
@@ -17,14 +17,14 @@ async function rotated(
   return result.undo
 }
 
-/** Gets the successor of a token that was replaced, and hands out what gives it back. */
+/** Gets the successor of a replaced token, and returns the arguments that give it back. */
 async function repeated(tokens: TokenStore, asked: Parameters<TokenStore['rotateToken']>[0]): Promise<RotationUndo> {
   const result = await tokens.rotateToken(asked, next(9))
   ok(result.outcome === 'repeated')
   return result.undo
 }
 
-/** Whose family it must be, and rotations that are taken back. Part of `stateContract`. */
+/** The owner check of a family, and undone rotations. Part of `stateContract`. */
 export function rotationUndoCases(make: () => Promise<StateSubject>): ContractCase[] {
   const cases: ContractCase[] = []
   const define = (name: string, check: (tokens: TokenStore) => Promise<void>): void => {

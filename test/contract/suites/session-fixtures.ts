@@ -59,7 +59,7 @@ export const renewed = {
   idleExpiresAt: T0 + 31 * MINUTE
 }
 
-/** Those of the digests that named(`sid-1`) is found by. */
+/** The digests by which named(`sid-1`) is found. */
 export async function live(sessions: SessionStore, digests: readonly string[], now = NOW): Promise<string[]> {
   const found = await Promise.all(digests.map((digest) => sessions.findSession(named('sid-1'), digest, now)))
   return digests.filter((_, index) => found[index] !== null)

@@ -15,7 +15,7 @@ import type { Closable } from '../../../lib/testing/contract.ts'
 export interface StateSubject extends Closable {
   state: State
   /**
-   * Its engine removes what has expired, by a clock of its own, so that `sweep` has nothing to remove. Default false.
+   * True if the engine removes expired records by its own clock, so that `sweep` has nothing to remove. Default false.
    */
   expiresByItself?: boolean
 }

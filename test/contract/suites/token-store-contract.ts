@@ -124,7 +124,7 @@ export function tokenStoreCases(make: () => Promise<StateSubject>): ContractCase
     }
   )
 
-  // The grace time holds at its last millisecond; 0 is none at all, in the same millisecond too.
+  // The grace time includes its last millisecond. 0 means none, even in the same millisecond.
   for (const [graceMs, elapsed, rotation, plainUse] of [
     [GRACE, 0, 'repeated', 'used'],
     [GRACE, GRACE - 1, 'repeated', 'used'],

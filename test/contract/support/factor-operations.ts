@@ -11,7 +11,7 @@ import {
   totpUse
 } from '../suites/factor-fixtures.ts'
 
-/** Every operation, in an order in which each has something to do, with each of its outcomes that goes another way. */
+/** Every operation, in an order in which each has work to do, with each outcome that takes another path. */
 export const factorOperations = (
   store: FactorStore
 ): ReadonlyArray<readonly [name: string, call: () => Promise<unknown>]> => [
@@ -42,7 +42,7 @@ export const factorOperations = (
 
 const NO_OPERATIONS = ['kind', 'durable', 'prepare', 'sweep', 'isAppendOnly', 'keepSeal']
 
-/** Those of the store that are not among them. */
+/** The methods of the store that the list lacks. */
 export const leftOut = (store: FactorStore): string[] =>
   Object.keys(store).filter(
     (name) =>

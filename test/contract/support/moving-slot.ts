@@ -1,6 +1,6 @@
 import type { RedisCluster } from '../../support/redis-server.ts'
 
-/** Half of the keys of a slot at either node; `finish` gives the rest to the new one. */
+/** Splits the keys of a slot between two nodes. `finish` moves the rest to the new one. */
 export async function halfMoved(
   cluster: RedisCluster,
   key: string

@@ -15,11 +15,11 @@ export interface Fault {
   }
   /** Cases that must fail, by the beginning of their name. */
   found: string[]
-  /** That no other does, where the fault is a narrow one. */
+  /** True for a narrow fault: no other case may fail. */
   only?: boolean
 }
 
-/** A test for each: that `stateContract` finds it. */
+/** Makes a test for each fault: `stateContract` finds it. */
 export function mustBeFound(faults: readonly Fault[]): void {
   for (const { name, of, found, only = false } of faults) {
     t.test(`stateContract finds ${name}`, async (t) => {

@@ -28,7 +28,7 @@ export const put = (key: string, expect: string | null, value: unknown = 0): Rec
   expect,
   change: record(value)
 })
-/** The element of that index, over and over. */
+/** The elements in rotation. */
 export function nth<Element>(elements: readonly Element[], index: number): Element {
   const found = elements[index % elements.length]
   if (found === undefined) throw new TypeError('There are no elements.')
@@ -36,7 +36,7 @@ export function nth<Element>(elements: readonly Element[], index: number): Eleme
 }
 export const keep = (key: string, expect: string | null): RecordWrite => ({ key, expect, change: 'keep' })
 
-/** As the migration makes it, or as an operator may before. */
+/** Creates the table like the migration, or like an operator beforehand. */
 export type Shape = 'one table' | 'partitions'
 
 const PARTITIONED = `CREATE TABLE authority_records (
@@ -59,7 +59,7 @@ export async function recordInstances(server: Pick<PostgresServer, 'database'>, 
   if (shape === 'partitions') await pool.query(PARTITIONED)
   const stores = pools.map((one) => postgresRecords(one, TABLE))
   await Promise.all(stores.map((store) => store.prepare()))
-  // Connected before the race, or it would be one of handshakes.
+  // Connects before the race, so that handshakes don't decide it.
   await Promise.all(pools.map((one) => parallel(10, () => one.query('SELECT pg_sleep(0.05)'))))
   const blocker = new Client({ connectionString: database.url })
   await blocker.connect()
@@ -70,7 +70,7 @@ export async function recordInstances(server: Pick<PostgresServer, 'database'>, 
     pool,
     blocker,
     rows: async (sql: string) => (await pool.query(sql)).rows as Array<Record<string, unknown>>,
-    /** Not as the blocker sees it: a transaction looks at activity once. */
+    /** Asked on another connection, because a transaction sees `pg_stat_activity` as of its first look. */
     async waiting(count: number) {
       const WAITING = "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"
       while ((await pool.query(WAITING)).rowCount !== count) await wait(1)

@@ -14,7 +14,7 @@ export const INSTANCES = 4
 export interface RecordPlace {
   name: string
   expiresByItself: boolean
-  /** Instances on the same records. No records are left of former calls. */
+  /** Instances on the same empty records. */
   empty(): Promise<readonly [RecordStore, ...RecordStore[]]>
 }
 
@@ -30,7 +30,7 @@ export async function recordPlaces(): Promise<RecordPlace[]> {
   const sqlite = new Database(':memory:')
   const database = await postgres.database()
   const pool = database.pool()
-  // As many connections as calls at once, or calls would wait for each other.
+  // As many connections as parallel calls, so that calls do not wait for each other.
   const onPostgres = times(() => postgresRecords(database.pool({ max: 6 }), { what: 'postgresState', table }))
   const onSqlite = times(() => sqliteRecords(sqlite, { table }))
   await onPostgres[0].prepare?.()

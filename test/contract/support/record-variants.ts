@@ -1,4 +1,6 @@
-/** The suites of the state and of second factors, where instances and the network get in the way of a record store. */
+/**
+ * The suites of the state and of second factors, with several instances and a network that delays and loses answers.
+ */
 import t from '../../support/tap.ts'
 import type { RecordStore } from '../../../lib/ports/record-store.ts'
 import { recordFactorStore } from '../../../lib/records/factor-store.ts'

@@ -1,4 +1,4 @@
-/** A process of its own that takes the write lock of a file, says so, and lets go when it is told to. */
+/** A process that takes the write lock of a file, reports that, and releases it when told to. */
 import Database from 'libsql'
 
 const db = new Database(process.argv[2] ?? '')

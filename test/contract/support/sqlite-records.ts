@@ -3,7 +3,7 @@ import type { BrowserSession, SessionRenewal } from '../../../lib/ports/session-
 import type { CodeRedemption, NewAuthorizationCode, NewRefreshTokenFamily } from '../../../lib/ports/token-store.ts'
 import { partitionOf } from '../../../lib/protocol/digest.ts'
 
-/** Of the one user of these records. */
+/** The partition of the only user of these records. */
 const USER = 'user-19367'
 export const sidOf = (name: string): string => partitionOf(USER) + name
 

@@ -1,6 +1,6 @@
 /**
- * A process of its own that writes to a file others write to as well. Reports `ready`; for each number it is sent it
- * does one round and reports the outcomes, until it is killed.
+ * A process that writes to a file that other processes also write to. Reports `ready`. For each received number it runs
+ * one round and reports the outcomes, until it is killed.
  */
 import Database from 'libsql'
 import { sqliteState } from '../../../lib/adapters/sqlite/record-store.ts'
@@ -41,7 +41,7 @@ async function work(round: number): Promise<string[]> {
     sealed: 's'
   })
 
-  // One of the processes creates it; to the other its sid is taken. So with the code and the session.
+  // One process creates it, and the other gets an error for the existing sid. The same for the code and the session.
   await tokens
     .createFamily({
       sid,

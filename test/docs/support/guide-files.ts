@@ -45,11 +45,11 @@ export interface Project {
   directory: string
   files: GuideFile[]
   text(name: string): string
-  /** A module of it, by the name it is printed under. */
+  /** Imports a module by its printed name. */
   module(name: string): string
 }
 
-/** A generator's output, and the place that the page gives it. */
+/** The output of a generator, and its path on the page. */
 export interface Generated {
   from: string
   to: string
@@ -70,7 +70,7 @@ export interface Workshop {
 export function openWorkshop(): Workshop {
   const directory = realpathSync(mkdtempSync(join(tmpdir(), 'authority-guides-')))
   symlinkSync(join(root, 'node_modules'), join(directory, 'node_modules'))
-  // In one piece, since every printed suite is a process that loads it.
+  // Bundled, because every printed suite is a process that loads it.
   const bundled = join(directory, 'fastify-authority')
   buildSync({
     entryPoints: { index: INDEX, testing: TESTING },
@@ -84,7 +84,7 @@ export function openWorkshop(): Workshop {
   })
   for (const file of readdirSync(LANGUAGES).filter((name) => name.endsWith('.json')))
     cpSync(join(LANGUAGES, file), join(bundled, file))
-  // Module by module, as it is published: a page may load it so.
+  // Unbundled, as it is published, because a page may load it so.
   mkdirSync(join(bundled, 'client'))
   for (const file of readdirSync(CLIENT).filter((name) => name.endsWith('.ts')))
     writeFileSync(

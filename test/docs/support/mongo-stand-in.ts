@@ -1,8 +1,8 @@
 /**
- * Speaks as much of MongoDB's wire protocol as a user store needs, so that the real driver can be run where there is no
- * server. Filters are equalities and the operators that the guide uses, a missing field equals `null`, unique indexes
- * are kept, over the elements of an array too, and each command is one step. It shows what the driver sends and how a
- * store takes the answers; what MongoDB itself does is not shown by it.
+ * Speaks the part of MongoDB's wire protocol that a user store needs, so that the real driver runs without a server. It
+ * supports equality filters and the operators of the guide. A missing field equals `null`, unique indexes are enforced,
+ * also over array elements, and each command is one step. It shows the driver's commands and how a store handles the
+ * answers, not how MongoDB itself behaves.
  */
 import { createServer } from 'node:net'
 import type { Socket } from 'node:net'
@@ -30,7 +30,7 @@ export interface MongoStandIn {
   url: string
   /** Every command but those of the connection itself. */
   commands: Document[]
-  /** Reads what comes and answers nothing, until `false`. */
+  /** While true, reads commands and answers nothing. */
   silence(silent: boolean): void
   stop(): Promise<void>
 }
@@ -74,7 +74,7 @@ function replyTo(message: Buffer, answer: Document): Buffer {
 
 const isDocument = (value: unknown): value is Document => typeof value === 'object' && value !== null
 
-/** The value at a path; a number in it is a place of an array. */
+/** The value at a path. A number in the path is an array index. */
 const valueAt = (document: unknown, path: string): unknown =>
   path.split('.').reduce((value: unknown, step) => (isDocument(value) ? value[step] : undefined), document)
 
@@ -176,7 +176,7 @@ function database(): (command: Document) => Document {
   const first = (list: unknown): Document => (list as [Document])[0]
 
   return (command) => {
-    // It has a field `update` of its own.
+    // The command has a field named `update`.
     if ('findAndModify' in command) return findAndModify(command)
     if ('insert' in command) return insert(first(command['documents']))
     if ('update' in command) return update(first(command['updates']))

@@ -56,7 +56,7 @@ export function unexportedTypes(
           : undefined
     const symbol = name === undefined ? undefined : checker.getSymbolAtLocation(name)
     if (symbol !== undefined) visit(real(symbol), from)
-    // Of a value its declared type, and not what it is made of.
+    // The declared type of a value, not its initializer.
     if (ts.isVariableDeclaration(node)) {
       if (node.type !== undefined) walk(node.type, from)
       return

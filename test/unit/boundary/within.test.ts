@@ -115,7 +115,7 @@ t.test('accepts an answer that came in time while the event loop was blocked', a
       })
   )
   port2.postMessage('there', [])
-  // Code that blocks the event loop keeps it from reading.
+  // Blocks the event loop, so that nothing is read.
   for (const end = performance.now() + 300; performance.now() < end;);
   t.equal(await answer, 'there')
 })
