@@ -1,4 +1,4 @@
-/** The figures that the house is measured by, as functions over maps of files. `npm run measure` prints them. */
+/** The figures of `npm run measure`, as functions over maps of files. */
 import { posix } from 'node:path'
 import ts from 'typescript-tap'
 import type { FileMap } from './english.ts'
@@ -12,12 +12,12 @@ const TEXTS = new Set([
   SyntaxKind.TemplateMiddle,
   SyntaxKind.TemplateTail
 ])
-/** Started or imported by their own name: a bundle, a thread, a module that a browser picks. */
+/** Files that are started or imported by name: a bundle, a thread, a module that a browser loads. */
 const DOOR = /(?:^|\/)index\.ts$|-thread\.ts$|^lib\/client\//
-/** Tables that say something about each endpoint. `TABLE` of the test of callers is the statement that stays. */
+/** Tables with a row per endpoint. `TABLE` of the callers test is independent and stays. */
 const ENDPOINT_TABLES = /^(?:export )?const (?:PATHS|ERRORS|OAUTH|PROSE|EXPECTED|TABLE)\b/gm
 const HAS_ENDPOINTS = /^(?:lib|scripts)\/|security\/callers\.test|swagger-and-logger\.test/
-/** Tables and texts, which may be larger. */
+/** Tables and texts, which are exempt from the limit of size. */
 const DATA = /common-passwords|stylesheet\.ts$|\/texts\//
 
 /** Tokens without comments and texts. A template counts for the expressions in it. */
@@ -25,7 +25,7 @@ export function tokensOf(source: string): number {
   return leavesOf(source).filter(({ kind }) => !TEXTS.has(kind)).length
 }
 
-/** A rule in SQL or Lua is a text to TypeScript. A text is one where it looks so. */
+/** Finds SQL and Lua in the texts of TypeScript, by their look. */
 export function statementsOf(source: string): number {
   return leavesOf(source)
     .filter(({ kind }) => TEXTS.has(kind))
@@ -68,7 +68,7 @@ export function foldable(files: FileMap): Array<{ path: string; into: string }> 
   })
 }
 
-/** Figures that may only fall. Cheap, for a test reads them too. */
+/** Figures that may only fall. Cheap to compute, because a test reads them too. */
 export function ratchets(files: FileMap): Record<string, number> {
   const lib = libOf(files)
   const code = Object.entries(lib)
@@ -102,7 +102,7 @@ export function libOf(files: FileMap): FileMap {
   return Object.fromEntries(Object.entries(files).filter(([path]) => path.startsWith('lib/') && path.endsWith('.ts')))
 }
 
-/** Figures that may rise on the way: what a step adds before it takes away. */
+/** Figures that may rise between steps, because a step adds before it removes. */
 export function sizes(files: FileMap): Record<string, number> {
   const lib = libOf(files)
   const sum = (of: (source: string) => number): number =>
@@ -116,7 +116,7 @@ export function sizes(files: FileMap): Record<string, number> {
       0
     ),
     'bytes of lib': sum((source) => Buffer.byteLength(source)),
-    // A shorter comment can raise it.
+    // Can rise when a comment gets shorter.
     'files of lib with one importer, which fit into it': foldable(files).length,
     'files of lib with one importer': [...importersIn(lib).values()].filter(({ by }) => by.size === 1).length
   }

@@ -69,7 +69,7 @@ const userinfo = (start: number, more: Partial<Entry> = {}): Entry =>
 
 type Planted = readonly [what: string, found: RuleName[], entries: Entry[], terms?: Partial<Terms>]
 
-/** Faults, and next to each a log that only looks like one. */
+/** Faulty logs, each with a similar log without a fault. */
 const CASES: Planted[] = [
   [
     'a code redeemed twice',
@@ -716,10 +716,7 @@ t.test('reports each excuse that was used with the violation that it excused', a
   )
 })
 
-/**
- * All the ways to draw a line of rotations with one step repeated: none of them is a fork, and each becomes one when a
- * successor differs.
- */
+/** All lines of rotations with one repeated step. None is a fork, and each becomes one if a successor differs. */
 t.test('accepts any straight line of rotations, and reports any branch', async (t) => {
   for (let length = 1; length <= 6; length++) {
     for (let repeated = 0; repeated < length; repeated++) {

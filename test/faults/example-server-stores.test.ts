@@ -1,6 +1,5 @@
 /**
- * Two instances of the example server over one PostgreSQL and one Redis, as processes: one truth, and what each fault
- * costs.
+ * Two processes of the example server over one PostgreSQL and one Redis: shared data, and the effects of each fault.
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import t, { type Test } from '../support/tap.ts'
@@ -11,7 +10,7 @@ import { example, type Server } from '../flow/support/example-server.ts'
 
 const ANN = { username: 'ann@example.com', password: 'nine tall ferns by noon' }
 const BOB = { username: 'bob@example.com', password: 'nine tall ferns by noon' }
-/** Addresses are not limited here: all requests are from one. Accounts are. */
+/** Limits per address are off, because all requests come from one. Limits per account are on. */
 const ENV = { RATE_LIMIT_BYPASS: '127.0.0.0/8', AUTH_SECRET: 'of both instances, of 32 bytes at least' }
 const ATTEMPTS_PER_ACCOUNT = 10
 const { start } = example(t)
@@ -75,7 +74,7 @@ async function startPair(
   return { one, two, again: async (port) => await start(port, all), ports }
 }
 
-/** A change by one shows at the other. */
+/** A change by one instance is visible at the other. */
 async function oneTruth(t: Test, one: Server, two: Server): Promise<void> {
   t.equal((await register(one, ANN)).status, 201)
   t.equal((await register(two, ANN)).status, 409, 'the name is taken on either')
@@ -234,7 +233,7 @@ t.test('runs two example servers with state and limits in Redis and users in a f
   await stopBoth(t, [one, second])
 })
 
-/** With no restart, and soon. */
+/** Recovers soon, without a restart. */
 async function recovered(holds: () => Promise<boolean>): Promise<void> {
   for (const deadline = performance.now() + 20_000; !(await holds());) {
     if (performance.now() > deadline) throw new Error('it did not recover')

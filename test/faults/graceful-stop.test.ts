@@ -17,7 +17,7 @@ interface Started {
   finish(): Promise<{ status: number; retryAfter: string | undefined }>
 }
 
-/** A request that the process has begun to answer when this resolves, for it asks for the body. */
+/** A request with a running response: this resolves when the process asks for the body. */
 async function begin(port: number, body: string): Promise<Started> {
   const outgoing = request({
     host: HOST,
@@ -113,7 +113,7 @@ for (const frozen of [false, true]) {
       t.ok(!frozen || answers.every(({ retryAfter }) => Number(retryAfter) >= 1), 'and says when to come back')
       const { closeMs, exitMs } = await stopping
       t.ok(closeMs < 6000, `closed in ${Math.round(closeMs)} ms`)
-      // The client of Redis itself waits two seconds for a server that does not hang up.
+      // The Redis client waits two seconds for a server that does not close the connection.
       t.ok(exitMs !== null && exitMs < 5000, `ended ${exitMs === null ? 'never' : `${Math.round(exitMs)} ms later`}`)
     }
   )

@@ -8,7 +8,7 @@ import { startProxy } from './support/proxy.ts'
 
 type Setup = { teardown(task: () => unknown): void }
 
-/** A server that says its name to each connection, and echoes all bytes. */
+/** A server that sends its name to each connection, and echoes all bytes. */
 async function echo(t: Setup, name = ''): Promise<{ port: number; stop(): Promise<void> }> {
   const sockets = new Set<Socket>()
   const server = createServer((socket) => {
@@ -32,7 +32,7 @@ async function echo(t: Setup, name = ''): Promise<{ port: number; stop(): Promis
 
 interface Peer {
   say(text: string): void
-  /** The next that comes; the code of an error, or `end`, where nothing does. */
+  /** The next received text; the code of an error, or `end`. */
   heard(): Promise<string>
   socket: Socket
 }
@@ -70,7 +70,7 @@ function peer(t: Setup, port: number): Peer {
   }
 }
 
-/** True if nothing comes for a while: there is no other way to see that bytes were swallowed. */
+/** True if nothing arrives for a while, the only sign that bytes were swallowed. */
 async function isSilent(from: Peer, ms = 150): Promise<boolean> {
   return await Promise.race([
     from.heard().then(() => false),
@@ -238,7 +238,7 @@ function balancer(t: Setup): Balancer {
   return made
 }
 
-/** A server that answers with its name, but for what it is asked to hold. */
+/** A server that answers with its name, except for requests that it is told to hold. */
 async function named(
   t: Setup,
   name: string

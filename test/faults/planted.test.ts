@@ -6,9 +6,9 @@ import { temporaryFile } from './support/standard.ts'
 import type { RuleName } from './support/terms.ts'
 
 /**
- * The checker is tried with planted logs; this tries that a broken service leaves such a log, so that the load brings
- * about what the rules are about. `often`: what shows the fault, which in a few seconds would happen too seldom to rely
- * on.
+ * Other tests run the checker on planted logs. This one shows that a faulty service leaves such a log, so that the load
+ * exercises the rules. `often`: the operation that shows the fault, made more often, because in a few seconds it would
+ * be too rare.
  */
 const PLANTED: Readonly<Record<PlantedInStores, { rule: RuleName; often: keyof typeof MIX }>> = {
   'revokes-nothing': { rule: 'revoked-accepted', often: 'revoke' },

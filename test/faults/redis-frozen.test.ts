@@ -22,7 +22,7 @@ t.test('answers in time, loses no refresh and does nothing late when Redis is fr
           excuses: LIMITS_ARE_LOCAL,
           async run({ hold }) {
             redis.pause()
-            // Longer than the grace time of a replaced token, in the long form.
+            // Longer than the grace period of a replaced token, in the long form.
             await hold(3000, 30_000)
             redis.resume()
           }

@@ -40,7 +40,7 @@ t.test('answers 503 at an instance that loses Redis, and completes its operation
         }
       }
     ],
-    // Enough of them meet the one instance in two seconds.
+    // Enough requests reach the cut-off instance within two seconds.
     load: { journeyEveryMs: 80 },
     terms: { limitsPer: 'fleet', answerWithinMs: 3000, retryWithinMs: 8000 }
   })

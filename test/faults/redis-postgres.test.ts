@@ -38,7 +38,7 @@ t.test('undoes refresh token rotations that fail in a long outage of the user st
         }
       },
       {
-        // A user store may take five seconds, so only a longer stop spoils anything.
+        // A user store has five seconds, so only a longer stop causes failures.
         name: 'SIGSTOP of PostgreSQL',
         at: 0.62,
         recoveryMs: 2500,

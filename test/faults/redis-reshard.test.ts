@@ -1,4 +1,4 @@
-/** B1 A Redis Cluster is resharded under load: nobody gets a wrong answer, and what was revoked stays so. */
+/** B1 A Redis Cluster is resharded under load: no call gets a wrong answer, and revoked sign-ins stay revoked. */
 import { setTimeout as wait } from 'node:timers/promises'
 import t from '../support/tap.ts'
 import { redisAttemptStore } from '../../lib/adapters/redis/attempt-store.ts'
@@ -12,7 +12,7 @@ import { person, type Tally } from './support/reshard-load.ts'
 import { runScenario } from './support/scenario.ts'
 import { LIMITS_ARE_LOCAL, temporaryFile, THREE } from './support/standard.ts'
 
-/** All on the first node: enough keys in each that a move lasts. */
+/** All on the first node, with enough keys per slot that a move takes time. */
 const SLOTS = 12
 const USERS_A_SLOT = 30
 const WORKERS = 12
@@ -86,7 +86,7 @@ t.test('gives no wrong answer and loses no revocation or limit during a reshard 
   let moves = 0
   while (moves < 2 * moved.length || tally.revocations < 100) {
     const slot = moved[moves % moved.length] as number
-    // To the one and to the other of the two others by turns.
+    // Moves slots to the two other nodes in turn.
     await reshard.move(slot, ((await reshard.ownerOf(slot)) + 1 + (moves % 2)) % 3)
     moves++
   }
@@ -146,7 +146,7 @@ t.test('keeps every promise of a service while the slots of its Cluster move', a
         excuses: LIMITS_ARE_LOCAL,
         async run({ hold }) {
           const over = hold(6000, 50_000).then(() => true)
-          // Round and round: slots of users that have just come are among them.
+          // Repeats over the slots, which include those of new users.
           for (let node = 0; !(await Promise.race([over, Promise.resolve(false)])); node = (node + 1) % 3) {
             for (const slot of (await reshard.filled(node)).slice(0, 8)) await reshard.move(slot, (node + 1) % 3)
           }
@@ -159,9 +159,7 @@ t.test('keeps every promise of a service while the slots of its Cluster move', a
   t.equal(reshard.clashes(), 0)
 })
 
-/**
- * How often a node said that a slot is on its way. Clients ask again, so that few calls are refused for it, or none.
- */
+/** The number of redirections of nodes during a move. Clients follow them, so few calls are refused for it. */
 async function met(nodes: ReadonlyArray<{ info(section: string): Promise<string> }>): Promise<number> {
   const said = await Promise.all(nodes.map(async (node) => await node.info('errorstats')))
   return said
@@ -169,7 +167,7 @@ async function met(nodes: ReadonlyArray<{ info(section: string): Promise<string>
     .reduce((sum, [, count]) => sum + Number(count), 0)
 }
 
-/** So many of each of the first slots: all that is kept of a user lies in one. */
+/** This many users in each of the first slots, because all records of a user are in one slot. */
 function usersInFirst(slots: number, count: number): string[] {
   const found = Array.from({ length: slots }, (): string[] => [])
   for (let number = 0; found.some(({ length }) => length < count); number++) {

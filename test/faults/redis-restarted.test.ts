@@ -18,7 +18,7 @@ t.test('keeps every answer when Redis with an append-only file is killed and res
         {
           name: 'SIGKILL of Redis',
           at: 0.3,
-          // Clients come back after a delay that grows with each attempt, to 2 s or so in the short form.
+          // Clients reconnect after a growing delay, up to about 2 s in the short form.
           recoveryMs: 3000,
           excuses: LIMITS_ARE_LOCAL,
           async run({ hold }) {

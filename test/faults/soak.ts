@@ -18,11 +18,11 @@ type Places = Pick<InstanceSettings, 'state' | 'users' | 'limits'>
 
 interface Subject {
   places: Places
-  /** When the last record that ended is gone, at the latest. */
+  /** The latest time at which the last expired record is removed. */
   goneAfterSeconds: number
-  /** Whatever grows with what is kept: keys or rows. */
+  /** The number of keys or rows. */
   size(): Promise<number>
-  /** Of the store, in bytes: for the report only, for no store gives space back at once. */
+  /** The size of the store in bytes, only for the report, because no store returns space at once. */
   bytes(): Promise<number>
 }
 
@@ -41,7 +41,7 @@ const SWEPT_AFTER_SECONDS = LIFETIME_SECONDS + 180
 /** Redis keeps a record for ten minutes after its end, for instances whose clocks are behind. */
 const TTL_OVER_AFTER_SECONDS = LIFETIME_SECONDS + 600 + 60
 const SAMPLE_MS = 15_000
-/** By how much the last third may exceed the second: garbage collection is not on time. */
+/** The factor by which the last third may exceed the second, because garbage collection is irregular. */
 const MEMORY_MARGIN = 1.2
 const LATENCY_MARGIN = 1.5
 
@@ -135,8 +135,7 @@ async function soak(kind: string, loaded: () => void): Promise<string[]> {
     }),
     seconds: minutes * 60,
     faults: [],
-    // A family that is at its end is refused, and the log does not know when each ends: that rule is for the other
-    // scenarios.
+    // Leaves out this rule, because expiring families are refused and the log does not know their ends.
     terms: {
       limitsPer: places.limits === undefined ? 'instance' : 'fleet',
       answerWithinMs: 6000,
@@ -171,8 +170,7 @@ async function soak(kind: string, loaded: () => void): Promise<string[]> {
   const problems = [
     ...result.violations.slice(0, 20).map(({ rule, message }) => `${rule}: ${message}`),
     ...verdict(samples, { isSteady: minutes * 30 >= goneAfterSeconds }),
-    // Keys of signing, users, migrations: what is there with nobody signed in. Each user of the load may have left a
-    // consent.
+    // Signing keys, users and migrations, which exist without sign-ins. Each user of the load may have left a consent.
     ...(floor > MOST_LEFT + result.succeeded.register * 2
       ? [`${floor} records are left when all tokens have expired`]
       : [])
@@ -183,8 +181,8 @@ async function soak(kind: string, loaded: () => void): Promise<string[]> {
 const MOST_LEFT = 40
 
 /**
- * One sentence for each figure that grew. `isSteady`: by half of the load, as many records expire as are made. In a
- * shorter run the number of records always grows, and only the count after the load says whether all expire.
+ * One sentence for each figure that grew. `isSteady`: after half of the load, as many records expire as are made. In a
+ * shorter run the number of records always grows, and only the count after the load shows whether all expire.
  */
 function verdict(samples: readonly Sample[], { isSteady }: { isSteady: boolean }): string[] {
   const third = Math.floor(samples.length / 3)
@@ -215,7 +213,7 @@ function latencies(entries: readonly Entry[]): Pick<Sample, 'p50Ms' | 'p99Ms'> {
   return { p50Ms: at(0.5), p99Ms: at(0.99) }
 }
 
-/** Resident memory, where the system tells it in `/proc`. */
+/** Resident memory, if `/proc` has it. */
 function memoryOf(fleet: Fleet): number[] {
   return [...fleet.pids().values()].map((pid) => {
     try {

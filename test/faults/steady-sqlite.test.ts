@@ -12,7 +12,7 @@ t.test('keeps every promise with 4 processes on one SQLite file, one killed and 
       instances: INSTANCES,
       settingsOf: () => ({ state: place, users: place, skewMs: 0 }),
       faults: [killedInstance('2', 0.25), stoppedInstance('3', 0.6)],
-      // Writers wait for each other at most as long as `busy_timeout`, which is 5 s.
+      // Writers wait for each other up to `busy_timeout`, which is 5 s.
       terms: { limitsPer: 'instance', answerWithinMs: 6000, pingWithinMs: 6000, retryWithinMs: 5000 }
     })
   )

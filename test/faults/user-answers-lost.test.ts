@@ -12,7 +12,7 @@ t.test('answers 503 when the reply to a user store write is lost, and keeps ever
     load: { journeyEveryMs: 50, mix: { resetPassword: 30 } },
     terms: { limitsPer: 'instance', answerWithinMs: 6000, pingWithinMs: 6000, retryWithinMs: 5000 }
   })
-  // The checker knows of no fault, so it names each 503.
+  // The terms have no fault, so the checker reports each 503.
   t.strictSame([...new Set(violations.map(({ rule }) => rule))], ['unavailable'])
   t.comment(`${violations.length} answers were lost`)
 })

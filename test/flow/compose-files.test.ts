@@ -1,4 +1,4 @@
-/** The files of the example of Docker Compose, without Docker: what they name is there, and guides print them. */
+/** The files of the Docker Compose example, without Docker: named files exist, and guides print them. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'

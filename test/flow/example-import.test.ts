@@ -1,4 +1,4 @@
-/** The importer of examples/import: every row is accounted for, twice, after a failure, and over bad rows. */
+/** The importer of examples/import: every row is reported, on a second run, after a failure, and with bad rows. */
 import { readFileSync } from 'node:fs'
 import Fastify from 'fastify'
 import t from '../support/tap.ts'

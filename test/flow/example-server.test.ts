@@ -58,7 +58,7 @@ t.test('runs from sign-up to sign-out, also across kill -9', async (t) => {
   await t.test('answers 429 with Retry-After to the sixth password attempt of an address', async (t) => {
     const statuses: number[] = []
     let last: Response | undefined
-    // The sign-in above was the first of the five.
+    // The sign-in above was the first of five allowed ones.
     for (let attempt = 0; attempt < 6; attempt++) {
       last = await login(first.origin, 'wrong wrong wrong')
       statuses.push(last.status)
@@ -99,7 +99,7 @@ t.test('runs from sign-up to sign-out, also across kill -9', async (t) => {
   )
   await first.kill('SIGKILL')
 
-  // The counters are in memory, so this process counts from nought; the range is not limited at all.
+  // The counters are in memory, so this process starts from zero. The range is exempt.
   const second = await start(port, { RATE_LIMIT_BYPASS: '127.0.0.0/8, 2001:db8::/32' })
   const again = await body(await login(second.origin, 'eight blue kites at dusk'))
   const statuses: number[] = []
@@ -148,7 +148,7 @@ t.test('runs from sign-up to sign-out, also across kill -9', async (t) => {
 })
 
 t.test('serves every page and both clients without JavaScript, also across kill -9', async (t) => {
-  // Another issuer begins with a state of its own.
+  // Another issuer needs its own state.
   rmSync(join(cwd, 'data'), { recursive: true })
   const port = await freePort()
   const env = { ISSUER: `http://127.0.0.1:${port}`, RATE_LIMIT_BYPASS: '127.0.0.0/8' }

@@ -1,4 +1,4 @@
-/** The example server with SMTP_URL: its messages are mails, and what it logs of them is no secret. */
+/** The example server with SMTP_URL sends emails, and its log contains no secret of them. */
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import t from '../support/tap.ts'
@@ -10,7 +10,7 @@ import { formBrowser } from './support/form-browser.ts'
 const PASSWORD = 'nine tall ferns by noon'
 const { cwd, start } = example(t)
 
-/** Begins without data: another port is another issuer. */
+/** Starts without data, because another port is another issuer. */
 async function started(env: Record<string, string>): Promise<Server> {
   rmSync(join(cwd, 'data'), { recursive: true, force: true })
   const port = await freePort()

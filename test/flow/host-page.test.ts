@@ -23,7 +23,7 @@ const CLIENTS: Client[] = [
 
 interface Subject extends Provider {
   person(): FormBrowser
-  /** A request of the client, up to the first page that comes. */
+  /** Sends a request of the client and follows it to the first page. */
   ask(person: FormBrowser, params?: Record<string, string>): Promise<Stop>
   /** The client's result: an error, or the claims of its ID token. */
   told(stop: Stop, clientId?: string): Promise<Record<string, unknown>>
@@ -103,7 +103,7 @@ async function subjectOf(t: Test, options: Partial<AuthorityOptions> = {}): Prom
   }
 }
 
-/** Sets the first app up on the page that shows one, with the key of it. */
+/** Sets up the first app on its page, with the shown key. */
 async function setUp({ clock, key }: Subject, person: FormBrowser, page: Stop): Promise<Stop> {
   key.secret = (/<code dir="ltr">([A-Z2-7 ]+)<\/code>/.exec(page.text)?.[1] ?? '').replaceAll(' ', '')
   const done = await person.submit(page, { code: codeFor(key.secret, clock.now()), name: '' })

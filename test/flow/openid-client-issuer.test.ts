@@ -1,6 +1,6 @@
 /**
- * openid-client 6 and an issuer with a path, with and without a slash at its end: found by both kinds of discovery,
- * named in every answer.
+ * openid-client 6 and an issuer with a path, with and without a final slash: both kinds of discovery find it, and every
+ * response names it.
  */
 import { once } from 'node:events'
 import { createServer, type RequestListener } from 'node:http'

@@ -1,6 +1,4 @@
-/**
- * openid-client 6, as it comes, over real sockets: what a server-side client does. The person walks the hosted pages.
- */
+/** An unchanged openid-client 6 over real sockets, as a server-side client. The person uses the hosted pages. */
 import * as oidc from 'openid-client'
 import t, { type Test } from '../support/tap.ts'
 import { steppedClock } from '../../lib/testing/index.ts'
@@ -17,7 +15,7 @@ interface Subject extends Provider {
 }
 
 async function subjectOf(t: Test): Promise<Subject> {
-  // The library judges tokens by the time of the machine.
+  // The library checks tokens by the machine's clock.
   const clock = steppedClock(Date.now())
   const provider = await startProvider(t, {
     clock,
@@ -99,7 +97,7 @@ for (const [clientId, method, auth] of [
     const subject = await subjectOf(t)
     const config = await subject.config(clientId, auth)
     t.equal(config.serverMetadata().issuer, subject.origin)
-    // Its answers are then verified by the published keys, beyond what TLS makes needless.
+    // Also verifies responses by the published keys, which TLS makes unnecessary.
     oidc.enableNonRepudiationChecks(config)
 
     const { url, checks } = await begin(config)

@@ -1,12 +1,12 @@
-/** The clients' replacement for a balancer: their connections go round the instances. */
+/** Replaces a balancer: the clients' connections rotate over the instances. */
 import { Agent } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import { HOST } from './connections.ts'
 
 export interface Balancer {
-  /** Sends requests to an instance, whatever port they name. It keeps connections, and they take turns. */
+  /** Sends requests to an instance regardless of their port. Keeps connections open, and rotates. */
   readonly agent: Agent
-  /** New connections go to these; those that are open stay where they are. */
+  /** The ports for new connections. Open connections stay. */
   direct(ports: readonly number[]): void
 }
 
@@ -16,7 +16,7 @@ export function createBalancer(maxSockets: number): Balancer {
   let turn = 0
   return {
     agent: Object.assign(agent, {
-      // At once, or the agent would not count it among those of which it may have so many.
+      // Synchronous, because otherwise the agent would not count the socket towards its maximum.
       createConnection(): Socket {
         // Without an instance, a port on which nothing listens.
         return connect({ host: HOST, port: targets[turn++ % Math.max(1, targets.length)] ?? 0, noDelay: true })

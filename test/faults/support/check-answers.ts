@@ -42,11 +42,11 @@ function answerFaults(entry: Entry, { answerWithinMs }: Terms, troubled: readonl
   return found
 }
 
-/** A client without an answer does not know its instance. */
+/** A client without an answer does not know which instance it reached. */
 const befalls = ({ instance }: Fault, entry: Entry): boolean =>
   instance === undefined || entry.instance === undefined || isOf(instance, entry)
 
-/** Asked of one instance directly: the host's own routes go on, whatever befalls a store. */
+/** Asked of one instance directly, because the host's own routes must work during any failure of a store. */
 function pingFaults(entry: Entry, { pingWithinMs, down }: Terms): Found {
   if (down.some((interval) => interval.instance === entry.instance && overlaps(interval, entry))) return []
   const tookMs = Math.round(entry.end - entry.start)
@@ -61,20 +61,20 @@ function pingFaults(entry: Entry, { pingWithinMs, down }: Terms): Found {
   return tookMs > pingWithinMs ? [['ping', `the host's route took ${tookMs} ms at ${entry.instance}`]] : []
 }
 
-/** Every fault is followed by a calm in which what must succeed does. */
+/** After every fault there is a calm in which all required operations succeed. */
 export function checkRecovery(entries: readonly Entry[], { faults, mustSucceed }: Terms): Violation[] {
   const over = entries.reduce((last, { end }) => Math.max(last, end), -Infinity)
   return faults.flatMap((fault) => {
     const calmFrom = fault.end + fault.recoveryMs
     const next = faults.filter(({ start }) => start > fault.start).map(({ start }) => start)
     const calmUntil = Math.min(over, ...next)
-    // If the next fault comes first, that one tells if things recovered.
+    // If the next fault begins first, the calm after that one decides.
     if (calmUntil <= calmFrom && next.length > 0) return []
     const calm = entries.filter(({ start }) => start >= calmFrom && start <= calmUntil)
     return mustSucceed.flatMap((operation) => {
       const asked = calm.filter((entry) => entry.operation === operation)
-      // Between two faults there may have been no time to ask, or limits refused all that was asked: then the next calm
-      // says.
+      // Between two faults there may have been no time for a request, or limits refused all. Then the next calm
+      // decides.
       if (asked.some(saidYes) || (next.length > 0 && !asked.some(wasLost))) return []
       return [
         {

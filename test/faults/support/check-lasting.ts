@@ -1,7 +1,4 @@
-/**
- * An answer that said yes is never undone: families, accounts and passwords last until something that the log knows of
- * ends them.
- */
+/** A confirmed write is never undone: families, accounts and passwords last until a logged action ends them. */
 import type { Violation } from './checker.ts'
 import { type Family, mayBeReplay, type Tokens } from './families.ts'
 import { type Entry, groupedBy, mayHaveRun, saidYes, wasLost, wasRefused } from './log.ts'

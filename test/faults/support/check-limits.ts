@@ -1,11 +1,11 @@
-/** No key has more attempts let through in any window than its rule allows. */
+/** In any window, at most as many attempts of a key pass as its rule allows. */
 import type { Violation } from './checker.ts'
 import { type Entry, wasLost } from './log.ts'
 import type { LimitTerm, Terms } from './terms.ts'
 
 /**
- * An attempt was counted at some instant between its start and its end, nobody knows when. So only those count that lie
- * in the window as a whole: where more than `max` do, no choice of the instants excuses it.
+ * An attempt was counted at an unknown moment between its start and its end. So only attempts that lie completely in
+ * the window count. If these exceed `max`, no choice of the moments explains it.
  */
 export function checkLimits(entries: readonly Entry[], { limits, limitsPer }: Terms): Violation[] {
   const groups = new Map<string, { rule: string; term: LimitTerm; passed: Entry[] }>()

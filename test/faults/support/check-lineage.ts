@@ -1,4 +1,4 @@
-/** A code works once; the refresh tokens of a family form one line; what fell out of the line stays out. */
+/** A code works once. The refresh tokens of a family form one line, and a token outside of it stays invalid. */
 import type { Violation } from './checker.ts'
 import { PRESENTS_REFRESH_TOKEN, type Tokens } from './families.ts'
 import { type Entry, groupedBy, saidYes } from './log.ts'
@@ -19,8 +19,8 @@ export function checkCodes(entries: readonly Entry[]): Violation[] {
 }
 
 /**
- * A token out of a mail works once, for any number of presentations. Two requests that set one password at the same
- * time did one thing: if something fails half-way, the same request finishes it.
+ * A token of an email works once, for any number of presentations. Two requests that set the same password at the same
+ * time count as one: if something fails half-way, the same request finishes it.
  */
 export function checkOneTimeTokens(entries: readonly Entry[]): Violation[] {
   const isTwice = ([first, ...others]: readonly Entry[]): boolean =>
@@ -48,7 +48,7 @@ export function checkForks(entries: readonly Entry[]): Violation[] {
         evidence: group
       })
   }
-  // A token that began a family has come from nothing, and nothing may lead back to it.
+  // The first token of a family has no predecessor, and no rotation may lead back to it.
   const givers = entries.filter((entry) => saidYes(entry) && entry.gave?.token !== undefined)
   for (const [token, group] of groupedBy(givers, ({ gave }) => gave?.token)) {
     const predecessors = new Set(group.map((entry) => (entry.operation === 'rotate' ? entry.token : 'nothing')))

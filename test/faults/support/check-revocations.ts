@@ -1,4 +1,4 @@
-/** Nothing that starts after a revocation was answered is accepted of what was revoked. */
+/** A revoked credential is not accepted by any request that starts after the answer to the revocation. */
 import type { Violation } from './checker.ts'
 import type { Family } from './families.ts'
 import { type Entry, groupedBy, saidYes } from './log.ts'
@@ -33,8 +33,7 @@ export function checkRevoked(families: readonly Family[]): Violation[] {
 }
 
 /**
- * A code is a family in waiting: what revokes the user's families, or ends the browser session that allowed it, revokes
- * it too.
+ * A code counts as a family: everything that revokes the user's families, or ends its browser session, revokes it too.
  */
 export function checkRevokedCodes(entries: readonly Entry[]): Violation[] {
   const found: Violation[] = []
@@ -66,8 +65,7 @@ export function checkRevokedCodes(entries: readonly Entry[]): Violation[] {
       ({ operation, start, end }) =>
         end < entry.start &&
         (authorization.end <= start ||
-          // The session ends too: a code that it is given meanwhile comes before that and is revoked, or after it and
-          // is not given.
+          // The session ends too. A code issued at the same time is issued before and revoked, or refused after.
           (operation === 'reset-confirm' && login !== undefined && login.end <= start && authorization.start < end))
     )
     const signOut = (signOuts.get(session ?? '') ?? []).find(({ end }) => end < entry.start)

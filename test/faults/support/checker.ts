@@ -1,6 +1,6 @@
 /**
- * Reads the log of a scenario and says what was broken. Pure: the same log and terms give the same report. It says only
- * what no order of events inside the service could explain, so what it says is a fault.
+ * Reads the log of a scenario and reports violations. Pure: the same log and terms give the same report. Reports only
+ * logs that no order of events inside the service could explain, so each report is a fault.
  */
 import { checkAnswers, checkRecovery } from './check-answers.ts'
 import { checkAccounts, checkFamiliesLast } from './check-lasting.ts'
@@ -14,7 +14,7 @@ import { type Excuse, overlaps, type RuleName, type Terms } from './terms.ts'
 export interface Violation {
   rule: RuleName
   message: string
-  /** The entries that show it, and nothing that does not. */
+  /** The entries that show the violation, and no others. */
   evidence: readonly Entry[]
   /** A loss in a store explains every later event of that family. */
   family?: string

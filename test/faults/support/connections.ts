@@ -16,7 +16,7 @@ export interface Listener {
   start(): Promise<void>
 }
 
-/** `accept` may be called with a socket that is paused, so that nothing of what it carries is lost. */
+/** `accept` may get a paused socket, so that no data is lost. */
 export async function listener(accept: (socket: Socket) => void): Promise<Listener> {
   const sockets = new Set<Socket>()
   let server: Server | null = null
@@ -26,7 +26,7 @@ export async function listener(accept: (socket: Socket) => void): Promise<Listen
     if (server !== null) return
     server = createServer({ allowHalfOpen: true, pauseOnConnect: true, noDelay: true }, (socket) => {
       sockets.add(socket)
-      // A peer that is killed resets its connections: that is what this is for.
+      // Errors are expected, because a killed peer resets its connections.
       socket.on('error', () => {})
       socket.on('close', () => {
         sockets.delete(socket)

@@ -13,7 +13,7 @@ const CLOSE_WITHIN_MS = 6000
 /** Closes the connections to the stores, on two processors that have other things to do. */
 const EXIT_WITHIN_MS = 3000
 
-/** The promises held, and the scenario was not an idle one. */
+/** Asserts that all promises held, and that the scenario made requests. */
 export function expectHeld(t: Test, { violations, summary, succeeded, stopped, entries }: Result): void {
   for (const line of summary) t.comment(line)
   for (const violation of violations.slice(0, 20)) t.fail(described(violation).join('\n'))
@@ -34,7 +34,7 @@ export function expectHeld(t: Test, { violations, summary, succeeded, stopped, e
   )
 }
 
-/** A violation and the first of what shows it, a line each: times in milliseconds since this process began. */
+/** A violation and its first entries, one per line, with times in milliseconds since the start of this process. */
 function described({ rule, message, evidence }: Violation): string[] {
   return [
     `${rule}: ${message}`,

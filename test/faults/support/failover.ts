@@ -1,4 +1,4 @@
-/** A replica that takes over, and what the docs say that costs. */
+/** The takeover by a replica, and the losses that the docs announce. */
 import { type RedisServer, until } from '../../support/redis-process.ts'
 
 export async function becomesMaster(replica: RedisServer): Promise<void> {
@@ -10,7 +10,7 @@ export async function becomesMaster(replica: RedisServer): Promise<void> {
   }
 }
 
-/** Redis answers before its replicas have a write. Milliseconds on one machine; a second is generous. */
+/** Redis answers before its replicas have the write: milliseconds on one machine, for which a second is generous. */
 export const UNREPLICATED = {
   rules: [
     'undone',

@@ -1,6 +1,6 @@
 /**
- * Conclusions about the token families of a log: the beginning of each, the requests that surely ended it, and those
- * that may have.
+ * Conclusions about the token families of a log: the start of each, the requests that surely ended it, and those that
+ * may have.
  */
 import { type Entry, groupedBy, mayHaveRun, saidYes, wasLimited, wasLost, wasRefused } from './log.ts'
 import { overlaps, runsUntil, type Terms } from './terms.ts'
@@ -12,7 +12,7 @@ export interface Family {
   issuedBy: Entry
   /** The sign-in, or the authorization that gave the code. */
   allowedBy: Entry
-  /** All that presented a credential of it, in order of their start. */
+  /** All requests with a credential of it, in order of their start. */
   entries: readonly Entry[]
   /** The requests that surely ended it: nothing that starts after the end of any of these may succeed. */
   ends: readonly Entry[]
@@ -23,7 +23,7 @@ export interface Family {
 /** A browser session is a family without tokens: an authorization begins it, and others use it. */
 const BEGINS: ReadonlySet<Entry['operation']> = new Set(['sign-in', 'redeem', 'authorize'])
 
-/** Only these move the line of a family on, or end it where they come too late. */
+/** Only these operations advance the line of a family, or end it if they come too late. */
 export const PRESENTS_REFRESH_TOKEN: ReadonlySet<Entry['operation']> = new Set(['rotate', 'refresh'])
 
 export interface Tokens {
@@ -116,7 +116,7 @@ export function familiesOf(entries: readonly Entry[], terms: Terms): Family[] {
   return families
 }
 
-/** A changed password ends what was there before, and what the old password began meanwhile. */
+/** A password change ends earlier sign-ins, and those that the old password starts during it. */
 function mustEnd(change: Entry, allowedBy: Entry): boolean {
   return (
     allowedBy.end <= change.start ||
@@ -125,8 +125,8 @@ function mustEnd(change: Entry, allowedBy: Entry): boolean {
 }
 
 /**
- * True if the service can only take it for a replay, which ends the family: the token's successor was used, or its
- * grace time was over.
+ * True if the service must treat it as a replay, which ends the family: the token's successor was used, or its grace
+ * period was over.
  */
 function isReplay(
   entry: Entry,
@@ -139,7 +139,7 @@ function isReplay(
       (other) => other !== entry && other.operation === 'rotate' && saidYes(other) && other.end < entry.start
     )
   if ([...successors(entry.token)].some((successor) => rotations(successor).length > 0)) return true
-  // The grace time stands still in an outage.
+  // The grace period stands still during an outage.
   return rotations(entry.token).some(
     ({ start, end }) =>
       end + graceMs + clockToleranceMs < entry.start &&
@@ -148,9 +148,9 @@ function isReplay(
 }
 
 /**
- * True if the service may rightly take the presented token for a replay: its successor was presented before, or it was
- * replaced longer ago than the grace time. A request that the client gave up may be carried out after others that it
- * sent later. A token whose every answer was lost counts for as long as the scenario promises.
+ * True if the service may treat the presented token as a replay: its successor was presented before, or it was replaced
+ * longer ago than the grace period. A request that the client gave up may be carried out after later ones. A token
+ * whose every answer was lost counts for as long as the scenario promises.
  */
 export function mayBeReplay(entry: Entry, { presentations, successors }: Tokens, terms: Terms): boolean {
   if (entry.token === undefined || !PRESENTS_REFRESH_TOKEN.has(entry.operation) || wasLimited(entry)) return false
@@ -169,7 +169,7 @@ export function mayBeReplay(entry: Entry, { presentations, successors }: Tokens,
   if (first === undefined || entry.end <= first.start + terms.graceMs - terms.clockToleranceMs) return false
   // A request that the client gave up and the service answered has replaced its token, as far as the service knows.
   if (!before.every((other) => wasLost(other) && other.wasDone !== true)) return true
-  // While the service is still busy with what the client gave up, it has lost no answer that it could make good.
+  // While the service still works on a request that the client gave up, no answer has been lost yet.
   if (
     before.some(
       ({ start, end, doneBy }) =>

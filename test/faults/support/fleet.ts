@@ -1,4 +1,4 @@
-/** Several processes under test and the way to them: started, killed, started again, stopped. */
+/** Several processes under test and the connection to them: started, killed, started again, stopped. */
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { getPriority, setPriority } from 'node:os'
@@ -25,14 +25,14 @@ export interface Fleet {
   start(name: string): Promise<void>
   /** SIGKILL; resolves when the process is gone. */
   kill(name: string): Promise<void>
-  /** SIGTERM. No new connection goes to it from here on. */
+  /** Sends SIGTERM and directs no new connection to the instance. */
   stopGracefully(name: string): Promise<Stopped>
   onMail(listener: (mail: Mail) => void): void
-  /** Hears of each instance that says that a store did not answer in time. */
+  /** Called for each report of an instance that a store did not answer in time. */
   onDegraded(listener: (store: string, name: string) => void): void
   /** Process ids of those that run. */
   pids(): Map<string, number>
-  /** Kills whatever runs. */
+  /** Kills all running instances. */
   close(): Promise<void>
 }
 
@@ -43,10 +43,10 @@ interface Instance {
 
 const START_TIMEOUT_MS = 60_000
 const EXIT_TIMEOUT_MS = 10_000
-/** Of all users together to the instances. */
+/** The number of connections from all users to the instances. */
 const MAX_CONNECTIONS = 16
 
-/** `settingsOf` is asked at every start, for things may have moved since. */
+/** `settingsOf` is called at every start, because ports may have changed. */
 export async function startFleet(
   names: readonly string[],
   settingsOf: (name: string) => Omit<InstanceSettings, 'name'>
@@ -161,7 +161,7 @@ export async function startFleet(
       await program.remove()
     }
   }
-  // Together, as a deployment starts them: they meet at the migrations and the first keys.
+  // Starts all together, as a deployment does, so that they race for migrations and the first keys.
   const starts = await Promise.allSettled(names.map(start))
   const failed = starts.find((result) => result.status === 'rejected')
   if (failed === undefined) return fleet

@@ -1,4 +1,4 @@
-/** Requests of virtual users, each of which becomes an entry of the log whatever comes of it. */
+/** Requests of virtual users. Each becomes an entry of the log, whatever its outcome. */
 import { Agent, type IncomingHttpHeaders, request } from 'node:http'
 import { HOST } from './connections.ts'
 import type { Entry, Log, Outcome } from './log.ts'
@@ -18,13 +18,13 @@ export interface Call {
   json?: Record<string, string>
   /** The client's knowledge before the request. */
   about: Omit<Entry, 'start' | 'end' | 'outcome' | 'gave' | 'instance'>
-  /** Reads the outcome if the status does not tell it: a redirect can mean anything. */
+  /** Determines the outcome if the status does not: a redirect can mean anything. */
   means?: (answer: Answer) => Outcome
-  /** Reads what an answer of 2xx or 3xx bore. */
+  /** Reads the credentials in a response of 2xx or 3xx. */
   gave?: (answer: Answer) => Entry['gave']
   /**
-   * Waits no longer than so many milliseconds after the request was sent. The answer is nobody's then, but the
-   * connection is kept until it comes: only so the log can say until when the service may have been at it.
+   * Gives up this many milliseconds after the request was sent. Ignores a later response, but keeps the connection
+   * until it arrives, so that the log can tell how long the service may have worked on it.
    */
   abandonAfterMs?: number
 }
@@ -35,8 +35,8 @@ export interface HttpClient {
 }
 
 /**
- * Without a `port` the agent knows where to connect. `timeoutMs` must be more than what the service promises, so that a
- * late answer is seen as late.
+ * Without a `port` the agent chooses the instance. `timeoutMs` must exceed the service's promise, so that a late answer
+ * is recorded as late.
  */
 export function httpClient({
   log,
@@ -85,7 +85,7 @@ export function httpClient({
   }
 }
 
-/** Sockets take turns, and so do the instances behind them. */
+/** Sockets rotate, and so do the instances behind them. */
 export const sharedAgent = (maxSockets: number): Agent =>
   new Agent({ keepAlive: true, scheduling: 'fifo', maxSockets, maxFreeSockets: maxSockets })
 

@@ -1,4 +1,4 @@
-/** From the places that the settings name to options of the plugin, and the way to close what was opened. */
+/** Converts the places in the settings to options of the plugin, and returns a function that closes the connections. */
 import { setTimeout as wait } from 'node:timers/promises'
 import { Cluster, Redis } from 'ioredis'
 import Database from 'libsql'
@@ -27,7 +27,7 @@ const POOL_SIZE = 8
 export function openStores({ state, users, limits }: Pick<InstanceSettings, 'state' | 'users' | 'limits'>): Stores {
   const opened = new Map<string, { connection: unknown; close(): Promise<void> | void }>()
 
-  /** One connection to each place, whatever is kept there. */
+  /** One connection to each place, shared by its stores. */
   function at<Connection>(
     place: Place,
     open: () => Connection,
@@ -84,13 +84,13 @@ export function openStores({ state, users, limits }: Pick<InstanceSettings, 'sta
 
 const USER_WRITES = ['create', 'setPasswordHash', 'setEmailVerified', 'update', 'remove']
 
-/** The stores, where every nth write of the user store is done and its answer lost. */
+/** The stores, with every nth write of the user store done and its answer lost. */
 export const losing = ({ users, ...rest }: Stores['options'], everyAnswer = 0): Stores['options'] => ({
   ...rest,
   users: losesAnswers(users, { methods: USER_WRITES, everyAnswer })
 })
 
-/** The stores, with one thing that they do not do; where two things stand against a fault, without both. */
+/** The stores with one planted fault. If two mechanisms protect against it, both are removed. */
 export function broken({ state, users, ...rest }: Stores['options'], planted: PlantedInStores): Stores['options'] {
   if (state === undefined) throw new TypeError('The state must be a store.')
   return { ...rest, state: brokenState(state, planted), users: brokenUsers(users, planted) }
@@ -99,7 +99,7 @@ export function broken({ state, users, ...rest }: Stores['options'], planted: Pl
 function brokenUsers(users: UserStore, planted: PlantedInStores): UserStore {
   const { setPasswordHash } = users
   if (planted === 'one-time-twice' && setPasswordHash !== undefined) {
-    // Of two that would replace the same hash, each does: it takes its time, and does not look.
+    // Replaces a hash without comparing it, and takes its time, so that both of two parallel calls succeed.
     const blindly: UserStore['setPasswordHash'] = async (id, hash) => {
       await wait(100)
       return await setPasswordHash.call(users, id, hash)
@@ -174,7 +174,7 @@ function brokenState(state: State, planted: PlantedInStores): State {
 
 function openSqlite(file: string): Database.Database {
   const db = new Database(file)
-  // A killed process loses nothing by it, and the disk of a test machine is not what is tried here.
+  // Without fsync, because a killed process loses nothing and the machine's disk is not tested here.
   db.exec('PRAGMA busy_timeout = 5000; PRAGMA synchronous = OFF')
   return db
 }

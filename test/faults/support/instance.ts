@@ -29,7 +29,7 @@ const stores = openStores({ state, users, ...(limits === undefined ? {} : { limi
 
 if (planted === 'never-ends') setInterval(() => {}, 1000)
 let closing = false
-// Ends with a harness that died. A closing process does not end here, so that the test sees anything that keeps it
+// Ends if the test process has died. Does not end a closing process, so that the test notices anything that keeps it
 // alive.
 process.once('disconnect', () => {
   if (!closing) process.exit(1)

@@ -6,19 +6,19 @@ import { type Device, isLost, isYes, statusOf, type VirtualUser } from './virtua
 export interface JourneyDeps {
   user: VirtualUser
   choices: Schedule
-  /** Waits as a client does that was told to come back later; resolves to `false` when the load is over. */
+  /** Waits as a client does after `Retry-After`. Resolves to `false` when the load is over. */
   waitAfter(answer: Answer): Promise<boolean>
 }
 
 type Journey = (device: Device, deps: JourneyDeps) => Promise<void>
 
-/** Rotates until the answer came, with the same token: what a client does that lost the answer. */
+/** Rotates with the same token until there is an answer, as a client does after a lost answer. */
 async function rotateUntilAnswered(device: Device, { user, waitAfter }: JourneyDeps, first?: Answer): Promise<void> {
   let answer = first ?? (await user.rotate(device))
   while ((isLost(answer) || statusOf(answer) === 429) && (await waitAfter(answer))) answer = await user.rotate(device)
 }
 
-/** A request that may be asked again. */
+/** A request that can safely be repeated. */
 async function untilAnswered(ask: () => Promise<Answer>, { waitAfter }: JourneyDeps): Promise<Answer> {
   let answer = await ask()
   while ((isLost(answer) || statusOf(answer) === 429) && (await waitAfter(answer))) answer = await ask()
@@ -59,7 +59,7 @@ export const JOURNEYS = {
     await rotateUntilAnswered(device, deps)
     const answer = await deps.user.rotate(stolen)
     if (statusOf(answer) === 400) {
-      // Neither the thief nor the owner has anything now.
+      // Neither the thief nor the owner has a valid token now.
       await tryRevoked(device, deps.user)
       deps.user.drop(device)
     }
@@ -99,7 +99,7 @@ export const JOURNEYS = {
     }
   },
 
-  /** With a code that waits, and one that was redeemed: of what needs the session, nothing is left. */
+  /** With an unredeemed and a redeemed code: nothing that depends on the session remains. */
   async signOut(_device, deps) {
     const { user } = deps
     const used = await user.authorize('openid')
@@ -140,7 +140,7 @@ export const JOURNEYS = {
 
   async resetPassword(_device, { user }) {
     const before = [...user.devices]
-    // One code waits, one is asked for while the password is set.
+    // One code is unredeemed, and one is requested while the password is set.
     const codes = [await user.authorize()]
     const answer = await user.resetPassword(async () => {
       if (user.hasBrowser) codes.push(await user.authorize())
@@ -155,7 +155,7 @@ export const JOURNEYS = {
 
 const NOTHING: Answer = { outcome: { kind: 'answer', status: 200 }, headers: {}, body: {} }
 
-/** How often each, of 100 or so. */
+/** The weights of the journeys, which sum to about 100. */
 export const MIX: Readonly<Record<keyof typeof JOURNEYS, number>> = {
   rotate: 24,
   rotateTwice: 8,

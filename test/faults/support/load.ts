@@ -1,6 +1,5 @@
 /**
- * Virtual users at work over HTTP: some use the service as they should, some guess passwords, one watches the host's
- * own route.
+ * Virtual users over HTTP: some use the service correctly, some guess passwords, and one requests the host's own route.
  */
 import { setMaxListeners } from 'node:events'
 import { setTimeout as wait } from 'node:timers/promises'
@@ -19,18 +18,18 @@ export interface LoadSettings {
   users: number
   guessers: number
   /**
-   * The shortest time between two journeys of a user: a slow machine makes fewer of them by its own pace, without a
+   * The minimum time between two journeys of a user. A slow machine makes fewer journeys by its own pace, without a
    * pause.
    */
   journeyEveryMs: number
-  /** When a client gives up waiting: more than is promised. */
+  /** The time after which a client gives up, which is more than the service promises. */
   timeoutMs: number
-  /** How often a journey is made, where that is not what it usually is. */
+  /** Weights of journeys that differ from the usual ones. */
   mix?: Partial<Record<keyof typeof MIX, number>>
 }
 
 export interface Load {
-  /** Nobody begins anything new; resolves when all are done. */
+  /** Starts no new journey, and resolves when all have ended. */
   stop(): Promise<void>
 }
 
@@ -60,7 +59,7 @@ export function startLoad(
       now: log.now
     })
 
-  /** As long as `Retry-After` says, but not so long that a short run sees nothing of what comes after a fault. */
+  /** Waits as `Retry-After` says, but at most so long that a short run still observes the recovery. */
   async function waitAfter({ outcome }: Answer): Promise<boolean> {
     const saidMs =
       outcome.kind === 'answer' && outcome.retryAfter !== undefined

@@ -1,7 +1,6 @@
 /**
- * The clients' observations in a scenario, and nothing else: the only evidence that the checker takes. All times are
- * milliseconds on one clock, that of the process that drives the load. Credentials are digests: equal credentials have
- * equal names, and that is enough.
+ * The clients' observations in a scenario, the only evidence that the checker uses. All times are milliseconds on the
+ * clock of the process that drives the load. Credentials appear as digests, so that equal ones have equal names.
  */
 import { hash } from 'node:crypto'
 
@@ -43,9 +42,9 @@ export interface Entry {
   end: number
   /** The incarnation of the process that answered, such as `2#1`; unknown where nothing answered. */
   instance?: string
-  /** Whose account it is about. */
+  /** The user whose account it is about. */
   user?: string
-  /** Digests of the password that was presented (or registered), and of the one that shall replace it. */
+  /** Digests of the presented (or registered) password, and of its replacement. */
   password?: string
   newPassword?: string
   /** The family that the presented credential belongs to, and of `end-session`, the family to be ended. */
@@ -56,16 +55,16 @@ export interface Entry {
   code?: string
   /** Digest of the one-time token that was presented. */
   mail?: string
-  /** When what was presented ends by itself, as far as the client was told. */
+  /** The expiry of the presented credential, as far as the client knows it. */
   expiresAt?: number
   /** The credentials in the answer. */
   gave?: { family?: string; token?: string; code?: string }
   /** The limits it counts under, where it is let through. */
   attempts?: ReadonlyArray<{ rule: string; key: string }>
   outcome: Outcome
-  /** The time at which the service was done with a request that the client had given up. */
+  /** The time at which the service finished a request that the client had given up. */
   doneBy?: number
-  /** And whether it had done what was asked. */
+  /** True if the service had done the work. */
   wasDone?: boolean
 }
 
@@ -89,13 +88,13 @@ export function createLog(): Log {
 /** The name of a credential in a log. */
 export const named = (credential: string): string => hash('sha256', credential, 'base64url').slice(0, 16)
 
-/** Those of the token endpoint and of the account, each with what a yes is. */
+/** Operations of the token endpoint and of the account, each with the meaning of success. */
 export function saidYes({ outcome }: Entry): boolean {
   if (outcome.kind !== 'answer' || outcome.active === false) return false
   return outcome.status >= 200 && outcome.status < 400
 }
 
-/** No answer, or one that says that the service could not tell. */
+/** True without an answer, or with one that says that the service could not tell. */
 export function wasLost({ outcome }: Entry): boolean {
   return outcome.kind !== 'answer' || outcome.status >= 500
 }
@@ -110,10 +109,7 @@ export function wasLimited(entry: Entry): boolean {
   return entry.outcome.kind === 'answer' && entry.outcome.status === 429 && !bringsToken(entry)
 }
 
-/**
- * The credential was looked at and found bad: tokens are counted when they have failed, and beyond the limit that is
- * 429.
- */
+/** The credential was checked and refused. Tokens count after they have failed, and beyond the limit that is 429. */
 export function wasRefused(entry: Entry): boolean {
   const { outcome } = entry
   return (

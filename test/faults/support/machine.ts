@@ -1,4 +1,4 @@
-/** Watches the machine that a scenario runs on: where it stood still, what was late says nothing of the service. */
+/** Watches the machine of a scenario: late answers during a standstill say nothing about the service. */
 import { Worker } from 'node:worker_threads'
 import type { Interval } from './terms.ts'
 
@@ -13,8 +13,8 @@ interface MachineDeps {
 }
 
 /**
- * A thread with nothing else to do wakes every 20 ms and waits for the disk every 100 ms. `onStill` hears of each time
- * that one of the two took 100 ms longer than it should: a processor was taken away, or the disk did not answer.
+ * A separate thread wakes every 20 ms and writes to the disk every 100 ms. `onStill` is called each time that one of
+ * the two took 100 ms longer than it should, because a processor was taken away or the disk did not answer.
  */
 export function watchMachine({ now, onStill }: MachineDeps): Machine {
   const worker = new Worker(THREAD, { eval: true })

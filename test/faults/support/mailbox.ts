@@ -1,9 +1,9 @@
-/** Reset tokens as they come out of the processes under test. */
+/** Reset tokens in the messages of the processes under test. */
 import type { Mail } from './fleet.ts'
 
 export interface Mailbox {
   deliver(mail: Mail): void
-  /** The next token for the user, from now on; `null` when none came in time. `forget` ends the waiting. */
+  /** The next token for the user from now on; `null` if none arrived in time. `forget` stops the waiting. */
   next(username: string): { token: Promise<string | null>; forget(): void }
 }
 

@@ -18,8 +18,8 @@ export interface Program {
 
 const START = 'start.cjs'
 /**
- * Runs the script with what an earlier process that ended by itself has compiled of it: without that, a process spends
- * as long on compiling as on all that it answers in a short scenario. Of two that end at once one comes late.
+ * Runs the script with the compile cache of an earlier process that ended normally. Without it, a process spends as
+ * long on compiling as on all answers of a short scenario. If two end at once, one writes late, which does no harm.
  */
 const RUNNER = `
 const { existsSync, readFileSync, renameSync, writeFileSync } = require('node:fs')
@@ -49,7 +49,7 @@ export async function buildProgram(
   const directory = join(shared, hash('sha256', entry.href))
   const program = { path: join(directory, START), remove: async () => {} }
   if (existsSync(program.path)) return program
-  // Renamed into place, so that nobody starts half of it. Of two that build it at once one comes late.
+  // Renamed into place, so that no process starts a partial file. If two build it at once, one comes late.
   const built = await buildIn(mkdtempSync(`${directory}-`), entry)
   await rename(dirname(built.path), directory).catch(async () => {
     await built.remove()
@@ -63,8 +63,8 @@ async function buildIn(directory: string, entry: URL): Promise<Program> {
   }
   const path = join(directory, START)
   try {
-    // Packages with a binary are looked for next to the script. The others go into it: reading them file by file was
-    // half of a start.
+    // Packages with a binary are loaded from next to the script. The others are bundled, because reading them file by
+    // file took half of a start.
     symlinkSync(nodeModules(), join(directory, 'node_modules'), 'dir')
     await build({
       entryPoints: [fileURLToPath(entry)],

@@ -1,4 +1,4 @@
-/** A TCP proxy that stands for a network between two processes: it passes, delays, swallows, refuses and cuts. */
+/** A TCP proxy that imitates a network between two processes: it passes, delays, swallows, refuses and cuts. */
 import { connect, type Socket } from 'node:net'
 import { HOST, type Listener, listener } from './connections.ts'
 
@@ -6,8 +6,8 @@ export interface Proxy extends Listener {
   /** Milliseconds by which what flows towards the target, and back from it, comes later. Order is kept. */
   delay(towardsMs: number, backMs?: number): void
   /**
-   * Takes connections and bytes, and hands nothing on: either way, or `back` only, so that the work is done and no
-   * answer comes. Swallowed bytes are lost for good.
+   * Accepts connections and bytes, but passes nothing on: in both directions, or `back` only, so that the work is done
+   * and no answer arrives. Swallowed bytes are lost for good.
    */
   drop(dropping: boolean | 'back'): void
 }

@@ -1,4 +1,4 @@
-/** A user whose client knows what the store has told it, and holds the store to that. It asks one thing at a time. */
+/** A user whose client compares the store's answers with former ones. It makes one call at a time. */
 import type { RedisState } from '../../../lib/adapters/redis/record-store.ts'
 import { digest } from '../../../lib/protocol/digest.ts'
 import { oneTimeToken } from '../../../lib/protocol/credential.ts'
@@ -10,16 +10,16 @@ export interface Tally {
   refused: number
   revocations: number
   wrong: string[]
-  /** Revoked families that live when all is quiet again. */
+  /** Revoked families that are alive after the load. */
   lost: string[]
   reasons: Set<string>
 }
 
 export interface Person {
   begin(): Promise<void>
-  /** The next of what it does, always in the same order. */
+  /** The next operation, always in the same order. */
   step(): Promise<void>
-  /** When all is quiet again: whether everything is as the answers said. */
+  /** Checks after the load that the records match the answers. */
   settle(): Promise<void>
 }
 
@@ -51,7 +51,7 @@ export function person(state: RedisState, userId: string, tally: Tally): Person 
       return null
     }
   }
-  /** Repeats what may be repeated; the second result: whether an answer was lost before. */
+  /** Repeats repeatable calls. The second result: whether an answer was lost before. */
   async function persist<Answer>(call: () => Promise<Answer>): Promise<[answer: Answer, isRepeated: boolean]> {
     for (let tries = 0; ; tries++) {
       const result = await ask(call)
@@ -65,7 +65,7 @@ export function person(state: RedisState, userId: string, tally: Tally): Person 
 
   async function signIn(): Promise<void> {
     const device = { name: `device ${count++}`, token: 0, isUnsure: false }
-    // The sid is taken where the answer to the first try was lost.
+    // The sid exists if the answer to the first attempt was lost.
     if (
       (await ask(async () => {
         await tokens.createFamily(family(userId, device.name))

@@ -8,7 +8,7 @@ export interface Reshard {
   move(slot: number, to: number): Promise<void>
   /** Which of the nodes has the slot. */
   ownerOf(slot: number): Promise<number>
-  /** How often a key that was to be moved was at the other node already. */
+  /** The number of keys that were already at the other node. */
   clashes(): number
   /** The slots of the node that hold any keys. */
   filled(node: number): Promise<number[]>

@@ -1,4 +1,4 @@
-/** One run: processes, load, faults at their times, and what the checker says of it all. */
+/** One run: processes, load, faults at their times, and the report of the checker. */
 import { setTimeout as wait } from 'node:timers/promises'
 import { check, type Report } from './checker.ts'
 import { type Fleet, startFleet, type Stopped } from './fleet.ts'
@@ -9,19 +9,19 @@ import { type InstanceSettings, ISSUER, type Planted } from './settings.ts'
 import { summarize } from './summary.ts'
 import type { Excuse, Fault, Interval, Terms } from './terms.ts'
 
-/** Something that is done to the system under load. Everything it needs to say of itself goes through `at`. */
+/** A fault for the system under load. It reports its progress through `at`. */
 export interface TimedFault {
   name: string
-  /** From the start of the load, in parts of its duration: 0.5 is the middle. */
+  /** Its time as a part of the load's duration: 0.5 is the middle. */
   at: number
   recoveryMs: number
   /** Instances that are meant to be away meanwhile. */
   down?: readonly string[]
-  /** The only one that it befalls. */
+  /** The only affected instance. */
   instance?: string
   /**
-   * The losses that the docs announce. `beforeMs`: how far back answered work may be lost; `afterMs`: how long after
-   * its beginning, and left out, until things have recovered.
+   * The announced losses. `beforeMs`: the time before the fault in which answered work may be lost. `afterMs`: the same
+   * after its start; left out: until recovery.
    */
   excuses?: ReadonlyArray<Pick<Excuse, 'rules' | 'reason'> & { beforeMs: number; afterMs?: number }>
   /** Makes the fault and ends it; resolves when it is over. */
@@ -39,15 +39,15 @@ export interface Scenario {
   instances: readonly string[]
   settingsOf(name: string): Omit<InstanceSettings, 'name' | 'issuer' | 'rateLimit'>
   faults: readonly TimedFault[]
-  /** `rateLimit.onStoreError`. With `deny` no limit is exceeded, whatever befalls the counters. */
+  /** `rateLimit.onStoreError`. With `deny` no limit is exceeded, even if the counters fail. */
   onStoreError?: 'deny'
   terms: Pick<Terms, 'limitsPer' | 'answerWithinMs' | 'retryWithinMs'> & Partial<Terms>
   load?: Partial<LoadSettings>
   /** Length of the load in the short form. */
   seconds?: number
-  /** Looks on while the load runs, about every `everyMs`. */
+  /** Called while the load runs, about every `everyMs`. */
   watch?: { everyMs: number; look(fleet: Fleet, entries: readonly Entry[]): Promise<void> }
-  /** When the load is over and the instances still run. */
+  /** Called after the load, while the instances still run. */
   afterLoad?(fleet: Fleet): Promise<void>
 }
 
@@ -56,21 +56,21 @@ export interface Result extends Report {
   summary: string[]
   stopped: Stopped[]
   faults: readonly Fault[]
-  /** How often each operation succeeded. */
+  /** The number of successes of each operation. */
   succeeded: Readonly<Record<Operation, number>>
 }
 
 const SHORT_SECONDS = 7
-/** From here on it is a long form, with faults that last as long as real ones. */
+/** From this duration on it is the long form, with faults as long as real ones. */
 const LONG_SECONDS = 60
 /**
- * The short form has fewer journeys and shorter calms: enough to show that a fault is met, and that things are well
- * after it.
+ * The short form has fewer journeys and shorter calms, enough to show that a fault has effects and that the service
+ * recovers.
  */
 const FORMS = { short: { journeyEveryMs: 150, calmMs: 1000 }, long: { journeyEveryMs: 50, calmMs: 2500 } }
 /**
- * The load asks at random and under limits. A calm goes on until what must succeed has, and the last until all has been
- * done, for so much longer at most.
+ * The load is random and limited. So a calm lasts until all required operations have succeeded, and the last one until
+ * all operations have been made, but at most this much longer.
  */
 const LONGER_CALM_MS = 30_000
 /** The operations that a load of any length does often enough to count as tested. */
@@ -90,7 +90,7 @@ export const DONE: readonly Operation[] = [
   'ping'
 ]
 const MUST_SUCCEED: readonly Operation[] = ['sign-in', 'rotate', 'redeem', 'userinfo']
-/** How long one late answer of a store may be felt. */
+/** The time for which one late answer of a store may have effects. */
 const SLOW_MS = 1500
 const KEYS_WITHIN_MS = 60_000
 export const RATE_LIMIT = {
@@ -116,7 +116,7 @@ function watch({ watch }: Scenario, fleet: Fleet, entries: readonly Entry[]): { 
   }
 }
 
-/** The very first start makes the keys, which takes as long as it takes; the load is about what comes after. */
+/** The first start creates the keys, which takes a variable time before the load. */
 async function allHaveKeys(fleet: Fleet): Promise<void> {
   const deadline = performance.now() + KEYS_WITHIN_MS
   for (const [name, port] of fleet.running) {
@@ -132,7 +132,7 @@ async function allHaveKeys(fleet: Fleet): Promise<void> {
   }
 }
 
-/** How long the load lasts: `FAULTS_SECONDS`, or the scenario's own short time. */
+/** The duration of the load: `FAULTS_SECONDS`, or the scenario's own. */
 export function secondsOf({ seconds = SHORT_SECONDS }: Pick<Scenario, 'seconds'>): number {
   const asked = Number(process.env['FAULTS_SECONDS'] ?? 0)
   return asked > 0 ? asked : seconds
@@ -154,8 +154,7 @@ export async function runScenario(scenario: Scenario): Promise<Result> {
   const faults: Fault[] = []
   const down: Array<Interval & { instance: string }> = []
   const excuses: Excuse[] = []
-  // Two processors with more to do than they can: a store that answers too late is out of reach, and what follows is
-  // documented.
+  // On overloaded processors a store may answer too late and count as unreachable, with the documented effects.
   fleet.onDegraded((store, instance) => {
     const now = log.now()
     if (store !== 'rate limits')
@@ -211,8 +210,8 @@ export async function runScenario(scenario: Scenario): Promise<Result> {
     const start = log.now()
     const failures: Error[] = []
     /**
-     * Goes on until what must succeed has. Whatever comes next, a machine that was slow to bring things back still owes
-     * a calm in which to see whether they are well.
+     * Continues until all required operations have succeeded, because a slow machine must still get a calm in which
+     * they can.
      */
     const calm = async (from: number): Promise<void> => {
       const hasSucceeded = (operation: Operation): boolean =>

@@ -1,4 +1,4 @@
-/** Choices that look mixed and are the same in every run: each follows from a seed and the number of the choice. */
+/** Pseudorandom choices that are the same in every run: each follows from a seed and its number. */
 import { hash } from 'node:crypto'
 
 export interface Schedule {

@@ -55,7 +55,7 @@ export const ISSUER = 'http://localhost:3000'
 export const CLIENT_ID = 'spa'
 export const API_CLIENT = { clientId: 'api', clientSecret: 'a client secret of more than 32 bytes, for tests only' }
 export const CALLBACK = 'https://app.example/cb'
-/** The request header that names who is counted by the limits, for all come from one address. */
+/** The request header with the key of the limits, because all requests come from one address. */
 export const CALLER = 'x-caller'
 /** The response header that names the incarnation that answered. */
 export const INSTANCE = 'x-instance'

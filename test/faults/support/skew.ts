@@ -1,4 +1,4 @@
-/** Imported before anything else by the process under test: its wall clock is off by what its settings say. */
+/** Imported first by the process under test, to shift its wall clock as its settings say. */
 import { settings } from './settings.ts'
 
 const { skewMs } = settings()

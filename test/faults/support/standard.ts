@@ -7,7 +7,9 @@ import type { Place } from './settings.ts'
 import type { TimedFault } from './scenario.ts'
 
 export const INSTANCES = ['1', '2', '3', '4'] as const
-/** Enough for a fault that befalls them all alike: what one began another goes on with, and a third sees it. */
+/**
+ * Enough instances for faults that affect all alike: one starts an action, another continues it, and a third reads it.
+ */
 export const THREE = INSTANCES.slice(0, 3)
 /** Two of the four have a wall clock that is wrong. */
 export const SKEWED: Readonly<Record<string, number>> = { 3: 300_000, 4: -300_000 }

@@ -1,4 +1,4 @@
-/** A scenario in a few lines: how often each operation ended how, and how long it took. */
+/** A summary of a scenario: the outcomes of each operation, and their times. */
 import type { Report } from './checker.ts'
 import { type Entry, groupedBy, type Operation, OPERATIONS, saidYes } from './log.ts'
 
@@ -42,7 +42,7 @@ function outcomes(group: readonly Entry[]): string {
   return [...counts].map(([name, { length }]) => `${length} × ${name}`).join(', ')
 }
 
-/** Milliseconds at which half, 99 of 100 and all were done. */
+/** The median, the 99th percentile and the maximum, in milliseconds. */
 function latencies(group: readonly Entry[]): string {
   const sorted = group.map(({ start, end }) => end - start).toSorted((a, b) => a - b)
   const at = (share: number): number =>

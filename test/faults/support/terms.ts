@@ -27,9 +27,9 @@ export interface Interval {
 
 export interface Fault extends Interval {
   name: string
-  /** How long after its end requests may still fail. */
+  /** The time after its end in which requests may still fail. */
   recoveryMs: number
-  /** The only one that it befalls, by its name without the incarnation: requests to others go on. */
+  /** The only affected instance, by its name without the incarnation. Requests to others continue. */
   instance?: string
 }
 
@@ -39,21 +39,18 @@ export interface LimitTerm {
   count: 'all' | 'failed'
 }
 
-/**
- * A loss that the docs announce for a store: violations of these rules whose evidence lies in the interval are counted
- * apart.
- */
+/** An announced loss of a store: violations of these rules with evidence in the interval are counted separately. */
 export interface Excuse extends Interval {
   rules: readonly RuleName[]
   reason: string
-  /** Of which alone it is true, by its name without the incarnation. */
+  /** The only instance for which it is true, by its name without the incarnation. */
   instance?: string
 }
 
 export interface Terms {
   /** `reuseGraceSeconds`, in milliseconds. */
   graceMs: number
-  /** How far the service's notion of a span may be off the log's. */
+  /** The allowed difference between the service's and the log's measure of a time span. */
   clockToleranceMs: number
   limits: Readonly<Record<string, LimitTerm>>
   /** True if all instances count together; else each counts for itself. */
@@ -61,7 +58,7 @@ export interface Terms {
   /** No answer takes longer, whatever happens. */
   answerWithinMs: number
   pingWithinMs: number
-  /** Requests may be cut off or answered 503 from the start of one until `recoveryMs` after its end, and never else. */
+  /** Requests may be cut off or answered 503 only from the start of a fault until `recoveryMs` after its end. */
   faults: readonly Fault[]
   /** A refresh whose answers were all lost in a fault works until this long after its end. */
   retryWithinMs: number
@@ -74,7 +71,7 @@ export interface Terms {
 
 export const overlaps = (a: Interval, b: Interval): boolean => a.start <= b.end && a.end >= b.start
 
-/** Until when a request may still be carried out: a lost one as late as when the fault is over. */
+/** The time until which a request may still be carried out. A lost one may run until the end of the fault. */
 export function runsUntil(entry: Entry, { faults, retryWithinMs, answerWithinMs }: Terms): number {
   if (!wasLost(entry)) return entry.end
   const ends = faults

@@ -1,6 +1,6 @@
 /**
- * A person with an account, some devices and a browser. It knows what the service told it and nothing else; it never
- * asks the same thing in parallel with itself but where that is the point.
+ * A person with an account, some devices and a browser. It knows only the service's answers, and never makes the same
+ * request in parallel except where a test is about that.
  */
 import type { Answer, Call, HttpClient } from './http-client.ts'
 import { type Entry, named, type Outcome } from './log.ts'
@@ -25,11 +25,11 @@ export interface VirtualUser {
   readonly canBeSignedIn: boolean
   register(): Promise<boolean>
   signIn(): Promise<Device | null>
-  /** A code by the hosted form, or by the browser session that an earlier one left. */
+  /** Gets a code by the hosted form, or by an earlier browser session. */
   authorize(scope?: string): Promise<string | null>
   /** True if a browser session is known. */
   readonly hasBrowser: boolean
-  /** Out of the browser. */
+  /** Signs out in the browser. */
   signOut(): Promise<Answer | null>
   redeem(code: string): Promise<Device | null>
   rotate(device: Device, options?: { abandonAfterMs?: number }): Promise<Answer>
@@ -40,18 +40,18 @@ export interface VirtualUser {
   revoke(device: Device): Promise<Answer>
   endSession(by: Device, device: Device): Promise<Answer>
   changePassword(device: Device): Promise<Answer>
-  /** `meanwhile` is asked at the same time as the new password is set. */
+  /** `meanwhile` runs in parallel with the change of the password. */
   resetPassword(meanwhile?: () => Promise<void>): Promise<Answer | null>
   signInWithOldPassword(): Promise<void>
   guess(): Promise<Answer>
-  /** Nothing is known of it any more. */
+  /** Its state is unknown from here on. */
   drop(device: Device): void
 }
 
 export interface VirtualUserDeps {
   http: HttpClient
   mailbox: Mailbox
-  /** Asks as a client that may introspect. */
+  /** Introspects with a confidential client. */
   apiAuthorization: string
   now(): number
 }
@@ -81,7 +81,7 @@ export function virtualUser(name: string, { http, mailbox, apiAuthorization, now
   function deviceOf({ body }: Answer, clientId: string | null): Device | null {
     const { access_token: accessToken, refresh_token: refreshToken, expires_in: expiresIn } = body
     if (typeof accessToken !== 'string' || typeof expiresIn !== 'number') return null
-    // A device without a refresh token can only look, and only the request that made it knows of it.
+    // A device without a refresh token can only read, and only the request that created it has its token.
     if (typeof refreshToken !== 'string')
       return {
         family: named(sidOf(accessToken)),
@@ -115,7 +115,7 @@ export function virtualUser(name: string, { http, mailbox, apiAuthorization, now
     )
   }
 
-  /** Settles which of two passwords it is, by what was accepted. */
+  /** Determines which of two passwords is valid, by the service's answers. */
   function isPassword(accepted: string): void {
     if (accepted !== password) former = password
     password = accepted
@@ -152,7 +152,7 @@ export function virtualUser(name: string, { http, mailbox, apiAuthorization, now
           attempts: [{ rule: 'register', key: name }]
         }
       })
-      // Taken: by an earlier request of ours whose answer was lost.
+      // The name is taken by an earlier request of this user whose answer was lost.
       return isYes(answer) || statusOf(answer) === 409
     },
 
@@ -334,7 +334,7 @@ export function virtualUser(name: string, { http, mailbox, apiAuthorization, now
       })
       const token = isYes(asked) ? await mail.token : null
       mail.forget()
-      // It may be lost with the process that was to send it. The person would ask again.
+      // The message may be lost with its process. A person would ask again.
       if (token === null) return null
       const confirm = async (next: string): Promise<Answer> =>
         await http.call({
@@ -349,12 +349,12 @@ export function virtualUser(name: string, { http, mailbox, apiAuthorization, now
             attempts: refreshRule
           }
         })
-      // At once, as by a thief and the owner, with a password each: one of them may win.
+      // Two parallel requests with different passwords, as from a thief and the owner. One may succeed.
       const nexts = [passwordOf(++version), passwordOf(++version)] as const
       const [first, second] = await Promise.all([confirm(nexts[0]), confirm(nexts[1]), meanwhile()])
       const answer = [first, second].find(isYes) ?? [first, second].find(isLost) ?? first
       if (isYes(first) === isYes(second)) {
-        // The one case is a fault of the service, in the other both may have been lost.
+        // In one case the service is at fault. In the other, both messages may be lost.
         const candidates = nexts.filter((_next, index) => !wasRefused(index === 0 ? first : second))
         if (candidates.length > 0) maybe = candidates
         if (isYes(answer)) cookie = null
@@ -385,7 +385,7 @@ export function virtualUser(name: string, { http, mailbox, apiAuthorization, now
 }
 
 export const statusOf = ({ outcome }: Answer): number => (outcome.kind === 'answer' ? outcome.status : 0)
-/** Known to have been refused. */
+/** The request was certainly refused. */
 const wasRefused = (answer: Answer): boolean => !isYes(answer) && !isLost(answer)
 export const isYes = (answer: Answer): boolean => statusOf(answer) >= 200 && statusOf(answer) < 400
 export const isLost = (answer: Answer): boolean => statusOf(answer) === 0 || statusOf(answer) >= 500
@@ -398,7 +398,7 @@ function gaveTokens({ body }: Answer): Entry['gave'] {
   return typeof accessToken === 'string' ? { family: named(sidOf(accessToken)) } : undefined
 }
 
-/** A redirect is a yes where it has a code; to the sign-in, the session was refused. */
+/** A redirect with a code is a success. A redirect to the sign-in page means that the session was refused. */
 function authorizationOutcome({ outcome, headers: { location } }: Answer): Outcome {
   if (outcome.kind !== 'answer' || outcome.status !== 303) return outcome
   if (location?.startsWith(CALLBACK) !== true) return { kind: 'answer', status: 401, error: 'login_required' }

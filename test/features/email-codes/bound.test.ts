@@ -1,4 +1,4 @@
-/** The bindings of a code, and what ends when it gives an account to the reader of its mail. */
+/** The bindings of a code, and the sign-ins that end when it gives an account to the owner of the mailbox. */
 import t from '../../support/tap.ts'
 import { memoryFactorStore, memoryState, memoryUserStore, type NewUser } from '../../../lib/index.ts'
 import { PASSWORD } from '../../support/app.ts'

@@ -1,4 +1,4 @@
-/** Sign-in by a code that is sent by e-mail: what it takes, and what it must not give. */
+/** Sign-in by an emailed code: its requirements and its limits. */
 import { cookieName } from '../../support/cookies.ts'
 import t from '../../support/tap.ts'
 import { totpCode } from '../../../lib/testing/index.ts'
@@ -144,7 +144,7 @@ t.test('shows the same pages for an unknown address, and sends no message', asyn
     }
   }
   t.same(await pages(STRANGER), await pages(ANN))
-  // Messages leave in the order in which they were posted, so one to the stranger would be there before this.
+  // Messages are sent in the order of posting, so a message to the stranger would come first.
   t.equal((await subject.messages.next('sign_in_code')).user.username, ANN)
   t.same(
     subject.sent().map(({ user }) => user.username),
@@ -254,7 +254,7 @@ t.test('gives an account made with a foreign address to the owner of the mailbox
     '<svg class="qr"',
     'nothing is set up before the address is confirmed'
   )
-  // As an account may have it whose address the host has corrected.
+  // An account after the host has corrected its address.
   await factors.addTotp({
     userId: sub,
     factor: {

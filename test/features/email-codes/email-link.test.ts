@@ -1,4 +1,4 @@
-/** The link of a sign-in message: nothing that only looks at it signs in, and no other browser does. */
+/** The link of a sign-in message: opening it signs nobody in, and it works in no other browser. */
 import { cookieName } from '../../support/cookies.ts'
 import t from '../../support/tap.ts'
 import { memoryFactorStore, memoryUserStore, type User, type UserStore } from '../../../lib/index.ts'

@@ -7,7 +7,7 @@ import { ANN, ask, emailApp, enter, hasSession, otherThan, PAGE, STRANGER } from
 
 const SIGNED_OUT = [cookieName('session'), cookieName('email')]
 
-/** Ann, in a browser in which she was signed in by a code, and is signed out. */
+/** Ann, signed out in a browser in which she had signed in by a code. */
 async function annAtHome(t: Parameters<typeof emailApp>[0], options: Parameters<typeof emailApp>[1] = {}) {
   const subject = await emailApp(t, options)
   const { browser } = subject

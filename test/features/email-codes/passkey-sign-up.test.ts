@@ -1,6 +1,6 @@
 /**
- * An account that has a passkey and never had a password: the mailbox is proved, then there is a user, then a passkey
- * is proposed.
+ * An account with a passkey and without a password: the mailbox is proved, then the user is created, then a passkey is
+ * proposed.
  */
 import { cookieName } from '../../support/cookies.ts'
 import { Type } from '@sinclair/typebox'

@@ -18,7 +18,7 @@ async function signedIn(t: Test, options: Partial<AuthorityOptions> = {}): Promi
 }
 
 /**
- * Goes by the link of the sign-in page to the page of codes, and by a code or a link of the message on to the client.
+ * Follows the sign-in page's link to the page of codes, and continues by a code or link of the message to the client.
  */
 async function through(
   { browser, mail }: EmailApp,

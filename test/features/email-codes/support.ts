@@ -1,4 +1,4 @@
-/** People who sign in by a code that is sent to them. */
+/** People who sign in by an emailed code. */
 import { cookieName } from '../../support/cookies.ts'
 import { type AuthorityOptions, memoryUserStore, type Message, type UserStore } from '../../../lib/index.ts'
 import { type LightMyRequestResponse, PASSWORD, type TestApp, testApp } from '../../support/app.ts'
@@ -12,7 +12,7 @@ export interface EmailApp extends TestApp {
   sub: string
   users: UserStore
   browser: TestBrowser
-  /** The code of the next message, as people read it, and its link. */
+  /** The code of the next message, as displayed, and its link. */
   mail(): Promise<{ code: string; url: string }>
   /** All codes so far. */
   sent(): Message[]
@@ -63,7 +63,7 @@ export async function enter(browser: TestBrowser, code: string, query = ''): Pro
   return await browser.submit(`${PAGE}${query}`, { code })
 }
 
-/** A code that is not the one. */
+/** A wrong code. */
 export function otherThan(code: string, index = 0): string {
   return String((Number(code.replace(' ', '')) + 1 + index) % 100_000_000).padStart(8, '0')
 }

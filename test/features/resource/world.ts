@@ -1,4 +1,4 @@
-/** An issuer of the tests' own, which signs what a test asks for, and an API in front of it. */
+/** A fake issuer that signs any token, and an API that trusts it. */
 import { createHash, generateKeyPairSync, type KeyObject, randomUUID, sign } from 'node:crypto'
 import Fastify, { type FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
@@ -77,7 +77,7 @@ export interface TestIssuer {
   issuer: string
   clock: SteppedClock
   keys: SigningKey[]
-  /** How often each path was asked for. */
+  /** The number of requests by path. */
   asked: Map<string, number>
   /** Answers of the introspection endpoint, by token. */
   inactive: Set<string>

@@ -49,7 +49,7 @@ const INSTANCES = ['app-1', 'app-2']
 export interface Topology {
   origin: string
   plainOrigin: string
-  /** The certificate, which is its own authority. */
+  /** The self-signed certificate. */
   ca: string
   nginx: Nginx
   smtp: TestSmtpServer
@@ -118,7 +118,7 @@ export async function startTopology(t: Test, env: Record<string, string>): Promi
         value.replace(/\$\{([A-Z_]+):\?[^}]*\}/g, (_, secret: string) => secrets[secret] ?? '')
       ])
     )
-    // Values with another place here. Each must be one that compose.yaml sets.
+    // Values that differ here. Each must be set in compose.yaml.
     const elsewhere = {
       ISSUER: origin,
       DATABASE_URL: url,
@@ -174,7 +174,7 @@ export async function startTopology(t: Test, env: Record<string, string>): Promi
   }
 }
 
-/** A program `docker` that has `answer` do what it is asked for; resolves to the environment in which it is found. */
+/** A fake program `docker` that calls `answer`. Resolves to the environment in which it is found. */
 async function startDocker(
   t: Test,
   bin: string,

@@ -8,7 +8,7 @@ import { transformSync } from 'esbuild'
 import type { Test } from 'tap'
 
 const root = fileURLToPath(new URL('../../../', import.meta.url))
-/** On a machine that has much else to do. */
+/** The time limit on a busy machine. */
 const START_WITHIN_MS = 120_000
 
 export interface Server {
@@ -30,7 +30,7 @@ export interface Example {
   launch(env: Record<string, string>): Omit<Server, 'origin'>
 }
 
-/** Compiles the example, and ends at the test's end what the test has not. */
+/** Compiles the example, and ends all remaining processes at the test's end. */
 export function example(t: Test): Example {
   const directory = t.testdir({ build: {}, data: {} })
   const main = build(join(directory, 'build'))
@@ -126,7 +126,7 @@ function compiled(file: string): string {
   return code.replace(/(\b(?:from|import)[\s(]*"\.{1,2}\/[^"]*)\.ts"/g, '$1.js"')
 }
 
-/** Without what a developer may have set for the example. */
+/** Without environment variables that a developer may have set for the example. */
 function cleanEnv(extra: Record<string, string>): Record<string, string> {
   const { PATH = '', SystemRoot = '' } = process.env
   return { PATH, ...(SystemRoot === '' ? {} : { SystemRoot }), ...extra }

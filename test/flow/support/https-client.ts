@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { buffer } from 'node:stream/consumers'
 
 export interface HttpsClientOptions {
-  /** The one certificate that it believes. */
+  /** The only certificate that it trusts. */
   ca: string
   /** The address of this machine that requests come from. */
   from: string
@@ -24,7 +24,7 @@ export function httpsClient({ ca, from }: HttpsClientOptions): typeof fetch {
       ...Object.fromEntries(new Headers(init.headers)),
       ...(body === null ? {} : { 'content-length': String(body.length) })
     }
-    // Browsers of today find *.localhost on this machine, resolvers not everywhere.
+    // Resolves *.localhost to this machine, as browsers do but some resolvers don't.
     const outgoing = request({
       host: '127.0.0.1',
       port: url.port,

@@ -1,4 +1,4 @@
-/** nginx as it is on this machine, in front of servers of the test, with a configuration that the repository prints. */
+/** The machine's nginx in front of servers of the test, with a configuration from the repository. */
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
@@ -17,7 +17,7 @@ export interface Nginx {
 }
 
 export interface NginxFiles {
-  /** Of `conf.d`: the text of each file by its name, with this machine's ports and addresses. */
+  /** The files of `conf.d` by name, with this machine's ports and addresses. */
   confd: () => Record<string, string>
   directory: string
   /** The place of the access log in the configuration. */
