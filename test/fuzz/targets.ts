@@ -1,9 +1,9 @@
 import { parseTokenRequest } from '../../lib/protocol/request-params.ts'
 import { localPath } from '../../lib/protocol/same-origin.ts'
 /**
- * Fuzz targets of the parsers that read input of strangers, for Jazzer.js (.clusterfuzzlite). Each takes any bytes. An
- * error out of a target is a finding: a parser refuses only by its own error, and every accepted input meets the rule
- * next to it.
+ * Fuzz targets of the parsers that read strangers' input, for Jazzer.js (.clusterfuzzlite). Each accepts any bytes. An
+ * error out of a target is a finding: a parser refuses only by its own error, and every accepted input satisfies the
+ * rule next to it.
  */
 import { equal, ok } from 'node:assert/strict'
 import { OAuthError } from '../../lib/errors.ts'

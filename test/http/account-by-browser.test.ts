@@ -131,7 +131,7 @@ t.test('rejects requests from other origins, and changes without proof of a page
       { method: 'POST' as const, url: '/auth/password', payload: { current_password: PASSWORD, new_password: NEXT } }
     ]) {
       const reply = await app.inject({ ...request, headers: { ...here, ...headers } })
-      // A read by a page of ours has neither header on plain http off loopback.
+      // On plain http off loopback, a read by our own page has neither header.
       if (request.url === '/auth/sessions' && ['an address that was typed', 'nothing'].includes(what))
         t.equal(reply.statusCode, 200, `${what}: ${request.url}`)
       else t.match([reply.statusCode, reply.json()], [403, { error: 'access_denied' }], `${what}: ${request.url}`)

@@ -6,7 +6,7 @@ import { ORIGIN, OWN, pagesApp, type PagesApp } from './support/account-pages-ap
 
 const POSTS = ['signup', 'forgot-password', 'reset-password', 'verify-email'] as const
 
-/** A form for each page that would do what it is for. */
+/** A valid form for each page. */
 async function forms(test: PagesApp): Promise<Record<(typeof POSTS)[number], Record<string, string>>> {
   const user = await test.w.addUser({ emailVerified: false })
   return {
@@ -65,7 +65,7 @@ t.test('rejects a form from another site with 403 before any effect', async (t) 
   t.equal(test.w.told.length, told)
   t.equal(test.w.messages.length, messages)
   t.strictSame(test.signedIn, [])
-  // In this order, for a reset confirms the address too and a new link ends the one before.
+  // The order matters, because a reset confirms the address and a new link ends the former one.
   for (const [name, status] of [
     ['verify-email', 200],
     ['reset-password', 200],
@@ -129,7 +129,7 @@ t.test('pages and JSON endpoints share their limits', async (t) => {
   for (const name of ['reset-password', 'verify-email']) {
     const posted = await tokens.post(`/auth/${name}`, { token: wrong, password: NEXT_PASSWORD })
     t.equal(posted.statusCode, 429)
-    // The page of a confirmation says who signed up, which nobody knows of a link that is not good.
+    // The confirmation page shows who signed up, which is unknown for an invalid link.
     t.match(
       tokens.last(),
       name === 'verify-email'

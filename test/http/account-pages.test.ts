@@ -12,7 +12,7 @@ const FIELDS = Type.Object({
   news: Type.Boolean()
 })
 
-/** Nothing that a page, a URL or a log was told holds a password or, but for the hidden field, a token. */
+/** No page, URL or log line contains a password or, except for the hidden field, a token. */
 function secretsOf(test: PagesApp): string[] {
   const told = JSON.stringify([
     test.sent.map(({ content: { token: _token, ...content }, settings }) => [content, settings]),

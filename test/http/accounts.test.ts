@@ -38,7 +38,7 @@ const post = async (
   headers: Record<string, string> = {}
 ): Promise<LightMyRequestResponse> => await app.inject({ method: 'POST', url, payload, headers })
 
-/** All that a client can see of a reply, but for the time of day. */
+/** Everything that a client sees of a response, except the time of day. */
 function visible({ statusCode, headers, body }: LightMyRequestResponse): unknown {
   const { date: _date, ...rest } = headers
   return { statusCode, headers: rest, body }
@@ -260,7 +260,7 @@ t.test('with verifyEmail, answers the same for new, taken and disabled names, wi
   t.equal((await test.messages.next()).kind, 'verify_email')
   disable((await users.findByUsername('gone@mail.example'))?.id ?? '')
   const disabled = await ask('gone@mail.example')
-  // Closing waits for what goes on behind the replies.
+  // Closing waits for background work.
   await test.close()
   t.same(visible(taken), visible(fresh))
   t.same(visible(disabled), visible(fresh))
@@ -416,7 +416,7 @@ t.test('answers a reset request the same for every account', async (t) => {
   ]) {
     t.same(visible(await post(test, '/auth/password-reset', { username })), visible(known), username.slice(0, 20))
   }
-  // Closing waits for what goes on behind the replies.
+  // Closing waits for background work.
   await test.close()
   const told = test.messages.messages.filter(({ kind }) => kind === 'password_reset').map(({ user }) => user.username)
   t.same(told, ['ann@mail.example', 'nomail'], 'how to reach somebody without an address is for sendMessage to know')

@@ -1,4 +1,4 @@
-/** A mistake that a developer can mend is one line at `warn`, with what came and what was expected. */
+/** A developer's mistake is one line at `warn`, with the received and the expected value. */
 import t, { type Test } from '../support/tap.ts'
 import { type AuthorityOptions, memoryUserStore, type User } from '../../lib/index.ts'
 import { PASSWORD, signIn, signUp, testApp } from '../support/app.ts'
@@ -10,7 +10,7 @@ const OTHER = 'http://127.0.0.1:3000'
 const MINUTE_MS = 60_000
 
 interface Heard extends OpenidApp {
-  /** The code and the text of each line so far, but for that of the routes of the test app itself. */
+  /** The code and text of each line so far, except those of the test app's own routes. */
   heard(): Array<[unknown, string]>
 }
 
@@ -123,7 +123,7 @@ t.test('logs the origin of a refused form once a minute', async (t) => {
     t.equal(await post('/auth/token', form, { origin: OTHER }), 403)
   }
   const count = heard().length
-  // Any site can have its visitors' browsers send these.
+  // Any site can make its visitors' browsers send these requests.
   t.equal(await post('/auth/login', form, { origin: 'https://evil.example', 'sec-fetch-site': 'cross-site' }), 403)
   t.equal(await post('/auth/login', form, { origin: 'null' }), 403)
   t.equal(heard().length, count)

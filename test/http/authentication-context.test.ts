@@ -6,7 +6,7 @@ import { type TestBrowser, testBrowser } from '../support/browser.ts'
 import { decodeJwt } from '../support/jwt.ts'
 import { answerOf, authorizeAs, authorizePath, basic, CLIENTS, KEYS, redeem, SECRET } from '../support/openid.ts'
 
-/** An app whose own pages can sign Ann in, in whatever way they say. */
+/** An app whose own pages can sign Ann in with any `amr`. */
 async function subjectOf(t: Test, options: Partial<AuthorityOptions> = {}) {
   const test = await testApp({ keys: KEYS, clients: CLIENTS, ...options }, {}, (app) => {
     app.post<{ Body: { sub: string; amr?: string[] } }>('/host/sign-in', async (request, reply) => {

@@ -251,7 +251,7 @@ async function settle(): Promise<void> {
   for (let n = 0; n < 30; n++) await turn()
 }
 
-/** A refusal of the full queue is held back for less than half a second. */
+/** A refusal by the full queue is delayed by less than half a second. */
 async function afterTheHold<T>({ clock }: TestApp, refused: PromiseLike<T>): Promise<T> {
   const reply = Promise.resolve(refused)
   reply.catch(() => {})
@@ -287,7 +287,7 @@ t.test('bounds the hashing queue over HTTP, reports an overload once, and recove
   const hasher = heldHasher()
   const test = await testApp({
     password: { hasher, concurrency: 1, maxQueue: MAX_QUEUE },
-    // Each attempt counts here, so what is not given back would show.
+    // Each attempt counts here, so an attempt that is not given back would be visible.
     rateLimit: { login: { max: 6, windowMs: 900_000 }, account: false, register: false }
   })
   t.teardown(test.close)
@@ -331,7 +331,7 @@ t.test('bounds the hashing queue over HTTP, reports an overload once, and recove
     [200, 200, 200, 200],
     'those that waited are served'
   )
-  // One sign-in before, four that waited: had a refused one counted, this would be limited.
+  // One earlier sign-in and four that waited: if a refused one had counted, this one would be limited.
   t.equal((await attempt()).statusCode, 200, 'R6585-4 what was answered 503 was given back')
   t.equal((await attempt()).statusCode, 429, 'and no more than that')
 })

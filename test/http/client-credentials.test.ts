@@ -100,7 +100,7 @@ t.test('accepts only clients that prove a secret and list the grant', async (t) 
     { clientId: 'default', clientSecret: SECRET },
     { clientId: 'empty', clientSecret: '', grantTypes: ['client_credentials'] }
   ]
-  // A store of the host's: listed, some of these would stop the start.
+  // Uses a client store, because some of these would stop the start as listed clients.
   const test = await started(t, {
     clients: { findById: async (id) => clients.find(({ clientId }) => clientId === id) ?? null }
   })

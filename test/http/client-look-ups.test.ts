@@ -18,9 +18,7 @@ import { ownOptions } from './coexistence/support/host.ts'
 const NATIVE: Client = { clientId: 'app', applicationType: 'native', redirectUris: ['com.example.app:/cb'] }
 const ORIGIN = new URL(CALLBACK).origin
 
-/**
- * An app whose clients are in a store of the host's; `asked` are the clients that it was asked for since the last call.
- */
+/** An app with a client store. `asked` are the clients requested since the last call. */
 async function appWithStore(t: { teardown(task: () => Promise<void>): void }) {
   const calls: string[] = []
   const findById = async (id: string): Promise<Client | null> => {
@@ -165,7 +163,7 @@ t.test('two plugins with the same client id query their own stores, also within 
         clients: {
           async findById(clientId) {
             asked.push(`${prefix} ${clientId}`)
-            // In the middle of its own request, a asks b.
+            // Client a calls client b's endpoint during its own request.
             if (prefix === '/a') nested.push(await tokenOf('/b', secretOf('/b')))
             return client(prefix)
           }

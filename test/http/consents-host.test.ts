@@ -1,4 +1,4 @@
-/** The host gets the same consents that the person sees. */
+/** The host sees the same consents as the person. */
 import t from '../support/tap.ts'
 import { memoryState, memoryUserStore } from '../../lib/index.ts'
 import { openidApp } from '../support/openid.ts'

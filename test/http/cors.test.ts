@@ -25,7 +25,7 @@ const CLIENTS: Client[] = [
   { clientId: 'server', clientSecret: 's'.repeat(32) }
 ]
 
-/** The request names the answer of each endpoint: the policies are tested, not the endpoints. */
+/** Tests the CORS policy of each endpoint by its request, not the endpoint itself. */
 async function corsApp(t: Test, clients: Client[] | ClientStore): Promise<FastifyInstance> {
   const app = Fastify() as unknown as FastifyInstance
   t.teardown(async () => {
@@ -60,7 +60,7 @@ async function corsApp(t: Test, clients: Client[] | ClientStore): Promise<Fastif
   await group(cors.ofClients, (child) => {
     child.post('/token', { bodyLimit: 200 }, async (request) => await answer(request.body))
     child.post('/remembering', async (request) => {
-      // As the token endpoint does: it looks for the client, and remembers which one it was.
+      // Imitates the token endpoint, which looks the client up and remembers it.
       await clientsOf?.(request).findById('spa')
       rememberClient(request, 'spa')
       return await answer(request.body)
@@ -196,7 +196,7 @@ t.test('lets a registered origin, and no other, read every error', async (t) => 
         headers: { authorization: 'Bearer spa' }
       }
     ]
-    // Whose body is never read, or whose token is not good, names no client that could be looked up.
+    // Requests whose body is never read or whose token is invalid name no client.
     const nameless: typeof cases = [
       { url: '/token', status: 413, payload: { client_id: 'spa', long: 'x'.repeat(200) } },
       { url: '/token', status: 415, payload: 'client_id=spa', headers: { 'content-type': 'text/plain' } },

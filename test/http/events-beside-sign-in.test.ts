@@ -216,7 +216,7 @@ t.test('emits an event with only the key id when a signing key is created or rem
   const start = new Date(clock.now()).toISOString()
   const [{ kid }] = (await app.inject('/.well-known/jwks.json')).json().keys
   t.strictSame(heard, [{ name: 'key_created', time: start, requestId: null, kid, alg: 'ES256', signsFrom: start }])
-  /** After this many days: the ring looks at its keys, and the clock stands while it makes one. */
+  /** Steps this many days, so that the ring checks its keys. The clock stands while it makes one. */
   const after = async (days: number, told: number): Promise<void> => {
     clock.step(days * DAY_MS)
     while (heard.length < told) await setImmediate()

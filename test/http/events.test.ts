@@ -269,12 +269,12 @@ add<'rate_limited'>({
 add<'hash_queue_full'>({
   event: 'hash_queue_full',
   options: { password: { concurrency: 1, maxQueue: 1, hasher: slowHasher() } },
-  // One runs, one waits, the third finds the queue full.
+  // One hash runs, one waits, and the third finds the queue full.
   act: async (test) => {
     const sent = Promise.all(
       [1, 2, 3].map(async (each) => await send(test, '/auth/register', { username: `user${each}`, password: PASSWORD }))
     )
-    // The refusal is held back for less than half a second.
+    // The refusal is delayed by less than half a second.
     await new Promise<void>((resolve) => {
       test.app.authority.on('hash_queue_full', () => {
         resolve()
@@ -313,7 +313,7 @@ for (const { event, options, before, act, payload } of CASES as unknown as Array
       })
     })
     t.teardown(test.close)
-    // The decoy's hash is made in the background; it is no part of the story.
+    // The decoy's hash is made in the background, before the tested requests.
     await test.app.authority.hashPassword('something else')
     const first = await before?.(test)
     const published: unknown[] = []
@@ -442,7 +442,7 @@ t.test('off removes one handler and keeps the others', async (t) => {
   t.same(seen, ['first ann', 'second ann', 'second bob'])
 })
 
-/** Which of the secrets a text has, whole or as a JSON string spells it. */
+/** The secrets in a text, plain or as in a JSON string. */
 function found(secrets: Map<string, string>, text: string): string[] {
   return [...secrets].flatMap(([name, secret]) =>
     text.includes(secret) || text.includes(JSON.stringify(secret).slice(1, -1)) ? [name] : []
@@ -460,7 +460,8 @@ t.test('puts no secret of an account into a log, an error or an event during its
   const failing =
     <Args extends unknown[], Result>(work: (...args: Args) => Promise<Result>) =>
     async (...args: Args): Promise<Result> => {
-      // As drivers do: the message quotes the statement's name, not its values. The values are in what we hand over.
+      // As with real drivers, the message quotes the statement's name and not its values. The values are in the
+      // arguments.
       if (down) throw Object.assign(new Error('connection refused'), { code: 'ECONNREFUSED' })
       return await work(...args)
     }
@@ -519,7 +520,7 @@ t.test('puts no secret of an account into a log, an error or an event during its
       sendMessage: async (message) => {
         if (message.token !== undefined) secrets.set(`${message.kind} ${secrets.size}`, message.token)
         await mails.send(message)
-        // A mailer's error quotes the mail.
+        // A mailer's error quotes the email.
         if (mailerDown) throw new Error(`550 rejected: ${message.url} ${message.token}`)
       }
     },
@@ -636,7 +637,7 @@ t.test('puts no secret of an account into a log, an error or an event during its
   await request('POST', '/auth/password-reset', { username })
   down = false
   await app.authority.revokeUser(String(test.events.find(({ name }) => name === 'registered')?.payload.userId))
-  // All tries of all messages fail and are reported.
+  // All attempts of all messages fail and are reported.
   for (let step = 0; step < 4; step++) {
     await setImmediate()
     test.clock.step(60_000)
@@ -644,7 +645,7 @@ t.test('puts no secret of an account into a log, an error or an event during its
   mailerDown = false
   await setImmediate()
 
-  // The journey took every turn it was meant to take.
+  // Checks that the journey took all of its branches.
   for (const status of [200, 202, 204, 400, 401, 503]) t.ok(statuses.includes(status), `a ${status}`)
   const names = new Set(test.events.map(({ name }) => name))
   for (const name of [
@@ -676,7 +677,7 @@ t.test('puts no secret of an account into a log, an error or an event during its
   t.same(errors.map((error) => found(secrets, error)).flat(), [], 'errors')
   t.same(test.events.map((event) => found(secrets, JSON.stringify(event))).flat(), [], 'events')
 
-  // Control: the search would have found each of them.
+  // Checks that the search can find each secret.
   for (const [name, secret] of secrets) {
     app.log.trace({ planted: secret }, 'control')
     t.ok(found(secrets, lines.at(-1) ?? '').includes(name), `the search finds ${name.replace(/ \d+$/, '')}`)

@@ -9,7 +9,7 @@ interface Shown {
 }
 type Page = FormPage<'logout', Shown>
 
-/** A page as the next one will be written: its fields, and a use case that says "no" or leads on. */
+/** An example page: its fields, and a use case that refuses or continues. */
 function page(changes: Partial<Page> = {}): Page {
   return {
     name: 'logout',

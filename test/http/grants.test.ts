@@ -173,7 +173,7 @@ t.test('accepts a token of another instance whose key is not yet known here', as
   const two = await testApp({ state, secret, users })
   t.teardown(two.close)
   t.equal((await two.app.inject({ url: '/me', headers: bearer(token) })).statusCode, 200)
-  // The first makes its next key while the second does not look.
+  // The first makes its next key before the second reads the store again.
   one.clock.step(89 * 86_400_000)
   while ((await state.keys.list()).filter(({ alg }) => alg === 'ES256').length < 2)
     await new Promise((resolve) => {

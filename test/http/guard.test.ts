@@ -47,7 +47,7 @@ t.test(
       { clients: [{ clientId: 'spa' }, { clientId: 'third', firstParty: false }] },
       {},
       (host) => {
-        // Routes that are added before the plugin see its decorators once they are called.
+        // Handlers of routes that are added before the plugin can use its decorators.
         host.get(
           '/optional',
           {

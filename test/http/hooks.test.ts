@@ -70,11 +70,11 @@ async function subjectOf(t: Test): Promise<Subject> {
 }
 
 interface Expected {
-  /** The hook, with the guard that has to be before it. */
+  /** The hook with its required guard. */
   hooks(app: FastifyInstance): Hook[]
-  /** The tokens with which a caller goes on. */
+  /** The tokens that pass. */
   passes: Token[]
-  /** Status and code of what is not refused for the token itself. */
+  /** Status and code of requests that are refused for other reasons than the token. */
   refuses?: Partial<Record<Token, [status: number, code: string]>>
 }
 
@@ -107,7 +107,7 @@ const HOOKS: Record<string, Expected> = {
     passes: ['good'],
     refuses: { ...THIRD, "a machine's": [403, 'access_denied'] }
   },
-  // These two look at the browser session alone.
+  // These two only read the browser session.
   readSession: { hooks: (app) => [app.authority.readSession], passes: ALL },
   requireSession: {
     hooks: (app) => [app.authority.requireSession()],
@@ -116,7 +116,7 @@ const HOOKS: Record<string, Expected> = {
   }
 }
 
-/** The methods of `app.authority` that make or are no hook. */
+/** The methods of `app.authority` that are no hooks and make none. */
 const METHODS = [
   'verify',
   'issueTokens',
@@ -147,7 +147,7 @@ const METHODS = [
   'off'
 ]
 
-/** A caller as NestJS has it: guards decide, and the handler runs where they say yes. */
+/** Calls a hook like NestJS: guards decide, and the handler runs if they accept. */
 class Guard {
   readonly #hooks: Hook[]
 

@@ -1,7 +1,4 @@
-/**
- * People whose hashes another system made: they sign in, get an argon2id hash by it, and one that can't be used costs
- * nobody else anything.
- */
+/** Users with hashes of another system sign in and get an argon2id hash. An unusable hash affects nobody else. */
 import { hash as bcryptHash } from '@node-rs/bcrypt'
 import t from '../support/tap.ts'
 import { memoryUserStore } from '../../lib/index.ts'
@@ -168,7 +165,7 @@ t.test('DOS-stored-hash-bomb treats an unusable hash as a wrong password, and lo
     const before = await storedOf(name)
     const reply = await signIn(name)
     t.strictSame([reply.statusCode, reply.json().error], [400, 'invalid_grant'], name)
-    // django-bomb had said it before.
+    // The line for django-bomb came before.
     t.match(lines, name === 'firebase-bomb' ? [] : [{ code: 'FST_AUTHORITY_HASH_UNUSABLE', level: 50, reason }], name)
     t.equal(lines.length, name === 'firebase-bomb' ? 0 : 1)
     t.notOk(JSON.stringify(lines).includes(before ?? ''), `${name}: nothing of the hash`)

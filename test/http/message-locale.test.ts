@@ -1,4 +1,4 @@
-/** The language that a message is to be written in: that of the page or the request that caused it. */
+/** The language of a message: that of the page or the request that caused it. */
 import t from '../support/tap.ts'
 import { memoryUserStore, type Message, type MessageKind } from '../../lib/index.ts'
 import { bearer, PASSWORD, signIn, testApp, type TestApp } from '../support/app.ts'
@@ -31,7 +31,7 @@ const json = async (
   const reply = await app.inject({ method: 'POST', url: `${url}${query}`, headers: { ...headers, ...more }, payload })
   if (reply.statusCode >= 300) throw new Error(`${url}: ${reply.statusCode} ${reply.body}`)
 }
-/** Opens the page and posts its form where that says, as a browser would. */
+/** Opens the page and posts its form to its action, as a browser would. */
 const form = async ({ browser, headers, query }: Scene, url: string, fields: Record<string, string>): Promise<void> => {
   const page = await browser.get(`${url}${query}`, headers)
   const reply = await browser.submit(
@@ -55,7 +55,7 @@ const changeToken = async (scene: Scene): Promise<string> => {
   return (await scene.messages.next('email_change')).token
 }
 
-/** Every way to cause a message by a request. `page`: a form, which has the language of its page. */
+/** Every request that causes a message. `page`: a form, which has the language of its page. */
 const WAYS: Array<{
   name: string
   kind: MessageKind

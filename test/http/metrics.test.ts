@@ -69,7 +69,7 @@ async function journey(app: Awaited<ReturnType<typeof testApp>>['app']): Promise
 }
 
 t.test('prom-client: counts events with a fixed set of labels, and names no user', async (t) => {
-  // A key that is made in the background would be one call of a store more, at any time.
+  // A key made in the background would add a store call at an unknown time.
   const { app, close } = await testApp({ keys: KEYS })
   t.teardown(close)
   const registry = new prometheus.Registry()
@@ -138,7 +138,7 @@ t.test('OpenTelemetry: counts the same events under names with dots', async (t) 
 
 type Look = (observer: { observe(value: number, labels: object): void }) => Promise<void>
 
-/** Counts by hand what a host hands in. */
+/** A counter for host functions. */
 function double() {
   const handlers = new Map<string, (payload: never) => void>()
   const authority = {
@@ -273,7 +273,7 @@ t.test('creates no time series from input of a caller', async (t) => {
     await app.inject({ method: 'GET', url: `/auth/sessions/${word}`, headers: { authorization: `Bearer ${word}` } })
   }
   for (let number = 0; number < 5; number++) await send(`${CANARY}-${number}`)
-  // Asking for the metrics is a look at the stores too.
+  // Reading the metrics also reads the stores.
   await series()
   const first = await series()
   for (let number = 5; number < 20; number++) await send(`${CANARY}-${number}`)

@@ -1,4 +1,4 @@
-/** A sign-in in a new place sends a message, and neither waits for it nor fails by it. */
+/** A sign-in in a new browser sends a message, without waiting for it or failing with it. */
 import { cookieName } from '../support/cookies.ts'
 import t, { type Test } from '../support/tap.ts'
 import type { AuthorityOptions, Message } from '../../lib/index.ts'

@@ -186,10 +186,7 @@ t.test('documents every route except the assets of pages', async (t) => {
 })
 
 const STATUS = new OAuthError('invalid_request', '').statusCode
-/**
- * `400 invalid_request` of a sentence about failures, as far as it names both; what it says of redirects is about no
- * status.
- */
+/** `400 invalid_request` in a sentence about failures that names both; sentences on redirects name no status. */
 function failuresOf(sentence: string): string[] {
   return sentence
     .replaceAll(/\([^)]*\)/g, '')
@@ -232,8 +229,7 @@ t.test('lists the same operations, ids and errors in the reference and the docum
       `${route}: what the reference tells is in the document`
     )
     compared += told.length
-    // Sentences that lean on others, such as "as with GET", are not whole; and what every operation may answer is said
-    // once for all.
+    // Skips sentences that depend on others, such as "as with GET", and failures that every operation has.
     if (/\bas (?:with|at)\b|to the redirect URI/.test(sentence)) continue
     const everywhere = [
       '400 invalid_request',

@@ -1,4 +1,4 @@
-/** Servers that answer in every bad way: a process that calls them gets a refusal in time, and lives. */
+/** Servers with every kind of bad response: a calling process gets a refusal in time, and stays alive. */
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
@@ -47,7 +47,7 @@ const ENCODED = ENCODINGS.flatMap((encoding) =>
   )
 )
 
-/** Writes the same again and again for as long as the socket takes it. */
+/** Writes the same data repeatedly while the socket accepts it. */
 function flood(socket: Socket, text: string): void {
   const block = text.repeat(Math.ceil(65_536 / text.length))
   const more = (): void => {
@@ -57,7 +57,7 @@ function flood(socket: Socket, text: string): void {
   more()
 }
 
-/** With the code of the refusal, where it is not up to the version of Node.js. */
+/** With the code of the refusal, unless it depends on the version of Node.js. */
 const BROKEN: Array<[name: string, hostile: Hostile, code: RegExp]> = [
   ['nothing', () => {}, /^TIMEOUT$/],
   ['a cut at once', (socket) => socket.end(), /^ECONNRESET$/],
@@ -125,8 +125,8 @@ const BROKEN: Array<[name: string, hostile: Hostile, code: RegExp]> = [
 ]
 
 /**
- * A child that calls, and a server whose answer to each path is the hostile one of that number. A call waits long for
- * what must come, however busy the machine, and not for what never does.
+ * A child process that calls, and a server with one hostile response per path. A call waits long for expected events on
+ * a busy machine, but not for missing ones.
  */
 async function setUp(
   t: Test,
@@ -178,7 +178,7 @@ t.test('rejects every encoded, truncated, hanging or reset response, and keeps r
   for (const reads of ['whole', 'status'] as const) {
     const outcomes = await inGroups(
       ENCODED,
-      // An encoded answer is refused by its head, however long its body hangs.
+      // An encoded response is refused by its head, even if its body hangs.
       async ([name], at) => await call({ reads, isHanging: /^(?:null|identity),.*hang/.test(name) }, at)
     )
     for (const [at, [name]] of ENCODED.entries()) {

@@ -1,4 +1,4 @@
-/** The pages of a person's own account: who gets there, what a form does and for whom, and what it never does. */
+/** The pages of a person's own account: access, effects of forms, and limits. */
 import { cookieName } from '../support/cookies.ts'
 import t from '../support/tap.ts'
 import cors from '@fastify/cors'
@@ -79,7 +79,7 @@ async function use(browser: TestBrowser, page: string, form: Record<string, stri
   const action = formAction(shown.body)
   return await browser.submit(action === '' ? await actionOf(browser, page) : action, form)
 }
-/** Follows as a browser does, which says that it goes on from a page of ours. */
+/** Follows a redirect with the headers of a navigation from our own page. */
 const done = async (browser: TestBrowser, reply: LightMyRequestResponse): Promise<LightMyRequestResponse> =>
   await browser.get(reply.headers.location ?? '', { 'sec-fetch-site': 'same-origin' })
 const isSignedIn = async (browser: TestBrowser): Promise<boolean> =>
@@ -162,7 +162,7 @@ t.test('redirects a signed-out, unknown or disabled user to the sign-in page and
   )
   for (const evil of ['https://evil.example/', '//evil.example', '/\\evil.example', 'javascript:alert(1)']) {
     const { body } = await ann.get(`/auth/account?return_to=${encodeURIComponent(evil)}`)
-    // But for the choice of a language, which is this very address again.
+    // Except for the links to other languages, which contain this address.
     t.notMatch(body.replaceAll(/href="\?[^"]*&amp;ui_locales=/g, ''), /evil|alert/)
   }
 })
@@ -183,7 +183,7 @@ t.test('rejects posts from another site', async (t) => {
       const reply = await ann.submit(action, form, headers)
       t.equal(reply.statusCode, 403, `${page} ${JSON.stringify(headers)}`)
     }
-    // A GET changes nothing, whatever is in its address.
+    // A GET changes nothing, even with parameters of a form.
     t.equal((await ann.get(`${action}&${String(new URLSearchParams(form))}`)).statusCode, 200)
   }
   t.ok(await isSignedIn(ann))
@@ -331,7 +331,7 @@ t.test('ends the session of a thief when the password changes', async (t) => {
   await use(thief, '/auth/account/sessions', { decision: 'end_others' })
   t.ok(await isSignedIn(thief))
   subject.clock.step(60_000)
-  // Set in the host's own database.
+  // A value set directly in the host's database.
   passwordChangedAt = subject.clock.now()
   t.notOk(await isSignedIn(thief))
 })
@@ -537,7 +537,7 @@ t.test('profile: shows and changes only the fields that the user may edit', asyn
     t.equal(reply.statusCode, 400)
     t.match(reply.body, new RegExp(`id="${field}-error"`), field)
   }
-  // Another device has changed the city since the page was opened: what came back as it was shown takes nothing back.
+  // Another device has changed the city since the page was opened. The unchanged field of the form must not restore it.
   const before = await ann.get(page)
   await users.update?.(subject.sub, { nickname: 'Anna' })
   await ann.submit(formAction(before.body), { nickname: 'Anna', age: '', city: 'Bern', news: 'true' })

@@ -9,7 +9,7 @@ import { ownOptions } from './support/host.ts'
 const SPA = 'https://spa.example'
 const EVIL = 'https://evil.example'
 
-/** Made once: an app for each way would make its own. */
+/** Made once, so that not every app makes its own keys. */
 const keys = [
   {
     ...generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export({ format: 'jwk' }),
@@ -31,7 +31,7 @@ const withCors =
     await app.register(cors, options as FastifyCorsOptions)
   }
 
-/** The ways in which a host answers for all of its routes. */
+/** The ways in which a host can add CORS answers to all of its routes. */
 const HOSTS: Record<string, Furnish> = {
   'any origin': withCors({}),
   'reflected with credentials': withCors({

@@ -133,7 +133,7 @@ for (const order of ['host first', 'ours first'] satisfies Order[]) {
     t.teardown(async () => {
       await app.close()
     })
-    // A reply serializer that is set later holds for later routes only: so it is in Fastify.
+    // In Fastify, a reply serializer that is set later applies only to later routes.
     const wrapped = (body: unknown): unknown =>
       order === 'host first' ? { replied: 'by the host', value: body } : body
     for (const url of ['/auth/token', '/auth/refresh', '/auth/register', '/auth/password-reset']) {

@@ -6,7 +6,7 @@ import { bearer, ISSUER, PASSWORD, signIn, signUp, tellCode } from '../../suppor
 import { testBrowser } from '../../support/browser.ts'
 import { ownOptions } from './support/host.ts'
 
-/** Any rejection or exception that nobody caught while `work` ran and for a turn after it. */
+/** Unhandled rejections and exceptions during `work` and for a turn after it. */
 async function uncaught(work: () => Promise<void>): Promise<unknown[]> {
   const seen: unknown[] = []
   const note = (error: unknown): void => {

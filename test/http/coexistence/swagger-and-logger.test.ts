@@ -14,7 +14,7 @@ interface Operation {
   responses?: object
   description?: string
 }
-/** `types`: content types of the body. `success`: where the answer has a schema; pages have none. */
+/** `types`: content types of the body. `success`: the statuses with a response schema; pages have none. */
 interface Expected {
   fields?: string[]
   types?: number

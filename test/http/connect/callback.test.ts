@@ -9,8 +9,8 @@ import { fakeConnection, fakeUpstream, SECRET } from '../../support/fake-upstrea
 import { connectApp, type ConnectApp, CROSS, SAME } from './support.ts'
 
 /**
- * Nobody is signed in, nobody was made, no cookie of the flow is left, and one event says why. `reason: null`: there is
- * no event, because the request was under no limit.
+ * Asserts that no user was signed in or created, that no cookie of the flow is left, and that one event has the reason.
+ * `reason: null`: no event, because no limit applies to the request.
  */
 async function refused(
   t: Test,
@@ -317,7 +317,7 @@ t.test('FED-16 ends a session whose user is disabled, unlinked or removed while 
       ...store,
       async findByIdentity(identity: { issuer: string; subject: string }) {
         const user = await store.findByIdentity(identity)
-        // The second look is the one after the commit.
+        // The second read comes after the commit.
         if (user !== null && ++looks === 2) {
           if (change === 'disable') return { ...user, disabled: true }
           if (change === 'remove') await store.remove(user.id)

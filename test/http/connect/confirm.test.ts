@@ -488,7 +488,7 @@ t.test('leads a late second press of the finish sign-up button to the required s
   t.equal((await test.browser.submit(action, { city: 'Ulm' })).headers.location, '/auth/login?return_to=%2Fcart')
 })
 
-/** Two presses in one browser, which drops the first answer. The second one comes while the store holds the first. */
+/** Two presses in one browser, which drops the first response. The second arrives while the store holds the first. */
 async function twice(
   test: ConnectApp,
   action: string,

@@ -1,5 +1,5 @@
 /**
- * A connection with `enforce` alone decides who is in its domains: every other way in is shut, for the account and for
+ * A connection with `enforce` is the only way into its domains: every other sign-in is refused, for the account and for
  * the address.
  */
 import t, { type Test } from '../../support/tap.ts'
@@ -74,7 +74,7 @@ async function scene(
   return { ...test, users, ann }
 }
 
-/** Signs in through the connection in a new browser; the id of the user who is signed in then. */
+/** Signs in through the connection in a new browser, and returns the id of the signed-in user. */
 async function through(test: Scene, id: 'acme' | 'other'): Promise<string | null> {
   const browser = testBrowser(test.app)
   const { reply } = await test.start('', browser, id)
@@ -101,7 +101,7 @@ for (const username of [WORK, HOME, 'ann'])
   for (const email of [WORK, HOME])
     for (const says of [WORK, HOME, null])
       for (const isLinked of [true, false]) {
-        // The username is the address, where it is one.
+        // The address, which is the username if that is an address.
         if (username !== 'ann' && email !== username) continue
         const isManaged = username === WORK || email === WORK
         t.test(

@@ -1,7 +1,4 @@
-/**
- * Linking and unlinking of accounts at other providers: by whom, with which proof, how long after the sign-in, and
- * twice.
- */
+/** Linking and unlinking of accounts at providers: the user, the required proof, its age, and repeats. */
 import t from '../../support/tap.ts'
 import { linkIdOf } from '../../../lib/accounts/identities.ts'
 import { memoryUserStore, type LinkedIdentity } from '../../../lib/index.ts'

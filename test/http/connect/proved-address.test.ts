@@ -1,4 +1,4 @@
-/** Proofs of an account's address, and what a reader of its mail ends. */
+/** Proofs of an account's address, and the sign-ins that the owner of the mailbox ends. */
 import t from '../../support/tap.ts'
 import { memoryFactorStore, memoryUserStore } from '../../../lib/index.ts'
 import { fastHasher } from '../../../lib/testing/doubles.ts'

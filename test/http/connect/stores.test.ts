@@ -1,6 +1,5 @@
 /**
- * Sign-in through others over a socket, with users in PostgreSQL and the state in Redis: what strangers and chance do
- * to it there.
+ * Sign-in through providers over a socket, with users in PostgreSQL and the state in Redis, with attackers and races.
  */
 import type { AddressInfo } from 'node:net'
 import t from '../../support/tap.ts'
@@ -18,7 +17,7 @@ t.teardown(async () => {
 const pool = (await postgres.database()).pool({ max: 20 })
 let made = 0
 
-/** A browser of fetch: it keeps cookies and follows nothing by itself. */
+/** A browser over `fetch` that keeps cookies and follows no redirect by itself. */
 function socketBrowser(origin: string) {
   const cookies = new Map<string, string>()
   return {
@@ -115,7 +114,7 @@ t.test('accepts a form_post answer once, only in the browser that began the sign
       headers: { ...CROSS, 'content-type': 'application/x-www-form-urlencoded' },
       body: `state=${state}&code=good`
     })
-  // A browser sends no cookie with a form of another site; this one keeps what it gets.
+  // Unlike this fake, a browser sends no cookie with a form of another site.
   const thief = socketBrowser(test.origin)
   const { location } = await post(thief)
   t.equal((await thief.ask(location, { headers: CROSS })).status, 400, 'another browser')

@@ -24,7 +24,7 @@ export interface ConnectApp extends TestApp {
   payloads(name: string): Array<Record<string, unknown>>
 }
 
-/** The target of an answer: of a redirect, or of a page that goes on. */
+/** The target of a response: of a redirect, or of a page that navigates on. */
 export function onward({ headers }: LightMyRequestResponse): string {
   return headers.location ?? (headers.refresh ?? '').replace('0;url=', '')
 }

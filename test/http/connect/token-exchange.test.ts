@@ -313,7 +313,7 @@ t.test('accepts an ID token once, also in 50 parallel requests or with another s
     t.equal(replies.filter(({ status }) => status === 200).length, 1)
     t.equal(replies.filter(({ body }) => body['error'] === 'invalid_grant').length, 49)
     t.equal(test.payloads('authenticated').length, 1)
-    // Of an ECDSA signature (r, s) anybody can make (r, n - s), which is as good.
+    // Anybody can turn an ECDSA signature (r, s) into the equally valid (r, n - s).
     const n = BigInt('0xffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551')
     const [header, payload, signature = ''] = token.split('.')
     const bytes = Buffer.from(signature, 'base64url')
@@ -405,7 +405,7 @@ t.test('lists the grant in the metadata if audiences are set, and rejects it oth
       .grant_types_supported
   const on = await exchangeApp(t)
   t.ok((await types(on)).includes(TOKEN_EXCHANGE_GRANT))
-  // A row of a client store may list the grant at any time; of listed clients that is a mistake.
+  // A row of a client store may list the grant at any time. For listed clients that is an error at the start.
   const off = await exchangeApp(t, {
     clients: { findById: async (id) => (CLIENTS as Client[]).find(({ clientId }) => clientId === id) ?? null },
     connections: [oidc({ id: 'acme', issuer: 'https://sso.example.com', clientId: 'us', clientSecret: 's' })]
@@ -518,7 +518,7 @@ t.test('issues no tokens to a user disabled between decision and commit', async 
     users: {
       ...users,
       async findByIdentity(identity) {
-        // The decision looks once; the second look is after the commit.
+        // The decision reads once. The second read comes after the commit.
         if (++looks === 2) await users.update(String(sub), { disabled: true })
         return await users.findByIdentity(identity)
       }
@@ -565,7 +565,7 @@ t.test('fetches the keys once in ten seconds for a hundred tokens with unknown k
   await test.exchange(test.idToken({}, { key: signingKey() }))
   t.equal(test.provider.count('/keys'), 2)
   t.equal((await test.exchange(test.idToken({ jti: 'second' }))).status, 200, 'known keys go on')
-  // For an audience, an issuer or a time that is none of ours nothing is asked at all.
+  // For a wrong audience, issuer or time, the provider is not called.
   test.clock.step(20_000)
   for (const claims of [{ aud: 'x' }, { iss: 'https://evil.example' }, { iat: 1 }, { nonce: 'x' }])
     await test.exchange(test.idToken(claims, { key: signingKey() }))

@@ -45,10 +45,10 @@ export interface Seen {
   body: string
 }
 
-/** The browser of the person. Each answers with the page that it led to; `null`: the browser has left our pages. */
+/** The browser of the person. Each method resolves to the next page; `null`: the browser has left our pages. */
 export interface Hands {
   open(): Promise<Seen | null>
-  /** `isLedOn`: the name led to its connection, and nobody has looked at the password. */
+  /** `isLedOn`: the name led to its connection, and the password was not checked. */
   type(email: string, password: string): Promise<{ seen: Seen | null; isLedOn: boolean }>
   /** The button of the connection. */
   press(): Promise<Seen | null>
@@ -60,7 +60,7 @@ export interface Hands {
 /** The pages on the way, each as its path and its alert. */
 export async function walk(hands: Hands, { email, knowsPassword, first }: Person): Promise<string[]> {
   const pages: string[] = []
-  /** Each step is done once, because a repeat would have the same answer. */
+  /** Takes each step once, because a repeat gives the same response. */
   const left = new Set<string>(knowsPassword ? ['password', 'button', 'link'] : ['button'])
   if (first === 'password' && !knowsPassword) left.add('password')
   let seen = await hands.open()
@@ -86,7 +86,7 @@ export async function walk(hands: Hands, { email, knowsPassword, first }: Person
   return pages
 }
 
-/** Of the page that says to sign in the way one did before. */
+/** The page that asks to sign in as before. */
 const linkIn = (html: string): string =>
   (/href="(\/auth\/login\?return_to=[^"]*confirm[^"]*)"/.exec(html)?.[1] ?? '').replaceAll('&amp;', '&')
 
@@ -104,7 +104,7 @@ function pageOf({ statusCode, body }: Seen): string {
   return [statusCode, to, heading, alert || lead].join(' | ')
 }
 
-/** Why the walk is no good, if it isn't: a circle, or an end without a sentence. */
+/** The fault of the walk, if any: a circle, or an end without a sentence. */
 export function faultsOf(pages: readonly string[], isSignedIn: boolean): string[] {
   const trail = pages.join(' → ')
   return [

@@ -1,6 +1,6 @@
 /**
- * A person with an account in the domain of a connection, or with none yet, gets in, or is told in one sentence why
- * not. Nobody is led in a circle.
+ * A person with or without an account in the domain of a connection signs in, or gets a sentence with the reason.
+ * Nobody is led in a circle.
  */
 import t, { type Test } from '../../support/tap.ts'
 import { memoryUserStore } from '../../../lib/index.ts'

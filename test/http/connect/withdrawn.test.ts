@@ -1,4 +1,4 @@
-/** Permissions at a provider that wants them ended (Apple) end with the link or the account. */
+/** Permissions at a provider that requires their revocation (Apple) end with the link or the account. */
 import t, { type Test } from '../../support/tap.ts'
 import { memoryUserStore } from '../../../lib/index.ts'
 import { PROVIDER } from '../../support/fake-upstream.ts'
@@ -35,7 +35,7 @@ async function signedIn(
   }
 }
 
-/** Until what runs behind an answer is done. */
+/** Waits for background work. */
 const settled = async (): Promise<void> => {
   for (let turn = 0; turn < 50; turn++)
     await new Promise((resolve) => {

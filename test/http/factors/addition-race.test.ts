@@ -1,7 +1,4 @@
-/**
- * A user who adds a second factor loses their sign-in in the moment before it is stored, for example by a reset of the
- * password.
- */
+/** A user who adds a second factor loses their sign-in just before it is stored, for example by a password reset. */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import t from '../../support/tap.ts'
 import { memoryFactorStore, memoryState, memoryUserStore } from '../../../lib/index.ts'
@@ -48,7 +45,7 @@ t.test('does not store a factor if the sign-in ends before the store writes it',
   }
   const post = async (url: string, token: string, payload: object = {}) =>
     await app.inject({ method: 'POST', url, headers: bearer(token), payload })
-  /** Each begins, and resolves to what sends the last step. */
+  /** Each starts an addition, and resolves to a function that sends the last step. */
   const ways: Record<string, (username: string) => Promise<() => Promise<unknown>>> = {
     'an app, on the security page': async (username) => await totpBy(await signedIn(username), '/auth/security/totp'),
     'an app, by a session that sets it up': async (username) =>
@@ -94,7 +91,7 @@ t.test('does not store a factor if the sign-in ends before the store writes it',
   for (const [way, begin] of Object.entries(ways)) {
     for (const what of [...Object.keys(ends), 'nothing']) {
       const end = ends[what]
-      // A ticket belongs to a person who knows the password. Only a new password ends it, or the end of the account.
+      // A ticket belongs to a person who knows the password. Only a new password or the end of the account ends it.
       const isTicket = way.includes('before any session')
       if (isTicket && !['a new password', 'a removal of the account', 'nothing'].includes(what)) continue
       const username = `user${++users}`

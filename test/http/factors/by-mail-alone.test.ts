@@ -1,6 +1,6 @@
 /**
- * A user who signed in by a mailed code, which gives the level `email` with a second factor too, at a page that takes
- * more: the page leads to another factor of theirs, or says that there is none.
+ * A user with a sign-in by emailed code, which gives the level `email` even with a second factor, opens a page that
+ * requires more: the page leads to another factor of theirs, or says that there is none.
  */
 import t, { type Test } from '../../support/tap.ts'
 import { type AuthorityOptions, type Client, memoryFactorStore, memoryUserStore } from '../../../lib/index.ts'

@@ -1,4 +1,4 @@
-/** A user who signs in at another provider and has a second factor here is asked for it after that, too. */
+/** A user who signs in at a provider and has a second factor here is asked for it too. */
 import t from '../../support/tap.ts'
 import { memoryFactorStore } from '../../../lib/index.ts'
 import { testBrowser } from '../../support/browser.ts'
@@ -47,7 +47,7 @@ t.test('begins no session after a sign-in at a provider until the second factor 
     methods: ['connection', 'otp']
   })
 
-  // Both together are the full proof, so a user without a password can manage their factors.
+  // Both together are the full proof with which a user without a password can manage factors.
   const { headers } = await browser.get('/auth/security/totp')
   t.equal(headers.location, undefined, 'fresh enough')
   const recovery = testBrowser(test.app)

@@ -1,6 +1,6 @@
 /**
- * While the counters can't be reached, guesses at codes are counted by the process, or refused where the host says so:
- * they are never free.
+ * While the counters are unreachable, the process counts guesses at codes, or refuses them if the host says so. They
+ * are never unlimited.
  */
 import t from '../../support/tap.ts'
 import { memoryFactorStore } from '../../../lib/index.ts'

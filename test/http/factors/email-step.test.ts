@@ -1,4 +1,4 @@
-/** Between the code that was sent by e-mail and the second factor. */
+/** The step between the emailed code and the second factor. */
 import t from '../../support/tap.ts'
 import { memoryFactorStore } from '../../../lib/index.ts'
 import { testBrowser } from '../../support/browser.ts'

@@ -1,4 +1,4 @@
-/** The link of `startEnrolment`: who has lost every factor sets a new one up, and nobody gets in by the link. */
+/** The link of `startEnrolment`: a user who has lost every factor sets a new one up, and the link signs nobody in. */
 import { cookieName } from '../../support/cookies.ts'
 import t from '../../support/tap.ts'
 import {
@@ -266,7 +266,7 @@ t.test('voids the enrolment by a new link or a reset between sign-in and set-up'
   }
 })
 
-/** Users who are so, whatever is stored; `null`: who are not there. */
+/** Overrides of stored users; `null`: a missing user. */
 function withFields(fields: object | null | (() => object | null)): ReturnType<typeof memoryUserStore> {
   return new Proxy(memoryUserStore(), {
     get(target, name: keyof UserStore) {

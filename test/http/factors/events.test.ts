@@ -1,6 +1,4 @@
-/**
- * Every event of second factors with its exact payload, and every value that lib/events.ts lets a field of one have.
- */
+/** Every event of second factors with its exact payload, and every field value that lib/events.ts allows. */
 import { readFileSync } from 'node:fs'
 import t, { type Test } from '../../support/tap.ts'
 import { memoryFactorStore } from '../../../lib/index.ts'
@@ -206,7 +204,7 @@ add(
   }
 )
 
-/** `event field value` of all that rows have raised. */
+/** `event field value` of all raised events. */
 const seen = new Set<string>()
 
 for (const [index, { event, subject: make, act }] of ROWS.entries()) {

@@ -1,4 +1,4 @@
-/** A user whose app exchanges an ID token and who has a second factor here is asked for it after that, too. */
+/** A user with a second factor is asked for it after an exchange of an ID token too. */
 import t from '../../support/tap.ts'
 import { memoryFactorStore, memoryUserStore } from '../../../lib/index.ts'
 import { TOKEN_EXCHANGE_GRANT } from '../../../lib/protocol/request-params.ts'
@@ -88,7 +88,7 @@ t.test('exchanges the ID token of a user with a second factor for an mfa_token, 
     methods: ['connection', 'otp']
   })
 
-  // A link that is taken away takes the ticket along; a password is another way in.
+  // Removing a link ends its ticket. A password is another way to sign in.
   await users.setPasswordHash?.(sub, await test.app.authority.hashPassword('another way in, for later'))
   test.clock.step(30_000)
   const { mfa_token: late } = (await exchange('2')).json<{ mfa_token: string }>()

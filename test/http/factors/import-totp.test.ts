@@ -1,4 +1,4 @@
-/** Authenticator apps that people have set up with another system. */
+/** Authenticator apps that were set up with another system. */
 import { inspect } from 'node:util'
 import t from '../../support/tap.ts'
 import { toBase32, totpCode, totpStep } from '../../../lib/protocol/totp.ts'

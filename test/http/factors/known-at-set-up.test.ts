@@ -1,4 +1,4 @@
-/** In which browsers codes of an app count, and what a client is told of that. */
+/** The browsers in which codes of an app count, and the client's view of that. */
 import t from '../../support/tap.ts'
 import { PASSWORD } from '../../support/app.ts'
 import { testBrowser } from '../../support/browser.ts'

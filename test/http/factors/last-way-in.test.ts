@@ -1,6 +1,6 @@
 /**
- * An account without a password, of which the last passkey or the last linked account is taken away: it goes where a
- * code by mail still lets its owner in.
+ * An account without a password loses its last passkey or link. That is allowed only if an emailed code still lets its
+ * owner in.
  */
 import { setImmediate } from 'node:timers/promises'
 import type { LightMyRequestResponse } from 'fastify'
@@ -45,7 +45,7 @@ async function appOf(t: Test, user: Ann, options: Partial<AuthorityOptions>): Pr
 const outcome = (reply: LightMyRequestResponse): unknown =>
   reply.statusCode === 204 ? 'gone' : reply.json<{ error: string }>().error
 
-/** Lets nobody on before two have come. */
+/** Holds calls until two have arrived. */
 function meeting(): () => Promise<void> {
   const waiting: Array<() => void> = []
   return async () => {

@@ -1,4 +1,4 @@
-/** A removal whose answer the store lost: the user can't repeat it, so the rest of it follows by itself. */
+/** A removal whose answer the store lost. The user can't repeat it, so the remaining steps follow automatically. */
 import t from '../../support/tap.ts'
 import { memoryFactorStore, memoryState } from '../../../lib/index.ts'
 import type { FactorStore } from '../../../lib/ports/factor-store.ts'

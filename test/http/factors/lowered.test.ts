@@ -1,4 +1,4 @@
-/** A factor is removed: nothing that rested on it is worth what it was. */
+/** After a factor is removed, sessions and tokens lose the level that it gave. */
 import t from '../../support/tap.ts'
 import { bearer } from '../../support/app.ts'
 import { testBrowser } from '../../support/browser.ts'

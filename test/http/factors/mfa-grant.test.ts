@@ -176,7 +176,7 @@ t.test('issues no tokens for the password alone when a factor is set up meanwhil
   const subject = await factorApp(t)
   const answered = subject.store.findFactors.bind(subject.store)
   let looks = 0
-  // The first look was before the factor was there.
+  // The first read came before the factor was added.
   subject.store.findFactors = async (userId) =>
     looks++ === 0
       ? { handle: null, totp: [], passkeys: [], recoveryCodesLeft: 0, twoStepChosen: false, deviceEpoch: 0 }
@@ -215,7 +215,7 @@ t.test('limits wrong codes to five in fifteen minutes across routes, browsers an
     { error: 'too_many_requests' },
     'a new ticket is no new allowance'
   )
-  // A password sign-in gives each browser a device cookie: that is not enough to be known here.
+  // A password sign-in gives each browser a device cookie, which does not make it known here.
   const another = testBrowser(app)
   await logIn(another)
   await logIn(another)
@@ -236,7 +236,7 @@ t.test('does not lock a known browser of the user out after wrong codes by stran
   subject.clock.step(30_000)
   await logIn(known)
   t.equal((await known.submit('/auth/second-factor', { code: subject.code() })).statusCode, 303)
-  // Other factors than then: it is a stranger again.
+  // The factors have changed, so the browser is unknown again.
   await subject.store.forgetDevices(subject.sub)
   subject.clock.step(30_000)
   await logIn(known)
@@ -280,7 +280,7 @@ t.test('accepts codes of a disabled app in a known browser, and notifies the use
   await wrong(1)
   t.ok(await subject.messages.next('second_factor_failed'))
   await wrong(98)
-  // A success in the known browser ends no count of strangers, who may have stopped at 99 for it.
+  // A success in the known browser does not reset the strangers' count, who may have stopped at 99 for it.
   subject.clock.step(30_000)
   await logIn(known)
   t.equal((await known.submit('/auth/second-factor', { code: subject.code() })).statusCode, 303)
@@ -333,7 +333,7 @@ t.test('notifies the user once a day about wrong codes after the right password'
   }
   const told = (): unknown[] =>
     subject.messages.messages.filter(({ kind }) => kind === 'second_factor_failed').map(({ user }) => user.username)
-  // The next message proves that the guess before it sent none.
+  // The next message proves that the guess before it sent no message.
   for (const name of ['bob', 'cid'])
     await subject.app.authority.importTotp((await signUp(subject.app, name)).sub, { secret: randomBytes(20) })
   await guess()

@@ -1,4 +1,4 @@
-/** A sign-in by a passkey alone, at the token endpoint: who, with what, from where, and twice. */
+/** A sign-in by a passkey alone at the token endpoint: clients, credentials, origins and repeats. */
 import Fastify from 'fastify'
 import t from '../../support/tap.ts'
 import authPlugin, { memoryFactorStore, memoryUserStore, type User, type UserStore } from '../../../lib/index.ts'

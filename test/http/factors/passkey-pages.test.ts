@@ -1,7 +1,4 @@
-/**
- * The hosted pages that ask for a passkey, or make one: what is posted as their script posts it, and what becomes of
- * it.
- */
+/** The hosted pages that ask for or create a passkey: posts as their script sends them, and their effects. */
 import { Type } from '@sinclair/typebox'
 import t from '../../support/tap.ts'
 import { memoryUserStore } from '../../../lib/index.ts'
@@ -111,7 +108,7 @@ t.test('warns on the page and once a day by message of a passkey that may be cop
     messages.messages
       .map(({ kind }) => kind)
       .filter((kind) => ['passkey_counter_regressed', 'second_factor_failed'].includes(kind))
-  /** The answer of a copy that was used less often. */
+  /** The response of a copy with a lower counter. */
   async function lessThanBefore(page: string): Promise<string> {
     const browser = testBrowser(app)
     if (page !== '/auth/login') await logIn(browser)
@@ -269,7 +266,7 @@ t.test('adds, names and removes a passkey on the security page, and signals the 
   clock.step(301_000)
   const stale = await browser.get('/auth/security/passkeys')
   t.equal(askingForm(stale.body), null)
-  // A person without a password or with a factor signs in again; Ann has neither now.
+  // A person without a password or with a factor signs in again. Ann has neither now.
   t.match(stale.body, /auth\/reauthenticate\?/)
   const posted = await browser.submit('/auth/security/passkeys', { credential: '{}' })
   t.equal(posted.headers.location, '/auth/security/passkeys?done=nothing', 'without the sign-in that it was shown to')
@@ -408,7 +405,7 @@ t.test('adds no passkey for an unconfirmed address on any route', async (t) => {
   t.equal(page.statusCode, 200)
   t.equal(askingForm(page.body), null)
   t.match(page.body, 'href="/auth/account/email"')
-  // One that was begun while the address counted as confirmed.
+  // A registration that began while the address counted as confirmed.
   await users.setEmailVerified?.(sub, email)
   const begun = softPasskey({ origin: ISSUER }).create(await creationOptions(subject, token))
   const shown = (await browser.get('/auth/security/passkeys')).body

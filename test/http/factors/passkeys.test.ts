@@ -1,4 +1,4 @@
-/** Passkeys of an account: added, listed, removed; and the option that they are on by. */
+/** Passkeys of an account: added, listed, removed; and the option `passkeys`. */
 import Fastify from 'fastify'
 import t from '../../support/tap.ts'
 import authPlugin, { type AuthorityOptions, memoryFactorStore, memoryUserStore } from '../../../lib/index.ts'
@@ -260,7 +260,7 @@ async function without(
   return { status: reply.statusCode, error, reason }
 }
 
-/** Ann, whose password can be taken away. */
+/** Ann, whose password can be removed. */
 async function passwordless(): Promise<{ users: AuthorityOptions['users']; state: { hasPassword: boolean } }> {
   const users = memoryUserStore()
   const state = { hasPassword: true }
@@ -481,7 +481,7 @@ t.test('offers test helpers for sign-ins with a given acr and for app codes', as
     t.equal((await app.inject({ url: '/auth/factors', headers: { ...session } })).statusCode, 200)
   }
   await t.rejects(authAs(app, { id: sub }, { acr: 'gold' as 'mfa' }), RangeError)
-  // The host's own code vouches for two factors, and can't say that there was a passkey.
+  // The host's own code vouches for two factors, but can't claim a passkey.
   t.equal(
     decodeJwt((await app.authority.issueTokens(sub, { amr: ['pwd', 'phr', 'pop', 'user'] })).access_token).claims.acr,
     'password'

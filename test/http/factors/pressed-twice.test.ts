@@ -9,7 +9,7 @@ import { codeFor, enrol, formOf, logIn, saveCodes } from '../../support/factors.
 const codesOf = (html: string): string[] =>
   [...html.matchAll(/<li><code>([^<]+)<\/code>/g)].map(([, code = '']) => code)
 
-/** Ann, who is signed in, over a store that holds the first call of a method. */
+/** A signed-in Ann, over a store that holds the first call of a method. */
 async function scene(t: Test, options: Parameters<typeof testApp>[0] = {}) {
   const store = memoryFactorStore()
   const subject = await testApp({ users: memoryUserStore(), factors: store, ...options })
@@ -20,7 +20,7 @@ async function scene(t: Test, options: Parameters<typeof testApp>[0] = {}) {
   return { ...subject, store, sub, browser }
 }
 
-/** The replies to two posts, the second of which comes while the store holds the first. */
+/** The responses to two posts. The second arrives while the store holds the first. */
 async function twice(
   { app, store, browser }: { app: Parameters<typeof testBrowser>[0]; store: FactorStore; browser: TestBrowser },
   method: 'replaceRecoveryCodes' | 'addTotp',

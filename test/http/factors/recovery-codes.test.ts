@@ -1,4 +1,4 @@
-/** The keys of recovery codes: `secret`, each that is given, and the user. */
+/** The keys of recovery codes depend on each `secret` and on the user. */
 import t from '../../support/tap.ts'
 import { memoryFactorStore, memoryUserStore } from '../../../lib/index.ts'
 import { testApp } from '../../support/app.ts'

@@ -1,4 +1,4 @@
-/** A browser that is to be remembered is not asked for the second factor, and proves nothing by it. */
+/** A remembered browser is not asked for the second factor, and its sign-in does not have that level. */
 import { cookieName } from '../../support/cookies.ts'
 import t from '../../support/tap.ts'
 import type { AuthorityOptions } from '../../../lib/index.ts'
@@ -134,7 +134,7 @@ t.test('asks for the second factor again for anything that needs more than a pas
     { client_id: 'bank' },
     { claims: '{"id_token":{"acr":{"essential":true,"value":"mfa"}}}' }
   ]) {
-    // A sign-in of some time ago; `max_age=86400` is asked where there is none.
+    // A sign-in some time ago, for `max_age=86400`.
     subject.clock.step(1000)
     if ('max_age' in params && params.max_age !== '0') signOut(browser)
     t.equal(await askedBy(authorize(params)), true, JSON.stringify(params))
@@ -241,7 +241,7 @@ t.test('asks for the factor in a browser that is forgotten during the sign-in', 
   const { findFactors } = subject.store
   let looks = 0
   subject.store.findFactors = async (userId) => {
-    // They are read once next to the password, and again after the session was committed.
+    // The factors are read during the password check, and again after the session was committed.
     if (++looks === 2) await subject.store.forgetDevices(userId)
     return await findFactors(userId)
   }

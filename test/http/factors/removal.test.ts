@@ -1,7 +1,4 @@
-/**
- * The answers and effects of a removal, the users who keep their last factor, and the work behind a reply that had to
- * go out.
- */
+/** The responses and effects of a removal, users who must keep their last factor, and background work. */
 import { cookieName } from '../../support/cookies.ts'
 import t from '../../support/tap.ts'
 import { type AuthorityOptions, memoryState, memoryUserStore } from '../../../lib/index.ts'
@@ -128,7 +125,7 @@ t.test('ends sessions after the reply if the store fails during a change of fact
       const owner = testBrowser(app)
       await logIn(owner)
       const add = store.addTotp.bind(store)
-      // A sign-in by the password begins in between, and the second end of all others fails.
+      // A password sign-in begins in between, and the second end of all others fails.
       store.addTotp = async (given) => {
         await other()
         failsIn = 1
@@ -137,7 +134,7 @@ t.test('ends sessions after the reply if the store fails during a change of fact
       t.equal((await enrol(subject, owner)).codes.length, 10, 'the reply has the recovery codes')
     }
     t.ok(failsIn <= 0, 'it has failed')
-    // Ends when what runs behind replies has.
+    // Resolves after background work.
     await app.close()
     t.same(await state.tokens.listFamiliesOfUser(sub, clock.now()), [], change)
   }

@@ -1,4 +1,4 @@
-/** A second factor that a client or its API asks for, and what goes with an account that has one. */
+/** A second factor required by a client or its API, and its effects for an account that has one. */
 import t from '../../support/tap.ts'
 import { memoryUserStore, type AuthorityOptions, type Client } from '../../../lib/index.ts'
 import { softPasskey } from '../../../lib/testing/index.ts'
@@ -93,10 +93,7 @@ t.test('keeps the factors of an account until the account is removed', async (t)
   t.same((await store.findFactors(sub)).recoveryCodesLeft, 0)
 })
 
-/**
- * `requireSession({ acr })` for a user with a sign-in by password: the page that it leads to, or the answer that
- * nothing leads on.
- */
+/** `requireSession({ acr })` for a user with a password sign-in: the page that it leads to, or the refusal. */
 t.test('leads a user who cannot reach the acr to the set-up, without another proof first', async (t) => {
   const subject = async (options: Partial<AuthorityOptions> = {}) => {
     const found = await factorApp(t, options, {

@@ -1,4 +1,4 @@
-/** The hook `mfa.required` fails at any of its looks: nobody is let in, and nothing is lost. */
+/** The hook `mfa.required` fails at any of its calls: no user is let in, and nothing is lost. */
 import t, { type Test } from '../../support/tap.ts'
 import { bearer, PASSWORD, signIn } from '../../support/app.ts'
 import { cookieName } from '../../support/cookies.ts'
@@ -7,12 +7,12 @@ import { codeFor, factorApp, type FactorApp, formOf, logIn, signedInAnywhere } f
 import { answerOf, authorizePath, CLIENTS, KEYS } from '../../support/openid.ts'
 
 interface Hook {
-  /** How many looks from now on succeed before one fails. */
+  /** The number of calls that succeed before one fails. */
   looks: number
   failed: boolean
 }
 
-/** The hook requires no factor, until it fails. */
+/** The hook returns false until it fails. */
 async function failing(t: Test, options: { enrolled: boolean }): Promise<FactorApp & { hook: Hook }> {
   const hook: Hook = { looks: Infinity, failed: false }
   const required = async (): Promise<boolean> => {
@@ -28,7 +28,7 @@ async function failing(t: Test, options: { enrolled: boolean }): Promise<FactorA
   return { ...subject, hook }
 }
 
-/** Calls `act` with a hook that fails at its first look, then at its second, until it did without a look. */
+/** Runs `act` with a hook that fails at its first call, then at its second, and so on, until no call fails. */
 async function eachLook(hook: Hook, act: (look: number) => Promise<void>): Promise<number> {
   for (let look = 0; ; look++) {
     Object.assign(hook, { looks: look, failed: false })

@@ -1,4 +1,4 @@
-/** If the host wants a second factor, a user without one sets one up before any session, code or token. */
+/** If the host requires a second factor, a user without one sets one up before any session, code or token. */
 import { cookieName } from '../../support/cookies.ts'
 import t from '../../support/tap.ts'
 import {
@@ -149,7 +149,7 @@ t.test('accepts a pending set-up once, for its own user and password, for ten mi
   await logIn(anns)
   await logIn(bobs, 'bob')
   const ann = await shown(subject, anns)
-  // Bob sends Ann's enrolment by his ticket, then with hers in the place of his.
+  // Bob sends Ann's enrolment with his ticket, then with hers instead of his.
   t.equal((await bobs.submit(SET_UP, { ...ann.fields, code: codeFor(ann.secret, clock.now()) })).statusCode, 400)
   t.match(await app.authority.factors(subject.sub), { factors: [] })
   const ticket = anns.cookies.get(cookieName('step')) ?? ''

@@ -1,7 +1,4 @@
-/**
- * The ways on from the second step, back to it and past it: the browser's own buttons, consent, a reset password, a
- * sign-up.
- */
+/** Navigation around the second step: the browser's own buttons, consent, a reset password, a sign-up. */
 import { cookieName } from '../../support/cookies.ts'
 import t from '../../support/tap.ts'
 import { memoryFactorStore, memoryState, memoryUserStore } from '../../../lib/index.ts'

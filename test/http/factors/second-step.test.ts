@@ -1,7 +1,4 @@
-/**
- * After a right password the second factor is asked for, at every way in, and until it is given nobody is signed in
- * anywhere.
- */
+/** After a right password, every sign-in asks for the second factor. Before that, nobody is signed in. */
 import { cookieName } from '../../support/cookies.ts'
 import type { FastifyInstance } from 'fastify'
 import t from '../../support/tap.ts'
@@ -322,7 +319,7 @@ t.test('ends a sign-in by the password alone that races an enrolment', async (t)
   const { app, store } = subject
   const owner = testBrowser(app)
   await logIn(owner)
-  // The thief's look for factors is answered, and then the owner adds one.
+  // The owner adds a factor after the thief's request has read that there is none.
   const thief = testBrowser(app)
   const answered = store.findFactors.bind(store)
   let hold: (() => Promise<void>) | null = async () => {

@@ -1,4 +1,4 @@
-/** Values sealed with an earlier `secret`: the key of an app goes over to the new secret with its next use. */
+/** Values sealed with an earlier `secret`: the next use of an app seals its key with the new one. */
 import t from '../../support/tap.ts'
 import { type AuthorityOptions, memoryFactorStore, memoryState, memoryUserStore } from '../../../lib/index.ts'
 import { steppedClock } from '../../../lib/testing/index.ts'

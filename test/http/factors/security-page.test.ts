@@ -1,5 +1,5 @@
 /**
- * Second factors on the user's own pages and by JSON: each act, the proof that it takes, and the sign-ins that it ends.
+ * Second factors on the user's own pages and by JSON: each change, its required proof, and the sign-ins that it ends.
  */
 import { cookieName } from '../../support/cookies.ts'
 import t from '../../support/tap.ts'
@@ -122,7 +122,7 @@ t.test('requires a sign-in with the second factor within five minutes for a chan
   ])
     t.equal((await browser.submit(action, form)).statusCode, 401, form.decision)
 
-  // A token of the password alone, as the host may give one.
+  // A token with the password only, as the host may issue.
   const { access_token: token } = await app.authority.issueTokens(sub, { amr: ['pwd'] })
   for (const [method, url, payload] of [
     ['DELETE', `/auth/factors/${id}`, undefined],

@@ -1,4 +1,4 @@
-/** If a second factor is required, a passkey is one, made before the user is signed in. */
+/** A passkey satisfies a required second factor, and is made before the user is signed in. */
 import t from '../../support/tap.ts'
 import { type AuthorityOptions, memoryUserStore } from '../../../lib/index.ts'
 import { softPasskey } from '../../../lib/testing/index.ts'
@@ -108,7 +108,7 @@ t.test('rejects the answer to a challenge of another sign-in', async (t) => {
     ).statusCode,
     403
   )
-  // One that does not verify who holds it is no passkey here.
+  // A credential without user verification is not a passkey here.
   const { options } =
     askingForm(anns.body) ??
     (() => {

@@ -1,5 +1,5 @@
 /**
- * A factor that must not stay is taken back: after a lost first factor, an outage, a reset, a removed account. And a
+ * A factor that must not stay is removed: after a lost first factor, an outage, a reset, a removed account. And a
  * sign-in by a connection gets no younger.
  */
 import { cookieName } from '../../support/cookies.ts'
@@ -44,7 +44,7 @@ function hooked<Store extends object>(store: Store) {
   }
 }
 
-/** The form of an enrolment, which is sent by what this resolves to. */
+/** The form of an enrolment. Resolves to a function that sends it. */
 async function prepared(browser: TestBrowser, clock: { now(): number }, page: string) {
   const { body } = await browser.get(page)
   const { action, fields } = formOf(body)
@@ -118,17 +118,14 @@ t.test('removes a factor after the store recovers, if the check after its additi
     })
     t.equal((await send()).statusCode, 503, what)
     isDown = false
-    // Ends when what runs behind replies has.
+    // Resolves after background work.
     await close()
     t.match(await store.findFactors(sub), { totp: [], recoveryCodesLeft: 0 }, what)
     t.notOk(events.some(({ name }) => name === 'factor_added'))
   }
 })
 
-/**
- * A user whose account is reset while they set up an app, and a store that is down for so many removals of it from
- * there on.
- */
+/** A user whose account is reset while they set up an app, and a store that fails this many of its removals. */
 async function failing(times: number) {
   const refused = { count: 0 }
   const waiting = new Map<number, () => void>()
@@ -139,7 +136,7 @@ async function failing(times: number) {
         if (name !== 'removeFactor') return act
         return async (...given: Parameters<FactorStore['removeFactor']>) => {
           refused.count++
-          // The reply of this call comes after the waiting code goes on.
+          // This call returns after the waiting code has continued.
           setImmediate(() => {
             waiting.get(refused.count)?.()
           })

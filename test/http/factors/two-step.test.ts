@@ -1,5 +1,5 @@
 /**
- * Two-step sign-in: what turns it on, who is asked for a second factor, and what `POST /auth/factors/two-step` answers.
+ * Two-step sign-in: the ways to turn it on, the users who take it, and the response of `POST /auth/factors/two-step`.
  */
 import t, { type Test } from '../../support/tap.ts'
 import type { AuthorityOptions } from '../../../lib/index.ts'
@@ -140,7 +140,7 @@ t.test('gives recovery codes and a valid session to one of two parallel requests
   t.match(await subject.store.findFactors(subject.sub), { twoStepChosen: true, recoveryCodesLeft: 10 })
 })
 
-/** The store does it, and its answer is lost. */
+/** The store makes the change and loses the answer. */
 function lose(store: FactorStore, method: 'setTwoStep' | 'addTotp' | 'addPasskey'): void {
   const act = store[method].bind(store) as (given: never) => Promise<unknown>
   Object.assign(store, {

@@ -1,6 +1,5 @@
 /**
- * Proofs by 256 random bits are counted when they fail, and never refused when they are good, wherever the counters
- * are.
+ * Secrets of 256 random bits count only when they fail, and valid ones are never refused, with any store of counters.
  */
 import type { Redis } from 'ioredis'
 import t, { type Test } from '../../support/tap.ts'
@@ -105,10 +104,10 @@ const shown = ({ status, error, retryAfter, limit, remaining, reset }: Answer): 
   reset
 })
 const statuses = (answers: readonly Answer[]): number[] => answers.map(({ status }) => status)
-/** Well formed, and none of ours. */
+/** Well formed but unknown. */
 const forged = (token: string): string => `${token.slice(0, -4)}${token.at(-4) === 'A' ? 'B' : 'A'}${token.slice(-3)}`
 
-/** One thing after the other, each seen from outside. */
+/** Runs the steps in order, each through the API. */
 async function story(t: Test, place: Place): Promise<unknown[]> {
   const { app, browser, clock, users, post, refresh, rotate } = await stage(t, place, {
     login: false,
@@ -141,7 +140,7 @@ async function story(t: Test, place: Place): Promise<unknown[]> {
   note(await rotate(MALFORMED))
   await next()
   pass()
-  // Nobody's attempt.
+  // Counts as no attempt.
   users.down = true
   for (let time = 0; time < 6; time++) note(await refresh(tokens.refresh_token))
   for (let time = 0; time < 6; time++) note(await rotate(tokens.refresh_token))
@@ -364,7 +363,7 @@ t.test('counts in this process, without a 503, when Redis rejects only the count
   })
   const admin = guarded.client()
   await admin.acl('SETUSER', 'half', 'on', '>word', '~authority:*', '~rl:*', '+@all')
-  // After the start, which would say what is missing.
+  // After the start, which checks the rights.
   const subject = await worksAsEver(
     t,
     guarded.client({ username: 'half', password: 'word' }),

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net'
 import t from '../../support/tap.ts'
 import { limitedApp } from './support/limited-app.ts'
 
-/** Sends one request line as it is: clients and proxies would tidy it up. */
+/** Sends a raw request line, which clients and proxies would normalise. */
 async function raw(port: number, line: string): Promise<number> {
   return await new Promise((resolve, reject) => {
     const socket = connect(port, '127.0.0.1')

@@ -1,6 +1,6 @@
 /**
- * A whole server of defaults: starts, serves, closes and says so. Whatever still runs then keeps the process from
- * ending.
+ * A server with defaults: starts, serves, closes and reports that. Anything that still runs then keeps the process
+ * alive.
  */
 import Fastify from 'fastify'
 import authPlugin, { memoryUserStore } from '../../../../lib/index.ts'
@@ -26,7 +26,7 @@ for (const [path, body] of [
   await reply.text()
 }
 await app.close()
-// Ends a process that something else has kept for so long; one that was only held up ends in the turns before.
+// Ends a process that is still alive after this time. A delayed process ends in the turns before.
 let turns = 0
 const tooLong = (): void => {
   if (++turns > 50) process.exit(7)
@@ -34,5 +34,5 @@ const tooLong = (): void => {
 }
 setTimeout(tooLong, 2000).unref()
 process.send?.({ statuses })
-// The channel to the parent is the only thing of the test itself.
+// The channel to the parent is the test's only handle.
 process.disconnect()

@@ -32,7 +32,7 @@ export const ownOptions = (options: Partial<AuthorityOptions> = {}): AuthorityOp
   password: { hasher: fastHasher(), ...options.password }
 })
 
-/** A host that has everything for itself: plugins, handlers, hooks, compilers, its own routes. With us or without. */
+/** A host with its own plugins, handlers, hooks, compilers and routes, with or without the plugin. */
 export async function hostApp(
   order: Order,
   options: Partial<AuthorityOptions> = {},
@@ -82,7 +82,7 @@ async function furnish(app: FastifyInstance, responded: string[]): Promise<void>
     reply.code(error.statusCode ?? 500).send({ host: 'error', message: error.message, id: request.id })
   )
   app.setNotFoundHandler((request, reply) => reply.code(404).send({ host: 'not found', url: request.url }))
-  // Recognisable: every host body is stamped, and every host answer wrapped.
+  // Marks the host's own processing: every body is stamped and every response wrapped.
   app.setValidatorCompiler<{ stamp?: string }>(
     ({ schema }) =>
       (value: unknown) =>
@@ -144,7 +144,7 @@ function hostRoutes(app: FastifyInstance): void {
   })
 }
 
-/** Everything a client sees of the host's own routes, in a fixed order. The time of day and of windows is left out. */
+/** Everything that a client sees of the host's own routes, in a fixed order, without times. */
 export async function hostBehaviour(app: FastifyInstance, prefix = ''): Promise<unknown[]> {
   const token = app.inject({ url: `${prefix}/host/token` })
   const hostToken = readToken((await token).json())

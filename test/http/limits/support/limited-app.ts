@@ -20,13 +20,13 @@ export interface LimitedApp {
   clock: SteppedClock
   limited: Array<AuthorityEvents['rate_limited']>
   warnings: string[]
-  /** The reports of refusals. */
+  /** The reported refusals. */
   told: unknown[]
-  /** How often work was done. */
+  /** The number of times that the work ran. */
   work: { done: number }
-  /** `POST /login` with what the work shall do; resolves to the answer. */
+  /** Sends `POST /login` with the result that the work shall have. Resolves to the response. */
   login(attempt?: Attempt, request?: InjectOptions): Promise<Awaited<ReturnType<FastifyInstance['inject']>>>
-  /** The statuses of so many attempts, one after the other. */
+  /** The statuses of this many sequential attempts. */
   statuses(count: number, attempt?: Attempt, request?: InjectOptions): Promise<number[]>
 }
 
@@ -105,7 +105,7 @@ export async function limitedApp(
           : await limiter.reserve(request, reply, username === undefined ? { rule } : { rule, account: username }, todo)
       return await limited(async () => {
         work.done++
-        // Work takes a while: whatever is parallel is under way together.
+        // The work takes some turns, so that parallel requests overlap.
         await new Promise((resolve) => {
           setImmediate(resolve)
         })
