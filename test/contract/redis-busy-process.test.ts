@@ -48,7 +48,7 @@ for (const [what, isKnown] of [
     const { run } = connectionTo(t, isKnown)
     for (let round = 0; round < 3; round++) {
       const answer = run(defineScript('return 7'), '{key}', [])
-      // Calls of this turn are sent at its end. From then on, timers run before reads.
+      // Calls of this turn are sent at its end. Timers run before reads after that.
       await setImmediate()
       // Blocks the event loop, so that nothing is read.
       for (const end = performance.now() + 400; performance.now() < end;);
