@@ -68,8 +68,9 @@ const plugin: FastifyPluginAsync<AuthorityOptions> = async (host, given) => {
   const names = settings.decorators
   refuseTakenNames(host, names)
   const places = placesOf(host, settings)
+  const moved: Readonly<Partial<Record<PathName, string>>> = settings.paths
   const path = (name: PathName): string =>
-    places.wellKnown[name]?.path ?? settings.paths[name] ?? `${places.prefix}${PATHS[name] ?? ''}`
+    places.wellKnown[name]?.path ?? moved[name] ?? `${places.prefix}${PATHS[name] ?? ''}`
   refuseTakenRoutes(host, path)
   const owner = {
     issuer: settings.issuer,

@@ -5,7 +5,7 @@ import { github } from '../lib/connections/index.ts'
 import { authPlugin, memoryFactorStore, memoryUserStore } from '../lib/index.ts'
 import type { Callers, CallersConfig, Declaration } from '../lib/http/edge/callers.ts'
 import { errorsOf } from '../lib/http/edge/operations.ts'
-import { PATH_NAMES } from '../lib/settings/paths.ts'
+import { MOVABLE } from '../lib/settings/paths.ts'
 import { PROSE } from './reference-prose.ts'
 
 export interface Endpoint {
@@ -25,10 +25,10 @@ export interface Endpoint {
 
 /** The routes that the plugin registers where the host offers everything, in the order of the prose. */
 export async function endpoints(): Promise<Endpoint[]> {
-  // Moved one and all by the option `paths`, the same routes in the same order tell their names.
+  // Moved by the option `paths`, the same routes in the same order tell their names.
   const [plain, moved] = [
     await registered({}),
-    await registered(Object.fromEntries(PATH_NAMES.map((name) => [name, `/${name}`])))
+    await registered(Object.fromEntries(MOVABLE.map((name) => [name, `/${name}`])))
   ]
   const order = Object.keys(PROSE)
   return plain

@@ -1,6 +1,6 @@
 import type { FastifyInstance, RouteOptions } from 'fastify'
 import { StartError } from '../errors.ts'
-import { PATH_NAMES, PATHS, type PathName } from '../settings/paths.ts'
+import { MOVABLE, PATHS, type PathName } from '../settings/paths.ts'
 
 /**
  * Reports a path that the host and the plugin both have, with the option that moves ours, because Fastify's bare
@@ -23,11 +23,11 @@ export function refuseTakenRoutes(host: FastifyInstance, path: (name: PathName) 
   })
 
   function taken(route: string, url: string): StartError {
-    const name = PATH_NAMES.find((candidate) => `${host.prefix}${path(candidate)}` === url)
+    const name = MOVABLE.find((candidate) => `${host.prefix}${path(candidate)}` === url)
     const mend =
       name === undefined
         ? 'the option prefix'
-        : `its option paths, such as paths: { ${name}: '/authority${PATHS[name] ?? path(name)}' }, ` +
+        : `its option paths, such as paths: { ${name}: '/authority${PATHS[name]}' }, ` +
           'or all of its routes by prefix'
     return new StartError(
       'FST_AUTHORITY_ROUTE_TAKEN',

@@ -9,11 +9,12 @@ import type { JsonWebKeyObject } from '../ports/cryptography.ts'
 import type { SendMessage } from '../ports/message.ts'
 import type { State } from '../ports/state.ts'
 import type { User, UserStore } from '../ports/user-store.ts'
-import { PATH_NAMES, type PathName } from './paths.ts'
+import { MOVABLE, type MovablePath } from './paths.ts'
 import {
   flag,
   fn,
   type Given,
+  type GivenWith,
   oneOf,
   type Option,
   option,
@@ -52,11 +53,6 @@ const SHARED_SECRET = {
 
 /** A comment is the text of the option in editors and in the reference. */
 const PLAIN_OPTIONS = {
-  /**
-   * The issuer identifier: an absolute URL without query or fragment; `https:` unless the host is a loopback one. A
-   * trailing slash is kept in `iss` and metadata, and left out of well-known paths. Links and metadata are built from
-   * it, never from a Host header.
-   */
   issuer: required(text({ minLength: 1, takes: 'an absolute URL such as "https://auth.example.com"' })),
   /**
    * For development: an `http:` issuer on any host, for a phone or a container. Passwords and tokens then cross the
@@ -70,9 +66,12 @@ const PLAIN_OPTIONS = {
     default: '/auth',
     takes: 'a path such as "/auth", without a slash at its end'
   }),
-  /** Changes single paths, e.g. `{ token: '/oauth/token' }`. Absolute: they ignore `prefix`. */
-  paths: section<{ [Name in PathName]?: string | undefined }>(
-    Object.fromEntries(PATH_NAMES.map((name) => [name, path]))
+  /**
+   * Moves endpoints, for a host that replaces another provider: `{ token: '/oauth/token' }`. Absolute: they ignore
+   * `prefix`. All other routes follow `prefix`.
+   */
+  paths: section<{ [Name in MovablePath]?: string | undefined }>(
+    Object.fromEntries(MOVABLE.map((name) => [name, path]))
   ),
   /**
    * Codes, refresh token families, browser sessions, consents, one-time tokens and signing keys. docs/guides/state.md
@@ -106,7 +105,7 @@ const PLAIN_OPTIONS = {
    * days, and kept as long as a token that they signed can live. They are shared through `state` and sealed with
    * `secret` (kept in memory without a secret).
    */
-  keys: option<JsonWebKeyObject[] | Given<typeof SHARED_SECRET>>(
+  keys: option<JsonWebKeyObject[] | GivenWith<typeof SHARED_SECRET, 'secret'>>(
     Type.Union(
       [
         Type.Array(Type.Record(Type.String(), Type.Unknown(), { takes: 'a private JWK' }), { minItems: 1 }),
@@ -197,11 +196,17 @@ export const KERNEL_OPTIONS = { ...PLAIN_OPTIONS, ...TOKEN_OPTIONS, ...CONNECTIO
  */
 export interface AuthorityOptions<Account extends User = User>
   extends
-    Given<Omit<typeof PLAIN_OPTIONS, 'users' | 'prefix' | 'claims'>>,
+    Given<Omit<typeof PLAIN_OPTIONS, 'issuer' | 'users' | 'prefix' | 'claims'>>,
     TokenOptions,
     Given<typeof CONNECTION_OPTIONS>,
     Given<typeof FACTOR_OPTIONS>,
     FeatureOptions {
+  /**
+   * The issuer identifier: an absolute URL without query or fragment; `https:` unless the host is a loopback one. A
+   * trailing slash is kept in `iss` and metadata, and left out of well-known paths. Links and metadata are built from
+   * it, never from a Host header.
+   */
+  issuer: string
   /** A `UserStore`. A missing method turns off the routes that need it. */
   users: UserStore<Account>
   // The type has no `| undefined` because Fastify's own option `prefix` has none.

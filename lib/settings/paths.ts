@@ -1,5 +1,5 @@
 /**
- * Every endpoint and page by its name in the option `paths`, with its path below `prefix`. `null`: `places.ts` decides.
+ * Every endpoint and page by its name, with its path below `prefix`. `null`: `places.ts` decides.
  */
 export const PATHS = {
   token: '/token',
@@ -61,4 +61,17 @@ export const PATHS = {
 } as const
 
 export type PathName = keyof typeof PATHS
-export const PATH_NAMES = Object.keys(PATHS) as PathName[]
+
+/** The endpoints that the option `paths` moves, for a host that replaces another provider. */
+export const MOVABLE = [
+  'token',
+  'refresh',
+  'revoke',
+  'introspect',
+  'userinfo',
+  'authorize',
+  'logout',
+  'login',
+  'jwks'
+] as const satisfies readonly PathName[]
+export type MovablePath = (typeof MOVABLE)[number]

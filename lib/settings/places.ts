@@ -38,28 +38,26 @@ export function placesOf(
   const place = (path: string, instead: string): WellKnownPlace =>
     wellKnownPlace(host, issuer, path, `${prefix}/${instead}`)
   const openidConfiguration = redirectLogin
-    ? place(paths.openidConfiguration ?? openidConfigurationPath(issuer, host.prefix), 'openid-configuration')
+    ? place(openidConfigurationPath(issuer, host.prefix), 'openid-configuration')
     : undefined
-  const metadata = place(paths.metadata ?? metadataPath(issuer), 'oauth-authorization-server')
+  const metadata = place(metadataPath(issuer), 'oauth-authorization-server')
   const ownPath = `${host.prefix}${openidConfigurationPath(issuer, host.prefix)}` === openidConfigurationPath(issuer)
   return {
     prefix,
     redirectLogin,
     misplaced:
       openidConfiguration === undefined
-        ? // Nobody moves a document that stands at the issuer's own path: APIs that look for keys ask for it alone.
-          ownPath || paths.metadata !== undefined
+        ? // A document at the issuer's own path is not misplaced: APIs that look for keys ask for it alone.
+          ownPath
           ? null
           : misplaced(`${host.prefix}${metadata.path}`, metadataPath(issuer))
-        : paths.openidConfiguration !== undefined
-          ? null
-          : misplaced(`${host.prefix}${openidConfiguration.path}`, openidConfigurationPath(issuer)),
+        : misplaced(`${host.prefix}${openidConfiguration.path}`, openidConfigurationPath(issuer)),
     wellKnown: {
       metadata,
       ...(hasKeySet ? { jwks: place(paths.jwks ?? '/.well-known/jwks.json', 'jwks.json') } : {}),
       ...((factors?.passkeys?.relatedOrigins ?? []).length === 0
         ? {}
-        : { webauthn: place(paths.webauthn ?? '/.well-known/webauthn', 'webauthn') }),
+        : { webauthn: place('/.well-known/webauthn', 'webauthn') }),
       ...(openidConfiguration === undefined ? {} : { openidConfiguration })
     }
   }

@@ -31,7 +31,7 @@ export function option(schema: TSchema, otherwise?: unknown): TSchema {
 }
 
 export const required = <Value, None>(given: Option<Value, None>) =>
-  Type.Optional(given, false) as unknown as Option<Value, never> & { required: true }
+  Type.Optional(given, false) as unknown as Option<Value, never>
 
 export const flag = <const Of extends Said<boolean>>(said: Of) =>
   option(Type.Boolean({ takes: 'true or false', ...said })) as Option<boolean, Absent<boolean, Of>>
@@ -93,15 +93,14 @@ export const orFalse = <Value, const Of extends Said<false>>(given: Option<Value
 export const SECRET_TAKES = 'random text of 32 bytes or more, such as `openssl rand -base64 32` prints'
 export const secretText = () => text({ minLength: 32, takes: SECRET_TAKES, confidential: true })
 
-type Needed<Of> = { [Name in keyof Of]: Of[Name] extends { required: true } ? Name : never }[keyof Of]
 type ValueOf<Of> = Of extends Option<infer Value, unknown> ? Value : never
 
-/** The type of the options that a host gives. `Pick` and `keyof` keep the comments of the options. */
-export type Given<Of> = {
-  [Name in keyof Omitted<Of, Needed<Of>>]?: ValueOf<Of[Name]> | undefined
-} & { [Name in keyof Pick<Of, Needed<Of>>]: ValueOf<Of[Name]> }
-
-type Omitted<Of, Name> = Pick<Of, Exclude<keyof Of, Name>>
+/** The type of the options that a host gives, with their comments. */
+export type Given<Of> = { [Name in keyof Of]?: ValueOf<Of[Name]> | undefined }
+/** The same, where some are required. */
+export type GivenWith<Of, Needed extends keyof Of> = Given<Pick<Of, Exclude<keyof Of, Needed>>> & {
+  [Name in Needed]: ValueOf<Of[Name]>
+}
 
 type Stem<Name> = Name extends `${infer Start}Seconds` ? Start : Name
 type SettingName<Name extends string, Of> = Of extends { to: infer Unit extends string } ? `${Stem<Name>}${Unit}` : Name

@@ -1,7 +1,7 @@
 import type { ScopeTexts } from '../pages/own-texts.ts'
 import { ACR_VALUES, CONNECTION_ACR, MFA_ACR, PASSKEY_ACR, PASSWORD_ACR } from '../protocol/authentication.ts'
 import { type AuthorityOptions, type FeatureSection, KERNEL_OPTIONS } from './options.ts'
-import type { PathName } from './paths.ts'
+import type { MovablePath } from './paths.ts'
 import { filled } from './schema-words.ts'
 import { resolveConnections } from './sections/connections.ts'
 import { resolveDecorators } from './sections/decorators.ts'
@@ -41,7 +41,7 @@ export function resolveSettings(options: AuthorityOptions, all: readonly Feature
     /** The paths that the host has moved. */
     paths: Object.fromEntries(
       Object.entries(settings.paths ?? {}).filter(([, place]) => place !== undefined)
-    ) as Readonly<{ [Name in PathName]?: string }>,
+    ) as Readonly<{ [Name in MovablePath]?: string }>,
     /** The first seals, all open. Empty without a secret. */
     secrets: [secret].flat(),
     scopes: isList(scopes) ? scopes : Object.keys(scopes),

@@ -6,7 +6,7 @@ import t from '../support/tap.ts'
 import { memoryUserStore } from '../../lib/adapters/memory/user-store.ts'
 import { authPlugin } from '../../lib/plugin.ts'
 import { OPTIONS_SCHEMA } from '../../lib/composition/compose.ts'
-import { PATH_NAMES } from '../../lib/settings/paths.ts'
+import { MOVABLE } from '../../lib/settings/paths.ts'
 import { CLIENT_ENTRIES, CLIENT_ERRORS, clientApi } from '../../scripts/reference-client.ts'
 import { endpoints } from '../../scripts/reference-endpoints.ts'
 import { optionRows } from '../../scripts/reference-options.ts'
@@ -47,7 +47,6 @@ t.test('lists every option of the schema with a description', async (t) => {
     'clients.clientSecret',
     'clients.backchannelLogoutUri',
     'paths.token',
-    'paths.openidConfiguration',
     'pages.render',
     'session.idleTimeout',
     'idToken.expiresIn',
@@ -126,7 +125,7 @@ t.test('states the default lifetimes in the sign-out guide', async (t) => {
 t.test('moves a route with every name of the paths option', async (t) => {
   const moved = new Set((await endpoints()).map(({ pathName }) => pathName))
   t.strictSame(
-    PATH_NAMES.filter((name) => !moved.has(name)),
+    MOVABLE.filter((name) => !moved.has(name)),
     []
   )
 })

@@ -601,7 +601,6 @@ t.test('without hosted pages, links to pages of the host with the token in the f
   const test = await testApp({
     issuer: 'https://auth.example/one',
     prefix: '/v1',
-    paths: { resetPassword: '/new-password' },
     pages: false,
     registration: { verifyEmail: true }
   })
@@ -612,7 +611,7 @@ t.test('without hosted pages, links to pages of the host with the token in the f
   await post(test, '/v1/email/verify', { token: verify.token })
   await post(test, '/v1/password-reset', { username: 'ann@mail.example' })
   const reset = await test.messages.next('password_reset')
-  t.equal(reset.url, `https://auth.example/new-password#token=${reset.token}`)
+  t.equal(reset.url, `https://auth.example/v1/reset-password#token=${reset.token}`)
   for (const { url = '' } of [verify, reset])
     t.equal((await test.app.inject({ url: new URL(url).pathname })).statusCode, 404, 'we have no page there')
   t.equal((await post(test, '/v1/password-reset/confirm', { token: reset.token, password: NEXT })).statusCode, 204)

@@ -51,7 +51,7 @@ const CONFIGURATIONS: Record<string, Partial<AuthorityOptions>> = {
     paths: {
       token: '/oauth/token',
       revoke: '/oauth/revoke',
-      sessions: '/me/devices',
+      login: '/sign-in',
       authorize: '/oauth/authorize',
       jwks: '/keys'
     }

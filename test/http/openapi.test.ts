@@ -172,7 +172,7 @@ t.test('keeps operation ids when routes move', async (t) => {
   t.strictSame(await idsOf({ prefix: '/identity' }), usual)
   t.strictSame(
     await idsOf({
-      paths: { token: '/oauth/token', sessions: '/me/devices', jwks: '/keys', openidConfiguration: '/openid' }
+      paths: { token: '/oauth/token', login: '/sign-in', jwks: '/keys' }
     }),
     usual
   )

@@ -418,11 +418,11 @@ t.test('hides unavailable actions, the account page if it is off, and moved path
     t.equal((await (await browserOf(poor)).get(`/auth/account/${page}`)).statusCode, 404)
   const without = await subjectOf(t, { pages: { account: false } })
   for (const page of PAGES) t.equal((await without.app.inject({ url: page })).statusCode, 404, page)
-  const moved = await subjectOf(t, { paths: { account: '/my', accountSessions: '/my/devices' } })
+  const moved = await subjectOf(t, { paths: { login: '/sign-in' } })
   const browser = testBrowser(moved.app)
-  await browser.submit('/auth/login', { username: 'ann', password: PASSWORD })
-  t.match((await browser.get('/my')).body, /href="\/my\/devices"/)
-  t.equal((await browser.get('/my/devices')).statusCode, 200)
+  await browser.submit('/sign-in', { username: 'ann', password: PASSWORD })
+  t.match((await browser.get('/auth/account')).body, /href="\/auth\/account\/sessions"/)
+  t.equal((await browser.get('/auth/account/sessions')).statusCode, 200)
 })
 
 t.test('shows an error page while the stores are down, and applies no partial change', async (t) => {

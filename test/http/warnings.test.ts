@@ -309,7 +309,6 @@ t.test('warns of a metadata address that clients would not find, with a fix that
     [/look for its document at \/\.well-known\/oauth-authorization-server, and it is at \/api\/\.well-known\//],
     'without redirect sign-in an API looks for the keys'
   )
-  t.strictSame((await found('/api', { paths: { openidConfiguration: '/moved' } })).said, [], 'who moves it knows')
 })
 
 // covers H10

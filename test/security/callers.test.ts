@@ -158,7 +158,7 @@ const CONFIGURATIONS: Array<[what: string, options: Partial<AuthorityOptions>, w
   [
     'paths and decorators of its own',
     {
-      paths: { sessions: '/my/sign-ins', password: '/my/password' },
+      paths: { revoke: '/my/revoke', userinfo: '/my/info' },
       decorators: { auth: 'who', authenticate: 'guard' }
     },
     null

@@ -103,7 +103,7 @@ export async function redirectLogin(app: FastifyInstance): Promise<void> {
     idToken: { expiresIn: 600 },
     authorizationCode: { expiresIn: 30 },
     session: { expiresIn: 3600, idleTimeout: 600 },
-    paths: { authorize: '/oauth/authorize', openidConfiguration: '/openid' },
+    paths: { authorize: '/oauth/authorize' },
     pages: { title: 'Acme', logoUrl: '/logo.svg', accentColor: '#1f5fbf', home: '/', loginUrl: '/sign-in' },
     decorators: { authSession: 'visitor' },
     claims: (user, { scopes, client, use }) =>

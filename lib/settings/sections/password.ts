@@ -1,7 +1,19 @@
 import { availableParallelism } from 'node:os'
 import { Type } from '@sinclair/typebox'
 import type { PasswordHasher } from '../../ports/cryptography.ts'
-import { filled, flag, fn, type Given, integer, option, required, section, text, words } from '../schema-words.ts'
+import {
+  filled,
+  flag,
+  fn,
+  type Given,
+  type GivenWith,
+  integer,
+  option,
+  required,
+  section,
+  text,
+  words
+} from '../schema-words.ts'
 
 const FIREBASE = {
   /** The `base64_signer_key` of the project. */
@@ -46,7 +58,7 @@ const PASSWORD = {
   /** Peppers password hashes with the option `secret`. */
   pepper: flag({ default: false }),
   /** The hash parameters of a Firebase project, whose users' hashes are imported without them. */
-  firebase: section<Given<typeof FIREBASE>>(FIREBASE),
+  firebase: section<GivenWith<typeof FIREBASE, 'signerKey'>>(FIREBASE),
   /**
    * The suffix that the former system of imported bcrypt hashes appended to each password, such as the pepper of
    * Devise.
@@ -80,8 +92,10 @@ export function resolvePassword(given: PasswordOptions | undefined) {
       firebase === null
         ? null
         : {
-            signerKey: Buffer.from(firebase.signerKey, 'base64'),
-            saltSeparator: Buffer.from(firebase.saltSeparator ?? '', 'base64')
+            signerKey: fromBase64(firebase.signerKey),
+            saltSeparator: fromBase64(firebase.saltSeparator ?? '')
           }
   }
 }
+
+const fromBase64 = (given: string): Buffer => Buffer.from(given, 'base64')
