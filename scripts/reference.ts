@@ -341,7 +341,9 @@ async function endpointsPage(): Promise<string> {
     'Paths as they are by default: `prefix` and `paths` change them. A failure is `{ "error": ' +
       'code, "error_description": sentence }`, or at the endpoints for browsers a page; see ' +
       '[errors](errors.md). Every answer but the key set, the metadata and what the pages load ' +
-      'has `Cache-Control: no-store`.',
+      'has `Cache-Control: no-store`. At the paths of the token, refresh, revocation, introspection ' +
+      'and userinfo endpoints, the key set and the metadata, other methods get 405 with `Allow`, ' +
+      'unless your app has a route for them.',
     'Redirect sign-in (the authorization endpoint, the consent page, `authorization_code` and ' +
       'the OpenID configuration) exists where some client can use codes, `keys` is not `{ secret ' +
       '}` and `pages` is not `false`. With `pages: false` there are no pages. The forms of the ' +
@@ -364,7 +366,7 @@ function errorsPage(): string {
   return page('Errors', [
     '## On the wire',
     'One shape for all: `{ "error": code, "error_description": sentence }`. Act on `error`; ' +
-      'the sentence is for developers and may change. An answer of 413 or 415 has ' +
+      'the sentence is for developers and may change. An answer of 405, 413 or 415 has ' +
       '`invalid_request`.',
     table(['error', 'status', 'meaning'], wire),
     '## At start',

@@ -1,7 +1,7 @@
 /** Requests that other sites can make a browser send cost its user nothing, in every configuration of clients. */
 import t, { type Test } from '../support/tap.ts'
 import { type AuthorityOptions, type Client, memoryUserStore } from '../../lib/index.ts'
-import { bearer, PASSWORD, signIn, signUp, testApp, type TestApp } from '../support/app.ts'
+import { bearer, PASSWORD, plainUrl, signIn, signUp, testApp, type TestApp } from '../support/app.ts'
 
 const SPA = 'https://app.example'
 const EVIL = 'https://evil.example'
@@ -252,7 +252,7 @@ t.test('rejects other sites at every route with an effect, except the documented
       {},
       (app) => {
         app.addHook('onRoute', (route) => {
-          for (const method of [route.method].flat()) routes.push({ method, url: route.url })
+          for (const method of [route.method].flat()) routes.push({ method, url: plainUrl(route.url) })
         })
       }
     )
@@ -265,7 +265,8 @@ t.test('rejects other sites at every route with an effect, except the documented
         url: url.replace(':id', 'x'),
         headers: { 'sec-fetch-site': 'cross-site', origin: EVIL }
       })
-      if (reply.statusCode !== 403) open.push(`${method} ${url.replace(/^\/x/, '/auth')}`)
+      // 405: the endpoint does not take this method from anybody.
+      if (reply.statusCode !== 403 && reply.statusCode !== 405) open.push(`${method} ${url.replace(/^\/x/, '/auth')}`)
     }
     t.ok(routes.length > 10)
     t.same(

@@ -7,7 +7,7 @@ import { Type } from '@sinclair/typebox'
 import t from '../support/tap.ts'
 import { type AuthorityOptions, memoryFactorStore, memoryUserStore } from '../../lib/index.ts'
 import { useCallers } from '../../lib/http/edge/callers.ts'
-import { bearer, ISSUER, PASSWORD, signIn, signUp, type TestApp, testApp } from '../support/app.ts'
+import { bearer, ISSUER, PASSWORD, plainUrl, signIn, signUp, type TestApp, testApp } from '../support/app.ts'
 import { testBrowser } from '../support/browser.ts'
 import { authorizePath, basic, CALLBACK, CLIENTS, KEYS, SECRET, tokensOf } from '../support/openid.ts'
 
@@ -125,6 +125,21 @@ const TABLE: Record<string, [sent: Partial<Sent>, letIn: readonly Caller[]]> = {
   'GET /auth/passkeys.js': [{}, ALL]
 }
 
+/** The methods at the paths of the protocol endpoints. All others answer 405 to every caller. */
+const METHODS_OF: Record<string, readonly string[]> = {
+  '/auth/token': ['POST'],
+  '/auth/refresh': ['POST'],
+  '/auth/revoke': ['POST'],
+  '/auth/introspect': ['POST'],
+  '/auth/userinfo': ['GET', 'POST'],
+  '/.well-known/jwks.json': ['GET'],
+  '/.well-known/oauth-authorization-server': ['GET'],
+  '/.well-known/openid-configuration': ['GET']
+}
+for (const [path, methods] of Object.entries(METHODS_OF))
+  for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'].filter((method) => !methods.includes(method)))
+    TABLE[`${method} ${path}`] = [{}, ALL]
+
 const clients = [
   ...CLIENTS.map((client) =>
     client.clientId === 'third' ? { ...client, scopes: ['openid', 'profile', 'offline_access'] } : client
@@ -199,7 +214,7 @@ async function walked(options: Partial<AuthorityOptions>): Promise<
     (app) => {
       app.addHook('onRoute', ({ method, url, config }) => {
         if (config !== undefined && 'fastifyAuthority' in config)
-          for (const one of [method].flat()) routes.push({ method: one, url })
+          for (const one of [method].flat()) routes.push({ method: one, url: plainUrl(url) })
       })
       // Under its own name the hook is there for the routes of `testApp`.
       if (options.decorators !== undefined) app.decorate('authenticate', (() => {}) as never)
@@ -275,7 +290,9 @@ async function walked(options: Partial<AuthorityOptions>): Promise<
     ...subject,
     routes,
     async send(caller, { method, url }, { headers = {}, payload }) {
-      const who = await headersOf(caller, method)
+      // A refused method changes nothing, and a user has a bounded number of sessions.
+      const isRefused = METHODS_OF[url]?.includes(method) === false
+      const who = await headersOf(caller, isRefused ? 'GET' : method)
       if (who === null) return null
       const json = typeof payload === 'object' ? { 'content-type': 'application/json' } : {}
       const body =

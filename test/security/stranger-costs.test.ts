@@ -4,7 +4,7 @@
  */
 import t from '../support/tap.ts'
 import { memoryFactorStore } from '../../lib/index.ts'
-import { bearer, ISSUER, PASSWORD, signIn, signUp, testApp } from '../support/app.ts'
+import { bearer, ISSUER, PASSWORD, signIn, signUp, testApp, plainUrl } from '../support/app.ts'
 import { fakeConnection, fakeUpstream, SECRET } from '../support/fake-upstream.ts'
 import { logLines } from '../support/log-lines.ts'
 import { basic, CLIENTS, KEYS } from '../support/openid.ts'
@@ -61,7 +61,7 @@ t.test('bounds events, log lines and emails of unauthenticated requests on every
         if (config === undefined || !('fastifyAuthority' in config)) return
         for (const one of [method].flat())
           for (const id of url.includes('/connect/:id') ? ['acme', 'down'] : ['nobodys'])
-            routes.push({ method: one, url: url.replace(':id', id) })
+            routes.push({ method: one, url: plainUrl(url).replace(':id', id) })
       })
     }
   )

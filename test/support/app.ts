@@ -129,4 +129,7 @@ export async function signIn(
   return reply.json()
 }
 
+/** The refusal of other methods (405) has the first letter of the last segment as a parameter. */
+export const plainUrl = (url: string): string => url.replace(/:first\((.)\)/, '$1')
+
 export const bearer = (token: string): { authorization: string } => ({ authorization: `Bearer ${token}` })

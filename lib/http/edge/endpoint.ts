@@ -1,8 +1,9 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest, FastifySchema } from 'fastify'
 import type { Static, TObject, TSchema } from '@sinclair/typebox'
+import { OAuthError } from '../../errors.ts'
 import type { PathName } from '../../settings/paths.ts'
 import { BODY_LIMIT, registerBodyParsers, type strictValidator } from './body.ts'
-import type { CallersConfig, Declaration } from './callers.ts'
+import { callableBy, type CallersConfig, type Declaration } from './callers.ts'
 import type { Cors } from './cors.ts'
 import type { HttpDeps } from './deps.ts'
 import { guarded, noStoreHook } from './error-reply.ts'
@@ -59,18 +60,69 @@ export function groupsOf(
   deps: HttpDeps
 ): Array<{ cors: Endpoint['cors']; register(child: FastifyInstance): void }> {
   const groups: Endpoint[][] = []
-  for (const one of endpoints.filter((one) => placeOf(one, deps).constraints !== null && one.isOn?.(deps) !== false)) {
+  const on = endpoints.filter((one) => placeOf(one, deps).constraints !== null && one.isOn?.(deps) !== false)
+  for (const one of on) {
     const last = groups.at(-1)
     if (last !== undefined && last[0]?.cors === one.cors && last[0]?.takes === one.takes) last.push(one)
     else groups.push([one])
   }
-  return groups.map((group) => ({
-    cors: group[0]?.cors,
-    register(child) {
-      useParsers(child, group[0]?.takes)
-      for (const one of group) register(child, one, deps)
+  const ofProtocol = on.filter(({ isProtocol }) => isProtocol === true)
+  return [
+    ...groups.map((group) => ({
+      cors: group[0]?.cors,
+      register(child: FastifyInstance) {
+        useParsers(child, group[0]?.takes)
+        for (const one of group) register(child, one, deps)
+      }
+    })),
+    {
+      cors: 'noOriginBesides',
+      register(child) {
+        for (const path of new Set(ofProtocol.map(({ path }) => path)))
+          refuseOtherMethods(
+            child,
+            placeOf({ path }, deps),
+            ofProtocol.filter((one) => one.path === path).map(({ method }) => method)
+          )
+      }
     }
-  }))
+  ]
+}
+
+/**
+ * Answers all other methods of a path with 405. The first letter of the last segment is a parameter that takes this one
+ * value, because the router prefers routes without parameters: a host that has a page of its own at the path of a
+ * `POST` still serves it, and its route is no duplicate of ours. @see RFC 9110 §15.5.6
+ */
+function refuseOtherMethods(
+  child: FastifyInstance,
+  { url, constraints }: ReturnType<typeof placeOf>,
+  methods: readonly Method[]
+): void {
+  const allowed = methods.flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method]))
+  const start = url.lastIndexOf('/') + 1
+  const [first = '', rest] = [url[start], url.slice(start + 1)]
+  if (rest === '') return
+  const hidden: FastifySchema & { hide: boolean } = { hide: true }
+  child.route({
+    ...callableBy('anyone', { fromAnyPage: true }),
+    method: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'].filter((method) => !allowed.includes(method)),
+    url: `${url.slice(0, start)}:first(${first.replace(/\W/, String.raw`\$&`)})${rest.replaceAll(':', '::')}`,
+    constraints: constraints ?? {},
+    exposeHeadRoute: false,
+    schema: hidden,
+    onRequest(_request, _reply, done) {
+      const allow = allowed.join(', ')
+      done(
+        new OAuthError('invalid_request', `This endpoint takes ${allow}.`, {
+          statusCode: 405,
+          headers: { allow },
+          withoutStack: true
+        })
+      )
+    },
+    handler: () => undefined
+  })
 }
 
 /** The full path of an endpoint, and the host that alone has it; `null`: no host has it. */

@@ -1,6 +1,7 @@
 import Fastify, { type FastifyInstance } from 'fastify'
 import swagger from '@fastify/swagger'
 import authPlugin, { type AuthorityOptions } from '../../../lib/index.ts'
+import { plainUrl } from '../../support/app.ts'
 import { CLIENTS, KEYS } from '../../support/openid.ts'
 import { ownOptions } from '../coexistence/support/host.ts'
 
@@ -54,7 +55,7 @@ export async function documented(
   })
   const routes: string[] = []
   app.addHook('onRoute', ({ method, url }) => {
-    if (method !== 'OPTIONS' && method !== 'HEAD') routes.push(`${String(method)} ${url}`)
+    if (method !== 'OPTIONS' && method !== 'HEAD' && plainUrl(url) === url) routes.push(`${String(method)} ${url}`)
   })
   await app.register(swagger, settings)
   await app.register(authPlugin, ownOptions({ rateLimit: false, keys: KEYS, clients: CLIENTS, ...options }))
