@@ -1,6 +1,11 @@
 import type { CookieOwner } from '../http/edge/cookie-jar.ts'
-import { SEALED, type SealedName } from '../http/edge/sealed-cookies.ts'
-import { type Cookies, type SessionCookie, sessionCookie } from '../http/edge/session-cookie.ts'
+import {
+  type Cookies,
+  SEALED,
+  type SealedName,
+  type SessionCookie,
+  sessionCookie
+} from '../http/edge/sealed-cookies.ts'
 import type { Random, Sealer } from '../ports/cryptography.ts'
 import type { Settings } from '../settings/settings.ts'
 import { anySecrets, cookieKey, sealerOf } from './secrets.ts'

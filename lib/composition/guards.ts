@@ -1,6 +1,14 @@
 import type { FastifyBaseLogger } from 'fastify'
-import { claimsCheck, firstPartyCheck, optionalTokenCheck, scopeCheck, signInCheck } from '../http/edge/guard.ts'
-import { type Check, type Hook, hookOf } from '../http/edge/hook.ts'
+import {
+  type Check,
+  claimsCheck,
+  firstPartyCheck,
+  type Hook,
+  hookOf,
+  optionalTokenCheck,
+  scopeCheck,
+  signInCheck
+} from '../http/edge/hook.ts'
 import type { ClientStore } from '../ports/client-store.ts'
 import type { Clock } from '../ports/clock.ts'
 import { logLine } from '../ports/log.ts'

@@ -3,8 +3,7 @@
  */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { OAuthError } from '../errors.ts'
-import { claimsCheck, scopeCheck, signInCheck } from '../http/edge/guard.ts'
-import { type Check, type Hook, hookOf } from '../http/edge/hook.ts'
+import { type Check, claimsCheck, type Hook, hookOf, scopeCheck, signInCheck } from '../http/edge/hook.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { AccessTokenClaims } from '../protocol/access-token.ts'
 import { DPOP_ALGS } from '../protocol/dpop.ts'

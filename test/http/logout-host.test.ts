@@ -4,7 +4,7 @@ import type { FastifyInstance } from 'fastify'
 import t from '../support/tap.ts'
 import { partitionOf } from '../../lib/protocol/digest.ts'
 import { HOUR, IDLE_TIMEOUT, MINUTE } from '../unit/sessions/session-world.ts'
-import { sessionCookie } from '../../lib/http/edge/session-cookie.ts'
+import { sessionCookie } from '../../lib/http/edge/sealed-cookies.ts'
 import { ISSUER, logoutApp, setCookies } from './support/logout-app.ts'
 
 const anns = (name: string): string => partitionOf('ann') + name

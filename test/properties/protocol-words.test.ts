@@ -1,7 +1,7 @@
 import { deepEqual, equal, match, notEqual, ok } from 'node:assert/strict'
 import * as fc from 'fast-check'
 import { OAuthError } from '../../lib/errors.ts'
-import { cookieValues } from '../../lib/http/edge/cookie-header.ts'
+import { cookieValues } from '../../lib/http/edge/cookie-jar.ts'
 import { extendDevice, verifyDevice } from '../../lib/limits/known-devices.ts'
 import { parseClaimsRequest } from '../../lib/protocol/user-claims.ts'
 import {

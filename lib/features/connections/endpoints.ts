@@ -5,7 +5,7 @@ import { OAuthError } from '../../errors.ts'
 import { accountOf } from '../../http/edge/caller-guards.ts'
 import { originOf } from '../../http/edge/deps.ts'
 import { type Endpoint, endpoint } from '../../http/edge/endpoint.ts'
-import { localeOf } from '../../http/edge/locale.ts'
+import { localeOf } from '../../http/edge/request-origin.ts'
 import { ConnectionList, Empty, FOR_THE_ACCOUNT } from '../../http/edge/schemas.ts'
 import type { Connection } from '../../ports/upstream.ts'
 

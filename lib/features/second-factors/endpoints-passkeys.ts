@@ -6,7 +6,7 @@ import { requireProof } from '../../accounts/fresh-sign-in.ts'
 import { accountOf } from '../../http/edge/caller-guards.ts'
 import { originOf } from '../../http/edge/deps.ts'
 import { endpoint, type Endpoint } from '../../http/edge/endpoint.ts'
-import { localeOf } from '../../http/edge/locale.ts'
+import { localeOf } from '../../http/edge/request-origin.ts'
 import { FactorName } from '../../http/edge/schemas.ts'
 
 const Options = Type.Object(

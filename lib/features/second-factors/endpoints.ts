@@ -10,7 +10,7 @@ import { requireProof } from '../../accounts/fresh-sign-in.ts'
 import { accountOf } from '../../http/edge/caller-guards.ts'
 import { originOf } from '../../http/edge/deps.ts'
 import { endpoint, type Endpoint } from '../../http/edge/endpoint.ts'
-import { localeOf } from '../../http/edge/locale.ts'
+import { localeOf } from '../../http/edge/request-origin.ts'
 import { Empty, FactorName, Id } from '../../http/edge/schemas.ts'
 
 const Factors = Type.Object({

@@ -11,7 +11,7 @@ import { strictValidator } from '../edge/body.ts'
 import { accountOf } from '../edge/caller-guards.ts'
 import { type HttpDeps, originOf } from '../edge/deps.ts'
 import { endpoint } from '../edge/endpoint.ts'
-import { localeOf } from '../edge/locale.ts'
+import { localeOf } from '../edge/request-origin.ts'
 import { aboutUsername } from '../edge/registration.ts'
 import { Empty, Message, OneTimeTokenValue, Password, Username } from '../edge/schemas.ts'
 

@@ -12,7 +12,7 @@ import { strictValidator } from '../edge/body.ts'
 import { accountOf } from '../edge/caller-guards.ts'
 import { type HttpDeps, originOf } from '../edge/deps.ts'
 import { endpoint } from '../edge/endpoint.ts'
-import { localeOf } from '../edge/locale.ts'
+import { localeOf } from '../edge/request-origin.ts'
 import { EmailAddress, Empty, Message, PasswordAgain } from '../edge/schemas.ts'
 
 /** The same for free and taken addresses, and for a message less than five minutes ago. */

@@ -3,7 +3,6 @@ import { type TypeCheck, TypeCompiler } from '@sinclair/typebox/compiler'
 import { type ValueError, ValueErrorType } from '@sinclair/typebox/errors'
 import { Kind, type TSchema } from '@sinclair/typebox'
 import { OAuthError } from '../../errors.ts'
-import { choicesOf, namedChoices } from './choices.ts'
 
 /** Most bytes of a body, but for those that routes set apart. */
 export const BODY_LIMIT = 16_384
@@ -164,4 +163,38 @@ function problemOf({ type, value, schema, message }: ValueError): string {
 function fastifyShape(error: Error & { statusCode?: number; code?: string; error?: string }): Record<string, unknown> {
   const { statusCode, code, error: reason, message } = error
   return { statusCode, code, error: reason, message }
+}
+
+/** One of the values of a schema that lists them. */
+interface Choice {
+  value: string | number
+  /** The `title` of the value, or the value itself. */
+  label: string
+}
+
+/**
+ * The texts and numbers that a schema lists (`enum`, `const`, a union of literals), in its order. A `null` among them
+ * is left out. `null` for a schema that takes other values too.
+ */
+export function choicesOf(schema: TSchema): Choice[] | null {
+  const { anyOf, const: value, title, type } = schema as { anyOf?: TSchema[]; const?: unknown } & TSchema
+  if (Array.isArray(anyOf)) {
+    const variants = anyOf.filter((variant) => variant.type !== 'null').map(choicesOf)
+    const choices = variants.flatMap((variant) => variant ?? [])
+    return variants.includes(null) || choices.length === 0 ? null : choices
+  }
+  if (type === 'null' || (typeof value !== 'string' && typeof value !== 'number')) return null
+  return [{ value, label: title ?? String(value) }]
+}
+
+const MOST_NAMED = 20
+
+/** "it takes 'free' or 'paid'". A description on the wire has no other quotation mark (RFC 6749 §5.2). */
+export function namedChoices(choices: readonly Choice[]): string {
+  const named = choices
+    .slice(0, MOST_NAMED)
+    .map(({ value }) => (typeof value === 'string' ? `'${value}'` : String(value)))
+  const rest = choices.length - named.length
+  const last = rest > 0 ? `${rest} more` : named.pop()
+  return `it takes ${named.length === 0 ? '' : `${named.join(', ')} ${rest > 0 ? 'and' : 'or'} `}${last}`
 }

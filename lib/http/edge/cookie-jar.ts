@@ -1,8 +1,7 @@
-import type { FastifyReply } from 'fastify'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import { OAuthError } from '../../errors.ts'
-import { COOKIES, type CookieName, kindsBegun } from '../../protocol/cookies.ts'
+import { type CookieName, COOKIES, kindsBegun } from '../../protocol/cookies.ts'
 import { digest } from '../../protocol/digest.ts'
-import { sentCookies } from './cookie-header.ts'
 
 /** The registration of the plugin whose cookies they are. */
 export interface CookieOwner {
@@ -200,4 +199,20 @@ export function cookieJar({ issuer, prefix, takesAnswers = false }: CookieOwner)
       for (const cookie of sent) if (goes(cookie) && !isNamed(cookie, staying)) clear(reply, cookie.name)
     }
   }
+}
+
+/** All cookies of the request. Reads the header itself, because a host may have no cookie parser. */
+function sentCookies({
+  headers: { cookie = '' }
+}: Pick<FastifyRequest, 'headers'>): Array<{ name: string; value: string }> {
+  return cookie.split(';').flatMap((pair) => {
+    const text = pair.trim()
+    const at = text.indexOf('=')
+    return at < 0 ? [] : [{ name: text.slice(0, at), value: text.slice(at + 1) }]
+  })
+}
+
+/** Every value that the request's cookies have under this name. */
+export function cookieValues(request: Pick<FastifyRequest, 'headers'>, name: string): string[] {
+  return sentCookies(request).flatMap((cookie) => (cookie.name === name ? [cookie.value] : []))
 }

@@ -1,7 +1,7 @@
 import type { GrantDeps } from '../../oauth/deps.ts'
 import type { KeyRing } from '../../keys/key-ring.ts'
 import type { PathName } from '../../settings/paths.ts'
-import type { ClientsOf } from './client-origins.ts'
+import type { ClientsOf } from './cors.ts'
 import type { RequestLimiter } from './limit.ts'
 import type { Registration } from './registration.ts'
 

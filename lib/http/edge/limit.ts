@@ -25,9 +25,8 @@ import type { AttemptLimit, AttemptOutcome } from '../../ports/attempt-store.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { User } from '../../ports/user-store.ts'
 import { MAX_COUNTED } from '../../protocol/bounds.ts'
-import { attemptDevice, type AttemptDeviceDeps } from './attempt-device.ts'
-import { factorBrowsers } from './factor-browsers.ts'
-import { hookFailed, infoOf, LimitedError, refusalReports, refuse, showStanding } from './limit-refusal.ts'
+import { attemptDevice, type AttemptDeviceDeps, factorBrowsers } from './known-browsers.ts'
+import { hookFailed, infoOf, LimitedError, refusalReports, refuse, showStanding } from './error-reply.ts'
 
 /** The limits of an attempt before it is made: an address rule, and with `account` the `account` rule too. */
 export interface AttemptCheck {

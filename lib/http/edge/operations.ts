@@ -1,6 +1,8 @@
 import type { OAuthErrorCode } from '../../errors.ts'
 import type { PathName } from '../../settings/paths.ts'
 import type { Callers, Codes, Declaration } from './callers.ts'
+import { grantTypesOn } from '../../oauth/grants/registry.ts'
+import type { HttpDeps } from './deps.ts'
 
 /** Error codes by status. */
 export type OperationErrors = Readonly<Record<number, readonly OAuthErrorCode[]>>
@@ -118,4 +120,101 @@ function ofCallers(callers: Callers | undefined): OperationErrors {
   if (callers === 'account') return { 401: ['invalid_token'], 403: ['access_denied', 'insufficient_scope'] }
   if (callers === 'client') return { 401: ['invalid_client'], 403: ['access_denied'] }
   return typeof callers === 'object' ? { 401: ['invalid_token'], 403: ['insufficient_scope'] } : {}
+}
+
+type SchemeName = 'accessToken' | 'refreshToken' | 'clientSecret' | 'browserSession' | 'oauth2' | 'openId'
+type Security = ReadonlyArray<Readonly<Record<string, readonly string[]>>>
+
+/** How callers of the routes prove who they are, as documents of OpenAPI 3 and of Swagger 2.0 say it. */
+export interface SecuritySchemes {
+  openapi: Readonly<Record<string, object>>
+  swagger: Readonly<Record<string, object>>
+  /** The security of one operation. `[]`: none. An empty alternative: it goes without. */
+  of(operation: { declared: Partial<Declaration>; isPage: boolean }): Security
+}
+
+const SCOPES: Readonly<Record<string, string>> = {
+  openid: 'Who the person is.',
+  profile: 'The profile.',
+  email: 'The e-mail address.',
+  offline_access: 'Access while the person is away.'
+}
+
+interface SchemesDeps extends Pick<HttpDeps, 'grants' | 'openid' | 'path'> {
+  /** That of the host's instance. */
+  hostPrefix: string
+  /** The name of the session cookie; `null`: there are no hosted pages. */
+  cookieName: string | null
+}
+
+/** All addresses are made of the issuer and the mounted paths. */
+export function securitySchemes({ grants, openid, path, hostPrefix, cookieName }: SchemesDeps): SecuritySchemes {
+  const { origin } = new URL(grants.accounts.issuer)
+  const urlOf = (name: PathName): string => `${origin}${hostPrefix}${path(name)}`
+  const schemes: Readonly<Partial<Record<SchemeName, object>>> = {
+    accessToken: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT', description: 'An access token.' },
+    refreshToken: { type: 'http', scheme: 'bearer', description: 'A refresh token.' },
+    clientSecret: { type: 'http', scheme: 'basic', description: 'The id and the secret of a client, form-encoded.' },
+    ...(cookieName === null
+      ? {}
+      : {
+          browserSession: {
+            type: 'apiKey',
+            in: 'cookie',
+            name: cookieName,
+            description: 'The browser session of the hosted pages, from a page of the same origin.'
+          }
+        }),
+    oauth2: { type: 'oauth2', description: 'An access token by one of the grants.', flows: flows() },
+    ...(openid === null
+      ? {}
+      : {
+          openId: {
+            type: 'openIdConnect',
+            openIdConnectUrl: urlOf('openidConfiguration'),
+            description: 'An access token, as the metadata tells how to get one.'
+          }
+        })
+  }
+
+  function flows(): object {
+    const scopes = Object.fromEntries(grants.scopes.map((scope) => [scope, SCOPES[scope] ?? scope]))
+    const urls = { tokenUrl: urlOf('token'), refreshUrl: urlOf('token'), scopes }
+    const on = grantTypesOn(grants)
+    return {
+      ...(on.includes('authorization_code')
+        ? { authorizationCode: { authorizationUrl: urlOf('authorize'), ...urls } }
+        : {}),
+      ...(on.includes('password') ? { password: urls } : {}),
+      // There is always a client that may be given it: a store may have one at any time.
+      clientCredentials: {
+        tokenUrl: urls.tokenUrl,
+        scopes: Object.fromEntries(Object.entries(scopes).filter(([scope]) => !(scope in SCOPES)))
+      }
+    }
+  }
+
+  const existing = (...alternatives: Array<[SchemeName, ...string[]]>): Security =>
+    alternatives.filter(([name]) => name in schemes).map(([name, ...scopes]) => ({ [name]: scopes }))
+
+  return {
+    openapi: schemes,
+    // It knows neither bearer tokens nor cookies.
+    swagger: {
+      accessToken: { type: 'apiKey', in: 'header', name: 'Authorization', description: 'Bearer and an access token.' },
+      refreshToken: { type: 'apiKey', in: 'header', name: 'Authorization', description: 'Bearer and a refresh token.' },
+      clientSecret: { type: 'basic', description: 'The id and the secret of a client, form-encoded.' }
+    },
+    of({ declared: { callers, proof }, isPage }) {
+      if (proof === 'refresh_token') return existing(['refreshToken'])
+      if (proof === 'client_secret') return [...existing(['clientSecret']), {}]
+      if (proof === 'browser_session') return existing(['browserSession'])
+      if (isPage) return [...existing(['browserSession']), {}]
+      if (callers === 'account') return existing(['accessToken'], ['oauth2'], ['browserSession'])
+      if (callers === 'client') return existing(['clientSecret'])
+      return typeof callers === 'object'
+        ? existing(['accessToken'], ['oauth2', callers.scope], ['openId', callers.scope])
+        : []
+    }
+  }
 }

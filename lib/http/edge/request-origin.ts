@@ -1,5 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import type { Origin } from '../../sessions/sessions.ts'
+import { findLocale } from '../../pages/locale.ts'
+import { wordsOf } from '../../protocol/authorization-params.ts'
 
 /** Visible ASCII, as in ids of requests and traces. If a host sets `requestIdHeader`, any client chooses them. */
 const REQUEST_ID = /^[\x21-\x7e]{1,128}$/
@@ -24,4 +26,13 @@ export function originOf(request: FastifyRequest): Origin {
     ip: request.ip.slice(0, MAX_IP),
     userAgent: request.headers['user-agent']?.slice(0, MAX_USER_AGENT) ?? null
   }
+}
+
+/**
+ * The language in which the person behind the request is to be written to: the one of the page that posted it, so
+ * `ui_locales` of the address before `Accept-Language`; `undefined` where neither asks for one that the pages have.
+ */
+export function localeOf({ query, headers }: FastifyRequest): string | undefined {
+  const { ui_locales: uiLocales } = query as { ui_locales?: unknown }
+  return findLocale(typeof uiLocales === 'string' ? wordsOf(uiLocales) : [], headers['accept-language'])
 }

@@ -3,9 +3,7 @@ import { OAuthError } from '../../errors.ts'
 import type { Advise } from '../../ports/log.ts'
 import { isFromOtherOrigin } from '../../protocol/same-origin.ts'
 import type { CallersConfig } from './callers.ts'
-import type { IsRegistered } from './client-origins.ts'
-import { removeCorsHeaders } from './cors.ts'
-import { tellOfOrigin } from './other-origin.ts'
+import { type IsRegistered, removeCorsHeaders } from './cors.ts'
 import { guarded } from './error-reply.ts'
 
 export interface SendersDeps {
@@ -75,5 +73,25 @@ export function guardSenders(
     // Before the route's own hooks, so that none of them runs for a refused request.
     if (needsBody && !hostJudges) route.preValidation = [refuseOthers, route.preValidation ?? []].flat()
     else route.onRequest = [refuseOthers, route.onRequest ?? []].flat()
+  })
+}
+
+/** Characters. A host name has at most 253. */
+const LONGEST_ORIGIN = 280
+
+/**
+ * Tells a developer of a form of ours that was refused because its page was opened at another origin. A form that the
+ * browser calls cross-site is left out, because any site can have its visitors send one.
+ */
+export function tellOfOrigin({ headers }: FastifyRequest, issuer: string, advise: Advise): void {
+  const { 'sec-fetch-site': site, origin = '' } = headers
+  if (site === 'cross-site' || origin.length > LONGEST_ORIGIN || !URL.canParse(origin)) return
+  const own = new URL(issuer).origin
+  const came = new URL(origin).origin
+  if (came === own || came === 'null') return
+  advise({
+    code: 'FST_AUTHORITY_ORIGIN_MISFIT',
+    cause: came,
+    text: `a form came from ${came}, the issuer is ${own}: open the pages there, or set issuer.`
   })
 }

@@ -12,8 +12,7 @@ import type { BrowserSession } from '../../ports/session-store.ts'
 import type { BrowserSessions, SignedInPerson } from '../../sessions/browser-sessions.ts'
 import { crossSite } from './caller-guards.ts'
 import { noStore } from './error-reply.ts'
-import { withoutUser } from './guard.ts'
-import { type Check, foundBy, type Hook, hookOf } from './hook.ts'
+import { type Check, foundBy, type Hook, hookOf, withoutUser } from './hook.ts'
 import type { RequestBrowser } from './request-browser.ts'
 
 /** The user who is signed in in the browser that sent a request. */

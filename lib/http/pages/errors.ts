@@ -5,6 +5,7 @@ import type { PageModels } from '../../pages/model.ts'
 import { pageErrorOf } from '../../pages/page-error.ts'
 import {
   guarded,
+  LimitedError,
   logRefusal,
   noStore,
   sendOAuthError,
@@ -13,7 +14,6 @@ import {
   usePlainJson,
   wireError
 } from '../edge/error-reply.ts'
-import { LimitedError } from '../edge/limit-refusal.ts'
 import { ProgramError } from './forms.ts'
 import type { PageReply } from './reply.ts'
 import { logLine } from '../../ports/log.ts'

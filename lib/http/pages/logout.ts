@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { logout, type LogoutOutcome } from '../../authorize/logout.ts'
 import { crossSite } from '../edge/caller-guards.ts'
-import { tellOfOrigin } from '../edge/other-origin.ts'
+import { tellOfOrigin } from '../edge/senders.ts'
 import { type LogoutParams, readLogoutParams, serializeParams } from '../../protocol/request-params.ts'
 import { formActionOf } from '../../protocol/redirect-uri.ts'
 import { isSameOrigin } from '../../protocol/same-origin.ts'

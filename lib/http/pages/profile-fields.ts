@@ -4,7 +4,7 @@ import { OAuthError, type OAuthErrorOptions } from '../../errors.ts'
 import type { ProfileField } from '../../pages/common-model.ts'
 import type { User } from '../../ports/user-store.ts'
 import { ownProfileFields } from '../../accounts/profile.ts'
-import { choicesOf, namedChoices } from '../edge/choices.ts'
+import { choicesOf, namedChoices } from '../edge/body.ts'
 import type { Form } from './forms.ts'
 import { fieldMistake, type Registration } from '../edge/registration.ts'
 

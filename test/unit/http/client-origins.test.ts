@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import t from '../../support/tap.ts'
-import { oncePerRequest } from '../../../lib/http/edge/client-origins.ts'
+import { oncePerRequest } from '../../../lib/http/edge/cors.ts'
 import type { Client, ClientStore } from '../../../lib/ports/client-store.ts'
 
 function counted(name: string): ClientStore & { asked: string[] } {

@@ -1,5 +1,5 @@
 import t from '../../support/tap.ts'
-import { cookieValues } from '../../../lib/http/edge/cookie-header.ts'
+import { cookieValues } from '../../../lib/http/edge/cookie-jar.ts'
 
 const values = (cookie: string | undefined, name = 'sid'): string[] =>
   cookieValues({ headers: cookie === undefined ? {} : { cookie } }, name)

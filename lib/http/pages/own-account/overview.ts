@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import type { PageModels } from '../../../pages/model.ts'
 import { originOf } from '../../edge/deps.ts'
-import { localeOf } from '../../edge/locale.ts'
+import { localeOf } from '../../edge/request-origin.ts'
 import type { PageDeps } from '../deps.ts'
 import { pageGet, queryParam } from '../forms.ts'
 import { signInFirst } from './account-page.ts'

@@ -1,4 +1,4 @@
-import { sessionCookie } from '../../../../lib/http/edge/session-cookie.ts'
+import { sessionCookie } from '../../../../lib/http/edge/sealed-cookies.ts'
 import Fastify from 'fastify'
 import type { FastifyInstance, FastifyServerOptions, InjectOptions } from 'fastify'
 import { memoryAttemptStore } from '../../../../lib/adapters/memory/attempt-store.ts'
