@@ -300,7 +300,7 @@ t.test('rejects other methods at every endpoint', async (t) => {
           SIGN_IN
         )
       )
-      // If browsers may come from another origin, the answer names the methods, and no more.
+      // If another origin may call, the response names only the methods.
       const asked = method === 'OPTIONS' && path === 'token'
       t.equal(answer.status, asked ? 204 : 404, `${method} ${path}`)
       if (asked) t.match(answer.head, /\r\nallow: post\r\n/)
@@ -330,7 +330,7 @@ t.test('rejects a body over the limit with 413, and does not read the next reque
     )
     t.equal(answers[0]?.status, 413, path)
     t.match(answers[0]?.body, '"invalid_request"', path)
-    // Either the connection is closed, or it goes on just behind the body.
+    // Either the connection is closed, or the next request starts right after the body.
     t.ok(
       answers.length === 1 || (answers.length === 2 && answers[1]?.status === 401),
       `${path}: ${answers.map(({ status }) => status).join(' ')}`

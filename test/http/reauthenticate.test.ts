@@ -1,4 +1,4 @@
-/** A signed-in user proves their identity again, with all that the account takes, and as no other user. */
+/** A signed-in user authenticates again, with every proof that the account requires, and not as another user. */
 import { cookieName } from '../support/cookies.ts'
 import t from '../support/tap.ts'
 import { REPLACED_SECRET_MS } from '../../lib/ports/session-store.ts'

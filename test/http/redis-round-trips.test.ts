@@ -1,4 +1,4 @@
-/** Trips to Redis for each thing a person or a program does; docs/guides/state.md has this table. */
+/** Trips to Redis for each operation, as in the table of docs/guides/state.md. */
 import { readFileSync } from 'node:fs'
 import t from '../support/tap.ts'
 import { bearer, PASSWORD, signIn, signUp, testApp } from '../support/app.ts'
@@ -23,7 +23,7 @@ client.stream.write = ((...args: Parameters<typeof write>) => {
 async function tripsOf(work: () => Promise<unknown>): Promise<number> {
   const before = writes
   await work()
-  // Work that the last answer did not wait for is sent at the end of its turn.
+  // Background work of the last response is sent at the end of its turn.
   for (let turn = 0; turn < 3; turn++)
     await new Promise((resolve) => {
       setImmediate(resolve)
@@ -31,7 +31,7 @@ async function tripsOf(work: () => Promise<unknown>): Promise<number> {
   return writes - before
 }
 
-/** For the state, and for the limits on top. */
+/** The trips for the state, and the additional trips for the limits. */
 const found: Record<string, [state: number, limits: number]> = {}
 
 for (const rateLimit of [false, {}] as const) {
@@ -53,7 +53,7 @@ for (const rateLimit of [false, {}] as const) {
       const rotate = async (token: string): Promise<string> =>
         (await post('/auth/token', { grant_type: 'refresh_token', refresh_token: token })).json().refresh_token
       await signUp(app)
-      // Each script once: the first time it takes a second trip.
+      // Runs each script once before, because its first call takes a second trip.
       const first = await signIn(app)
       await post('/auth/refresh', {}, bearer(first.refresh_token))
       await post('/auth/revoke', { token: await rotate(first.refresh_token) })

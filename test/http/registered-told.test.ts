@@ -1,4 +1,4 @@
-/** The event `registered`, also where the store made the account and its answer was lost. */
+/** The event `registered`, also if the store created the account and lost the answer. */
 import t from '../support/tap.ts'
 import { memoryUserStore, type UserStore } from '../../lib/index.ts'
 import { PASSWORD, type TestApp } from '../support/app.ts'

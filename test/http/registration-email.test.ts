@@ -7,7 +7,7 @@ import { capturedMessages, fastHasher, steppedClock } from '../../lib/testing/in
 import { ISSUER, PASSWORD } from '../support/app.ts'
 import { testBrowser } from '../support/browser.ts'
 
-/** The plugin as README's first lines register it, but for what makes a test fast. */
+/** The plugin as in README's first lines, with faster settings for a test. */
 async function plain(t: { teardown(task: () => Promise<void>): void }, options: Partial<AuthorityOptions> = {}) {
   const app = Fastify()
   const users = memoryUserStore()

@@ -1,4 +1,4 @@
-/** A request may repeat what this service does not read, such as `resource` and `audience`, and nothing that it does. */
+/** A request may repeat parameters that this service ignores, such as `resource` and `audience`, but no others. */
 import t from '../support/tap.ts'
 import { authorizeAs, authorizePath, CALLBACK, openidApp, tokensOf, VERIFIER } from '../support/openid.ts'
 import { testBrowser } from '../support/browser.ts'

@@ -1,7 +1,4 @@
-/**
- * Facts about a request in events: bounded, whatever a stranger sends. A sign-up on the page is reported like a
- * sign-in.
- */
+/** Facts about a request in events are bounded for any input. A sign-up on the page is reported like a sign-in. */
 import t from '../support/tap.ts'
 import { PASSWORD, testApp } from '../support/app.ts'
 import { testBrowser } from '../support/browser.ts'

@@ -47,7 +47,7 @@ async function subjectOf(t: Test, options: Partial<AuthorityOptions> = {}): Prom
   }
 }
 
-/** The sign-in page and what it was told. */
+/** The sign-in page and its parameters. */
 function told(reply: { statusCode: number; headers: Record<string, unknown> }): unknown {
   const url = new URL(String(reply.headers['location']), ISSUER)
   return [
@@ -58,7 +58,7 @@ function told(reply: { statusCode: number; headers: Record<string, unknown> }): 
   ]
 }
 const led = (params: { prompt?: string; return_to?: string }): unknown => {
-  // A signed-in user proves their identity again, and all others sign in.
+  // A signed-in user authenticates again, and others sign in.
   const { prompt, ...rest } = params
   return [303, `${ISSUER}/auth/${prompt === undefined ? 'login' : 'reauthenticate'}`, rest, 'no-store']
 }

@@ -69,7 +69,7 @@ async function started(
   }
 }
 
-/** One request of each kind that counts, wrong where it can be wrong. */
+/** One request of each kind that counts, with wrong values where possible. */
 const COUNTED: Array<[url: string, payload: object, statuses: number[]]> = [
   ['/auth/token', { grant_type: 'password', username: 'ann', password: 'wrong wrong' }, [400]],
   ['/auth/token', { grant_type: 'refresh_token', refresh_token: 'x' }, [400]],

@@ -1,4 +1,4 @@
-/** A signed-in user who sees the sign-in page nevertheless is told the reason. */
+/** A signed-in user who sees the sign-in page anyway gets the reason. */
 import t from '../support/tap.ts'
 import { PASSWORD } from '../support/app.ts'
 import { testBrowser } from '../support/browser.ts'

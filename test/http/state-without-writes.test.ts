@@ -26,7 +26,7 @@ const PLACES: Record<string, (t: Test) => Promise<Place>> = {
     })
     return {
       state: redisState(client),
-      // Of a master that is not there: it goes on with what it has.
+      // A replica of a missing master, which serves its existing data.
       refuseWrites: (refuses) => (refuses ? client.replicaof('127.0.0.1', 1) : client.replicaof('NO', 'ONE'))
     }
   },
@@ -47,7 +47,7 @@ const PLACES: Record<string, (t: Test) => Promise<Place>> = {
     const pool = database.pool({ max: 1 })
     return {
       state: postgresState(pool),
-      // For this connection, and for those that come after it.
+      // For this connection and later ones.
       async refuseWrites(refuses) {
         await pool.query('SET default_transaction_read_only = off')
         const on = refuses ? 'on' : 'off'
@@ -80,7 +80,7 @@ for (const [name, place] of Object.entries(PLACES)) {
     for (let attempt = 0; attempt < 3; attempt++) {
       await t.rejects(signIn(app), /503/)
       t.match(await app.authority.health(), { ready: false, state: 'down' })
-      // A read is answered all the while.
+      // Reads are answered all the time.
       await app.authority.sessions('nobody')
     }
     t.match(told(lines), ['FST_AUTHORITY_STORE_DOWN'], 'once, though reads were answered')

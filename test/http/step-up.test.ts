@@ -22,7 +22,7 @@ async function subjectOf(t: Test, options: Partial<AuthorityOptions> = {}): Prom
     { clients: [ROBOT], scopes: ['openid', 'profile', 'email', 'offline_access', 'read'], ...options },
     {},
     (host) => {
-      // A route that is added before the plugin asks for its hooks once it is called.
+      // A handler of a route that is added before the plugin gets the hooks when it is called.
       const route = (url: string, required: AuthRequirements[]): void => {
         host.get(
           url,
@@ -100,7 +100,7 @@ t.test('requireAuth accepts a sign-in until maxAge, and not a second longer', as
     'Bearer error="insufficient_user_authentication", error_description="Another sign-in is ' +
     'needed.", acr_values="password", max_age="300"'
   t.strictSame(await all(), [OPEN, OPEN, OPEN, OPEN, OPEN])
-  // The claim has whole seconds, so the last millisecond of the time is that of the second in which it began.
+  // The claim has whole seconds, so the time limit counts from the start of that second.
   clock.step(300_000 - (clock.now() % 1000))
   t.strictSame(await all(), [OPEN, OPEN, OPEN, OPEN, OPEN], 'the last moment')
   clock.step(1)

@@ -1,6 +1,4 @@
-/**
- * The usual `env.X && Number(env.X)`: an option that is there and `undefined` never turns off what its default does.
- */
+/** The common `env.X && Number(env.X)`: an option with the value `undefined` has its default. */
 import Database from 'libsql'
 import t from '../support/tap.ts'
 import {

@@ -1,4 +1,4 @@
-/** The link that takes a change back works again where a store failed half-way. */
+/** The link that undoes a change works again after a store failed half-way. */
 import t from '../support/tap.ts'
 import { memoryFactorStore, memoryState } from '../../lib/index.ts'
 import { bearer, signIn } from '../support/app.ts'

@@ -1,4 +1,4 @@
-/** The former address is told of a change, with the link that takes it back, whatever fails meanwhile. */
+/** The former address gets a message about a change, with a link that undoes it, even if something fails meanwhile. */
 import t from '../support/tap.ts'
 import { memoryState, memoryUserStore } from '../../lib/index.ts'
 import { bearer, signIn } from '../support/app.ts'

@@ -1,4 +1,4 @@
-/** "That was not me": the links by which the owner of a mailbox takes a change of the account back. */
+/** "That was not me": the links with which the owner of a mailbox undoes a change of the account. */
 import t from '../support/tap.ts'
 import { totpCode } from '../../lib/testing/doubles.ts'
 import { memoryState } from '../../lib/index.ts'
@@ -20,7 +20,7 @@ t.test('removes the authenticator app of a thief by the undo link, but not by a 
   t.equal(await reset(NEXT), 204)
   t.match((await token(NEXT)).json(), { error: 'mfa_required' }, 'a reset ends no factor that is new')
   clock.step(400_000)
-  // The thief changes the password and adds a second factor: neither takes the link away.
+  // The thief changes the password and adds a second factor. Neither voids the link.
   await app.authority.importTotp(sub, { secret: 'JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP' })
   await logIn(thief, ANN, NEXT)
   const stepped = await thief.submit('/auth/second-factor', { code: totpCode(secret, clock.now()) })

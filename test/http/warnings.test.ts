@@ -23,7 +23,7 @@ interface Heard {
   warnings(): string[]
 }
 
-/** A host whose log is read: the warnings of the plugin, in order. */
+/** A host, and the warnings of the plugin in its log, in order. */
 async function host(
   options: Partial<AuthorityOptions>,
   server: FastifyServerOptions = {},
@@ -66,7 +66,7 @@ async function host(
   }
 }
 
-/** How often each warning was said. */
+/** The number of occurrences of each warning. */
 function counts(warnings: string[]): Record<string, number> {
   return Object.fromEntries(
     Object.entries(ALL)
@@ -79,7 +79,7 @@ function counts(warnings: string[]): Record<string, number> {
 const HOPS = { trustProxy: 1 } as unknown as FastifyServerOptions
 
 const shared = (): NonNullable<AuthorityOptions['state']> => ({ ...memoryState(), kind: 'a server', shared: true })
-/** Runs with this process looking like a worker of node:cluster. */
+/** Makes this process look like a worker of node:cluster. */
 async function asWorker<T>(work: () => Promise<T>): Promise<T> {
   Object.defineProperty(cluster, 'isWorker', { value: true, configurable: true, writable: true })
   try {

@@ -5,7 +5,7 @@ import { addressKey, canonicalAddress, networkKey } from '../../lib/limits/attem
 import { parseBypassList } from '../../lib/limits/bypass-list.ts'
 import { almost, property, thrownBy, wordsOf } from './support/property.ts'
 
-/** An address is a number of 128 bits here; one of IPv4 is where IPv6 has it mapped. */
+/** Models an address as a number of 128 bits, with IPv4 mapped into IPv6. */
 const MAPPED = 0xffffn << 32n
 const isV4 = (address: bigint): boolean => address >> 32n === 0xffffn
 const groupsOf = (address: bigint): number[] =>
@@ -147,7 +147,7 @@ property(
     notEqual(addressKey(text), addressKey(undefined))
     equal(canonicalAddress(canonical), canonical)
     const bare = text.split('%')[0] ?? ''
-    // The platform's own parser, where it is one that takes this form.
+    // The platform's own parser, if it accepts this form.
     if (isIP(bare) === 6) equal(canonical, canonicalAddress(new URL(`http://[${bare}]`).hostname))
     return 'address'
   }
@@ -175,7 +175,7 @@ property(
     const asV4 = isV4(base) && !rangeStyle.asV6
     const length = asV4 ? prefix - 96 : prefix
     const entry = `${spelled(base, { ...rangeStyle, around: '' })}/${length}`
-    // A range that holds all of IPv4 is no allowance, whatever else it holds.
+    // Refuses a range that contains all of IPv4.
     if (length <= 0 || (prefix <= 96 && MAPPED >> host === base >> host)) {
       match(String(thrownBy(() => parseBypassList([entry]))), /is refused/)
       return 'no range'

@@ -1,6 +1,4 @@
-/**
- * The whole app, called by strangers and by a signed-in user: no input brings about an event that must never happen.
- */
+/** The whole app, called by strangers and by a signed-in user: no input causes a forbidden event. */
 import { equal, ok } from 'node:assert/strict'
 import { Writable } from 'node:stream'
 import * as fc from 'fast-check'
@@ -109,7 +107,7 @@ const parameter = fc
   )
 const parameters = fc.array(parameter, { maxLength: 8 })
 
-/** A request that the authorization endpoint might well answer, but for what is wrong with it. */
+/** An authorization request that would be valid without its one fault. */
 const authorization = fc
   .record(
     {
@@ -198,7 +196,7 @@ const routesTo = (...paths: string[]): fc.Arbitrary<number> =>
       paths.some((path) => routes[at]?.url === `/auth/${path}` && ['GET', 'POST'].includes(routes[at].method))
     )
   )
-// Inputs for the ways out.
+// Inputs for redirects.
 const toAuthorize: fc.Arbitrary<Sent> = fc.record({
   route: routesTo('authorize'),
   suffix: fc.constant(''),
@@ -207,7 +205,7 @@ const toAuthorize: fc.Arbitrary<Sent> = fc.record({
   given: headers,
   kind: fc.constant('form')
 })
-// Inputs for pages that show them again.
+// Inputs that pages display.
 const toPage: fc.Arbitrary<Sent> = fc.record({
   route: routesTo('login', 'signup', 'forgot-password', 'reset-password', 'verify-email', 'consent', 'logout'),
   suffix: fc.constant(''),

@@ -27,7 +27,7 @@ interface History {
 const clock = steppedClock()
 const counterOf = ({ rule, key }: AttemptLimit): string => `${rule} ${key}`
 
-/** As the port says: all limits or none, and no more than `max` in any `windowMs`. */
+/** Counts as the port requires: all limits or none, and at most `max` in any `windowMs`. */
 function reserve(world: World, id: string, limits: readonly AttemptLimit[]): unknown {
   const now = clock.monotonic()
   for (const limit of limits)
@@ -152,7 +152,7 @@ t.teardown(() => redis.stop())
 let runs = 0
 for (const [name, store, share] of [
   ['memory', memoryAttemptStore({ clock }), 0.2],
-  // A busy machine has all the time it needs.
+  // No time limits, because the machine may be busy.
   ['Redis', redisAttemptStore(redisConnection(redis.client(), { timeoutMs: 30_000 }), { now: clock.monotonic }), 0.1]
 ] as const) {
   property(

@@ -15,7 +15,7 @@ import { property, thrownBy, wordsOf } from './support/property.ts'
 
 const CHALLENGE = 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWjHKKGOKkAZw'
 
-/** One of these; now and then a text of anything, one that is too long, or what is no text at all. */
+/** One of these; sometimes an arbitrary or overlong text, or no text at all. */
 function sent(...good: string[]): fc.Arbitrary<unknown> {
   return fc.oneof(
     { arbitrary: fc.constantFrom(...good), weight: 60 },
@@ -37,7 +37,7 @@ function sent(...good: string[]): fc.Arbitrary<unknown> {
   )
 }
 
-/** The same, with such as are well-formed and refused. */
+/** The same, including well-formed values that are refused. */
 const sentOr = (good: string[], bad: string[]): fc.Arbitrary<unknown> =>
   fc.oneof({ arbitrary: sent(...good), weight: 20 }, { arbitrary: fc.constantFrom(...bad), weight: 1 })
 
@@ -100,7 +100,7 @@ const raw = fc
 
 const formOf = (params: AuthorizationParams): Record<string, string> =>
   Object.fromEntries(new URLSearchParams(serializeParams(params)))
-/** A text cut in the middle of a character loses that character in an address. */
+/** Half of a surrogate pair is lost in a URL. */
 const wellFormed = (params: AuthorizationParams): Record<string, string> =>
   Object.fromEntries(Object.entries(params).map(([name, value]) => [name, Buffer.from(value).toString()]))
 

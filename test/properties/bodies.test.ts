@@ -76,8 +76,8 @@ property(
     cases: ['read', 'refused']
   },
   (text) => {
-    // As browsers send it: next to a character that is not ASCII, Node.js reads bytes that are no UTF-8 in another way
-    // than the standard.
+    // Encoded as by browsers, because Node.js and the standard decode invalid UTF-8 differently next to other
+    // characters.
     const body = text.replaceAll(/[\u0080-\u{10ffff}]/gu, encodeURIComponent)
     const pairs = readForm(body)
     const names = pairs.map(([name]) => name)

@@ -1,8 +1,7 @@
 /**
- * Two people, each with a mailbox, two browsers and an account at each of two providers, do with an account here the
- * acts of users, in any order; now and then one signs up with the other's address. Disconnecting an account never locks
- * its user out, no user gets into another's account, and once the owner of a mailbox has proved it no earlier access
- * opens the account.
+ * Two people, each with a mailbox, two browsers and an account at each of two providers, act as users in any order;
+ * sometimes one signs up with the other's address. Disconnecting an account never locks its user out, no user gets into
+ * another's account, and after the owner of a mailbox has proved it, no earlier access opens the account.
  */
 import { deepEqual, equal, ok } from 'node:assert/strict'
 import Database from 'libsql'
@@ -24,14 +23,11 @@ interface Person {
   /** Two addresses of the one mailbox. */
   mails: [string, string]
   browsers: [TestBrowser, TestBrowser]
-  /** Every password that they ever chose, the last one is what they would choose now. */
+  /** Every password that they chose; the last one is the next to use. */
   passwords: string[]
 }
 
-/**
- * The knowledge of the walk: the owner of each account, and the password by which they get in, as long as they remember
- * it.
- */
+/** The test's knowledge: the owner of each account, and the last known password. */
 interface Walk {
   test: ConnectApp
   users: Required<UserStore>
@@ -51,7 +47,7 @@ const cookieOf = (browser: TestBrowser): Record<string, string> => ({
 })
 const subjectOf = ({ name }: Person, connection: string): string => `${name}-at-${connection}`
 
-/** A requested message comes after the reply, if it comes. */
+/** A requested message, if any, is sent after the response. */
 async function mail(
   { mails }: Walk,
   address: string,
@@ -190,7 +186,9 @@ const reset: Act = async (walk, me, them) => {
   return before === them ? 'taken back by a reset' : 'reset'
 }
 
-/** The last message to me that asks for it. A person who did not sign up says so. */
+/**
+ * The last message to this person that asks for a confirmation. A person who did not sign up presses "That was not me".
+ */
 const verify: Act = async (walk, me) => {
   await turns()
   const message = walk.mails.findLast(
@@ -270,7 +268,7 @@ const ACTS: Record<string, Act> = {
   later
 }
 
-/** Must hold after every act. */
+/** The invariant after every action. */
 async function check({ test, users, people, owners, known }: Walk): Promise<void> {
   for (const person of people) {
     for (const browser of person.browsers) {

@@ -22,12 +22,12 @@ import { property } from './support/property.ts'
 
 const MINUTE = 60_000
 const T0 = Date.UTC(2026, 0, 1)
-/** So many wrong codes disable an app. */
+/** The number of wrong codes that disables an app. */
 const MAX_FAILURES = 3
 
 interface FactorHistory extends History<FactorWorld> {
   users: string[]
-  /** How many digests were made. */
+  /** The number of digests made so far. */
   digests: number
 }
 type MakeCall = (history: FactorHistory) => CallOf<typeof FACTORS>
@@ -42,7 +42,7 @@ const { called, passed, usual } = commandsOf<FactorWorld, FactorHistory, typeof 
   }
 )
 
-/** The first user does most, for what is rare needs many factors of one. */
+/** Prefers the first user, because rare cases need many factors of one user. */
 const user = fc.constantFrom(0, 0, 0, 1)
 const userOf = ({ users }: FactorHistory, user: number): string => users[user] ?? ''
 const heldBy = ({ worlds }: FactorHistory, userId: string): Partial<FactorWorld['users'][string]> =>
@@ -144,7 +144,7 @@ const usePasskey = fc
   .map(({ user, of, more, counts, backedUp, isClaimedBefore }): MakeCall => (history) => {
     const userId = userOf(history, user)
     const passkey = nthLast(heldBy(history, userId).passkeys ?? [], of)
-    // No challenge lives as long as a history, so none that was claimed may be claimed again.
+    // No challenge lives as long as a history, so a claimed one is never claimed again.
     const [claim = ''] = isClaimedBefore ? [digestOf(`${history.users[0]} ${history.digests}`)] : newDigests(history, 1)
     return {
       method: 'usePasskey',
@@ -217,7 +217,7 @@ const anyCall = fc.oneof(
   { arbitrary: fc.oneof(claimHandle, findByHandle, renameFactor, forgetDevices, replaceCodes), weight: 3 },
   removeAll
 )
-/** Every history begins with something to do things to. */
+/** Every history starts with some records. */
 const beginning = fc
   .array(fc.oneof(addTotp, addPasskey), { minLength: 2, maxLength: 4 })
   .map((makes) => makes.map((make) => called([make])))
@@ -225,7 +225,7 @@ const histories = fc.commands(
   usual(
     anyCall,
     fc.oneof(useTotp, usePasskey, useRecoveryCode, countFailure, addTotp, addPasskey, removeFactor, claimHandle),
-    // Looks at the state that answers say little of.
+    // Reads the whole state, because other results reveal little of it.
     findFactors.map((make) => called([make])),
     fc.constantFrom(1, MINUTE).map(passed)
   ),
@@ -240,7 +240,7 @@ const table = 'factor_records'
 
 const twice = (records: RecordStore): Required<FactorStore> => factorInstances([records, records])
 
-/** The slower the store, the fewer of the runs it gets. */
+/** The share of runs: less for slower stores. */
 const STORES: Array<[on: string, store: Required<FactorStore>, share: number]> = [
   ['memory', memoryFactorStore(), 0.15],
   ['lost answers, memory', losingFactors(memoryRecords()), 0.1],

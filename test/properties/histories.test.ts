@@ -1,7 +1,7 @@
 /**
- * Parallel calls of four instances on any store of records, and on the state over it, answer as one object would that
- * does one call after another: with delays, and with lost answers. Each run is a partition of its own, made from the
- * printed seed; the delays of the servers are not part of it.
+ * Parallel calls of four instances on any record store, and on the state over it, answer like one object that makes one
+ * call after another: with delays, and with lost answers. Each run has its own partition, made from the printed seed.
+ * The delays of the servers are not part of it.
  */
 import { setImmediate } from 'node:timers/promises'
 import * as fc from 'fast-check'
@@ -19,16 +19,16 @@ import { property } from './support/property.ts'
 import { RECORD_MODEL, type RecordAnswer, type RecordCall, recordHistory } from './support/record-model.ts'
 import { STATE_MODEL, stateHistory } from './support/state-model.ts'
 
-/** A smaller seed is no smaller history. */
+/** Not shrunk, because a smaller seed is not a smaller history. */
 const seeds = fc.noShrink(fc.integer({ min: 0, max: 2 ** 32 - 1 }))
 const shareOf = (name: string): number =>
   ({ memory: 0.3, SQLite: 0.1, Redis: 0.06, 'Redis Cluster': 0.03 })[name] ?? 0.04
 let runs = 0
 
-/** Added to a seed for the chance that cuts instances off, which leaves the other choices of the seed as they are. */
+/** Added to the seed for the choice of cut-off instances, so that other choices of the seed stay the same. */
 const CUTS = 7
 
-/** Waits before and after each call for a number of turns that the seed decides; loses answers where it says so. */
+/** Waits before and after each call for a number of turns that the seed decides, and loses some answers. */
 function disturbed(store: RecordStore, { integer, one }: Chance, losses: 'none' | 'some', cuts: Chance): RecordStore {
   const schedule = Array.from({ length: 13 }, () => (one(3) ? integer(12) : integer(3)))
   const slow = delayed(store, schedule)
@@ -74,7 +74,7 @@ function requireOrder<State, Call, Answer>(
   if (!isLinearizable(model, history)) throw new Error(`no order explains this history:\n${told(history)}`)
 }
 
-/** With losses: a revocation that looks at no family removes one whose rotation has lost its answer. */
+/** With losses: a revocation that reads no family removes one whose rotation has lost its answer. */
 const BLIND_REMOVAL = 101
 const STATE_ANSWERS = ['rotated', 'repeated', 'redeemed', 'replayed', 'used', 'ended', 'unknown', 'true']
 
@@ -114,7 +114,7 @@ for (const { name, empty } of await recordPlaces()) {
   }
 }
 
-/** Stores with a fault that a few histories must show. */
+/** Faulty stores that a few histories must reveal. */
 const FAULTS: Readonly<Record<string, (store: RecordStore) => RecordStore>> = {
   'a commit that looks first and writes later': (store) => ({
     ...store,

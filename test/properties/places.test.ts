@@ -76,7 +76,7 @@ property(
     for (const base of [origin, issuer, `${origin}/auth/login?x=/y`, `${origin}//x//`])
       equal(new URL(path, base).origin, origin)
     equal(localPath(path, issuer), path, 'once more changes nothing')
-    // Not even where something on the way decodes it once, or takes backslashes for slashes.
+    // Not even if a proxy decodes it once, or reads backslashes as slashes.
     ok(!/^\/[/\\]/.test(path.replace(/%(2f|5c)/gi, '/').replace(/%0[9ad]/gi, '')))
     return 'taken'
   }

@@ -254,7 +254,7 @@ property(
         'another key'
       )
     }
-    // A token that is changed in one place is none, or another account's part of it was changed.
+    // A token with one change is invalid, or its unauthenticated part was changed.
     const text = token ?? ''
     const changed = `${text.slice(0, at)}${text[at] === 'A' ? 'B' : 'A'}${text.slice(at + 1)}`
     const newestAccount = newest[0]?.account ?? ''

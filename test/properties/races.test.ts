@@ -1,6 +1,6 @@
 /**
- * Refreshes and sign-outs at once in one process. fast-check's scheduler lets the calls of stores go on in an order of
- * its own, and prints that order where something fails.
+ * Parallel refreshes and sign-outs in one process. fast-check's scheduler orders the store calls, and prints the order
+ * of a failure.
  */
 import { equal, ok } from 'node:assert/strict'
 import * as fc from 'fast-check'
@@ -10,12 +10,12 @@ import { bearer, signIn, signUp, testApp, type Tokens } from '../support/app.ts'
 import { decodeJwt } from '../support/jwt.ts'
 import { property } from './support/property.ts'
 
-/** Of the run that goes on; `null` where calls just go through. */
+/** The scheduler of the current run; `null`: calls pass directly. */
 let scheduler: fc.Scheduler | null = null
-/** True for each coming look at a user that fails. */
+/** For each coming read of a user: true if it fails. */
 let failures: boolean[] = []
 
-/** The same store, whose every call waits for its turn before it is done, and again before it answers. */
+/** Wraps the store so that each call waits for its turn before it runs and before it answers. */
 function scheduled<Store extends object>(store: Store): Store {
   return new Proxy(store, {
     get(target, name) {
@@ -110,8 +110,8 @@ property(
       for (const { refresh_token: token } of given) equal((await refreshed(token)).did, 'refused')
       return ['signed out', ...met]
     }
-    // No call signed out, so nobody is signed out: a refresh that failed has used nothing up, and the client with the
-    // newest token can go on with it.
+    // Without a sign-out, the session stays: a failed refresh has used nothing up, and the client with the newest token
+    // can continue.
     const rotations = await Promise.all(
       given.toReversed().map(async ({ refresh_token: token }) => await refreshed(token))
     )

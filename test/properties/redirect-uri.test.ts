@@ -157,9 +157,7 @@ property(
   }
 )
 
-/**
- * Without its port where it is an http URI on a loopback host, else `null`: by cutting the text, not by an expression.
- */
+/** Removes the port of an http URI on a loopback host by cutting the text, not by an expression; else `null`. */
 function withoutPort(uri: string): string | null {
   const host = LOOPBACKS.find((name) => uri.startsWith(`http://${name}`))
   if (host === undefined) return null

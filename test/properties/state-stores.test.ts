@@ -17,7 +17,7 @@ const T0 = Date.UTC(2026, 0, 1)
 const LENGTH = { maxCommands: 40, size: 'max' } as const
 
 let runs = 0
-/** The common start of all three. Users of a run are unknown in the others, so the stores need not be emptied. */
+/** The common setup of all three. Each run has its own users, so the stores need not be emptied. */
 function begin<World>(world: World): History<World> & { users: string[] } {
   runs += 1
   return { worlds: [world], now: T0, outcomes: [], users: [`ann-${runs}`, `bob-${runs}`] }
@@ -26,7 +26,7 @@ function begin<World>(world: World): History<World> & { users: string[] } {
 const user = fc.nat(1)
 const client = fc.constantFrom('client-1', 'client-2', 'client-3')
 const STORES = await states({ maxFamiliesPerUser: 3, maxSessionsPerUser: MAX_SESSIONS })
-/** The slower the store, the fewer of the runs it gets. */
+/** The share of runs: less for slower stores. */
 const shareOf = (kind: string): number =>
   ({
     memory: 0.05,
@@ -41,7 +41,7 @@ const shareOf = (kind: string): number =>
 type SessionCall = CallOf<typeof SESSIONS>
 interface SessionHistory extends History<SessionWorld> {
   users: string[]
-  /** With every digest that was given to it, the newest last. */
+  /** With all of its digests, the newest last. */
   made: Array<{ sid: string; userId: string; digests: string[] }>
 }
 type MakeSessionCall = (history: SessionHistory) => SessionCall
@@ -55,7 +55,7 @@ const ofSessions = commandsOf<SessionWorld, SessionHistory, typeof SESSIONS>(
   }
 )
 
-/** One that is alive, where there is one; of high numbers any. */
+/** A live one, if there is one; any for high numbers. */
 function madeOf({ made, worlds, users, now }: SessionHistory, at: number): SessionHistory['made'][number] {
   const alive = new Set(
     worlds[0]?.entries.filter(({ session }) => isSessionAlive(session, now)).map(({ session }) => session.sid)
@@ -74,7 +74,7 @@ const idle = fc.constantFrom(10, 30, 30, 90)
 const createSession = fc
   .record({ user, idle, isTaken: seldom, clientIds: fc.subarray(['client-1', 'client-2']) })
   .map(({ user, idle, isTaken, clientIds }): MakeSessionCall => (history) => {
-    // Of two that were created at the same time, it is nobody's matter which is the older one.
+    // The order of two with the same creation time does not matter.
     const now = (history.now += 1)
     const userId = history.users[user] ?? ''
     const taken = isTaken
@@ -304,7 +304,7 @@ const grantConsent = fc
     minutes: fc.constantFrom(1, 1, 10, 30)
   })
   .map(({ user, client, scopes, minutes }): MakeConsentCall => (history) => {
-    // The port says nothing of the order of two that are granted at the same time.
+    // The port does not define the order of two consents granted at the same time.
     const now = (history.now += 1)
     return {
       method: 'grantConsent',
@@ -372,7 +372,7 @@ const ofTokens = commandsOf<TokenWorld, TokenHistory, typeof ONE_TIME_TOKENS>(
     history.outcomes.push(typeof answer === 'string' ? answer : `${method} ${answer === null ? 'no' : 'yes'}`)
   }
 )
-/** Codes most of the time: they are tried until they are spent. */
+/** Mostly codes, which are tried until they are spent. */
 const purpose = fc.constantFrom<OneTimeTokenPurpose[]>('sign_in_code', 'sign_in_code', 'password_reset', 'verify_email')
 function putFor(
   { users, made, now }: TokenHistory,
@@ -382,7 +382,7 @@ function putFor(
   const userId = users[user] ?? ''
   const digest = `${partitionOf(userId)} ${userId} ${made.length}`
   made.push({ purpose, digest })
-  // The life of a token is an option, so the newer one of a user is never the one that ends first.
+  // Lifetimes come from an option, so a user's newer token never ends first.
   return { method: 'put', args: [{ purpose, digest, userId, expiresAt: now + 10 * MINUTE }] }
 }
 const put = fc.record({ user, purpose }).map(
@@ -445,7 +445,7 @@ const redeemCode = fc.record({ user, guess: fc.constantFrom('wrong', 'wrong', 'w
     (history) =>
       guessFor(history, user, guess)
 )
-/** Wrong codes until none is looked at any more, with a new code between them. */
+/** Wrong codes until no further one is checked, with a new code between them. */
 const guessedOften = fc.record({ user, times: fc.integer({ min: 1, max: 4 }) }).map(({ user, times }) =>
   ofTokens.inTurn([
     ...Array.from(

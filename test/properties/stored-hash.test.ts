@@ -51,11 +51,11 @@ const PASSWORD = 'SECRETpart'
 const unpadded = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64').replaceAll('=', '')
 const ofBytes = (length: number): fc.Arbitrary<string> =>
   fc.uint8Array({ minLength: length, maxLength: length }).map(unpadded)
-/** Mostly one of the first, which are good together. */
+/** Mostly one of the first values, which are valid together. */
 const usually = <Value>(good: Value[], odd: Value[]): fc.Arbitrary<Value> =>
   fc.oneof({ arbitrary: fc.constantFrom(...good), weight: 6 }, { arbitrary: fc.constantFrom(...odd), weight: 1 })
 const bytes = (good: number[], odd: number[]): fc.Arbitrary<string> => usually(good, odd).chain(ofBytes)
-/** A number up to this limit, or where it is crossed. */
+/** A number up to this limit, or just above it. */
 const upTo = (least: number, limit: number): fc.Arbitrary<number> =>
   fc.oneof(
     { arbitrary: fc.integer({ min: least, max: limit }), weight: 6 },
@@ -158,9 +158,7 @@ const aspNet = fc.oneof(
 const imported = fc.oneof(scrypt, pbkdf2, django, bcrypt, djangoScrypt, werkzeug, firebase, phpass, aspNet)
 const hash = fc.oneof({ arbitrary: argon2, weight: 3 }, { arbitrary: imported, weight: 9 })
 
-/**
- * Above these a hash is no hash but a way to stop the process. Memory in bytes; work in blocks of 1 KiB, or in rounds.
- */
+/** Above these limits a hash is an attack on the process. Memory in bytes; work in blocks of 1 KiB, or in rounds. */
 const BOUNDS = {
   memory: 256 * 1024 * 1024,
   argon2: 2 ** 20,
@@ -245,10 +243,7 @@ property(
   }
 )
 
-/**
- * Parameters with which each kind costs next to nothing: the tests below check a parser's answer, not a machine's
- * patience.
- */
+/** Cheap parameters of each kind, because these tests check a parser and not speed. */
 function isCheap(stored: ReturnType<typeof parseStoredHash>): boolean {
   if (stored.kind === 'bcrypt') return stored.cost <= 5
   if (stored.kind === 'pbkdf2') return stored.iterations <= 5000

@@ -25,7 +25,7 @@ type Call = CallOf<typeof FAMILIES>
 /** The values that the next calls are made of. */
 interface History extends BaseHistory<World> {
   users: string[]
-  /** With every digest that was given to it, the newest last. */
+  /** With all of its digests, the newest last. */
   made: Made[]
   undos: RotationUndo[]
 }
@@ -67,7 +67,7 @@ function created(history: History, user: number, isTaken: boolean): { sid: strin
     return { sid: taken.sid, userId: taken.userId, digest: 'taken' }
   const sid = `${partitionOf(userId)} ${userId} ${history.made.length}`
   history.made.push({ sid, userId, digests: [`${sid} first`] })
-  // Of two that were created at the same time, it is nobody's matter which is the older one.
+  // The order of two with the same creation time does not matter.
   history.now += 1
   return { sid, userId, digest: `${sid} first` }
 }
@@ -250,7 +250,7 @@ const { called, passed, usual } = commandsOf<World, History, typeof FAMILIES>(FA
   if (outcome !== undefined) history.outcomes.push(outcome)
 })
 
-/** Every history begins with something to do things to. */
+/** Every history starts with some records. */
 const beginning = fc
   .array(fc.oneof({ arbitrary: createFamily, weight: 2 }, createCode), { minLength: 3, maxLength: 6 })
   .map((makes) => makes.map((make) => called([make])))
@@ -258,14 +258,14 @@ const histories = fc.commands(
   usual(
     anyCall,
     fc.oneof(rotateToken, redeemCode, revokeFamily, undoRotation),
-    // All who got a successor give it back, or all but one.
+    // All calls that got a successor give it back, or all but one.
     fc.constantFrom([0, 1], [1, 0], [0, 1, 2]).map((last) => called(last.map(undo))),
     fc.constantFrom(1, 1, GRACE, GRACE, GRACE + 1, MINUTE, 20 * MINUTE).map(passed)
   ),
   { maxCommands: 60, size: 'max' }
 )
 
-/** The slower the store, the fewer of the runs it gets. */
+/** The share of runs: less for slower stores. */
 const shareOf = (kind: string): number => (kind === 'memory' ? 0.2 : 0.1)
 let runs = 0
 for (const store of await states({ maxFamiliesPerUser: MAX_PER_USER, maxSessionsPerUser: 1 })) {

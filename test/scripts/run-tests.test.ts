@@ -1,4 +1,4 @@
-/** The last lines of `npm test`, the only ones that a cut log has. */
+/** The last lines of `npm test`, which remain in a truncated log. */
 import { spawn } from 'node:child_process'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'

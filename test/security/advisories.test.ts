@@ -169,8 +169,7 @@ t.test('does not sign in, change or end anything on GET, HEAD or OPTIONS', async
       '/auth/email/verify'
     ]) {
       const reply = await app.inject({ method, url: `${url}${query}`, headers: bearer(tokens.refresh_token) })
-      // A preflight is answered where clients may ask from a page of their own: with the methods, and with nothing
-      // else.
+      // Preflights of endpoints for clients on other origins get the methods and nothing else.
       const preflight = method === 'OPTIONS' && url === '/auth/token'
       t.equal(reply.statusCode, preflight ? 204 : 404, `${method} ${url}`)
       if (preflight) t.match({ allow: reply.headers.allow, body: reply.body }, { allow: 'POST', body: '' })
@@ -438,7 +437,7 @@ t.test('refuses usernames that a mailer might read as several addresses or anoth
     )
     await app.inject({ method: 'POST', url: '/auth/password-reset', payload: { username: username.slice(0, 254) } })
   }
-  // Which sends what is still to be sent.
+  // Closing sends the remaining messages.
   await close()
   t.same(messages.messages, [])
 })

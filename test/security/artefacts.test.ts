@@ -41,7 +41,7 @@ t.test('accepts each kind of token at its own endpoint only', async (t) => {
         })
       ).statusCode
   }
-  // The wrong keys first: the right ones are used up by their doors, and a reset ends the sessions.
+  // Tries the wrong tokens first, because the right ones are used up, and a reset ends the sessions.
   for (const [door, open] of Object.entries(doors)) {
     for (const [artefact, value] of Object.entries(artefacts))
       if (artefact !== door) t.ok([400, 401].includes(await open(value)), `${artefact} at the door of ${door}`)
@@ -84,7 +84,7 @@ t.test('rejects tokens of another audience, issuer or instance', async (t) => {
   const secret = 'one secret of two services, 32 by'
   const one = await testApp({ users, state, secret })
   const api = await testApp({ users, state, secret, accessToken: { audience: 'https://api.example' } })
-  // A state that can't tell whose it is: those that can refuse a second issuer.
+  // A state without an owner. States with one refuse a second issuer.
   const { claimFor: _claimFor, ...untold } = state
   const other = await testApp({ users, state: untold, secret, issuer: 'http://localhost:3000/other' })
   const apart = await testApp({ users })
@@ -223,7 +223,7 @@ t.test('refuses a disabled account at every endpoint', async (t) => {
   for (const [status, request] of rows) t.equal((await app.inject(request)).statusCode, status, request.url)
   await t.rejects(app.authority.issueTokens('1'))
   await t.rejects(app.authority.startPasswordReset('1'))
-  // Which sends what is still to be sent.
+  // Closing sends the remaining messages.
   await close()
   t.equal(messages.messages.length, sent, 'no message')
   t.notOk(

@@ -29,7 +29,7 @@ const CARELESS = [
   '/cb'
 ]
 
-/** The redirect corpus of the catalog: each stands for `https://app.example/cb` in some parser. */
+/** Redirect URIs that some parser reads as `https://app.example/cb`. */
 const NOT_REGISTERED = [
   `${CALLBACK}/`,
   'https://app.example/CB',
@@ -136,7 +136,7 @@ const DOORS: Record<string, (browser: TestBrowser, query: string) => Promise<Lig
   'GET sign-up': async (browser, query) => await browser.get(`/auth/signup?${query}`)
 }
 
-/** A page for the person and nothing else: no redirect, no cookie, no record, no event, a line in the log. */
+/** Asserts that the response is only a page: no redirect, cookie, record or event, and a log line. */
 async function refusesWithPage(
   t: Test,
   subject: Subject,
@@ -314,7 +314,7 @@ t.test('redirects nowhere when a form repeats a parameter or has another content
       payload
     })
     t.equal(reply.statusCode, status, what)
-    // A program that sends JSON is told what to call.
+    // A program that sends JSON gets the endpoint to call.
     const kind = what === 'JSON' ? 'application/json' : 'text/html'
     t.equal(reply.headers['content-type'], `${kind}; charset=utf-8`, what)
     t.equal(reply.headers.location, undefined, what)

@@ -220,7 +220,7 @@ t.test('escapes request parameters and client names on every page', async (t) =>
     )
     t.match(consent.url, '/auth/consent?', 'the consent page')
     for (const { body } of [...pages, consent.reply]) {
-      // Throws where something breaks out of its place.
+      // Throws if a value breaks out of its place.
       const elements = all(parse(body))
       t.strictSame(
         elements.filter(

@@ -1,6 +1,7 @@
 /**
- * A2, H8: who may call which route. Every route of the plugin, in several configurations, is called by everybody there
- * is; the table says who is let in, and a route that is not in the table fails. Let in is who gets neither 401 nor 403.
+ * A2, H8: the permitted callers of each route. Every route of the plugin, in several configurations, is called by every
+ * kind of caller. The table lists the permitted ones, and a route without a row fails. A permitted caller gets neither
+ * 401 nor 403.
  */
 import Fastify, { type FastifyInstance } from 'fastify'
 import { Type } from '@sinclair/typebox'
@@ -216,7 +217,7 @@ async function walked(options: Partial<AuthorityOptions>): Promise<
         if (config !== undefined && 'fastifyAuthority' in config)
           for (const one of [method].flat()) routes.push({ method: one, url: plainUrl(url) })
       })
-      // Under its own name the hook is there for the routes of `testApp`.
+      // `testApp`'s routes use the hook under its own name.
       if (options.decorators !== undefined) app.decorate('authenticate', (() => {}) as never)
       app.post('/host/sign-in', async (request, reply) => {
         await app.authority.signIn(request, reply, (await users.findByUsername('ann'))?.id ?? '')

@@ -1,4 +1,4 @@
-/** Browsers give a host's cookies to all of its ports: two services there neither see nor overwrite each other's. */
+/** Browsers send a host's cookies to all of its ports. Two services there neither read nor overwrite each other's. */
 import t from '../support/tap.ts'
 import { memoryFactorStore, memoryUserStore } from '../../lib/index.ts'
 import { PASSWORD, testApp } from '../support/app.ts'
@@ -48,7 +48,7 @@ t.test('rejects the cookies of another service with the same secret and users', 
   const done = await person.submit(page.action, { code: codeFor(secret, a.clock.now()), remember: 'on' })
   t.equal(done.statusCode, 303)
   const given = new Map([...person.cookies, [cookieName('step', A), step]])
-  // As they are, and under the names that the other service reads.
+  // Unchanged, and under the other service's cookie names.
   for (const rename of [false, true]) {
     const thief = testBrowser(b.app, B)
     for (const kind of KINDS) {

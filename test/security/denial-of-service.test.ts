@@ -244,7 +244,7 @@ t.test('DOS-jwt R8725-bis refuses an oversized or malformed token even when its 
   }
   const status = async (token: string): Promise<number> =>
     (await app.inject({ url: '/me', headers: bearer(token) })).statusCode
-  /** Of this very length. */
+  /** Of exactly this length. */
   const padded = (length: number): string => {
     const rest = length - tokenOf({ ...good, x: '' }).length
     const token = tokenOf({ ...good, x: 'x'.repeat(Math.floor((rest * 3) / 4)) })
@@ -294,7 +294,7 @@ t.test('DOS-jwt R8725-bis does not read the key store for malformed tokens', asy
   })
   t.teardown(close)
   await signUp(app)
-  // The ring looks by itself once a minute, and for an unknown key once in five seconds.
+  // The ring reads its store once a minute, and for an unknown key once in five seconds.
   for (const step of [61_000, 5500]) {
     clock.step(step)
     await signIn(app)
@@ -399,7 +399,7 @@ t.test('DOS-token-store keeps one link open after a thousand reset requests', as
     })
     if (statusCode !== 202) t.fail(`${statusCode}`)
   }
-  // Which sends what is still to be sent.
+  // Closing sends the remaining messages.
   await close()
   const open = await Promise.all(
     digests.map(async (digest) => await state.oneTimeTokens.find('password_reset', digest, clock.now()))
@@ -440,7 +440,7 @@ t.test(
           payload: { grant_type: 'password', username: 'ann', password: 'no' }
         })
     )
-    // Until all but those that run or wait are turned away: on a busy machine that takes a while.
+    // Waits until all are refused except those that run or wait, which takes a while on a busy machine.
     let settled = 0
     for (const one of flood)
       void one.then(() => {
@@ -451,7 +451,7 @@ t.test(
         await new Promise((resolve) => {
           setImmediate(resolve)
         })
-      // Each refusal is held back for less than half a second.
+      // Each refusal is delayed by less than half a second.
       world.clock.step(500)
     }
     t.equal(

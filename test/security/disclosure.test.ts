@@ -1,7 +1,6 @@
 /**
- * A1, L2: the claims that a client learns of a user, over random clients, scopes, consents and `claims`, from outside.
- * The lines that the consent page showed before the user pressed Allow decide what a third-party client may know, and
- * nothing inside.
+ * A1, L2: the claims that a client learns about a user, over random clients, scopes, consents and `claims`, seen from
+ * outside. Only the lines of the consent page decide what a third-party client may learn.
  */
 import t from '../support/tap.ts'
 import { type AuthorityOptions, type Client, memoryUserStore, type User } from '../../lib/index.ts'
@@ -207,7 +206,7 @@ for (const [index, [what, options]] of SETTINGS.entries()) {
       const mayHave = scopes ?? offered
       await app.authority.revokeConsent(subject.sub, 'any')
 
-      // Some requests of before, allowed or not; then the one that counts.
+      // Some earlier requests, allowed or not; then the tested one.
       const allowed = new Set<string>()
       let last: Awaited<ReturnType<typeof ask>> = { shown: null, answer: {} }
       let request = randomRequest(random)
@@ -272,7 +271,7 @@ for (const [index, [what, options]] of SETTINGS.entries()) {
       if (named.some((claim) => STANDARD.includes(claim) && !mayKnow.includes(claim))) counts.beyond++
       t.equal(introspected['scope'], tokens.scope, name)
 
-      // The host takes scopes away from the client: what is out already tells no more than what is left.
+      // The host removes scopes of the client, so issued tokens release only the rest.
       const left = random.some(mayHave)
       client.scopes = left
       t.same(

@@ -25,7 +25,7 @@ async function people(options: Parameters<typeof testApp>[0] = {}): Promise<Test
     row('passwordless', { passwordHash: null })
   ])
   const world = await testApp({ users, registration: { verifyEmail: true }, ...options })
-  // The decoy is made in the background: it is there from here on.
+  // The decoy is made in the background and exists from here on.
   await send(
     world,
     '/auth/token',
@@ -42,7 +42,7 @@ interface Seen {
   hashes: number
 }
 
-/** All that a stranger sees, and the one thing that takes time. */
+/** Everything that a stranger sees, and the number of hashes. */
 async function send(
   { app, hasher }: TestApp,
   url: string,
@@ -73,7 +73,7 @@ t.test('answers a failed sign-in the same for every name, after one hash', async
     t.same(await login(kind, 'not the password'), expected, `${kind}, wrong password`)
     if (kind === 'known') continue
     const right = await login(kind, PASSWORD)
-    // Only a person who knows the password hears why it is refused.
+    // Only a person who knows the password learns the reason of the refusal.
     if (kind === 'unverified')
       t.match(
         right,
@@ -151,7 +151,7 @@ t.test('applies the same limits and headers to known and unknown usernames', asy
   t.teardown(world.close)
   const course = async (kind: Kind, at: number): Promise<unknown[]> => {
     const seen: unknown[] = []
-    // Four from each address, so that it is the account rule that ends it.
+    // Four from each address, so that the account rule is the one that refuses.
     for (let i = 0; i < 12; i++) {
       const { hashes: _hashes, ...answer } = await send(
         world,

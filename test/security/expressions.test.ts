@@ -19,10 +19,7 @@ const safe = new Set(recorded.recheck === version && process.env['ALL'] !== '1' 
 
 const nameOf = ({ source, flags }: Expression): string => `/${source}/${flags}`
 
-/**
- * `null` for an expression that takes linear time, else what was found: a complexity, or that the analysis came to no
- * end.
- */
+/** `null` for an expression with linear time, else the finding: a complexity, or that the analysis did not finish. */
 async function slowness(expression: Expression): Promise<string | null> {
   if (safe.has(nameOf(expression))) return null
   const found = await check(expression.source, expression.flags, { timeout: WITHIN_MS })

@@ -169,7 +169,7 @@ t.test('keeps keys, codes, tickets, challenges and credentials out of logs, even
     secrets.size > 50 && lines.length > 60 && subject.events.length > 15,
     `${secrets.size} secrets, ${lines.length} lines, ${subject.events.length} events`
   )
-  // The address of the link is the one that has a token, which the log leaves out.
+  // Only the link's address contains a token, and the log leaves it out.
   const seen = {
     log: lines.join(''),
     events: JSON.stringify(subject.events),

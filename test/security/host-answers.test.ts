@@ -20,7 +20,7 @@ interface Watched extends TestApp {
   signIn(password?: string, username?: string): Promise<LightMyRequestResponse>
 }
 
-/** An app over users of which ann is one, with what `change` makes of the store once she is there. */
+/** An app with the user ann, whose store `change` replaces after her sign-up. */
 async function appOver(
   t: Test,
   change: (users: Required<UserStore>) => Partial<Record<keyof UserStore, unknown>>,
@@ -104,7 +104,7 @@ t.test('takes undefined as no user from every user store method', async (t) => {
 
 const row = async (users: UserStore): Promise<User> => (await users.findByUsername(ANN.username)) as User
 
-/** By answer of `findByUsername`: what the log says of it. */
+/** The log's words by the result of `findByUsername`. */
 const rows: Array<[string, (user: User) => unknown, RegExp]> = [
   ['an array of rows', (user) => [user], /^users\.findByUsername: the answer is an array; it takes a user\.$/],
   ['false', () => false, /is a boolean; it takes a user/],
@@ -240,7 +240,7 @@ const WEB = {
   grantTypes: ['authorization_code', 'client_credentials']
 }
 
-/** By row of a client store: what is wrong with it, in the log. `null`: nothing. */
+/** The fault in the log by the row of a client store. `null`: none. */
 const clientRows: Array<[string, { clientSecret: string | null; [field: string]: unknown }, RegExp | null]> = [
   ['nulls of SQL for what was not given', { ...WEB, name: null, scopes: null, firstParty: null }, null],
   ['undefined likewise', { ...WEB, name: undefined }, null],

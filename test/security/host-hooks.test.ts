@@ -1,4 +1,7 @@
-/** The answers that each hook of the host may give: none is none, and a misfit is a named error that opens nothing. */
+/**
+ * The valid results of each hook of the host: a missing one means none, and a misfit is a named error that grants
+ * nothing.
+ */
 import t, { type Test } from '../support/tap.ts'
 import { memoryFactorStore, memoryUserStore, type AuthorityOptions } from '../../lib/index.ts'
 import { OPTIONS_SCHEMA } from '../../lib/composition/compose.ts'
@@ -51,20 +54,22 @@ async function subjectOf(t: Test, options: Partial<AuthorityOptions>): Promise<S
 const register = async ({ app }: Subject, password = PASSWORD): Promise<LightMyRequestResponse> =>
   await app.inject({ method: 'POST', url: '/auth/register', payload: { ...ANN, password } })
 
-/** A hook that answers so, whatever its type says. */
+/** A hook with this result, against its type. */
 const answers = (answer: unknown) => (async () => answer) as never
 
 const circular: Record<string, unknown> = {}
 circular['self'] = circular
 
 interface HookCase {
-  /** Answers that are none, or good. */
+  /** Missing and valid results. */
   fit: unknown[]
-  /** By answer: what the log says of it. */
+  /** The log's words by result. */
   misfit: Array<[unknown, RegExp]>
-  /** Does what asks the hook: whether all went as without it. */
+  /** Runs the action that calls the hook. Resolves to whether it succeeded as without the hook. */
   ask(t: Test, answer: unknown): Promise<{ well: boolean; misfits: string[] }>
-  /** True if the work goes on without the answer: then only comfort depends on it, or the default is stricter. */
+  /**
+   * True if the action continues without the result, because only comfort depends on it, or the default is stricter.
+   */
   goesOn: boolean
 }
 
@@ -252,7 +257,7 @@ for (const [name, { fit, misfit, ask, goesOn }] of Object.entries(CASES)) {
 
 // covers A5
 t.test('checks the answers of every hook', async (t) => {
-  // Those of stores and ports have borders of their own, and nothing is made of what `sendMessage` answers.
+  // Results of stores and ports are checked elsewhere, and the result of `sendMessage` is ignored.
   const others = ['sendMessage', 'clients.findById', 'clock.now', 'clock.monotonic', 'clock.after']
   const functions = new Set<string>()
   const walk = (schema: Record<string, unknown>, path: string): void => {

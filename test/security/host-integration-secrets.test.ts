@@ -82,7 +82,7 @@ t.test('keeps secrets out of logs, events, diagnostics channels and error pages'
   for (const name of ['access_token', 'refresh_token', 'id_token']) keep(`second ${name}`, refreshed[name])
   t.equal((await app.inject({ url: '/auth/userinfo', headers: bearer(refreshed.access_token ?? '') })).statusCode, 200)
 
-  // Whatever can be refused, with every secret where it does not belong.
+  // Every request that can be refused, with each secret in a wrong place.
   for (const secret of secrets.values()) {
     for (const url of [
       `/auth/authorize?client_id=spa&state=${encodeURIComponent(secret)}`,
@@ -139,10 +139,10 @@ t.test('keeps secrets out of logs, events, diagnostics channels and error pages'
   await again.submit(`/auth/logout?id_token_hint=${redeemed.id_token}&state=CANARY-state`, { decision: 'sign_out' })
 
   t.ok(lines.length > 100 && told.length > 10 && errorPages.length > 50)
-  // A form that is shown again carries the request on in its own addresses: that is where it lives.
+  // A repeated form contains the request in its own address, which is intended.
   const shown = errorPages.map((page) => page.replaceAll(/ (?:action|href)="[^"]*"/g, ''))
   const events = subject.events.map((event) => JSON.stringify(event))
-  // Halves of what has two, and the signature of what is signed, open as much as the whole.
+  // Halves of two-part secrets, and signatures, grant as much as the whole.
   for (const [name, secret] of secrets) {
     const parts = /^[\w-]{22}\.[\w-]{43}$/.test(secret)
       ? secret.split('.')

@@ -17,7 +17,7 @@ import {
 
 const CANARY = 'CANARY of an inner error'
 
-/** A store whose methods can be made to fail, by their path. */
+/** A store whose methods can fail, by their path. */
 function fragile<Store extends object>(store: Store, broken: Set<string>, path = ''): Store {
   return new Proxy(store, {
     get(target, name) {
@@ -189,7 +189,7 @@ t.test('readSession: answers 503 in an outage, and never reports another user or
   t.equal((await who(`${cookieName('session')}=x`)).json(), null)
 })
 
-/** A host with a page of its own that says who is signed in. */
+/** A host with its own page that shows the signed-in user. */
 async function hostApp(broken: Set<string>): Promise<{
   subject: OpenidApp
   cookie: string

@@ -171,7 +171,7 @@ t.test('accepts each kind of token and code at its own endpoints only', async (t
     }
   }
   for (const [door, { open, fits }] of Object.entries(doors)) {
-    // At the door of codes a refresh token is a replay and ends its family: it has had its turn by then.
+    // At the code grant, a refresh token is a replay and ends its family, so it is tried last.
     for (const [name, artefact] of Object.entries(artefacts))
       t.equal(await open(artefact), (fits as string[]).includes(name), `${name} at ${door}`)
   }

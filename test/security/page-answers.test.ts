@@ -109,7 +109,7 @@ t.test('sends the security headers with every page', async (t) => {
       ["'self'", `'self' ${new URL(CALLBACK).origin}`, "'self' https://third.example"].includes(forms ?? ''),
       `${what}: ${forms}`
     )
-    // An address with a token is nobody's to know, and neither is one that nothing is known of.
+    // Checks the referrer policy of addresses with a token and of unknown addresses.
     if (/token=/.test(address)) t.equal(reply.headers['referrer-policy'], 'origin', what)
     t.ok(['same-origin', 'origin'].includes(String(reply.headers['referrer-policy'])), what)
     t.notOk(

@@ -17,7 +17,7 @@ import {
   tokensOf
 } from '../support/openid.ts'
 
-/** How many calls of the state's methods have written something. */
+/** The number of calls of the state's methods that wrote something. */
 function counted(state: State): { state: State; writes: () => Record<string, number> } {
   const calls: string[] = []
   const watch = <Store extends object>(store: Store, path: string): Store =>
@@ -237,7 +237,7 @@ t.test('rejects ended sessions and tokens at both instances with clocks 5 minute
   }
 })
 
-/** An instance that only looks its users up. */
+/** An instance that only reads its users. */
 async function secondInstance(state: State, users: UserStore): Promise<TestApp> {
   return await testApp({ keys: KEYS, clients: CLIENTS, state, users })
 }

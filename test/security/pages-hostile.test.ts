@@ -42,8 +42,8 @@ const skeleton = (element: Element): string =>
   `${element.tag}[${Object.keys(element.attributes).join()}](${element.children.map((child) => (typeof child === 'string' ? '' : skeleton(child))).join('')})`
 
 /**
- * The page as our own strict reader takes it, which throws where a value breaks out of its place. So does every
- * assertion here: they are many thousands, and of the runner's each would be a line of its report.
+ * Parses the page with a strict reader, which throws if a value breaks out of its place. The assertions throw too,
+ * because as many thousands of runner assertions would each be a line of the report.
  */
 function checked(reply: LightMyRequestResponse, what: string): Element {
   match(String(reply.headers['content-type']), /^text\/html/, what)
@@ -259,7 +259,7 @@ t.test(
           headers: { location },
           body
         } = await subject.browser.get(authorizePath({ [name]: long }).replace('authorize', path))
-        // C3: a request that has no answer but a refusal, and a page that carries it there.
+        // C3: a request that can only be refused, and a page that carries it there.
         if (statusCode === 303) equal(answerOf(String(location)).error, 'invalid_request', `${path} ${name}`)
         else if (statusCode === 200) ok(path === 'login' || path === 'signup', `${path} ${name}`)
         else equal(statusCode, 400, `${path} ${name}`)

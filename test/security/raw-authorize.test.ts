@@ -44,7 +44,7 @@ async function listening(t: Test): Promise<Listening> {
   return { ...subject, port, writes, faults, cookie }
 }
 
-/** One request on a connection of its own. */
+/** One request on its own connection. */
 async function one(
   { port }: Pick<Listening, 'port'>,
   line: string,

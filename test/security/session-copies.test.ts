@@ -1,4 +1,4 @@
-/** A step that ends all other sign-ins ends every copy of the cookie of the one that stays. */
+/** A step that ends all other sign-ins also ends every copy of the cookie of the remaining one. */
 import t from '../support/tap.ts'
 import { softPasskey } from '../../lib/testing/index.ts'
 import { bearer, ISSUER, PASSWORD, signUp, type TestApp, testApp } from '../support/app.ts'
@@ -32,7 +32,7 @@ const json = async (
   }
   return reply
 }
-/** Each way to end all other sign-ins that keeps the one that asks, on pages and by JSON. */
+/** Each way to end all other sign-ins and keep the current one, on pages and by JSON. */
 const ENDS: Record<string, (browser: TestBrowser, subject: FactorApp) => Promise<number>> = {
   async 'all others, on the page'(browser) {
     const { action, fields } = formOf((await browser.get('/auth/account/sessions')).body)
@@ -89,7 +89,7 @@ for (const [what, end] of Object.entries(ENDS)) {
     const { app, browser } = subject
     await logIn(browser)
     const copies = [copyOf(app, browser)]
-    // The secrets that the way there has as its last one are copied, too.
+    // Also copies the last secret before the step.
     const submit = browser.submit.bind(browser)
     browser.submit = async (...given) => {
       copies.push(copyOf(app, browser))

@@ -1,4 +1,7 @@
-/** A proof belongs to the secret with which it was given: the holder of another cookie of the session gets nothing. */
+/**
+ * A proof belongs to the secret with which it was given. The holder of another cookie of the session gets nothing from
+ * it.
+ */
 import t from '../support/tap.ts'
 import { softPasskey } from '../../lib/testing/index.ts'
 import { ISSUER } from '../support/app.ts'

@@ -125,7 +125,7 @@ t.test('refuses every credential of a disabled or deleted user at once', async (
       reply.body,
       'as if there had never been one'
     )
-    // The refresh that was refused ended them all: to be enabled again brings no session back.
+    // The refused refresh ended all sessions, so enabling the user again restores none.
     gone.delete(ann.sub)
     t.equal(await opens(subject, cookieOf(browser)), false)
     t.equal((await app.inject({ url: '/auth/userinfo', headers: bearer(other.access_token) })).statusCode, 401)

@@ -200,7 +200,7 @@ t.test('keeps cookies, codes, tokens and pages of two plugins in one app apart',
     t.teardown(async () => {
       await app.close()
     })
-    // The harder case: the people are the same. A state belongs to one issuer, and the start refuses a second.
+    // The harder case: the same users. A state belongs to one issuer, and the start refuses a second.
     const users = memoryUserStore()
     const common = {
       clients: CLIENTS,

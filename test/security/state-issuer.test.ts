@@ -1,4 +1,4 @@
-/** B4: a state is of one issuer at one prefix. */
+/** B4: a state belongs to one issuer at one prefix. */
 import Database from 'libsql'
 import t, { type Test } from '../support/tap.ts'
 import { memoryState, memoryUserStore, postgresState, redisState, sqliteState } from '../../lib/index.ts'

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import t from '../support/tap.ts'
 
 const LIB = new URL('../../lib/', import.meta.url)
-/** Comments, and the prose of an option, may name what the code must not use. */
+/** Comments and descriptions of options may name forbidden code. */
 const code = (text: string): string =>
   text
     .replace(/\/\*[\s\S]*?\*\//g, '')
@@ -19,11 +19,10 @@ const found = (pattern: RegExp, except: RegExp = /^$/): string[] =>
     except.test(name) ? [] : [...text.matchAll(pattern)].map(([match]) => `${name}: ${match}`)
   )
 
-/** The third is where it may be. `client/` runs in the user's browser, and calls are what it is for. */
-// Of the browser client, a lock's mark is no secret, and two UUIDs of the browser's generator are 244 random bits.
-// PostgreSQL's trial row has a name that nobody else uses at the time. Redis names its scripts by SHA-1 and runs them
-// by a method of that name; the scripts are constants. MD5 is what imported phpass hashes are of, until their users
-// sign in.
+/** The third value lists the allowed places. `client/` runs in the user's browser and exists to make calls. */
+// In the browser client, a lock's mark is no secret, and two random UUIDs have 244 random bits. PostgreSQL's trial row
+// only needs a unique name. Redis names its scripts by SHA-1, and the scripts are constants. MD5 belongs to imported
+// phpass hashes.
 const NEVER: Array<[string, RegExp, RegExp?]> = [
   [
     'ASVS-6.5.3 ASVS-11.5.1 ASVS-11.5.2 no weak randomness, and no UUID as a secret',
@@ -61,7 +60,7 @@ const NEVER: Array<[string, RegExp, RegExp?]> = [
   [
     'ADV-CVE-2026-3635 nothing is made from the Host header',
     /request\.(?:host|hostname|protocol)\b|headers\.host\b|headers\['host'\]/g,
-    // Compares it alone: what it leads to begins with the issuer.
+    // Only compared: the target begins with the issuer.
     /^http\/pages\/issuer-origin\.ts$/
   ],
   [
@@ -102,7 +101,7 @@ const NEVER: Array<[string, RegExp, RegExp?]> = [
 
 t.test('avoids every forbidden construct', async (t) => {
   t.ok(sources.size > 50)
-  // Found by a digest already, or made for a user who has just signed in: no comparison that a guess could learn from.
+  // Already found by a digest, or made for a user who has just signed in, so the comparison reveals nothing to a guess.
   const harmless = /^(?:tokens\/verified-token-cache|limits\/known-devices)\.ts: /
   for (const [what, pattern, except] of NEVER)
     t.same(

@@ -1,6 +1,6 @@
 /**
- * The bounded costs of strangers: events, lines of the log, mails, messages to one mailbox, and the allowance of
- * others.
+ * The bounded costs that strangers can cause: events, log lines, emails, messages to one mailbox, and others'
+ * allowances.
  */
 import t from '../support/tap.ts'
 import { memoryFactorStore } from '../../lib/index.ts'
@@ -10,11 +10,11 @@ import { logLines } from '../support/log-lines.ts'
 import { basic, CLIENTS, KEYS } from '../support/openid.ts'
 
 const TIMES = 80
-/** More than the most that any rule lets pass for one address, and fewer than were sent. */
+/** More than any rule allows for one address, and fewer than were sent. */
 const MOST_EVENTS = 40
 const MOST_MAILS = 5
 const MOST_LINES = 10
-/** Of the processor, for one request on average. Parsers, validation and a page take one or two. */
+/** Processor time per request on average. Parsers, validation and a page take one or two. */
 const MOST_MS = 20
 
 const COUNTED = ['rate_limited', 'client_authentication_failed']
@@ -128,7 +128,7 @@ t.test('limits messages to an address that many accounts enter', async (t) => {
   }
   const sent = (): number => messages.messages.filter(({ kind }) => kind === 'email_change').length
   await messages.next('email_change')
-  // The notice to the sender is posted in the same piece of work, so that after the last of them all links are posted.
+  // The notice to the sender is posted together with the link, so that after the last notice all links are posted.
   while (messages.messages.filter(({ kind }) => kind === 'email_change_requested').length < 12)
     await messages.next('email_change_requested')
   await new Promise((resolve) => {
@@ -163,7 +163,7 @@ t.test('limits signed-in users by their id, and not together with strangers of t
     const { statusCode } = await app.inject({
       method: 'POST',
       url: '/auth/email',
-      // Another address gives nobody more.
+      // Another address gives no further attempts.
       remoteAddress: `192.0.2.${i}`,
       headers: bearer(token),
       payload: { email: `new-${i}@example.com`, password: PASSWORD }

@@ -21,7 +21,7 @@ import {
 
 const API = 'https://api.example'
 const STATE_SECRET = 'kJ8v2Qm4Xr7Zt1Wc9Ly6Bn3Hs5Dg0Pf!'
-// Of a host that puts into its access tokens whatever marks an ID token.
+// The claims of a host that puts every mark of an ID token into its access tokens.
 const claims = (): Record<string, unknown> => ({
   at_hash: 'x'.repeat(22),
   nonce: 'n',
@@ -79,7 +79,7 @@ for (const typ of ['at+jwt', 'JWT'] as const) {
           t.equal(await accepts(access), true, `${place} takes an access token`)
           t.equal(await accepts(id), false, `${place} takes no ID token`)
         }
-        // Of an ID token revocation must end nothing, whatever it answers.
+        // Revocation must end nothing for an ID token, whatever it answers.
         await app.inject({ method: 'POST', url: '/auth/revoke', payload: { token: id, client_id: 'spa' } })
         t.strictSame(
           events.filter(({ name }) => name === 'logged_out'),

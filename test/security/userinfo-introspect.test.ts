@@ -334,7 +334,7 @@ t.test('answers active: false alone for inactive and foreign tokens', async (t) 
   t.strictSame((await ask(subject, token)).json(), { active: false }, 'expired')
 })
 
-/** The last character of a signature has bits that no decoder reads. */
+/** Decoders ignore some bits of the last character of a signature. */
 const secondSpelling = (token: string): string =>
   `${token.slice(0, -1)}${String.fromCodePoint((token.codePointAt(token.length - 1) ?? 0) + 1)}`
 

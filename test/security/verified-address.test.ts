@@ -1,5 +1,5 @@
 /**
- * A link proves the mailbox that it was sent to. If the user has another address when this is stored, that one is not
+ * A link proves the mailbox that it was sent to. If the user's address has changed before the write, the new one is not
  * proved.
  */
 import t from '../support/tap.ts'

@@ -1,6 +1,6 @@
 /**
- * The text with one character of its middle swapped for another, never for itself. The last one of base64url may have
- * bits that count for nothing.
+ * The text with one character in the middle replaced by a different one. The last character of base64url may have
+ * unused bits.
  */
 export function altered(text: string): string {
   const at = text.length >> 1

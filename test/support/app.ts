@@ -45,7 +45,7 @@ export async function testApp(
   server: FastifyServerOptions = {},
   before?: (app: FastifyInstance) => unknown
 ): Promise<TestApp> {
-  // Fastify's own 10 s would judge the machine: the first start of a process loads all of the library.
+  // Longer than Fastify's 10 s, because the first start of a process loads the whole library.
   const app = Fastify({ pluginTimeout: 120_000, ...server }) as unknown as FastifyInstance
   const clock = steppedClock()
   const hasher = fastHasher()
@@ -58,7 +58,7 @@ export async function testApp(
     rateLimit: false,
     sendMessage: messages.send,
     ...options,
-    // The names of most tests are short. The default has tests of its own.
+    // Most tests use short names. The default has its own tests.
     ...(options.registration === false ||
     (options.registration === undefined && options.users !== undefined && options.users.create === undefined)
       ? {}
@@ -66,7 +66,7 @@ export async function testApp(
     password: { hasher, ...options.password }
   })
   const events: TestApp['events'] = []
-  // Events of keys come in the background, at any time: test/http/events-beside-sign-in has them.
+  // Leaves out events of keys, which arrive in the background: test/http/events-beside-sign-in tests them.
   for (const name of EVENT_NAMES.filter((each) => !each.startsWith('key_')))
     app.authority.on(name, (payload) => {
       events.push({ name, payload: payload as unknown as Record<string, unknown> })

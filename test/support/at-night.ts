@@ -1,2 +1,2 @@
-/** The nightly run tries all variants. `npm test` leaves out those that differ in nothing but what is around them. */
+/** The nightly run tests all variants. `npm test` leaves out variants that differ only in their surroundings. */
 export const AT_NIGHT = process.env['TEST_LANGUAGES'] === 'all'

@@ -2,16 +2,13 @@ import type { FastifyInstance } from 'fastify'
 import type { LightMyRequestResponse } from './app.ts'
 import { ISSUER } from './app.ts'
 
-/**
- * A browser with one cookie jar, as far as `inject` needs one: it keeps cookies and says where a form came from. It
- * follows no redirect by itself.
- */
+/** A browser for `inject`: it keeps cookies and sends the origin of a form. It follows no redirect by itself. */
 export interface TestBrowser {
   cookies: Map<string, string>
   get(url: string, headers?: Record<string, string>): Promise<LightMyRequestResponse>
   /** Posts a form as one of our own pages would. */
   submit(url: string, form?: Record<string, string>, headers?: Record<string, string>): Promise<LightMyRequestResponse>
-  /** Follows redirects below the issuer until something else comes; resolves to that and the address it came from. */
+  /** Follows redirects below the issuer. Resolves to the first other response and the address before it. */
   follow(reply: LightMyRequestResponse): Promise<{ reply: LightMyRequestResponse; url: string }>
 }
 

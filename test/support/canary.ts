@@ -1,6 +1,4 @@
-/**
- * A request whose every secret has a mark, and serializers of a host that log all they can: what a log must not have.
- */
+/** A request with a marker in every secret, and serializers of a host that log everything, to find secrets in a log. */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 
 export const SECRETS = [

@@ -31,7 +31,7 @@ export function compilerMessages(
     { cwd: directory, encoding: 'utf8' }
   )
   const messages = new Map(files.map((file): [string, string[]] => [file, []]))
-  // A message goes on in lines that are indented.
+  // Indented lines continue a message.
   const said = stdout
     .replaceAll(/\n +/g, ' ')
     .split('\n')

@@ -8,7 +8,7 @@ import { inTurn } from '../contract/support/instances.ts'
 const instance = (records: RecordStore): Required<FactorStore> =>
   recordFactorStore({ ...records, evicts: false }, { remembered: 100 })
 
-/** Instances that overtake each other. Each is given its own way to the same records. */
+/** Instances that overtake each other, each with its own connection to the same records. */
 export const factorInstances = ([first, ...others]: readonly [RecordStore, ...RecordStore[]]): Required<FactorStore> =>
   inTurn([instance(delayed(first)), ...others.map((records) => instance(delayed(records)))])
 

@@ -1,4 +1,4 @@
-/** A user with a second factor, set up as a person does it. */
+/** A user with a second factor, set up through the pages. */
 import { totpCode as codeOf, totpStep } from '../../lib/protocol/totp.ts'
 import { memoryFactorStore, type AuthorityOptions } from '../../lib/index.ts'
 import type { FactorStore } from '../../lib/ports/factor-store.ts'
@@ -9,12 +9,12 @@ import { type TestBrowser, testBrowser } from './browser.ts'
 export interface FactorApp extends TestApp {
   sub: string
   store: FactorStore
-  /** Set: this method of the store fails. */
+  /** If set, this method of the store fails. */
   broken: Set<keyof FactorStore>
   /** The base32 of the app's key, and the recovery codes. */
   secret: string
   codes: string[]
-  /** The code that the app shows now, or so many steps later. */
+  /** The code that the app shows now, or that many steps later. */
   code(offset?: number): string
   /** The browser in which it was set up. */
   browser: TestBrowser
@@ -78,7 +78,7 @@ export const logIn = async (
   query = ''
 ): Promise<LightMyRequestResponse> => await browser.submit(`/auth/login${query}`, { username, password })
 
-/** The form of a page, with what is hidden in it. */
+/** The form of a page with its hidden fields. */
 export function formOf(html: string, from = 0): { action: string; fields: Record<string, string> } {
   const start = html.indexOf('<form method="post"', from)
   const form = html.slice(start, html.indexOf('</form>', start))

@@ -12,10 +12,10 @@ import {
 
 export const SECRET = 'a secret of the tests with 32 bytes or more'
 
-/** A provider whose answers about the person a test sets, and which records the questions. */
+/** A fake provider with answers that a test sets, which records its calls. */
 export interface FakeUpstream {
   upstream: Upstream
-  /** The person who signs in there. A function says so at the callback, or throws. */
+  /** The person who signs in at the provider. A function decides at the callback, or throws. */
   person:
     | (Partial<UpstreamAssertion> & { subject: string })
     | (() => Promise<Partial<UpstreamAssertion> & { subject: string }>)
@@ -24,7 +24,7 @@ export interface FakeUpstream {
   begun: Array<{ flow: UpstreamFlow; wishes: UpstreamWishes }>
   /** The answers that were redeemed. */
   answers: string[]
-  /** Tokens that were ended at the provider. */
+  /** Tokens that were revoked at the provider. */
   revoked: string[]
   /** Makes the provider throw instead of giving an address to go to. */
   down: boolean
@@ -84,7 +84,7 @@ export function fakeUpstream(
   return fake
 }
 
-/** The option of a connection to it. `more`: what the pages and the flow read of the provider. */
+/** The option of a connection to it. `more`: overrides of the provider's fields. */
 export function fakeConnection(
   fake: FakeUpstream,
   options: Partial<Parameters<typeof oidc>[0]> = {},

@@ -2,9 +2,8 @@ import { once } from 'node:events'
 import { createServer } from 'node:net'
 
 /**
- * A free port of loopback, for a server that must know it before it starts, or have it again after a restart. It is
- * below the ports that the system gives to servers and to outgoing connections, so that another program gets it
- * meanwhile only by a chance of one in some thousands.
+ * A free port of loopback, for a server that must know it before it starts, or reuse it after a restart. It is below
+ * the ports that the system assigns, so another program gets it only with a chance of one in some thousands.
  */
 export async function freePort(): Promise<number> {
   for (;;) {

@@ -1,7 +1,7 @@
 /** Checks of durations that also hold on a busy machine or one that stands still for a while. */
 import { setImmediate, setTimeout } from 'node:timers/promises'
 
-/** More than any chain of callbacks takes between a timer and what follows from it. */
+/** More turns than any chain of callbacks between a timer and its effects. */
 const TURNS = 50
 
 /**
@@ -39,7 +39,7 @@ export async function settlesAtOnce(promise: Promise<unknown>): Promise<boolean>
   ])
 }
 
-/** How many seconds of a processor this process spends on it, however long that takes. */
+/** The seconds of processor time that this process spends on it, independent of the elapsed time. */
 export async function processorSeconds(work: () => unknown): Promise<number> {
   const before = process.cpuUsage()
   await work()

@@ -1,4 +1,4 @@
-/** A stream for the option `logger`, and what was written to it. */
+/** A stream for the option `logger`, and the lines written to it. */
 export function logLines(): { lines: Array<Record<string, unknown>>; stream: { write(line: string): void } } {
   const lines: Array<Record<string, unknown>> = []
   return {

@@ -14,10 +14,10 @@ import { freePort } from './free-port.ts'
 import { preferServer } from './priority.ts'
 
 export interface MariadbServer {
-  /** Of the server's own user `root`, with the database `authority`. */
+  /** A URL for the server's own user `root`, with the database `authority`. */
   readonly url: string
   /** SIGSTOP: connections stay open, and nothing answers. */
-  /** Resolves when it has stopped: a thread that runs answers for a moment after the signal. */
+  /** Resolves when the process has stopped, because a running thread still answers for a moment after the signal. */
   pause(): Promise<void>
   resume(): void
   /** SIGKILL. Ends the server, and removes its data. */
@@ -25,11 +25,11 @@ export interface MariadbServer {
 }
 
 const DEADLINE_MS = 60_000
-/** The end of its input is the end of the process that started it. */
+/** The watchdog's input ends when the process that started it ends. */
 const WATCHDOG = 'cat >/dev/null; kill -KILL "$2" 2>/dev/null; rm -rf "$1"'
 const SPEED = ['--innodb-flush-log-at-trx-commit=0', '--innodb-buffer-pool-size=32M', '--performance-schema=OFF']
 
-/** By what Linux says of it. Elsewhere nobody knows, and it counts as stopped. */
+/** Reads the process state from `/proc` on Linux. Elsewhere the process counts as stopped. */
 function isStopped(pid: number | undefined): boolean {
   try {
     return /\) T /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'))
@@ -119,7 +119,7 @@ export async function startMariadb(): Promise<MariadbServer> {
   }
 }
 
-/** A server says hello first. */
+/** MariaDB sends the first packet of a connection. */
 async function answers(port: number): Promise<boolean> {
   const socket = connect(port, '127.0.0.1')
   try {

@@ -1,7 +1,7 @@
 import type { LinkMessage, Message } from '../../lib/index.ts'
 import { languageOf } from '../../lib/texts/language.ts'
 
-/** As the plugin posts it: a link that is good for 30 minutes. */
+/** A message as the plugin posts it, with a link that is valid for 30 minutes. */
 export function linkMessage(fields: Partial<LinkMessage<'password_reset'>> = {}): LinkMessage<'password_reset'> {
   return {
     kind: 'password_reset',
@@ -14,7 +14,7 @@ export function linkMessage(fields: Partial<LinkMessage<'password_reset'>> = {})
   }
 }
 
-/** The fields of messages whose kind alone has no texts. */
+/** Further fields for kinds that have several texts. */
 const PARTICULAR: Record<string, object> = {
   identity_linked_takeover: { kind: 'identity_linked', tookOver: true },
   account_removed_user: { kind: 'account_removed', by: 'user' },

@@ -22,9 +22,7 @@ export const SECRET = 'a client secret of more than 32 bytes, for tests only'
 export const CALLBACK = 'https://app.example/cb'
 export const LOGGED_OUT = 'https://app.example/logged-out'
 
-/**
- * A public client, a confidential one, one as the certification suite registers it, and one that is not the host's own.
- */
+/** A public client, a confidential one, one as the certification suite registers it, and a third-party one. */
 export const CLIENTS: Client[] = [
   { clientId: 'spa', name: 'The App', redirectUris: [CALLBACK], postLogoutRedirectUris: [LOGGED_OUT] },
   {
@@ -103,7 +101,7 @@ export function suitePath(params: Record<string, string | undefined> = {}): stri
   })
 }
 
-/** Goes to `path`, signs in where a page asks for it, and resolves to the parameters that the client gets. */
+/** Goes to `path`, signs in if a page asks, and resolves to the parameters that the client gets. */
 export async function authorizeAs(
   browser: TestBrowser,
   path: string,

@@ -1,4 +1,4 @@
-/** A user with a passkey, added and used over the JSON endpoints, as a front end of the host's own does it. */
+/** A user with a passkey, added and used over the JSON endpoints, as by a host's own front end. */
 import type { AuthorityOptions } from '../../lib/index.ts'
 import {
   authAs,
@@ -131,7 +131,7 @@ export async function somebody(
   return { sub, passkey, token, factorId }
 }
 
-/** Two-step sign-in, on with recovery codes in an account with a passkey. No sign-in ends, and nothing is told. */
+/** Turns two-step sign-in on with recovery codes, directly in the store: no sign-in ends, and no message is sent. */
 export async function turnTwoStepOn({ app, store, sub, events }: FactorApp): Promise<string[]> {
   await store.setTwoStep({ userId: sub, on: true })
   const told = events.length

@@ -1,10 +1,10 @@
-/** The place of PostgreSQL on this machine, the account that may run it, and the system's facts about its processes. */
+/** The path of PostgreSQL on this machine, the account that may run it, and the system's facts about its processes. */
 import { execFile, execFileSync } from 'node:child_process'
 import { existsSync, readdirSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { promisify } from 'node:util'
 
-/** The account that runs the server: nothing if it is the one that runs the test. */
+/** The account that runs the server: empty if it is the one that runs the test. */
 export interface Account {
   uid?: number
   gid?: number
@@ -52,7 +52,7 @@ export async function versionOf(binaries: string): Promise<string> {
   return (await execute(join(binaries, 'initdb'), ['--version'])).stdout
 }
 
-/** Of any process: its children, as far as they still run. */
+/** The running children of a process. */
 export async function childrenOf(parent: number): Promise<number[]> {
   return (await processes()).filter(({ parentPid }) => parentPid === parent).map(({ pid }) => pid)
 }

@@ -14,12 +14,12 @@ const CACHE = join(dirname(createRequire(import.meta.url).resolve('pg/package.js
 export interface DataPlace {
   binaries: string
   account: Account
-  /** Belongs to the account; `data` is made in it. */
+  /** A directory that belongs to the account and contains `data`. */
   directory: string
   superuser: string
 }
 
-/** Data of another version, program or account is not used. */
+/** Includes version, program and account, because data of another one can't be used. */
 export async function makeData({ binaries, account, directory, superuser }: DataPlace): Promise<string> {
   const data = join(directory, 'data')
   const args = ['-U', superuser, '-A', 'trust', '-E', 'UTF8', '--no-locale', '--no-sync']

@@ -29,7 +29,7 @@ export interface PostgresServer {
   readonly port: number
   /** Of the database `postgres`, as a superuser. */
   readonly url: string
-  /** Of the postmaster. Another after `restart`. */
+  /** The postmaster's process id, which `restart` changes. */
   readonly pid: number
   /** True if pg_stat_statements is loaded (`CREATE EXTENSION pg_stat_statements` makes its view). */
   readonly hasStatements: boolean
@@ -60,10 +60,7 @@ const STATEMENTS = ['-c', 'shared_preload_libraries=pg_stat_statements', '-c', '
 const OPEN = 'host all all 127.0.0.1/32 trust\n'
 const CLOSED = `host all ${WARDEN} 127.0.0.1/32 trust\nhost all all 127.0.0.1/32 reject\n`
 
-/**
- * The end of its input is the end of the process that started it. SIGQUIT makes a postmaster end its children and
- * itself at once.
- */
+/** The watchdog's input ends when the process that started it ends. */
 const WATCHDOG = `cat >/dev/null
 pid=$(head -n 1 "$1/data/postmaster.pid" 2>/dev/null)
 if [ -n "$pid" ]; then
@@ -127,7 +124,7 @@ async function launch({ binaries, directory, port, account, settings }: Launch):
   return isGone(server) ? null : server
 }
 
-/** Runs `work` on a connection of the warden's. */
+/** Runs `work` on a connection of the superuser that no test uses. */
 async function as<Result>(port: number, database: string, work: (client: Client) => Promise<Result>): Promise<Result> {
   const client = new Client({ host: '127.0.0.1', port, user: WARDEN, database, connectionTimeoutMillis: DEADLINE_MS })
   client.on('error', () => {})
@@ -282,7 +279,7 @@ async function serverIn(directory: string, { binaries, account, durable, release
       await as(port, 'postgres', async (client) => {
         await client.query('SELECT pg_reload_conf()')
         await until(async () => (await isOpen(urlOf('postgres'))) !== refuse, 'the new rules')
-        // Last, or a client that is cut would get in again before they hold.
+        // Cuts connections last, so that a cut client can't reconnect before the refusal holds.
         if (refuse)
           await client.query(
             "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE backend_type = 'client " +

@@ -1,4 +1,4 @@
-/** Chance that a test can repeat: the same seed gives the same choices. */
+/** Repeatable random choices: the same seed gives the same choices. */
 export interface Chance {
   /** 0 or more, less than `below`. */
   integer(below: number): number

@@ -26,7 +26,7 @@ export async function sendRaw(port: number, bytes: string | Buffer): Promise<Raw
       .on('end', () => {
         socket.end()
       })
-      // A server that closes while a body is still being sent resets the connection: what it answered before counts.
+      // A server that closes during a body resets the connection. Its earlier responses count.
       .on('error', (error) => {
         if (received === '') reject(error)
       })

@@ -16,7 +16,7 @@ export type ClientOptions = Omit<RedisOptions, 'replyMapping'>
 export interface RedisServer {
   host: string
   port: number
-  /** Of the process that runs now; changes with `restart`. */
+  /** The id of the running process, which `restart` changes. */
   readonly pid: number
   url: string
   /** A client with an `error` listener. `stop` closes it. */

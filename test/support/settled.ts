@@ -1,4 +1,4 @@
-/** Waits for work that nobody hands out a promise of: what a step of a clock sets off in a ring of signing keys. */
+/** Waits for work without a promise, such as the making of keys after a step of the clock. */
 import { createHook } from 'node:async_hooks'
 import { setImmediate } from 'node:timers/promises'
 

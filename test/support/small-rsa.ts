@@ -1,7 +1,7 @@
 /**
- * RSA keys that the library makes have 2,048 bits in tests, where it asks for 3,072, which takes three times as long.
- * And they come out of a drawer, for a test run asks for hundreds: each is made once, and taken by every process that
- * asks for as many. Imported before the library; scripts/run-together.mjs does.
+ * Lets the library make RSA keys of 2,048 bits instead of 3,072, which takes a third of the time. Keys come from a
+ * store of ready ones, because a test run needs hundreds: each is made once, and every process takes the same in order.
+ * Must be imported before the library; scripts/run-together.mjs does.
  */
 import crypto, { createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto'
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
@@ -15,10 +15,7 @@ export const asked: number[] = []
 
 const next = { library: 0, test: 0 }
 
-/**
- * The next key that the library makes is this one of its drawer. Processes that are to have keys of their own begin far
- * apart.
- */
+/** The index of the next stored key. Processes that need their own keys start far apart. */
 export function drawFrom(index: number): void {
   next.library = index
 }

@@ -5,10 +5,10 @@ import type { Test } from 'tap'
 
 /** A mail as it came over the wire. */
 export interface ReceivedMail {
-  /** Of the envelope. */
+  /** From the SMTP envelope. */
   from: string
   to: string[]
-  /** Names in lower case, unfolded; what is encoded stays so. */
+  /** Names in lower case, unfolded; encoded values stay encoded. */
   headers: Record<string, string>
   /** By media type, decoded. */
   parts: Record<string, string>
@@ -18,9 +18,9 @@ export interface ReceivedMail {
 export interface TestSmtpServer {
   port: number
   mails: ReceivedMail[]
-  /** The oldest mail that no call has had; waits for it. */
+  /** The oldest email that no call has returned. Waits for it. */
   next(): Promise<ReceivedMail>
-  /** Refuses mails from now on with this answer, made of the mail; `null`: takes them again. */
+  /** Refuses emails from now on with this answer; `null`: accepts them again. */
   refuse(answer: ((mail: ReceivedMail) => string) | null): void
 }
 

@@ -4,8 +4,8 @@ import { type RecordStateOptions, recordState } from '../../lib/records/state.ts
 import { delayed } from '../../lib/testing/faulty-stores.ts'
 
 /**
- * The same store over a bad line: the answer of every third commit is lost, and every fifth commit before it is done. A
- * commit that is sent again gets through.
+ * Wraps the store in an unreliable connection: the answer of every third commit is lost, and every fifth commit before
+ * it is done. A commit that is sent again gets through.
  */
 export function losingAnswers(store: RecordStore): RecordStore {
   let commits = 0

@@ -3,7 +3,7 @@ import type { Test } from 'tap'
 
 /** Rows that a test compares, one sentence for each table. */
 export interface Table {
-  /** Of another row than wanted the failure shows all three. */
+  /** For a wrong row, the failure shows all three. */
   row(name: string, found: unknown, wanted: unknown): void
 }
 

@@ -153,7 +153,7 @@ export async function redirectLogin(app: FastifyInstance): Promise<void> {
   })
 }
 
-/** The page's name tells what its model has. */
+/** The page's name determines the type of its model. */
 export const pages: AuthorityOptions['pages'] = {
   async render(page, model) {
     const shared: [string, string | null, string] = [model.title, model.clientName, model.messages.loginTitle]
@@ -318,7 +318,7 @@ export function errors(error: unknown): number {
   return error.error === 'invalid_grant' ? error.statusCode : 401
 }
 
-/** The kind of a message tells what it has; the fields can be taken apart first. */
+/** The kind of a message determines its fields, which can be destructured first. */
 export const sendMessage: AuthorityOptions['sendMessage'] = async ({ kind, user, locale, url, token, expiresAt }) => {
   const [to, language]: [string | undefined, string] = [user.email, locale]
   if (kind === 'verify_email') return mail(to, language, url, token, expiresAt)

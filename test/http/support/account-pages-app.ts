@@ -96,7 +96,7 @@ const PATHS: Record<string, string> = {
   emailVerify: '/email/verify'
 }
 
-/** A journey as the real one is read: from the page's own query string, and with nothing else of it. */
+/** A journey that is read only from the page's own query string. */
 export async function readJourney(request: FastifyRequest): Promise<Journey> {
   const query = new URLSearchParams(request.url.split('?')[1])
   if (query.get('client_id') === 'nobody') throw new OAuthError('invalid_request', 'There is no such client.')
@@ -310,7 +310,7 @@ export async function pagesApp(
   }
 }
 
-/** All that a stranger sees: the reply, and what the page was made of. */
+/** Everything that a stranger sees: the response, and the model of the page. */
 export function visible(
   { statusCode, headers, body }: LightMyRequestResponse,
   { page, content, settings }: Sent

@@ -181,7 +181,7 @@ export async function logoutApp(
     users,
     authority,
     cookieName: cookie.name,
-    /** Signs in by the host's own route; what the browser has then. */
+    /** Signs in by the host's own route, and returns the browser's cookies. */
     async signIn(
       userId = 'ann',
       headers: Record<string, string> = {}

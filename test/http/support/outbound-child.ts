@@ -1,4 +1,4 @@
-/** A process that calls others as the library does, when its parent says so, and tells what came of it. */
+/** A child process that makes outbound calls like the library for its parent, and reports the results. */
 import { outbound } from '../../../lib/adapters/node/outbound.ts'
 import { systemClock } from '../../../lib/adapters/node/system.ts'
 import { OutboundError } from '../../../lib/ports/outbound.ts'
@@ -45,7 +45,7 @@ async function obey({ id, url, reads, timeoutMs }: Order): Promise<Outcome> {
     if (!(error instanceof OutboundError)) throw error
     return { id, code: error.code }
   } finally {
-    // The end of a callback ends all that it began, also what has an answer already.
+    // The end of a callback aborts all of its calls, also those with a response.
     setTimeout(() => {
       abort.abort()
     }, 20)

@@ -34,7 +34,7 @@ export const CONSENTS = {
     return is(undefined)
   },
 
-  /** One that has expired may be there or not, for a store removes it when it likes. */
+  /** An expired consent may be present or not, because a store removes it at any time. */
   revokeConsent(world: ConsentWorld, now: number, userId: string, clientId: string): Expectation {
     const consent = world.consents.find(isOf(userId, clientId))
     world.consents = world.consents.filter((one) => one !== consent)

@@ -210,7 +210,7 @@ export const FACTORS = {
   removeFactorsOfUser(world: FactorWorld, _now: number, userId: string): Expectation {
     const held = heldBy(world, userId)
     const count = factorsOf(held).length
-    // In every store of ours a user is there from the first change on, and only then the epoch moves.
+    // In every store of ours a user's record exists from the first change on, and only then the epoch changes.
     if (held.handle !== null || held.epoch > 0) held.epoch += 1
     Object.assign(held, { totp: [], passkeys: [], codes: [], twoStepChosen: false })
     return is(count)

@@ -11,7 +11,7 @@ import type {
 } from '../../../lib/ports/token-store.ts'
 import { anything, type Expectation, is, rejected } from './histories.ts'
 
-/** A model of a `TokenStore`, by the prose of the port and without regard to speed: each call is judged on its own. */
+/** A model of a `TokenStore`, written from the port's prose and without regard to speed. */
 export interface World {
   entries: Entry[]
 }
@@ -19,7 +19,7 @@ export interface World {
 interface Entry {
   family: RefreshTokenFamily
   codeDigest: string | null
-  /** `null`: it is a code that waits. */
+  /** `null`: an unredeemed code. */
   current: string | null
   replaced: ReplacedToken | null
   holders: number
@@ -36,7 +36,7 @@ const remove = (world: World, ended: Entry): void => {
 const kindOf = ({ current, family }: Entry): string =>
   current === null ? 'code' : family.offline ? 'offline' : 'online'
 
-/** How many of one kind a user may have in the stores that are looked at. */
+/** The maximum number of each kind per user in the tested stores. */
 export const MAX_PER_USER = 3
 
 /** One more than the user may have of this kind ends the one created first. */
@@ -83,7 +83,7 @@ function touched(entry: Entry, use: TokenUse): RefreshTokenFamily {
   return entry.family
 }
 
-/** Ends those that are alive; what has expired may be named or not, for a store removes it when it likes. */
+/** Ends live ones. Expired ones may be reported or not, because a store removes them at any time. */
 function endThose(world: World, now: number, doesEnd: (entry: Entry) => boolean): Expectation {
   const ended = world.entries.filter(doesEnd)
   for (const entry of ended) remove(world, entry)
@@ -200,7 +200,7 @@ export const FAMILIES = {
   revokeFamiliesOfUser: (world: World, now: number, userId: string, exceptSid?: string): Expectation =>
     endThose(world, now, ({ family }) => family.userId === userId && family.sid !== exceptSid),
 
-  /** In this world nobody has browser sessions, only what hangs on them. */
+  /** This model has no browser sessions, only the families and codes of one. */
   revokeSession(world: World, now: number, userId: string, sessionSid: string, clientId?: string): Expectation {
     const expectSids = endThose(
       world,

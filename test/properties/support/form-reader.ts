@@ -1,6 +1,5 @@
 /**
- * An `application/x-www-form-urlencoded` reader that owes nothing to the one of the platform: bytes are decoded by
- * hand.
+ * An `application/x-www-form-urlencoded` reader that is independent of the platform's: it decodes bytes by hand.
  * @see https://url.spec.whatwg.org/#urlencoded-parsing
  */
 export function readForm(body: string): Array<[name: string, value: string]> {

@@ -7,12 +7,12 @@ import { deepEqual, ok } from 'node:assert/strict'
 import * as fc from 'fast-check'
 import { explained } from './worlds.ts'
 
-/** Throws where a store must not answer so. */
+/** Throws for an answer that the store must not give. */
 export type Expectation = (actual: unknown) => void
 
 /**
- * A model of a store, by the prose of its port: each method changes the world, and says which answers are right. `now`
- * is for methods without a time of their own.
+ * A model of a store, written from the prose of its port: each method changes the world, and tells which answers are
+ * right. `now` is for methods without a time of their own.
  */
 export type Specification<World> = Record<string, (world: World, now: number, ...args: never[]) => Expectation>
 
@@ -24,7 +24,7 @@ export type CallOf<Specified> = {
 
 /** The results of a history so far. */
 export interface History<World> {
-  /** The worlds that may be, after the answers that were given. */
+  /** The possible worlds after the answers so far. */
   worlds: World[]
   now: number
   /** By name, for the cases of the property. */
@@ -66,7 +66,7 @@ function anyOf<World>(alternatives: ReadonlyArray<() => World[]>): World[] {
   return worlds
 }
 
-/** The commands that histories are made of. `learn` is told each call with its answer. */
+/** The commands of histories. `learn` receives each call with its answer. */
 export function commandsOf<World, Hist extends History<World>, Specified extends Specification<World>>(
   specification: Specified,
   learn: (history: Hist, call: CallOf<Specified>, answer: unknown) => void
@@ -95,7 +95,8 @@ export function commandsOf<World, Hist extends History<World>, Specified extends
               )
           )
         )
-        // If the record is gone since, the store cannot tell the outcome of a call whose answer was lost: then either.
+        // If the record is gone, the store cannot tell the outcome of a call whose answer was lost. Then both outcomes
+        // are right.
         const unknown = answers.flatMap((answer, at) => (isOutage(answer) ? [at] : []))
         history.worlds = anyOf(
           subsetsOf(unknown).map(
@@ -118,7 +119,7 @@ export function commandsOf<World, Hist extends History<World>, Specified extends
       toString: () => shown
     }
   }
-  /** These calls one after the other: what only a row of them brings about would come too seldom by chance. */
+  /** Makes these calls in sequence, because by chance the sequence would be too rare. */
   const inTurn = (makes: readonly MakeCall[]): Command => {
     const commands = makes.map((make) => called([make]))
     return {
@@ -149,7 +150,7 @@ export function commandsOf<World, Hist extends History<World>, Specified extends
     inTurn,
     passed,
     swept,
-    /** Mostly single calls, now and then two or three at once; the same thing at once is where races are. */
+    /** Mostly single calls, sometimes two or three at once. Equal calls at once are the likeliest races. */
     usual: (
       anyCall: fc.Arbitrary<MakeCall>,
       racing: fc.Arbitrary<MakeCall>,
@@ -179,7 +180,7 @@ function plain(answer: unknown): unknown {
 export const nthLast = <Item>(items: readonly Item[], at: number): Item | undefined =>
   items[items.length - 1 - Math.min(at, items.length - 1)]
 
-/** Which of what was made, counted from the newest. */
+/** An index of a record, counted from the newest. */
 export const recent = fc.oneof({ arbitrary: fc.nat(2), weight: 4 }, fc.nat(8))
 /** Once in sixteen. */
 export const seldom = fc.integer({ min: 0, max: 15 }).map((number) => number === 0)

@@ -3,7 +3,7 @@ export interface JsonRead {
   value: unknown
   /** Levels of objects and arrays. */
   depth: number
-  /** The keys of the outermost object as they are meant, twice where they stand twice. */
+  /** The decoded keys of the outermost object, with repetitions. */
   outermostKeys: string[]
   /** True if an object has a key `__proto__`, or `constructor` with a `prototype` in it. */
   pollutes: boolean
@@ -13,7 +13,7 @@ const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y
 const STRING = /"(?:[ -!#-[\]-\u{10ffff}]|\\(?:["\\/bfnrt]|u[0-9A-Fa-f]{4}))*"/uy
 const LITERALS = { true: true, false: false, null: null } as const
 
-/** Reads by the grammar of RFC 8259, key by key. `null`: it is no JSON. */
+/** Reads by the grammar of RFC 8259. `null`: invalid JSON. */
 export function readJson(text: string): JsonRead | null {
   let at = 0
   let depth = 0

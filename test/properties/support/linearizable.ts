@@ -8,7 +8,7 @@
 export interface Operation<Call, Answer> {
   client: number
   call: Call
-  /** `undefined`: no answer came. The call was done at any time after it began, or never. */
+  /** `undefined`: no answer arrived. The call was done at any time after it began, or never. */
   answer: Answer | undefined
   /** Places in the order of all beginnings and answers. `end` is `Infinity` where no answer came. */
   start: number

@@ -1,12 +1,13 @@
 /**
- * Properties: what must hold of every input, tried on many that fast-check makes up.
+ * Properties of every input, tried on many random ones by fast-check.
  *
- * - `npm test` tries each property 250 times, and slow ones less often. `PROPERTY_RUNS=100000 npm run
- *   test:properties` is for the night.
- * - `npm test` tries the same inputs each time, so that a change is judged by what it changed. With `PROPERTY_RUNS`
- *   as many more are drawn by a new seed. A failure prints it, with the smallest input that fails. `PROPERTY_SEED=… npm test --
- *   FILE` draws the same inputs again, and `PROPERTY_PATH=…` with it goes straight to the one that failed.
- * - An input that has failed once belongs into the `examples` of its property: those are tried first, every time.
+ * `npm test` tries each property 250 times with the same inputs, and slow ones less often.
+ *
+ * `PROPERTY_RUNS=100000 npm run test:properties` is for the night and uses a new seed. A failure prints the seed and
+ * the smallest failing input. `PROPERTY_SEED=… npm test -- FILE` repeats the same inputs, and `PROPERTY_PATH=…` with it
+ * goes straight to the failing one.
+ *
+ * Add a failed input to the `examples` of its property, which are tried first.
  */
 import * as fc from 'fast-check'
 import t from '../../support/tap.ts'
@@ -25,14 +26,11 @@ export interface PropertyOptions<Values> {
    * about other inputs.
    */
   cases?: readonly string[]
-  /** How many of the runs this property gets: 1 is all of them. */
+  /** The share of the runs for this property: 1 is all of them. */
   share?: number
 }
 
-/**
- * A test that `check` throws for no input, and that it meets each of the `cases`, which it tells by what it returns:
- * one or several.
- */
+/** Tests that `check` throws for no input, and that the inputs cover each of the `cases`, which `check` returns. */
 export function property<Values extends [unknown, ...unknown[]]>(
   name: string,
   arbitraries: Arbitraries<Values>,
@@ -59,7 +57,7 @@ export function property<Values extends [unknown, ...unknown[]]>(
       return
     }
     const numRuns = await run(SEED, USUAL_RUNS, examples)
-    // Of inputs that are new each time, few runs may miss a rare case by chance. So the usual inputs are judged.
+    // Checks the coverage of cases only for the usual inputs, because few random runs may miss a rare case.
     if (numRuns >= 50) for (const one of cases) t.ok((met.get(one) ?? 0) > numRuns / 100, `case met: ${one}`)
     if (PROPERTY_SEED !== undefined) await run(Number(PROPERTY_SEED), RUNS, [])
     else if (PROPERTY_RUNS !== undefined) await run(Math.trunc(Math.random() * 2 ** 32) | 0, RUNS, [])

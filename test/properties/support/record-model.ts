@@ -1,4 +1,4 @@
-/** A record store as it should be, and histories of calls on it. */
+/** A correct record store, and histories of calls on it. */
 import { ANY, NEVER, type RecordStore, type RecordWrite, type StoredRecord } from '../../../lib/ports/record-store.ts'
 import type { Chance } from '../../support/random.ts'
 import { type Model, type Operation, recorder } from './linearizable.ts'

@@ -43,7 +43,7 @@ const secretIn = ({ secrets }: Entry, wanted: string, now: number): Secret | und
   secrets.find(
     ({ digest, replacedAt }) => digest === wanted && (replacedAt === null || now < replacedAt + REPLACED_SECRET_MS)
   )
-/** True if the session stays, by its live secret or without one. */
+/** True if the session is the one that stays, with its live secret or without one. */
 function keepsOne(entry: Entry, { secret }: StayingSession): boolean {
   const live = entry.secrets.find(({ replacedAt }) => replacedAt === null)
   if (secret !== null && live?.digest !== secret.formerDigest && live?.digest !== secret.digest) return false
@@ -92,7 +92,7 @@ export const SESSIONS = {
     return is(true)
   },
 
-  /** Of the codes nothing is known here but whether there is one. */
+  /** Of codes, only their existence is known here. */
   createCode: (world: SessionWorld, now: number, _code: unknown, use: SessionUse): Expectation =>
     SESSIONS.useSession(world, now, use),
 

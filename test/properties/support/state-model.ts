@@ -1,4 +1,4 @@
-/** A model of one user's records in a state, and histories of calls on it. No time passes in them. */
+/** A model of one user's records in a state, and histories of calls on it, in which no time passes. */
 import type { State } from '../../../lib/ports/state.ts'
 import { partitionOf } from '../../../lib/protocol/digest.ts'
 import { code, family, GRACE, MINUTE, redemption, T0 } from '../../contract/suites/token-fixtures.ts'
@@ -244,7 +244,7 @@ export const STATE_MODEL: Model<World, StateCall, StateAnswer> = {
     JSON.stringify([Object.entries(families).sort(), Object.entries(codes).sort(), sessions, token, consents])
 }
 
-/** Names are few, so that calls meet. Each new record has a new name. */
+/** Few names, so that calls conflict. Each new record has a new name. */
 function callOf(
   { integer, one, pick }: Chance,
   made: { families: string[]; sessions: string[]; count: number }

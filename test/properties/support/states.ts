@@ -23,7 +23,7 @@ export async function states(max: { maxFamiliesPerUser: number; maxSessionsPerUs
   const onPostgres = postgresState((await postgres.database()).pool({ max: 6 }), max)
   await onPostgres.prepare()
   const client = redis.client()
-  // A busy machine has all the time it needs.
+  // No time limits, because the machine may be busy.
   sharedConnection(client, { timeoutMs: 30_000 })
   const shared = { ...max, remembered: 20 }
   return [

@@ -5,9 +5,8 @@ function ordersOf(items: readonly number[]): number[][] {
 }
 
 /**
- * The worlds that may be after `count` calls were made at once: one for each order in which they could have been done
- * one after the other. Worlds are plain JSON. `step` does one of them in a world, and throws where the store answered
- * something else. Throws where no order explains the answers.
+ * The possible worlds after `count` parallel calls: one for each order of them. Worlds are plain JSON. `step` makes one
+ * of the calls in a world, and throws if the store answered differently. Throws if no order explains the answers.
  */
 export function explained<World>(
   worlds: readonly World[],

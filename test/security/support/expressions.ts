@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import ts from 'typescript-tap'
 
-/** A regular expression of the source, and where it stands. */
+/** A regular expression of the source, and its position. */
 export interface Expression {
   source: string
   flags: string
@@ -11,7 +11,7 @@ export interface Expression {
 /** Stands for a part that is known only when the code runs. */
 const UNKNOWN_PART = 'name'
 
-/** Every regular expression below this directory: the literals, and those that are made of a text. */
+/** Every regular expression below this directory: literals, and those built from a text. */
 export function expressionsBelow(directory: URL): Expression[] {
   return readdirSync(directory, { recursive: true, encoding: 'utf8' })
     .map((name) => name.replaceAll('\\', '/'))

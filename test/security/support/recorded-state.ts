@@ -8,7 +8,7 @@ export interface RecordedState {
 
 const READS = /^(?:find|peek|list|sweep|sids|names|keys)/
 
-/** Memory state that tells what was written. Signing keys are left out: they are nobody's request. */
+/** A memory state that records writes. Leaves out signing keys, because no request causes them. */
 export function recordedState(): RecordedState {
   const state = memoryState()
   const writes: string[] = []

@@ -2,13 +2,13 @@
 import { type TestBrowser, testBrowser } from '../../support/browser.ts'
 import type { TestApp } from '../../support/app.ts'
 
-/** A browser with the same cookies, as a thief has them who copied the jar. */
+/** A browser with a copy of the cookies, as a thief has. */
 export function copyOf(app: TestApp['app'], browser: TestBrowser): TestBrowser {
   const copy = testBrowser(app)
   for (const [name, value] of browser.cookies) copy.cookies.set(name, value)
   return copy
 }
-/** How much the session of the browser is worth; `undefined`: nobody is signed in. */
+/** The level of the browser's session; `undefined`: nobody is signed in. */
 export const acrOf = async (browser: TestBrowser): Promise<string | null | undefined> =>
   ((await browser.get('/who')).json() as { acr: string | null } | null)?.acr
 export const whoRoute = {

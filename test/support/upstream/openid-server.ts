@@ -21,7 +21,7 @@ export function signingKey(alg: 'RS256' | 'ES256' = 'ES256', kid: string | undef
   }
 }
 
-/** A JWS in compact form; `header` is put over the usual one. */
+/** A JWS in compact form. `header` overrides the usual one. */
 export function signedToken(
   claims: Record<string, unknown>,
   { privateKey, alg, kid }: SigningKey,
@@ -46,7 +46,7 @@ export interface OpenidSwitches {
   idToken(token: string): string | undefined
   metadata: Record<string, unknown>
   userinfo: Record<string, unknown>
-  /** Put over the answer of the token endpoint. */
+  /** Overrides of the token endpoint's response. */
   tokens: Record<string, unknown>
   /** True if the answer contains `iss`. */
   sendsIss: boolean
@@ -55,7 +55,7 @@ export interface OpenidSwitches {
 export interface OpenidServer extends ProviderServer {
   issuer: string
   is: OpenidSwitches
-  /** The answer that the person's browser brings back of this authorization URL. */
+  /** The response to this authorization URL, as the person's browser returns it. */
   answerTo(authorizationUrl: string): URLSearchParams
 }
 
@@ -71,8 +71,8 @@ interface Places {
 const PLACES: Places = { authorize: '/authorize', token: '/token', keys: '/keys', userinfo: '/userinfo' }
 
 /**
- * An OpenID provider that signs everybody in at once as `is.claims` says. It checks client, redirect URI and PKCE;
- * codes work once. `places`: paths, or `host/path` for hosts that it plays.
+ * An OpenID provider that signs everybody in at once with `is.claims`. It checks client, redirect URI and PKCE; codes
+ * work once. `places`: paths, or `host/path` for hosts that it imitates.
  */
 export async function openidServer(
   switches: Partial<OpenidSwitches> = {},

@@ -1,5 +1,5 @@
 /**
- * A server that plays another provider: real HTTP on a free port, under the names of other hosts too, with answers that
+ * A server that imitates a provider: real HTTP on a free port, also under the names of other hosts, with responses that
  * a test can change.
  */
 import {
@@ -46,12 +46,12 @@ export interface ProviderServer {
    */
   routes: Record<string, Route>
   asked: Asked[]
-  /** How often this path was asked. */
+  /** The number of requests to this path. */
   count(path: string): number
   close(): Promise<void>
 }
 
-/** `hosts`: names whose https URLs come here while the server is open, for calls of this process. */
+/** `hosts`: names whose https URLs are redirected here while the server is open, for calls of this process. */
 export async function providerServer(
   routes: Record<string, Route> = {},
   hosts: readonly string[] = []
@@ -101,7 +101,7 @@ export async function providerServer(
       if (!hosts.includes(url.host)) return original(url, options)
       const headers = { ...(options.headers as Record<string, string>), 'x-played-host': url.host }
       const sent = request(`${origin}${url.pathname}${url.search}`, { ...options, agent: false, headers })
-      // To the library, a host that is played is on the internet.
+      // Makes the library treat an imitated host as one on the internet.
       sent.on('socket', (socket) => Object.defineProperty(socket, 'remoteAddress', { value: '203.0.114.1' }))
       return sent
     }

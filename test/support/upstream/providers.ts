@@ -1,7 +1,4 @@
-/**
- * The providers that have a name, as servers that play their hosts: what they send is made of the shapes that they
- * document.
- */
+/** The named providers, as servers that imitate their hosts with the documented formats. */
 import { createPublicKey, generateKeyPairSync, verify } from 'node:crypto'
 import { openidServer, type OpenidServer, signingKey } from './openid-server.ts'
 import { type Answer, type Asked, providerServer, type ProviderServer } from './provider-server.ts'

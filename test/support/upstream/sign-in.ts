@@ -36,7 +36,7 @@ export function upstreamOf(
   })
 }
 
-/** One whole sign-in: the URL, the answer that `answerTo` makes of it, and what comes of that. */
+/** One whole sign-in: the URL, the response that `answerTo` makes of it, and the result. */
 export async function signInAt(
   subject: Upstream,
   answerTo: (url: string) => URLSearchParams,

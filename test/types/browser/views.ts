@@ -1,4 +1,4 @@
-/** The bindings, in an app that a bundler puts together. */
+/** The view bindings, in a bundled app. */
 import type { ComputedRef } from 'vue'
 import { createElement, type ReactNode } from 'react'
 import { createAuthClient } from 'fastify-authority/client'

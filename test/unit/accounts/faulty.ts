@@ -4,7 +4,7 @@ import { revocations, sessions as createSessions } from '../../../lib/sessions/s
 import { delayed } from '../../../lib/testing/faulty-stores.ts'
 import type { World } from './world.ts'
 
-/** The fate of one call to a store. `lost`: it was done, but its answer never arrives. */
+/** The outcome of one call to a store. `lost`: it was done, but its answer never arrives. */
 type Fault = 'not done' | 'lost' | 'from there on'
 
 interface Faulty {

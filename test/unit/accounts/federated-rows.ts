@@ -1,4 +1,4 @@
-/** FED-10 and FED-12: what becomes of a sign-in at another provider, row by row, on whatever user store. */
+/** FED-10 and FED-12: the results of a sign-in at a provider, row by row, on any user store. */
 import type { Test } from 'tap'
 import { memoryState } from '../../../lib/adapters/memory/record-store.ts'
 import { systemRandom } from '../../../lib/adapters/node/system.ts'
@@ -143,7 +143,7 @@ interface Row {
   row: string
   connection?: Partial<Connection>
   account?: Partial<User>
-  /** Whose identity it is beforehand. */
+  /** The user to whom the identity is linked before. */
   linkedTo?: 'account' | 'another'
   person?: FederatedPerson
   authoritative?: boolean

@@ -109,7 +109,7 @@ t.test('keeps the last working link, and does not restore a link that another us
     const links = await listLinks(ada.id, w.deps)
     meanwhile = async () => {
       meanwhile = async () => {}
-      // Another removal was faster, and a person signed up by the identity that this one takes away.
+      // Another removal came first, and a person signed up with the removed identity.
       await w.store.unlinkIdentity(ada.id, links.find(({ subject }) => subject === AT_OP.subject) ?? link, true)
       await linkByHost('u2', link, w.deps)
     }

@@ -40,7 +40,7 @@ async function robbed(): Promise<{ w: World; userId: string }> {
   return { w, userId }
 }
 
-/** The thief's tokens and sessions that still work, as a refresh and an authorization request would find them. */
+/** The thief's tokens and sessions that still work for a refresh or an authorization request. */
 async function thiefs(w: World, userId: string): Promise<string[]> {
   const user = await w.store.findById(userId)
   if (user === null) throw new Error('There is no such user.')
@@ -62,7 +62,7 @@ interface Flow {
   name: string
   /** Sets `NEXT_PASSWORD`. */
   begin: (w: World, userId: string) => Promise<(deps: AccountsDeps) => Promise<void>>
-  /** Whose sign-ins stay. */
+  /** The user whose sign-ins stay. */
   stays: string[]
 }
 

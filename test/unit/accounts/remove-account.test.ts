@@ -162,8 +162,8 @@ t.test('completes on retry or leaves no usable session, whichever store call fai
         isGone,
         `${at}: said to be removed where it is, for nobody could ask again, and nowhere else`
       )
-      // Whatever hangs on a user is judged by the user, so what is left of one who is gone is dead. Before that the
-      // sign-in that asked is there to ask again.
+      // Records of a removed user are void, because each use checks the user. Before the removal, the requesting
+      // sign-in exists to ask again.
       if (!isGone) {
         const left = await w.sids(user.id)
         t.ok(left.includes('mine'), `${at}: can be asked again, ${left.join()}`)

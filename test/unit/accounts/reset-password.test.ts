@@ -6,7 +6,7 @@ import { digestOfOneTimeToken } from '../../../lib/protocol/credential.ts'
 import { INVALID_LINK, NEXT_PASSWORD, origin, outcomeOf, PASSWORD, turns, world } from './world.ts'
 import type { World } from './world.ts'
 
-/** The digest that a store keeps. */
+/** The stored digest. */
 const kept = (token: string): string => digestOfOneTimeToken(token) ?? ''
 
 async function tokenFor(w: World, username = 'ada@example.com'): Promise<string> {

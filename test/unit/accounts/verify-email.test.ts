@@ -5,7 +5,7 @@ import { digestOfOneTimeToken } from '../../../lib/protocol/credential.ts'
 import { INVALID_LINK, origin, outcomeOf, turns, world } from './world.ts'
 import type { World } from './world.ts'
 
-/** The digest that a store keeps. */
+/** The stored digest. */
 const kept = (token: string): string => digestOfOneTimeToken(token) ?? ''
 
 async function requested(w: World, fields: Parameters<World['addUser']>[0] = {}) {

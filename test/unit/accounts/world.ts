@@ -46,7 +46,7 @@ export interface WorldOptions {
   users?: (store: ReturnType<typeof memoryUserStore>) => UserStore
 }
 
-/** Everything the use cases need, in memory and over stores that answer late, with all it says recorded. */
+/** Everything the use cases need, in memory and over stores that answer late, with events and messages recorded. */
 export async function world(options: WorldOptions = {}) {
   const clock = steppedClock()
   const store = memoryUserStore(options.initial)
@@ -184,7 +184,7 @@ export async function world(options: WorldOptions = {}) {
     rewrite(username: string, change: Partial<User> | null): void {
       rewritten.set(username, change)
     },
-    /** Until nothing goes on any more that no reply waits for. */
+    /** Waits for background work. */
     async idle() {
       await deps.background.idle()
       await turns()
@@ -250,7 +250,7 @@ export async function outcomeOf(attempt: Promise<unknown>): Promise<Outcome> {
   }
 }
 
-/** Lets everything run that waits for nothing but its turn. */
+/** Lets the event loop turn until pending callbacks have run. */
 export async function turns(count = 50): Promise<void> {
   for (let turn = 0; turn < count; turn++) await setImmediate()
 }

@@ -1,4 +1,4 @@
-/** The times of a connection to Redis that gets no answer, by a timer and a clock that the test steps. */
+/** The time limits of a connection to Redis without answers, by a timer and a clock that the test steps. */
 import { setImmediate } from 'node:timers/promises'
 import { type RedisClient, redisConnection } from '../../../lib/adapters/redis/connection.ts'
 import { defineKeyScript } from '../../../lib/adapters/redis/script.ts'

@@ -199,7 +199,7 @@ t.test('bounds waiting notices, and reports an overload once and its end with a 
   await turns()
   t.match(reports, [{ error: { message: /More than 10 sign-out notices wait/ } }])
   t.equal(reports.length, 1)
-  // At the brink: one is told, one comes in, and one more is dropped.
+  // At the limit: one is sent, one is queued, and one more is dropped.
   for (let round = 0; round < 5; round++) {
     pending.shift()?.(200)
     await turns()

@@ -48,7 +48,7 @@ function stage(onStoreError: OnStoreError = 'local') {
   /** Reserves; where the store hangs, lets its 250 ms pass. */
   const attempt = async (): Promise<boolean> => {
     const pending = Promise.resolve(store.reserve(String(++id), LIMITS))
-    // A rejection is looked at below; meanwhile it is nobody's.
+    // The rejection is checked below. Marks it as handled until then.
     pending.catch(() => {})
     await turn()
     if (mood === 'hangs') clock.step(250)

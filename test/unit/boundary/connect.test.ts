@@ -1,4 +1,4 @@
-/** Whose clock counts, and what a start over stores that don't answer is like. */
+/** The clock that counts, and a start over stores that don't answer. */
 import { setImmediate, setTimeout as delay } from 'node:timers/promises'
 import Fastify, { type FastifyInstance } from 'fastify'
 import t from '../../support/tap.ts'

@@ -1,6 +1,6 @@
 import { steppedClock, type SteppedClock } from '../../../lib/testing/doubles.ts'
 
-/** A stepped clock that knows how many timers wait: one that neither rang nor was undone is a leak. */
+/** A stepped clock that counts waiting timers, to find timers that neither ran nor were cancelled. */
 export function countingClock(): SteppedClock & { waiting(): number } {
   const clock = steppedClock()
   const timers = new Set<symbol>()

@@ -98,7 +98,7 @@ t.test('ignores a rejection after the time limit, and keeps the process alive', 
 })
 
 t.test('accepts an answer that came in time while the event loop was blocked', async (t) => {
-  // From here on, timers come before what there is to read.
+  // Timers run before reads after this.
   await new Promise((resolve) => {
     setImmediate(resolve)
   })

@@ -1,4 +1,4 @@
-/** Whatever goes wrong in the browser client, and wherever: an `AuthClientError` with `error` and `retryable`. */
+/** Every error of the browser client is an `AuthClientError` with `error` and `retryable`. */
 import { fileURLToPath } from 'node:url'
 import t, { type Test } from '../../support/tap.ts'
 import { AuthClientError, asError } from '../../../lib/client/errors.ts'

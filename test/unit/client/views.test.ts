@@ -38,7 +38,7 @@ function fakeClient(): FakeClient {
 const load = async (name: string): Promise<Record<string, (client: unknown) => any>> =>
   await import(fileURLToPath(new URL(`../../../lib/client/${name}.ts`, import.meta.url)))
 
-/** All that was promised so far is done. */
+/** Lets pending promises settle. */
 const settled = async (): Promise<void> => {
   await new Promise((resolve) => {
     setImmediate(resolve)
