@@ -159,7 +159,7 @@ const OPTIONS = ['settings/options.ts', 'settings/paths.ts', 'features/options.t
 /** Exports with a closed list of importers, because a second place that calls one can forget a step. */
 const KNOWN_TO: Readonly<Record<string, readonly string[]>> = {
   'settings/settings.ts resolveSettings': ['settings/check.ts'],
-  'settings/given.ts withoutUndefined': ['settings/check.ts']
+  'settings/settings.ts withoutUndefined': ['settings/check.ts']
 }
 /** Rules and use cases: all time and chance come through ports. */
 const PURE = [

@@ -1,25 +1,17 @@
 import { parseBypassList } from '../limits/bypass-list.ts'
 import { checkClients } from './check-clients.ts'
 import { checkConnections, checkProviders, refuseUnmade } from './check-connections.ts'
-import { checkIssuer } from './check-issuer.ts'
-import { checkNames, checkPaths } from './check-names.ts'
+import { checkIssuer, checkNames, checkPaths, checkPages } from './check-addresses.ts'
 import { checkPasskeys } from './check-passkeys.ts'
-import { withoutUndefined } from './given.ts'
+import { resolveSettings, type Settings, withoutUndefined } from './settings.ts'
 import { badOption, invalid, makingOf, schemaError } from './option-error.ts'
 import type { AuthorityOptions, FeatureSection, optionsSchema } from './options.ts'
 import { FACTOR_METHODS } from '../protocol/second-factors.ts'
 import { FACTOR_STORE_METHODS, FACTOR_STORE_TAKES } from './sections/factors.ts'
 import { isRedisClient } from './redis-client.ts'
 import { SECRET_TAKES } from './schema-words.ts'
-import { resolveSettings, type Settings } from './settings.ts'
-import { checkWebUri } from '../protocol/redirect-uri.ts'
-import { localPath } from '../protocol/same-origin.ts'
 import { ARGON2_MAX_WORK } from '../protocol/bounds.ts'
 
-const ADDRESSES = ['logoUrl', 'logoUrlDark', 'faviconUrl', 'stylesheetUrl', 'home', 'loginUrl'] as const
-const LINKS = ['terms', 'privacy', 'support'] as const
-/** Without a query, from which a mail program would take a subject and a text. */
-const MAIL_ADDRESS = /^mailto:[\w.!#$&'*+/=^`{|}~-]{1,64}@[A-Za-z0-9.-]{1,255}$/
 /** OWASP's equivalent argon2id settings all have at least this product of KiB and passes. */
 const MIN_ARGON2_WORK = 35_840
 
@@ -241,23 +233,6 @@ function checkBypass({ rateLimit }: Settings): void {
       )
     }
   }
-}
-
-/** The addresses of the option `pages`. The templates escape them; this refuses addresses that nobody can mean. */
-function checkPages({ pages, issuer }: AuthorityOptions): void {
-  if (pages === undefined || pages === false) return
-  for (const name of ADDRESSES) checkAddress(`pages.${name}`, pages[name], issuer)
-  for (const name of LINKS) {
-    const given = pages.links?.[name]
-    if (name === 'support' && given !== undefined && MAIL_ADDRESS.test(given)) continue
-    checkAddress(`pages.links.${name}`, given, issuer)
-  }
-}
-
-function checkAddress(path: string, given: string | undefined, issuer: string): void {
-  if (given === undefined || localPath(given, issuer) !== null) return
-  const takes = checkWebUri(given)
-  if (takes !== null) throw invalid(path, given, `a path such as "/home", or ${takes}`)
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {

@@ -1,7 +1,6 @@
 import type { TSchema } from '@sinclair/typebox'
 import { Errors, type ValueError, ValueErrorType } from '@sinclair/typebox/errors'
 import { StartError } from '../errors.ts'
-import { likeliest } from './did-you-mean.ts'
 
 /** The error of every bad option: its path, the value (unless secret) and the accepted values. */
 export function invalid(path: string, got: unknown, takes: string, confidential = false): StartError {
@@ -131,4 +130,40 @@ function showAll(values: unknown[]): string {
   if (values.length === 0) return 'an empty array'
   const shown = values.slice(0, MOST_SHOWN).map((value) => (Array.isArray(value) ? 'an array' : show(value)))
   return `an array of ${shown.join(', ')}${values.length > MOST_SHOWN ? ` and ${values.length - MOST_SHOWN} more` : ''}`
+}
+
+/** The largest distance of a name from the suggested one. */
+const MOST_SLIPS = 2
+/** The shared prefix that also makes a suggestion, in letters. */
+const LEAST_SHARED = 4
+
+/** The most similar name, or `null`. Ignores case, hyphens and underscores. */
+function likeliest(name: string, among: readonly string[]): string | null {
+  const given = plain(name)
+  const [best] = among
+    .map((known) => ({ known, slips: slipsBetween(given, plain(known)) }))
+    .filter(({ known, slips }) => slips <= MOST_SLIPS || share(given, plain(known)))
+    .sort((one, other) => one.slips - other.slips)
+  return best?.known ?? null
+}
+
+const plain = (name: string): string => name.toLowerCase().replaceAll(/[_-]/g, '')
+
+function share(one: string, other: string): boolean {
+  const least = Math.min(one.length, other.length)
+  return least >= LEAST_SHARED && (one.includes(other) || other.includes(one) || one.slice(0, 4) === other.slice(0, 4))
+}
+
+/** The Levenshtein distance, row by row. */
+function slipsBetween(one: string, other: string): number {
+  let row = Array.from({ length: other.length + 1 }, (_, index) => index)
+  for (const [at, letter] of [...one].entries()) {
+    const next = [at + 1]
+    for (const [index, its] of [...other].entries())
+      next.push(
+        Math.min((next[index] ?? 0) + 1, (row[index + 1] ?? 0) + 1, (row[index] ?? 0) + (letter === its ? 0 : 1))
+      )
+    row = next
+  }
+  return row.at(-1) ?? 0
 }

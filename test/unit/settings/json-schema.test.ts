@@ -1,5 +1,5 @@
 import { Check } from '@sinclair/typebox/value'
-import { objectFromJsonSchema } from '../../../lib/settings/json-schema.ts'
+import { objectFromJsonSchema } from '../../../lib/settings/sections/registration.ts'
 import t from '../../support/tap.ts'
 
 /** A schema of one field, with values that fit it and values that don't. */

@@ -1,6 +1,13 @@
-import { isLoopbackHost } from '../protocol/redirect-uri.ts'
+import { checkWebUri, isLoopbackHost } from '../protocol/redirect-uri.ts'
+import { localPath } from '../protocol/same-origin.ts'
 import { invalid } from './option-error.ts'
 import type { AuthorityOptions } from './options.ts'
+import type { Settings } from './settings.ts'
+
+const ADDRESSES = ['logoUrl', 'logoUrlDark', 'faviconUrl', 'stylesheetUrl', 'home', 'loginUrl'] as const
+const LINKS = ['terms', 'privacy', 'support'] as const
+/** Without a query, from which a mail program would take a subject and a text. */
+const MAIL_ADDRESS = /^mailto:[\w.!#$&'*+/=^`{|}~-]{1,64}@[A-Za-z0-9.-]{1,255}$/
 
 /** A host with or without a port: an issuer without its scheme. */
 const HOST_ALONE = /^[a-z0-9.-]+(?::\d+)?\/?$/i
@@ -49,4 +56,40 @@ export function checkIssuer({ issuer, allowInsecureIssuer = false }: AuthorityOp
     url.password !== ''
   )
     throw invalid('issuer', issuer, takes)
+}
+
+/** No two decorators of the plugin have the same name. */
+export function checkNames({ decorators }: Settings): void {
+  const names = Object.entries(decorators)
+  for (const [what, name] of names) {
+    const other = names.find(([which, taken]) => which !== what && taken === name)
+    if (other !== undefined)
+      throw invalid(`decorators.${what}`, name, `another name: this one is that of decorators.${other[0]}`)
+  }
+}
+
+/** No two endpoints have the same path. */
+export function checkPaths({ paths }: Settings): void {
+  const places = Object.entries(paths)
+  for (const [name, place] of places) {
+    if (places.some(([other, taken]) => other !== name && taken === place))
+      throw invalid(`paths.${name}`, place, 'a path that no other endpoint has')
+  }
+}
+
+/** The addresses of the option `pages`. The templates escape them; this refuses addresses that nobody can mean. */
+export function checkPages({ pages, issuer }: AuthorityOptions): void {
+  if (pages === undefined || pages === false) return
+  for (const name of ADDRESSES) checkAddress(`pages.${name}`, pages[name], issuer)
+  for (const name of LINKS) {
+    const given = pages.links?.[name]
+    if (name === 'support' && given !== undefined && MAIL_ADDRESS.test(given)) continue
+    checkAddress(`pages.links.${name}`, given, issuer)
+  }
+}
+
+function checkAddress(path: string, given: string | undefined, issuer: string): void {
+  if (given === undefined || localPath(given, issuer) !== null) return
+  const takes = checkWebUri(given)
+  if (takes !== null) throw invalid(path, given, `a path such as "/home", or ${takes}`)
 }
