@@ -36,7 +36,7 @@ export function reservedIds({ audience, typ }: Settings['accessToken']): readonl
 }
 
 /**
- * Checks the clients that the host lists. Rows of a client store pass the same check at run time (client-rows).
+ * Checks the clients that the host lists. Rows of a client store pass the same check at run time (`clientRows`).
  * @throws StartError `FST_AUTHORITY_INVALID_OPTIONS`
  */
 export function checkClients({ clients, connections, factors, scopes, keys, accessToken, acrValues }: Settings): void {
