@@ -1,3 +1,4 @@
+import { isObject, objectIn } from './json.ts'
 import { hash } from 'node:crypto'
 import { invalidToken } from './bearer.ts'
 
@@ -88,13 +89,8 @@ function headerPart(token: string): string {
 }
 
 function readTokenHeader(part: string, kind: keyof typeof KINDS): TokenHeader {
-  let header: unknown
-  try {
-    header = JSON.parse(Buffer.from(part, 'base64url').toString('utf8'))
-  } catch {
-    throw invalidToken('The token is malformed.')
-  }
-  if (!isObject(header)) throw invalidToken('The token is malformed.')
+  const header = objectIn(part)
+  if (header === null) throw invalidToken('The token is malformed.')
   const { alg, kid, typ } = header
   const { types, name: expected } = KINDS[kind]
   if (typeof typ !== 'string' || !types.some((type) => type === typ.toLowerCase()))
@@ -163,8 +159,4 @@ function audienceMatches(aud: unknown, accepted: string | readonly string[]): bo
 
 function isTime(value: unknown): value is number {
   return typeof value === 'number' && Number.isFinite(value) && value >= 0
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

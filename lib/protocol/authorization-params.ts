@@ -1,3 +1,4 @@
+import { isObject } from './json.ts'
 import { OAuthError } from '../errors.ts'
 import { readParams, serializeParams } from './request-params.ts'
 
@@ -199,9 +200,7 @@ function parsePart(part: string): Record<string, unknown> | null {
   if (!/^[A-Za-z0-9_-]+$/.test(part)) return null
   try {
     const parsed: unknown = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(Buffer.from(part, 'base64url')))
-    return typeof parsed === 'object' && parsed !== null && !Array.isArray(parsed)
-      ? (parsed as Record<string, unknown>)
-      : null
+    return isObject(parsed) ? parsed : null
   } catch {
     return null
   }

@@ -1,3 +1,4 @@
+import { isObject } from './json.ts'
 import { OAuthError, type OAuthErrorCode } from '../errors.ts'
 import { covers } from './authentication.ts'
 
@@ -36,10 +37,7 @@ export function bearerCredential(token: string): string {
  */
 export function headerOrFormToken(authorization: string | undefined, form: unknown): string | undefined {
   const fromHeader = bearerToken(authorization)
-  const sent: unknown =
-    typeof form === 'object' && form !== null && Object.hasOwn(form, 'access_token')
-      ? (form as Record<string, unknown>)['access_token']
-      : undefined
+  const sent = isObject(form) && Object.hasOwn(form, 'access_token') ? form['access_token'] : undefined
   if (sent === undefined || sent === '') return fromHeader
   if (fromHeader !== undefined) throw challenge('invalid_request', 'Send the token in one way, not in two.')
   if (typeof sent !== 'string') throw new OAuthError('invalid_request', 'access_token must be a string, sent once.')

@@ -1,4 +1,5 @@
 /** Proofs of possession of a key. @see RFC 9449 */
+import { isObject } from './json.ts'
 import { hash } from 'node:crypto'
 import { OAuthError } from '../errors.ts'
 import { thumbprint } from './access-token.ts'
@@ -102,7 +103,7 @@ export function proofReader(policy: ProofPolicy): (request: ProvenRequest) => Pr
 /** The thumbprint of the key that a token is bound to; `null` for a token that is bound to none. @see RFC 9449 §6.1 */
 export function boundKey(claims: Readonly<Record<string, unknown>>): string | null {
   const { cnf } = claims
-  const jkt: unknown = typeof cnf === 'object' && cnf !== null ? (cnf as Record<string, unknown>)['jkt'] : undefined
+  const jkt = isObject(cnf) ? cnf['jkt'] : undefined
   return typeof jkt === 'string' ? jkt : null
 }
 

@@ -1,3 +1,4 @@
+import { isObject, objectIn } from './json.ts'
 import { constants, createPublicKey, type JsonWebKey, verify } from 'node:crypto'
 
 /** The algorithms of signatures that others make: proofs of possession and assertions. @see RFC 7518 §3.1, RFC 8037 */
@@ -32,7 +33,7 @@ export function parseJws(text: string): UnverifiedJws | null {
   const parts = text.split('.')
   if (parts.length !== 3 || !parts.every((part) => BASE64URL.test(part))) return null
   const [header = '', payload = '', signature = ''] = parts
-  const [head, body] = [jsonObject(header), jsonObject(payload)]
+  const [head, body] = [objectIn(header), objectIn(payload)]
   if (head === null || body === null) return null
   return {
     header: head,
@@ -84,17 +85,4 @@ const VERIFY: Readonly<Record<JwsAlg, Verify>> = {
 /** True if the key made the signature of the JWS with this algorithm. */
 export function isSignedBy({ signed, signature }: UnverifiedJws, key: PublicKey, alg: JwsAlg): boolean {
   return VERIFY[alg](Buffer.from(signed, 'latin1'), key, signature)
-}
-
-function jsonObject(base64url: string): Record<string, unknown> | null {
-  try {
-    const value: unknown = JSON.parse(Buffer.from(base64url, 'base64url').toString('utf8'))
-    return isObject(value) ? value : null
-  } catch {
-    return null
-  }
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -1,3 +1,4 @@
+import { isObject } from './json.ts'
 import { OAuthError } from '../errors.ts'
 import { digest } from './digest.ts'
 
@@ -20,8 +21,7 @@ export function readParams<Name extends string>(
     throw new OAuthError('invalid_request', 'The request must hold its parameters by name.')
   const params: { [Key in Name]?: string } = {}
   for (const name of Object.keys(limits) as Name[]) {
-    const sent: unknown =
-      raw !== undefined && raw !== null && Object.hasOwn(raw, name) ? (raw as Record<string, unknown>)[name] : undefined
+    const sent = isObject(raw) && Object.hasOwn(raw, name) ? raw[name] : undefined
     const value = isRepeated(sent) ? (onRepeated?.(name) ?? sent) : sent
     if (value === undefined || value === '') continue
     if (typeof value !== 'string') throw new OAuthError('invalid_request', `${name} must be a string, sent once.`)

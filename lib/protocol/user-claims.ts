@@ -1,3 +1,4 @@
+import { isObject } from './json.ts'
 import { OAuthError } from '../errors.ts'
 
 /** The source of the claims: a row of the user store. */
@@ -219,10 +220,6 @@ function claimOf(how: unknown): ClaimRequest {
 
 function refused(problem: string): OAuthError {
   return new OAuthError('invalid_request', `claims ${problem}.`)
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 /** Recurses at most `depth` levels. */

@@ -1,3 +1,4 @@
+import { isObject } from './json.ts'
 import { hash, timingSafeEqual } from 'node:crypto'
 import { type CborMap, decodeCbor, isSignedBy, must, readCbor, spkiOf, WebauthnError } from './webauthn-key.ts'
 
@@ -291,8 +292,8 @@ function credentialIn(text: string): Members {
 }
 
 function objectOf(value: unknown, which: string): Members {
-  must(typeof value === 'object' && value !== null && !Array.isArray(value), 'malformed', `${which} no object`)
-  return value as Members
+  must(isObject(value), 'malformed', `${which} no object`)
+  return value
 }
 
 function binary(members: Members, name: string): Buffer {

@@ -3,7 +3,7 @@ import { setImmediate } from 'node:timers/promises'
 import { MessageChannel } from 'node:worker_threads'
 import t, { type Test } from '../support/tap.ts'
 import { type RedisClient, type RedisConnection, redisConnection } from '../../lib/adapters/redis/connection.ts'
-import { defineScript } from '../../lib/adapters/redis/script.ts'
+import { defineScript } from '../../lib/adapters/redis/refusal.ts'
 
 /** A server that answers at once. Its answers are read when the event loop reaches the socket. */
 function connectionTo(t: Test, isKnown: boolean): RedisConnection {

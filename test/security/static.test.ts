@@ -50,7 +50,7 @@ const NEVER: Array<[string, RegExp, RegExp?]> = [
   [
     'ASVS-11.4.1 ASVS-11.3.1 no broken algorithm to make anything with',
     /(?:createH|\bh)ash\('(?:md5|sha1)'|'(?:aes-\d+-ecb|aes-\d+-cbc|des(?:3|x|-[^']*)?|rc4)'|RSA1_5|RSA_PKCS1_PADDING|createCipher\(/g,
-    /^adapters\/(?:redis\/script|imported-hashes\/phpass)/
+    /^adapters\/(?:redis\/refusal|imported-hashes\/phpass)/
   ],
   ['ASVS-12.3.2 no certificate goes unchecked', /rejectUnauthorized|NODE_TLS_REJECT_UNAUTHORIZED/g],
   [

@@ -1,3 +1,4 @@
+import { isObject } from '../../protocol/json.ts'
 import dns from 'node:dns'
 import http from 'node:http'
 import https from 'node:https'
@@ -233,7 +234,7 @@ export function formPost(outbound: Outbound, ownDistance: () => Promise<Distance
 function errorIn(text: string): string | undefined {
   try {
     const parsed: unknown = JSON.parse(text)
-    const error = typeof parsed === 'object' && parsed !== null ? (parsed as { error?: unknown }).error : undefined
+    const error = isObject(parsed) ? parsed['error'] : undefined
     return typeof error === 'string' && error !== ''
       ? error.slice(0, MAX_ERROR_LENGTH).replaceAll(/[^\x20-\x7e]/g, '?')
       : undefined

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import type { AttemptLimit, AttemptOutcome, AttemptStanding, AttemptStore } from '../../ports/attempt-store.ts'
 import type { RedisConnection } from './connection.ts'
 import { COUNTER_COMMANDS, evictionPolicyOf, requireRights } from './server.ts'
-import { defineScript } from './script.ts'
+import { defineScript } from './refusal.ts'
 
 interface RedisAttemptStoreOptions {
   /** The beginning of the names of all counters: no braces, which mark the hash slot. Default `rl:`. */

@@ -1,14 +1,15 @@
 import {
   brokenConnection,
   codeOf,
+  defineKeyScript,
   noAnswer,
   notConnected,
+  type Script,
   tooLate,
   wipeableTexts,
   type WipeableTexts,
   withoutArguments
 } from './refusal.ts'
-import { defineKeyScript, type Script } from './script.ts'
 
 /** The common part of a `Redis` and a `Cluster` of ioredis 5 and 6. Nothing of ioredis is imported. */
 export interface RedisClient {

@@ -7,7 +7,7 @@ import {
   VERSION_LENGTH
 } from '../../ports/record-store.ts'
 import type { RedisClient } from './connection.ts'
-import { defineKeyScript, list, SLACK, textOrNull } from './script.ts'
+import { defineKeyScript, list, SLACK, textOrNull } from './refusal.ts'
 import { sharedConnection } from './shared-connection.ts'
 import type { State } from '../../ports/state.ts'
 import { noOthers } from '../../protocol/bounds.ts'

@@ -1,7 +1,6 @@
 import { invalidOptions, StartError } from '../../errors.ts'
 import type { RedisConnection } from './connection.ts'
-import { defineKeyScript, list, textOrNull, texts } from './script.ts'
-import { RedisRefusal } from './refusal.ts'
+import { defineKeyScript, list, RedisRefusal, textOrNull, texts } from './refusal.ts'
 
 /** The first version with every command that the scripts use. */
 const OLDEST = '6.2'

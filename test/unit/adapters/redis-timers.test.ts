@@ -1,7 +1,7 @@
 /** The time limits of a connection to Redis without answers, by a timer and a clock that the test steps. */
 import { setImmediate } from 'node:timers/promises'
 import { type RedisClient, redisConnection } from '../../../lib/adapters/redis/connection.ts'
-import { defineKeyScript } from '../../../lib/adapters/redis/script.ts'
+import { defineKeyScript } from '../../../lib/adapters/redis/refusal.ts'
 import t, { type Test } from '../../support/tap.ts'
 
 const SCRIPT = defineKeyScript('return 1')
