@@ -55,7 +55,7 @@ const FIELDS: readonly Field[] = [
 ]
 
 /**
- * The user that a store answered with.
+ * Checks the user returned by a store.
  * @throws MisfitError
  */
 export function userFrom(source: string, answer: unknown): User {
@@ -86,12 +86,15 @@ function otherSpelling(row: object, name: string): string | null {
   return Object.keys(row).find((key) => key !== name && plain(key) === plain(name)) ?? null
 }
 
-/** A user, or `null` for none. Many stores say `undefined` for that. */
+/** A user, or `null` for none. Many stores return `undefined` for that. */
 export function userOrNone(source: string, answer: unknown): User | null {
   return answer === undefined || answer === null ? null : userFrom(source, answer)
 }
 
-/** The users that a store answered with. A store that has none may say `undefined`. @throws MisfitError */
+/**
+ * Checks the users returned by a store. A store without any may return `undefined`.
+ * @throws MisfitError
+ */
 export function usersFrom(source: string, answer: unknown): User[] {
   if (answer === undefined || answer === null) return []
   if (!Array.isArray(answer)) throw misfit('store', { source, got: answer, takes: 'an array of users' })
@@ -118,8 +121,7 @@ const LINK_FIELDS: ReadonlyArray<Field<LinkedIdentity>> = [
 ]
 
 /**
- * The links that a store answered with, each with the fields of the port alone. A store that has none may say
- * `undefined`.
+ * Checks the links returned by a store, and keeps only the port's fields. A store without any may return `undefined`.
  * @throws MisfitError
  */
 export function linksFrom(source: string, answer: unknown): LinkedIdentity[] {
@@ -147,7 +149,7 @@ function linkFrom(source: string, answer: unknown): LinkedIdentity {
 }
 
 /**
- * One of the outcomes that the port names.
+ * Checks that the value is one of the port's outcomes.
  * @throws MisfitError
  */
 export function outcomeFrom<Outcome extends string>(

@@ -14,7 +14,7 @@ interface OutageDeps {
   localStore: AttemptStore
   onStoreError: OnStoreError
   clock: Clock
-  /** Once per outage. */
+  /** Called once per outage. */
   onDegraded: (error: unknown) => void
   onRecovered: () => void
 }

@@ -52,7 +52,7 @@ export function surviveStateOutages(
   state: State,
   { graceMs, clock, onDegraded, onRecovered, settled = () => undefined }: StateOutageDeps
 ): State {
-  /** Oldest first. Only the last one may still go on. */
+  /** The outages, oldest first. Only the last one may be unfinished. */
   let outages: Outage[] = []
   let isTold = false
   let trial: Promise<void> | null = null

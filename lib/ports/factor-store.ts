@@ -179,7 +179,7 @@ export interface FactorStore {
   findByHandle(handle: string, credentialId: string): Promise<FactorsByHandle | null>
   /**
    * The user's handle: the existing one, else `candidate` for good. A candidate begins with the user's partition (see
-   * protocol/partition), so that a handle leads to the user's factors. 43 random characters of base64url follow.
+   * protocol/digest), so that a handle leads to the user's factors. 43 random characters of base64url follow.
    */
   claimHandle(userId: string, candidate: string): Promise<string>
 

@@ -196,8 +196,8 @@ export interface ConnectionOption extends ConnectionOptions {
   id: string
   name: string
   /**
-   * Of `apple` and `oidc`: the private key in PEM by which the client proves itself instead of a secret. A literal `\n`
-   * counts as a line break.
+   * For `apple` and `oidc`: the private key in PEM with which the client authenticates instead of with a secret. A
+   * literal `\n` counts as a line break.
    */
   privateKey?: string | undefined
   /** The id of that key at the provider. */

@@ -83,7 +83,7 @@ export interface NewRefreshTokenFamily extends RefreshTokenFamily {
 
 /**
  * The next token of a family: its digest, and the token itself sealed under the one it replaces (see
- * protocol/refresh-token).
+ * protocol/credential).
  */
 export interface Successor {
   digest: string

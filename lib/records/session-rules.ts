@@ -141,7 +141,7 @@ export function createSession(view: View, session: BrowserSession, digest: strin
   const entry = entryOf(session)
   index.set(entry)
   index.bound(entry, max, createdAt, isSessionAliveAt(createdAt))
-  // The index first: it makes the generation.
+  // Writes the index first, because that creates the generation.
   index.save(createdAt)
   put(view, { session, secrets: [liveSecret(digest, session)] })
 }

@@ -35,7 +35,7 @@ interface RuleCounters {
 interface MemoryAttemptStore extends AttemptStore {
   reserve(attemptId: string, limits: readonly AttemptLimit[]): AttemptOutcome
   refund(attemptId: string, limits: readonly AttemptLimit[]): void
-  /** Frees what has expired. Not needed for correctness. */
+  /** Frees memory of expired attempts. Not needed for correctness. */
   sweep(): void
 }
 

@@ -226,7 +226,7 @@ export interface PostgresFactorStoreOptions {
    * The schema that holds the table, as of `postgresState`, and it may be the same. Default: the search path decides.
    */
   schema?: string | undefined
-  /** As of `postgresState`. Default true. */
+  /** True if statements get names, as for `postgresState`. Default true. */
   namedStatements?: boolean | undefined
 }
 

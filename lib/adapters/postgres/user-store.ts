@@ -12,7 +12,7 @@ import { connect } from './migrations.ts'
 export interface PostgresUserStoreOptions {
   /** The table's name: letters, digits and `_`. Default `authority_users`. */
   table?: string | undefined
-  /** As of `postgresState`. Default true. */
+  /** True if statements get names, as for `postgresState`. Default true. */
   namedStatements?: boolean | undefined
 }
 

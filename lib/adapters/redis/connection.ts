@@ -56,7 +56,7 @@ export interface RedisConnectionOptions {
 /** A script to run, and who waits for its reply. */
 interface Call {
   readonly script: Script
-  /** As the command declares them. */
+  /** The declared keys of the script. */
   readonly keys: readonly string[]
   readonly args: ReadonlyArray<string | number>
   resolve(reply: unknown): void

@@ -27,7 +27,7 @@ export interface View {
 }
 
 export interface Look {
-  /** In pixels, as are those of the window of a browser. */
+  /** The size in pixels, like a browser window's. */
   width: number
   height: number
   /** Options of `axe.run`. Without them axe is skipped. */

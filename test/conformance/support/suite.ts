@@ -12,7 +12,7 @@ export interface AskOptions {
   client?: SuiteClient
   method?: 'GET' | 'POST'
   browser?: HttpBrowser
-  /** Sends the parameters in another order. */
+  /** Sends the parameters in a different order. */
   reversed?: boolean
 }
 

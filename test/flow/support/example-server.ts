@@ -1,4 +1,4 @@
-/** The example server as a stranger runs it: compiled, a process of its own, real sockets. */
+/** The example server as a user runs it: compiled, in its own process, over real sockets. */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'

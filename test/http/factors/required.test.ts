@@ -328,7 +328,7 @@ t.test('asks a signed-in user with a second factor to use it, and rejects anothe
   await send()
   clock.step(30_000)
   const browser = testBrowser(app)
-  // A session that the host began.
+  // A session made by the host.
   const { cookie } = await sessionAs(app, { id: sub }, { amr: ['pwd'] })
   browser.cookies.set(cookieName('session'), cookie.slice(cookie.indexOf('=') + 1))
   t.match(answerOf(String((await browser.get(authorizePath({ prompt: 'none' }))).headers.location)), {

@@ -74,7 +74,7 @@ export interface PagesAppOptions extends WorldOptions {
   registration?: false
   limits?: RateLimitOptions
   prefix?: string
-  /** Before our routes. */
+  /** Called before our routes are added. */
   host?: (app: FastifyInstance) => void
   /** Changes what the routes are built from. */
   deps?: (deps: PageDeps) => Partial<PageDeps>

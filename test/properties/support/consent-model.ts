@@ -2,7 +2,7 @@ import { deepEqual } from 'node:assert/strict'
 import type { Consent } from '../../../lib/ports/state.ts'
 import { anything, type Expectation, is } from './histories.ts'
 
-/** A model of consents, by the prose of their port. */
+/** A model of consents, written from the prose of their port. */
 export interface ConsentWorld {
   consents: Consent[]
 }

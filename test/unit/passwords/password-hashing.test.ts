@@ -71,7 +71,7 @@ function spied(options: Partial<PasswordHashingOptions> = {}, { atOnce = false }
       }
     }
   )
-  /** The refusal of a call, once the refusal is no longer held back. */
+  /** The refusal of a call, after its delay. */
   const refused = async (work: Promise<unknown>): Promise<string> => {
     const code = codeOf(work)
     await tick()

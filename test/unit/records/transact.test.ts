@@ -1,4 +1,4 @@
-/** The protections of the transactor: each of these cases fails without one of them. */
+/** The protections of the transactor. Each case fails without one of them. */
 import { setImmediate } from 'node:timers/promises'
 import { memoryRecords } from '../../../lib/adapters/memory/record-store.ts'
 import type { RecordStore } from '../../../lib/ports/record-store.ts'
