@@ -8,7 +8,7 @@ export default {
     'lib/protocol/*.ts',
     'lib/limits/*.ts',
     'lib/accounts/{stored-hash,username,password-policy}.ts',
-    'lib/http/edge/{body,cookie-header,cors,log-redaction}.ts'
+    'lib/http/edge/{body,cookie-jar,cors,log-redaction}.ts'
   ],
   testRunner: 'in-process',
   coverageAnalysis: 'perTest',
