@@ -1,5 +1,4 @@
 import type { FastifyInstance, FastifyPluginAsync, onRequestHookHandler } from 'fastify'
-import { accountPages } from './pages/account.ts'
 import { accountOverview, ownAccountPages } from './pages/own-account/routes.ts'
 import { accounts } from './api/accounts.ts'
 import { ownAccount } from './api/own-account.ts'
@@ -25,12 +24,13 @@ import { logoutRoutes } from './pages/logout.ts'
 import { pageAssetRoutes } from './pages/assets.ts'
 import type { PageDeps, PageSlots } from './pages/deps.ts'
 import { usePageErrors } from './pages/errors.ts'
-import { leadToIssuer } from './pages/issuer-origin.ts'
-import { registerFormParser } from './pages/forms.ts'
+import { leadToIssuer, registerFormParser } from './pages/page-routes.ts'
 import { isPageReply } from './pages/reply.ts'
 import { reauthenticatePage } from './pages/reauthenticate.ts'
 import { securitySchemes } from './edge/operations.ts'
 import type { PathName } from '../settings/paths.ts'
+import { forgotPasswordPage, resetPasswordPage, undoPage, verifyEmailPage } from './pages/message-links.ts'
+import { signupPage } from './pages/signup.ts'
 
 interface RouteDeps extends HttpDeps, GuardDeps {
   cors: Cors
@@ -178,4 +178,19 @@ function pageGroups(
       : []),
     ...(openid !== null ? [group(authorizeRoutes, consentPage)] : [])
   ]
+}
+
+/**
+ * The hosted pages of a person's own account. Each exists under the same condition as the JSON endpoint with its use
+ * case.
+ */
+export function accountPages(child: FastifyInstance, deps: PageDeps): void {
+  const { users, outbox } = deps.authorize.accounts
+  if (deps.offers.signup && deps.registration !== null) signupPage(child, deps, deps.registration)
+  if (deps.offers.reset) {
+    forgotPasswordPage(child, deps)
+    resetPasswordPage(child, deps)
+    undoPage(child, deps)
+  }
+  if ((users.setEmailVerified ?? users.update) !== undefined && outbox !== null) verifyEmailPage(child, deps)
 }

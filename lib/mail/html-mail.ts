@@ -1,8 +1,6 @@
-import type { Color } from '../pages/colors.ts'
-import { fontsOf } from '../pages/fonts.ts'
+import { accentsOf, type Color, DARK, fontsOf, groundsOf, LIGHT, textOnGround } from '../pages/themes.ts'
 import { LANGUAGES } from '../texts/languages.ts'
 import { attributes, type Html, html, markupOf } from '../pages/html.ts'
-import { accentsOf, DARK, groundsOf, LIGHT, textOnGround } from '../pages/themes.ts'
 import type { MailContent } from './content.ts'
 
 interface MailLook {

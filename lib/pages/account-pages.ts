@@ -1,4 +1,3 @@
-import { deviceName } from './device-name.ts'
 import {
   form,
   formState,
@@ -11,11 +10,10 @@ import {
   serverFault,
   submit
 } from './fields.ts'
-import { type Html, type HtmlValue, formatHtml, html } from './html.ts'
-import { layout, name } from './layout.ts'
+import { formatHtml, type Html, html, type HtmlValue } from './html.ts'
+import { layout, name, scopeList, signedInPerson } from './layout.ts'
 import type { AccountModel, AccountNote } from './account-models.ts'
 import type { PageModels } from './model.ts'
-import { scopeList, signedInPerson } from './people.ts'
 import { format, type MessageKey, type Messages, timeOf } from './texts.ts'
 
 export function account(model: PageModels['account']): string {
@@ -269,4 +267,43 @@ export function accountFrame(
 function badge(messages: Messages, isConfirmed: boolean): Html {
   const label = isConfirmed ? messages.badgeConfirmed : messages.badgeUnconfirmed
   return html`<span class="badge ${isConfirmed ? 'good' : 'bad'}">${label}</span>`
+}
+
+/** The most specific names first, because browsers also send the names of others. */
+const BROWSERS: ReadonlyArray<readonly [RegExp, string]> = [
+  [/\bEdg(?:e|A|iOS)?\//, 'Edge'],
+  [/\bOPR\//, 'Opera'],
+  [/\bSamsungBrowser\//, 'Samsung Internet'],
+  [/\b(?:Firefox|FxiOS)\//, 'Firefox'],
+  [/\b(?:Headless)?Chrome\/|\bCriOS\//, 'Chrome'],
+  [/\bVersion\/\S{1,32} (?:Mobile\/\S{1,32} )?Safari\//, 'Safari']
+]
+const SYSTEMS: ReadonlyArray<readonly [RegExp, string]> = [
+  [/\biPhone\b/, 'iPhone'],
+  [/\biPad\b/, 'iPad'],
+  [/\bAndroid\b/, 'Android'],
+  [/\bWindows\b/, 'Windows'],
+  [/\bMac OS X\b|\bMacintosh\b/, 'macOS'],
+  [/\bCrOS\b/, 'ChromeOS'],
+  [/\bLinux\b/, 'Linux']
+]
+const MAX_LENGTH = 60
+
+/**
+ * A name by which a person may recognise a device: browser and system, or the beginning of the sent name. `null` for
+ * nothing. Anybody can send any name, so it proves nothing.
+ */
+function deviceName(userAgent: string | null): string | null {
+  return userAgent === null || userAgent.trim() === ''
+    ? null
+    : (knownDevice(userAgent) ?? userAgent.slice(0, MAX_LENGTH))
+}
+
+/** Returns the name of a widespread browser or system, otherwise `null`. */
+export function knownDevice(userAgent: string): string | null {
+  const find = (known: typeof BROWSERS): string | undefined => known.find(([pattern]) => pattern.test(userAgent))?.[1]
+  const browser = find(BROWSERS)
+  if (browser === undefined) return null
+  const system = find(SYSTEMS)
+  return system === undefined ? browser : `${browser}, ${system}`
 }

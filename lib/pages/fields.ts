@@ -1,7 +1,6 @@
-import { type Html, type HtmlValue, attributes, formatHtml, html, safeUrl } from './html.ts'
+import { attributes, formatHtml, type Html, html, type HtmlValue, safeUrl, select } from './html.ts'
 import { durationOf, format, formatNumbers, type Messages } from './texts.ts'
 import type { CommonModel, PageError, ProfileField } from './common-model.ts'
-import { select } from './select.ts'
 
 /** A form under construction: which field has the error, and which one gets the focus. */
 interface FormState {

@@ -1,3 +1,4 @@
+import type { ProfileField } from './common-model.ts'
 /** HTML made by the `html` tag, with everything in it escaped. Nothing else makes it. */
 export interface Html {
   readonly [MARKUP]: string
@@ -74,4 +75,17 @@ export function safeUrl(url: string): string {
   } catch {
     return '#'
   }
+}
+
+/** A list of choices. It starts with an empty one, unless the field is required and has a value. */
+export function select(
+  given: Html,
+  choices: ProfileField['choices'],
+  { value = '', required }: { value: string | undefined; required: boolean }
+): Html {
+  const none = required && choices.some((choice) => choice.value === value) ? [] : [{ value: '', label: '' }]
+  return html`<select${given}>${[...none, ...choices].map(
+    (choice) =>
+      html`<option${attributes({ value: choice.value, selected: choice.value === value })}>${choice.label}</option>`
+  )}</select>`
 }

@@ -1,6 +1,6 @@
-import { type Html, type HtmlValue, attributes, html, markupOf, safeUrl } from './html.ts'
-import { format } from './texts.ts'
-import type { CommonModel, PageError } from './common-model.ts'
+import { attributes, formatHtml, type Html, html, type HtmlValue, markupOf, safeUrl } from './html.ts'
+import { directionOf, format, type Messages } from './texts.ts'
+import type { CommonModel, PageError, ShownScope } from './common-model.ts'
 
 export type IconName = 'mail' | 'check' | 'warning' | 'lock' | 'door'
 
@@ -124,4 +124,29 @@ export function name(text: string): Html {
 /** The user or address of a page, on its own line. */
 export function address(text: string): Html {
   return html`<p class="address"><bdi>${text}</bdi></p>`
+}
+
+/** The signed-in user. The letter adds nothing to the name. */
+export function signedInPerson({ messages }: CommonModel, username: string, below: Html | null = null): Html {
+  return html`<div class="who"><span class="avatar" aria-hidden="true">${monogram(username)}</span><div>${[
+    html`<p class="hint">${formatHtml(messages.signedInAs, { username: name(username) })}</p>`,
+    below
+  ]}</div></div>`
+}
+
+/** `label`: the id of the heading above the list. */
+export function scopeList(scopes: readonly ShownScope[], messages: Messages, label: string | null = null): Html {
+  return html`<ul class="scopes"${label !== null && html` aria-labelledby="${label}"`}>
+${scopes.map(
+  (scope) => html`<li>${saidOf(scope, messages)}</li>
+`
+)}</ul>`
+}
+
+function saidOf({ name, description, own }: ShownScope, messages: Messages): Html {
+  if (own !== null)
+    return own.lang === messages.lang
+      ? html`<span>${own.text}</span>`
+      : html`<span lang="${own.lang}" dir="${directionOf(own.lang)}">${own.text}</span>`
+  return description === null ? html`<code dir="ltr">${name}</code>` : html`<span>${messages[description]}</span>`
 }

@@ -6,7 +6,7 @@ import {
   passkeyPrompt,
   setUpSecondFactor
 } from './security-pages.ts'
-import { consent, errorPage, formPost, logout, signedOut } from './decision-pages.ts'
+import { consent, errorPage, formPost, logout, signedOut, undo, verifyEmail } from './decision-pages.ts'
 import {
   account,
   accountAccess,
@@ -28,7 +28,6 @@ import {
   secondFactorLink,
   signup
 } from './sign-in-pages.ts'
-import { undo, verifyEmail } from './link-pages.ts'
 
 /** The built-in HTML of each page: a whole document without inline script, style or event handler. Pure. */
 export type Renderers = { readonly [Name in PageName]: (model: PageModels[Name]) => string }

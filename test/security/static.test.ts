@@ -60,8 +60,8 @@ const NEVER: Array<[string, RegExp, RegExp?]> = [
   [
     'ADV-CVE-2026-3635 nothing is made from the Host header',
     /request\.(?:host|hostname|protocol)\b|headers\.host\b|headers\['host'\]/g,
-    // Only compared: the target begins with the issuer.
-    /^http\/pages\/issuer-origin\.ts$/
+    // Compares it alone: what it leads to begins with the issuer.
+    /^http\/pages\/page-routes\.ts$/
   ],
   [
     "ASVS-16.2.3 nothing is written but by the host's logger",

@@ -6,8 +6,15 @@ import { accountOf } from '../../http/edge/caller-guards.ts'
 import { originOf } from '../../http/edge/deps.ts'
 import { type Endpoint, endpoint } from '../../http/edge/endpoint.ts'
 import { localeOf } from '../../http/edge/request-origin.ts'
-import { ConnectionList, Empty, FOR_THE_ACCOUNT } from '../../http/edge/schemas.ts'
+import { ConnectionList, Empty, FOR_THE_ACCOUNT, PasswordAgain } from '../../http/edge/schemas.ts'
 import type { Connection } from '../../ports/upstream.ts'
+import type { FastifyInstance } from 'fastify'
+import type { AccountModel } from '../../pages/account-models.ts'
+import type { PageModels } from '../../pages/model.ts'
+import { connectButtons } from '../../http/pages/parts.ts'
+import type { ConnectPageDeps } from './pages/begin.ts'
+import { withQuery } from '../../http/pages/form-page.ts'
+import { accountPage, proofOf, proven } from '../../http/pages/own-account/account-page.ts'
 
 /** The accounts at other providers that a person signs in with. */
 export function connectionEndpoints(connections: ReadonlyMap<string, Pick<Connection, 'name'>>): Endpoint[] {
@@ -69,4 +76,73 @@ export function connectionEndpoints(connections: ReadonlyMap<string, Pick<Connec
       }
     })
   ]
+}
+
+type Shown = Omit<PageModels['account_connections'], keyof AccountModel>
+
+/**
+ * The person's accounts at other providers, as `GET /auth/connections` has them; takes one away, and leads to
+ * connecting another.
+ */
+export function connectionsPage(child: FastifyInstance, deps: ConnectPageDeps): void {
+  const {
+    authorize: { accounts },
+    connect: { connections },
+    link
+  } = deps
+  const path = 'accountConnections'
+  accountPage<'account_connections', Shown>(
+    child,
+    {
+      name: 'account_connections',
+      path,
+      summaries: { page: 'Page of connected accounts', form: 'Disconnect an account by a form' },
+      body: Type.Object({ link: Type.Optional(Type.String({ maxLength: 128 })), current_password: PasswordAgain }),
+      fields: ['current_password'],
+      async open(visit) {
+        const {
+          person: { user },
+          request,
+          journey
+        } = visit
+        const links = await listLinks(user.id, accounts)
+        const buttons = await connectButtons(request, { query: '' }, deps)
+        return {
+          links: links.map((one) => ({
+            id: linkIdOf(one),
+            name: connections.get(one.connection)?.name ?? one.connection,
+            email: one.email ?? null,
+            linkedAt: one.linkedAt,
+            lastUsedAt: one.lastUsedAt
+          })),
+          ways: buttons.map((button) => ({
+            ...button,
+            url: withQuery(`${link('connect')}/${button.id}/link`, { return_to: `${link(path)}${journey.query}` })
+          })),
+          ...(await proofOf('unlink', path, visit, deps))
+        }
+      },
+      async submit(form, visit) {
+        const {
+          person: { user },
+          locale,
+          origin
+        } = visit
+        const { link: id = '' } = form
+        if (id === '') throw new OAuthError('invalid_request', 'link: it is required.')
+        return {
+          ...(await proven('unlink', form, await proofOf('unlink', path, visit, deps), visit, accounts)),
+          limit: null,
+          async work() {
+            // One that is not there is gone: the button was pressed twice, or on two devices.
+            if ((await unlinkIdentity(user, id, { by: 'user', locale, origin }, accounts)) === 'last_sign_in_method')
+              throw lastSignInMethod()
+            return 'unlinked'
+          }
+        }
+      },
+      content: (shown) => shown
+    },
+    deps
+  )
 }

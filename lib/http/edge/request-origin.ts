@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import type { Origin } from '../../sessions/sessions.ts'
-import { findLocale } from '../../pages/locale.ts'
+import { findLocale } from '../../pages/texts.ts'
 import { wordsOf } from '../../protocol/authorization-params.ts'
 
 /** Visible ASCII, as in ids of requests and traces. If a host sets `requestIdHeader`, any client chooses them. */

@@ -8,7 +8,7 @@ import {
 } from '../../protocol/authorization-params.ts'
 import { formActionOf } from '../../protocol/redirect-uri.ts'
 import type { PageDeps } from './deps.ts'
-import { pageGet, postFromAnyPage, queryParams, sentForm } from './forms.ts'
+import { pageGet, postFromAnyPage, queryParams, sentForm } from './page-routes.ts'
 import { AuthorizationRequestSchema } from '../edge/schemas.ts'
 
 /** `GET` and `POST /auth/authorize`. @see RFC 6749 §3.1, OpenID Connect Core 1.0 §3.1.2.1 */

@@ -17,7 +17,7 @@ import { shownScope } from '../../pages/own-texts.ts'
 import { formActionOf } from '../../protocol/redirect-uri.ts'
 import { follow, sendToClient } from './authorize.ts'
 import type { PageDeps } from './deps.ts'
-import { formOf, formPost, pageGet, queryParam, queryParams } from './forms.ts'
+import { formOf, formPost, pageGet, queryParam, queryParams } from './page-routes.ts'
 import { AuthorizationRequestSchema } from '../edge/schemas.ts'
 
 /**

@@ -14,7 +14,7 @@ import {
   usePlainJson,
   wireError
 } from '../edge/error-reply.ts'
-import { ProgramError } from './forms.ts'
+import { ProgramError } from './page-routes.ts'
 import type { PageReply } from './reply.ts'
 import { logLine } from '../../ports/log.ts'
 

@@ -9,9 +9,9 @@ import { originOf } from '../edge/deps.ts'
 import { localeOf } from '../edge/request-origin.ts'
 import type { Journey, Leave, PageDeps, Submission, Visit } from './deps.ts'
 import { attempt, type Attempted, formError } from './errors.ts'
-import { type Form, formOf, formPost, pageGet } from './forms.ts'
-import { pressedOnce } from './presses.ts'
+import { type Form, formOf, formPost, pageGet } from './page-routes.ts'
 import type { PageContent, PageSettings } from './reply.ts'
+import { onceUnderWay } from '../../accounts/under-way.ts'
 
 /** Leads the browser on with a GET. */
 export function goOn(url: string): Leave {
@@ -185,4 +185,21 @@ export function formPage<Name extends FormPageName, Shown extends object>(
       return await answer(visit, reply, await page.again(form, outcome.refused, visit), outcome.refused)
     }
   )
+}
+
+/**
+ * Does the work of a button once while it is under way, however often the button is pressed. A double click sends the
+ * form twice before the first answer comes, and the browser drops that answer. The second request gets what the first
+ * gets. A copy of the proof in another browser, as far as a request tells the two apart, does not.
+ */
+export function pressedOnce<Result>(): (
+  proof: string,
+  request: FastifyRequest,
+  work: () => Promise<Result>
+) => Promise<Result> {
+  const once = onceUnderWay<Result>()
+  return async (proof, request, work) => {
+    const { ip, userAgent } = originOf(request)
+    return await once(JSON.stringify([proof, ip, userAgent]), work)
+  }
 }

@@ -14,7 +14,7 @@ import { formActionOf } from '../../protocol/redirect-uri.ts'
 import { localPath } from '../../protocol/same-origin.ts'
 import { parseForm, type SentParams } from '../edge/body.ts'
 import type { Journey, Journeys } from './deps.ts'
-import { queryParams } from './forms.ts'
+import { queryParams } from './page-routes.ts'
 
 /** True if a client asks for more than any sign-in. @see OpenID Connect Core 1.0 §3.1.2.1 */
 function asksMore({ prompt, max_age: maxAge, acr_values: acrValues, claims }: AuthorizationParams): boolean {

@@ -5,6 +5,10 @@ import { originOf } from '../edge/deps.ts'
 import { follow } from './authorize.ts'
 import type { Journey, Leave, PageDeps } from './deps.ts'
 import { goOn } from './form-page.ts'
+import type { Form } from './page-routes.ts'
+import { pageBefore } from './parts.ts'
+import { type Arrival, proposesPasskey } from './passkey-proposal.ts'
+import type { Browser } from '../../sessions/browser-sessions.ts'
 
 /** The page that asks for what a sign-in still owes. */
 export const pathOfStep = (needs: StepNeeded['needs']): 'secondFactorSetUp' | 'secondFactor' =>
@@ -41,4 +45,42 @@ export function leadOn(
       deps
     )
   }
+}
+
+/**
+ * `leadOn` from a form of ours: where a sign-in elsewhere waits to be confirmed, that comes first, and else perhaps the
+ * proposal of a passkey.
+ */
+export async function leadOnFrom(
+  begun: SessionBegun | StepNeeded,
+  { request, journey, isSignUp }: Arrival,
+  form: Form,
+  deps: PageDeps
+): Promise<Leave> {
+  const first = pageBefore(begun.user.id, { request, journey }, deps)
+  if (first !== null) return leadOn(begun, { ...journey, next: first, nativeRequest: null }, request, deps)
+  if (!(await proposesPasskey(begun, { request, journey, isSignUp }, form, deps)))
+    return leadOn(begun, journey, request, deps)
+  return async (reply) => {
+    deps.cookies.prompted.set(reply, '1')
+    return await leadOn(
+      begun,
+      { ...journey, next: `${deps.link('passkeyPrompt')}${journey.query}` },
+      request,
+      deps
+    )(reply)
+  }
+}
+
+/**
+ * The browser for a sign-in of this journey, in which it may be remembered and then need not give a second factor. For
+ * what asks for all that the account takes, it is a browser like any other.
+ */
+export async function signInBrowser(
+  request: FastifyRequest,
+  { asksAll }: Pick<Journey, 'asksAll'>,
+  { browser, cookies: { trusted } }: Pick<PageDeps, 'browser' | 'cookies'>
+): Promise<Browser> {
+  const read = await browser.read(request)
+  return asksAll || trusted === null ? read : { ...read, remembered: trusted.read(request) }
 }

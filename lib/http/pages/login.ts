@@ -10,11 +10,10 @@ import { Credential, JourneySchema, Password, Username } from '../edge/schemas.t
 import { buttonImages, connectButtons, elsewhere, freshness } from './parts.ts'
 import type { AddedTo, Journey, PageDeps, Submission, Visit } from './deps.ts'
 import { type FormPage, formPage, goOn } from './form-page.ts'
-import { type Form, pageGet, queryParam, required } from './forms.ts'
-import { leadOnFrom } from './lead-on-from.ts'
+import { type Form, pageGet, queryParam, required } from './page-routes.ts'
+import { leadOnFrom, signInBrowser } from './lead-on.ts'
 import { passkeySignIn } from './passkey-sign-in.ts'
 import { passkeyFormOf, passkeysOf, unknownPasskey } from './passkeys.ts'
-import { signInBrowser } from './remembered.ts'
 
 interface Shown {
   /** True if a signed-in user has come to be asked again. */

@@ -6,7 +6,7 @@ import { type LogoutParams, readLogoutParams, serializeParams } from '../../prot
 import { formActionOf } from '../../protocol/redirect-uri.ts'
 import { isSameOrigin } from '../../protocol/same-origin.ts'
 import type { PageDeps } from './deps.ts'
-import { pageGet, postFromAnyPage, queryParams, sentForm } from './forms.ts'
+import { pageGet, postFromAnyPage, queryParams, sentForm } from './page-routes.ts'
 import { LogoutRequestSchema } from '../edge/schemas.ts'
 
 /** `GET` and `POST /auth/logout`. @see OpenID Connect RP-Initiated Logout 1.0 §2 */

@@ -2,7 +2,7 @@
 import type { FastifyRequest } from 'fastify'
 import type { ConnectButton } from '../../pages/common-model.ts'
 import type { Journey, PageDeps, Submission, Visit } from './deps.ts'
-import { type Form, queryParam } from './forms.ts'
+import { type Form, queryParam } from './page-routes.ts'
 
 type Deps = Pick<PageDeps, 'parts'>
 

@@ -2,7 +2,7 @@ import type { SessionBegun, StepNeeded } from '../../accounts/slots.ts'
 import { awaitsConfirmation } from '../../accounts/verify-email.ts'
 import { logLine } from '../../ports/log.ts'
 import type { PageDeps, Visit } from './deps.ts'
-import { type Form, queryParam } from './forms.ts'
+import { type Form, queryParam } from './page-routes.ts'
 import { passkeysOf } from './passkeys.ts'
 
 /** `isSignUp`: the account was made just now, without a password. */

@@ -1,10 +1,9 @@
 import { signInByPasskey } from '../../authorize/passkey-sign-in.ts'
 import { OAuthError } from '../../errors.ts'
 import type { PageDeps, Submission, Visit } from './deps.ts'
-import { queryParam } from './forms.ts'
-import { leadOnFrom } from './lead-on-from.ts'
+import { queryParam } from './page-routes.ts'
+import { leadOnFrom, signInBrowser } from './lead-on.ts'
 import { passkeysOf } from './passkeys.ts'
-import { signInBrowser } from './remembered.ts'
 
 /** A sign-in by a passkey alone, without a typed name. */
 export function passkeySignIn(

@@ -5,7 +5,7 @@ import type { PasskeyForm, PasskeySignals } from '../../pages/common-model.ts'
 import type { UserFactors } from '../../ports/factor-store.ts'
 import type { User } from '../../ports/user-store.ts'
 import type { PageDeps } from './deps.ts'
-import type { Form } from './forms.ts'
+import type { Form } from './page-routes.ts'
 
 /** The fields of pages that ask for passkeys. `null`: passkeys are off. */
 export function passkeysOf({

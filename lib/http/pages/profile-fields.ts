@@ -5,7 +5,7 @@ import type { ProfileField } from '../../pages/common-model.ts'
 import type { User } from '../../ports/user-store.ts'
 import { ownProfileFields } from '../../accounts/profile.ts'
 import { choicesOf, namedChoices } from '../edge/body.ts'
-import type { Form } from './forms.ts'
+import type { Form } from './page-routes.ts'
 import { fieldMistake, type Registration } from '../edge/registration.ts'
 
 interface RegistrationInput {

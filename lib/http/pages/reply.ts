@@ -1,9 +1,15 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { chooseLocale } from '../../pages/locale.ts'
+import {
+  chooseLocale,
+  directionOf,
+  type Locale,
+  LOCALES,
+  type Messages,
+  messagesOf,
+  type Usernames
+} from '../../pages/texts.ts'
 import { type OwnTexts, withOwnTexts } from '../../pages/own-texts.ts'
 import type { Look } from '../../pages/stylesheet.ts'
-import { directionOf, type Locale, type Messages, messagesOf, type Usernames } from '../../pages/texts.ts'
-import { languagesOf } from './languages.ts'
 import type { CommonModel } from '../../pages/common-model.ts'
 import type { PageModels, PageName, RenderPage } from '../../pages/model.ts'
 import { RENDERERS, type Renderers } from '../../pages/render.ts'
@@ -12,6 +18,7 @@ import { type PageAssets, pageAssets } from './assets.ts'
 import { type ContentSecurity, contentSecurityPolicy } from './security.ts'
 import { logLine } from '../../ports/log.ts'
 import { requestIdOf } from '../edge/request-origin.ts'
+import { LANGUAGES } from '../../texts/languages.ts'
 
 /** A route's content of a page; title, logo, language and addresses are added. */
 export type PageContent<Name extends PageName> = Omit<PageModels[Name], keyof CommonModel>
@@ -198,4 +205,28 @@ function vary(reply: FastifyReply, names: readonly string[]): void {
     (name) => !before.some((known) => known === '*' || known.toLowerCase() === name.toLowerCase())
   )
   reply.header('vary', [...before, ...missing].join(', '))
+}
+
+/** Of the address of a page: what says which language, and what was said of a form that is done. */
+const OF_ONE_VIEW = ['ui_locales', 'done', 'session']
+
+/** Several times what clients send, in characters. */
+const MAX_QUERY = 1500
+
+/**
+ * The page's own address in each language, by its query alone, because the path may differ outside of a proxy. A page
+ * that tells the result of a form can't be opened again, so it offers no languages; a refused form can.
+ */
+function languagesOf({ method, url }: FastifyRequest, statusCode: number): CommonModel['languages'] {
+  if (method !== 'GET' && statusCode < 400) return []
+  const [, query = ''] = /^[^?#]*\?([^#]*)/.exec(url) ?? []
+  // The query stands in each address: that of a request with a parameter of its greatest length would make a page of a
+  // hundred kilobytes.
+  if (query.length > MAX_QUERY) return []
+  const kept = query.split('&').filter((pair) => pair !== '' && !OF_ONE_VIEW.includes(pair.split('=', 1)[0] ?? ''))
+  return LOCALES.map((lang) => ({
+    lang,
+    name: LANGUAGES[lang].name,
+    url: `?${[...kept, `ui_locales=${lang}`].join('&')}`
+  }))
 }

@@ -2,7 +2,7 @@ import { COOKIES } from '../../protocol/cookies.ts'
 import { partitionOf } from '../../protocol/digest.ts'
 import type { Leave, PageDeps, Visit } from './deps.ts'
 import { withQuery } from './form-page.ts'
-import { queryParam } from './forms.ts'
+import { queryParam } from './page-routes.ts'
 import { isFromHere } from './own-account/account-page.ts'
 
 const DONE = { done: 'codes_saved' }

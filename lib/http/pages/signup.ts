@@ -10,7 +10,7 @@ import { JourneySchema } from '../edge/schemas.ts'
 import { buttonImages, connectButtons, elsewhere } from './parts.ts'
 import type { PageDeps, Submission, Visit } from './deps.ts'
 import { formPage, goOn } from './form-page.ts'
-import { type Form, queryParam, required } from './forms.ts'
+import { type Form, queryParam, required } from './page-routes.ts'
 import { leadOn } from './lead-on.ts'
 import { profileForm } from './profile-fields.ts'
 

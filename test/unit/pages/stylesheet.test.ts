@@ -1,10 +1,9 @@
 import { gzipSync } from 'node:zlib'
 import { runInNewContext } from 'node:vm'
 import t from '../../support/tap.ts'
-import { type Color, contrast, mix, readable, textOn } from '../../../lib/pages/colors.ts'
+import { accentsOf, type Color, contrast, DARK, LIGHT, mix, readable, textOn } from '../../../lib/pages/themes.ts'
 import { PAGE_SCRIPT } from '../../../lib/pages/script.ts'
 import { type Look, stylesheet } from '../../../lib/pages/stylesheet.ts'
-import { DARK, LIGHT, accentsOf } from '../../../lib/pages/themes.ts'
 
 const ACCENTS: Color[] = [
   '#1f5fbf',

@@ -1,14 +1,14 @@
 import t from '../../support/tap.ts'
 import { OAuthError, type OAuthErrorCode, type OAuthErrorReason } from '../../../lib/errors.ts'
-import { chooseLocale } from '../../../lib/pages/locale.ts'
 import {
-  LOCALES,
-  type Locale,
-  type MessageKey,
+  chooseLocale,
   directionOf,
   durationOf,
   format,
   formatNumbers,
+  type Locale,
+  LOCALES,
+  type MessageKey,
   messagesOf,
   scopeDescription,
   timeOf

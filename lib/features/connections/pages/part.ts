@@ -3,14 +3,14 @@ import { normalizeUsername } from '../../../accounts/username.ts'
 import { domainOf } from '../../../accounts/ways-in.ts'
 import type { Journey, PageDeps, PageSlots, Submission, Visit } from '../../../http/pages/deps.ts'
 import { withQuery } from '../../../http/pages/form-page.ts'
-import type { Form } from '../../../http/pages/forms.ts'
+import type { Form } from '../../../http/pages/page-routes.ts'
 import { freshness } from '../../../http/pages/parts.ts'
 import type { ConnectButton } from '../../../pages/common-model.ts'
 import type { AssertionStore } from '../../../ports/state.ts'
 import type { Clock } from '../../../ports/clock.ts'
 import type { Connection } from '../../../ports/upstream.ts'
 import { type AuthorizationParams, carried } from '../../../protocol/authorization-params.ts'
-import { connectionsPage } from './account.ts'
+import { connectionsPage } from '../endpoints.ts'
 import {
   beginConnect,
   type ConnectPageDeps,

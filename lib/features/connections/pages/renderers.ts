@@ -10,8 +10,7 @@ import {
   submit
 } from '../../../pages/fields.ts'
 import { formatHtml, html } from '../../../pages/html.ts'
-import { address, layout, name } from '../../../pages/layout.ts'
-import { signedInPerson } from '../../../pages/people.ts'
+import { address, layout, name, signedInPerson } from '../../../pages/layout.ts'
 import { format, timeOf } from '../../../pages/texts.ts'
 import type { PageModels } from '../../../pages/model.ts'
 import type { Renderers } from '../../../pages/render.ts'

@@ -9,11 +9,10 @@ import { EmailCode, JourneySchema, Username } from '../../../http/edge/schemas.t
 import { elsewhere } from '../../../http/pages/parts.ts'
 import type { Leave, PageDeps, Submission, Visit } from '../../../http/pages/deps.ts'
 import { type FormPage, formPage, goOn } from '../../../http/pages/form-page.ts'
-import { type Form, queryParam, required } from '../../../http/pages/forms.ts'
-import { leadOnFrom } from '../../../http/pages/lead-on-from.ts'
+import { type Form, queryParam, required } from '../../../http/pages/page-routes.ts'
+import { leadOnFrom, signInBrowser } from '../../../http/pages/lead-on.ts'
 import { tellsPasskeys } from '../../../http/pages/passkey-proposal.ts'
 import { missingFields } from '../../../http/pages/profile-fields.ts'
-import { signInBrowser } from '../../../http/pages/remembered.ts'
 import { type CarriedEmail, emailCookie } from './pending.ts'
 import { sendCode } from './send-code.ts'
 

@@ -9,10 +9,9 @@ import { invalidLink } from '../../../accounts/message-tokens.ts'
 import { OneTimeTokenValue } from '../../../http/edge/schemas.ts'
 import type { PageDeps } from '../../../http/pages/deps.ts'
 import { formPage, goOn } from '../../../http/pages/form-page.ts'
-import { queryParam } from '../../../http/pages/forms.ts'
-import { leadOnFrom } from '../../../http/pages/lead-on-from.ts'
+import { queryParam } from '../../../http/pages/page-routes.ts'
+import { leadOnFrom, signInBrowser } from '../../../http/pages/lead-on.ts'
 import { tellsPasskeys } from '../../../http/pages/passkey-proposal.ts'
-import { signInBrowser } from '../../../http/pages/remembered.ts'
 import { emailCookie } from './pending.ts'
 
 /** `username` is `null` in a browser that did not ask. */

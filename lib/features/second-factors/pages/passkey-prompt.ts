@@ -7,7 +7,7 @@ import type { SignedInPerson } from '../../../sessions/browser-sessions.ts'
 import { Credential, FactorName, JourneySchema } from '../../../http/edge/schemas.ts'
 import type { Leave, PageDeps, Visit } from '../../../http/pages/deps.ts'
 import { formPage, goOn } from '../../../http/pages/form-page.ts'
-import { required } from '../../../http/pages/forms.ts'
+import { required } from '../../../http/pages/page-routes.ts'
 import { addPasskey } from '../../../http/pages/own-account/add-passkey.ts'
 import { passkeyFormOf, passkeysOf } from '../../../http/pages/passkeys.ts'
 

@@ -5,7 +5,7 @@ import { checkEnrolmentLink, redeemEnrolmentLink } from '../../../accounts/facto
 import { OneTimeTokenValue } from '../../../http/edge/schemas.ts'
 import type { PageDeps } from '../../../http/pages/deps.ts'
 import { formPage, goOn, withQuery } from '../../../http/pages/form-page.ts'
-import { queryParam } from '../../../http/pages/forms.ts'
+import { queryParam } from '../../../http/pages/page-routes.ts'
 
 interface Shown {
   token: string

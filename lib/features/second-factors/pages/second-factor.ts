@@ -17,8 +17,8 @@ import type { SignedInPerson } from '../../../sessions/browser-sessions.ts'
 import { Credential, JourneySchema, RecoveryCode, SecondFactorCode } from '../../../http/edge/schemas.ts'
 import type { Leave, PageDeps, Visit } from '../../../http/pages/deps.ts'
 import { formPage, goOn, withQuery } from '../../../http/pages/form-page.ts'
-import { queryParam } from '../../../http/pages/forms.ts'
-import { leadOnFrom } from '../../../http/pages/lead-on-from.ts'
+import { queryParam } from '../../../http/pages/page-routes.ts'
+import { leadOnFrom } from '../../../http/pages/lead-on.ts'
 import { passkeyFormOf } from '../../../http/pages/passkeys.ts'
 
 /**

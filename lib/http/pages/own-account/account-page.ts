@@ -1,6 +1,12 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { normalizeUsername } from '../../../accounts/username.ts'
-import { isRecentEnough } from '../../../accounts/fresh-sign-in.ts'
+import {
+  type AccountChange,
+  freshnessIn,
+  isRecentEnough,
+  mayChange,
+  requireProof
+} from '../../../accounts/fresh-sign-in.ts'
 import { lacksSecondFactor } from '../../../protocol/authentication.ts'
 import type { AccountModel, AccountNote } from '../../../pages/account-models.ts'
 import type { PageModels } from '../../../pages/model.ts'
@@ -10,7 +16,10 @@ import type { SignedInPerson } from '../../../sessions/browser-sessions.ts'
 import type { AttemptCheck } from '../../edge/limit.ts'
 import type { Leave, PageDeps, Submission, Visit } from '../deps.ts'
 import { type FormPage, formPage, type FormPageName, goOn, withQuery } from '../form-page.ts'
-import { type Form, queryParam } from '../forms.ts'
+import { type Form, queryParam, required } from '../page-routes.ts'
+import { hasFactor } from '../../../protocol/second-factors.ts'
+import type { AccountsDeps } from '../../../accounts/deps.ts'
+import { factorsOf } from '../../../accounts/ways-in.ts'
 
 /** Rows of a list on one page. More would hold the event loop for everybody else. */
 export const MOST_ROWS = 50
@@ -188,4 +197,59 @@ export function noteOf(request: FastifyRequest): AccountNote | null {
 /** Browsers that don't say where a navigation began may have been here. @see W3C Fetch Metadata Request Headers §2.4 */
 export function isFromHere({ headers: { 'sec-fetch-site': site } }: FastifyRequest): boolean {
   return site === undefined || site === 'same-origin'
+}
+
+/** The proof that the page asks for before it goes on. */
+export interface Proof {
+  askPassword: boolean
+  signInUrl: string | null
+}
+
+/**
+ * `always`: a fresh sign-in is not enough if the user has a password. A user without one, or with a second factor,
+ * signs in again.
+ */
+export async function proofOf(
+  change: AccountChange,
+  path: PathName,
+  visit: PersonVisit,
+  deps: PageDeps,
+  { always = false } = {}
+): Promise<Proof> {
+  const {
+    person: { user },
+    origin
+  } = visit
+  const { accounts } = deps.authorize
+  const fresh = await mayChange(change, freshnessIn(visit.person, origin), accounts)
+  if (user.passwordHash !== null && !hasFactor(await factorsOf(user, accounts)))
+    return { askPassword: always || !fresh, signInUrl: null }
+  return { askPassword: false, signInUrl: fresh ? null : signInUrl(path, visit, deps) }
+}
+
+/**
+ * Has the proof done before the work: the password under the limit of sign-ins, as the JSON endpoints count it.
+ * @throws OAuthError `invalid_request` where the password was not typed; `insufficient_user_authentication`
+ */
+export async function proven(
+  change: AccountChange,
+  form: Form,
+  { askPassword }: Proof,
+  { person, origin }: PersonVisit,
+  accounts: AccountsDeps
+): Promise<Pick<Submission<never>, 'before'>> {
+  const signIn = freshnessIn(person, origin)
+  if (!askPassword && (form.current_password ?? '') === '') {
+    await requireProof(change, signIn, accounts)
+    return {}
+  }
+  const { current_password: password } = required(form, ['current_password'])
+  return {
+    before: {
+      limit: passwordLimit(person.user),
+      async work() {
+        await requireProof(change, { ...signIn, password }, accounts)
+      }
+    }
+  }
 }

@@ -7,9 +7,8 @@ import { sendFirstPasswordLink } from '../../../accounts/reset-password.ts'
 import { Password } from '../../edge/schemas.ts'
 import type { PageDeps } from '../deps.ts'
 import { goOn } from '../form-page.ts'
-import { required } from '../forms.ts'
-import { accountPage, accountPageAfter, passwordLimit } from './account-page.ts'
-import { proofOf } from './fresh.ts'
+import { required } from '../page-routes.ts'
+import { accountPage, accountPageAfter, passwordLimit, proofOf } from './account-page.ts'
 
 /** Changes the password as `POST /auth/password` does, under one limit with it. */
 export function passwordPage(child: FastifyInstance, deps: PageDeps): void {

@@ -5,7 +5,17 @@ import type { ProfileField } from '../../../pages/common-model.ts'
 import type { Registration } from '../../edge/registration.ts'
 import type { PageDeps } from '../deps.ts'
 import { profileChangeForm } from '../profile-fields.ts'
-import { accountPage } from './account-page.ts'
+import { accountPage, isFromHere, type Proof, proofOf, proven } from './account-page.ts'
+import { requestEmailChange } from '../../../accounts/change-email.ts'
+import { addressOf } from '../../../accounts/outbox.ts'
+import { sendVerificationAgain } from '../../../accounts/verify-email.ts'
+import { ownerConnection } from '../../../accounts/ways-in.ts'
+import type { AccountModel } from '../../../pages/account-models.ts'
+import type { PageModels } from '../../../pages/model.ts'
+import { EmailAddress, PasswordAgain } from '../../edge/schemas.ts'
+import { queryParam, required } from '../page-routes.ts'
+import { removeAccount } from '../../../accounts/remove-account.ts'
+import { goOn, withQuery } from '../form-page.ts'
 
 /** The person's profile, changed as by `PATCH /auth/profile`. */
 export function profilePage(
@@ -43,6 +53,138 @@ export function profilePage(
           async work() {
             await changeProfile({ user, sid, changes, origin }, accounts)
             return 'profile'
+          }
+        }
+      },
+      content: (shown) => shown
+    },
+    deps
+  )
+}
+
+type Shown = Omit<PageModels['account_email'], keyof AccountModel>
+
+/**
+ * The person's address: another one, as by `POST /auth/email`, or the confirmation again, as by `POST
+ * /auth/email/resend`.
+ */
+export function emailPage(child: FastifyInstance, deps: PageDeps): void {
+  const {
+    authorize: { accounts }
+  } = deps
+  const canChange = accounts.users.update !== undefined
+  const path = 'accountEmail'
+  accountPage<'account_email', Shown>(
+    child,
+    {
+      name: 'account_email',
+      path,
+      summaries: { page: 'E-mail page', form: 'Change the e-mail address by a form' },
+      body: Type.Object({
+        email: Type.Optional(EmailAddress),
+        current_password: PasswordAgain,
+        decision: Type.Optional(Type.Literal('resend'))
+      }),
+      fields: ['email', 'current_password'],
+      async open(visit, form) {
+        const { user } = visit.person
+        const address = addressOf(user)
+        return {
+          currentEmail: address === '' ? null : address,
+          emailVerified: user.emailVerified === true,
+          email: form?.email ?? '',
+          canChange: canChange && ownerConnection(user, accounts) === null,
+          canResend: accounts.users.setEmailVerified !== undefined && address !== '' && user.emailVerified !== true,
+          ...(await proofOf('email', path, visit, deps))
+        }
+      },
+      async submit(form, visit) {
+        const {
+          person: {
+            user,
+            session: { sid }
+          },
+          locale,
+          origin
+        } = visit
+        const limit = { rule: 'passwordReset', userId: user.id } as const
+        if (!canChange || form.decision === 'resend') {
+          return {
+            limit,
+            async work() {
+              const sent =
+                accounts.users.setEmailVerified === undefined ||
+                (await sendVerificationAgain(user, { locale, origin }, accounts))
+              return sent ? 'email_resent' : 'email_waiting'
+            }
+          }
+        }
+        const { email } = required(form, ['email'])
+        return {
+          ...(await proven('email', form, await proofOf('email', path, visit, deps), visit, accounts)),
+          limit,
+          async work() {
+            await requestEmailChange({ user, sid, email, locale, origin }, accounts)
+            return 'email_sent'
+          }
+        }
+      },
+      content: (shown) => shown
+    },
+    deps
+  )
+}
+
+/** Removes the account as `DELETE /auth/account` does, but always asks for the password where there is one. */
+export function removePage(child: FastifyInstance, deps: PageDeps): void {
+  const {
+    authorize: { accounts },
+    browser,
+    homeUrl,
+    link,
+    pages
+  } = deps
+  const path = 'accountRemove'
+  accountPage<'account_remove', Proof>(
+    child,
+    {
+      name: 'account_remove',
+      path,
+      summaries: { page: 'Page to delete the account', form: 'Delete the account by a form' },
+      body: Type.Object({ current_password: PasswordAgain }),
+      fields: ['current_password'],
+      open: async (visit) => await proofOf('removal', path, visit, deps, { always: true }),
+      withoutPerson({ request, journey: { uiLocales } }) {
+        if (queryParam(request, 'done') !== 'removed' || !isFromHere(request)) return null
+        return async (reply) => await pages.send(request, reply, 'account_removed', { homeUrl }, { uiLocales })
+      },
+      async submit(form, visit) {
+        const {
+          request,
+          reply,
+          person: {
+            user,
+            session: { sid }
+          },
+          journey: { query },
+          locale,
+          origin
+        } = visit
+        return {
+          ...(await proven(
+            'removal',
+            form,
+            await proofOf('removal', path, visit, deps, { always: true }),
+            visit,
+            accounts
+          )),
+          limit: null,
+          async work() {
+            await removeAccount({ user, stays: browser.stay(request, reply, sid), locale, origin }, accounts)
+            return async (reply) => {
+              browser.clearCookie(reply)
+              return await goOn(withQuery(`${link(path)}${query}`, { done: 'removed' }))(reply)
+            }
           }
         }
       },

@@ -1,13 +1,14 @@
 import type { FastifyInstance } from 'fastify'
 import type { PathName } from '../../../settings/paths.ts'
 import type { AccountPart, PageDeps } from '../deps.ts'
-import { accessPage } from './access.ts'
-import { emailPage } from './email.ts'
-import { type AccountLinks, overviewPage } from './overview.ts'
+import { accessPage, sessionsPage } from './sessions.ts'
+import { emailPage, profilePage, removePage } from './profile.ts'
 import { passwordPage } from './password.ts'
-import { profilePage } from './profile.ts'
-import { removePage } from './remove.ts'
-import { sessionsPage } from './sessions.ts'
+import type { PageModels } from '../../../pages/model.ts'
+import { originOf } from '../../edge/deps.ts'
+import { localeOf } from '../../edge/request-origin.ts'
+import { pageGet, queryParam } from '../page-routes.ts'
+import { signInFirst } from './account-page.ts'
 
 type Part = keyof AccountLinks
 
@@ -67,4 +68,42 @@ export function accountOverview(child: FastifyInstance, deps: PageDeps): void {
     Object.entries(partsOf(deps)).map(([name, { path, add }]) => [name, add === null ? null : deps.link(path)])
   ) as AccountLinks
   overviewPage(child, deps, links)
+}
+
+type AccountLinks = PageModels['account']['links']
+
+/** `GET /auth/account`: who is signed in, and the ways to what they can do. */
+function overviewPage(child: FastifyInstance, deps: PageDeps, links: AccountLinks): void {
+  const { browser, homeUrl, journeys, link, pages, path } = deps
+  child.get(path('account'), pageGet({ summary: 'Account page' }), async (request, reply) => {
+    const journey = await journeys.read(request)
+    const person = await browser.signedIn(request)
+    if (person === null)
+      return await signInFirst(
+        'account',
+        { request, reply, journey, origin: originOf(request), locale: localeOf(request) },
+        deps
+      )(reply)
+    const {
+      user: { username, email, emailVerified }
+    } = person
+    const address = email ?? (username.includes('@') ? username : null)
+    return await pages.send(
+      request,
+      reply,
+      'account',
+      {
+        username,
+        email: address === username ? null : address,
+        emailVerified: address === null ? null : emailVerified === true,
+        links: Object.fromEntries(
+          Object.entries(links).map(([name, url]) => [name, url === null ? null : `${url}${journey.query}`])
+        ) as AccountLinks,
+        logoutUrl: link('logout'),
+        // An authorization request is no place to come back to: its client would be behind a link that names the host.
+        backUrl: queryParam(request, 'client_id') === '' ? journey.next : homeUrl
+      },
+      { uiLocales: journey.uiLocales }
+    )
+  })
 }

@@ -1,11 +1,13 @@
 import type { FastifyInstance } from 'fastify'
 import { Type } from '@sinclair/typebox'
 import { OAuthError } from '../../../errors.ts'
-import type { AccountSession } from '../../../pages/account-models.ts'
+import type { AccountAccess, AccountSession } from '../../../pages/account-models.ts'
 import { listSessions } from '../../../sessions/browser-sessions.ts'
 import type { PageDeps } from '../deps.ts'
 import { accountPage, MOST_ROWS, signInFirst } from './account-page.ts'
-import { clientNames } from './client-names.ts'
+import type { ClientStore } from '../../../ports/client-store.ts'
+import { consentsOf, takeBackConsent } from '../../../authorize/consent.ts'
+import { shownScope } from '../../../pages/own-texts.ts'
 
 const EndOf = Type.Union([Type.Literal('end_others'), Type.Literal('end_all')])
 
@@ -67,6 +69,76 @@ export function sessionsPage(child: FastifyInstance, deps: PageDeps): void {
           return id === session.sid ? await signOut() : 'session'
         }
         return { limit: null, work: end }
+      },
+      content: (shown) => shown
+    },
+    deps
+  )
+}
+
+/** The names of clients, each read once. A removed or unnamed client has its id. */
+async function clientNames(
+  clientIds: readonly string[],
+  { clients }: { clients: ClientStore }
+): Promise<(clientId: string) => string> {
+  const names = new Map(
+    await Promise.all(
+      [...new Set(clientIds)].map(
+        async (clientId) => [clientId, (await clients.findById(clientId))?.name ?? clientId] as const
+      )
+    )
+  )
+  return (clientId) => names.get(clientId) ?? clientId
+}
+
+/**
+ * The person's consents for third-party clients, and the buttons that take a consent back with all tokens of that
+ * client.
+ */
+export function accessPage(child: FastifyInstance, deps: PageDeps): void {
+  const { authorize, pages, scopeTexts } = deps
+  accountPage<'account_access', { clients: AccountAccess[]; hasMore: boolean }>(
+    child,
+    {
+      name: 'account_access',
+      path: 'accountAccess',
+      summaries: { page: 'Page of the apps with access', form: 'Take access back by a form' },
+      body: Type.Object({ client: Type.String({ maxLength: 255 }) }),
+      fields: [],
+      async open({ person: { user }, journey: { uiLocales }, request }) {
+        const all = await consentsOf(user, authorize)
+        const consents = all.slice(0, MOST_ROWS)
+        const nameOf = await clientNames(
+          consents.map(({ clientId }) => clientId),
+          authorize
+        )
+        const { lang } = pages.messagesFor(request, { uiLocales })
+        return {
+          clients: consents.map(({ clientId, scopes, grantedAt }) => ({
+            clientId,
+            name: nameOf(clientId),
+            scopes: scopes.map((scope) => shownScope(scope, lang, scopeTexts)),
+            grantedAt
+          })),
+          hasMore: all.length > MOST_ROWS
+        }
+      },
+      submit({ client: clientId = '' }, { person: { user, session }, origin }) {
+        if (clientId === '') throw new OAuthError('invalid_request', 'client: it is required.')
+        return {
+          limit: null,
+          async work() {
+            // A consent that does not exist was taken back already. A text that can't be a client's id reaches no
+            // store.
+            const known = (await consentsOf(user, authorize)).some((consent) => consent.clientId === clientId)
+            if (known)
+              await takeBackConsent(
+                { userId: user.id, clientId, by: 'user', sid: session.sid, origin },
+                { ...authorize, events: authorize.accounts.events }
+              )
+            return 'access'
+          }
+        }
       },
       content: (shown) => shown
     },
