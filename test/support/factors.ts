@@ -104,6 +104,10 @@ export async function saveCodes(
   return await browser.get(href.replaceAll('&amp;', '&'), { 'sec-fetch-site': site })
 }
 
+/** The recovery codes that a page shows. */
+export const codesIn = (html: string): string[] =>
+  [...html.matchAll(/<li><code>([^<]+)<\/code>/g)].map(([, code = '']) => code)
+
 export async function enrol(
   { clock }: Pick<TestApp, 'clock'>,
   browser: TestBrowser,
@@ -114,7 +118,7 @@ export async function enrol(
   const { action, fields } = formOf(body)
   const reply = await browser.submit(action, { ...fields, code: codeFor(secret, clock.now()), name })
   if (![200, 303].includes(reply.statusCode)) throw new Error(`enrol: ${reply.statusCode} ${reply.body}`)
-  const codes = [...reply.body.matchAll(/<li><code>([^<]+)<\/code>/g)].map(([, code = '']) => code)
+  const codes = codesIn(reply.body)
   if (codes.length > 0) await saveCodes(browser, reply.body)
   return { secret, codes, reply }
 }

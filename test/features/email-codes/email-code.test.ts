@@ -1,12 +1,12 @@
 /** Sign-in by an emailed code: its requirements and its limits. */
 import { cookieName } from '../../support/cookies.ts'
 import t from '../../support/tap.ts'
-import { totpCode } from '../../../lib/testing/index.ts'
 import { memoryFactorStore, memoryState, memoryUserStore } from '../../../lib/index.ts'
 import { delayed } from '../../../lib/testing/index.ts'
 import { PASSWORD, signIn } from '../../support/app.ts'
 import { testBrowser } from '../../support/browser.ts'
-import { enrol, logIn } from '../../support/factors.ts'
+import { logIn } from '../../support/factors.ts'
+import { secondFactorOf } from '../../support/second-factor.ts'
 import { ANN, ask, emailApp, enter, hasSession, otherThan, PAGE, STRANGER } from './support.ts'
 
 t.test('signs a user in by an emailed code in the browser that asked for it', async (t) => {
@@ -285,28 +285,6 @@ t.test('gives an account made with a foreign address to the owner of the mailbox
   t.equal((await subject.browser.get('/auth/account')).statusCode, 200)
 })
 
-t.test('signs nobody in by a code before the second factor that the host imported', async (t) => {
-  const factors = memoryFactorStore()
-  const subject = await emailApp(t, { factors }, { verified: false })
-  const { app, sub, users, clock, browser } = subject
-  const secret = 'JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP'
-  await app.authority.importTotp(sub, { secret })
-  const before = await users.findById(sub)
-  await ask(browser)
-  const reply = await enter(browser, (await subject.mail()).code)
-  t.equal(reply.headers.location, '/auth/second-factor')
-  t.notOk(hasSession(browser))
-  t.strictSame(await users.findById(sub), before, 'nothing is removed')
-  t.equal((await factors.findFactors(sub)).totp.length, 1)
-  const done = await browser.submit('/auth/second-factor', { code: totpCode(secret, clock.now()) })
-  t.equal(done.statusCode, 303)
-  t.ok(hasSession(browser))
-  t.equal((await factors.findFactors(sub)).totp.length, 1, 'the app stays')
-  t.equal((await users.findById(sub))?.emailVerified, true)
-  await t.rejects(signIn(app, ANN, PASSWORD), /invalid_grant/, 'the password of whoever signed up is dead')
-  t.equal((await browser.get('/auth/account')).statusCode, 200)
-})
-
 t.test('keeps the password and the sessions of a confirmed account', async (t) => {
   const subject = await emailApp(t)
   const other = testBrowser(subject.app)
@@ -322,7 +300,7 @@ t.test('asks a user for their second factor after an emailed code', async (t) =>
   const subject = await emailApp(t, { factors: memoryFactorStore() })
   const owner = testBrowser(subject.app)
   await logIn(owner, ANN)
-  const { codes } = await enrol(subject, owner)
+  const { codes } = await secondFactorOf(subject, owner)
   await ask(subject.browser)
   const reply = await enter(subject.browser, (await subject.mail()).code)
   t.equal(reply.headers.location, '/auth/second-factor')

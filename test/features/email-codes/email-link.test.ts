@@ -1,14 +1,13 @@
 /** The link of a sign-in message: opening it signs nobody in, and it works in no other browser. */
 import { cookieName } from '../../support/cookies.ts'
 import t from '../../support/tap.ts'
-import { memoryFactorStore, memoryUserStore, type User, type UserStore } from '../../../lib/index.ts'
-import { softPasskey } from '../../../lib/testing/index.ts'
+import { memoryFactorStore, memoryUserStore } from '../../../lib/index.ts'
 import { Type } from '@sinclair/typebox'
-import { ISSUER, type LightMyRequestResponse, PASSWORD, testApp } from '../../support/app.ts'
+import { type LightMyRequestResponse, PASSWORD, testApp } from '../../support/app.ts'
 import { type TestBrowser, testBrowser } from '../../support/browser.ts'
-import { codeFor, enrol, formOf, logIn } from '../../support/factors.ts'
+import { formOf, logIn } from '../../support/factors.ts'
+import { secondFactorOf } from '../../support/second-factor.ts'
 import { answerOf, authorizePath, CALLBACK, CLIENTS, KEYS, redeem } from '../../support/openid.ts'
-import { answerOn } from '../../support/passkey-pages.ts'
 import { ANN, ask, emailApp, type EmailApp, enter, hasSession, PAGE, STRANGER } from './support.ts'
 
 /** The request of a mail program's browser. */
@@ -253,7 +252,7 @@ t.test(
     t.not(await subject.users.findByUsername(STRANGER), null)
     await signInAs()
     t.notMatch(await page(), /To go on, please sign in again/)
-    const { codes } = await enrol(subject, browser)
+    const { codes } = await secondFactorOf(subject, browser)
     clock.step(301_000)
     t.match(await page(), /To go on, please sign in again/)
     t.equal((await signInAs()).headers.location, '/auth/second-factor')
@@ -264,52 +263,6 @@ t.test(
     t.equal(await subject.users.findByUsername(STRANGER), null)
   }
 )
-
-t.test('requires an existing password or passkey for irreversible actions, not an emailed code', async (t) => {
-  for (const [what, hasPassword, hasPasskey] of [
-    ['a password', true, false],
-    ['a passkey', false, true]
-  ] as const) {
-    const known = memoryUserStore()
-    let isPast = false
-    const past = <Found extends User | null>(user: Found): Found =>
-      user === null || !isPast || hasPassword ? user : { ...user, passwordHash: null }
-    const users: UserStore = {
-      ...known,
-      findById: async (id) => past(await known.findById(id)),
-      findByUsername: async (username) => past(await known.findByUsername(username))
-    }
-    const subject = await emailApp(t, { users, factors: memoryFactorStore() })
-    const { app, browser, sub } = subject
-    const owner = testBrowser(app)
-    await logIn(owner, ANN)
-    const { secret } = await enrol(subject, owner)
-    if (hasPasskey)
-      t.equal((await answerOn(owner, '/auth/security/passkeys', softPasskey({ origin: ISSUER }))).statusCode, 303)
-    isPast = true
-    await ask(browser)
-    await enter(browser, (await subject.mail()).code)
-    subject.clock.step(30_000)
-    t.equal(
-      (await browser.submit('/auth/second-factor', { code: codeFor(secret, subject.clock.now()) })).statusCode,
-      303
-    )
-    t.notMatch((await browser.get('/auth/security')).body, /name="decision"/, what)
-    const {
-      factors: [factor]
-    } = await app.authority.factors(sub)
-    const reply = await app.inject({
-      method: 'DELETE',
-      url: `/auth/factors/${factor?.id ?? ''}`,
-      headers: {
-        'sec-fetch-site': 'same-origin',
-        cookie: `${cookieName('session')}=${browser.cookies.get(cookieName('session')) ?? ''}`
-      }
-    })
-    t.match([reply.statusCode, reply.json()], [401, { error: 'insufficient_user_authentication' }], what)
-    t.equal((await app.authority.factors(sub)).factors.length, hasPasskey ? 2 : 1)
-  }
-})
 
 t.test('starts a separate session for a code used while another user is signed in', async (t) => {
   const subject = await emailApp(t, { emailSignIn: { signUp: true } })

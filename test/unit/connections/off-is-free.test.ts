@@ -53,7 +53,6 @@ t.test('loads no file of connections with the plugin alone', async (t) => {
 t.test('loads no passkey, QR code, factor, email code or connection route with the plugin alone', async (t) => {
   const late = [
     'features/second-factors/create.ts',
-    'features/totp/create.ts',
     'features/connections/create.ts',
     'features/connections/endpoints.ts',
     'features/connections/exchange.ts',
@@ -79,7 +78,10 @@ t.test('loads only the option files of second factors and email codes with the p
   const under = (file: string): string[] =>
     [...loads(new URL(file, root))].map((one) => one.replace(root, '')).filter((one) => FACTORS.test(one))
   t.strictSame(under('index.ts'), [])
-  t.ok(under('features/totp/create.ts').includes('protocol/totp.ts'), 'and the walk finds them where they are')
+  t.ok(
+    under('features/second-factors/create.ts').includes('accounts/factors/prove-factor.ts'),
+    'and the walk finds them where they are'
+  )
   t.ok(under('features/email-codes/sign-in.ts').includes('features/email-codes/code.ts'))
   t.end()
 })
