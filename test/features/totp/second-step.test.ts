@@ -6,7 +6,7 @@ import { memoryFactorStore, memoryUserStore } from '../../../lib/index.ts'
 import { altered } from '../../support/altered.ts'
 import { ISSUER, PASSWORD, signIn, signUp } from '../../support/app.ts'
 import { type TestBrowser, testBrowser } from '../../support/browser.ts'
-import { connectApp } from '../connect/support.ts'
+import { connectApp } from '../../http/connect/support.ts'
 import { codeFor, enrol, factorApp, formOf, logIn, signedInAnywhere } from '../../support/factors.ts'
 
 const NEXT = 'a better horse battery'

@@ -3,7 +3,7 @@ import t from '../../support/tap.ts'
 import { memoryFactorStore } from '../../../lib/index.ts'
 import { testBrowser } from '../../support/browser.ts'
 import { codeFor, enrol, formOf, logIn, signedInAnywhere } from '../../support/factors.ts'
-import { ANN, ask, emailApp, enter } from '../../features/email-codes/support.ts'
+import { ANN, ask, emailApp, enter } from '../email-codes/support.ts'
 
 const MOVED = 'ann@elsewhere.example'
 

@@ -17,7 +17,7 @@ import {
   post,
   signInOptions
 } from '../../support/passkeys.ts'
-import { ask, emailApp, enter } from '../../features/email-codes/support.ts'
+import { ask, emailApp, enter } from '../email-codes/support.ts'
 
 type Facts = Record<string, unknown>
 type Told = Pick<FactorApp, 'events' | 'sub'>

@@ -4,7 +4,7 @@ import { memoryFactorStore } from '../../../lib/index.ts'
 import { testBrowser } from '../../support/browser.ts'
 import { codeFor, enrol, logIn, signedInAnywhere } from '../../support/factors.ts'
 import { signUp } from '../../support/app.ts'
-import { connectApp } from '../connect/support.ts'
+import { connectApp } from '../../http/connect/support.ts'
 
 // covers SF-01 BA-9552
 t.test('begins no session after a sign-in at a provider until the second factor is given', async (t) => {

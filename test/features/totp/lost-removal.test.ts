@@ -4,7 +4,7 @@ import { memoryFactorStore, memoryState } from '../../../lib/index.ts'
 import type { FactorStore } from '../../../lib/ports/factor-store.ts'
 import { authAs } from '../../../lib/testing/index.ts'
 import { bearer, type TestApp } from '../../support/app.ts'
-import { ask, emailApp, enter } from '../../features/email-codes/support.ts'
+import { ask, emailApp, enter } from '../email-codes/support.ts'
 import { factorApp, formOf } from '../../support/factors.ts'
 import { passkeyApp } from '../../support/passkeys.ts'
 

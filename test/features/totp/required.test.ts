@@ -12,7 +12,7 @@ import { sessionAs } from '../../../lib/testing/index.ts'
 import { altered } from '../../support/altered.ts'
 import { bearer, PASSWORD, signUp, testApp } from '../../support/app.ts'
 import { type TestBrowser, testBrowser } from '../../support/browser.ts'
-import { connectApp } from '../connect/support.ts'
+import { connectApp } from '../../http/connect/support.ts'
 import {
   codeFor,
   factorApp,

@@ -11,7 +11,7 @@ import {
 import { delayed, softPasskey } from '../../../lib/testing/index.ts'
 import { ISSUER, PASSWORD, signUp, testApp } from '../../support/app.ts'
 import { type TestBrowser, testBrowser } from '../../support/browser.ts'
-import { connectApp } from '../connect/support.ts'
+import { connectApp } from '../../http/connect/support.ts'
 import {
   codeFor,
   enrol,

@@ -5,7 +5,7 @@ import { TOKEN_EXCHANGE_GRANT } from '../../../lib/protocol/request-params.ts'
 import { decodeJwt } from '../../support/jwt.ts'
 import { codeFor, enrol } from '../../support/factors.ts'
 import { KEYS } from '../../support/openid.ts'
-import { connectApp } from '../connect/support.ts'
+import { connectApp } from '../../http/connect/support.ts'
 
 const MFA = 'urn:fastify-authority:grant-type:mfa'
 

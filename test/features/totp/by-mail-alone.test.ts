@@ -10,7 +10,7 @@ import { ISSUER, PASSWORD, tellCode, testApp } from '../../support/app.ts'
 import { codeFor, formOf } from '../../support/factors.ts'
 import { answerOf, authorizePath, CALLBACK } from '../../support/openid.ts'
 import { testBrowser } from '../../support/browser.ts'
-import { ANN, ask, enter } from '../../features/email-codes/support.ts'
+import { ANN, ask, enter } from '../email-codes/support.ts'
 
 const SECRET = 'JBSWY3DPEHPK3PXPJBSW'
 const CLIENTS: Client[] = [

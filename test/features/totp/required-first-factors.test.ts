@@ -5,7 +5,7 @@ import { bearer, PASSWORD, signIn } from '../../support/app.ts'
 import { testBrowser } from '../../support/browser.ts'
 import { codeFor, enrol, factorApp, logIn } from '../../support/factors.ts'
 import { answerOf, authorizePath, CLIENTS, KEYS } from '../../support/openid.ts'
-import { ANN, ask, emailApp, enter } from '../../features/email-codes/support.ts'
+import { ANN, ask, emailApp, enter } from '../email-codes/support.ts'
 
 const SET_UP = '/auth/second-factor/set-up'
 const REQUIRED: Partial<AuthorityOptions> = { keys: KEYS, clients: CLIENTS, mfa: { required: true } }
