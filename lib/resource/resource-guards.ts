@@ -1,7 +1,7 @@
 /**
  * The guards of an API that is a resource, with their challenges. @see RFC 6750 §3, RFC 9449 §7, RFC 9728 §5
  */
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyRequest, FastifySchema } from 'fastify'
 import { OAuthError } from '../errors.ts'
 import { type Check, claimsCheck, type Hook, hookOf, scopeCheck, signInCheck } from '../http/edge/hook.ts'
 import type { Clock } from '../ports/clock.ts'
@@ -51,7 +51,7 @@ export interface McpAuth {
 }
 
 /** Keeps a route out of the document of @fastify/swagger. */
-const NOT_IN_DOCS = { schema: { hide: true } }
+const NOT_IN_DOCS: { schema: FastifySchema & { hide: boolean } } = { schema: { hide: true } }
 
 const AUTHORIZATION = /^(?:bearer|dpop) +/i
 
