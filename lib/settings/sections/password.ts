@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os'
 import { Type } from '@sinclair/typebox'
+import type { FirebaseParameters } from '../../accounts/imported-hash-formats.ts'
 import type { PasswordHasher } from '../../ports/cryptography.ts'
 import {
   filled,
@@ -85,17 +86,12 @@ export type PasswordSettings = ReturnType<typeof resolvePassword>
 
 export function resolvePassword(given: PasswordOptions | undefined) {
   const { firebase, ...settings } = filled(PASSWORD, given, { concurrency: availableParallelism() })
-  return {
-    ...settings,
-    /** The key of a Firebase project. `null`: its hashes must contain the key. */
-    firebase:
-      firebase === null
-        ? null
-        : {
-            signerKey: fromBase64(firebase.signerKey),
-            saltSeparator: fromBase64(firebase.saltSeparator ?? '')
-          }
-  }
+  const parameters: FirebaseParameters | null =
+    firebase === null
+      ? null
+      : {
+          signerKey: Buffer.from(firebase.signerKey, 'base64'),
+          saltSeparator: Buffer.from(firebase.saltSeparator ?? '', 'base64')
+        }
+  return { ...settings, firebase: parameters }
 }
-
-const fromBase64 = (given: string): Buffer => Buffer.from(given, 'base64')
