@@ -18,7 +18,7 @@ export type { OpenTelemetryMeter, PrometheusClient, PrometheusOptions } from './
  * The libraries to report to: prom-client, OpenTelemetry or both. `registry`: of prom-client. Default: its default
  * registry.
  */
-interface MetricsOptions {
+export interface MetricsOptions {
   prometheus?: PrometheusClient | undefined
   registry?: object | undefined
   meter?: OpenTelemetryMeter | undefined
