@@ -14,7 +14,6 @@ const STATUS = {
   unauthorized_client: 400,
   unsupported_grant_type: 400,
   invalid_scope: 400,
-  invalid_target: 400,
   invalid_dpop_proof: 400,
   use_dpop_nonce: 400,
   invalid_token: 401,

@@ -9,7 +9,6 @@ const BY_CODE: Readonly<Record<OAuthErrorCode, MessageKey>> = {
   unauthorized_client: 'errorClientRequest',
   unsupported_grant_type: 'errorClientRequest',
   invalid_scope: 'errorClientRequest',
-  invalid_target: 'errorClientRequest',
   invalid_dpop_proof: 'errorClientRequest',
   use_dpop_nonce: 'errorClientRequest',
   invalid_token: 'errorInvalidToken',
