@@ -58,7 +58,7 @@ const NOTES: Partial<Record<string, string>> = {
 
 /** The errors of an operation in words. A failure of the service itself needs none. */
 function failuresOf(declared: Declaration, method: string): string {
-  const errors = errorsOf({ name: null, url: '', method, declared, isPage: false })
+  const errors = errorsOf({ method, declared, isPage: false })
   const rows = Object.entries(errors).flatMap(([status, codes]) => {
     const said = declared.errors?.[Number(status)]
     const notes = (typeof said === 'object' && !Array.isArray(said) ? said : {}) as Partial<Record<string, string>>

@@ -97,6 +97,14 @@ export function connectionsPage(child: FastifyInstance, deps: ConnectPageDeps): 
       name: 'account_connections',
       path,
       summaries: { page: 'Page of connected accounts', form: 'Disconnect an account by a form' },
+      errors: {
+        form: {
+          400: 'invalid_grant',
+          401: 'insufficient_user_authentication',
+          409: 'last_sign_in_method',
+          429: 'too_many_requests'
+        }
+      },
       body: Type.Object({ link: Type.Optional(Type.String({ maxLength: 128 })), current_password: PasswordAgain }),
       fields: ['current_password'],
       async open(visit) {

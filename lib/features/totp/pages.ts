@@ -26,6 +26,7 @@ export function totpPage(child: FastifyInstance, deps: PageDeps, accounts: Provi
       name: 'account_totp',
       path: 'securityTotp',
       summaries: { page: 'Page to set up an authenticator app', form: 'Set up an authenticator app by a form' },
+      errors: { form: { 400: ['invalid_code', 'invalid_token'], 409: 'factor_limit' } },
       body: Type.Object({
         enrolment: Type.String({ maxLength: 4096 }),
         code: SecondFactorCode,

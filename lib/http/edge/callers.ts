@@ -50,7 +50,7 @@ export interface Declaration {
    */
   takes?: 'json' | 'form' | 'nothing'
   /** By status: errors besides those that follow from the callers and the body. */
-  errors?: Readonly<Record<number, Codes>>
+  errors?: Readonly<Record<number, Codes>> | undefined
   /** For the reference page. */
   what?: string
 }

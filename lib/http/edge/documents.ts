@@ -78,8 +78,6 @@ export function useDocuments(child: FastifyInstance, deps: DocumentsDeps): void 
     }: Transformed): { schema: object; url: string } => {
       const verb = [method].flat()[0] ?? 'GET'
       const operation: Operation = {
-        name,
-        url,
         method: verb,
         declared: config.fastifyAuthority ?? {},
         isPage: deps.pages

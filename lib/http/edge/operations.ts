@@ -9,81 +9,18 @@ export type OperationErrors = Readonly<Record<number, readonly OAuthErrorCode[]>
 
 /** The parts of an operation that follow from its callers and kind. */
 export interface Operation {
-  name: PathName | null
-  url: string
   method: string
   declared: Partial<Declaration>
   /** Errors are pages. */
   isPage: boolean
 }
 
-const LIMITED: OperationErrors = { 429: ['too_many_requests'] }
-const NOT_FRESH: OperationErrors = { 401: ['insufficient_user_authentication'] }
 const OF_REQUESTS: OperationErrors = { 400: ['invalid_client', 'invalid_request'] }
-
-/** The errors of each operation besides those that follow from its callers, for the host's API document alone. */
-const ERRORS: Readonly<Record<string, OperationErrors>> = {
-  'GET resetPassword': { 400: ['invalid_token'] },
-  'GET verifyEmail': { 400: ['invalid_token'] },
-  'GET undo': { 400: ['invalid_token'] },
-  'POST login': { 400: ['invalid_grant'], ...LIMITED },
-  'POST reauthenticate': { 400: ['invalid_grant'], ...LIMITED },
-  'POST secondFactor': { 400: ['invalid_code', 'invalid_grant'], ...LIMITED },
-  'POST emailCode': { 400: ['invalid_code'], ...LIMITED },
-  'GET emailLink': { 400: ['invalid_token'] },
-  'POST emailLink': { 400: ['invalid_code', 'invalid_token'], ...LIMITED },
-  'GET secondFactorLink': { 400: ['invalid_token'] },
-  'POST secondFactorLink': { 400: ['invalid_token'], ...LIMITED },
-  'POST secondFactorSetUp': {
-    400: ['invalid_code', 'invalid_credential', 'invalid_token'],
-    401: ['login_required'],
-    403: ['access_denied']
-  },
-  'POST security': { 400: ['invalid_request'], ...NOT_FRESH, 404: ['not_found'], 409: ['invalid_request'] },
-  'POST passkeyPrompt': {
-    400: ['invalid_credential'],
-    401: ['login_required'],
-    409: ['duplicate_factor', 'factor_limit']
-  },
-  'POST securityPasskeys': {
-    400: ['invalid_credential'],
-    401: ['insufficient_user_authentication', 'login_required'],
-    409: ['duplicate_factor', 'factor_limit']
-  },
-  'POST securityTotp': { 400: ['invalid_code', 'invalid_token'], 409: ['factor_limit'] },
-  'POST signup': { 400: ['invalid_password'], 409: ['username_taken'], ...LIMITED },
-  'POST forgotPassword': LIMITED,
-  'POST resetPassword': { 400: ['invalid_password', 'invalid_token'], ...LIMITED },
-  'POST verifyEmail': { 400: ['invalid_token'], ...LIMITED },
-  'POST undo': { 400: ['invalid_token'], ...LIMITED },
-  'POST accountEmail': { 400: ['invalid_grant'], ...NOT_FRESH, ...LIMITED },
-  'POST accountPassword': { 400: ['invalid_grant', 'invalid_password'], ...LIMITED },
-  'POST accountConnections': { 400: ['invalid_grant'], ...NOT_FRESH, 409: ['last_sign_in_method'], ...LIMITED },
-  'POST accountRemove': { 400: ['invalid_grant'], ...NOT_FRESH, ...LIMITED },
-  'GET connect/:id': { 404: ['not_found'] },
-  'GET connect/:id/callback': {
-    400: ['connection_denied'],
-    403: ['access_denied'],
-    404: ['not_found'],
-    ...LIMITED,
-    502: ['connection_failed']
-  },
-  'POST connect/:id/callback': { 404: ['not_found'] },
-  'POST connect/:id/link': { 404: ['not_found'] },
-  'POST connect/confirm': LIMITED,
-  'POST logout': { 403: ['access_denied'], 413: ['invalid_request'], 415: ['invalid_request'] }
-}
 
 /** Every error of an operation, by status. */
 export function errorsOf(operation: Operation): OperationErrors {
   const found = new Map<number, Set<OAuthErrorCode>>()
-  for (const part of [
-    operation.declared.errors ??
-      ERRORS[`${operation.method} ${operation.name ?? ''}`] ??
-      ERRORS[`${operation.method} ${connectPlace(operation)}`] ??
-      {},
-    ofKind(operation)
-  ]) {
+  for (const part of [operation.declared.errors ?? {}, ofKind(operation)]) {
     for (const [status, codes] of Object.entries(part))
       found.set(Number(status), new Set([...(found.get(Number(status)) ?? []), ...codesOf(codes)]))
   }
@@ -93,12 +30,6 @@ export function errorsOf(operation: Operation): OperationErrors {
 function codesOf(codes: Codes): readonly OAuthErrorCode[] {
   if (typeof codes === 'string') return [codes]
   return Array.isArray(codes) ? (codes as OAuthErrorCode[]) : (Object.keys(codes) as OAuthErrorCode[])
-}
-
-/** The routes of connections are several below one path. */
-function connectPlace({ url }: Operation): string {
-  const at = url.lastIndexOf('/connect/')
-  return at === -1 ? '' : url.slice(at + 1)
 }
 
 function ofKind({ method, declared: { callers, fromAnyPage, takes }, isPage }: Operation): OperationErrors {

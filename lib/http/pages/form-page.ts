@@ -5,6 +5,7 @@ import type { FormModel } from '../../pages/common-model.ts'
 import type { PageModels, PageName } from '../../pages/model.ts'
 import { serializeParams } from '../../protocol/request-params.ts'
 import type { PathName } from '../../settings/paths.ts'
+import type { Declaration } from '../edge/callers.ts'
 import { originOf } from '../edge/deps.ts'
 import { localeOf } from '../edge/request-origin.ts'
 import type { Journey, Leave, PageDeps, Submission, Visit } from './deps.ts'
@@ -32,6 +33,8 @@ export interface FormPage<Name extends FormPageName, Shown extends object> {
   path: PathName
   /** For the host's API document. */
   summaries: { page: string; form: string }
+  /** For that document: errors besides those that every page and form may show. */
+  errors?: { page?: Declaration['errors']; form?: Declaration['errors'] }
   querystring?: TObject
   body: TObject
   /** The fields that the person sees. An error about any other is shown as about the whole form. */
@@ -94,6 +97,7 @@ export function formPage<Name extends FormPageName, Shown extends object>(
   const {
     name,
     summaries: { page: pageSummary, form: formSummary },
+    errors = {},
     querystring,
     body,
     fields,
@@ -148,7 +152,7 @@ export function formPage<Name extends FormPageName, Shown extends object>(
 
   child.get(
     path(page.path),
-    { ...pageGet({ summary: pageSummary, querystring }), exposeHeadRoute: tokenInAddress },
+    { ...pageGet({ summary: pageSummary, querystring }, { errors: errors.page }), exposeHeadRoute: tokenInAddress },
     async (request, reply) => {
       const visit = await visitOf(request, reply)
       return await answer(visit, reply, await page.open(visit))
@@ -157,7 +161,10 @@ export function formPage<Name extends FormPageName, Shown extends object>(
 
   child.post(
     path(page.path),
-    formPost({ summary: formSummary, body, querystring: tokenInAddress ? undefined : querystring }),
+    formPost(
+      { summary: formSummary, body, querystring: tokenInAddress ? undefined : querystring },
+      { errors: errors.form }
+    ),
     async (request, reply) => {
       const visit = await visitOf(request, reply)
       const form = formOf(request)

@@ -55,6 +55,7 @@ export function loginPage(child: FastifyInstance, deps: PageDeps): void {
     name: 'login',
     path: 'login',
     summaries: SUMMARIES,
+    errors: { form: { 400: 'invalid_grant', 429: 'too_many_requests' } },
     querystring: JourneySchema,
     body: Type.Object({
       username: Username,

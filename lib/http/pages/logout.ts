@@ -23,7 +23,7 @@ export function logoutRoutes(child: FastifyInstance, deps: PageDeps): void {
     deps.path('logout'),
     postFromAnyPage(
       { summary: 'Sign out', description: 'The parameters of the GET, as a form.' },
-      { isProtocol: true }
+      { isProtocol: true, errors: { 403: 'access_denied' } }
     ),
     async (request, reply) => {
       const form = sentForm(request)

@@ -54,15 +54,10 @@ interface FormPost {
 }
 
 /** The settings of a route that a form of ours posts to. */
-export function formPost({
-  summary,
-  body,
-  querystring
-}: {
-  summary: string
-  body: TObject
-  querystring?: TObject | undefined
-}): FormPost {
+export function formPost(
+  { summary, body, querystring }: { summary: string; body: TObject; querystring?: TObject | undefined },
+  declared: Omit<Declaration, 'callers'> = {}
+): FormPost {
   return {
     ...postFromAnyPage({
       summary,
@@ -70,7 +65,7 @@ export function formPost({
       body,
       ...(querystring === undefined ? {} : { querystring })
     }),
-    ...callableBy('own_page')
+    ...callableBy('own_page', declared)
   }
 }
 

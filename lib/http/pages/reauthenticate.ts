@@ -133,6 +133,7 @@ export function reauthenticatePage(child: FastifyInstance, deps: PageDeps): void
       name: 'reauthenticate',
       path: 'reauthenticate',
       summaries: { page: 'Page to prove again who is signed in', form: 'Prove it by a form' },
+      errors: { form: { 400: 'invalid_grant', 429: 'too_many_requests' } },
       querystring: JourneySchema,
       body: Type.Object({
         current_password: Type.Optional(Password),

@@ -49,6 +49,7 @@ export function signupPage(child: FastifyInstance, deps: PageDeps, registration:
       name: 'signup',
       path: 'signup',
       summaries: { page: 'Sign-up page', form: 'Sign up by a form' },
+      errors: { form: { 400: 'invalid_password', 409: 'username_taken', 429: 'too_many_requests' } },
       querystring: JourneySchema,
       body: registration.body,
       fields: profile.names,

@@ -148,7 +148,10 @@ export function connectStart(child: FastifyInstance, deps: ConnectPageDeps): voi
   } = deps
   child.get<{ Params: { id: string } }>(
     `${path('connect')}/:id`,
-    { ...pageGet({ summary: 'Sign in through a connection', querystring: Type.Partial(JourneySchema) }) },
+    pageGet(
+      { summary: 'Sign in through a connection', querystring: Type.Partial(JourneySchema) },
+      { errors: { 404: 'not_found' } }
+    ),
     async (request, reply) => {
       const connection = await enabledConnection(request.params.id, connect)
       const journey = await journeys.read(request)
@@ -201,11 +204,14 @@ export function connectLink(child: FastifyInstance, deps: ConnectPageDeps): void
   } = deps
   child.post<{ Params: { id: string } }>(
     `${path('connect')}/:id/link`,
-    formPost({
-      summary: 'Link a connection to the own account',
-      body: Type.Object({}),
-      querystring: Type.Partial(JourneySchema)
-    }),
+    formPost(
+      {
+        summary: 'Link a connection to the own account',
+        body: Type.Object({}),
+        querystring: Type.Partial(JourneySchema)
+      },
+      { errors: { 404: 'not_found' } }
+    ),
     async (request, reply) => {
       const connection = await enabledConnection(request.params.id, connect)
       const journey = await journeys.read(request)

@@ -42,7 +42,18 @@ export function connectCallback(child: FastifyInstance, deps: ConnectPageDeps): 
 
   child.get<{ Params: { id: string } }>(
     place,
-    pageGet({ summary: 'Answer of another provider', querystring: ANSWER }),
+    pageGet(
+      { summary: 'Answer of another provider', querystring: ANSWER },
+      {
+        errors: {
+          400: 'connection_denied',
+          403: 'access_denied',
+          404: 'not_found',
+          429: 'too_many_requests',
+          502: 'connection_failed'
+        }
+      }
+    ),
     async (request, reply) => {
       const connection = connections.get(request.params.id)
       if (connection === undefined)
@@ -94,11 +105,14 @@ export function connectCallback(child: FastifyInstance, deps: ConnectPageDeps): 
   // looked at before that.
   child.post<{ Params: { id: string } }>(
     place,
-    postFromAnyPage({
-      summary: 'Answer of another provider, by form_post',
-      consumes: ['application/x-www-form-urlencoded'],
-      body: ANSWER
-    }),
+    postFromAnyPage(
+      {
+        summary: 'Answer of another provider, by form_post',
+        consumes: ['application/x-www-form-urlencoded'],
+        body: ANSWER
+      },
+      { errors: { 404: 'not_found' } }
+    ),
     async (request, reply) => {
       const connection = await enabledConnection(request.params.id, deps.connect)
       const form = formOf(request)

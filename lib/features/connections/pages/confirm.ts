@@ -56,10 +56,13 @@ export function connectConfirm(child: FastifyInstance, deps: ConnectPageDeps): v
 
   child.post(
     place,
-    formPost({
-      summary: 'Finish a sign-in through a connection',
-      body: Type.Object({}, { additionalProperties: true })
-    }),
+    formPost(
+      {
+        summary: 'Finish a sign-in through a connection',
+        body: Type.Object({}, { additionalProperties: true })
+      },
+      { errors: { 429: 'too_many_requests' } }
+    ),
     async (request, reply) => {
       const waiting = await wait(request, reply)
       if (waiting === null) return await pressedBefore(request, reply)

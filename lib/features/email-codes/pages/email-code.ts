@@ -111,6 +111,7 @@ export function emailCodePage(child: FastifyInstance, deps: PageDeps, accounts: 
     name: 'email_code',
     path: 'emailCode',
     summaries: { page: 'Page of sign-in codes', form: 'Ask for a sign-in code, or enter it, by a form' },
+    errors: { form: { 400: 'invalid_code', 429: 'too_many_requests' } },
     querystring: JourneySchema,
     body: Type.Object(
       { username: Type.Optional(Username), code: Type.Optional(EmailCode) },

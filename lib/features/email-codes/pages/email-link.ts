@@ -53,6 +53,10 @@ export function emailLinkPage(child: FastifyInstance, deps: PageDeps, accounts: 
       name: 'email_link',
       path: 'emailLink',
       summaries: { page: 'Page of a sign-in link', form: 'Sign in by the link of a message' },
+      errors: {
+        page: { 400: 'invalid_token' },
+        form: { 400: ['invalid_code', 'invalid_token'], 429: 'too_many_requests' }
+      },
       querystring: Type.Object({ token: OneTimeTokenValue }),
       body: Type.Object({ token: OneTimeTokenValue, passkeys: Type.Optional(Type.String({ maxLength: 3 })) }),
       fields: [],

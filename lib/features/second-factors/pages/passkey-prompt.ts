@@ -45,6 +45,7 @@ export function passkeyPromptPage(child: FastifyInstance, deps: PageDeps): void 
       name: 'passkey_prompt',
       path: 'passkeyPrompt',
       summaries: { page: 'Page that proposes a passkey', form: 'Make the proposed passkey by a form' },
+      errors: { form: { 400: 'invalid_credential', 401: 'login_required', 409: ['duplicate_factor', 'factor_limit'] } },
       querystring: JourneySchema,
       body: Type.Object({ credential: Credential, name: Type.Optional(FactorName) }),
       leadsOn: true,

@@ -39,6 +39,7 @@ export function secondFactorLinkPage(child: FastifyInstance, deps: PageDeps, fac
         page: 'Page of a link to set up a second factor',
         form: 'Begin to set up a second factor by a link'
       },
+      errors: { page: { 400: 'invalid_token' }, form: { 400: 'invalid_token', 429: 'too_many_requests' } },
       querystring: Type.Object({ token: OneTimeTokenValue }),
       body: Type.Object({ token: OneTimeTokenValue }),
       fields: [],

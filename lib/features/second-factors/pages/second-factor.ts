@@ -84,6 +84,7 @@ export function secondFactorPage(child: FastifyInstance, deps: PageDeps, factors
       name: 'second_factor',
       path: 'secondFactor',
       summaries: { page: 'Page of the second factor', form: 'Give the second factor by a form' },
+      errors: { form: { 400: ['invalid_code', 'invalid_grant'], 429: 'too_many_requests' } },
       querystring: JourneySchema,
       body: Type.Object({
         code: Type.Optional(SecondFactorCode),

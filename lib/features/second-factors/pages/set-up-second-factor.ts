@@ -2,7 +2,7 @@ import { hasFactor } from '../../../protocol/second-factors.ts'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { Type } from '@sinclair/typebox'
 import { awaitsConfirmation, sendVerificationAgain } from '../../../accounts/verify-email.ts'
-import { type FactorDeps } from '../../../accounts/factors/deps.ts'
+import type { FactorDeps } from '../../../accounts/factors/deps.ts'
 import { isInvited } from '../../../accounts/factors/enrolment-link.ts'
 import { mustKeepOne } from '../../../accounts/factors/manage-factors.ts'
 import type { Enroller, PasskeyAdded } from '../../../accounts/factors/passkeys.ts'
@@ -27,8 +27,8 @@ import { passkeyFormOf } from '../../../http/pages/passkeys.ts'
 import { savedUrl, shownCodes } from '../../../http/pages/shown-codes.ts'
 
 /**
- * The user who has to set one up: one who has given a first factor and is not signed in yet, or one whose session began
- * without a second. `isInvited`: a link of the host's leads them here.
+ * The user who has to set one up: after the first factor, without a session, or in a session that began without a
+ * second factor. `isInvited`: a link of the host's leads them here.
  */
 type Owing = ({ step: PendingStep; ticket: string } | { person: SignedInPerson }) & { isInvited: boolean }
 
@@ -47,8 +47,7 @@ interface Shown {
 
 /**
  * `GET` and `POST /auth/second-factor/set-up`: `mfa.required`, or a link of `startEnrolment`, leads users without a
- * second factor here. Nothing is stored, and nobody is signed in, before a code of the app was right or the passkey was
- * made.
+ * second factor here. Nothing is stored, and nobody is signed in, before a right code or a new passkey.
  */
 export function setUpSecondFactorPage(child: FastifyInstance, deps: PageDeps, factors: FactorDeps): void {
   const { authorize, browser, cookies, link, pages } = deps
@@ -82,7 +81,7 @@ export function setUpSecondFactorPage(child: FastifyInstance, deps: PageDeps, fa
     }
   }
 
-  /** The user's way on after the sign-in. */
+  /** The way on after the sign-in. */
   function onward(userId: string, { request, journey }: Visit): Journey {
     const first = pageBefore(userId, { request, journey }, deps)
     return first === null ? journey : { ...journey, next: first, nativeRequest: null }
@@ -162,6 +161,13 @@ export function setUpSecondFactorPage(child: FastifyInstance, deps: PageDeps, fa
       summaries: {
         page: 'Page to set up the second factor that a sign-in must have',
         form: 'Set up the second factor that a sign-in must have'
+      },
+      errors: {
+        form: {
+          400: ['invalid_code', 'invalid_credential', 'invalid_token'],
+          401: 'login_required',
+          403: 'access_denied'
+        }
       },
       querystring: JourneySchema,
       body: Type.Object({

@@ -38,7 +38,7 @@ interface AccountSubmission extends Pick<Submission<never>, 'limit' | 'before'> 
 
 interface AccountPage<Name extends AccountPageName, Shown extends object> extends Pick<
   FormPage<Name, Shown>,
-  'name' | 'path' | 'summaries' | 'body' | 'fields'
+  'name' | 'path' | 'summaries' | 'errors' | 'body' | 'fields'
 > {
   path: PathName
   /** The content of the page; `form`: again, with the typed entries. A way on if the person has no use for the page. */
@@ -67,7 +67,7 @@ export function accountPage<Name extends AccountPageName, Shown extends object>(
   deps: PageDeps
 ): void {
   const { browser, link } = deps
-  const { name, path, summaries, body, fields } = page
+  const { name, path, summaries, errors, body, fields } = page
 
   const back = (visit: Visit, note: AccountNote): Leave => accountPageAfter(path, visit, note, deps)
 
@@ -80,6 +80,7 @@ export function accountPage<Name extends AccountPageName, Shown extends object>(
     name,
     path,
     summaries,
+    ...(errors === undefined ? {} : { errors }),
     body,
     fields,
     async open(visit) {

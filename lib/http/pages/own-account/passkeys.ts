@@ -28,6 +28,13 @@ export function passkeyPage(
       name: 'account_passkey',
       path: 'securityPasskeys',
       summaries: { page: 'Page to add a passkey', form: 'Add a passkey by a form' },
+      errors: {
+        form: {
+          400: 'invalid_credential',
+          401: ['insufficient_user_authentication', 'login_required'],
+          409: ['duplicate_factor', 'factor_limit']
+        }
+      },
       body: Type.Object({ credential: Credential, name: Type.Optional(FactorName) }),
       fields: ['name', 'credential'],
       passkeys: { renewUrl: null },

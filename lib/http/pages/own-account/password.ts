@@ -25,6 +25,7 @@ export function passwordPage(child: FastifyInstance, deps: PageDeps): void {
       name: 'account_password',
       path: 'accountPassword',
       summaries: { page: 'Change-password page', form: 'Change the password by a form' },
+      errors: { form: { 400: ['invalid_grant', 'invalid_password'], 429: 'too_many_requests' } },
       body: Type.Object({
         current_password: Type.Optional(Password),
         password: Type.Optional(Password),

@@ -80,6 +80,7 @@ export function emailPage(child: FastifyInstance, deps: PageDeps): void {
       name: 'account_email',
       path,
       summaries: { page: 'E-mail page', form: 'Change the e-mail address by a form' },
+      errors: { form: { 400: 'invalid_grant', 401: 'insufficient_user_authentication', 429: 'too_many_requests' } },
       body: Type.Object({
         email: Type.Optional(EmailAddress),
         current_password: PasswordAgain,
@@ -151,6 +152,7 @@ export function removePage(child: FastifyInstance, deps: PageDeps): void {
       name: 'account_remove',
       path,
       summaries: { page: 'Page to delete the account', form: 'Delete the account by a form' },
+      errors: { form: { 400: 'invalid_grant', 401: 'insufficient_user_authentication', 429: 'too_many_requests' } },
       body: Type.Object({ current_password: PasswordAgain }),
       fields: ['current_password'],
       open: async (visit) => await proofOf('removal', path, visit, deps, { always: true }),

@@ -71,6 +71,14 @@ function overview(child: FastifyInstance, deps: PageDeps, accounts: Accounts, co
       name: 'account_security',
       path: 'security',
       summaries: { page: 'Page of the second factors', form: 'Change second factors by a form' },
+      errors: {
+        form: {
+          400: 'invalid_request',
+          401: 'insufficient_user_authentication',
+          404: 'not_found',
+          409: 'invalid_request'
+        }
+      },
       body: Type.Object({
         factor: Type.Optional(Type.String({ maxLength: 128 })),
         name: Type.Optional(FactorName),
