@@ -90,7 +90,7 @@ export type OAuthErrorReason =
   | 'passkey_copied'
   | 'passkey_limit'
   | 'last_way_in'
-  /** About a code that was sent by e-mail. */
+  /** About a code that was sent by email. */
   | `email_code_${'form' | 'wrong' | 'spent' | 'again'}`
   /** About an authorization request that can't be answered by a redirect, or a form that another site posted. */
   | 'unknown_client'
@@ -231,8 +231,8 @@ export function misfit(
     ...where
   }: Pick<Misfit, 'source' | 'field'> & { got: unknown; instead?: string | null; takes: string }
 ): MisfitError {
-  const beside = instead === null ? '' : `, and there is ${instead}`
-  return new MisfitError(of, { ...where, problem: `${kindOf(got)}${beside}; it takes ${takes}` })
+  const addition = instead === null ? '' : `, and there is ${instead}`
+  return new MisfitError(of, { ...where, problem: `${kindOf(got)}${addition}; it takes ${takes}` })
 }
 
 /** The kind of a value in words, without the value. */

@@ -20,7 +20,7 @@ export const ERROR_MEANINGS: Readonly<Record<OAuthErrorCode, string>> = {
   invalid_client: 'Client authentication failed, or there is no such client.',
   invalid_grant:
     'The username or password is wrong, or may not be used; with `error_reason: ' +
-    '"email_not_verified"` the password is right and the e-mail address must be confirmed ' +
+    '"email_not_verified"` the password is right and the email address must be confirmed ' +
     'first; or the authorization code or refresh token is invalid, expired, revoked or another ' +
     "client's.",
   unauthorized_client: 'This client may not use this grant.',
@@ -41,7 +41,7 @@ export const ERROR_MEANINGS: Readonly<Record<OAuthErrorCode, string>> = {
   access_denied:
     'The user did not allow it; or a page of another origin, which no client has registered, ' +
     'made the browser send this. With `error_reason: "email_not_verified"`: a second factor ' +
-    "can't be set up before the e-mail address of the account is confirmed; the message for " +
+    "can't be set up before the email address of the account is confirmed; the message for " +
     'that is on its way.',
   unsupported_response_type: 'The authorization endpoint gives codes only.',
   login_required:
@@ -199,9 +199,9 @@ export const EVENT_MEANINGS: Readonly<Record<AuthorityEventName, string>> = {
   password_reset_requested:
     'A reset message was asked for, for a user who exists. `message_sent` tells that it went out.',
   password_changed: 'A new password is stored.',
-  email_change_requested: 'Somebody who is signed in asked for another e-mail address. Nothing has changed yet.',
+  email_change_requested: 'Somebody who is signed in asked for another email address. Nothing has changed yet.',
   email_changed:
-    'The account has another e-mail address, and that is confirmed; where the username was the ' +
+    'The account has another email address, and that is confirmed; where the username was the ' +
     'address, it is the new one.',
   profile_changed: 'Somebody changed their own profile: `fields` has the names, no values.',
   identity_linked:
@@ -216,7 +216,7 @@ export const EVENT_MEANINGS: Readonly<Record<AuthorityEventName, string>> = {
     'Somebody removed their account, or the host did (`sid` is `null`, and `admin` who of the ' +
     "host's, where `deleteUser` was told). All their sign-ins have ended, and the user store " +
     'has no such user any more.',
-  email_verified: 'An e-mail address was confirmed.',
+  email_verified: 'An email address was confirmed.',
   logged_out:
     'Sessions were ended before their time; `by` says by what. `user`: the person, or a client ' +
     'for them. `host`: `app.authority`. `password_changed`. `disabled`: a refresh found the ' +
@@ -272,7 +272,7 @@ function textsPage(): string {
       ['key', 'text'],
       Object.entries(texts).map(([key, text]) => [`\`${key}\``, text])
     ),
-    '## Where usernames are e-mail addresses',
+    '## Where usernames are email addresses',
     table(
       ['key', 'text'],
       Object.entries(messagesOf('en', 'email'))

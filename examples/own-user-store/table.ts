@@ -17,7 +17,7 @@ export const EXISTING_TABLE = `
   )`
 
 /**
- * The migration. `login_key` is the login in the form that the plugin asks for (NFC, lower case; for e-mail addresses
+ * The migration. `login_key` is the login in the form that the plugin asks for (NFC, lower case; for email addresses
  * of other scripts see the guide on importing users), under a unique index: two people whose logins differ in case only
  * make it fail, and have to be told apart first. `pwd` is for new hashes, which are longer than `crypt_pw`; SQLite
  * would not mind, others would.

@@ -26,7 +26,7 @@ async function smtpMessages(url: string, from: string, log: () => FastifyBaseLog
       user: { id, email }
     } = message
     if (email === undefined) {
-      log().warn({ kind, userId: id }, 'a message was not sent: its user has no e-mail address')
+      log().warn({ kind, userId: id }, 'a message was not sent: its user has no email address')
       return
     }
     try {

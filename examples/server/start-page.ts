@@ -92,7 +92,7 @@ const DEMOS = html`<section aria-labelledby="demos">
 <ul class="tiles">
 <li><a href="/app"><svg viewBox="0 0 24 24" aria-hidden="true"><rect x="3" y="4" width="18" height="16" rx="3"/><path d="M3 9h18M6.5 6.5h.01M9.5 6.5h.01"/></svg><strong>Demo app</strong><span>A browser app of your own. It signs in by redirect, reads the profile, calls an API, refreshes, and shows every step.</span></a></li>
 <li><a href="/third-party"><svg viewBox="0 0 24 24" aria-hidden="true"><path d="M12 3l8 4.3v9.4L12 21l-8-4.3V7.3zM4 7.3l8 4.4 8-4.4M12 11.7V21"/></svg><strong>Third-party demo</strong><span>A site of somebody else. People are asked first what it may learn of them. It needs no JavaScript.</span></a></li>
-<li><a href="/auth/account"><svg viewBox="0 0 24 24" aria-hidden="true"><circle cx="12" cy="8" r="4"/><path d="M4.5 20.5a7.5 7.5 0 0 1 15 0"/></svg><strong>Your account</strong><span>The hosted page for profile, e-mail address, password, devices and access of other apps.</span></a></li>
+<li><a href="/auth/account"><svg viewBox="0 0 24 24" aria-hidden="true"><circle cx="12" cy="8" r="4"/><path d="M4.5 20.5a7.5 7.5 0 0 1 15 0"/></svg><strong>Your account</strong><span>The hosted page for profile, email address, password, devices and access of other apps.</span></a></li>
 </ul>
 </section>`
 

@@ -24,7 +24,7 @@ const STAND_IN = 'a password that does not fit'
 /**
  * The user whom this name and password prove. Whatever is wrong (unknown name, wrong password, disabled account, no
  * password, a password that nobody can have), the error is the same and comes after the same one run of the hash; so
- * does that of a right password for an unverified e-mail, which alone says what is wrong. Tokens may be committed upon
+ * does that of a right password for an unverified email, which alone says what is wrong. Tokens may be committed upon
  * it, but handed out only once `confirmAuthentic` says so.
  *
  * @throws OAuthError `invalid_grant`; `temporarily_unavailable` where the hashing queue is full
@@ -63,7 +63,7 @@ export async function proveByPassword(
     )
     // Reveals this only to a person who knows the password.
     if (reason === 'email_not_verified')
-      throw new OAuthError('invalid_grant', 'The e-mail address is not confirmed yet.', { reason })
+      throw new OAuthError('invalid_grant', 'The email address is not confirmed yet.', { reason })
     throw new OAuthError('invalid_grant', 'The username or password is wrong.')
   }
   // With a part alone, what was typed may not be what the person takes for their password.

@@ -31,7 +31,7 @@ export async function requestEmailChange(
   deps: AccountsDeps
 ): Promise<void> {
   if (deps.users.update === undefined || deps.outbox === null)
-    throw new OAuthError('server_error', 'E-mail addresses can not be changed here.', {
+    throw new OAuthError('server_error', 'Email addresses can not be changed here.', {
       detail: 'the user store has no update, or there is no sendMessage'
     })
   const address = newAddress(email)
@@ -75,7 +75,7 @@ function newAddress(email: string): string {
   const normalised = normalizeUsername(email)
   const address = normalised === null ? null : emailOf(normalised)
   if (address === null)
-    throw new OAuthError('invalid_request', 'email: The e-mail address is not valid.', {
+    throw new OAuthError('invalid_request', 'email: The email address is not valid.', {
       field: 'email',
       reason: 'email_form'
     })
@@ -252,7 +252,7 @@ async function makeChange(
 ): Promise<User | null> {
   const { users } = deps
   if (users.update === undefined)
-    throw new OAuthError('server_error', 'E-mail addresses can not be changed here.', {
+    throw new OAuthError('server_error', 'Email addresses can not be changed here.', {
       detail: 'the user store has no update'
     })
   let { user } = change

@@ -62,7 +62,7 @@ export async function replacePassword(userId: string, newPassword: string, deps:
   // The first call fails if the hash changed since it was read: a login rehashed it, or another request set a password.
   // Either way the second call replaces the present hash.
   if ((await setNewPassword(user, next, given, deps)) || (await setNewPassword(await find(), next, given, deps))) return
-  throw new OAuthError('invalid_grant', 'The password was changed by somebody else meanwhile.')
+  throw new OAuthError('invalid_grant', 'Another request has changed the password meanwhile.')
 }
 
 /**

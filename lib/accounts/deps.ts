@@ -34,7 +34,7 @@ export interface AccountsDeps {
   outbox: Outbox | null
   /** The bound on messages to one person that a stranger can ask for. */
   messageBound: MessageBound
-  /** `email`: a new username is an e-mail address, and is stored as the account's e-mail too. */
+  /** `email`: a new username is an email address, and is stored as the account's email too. */
   usernames: 'email' | 'any'
   /** True if an account must confirm its email before it can sign in. */
   verifyEmail: boolean

@@ -8,7 +8,7 @@ import { isManagedElsewhere } from './ways-in.ts'
 
 /**
  * Binds what was proved to the password: the value is another one once the password has changed, and after a code by
- * e-mail also once the address has, since a code in the former mailbox proves nothing of the new one. It is a digest,
+ * email also once the address has, since a code in the former mailbox proves nothing of the new one. It is a digest,
  * so that the ticket does not carry the password hash.
  */
 export function markOf(user: User, by: FirstFactor['by']): string {

@@ -83,7 +83,7 @@ export async function register(
   }
   expectSignIn(user.id, deps)
   if (deps.users.setEmailVerified !== undefined) {
-    deps.background.run(`verify ${user.id}`, 'an e-mail verification message could not be prepared', async () => {
+    deps.background.run(`verify ${user.id}`, 'an email verification message could not be prepared', async () => {
       await requestEmailVerification(user, { locale, origin }, deps)
     })
   }
@@ -117,7 +117,7 @@ function newUsername(username: string, { usernames }: Pick<AccountsDeps, 'userna
     })
   const reason = checkNewUsername(name)
   if (usernames === 'email' && emailOf(name) === null)
-    throw new OAuthError('invalid_request', 'username: The e-mail address is not valid.', {
+    throw new OAuthError('invalid_request', 'username: The email address is not valid.', {
       field: 'username',
       reason: 'email_form'
     })
@@ -140,7 +140,7 @@ function refuseManaged(name: string, email: string | undefined, deps: Pick<Accou
     })
 }
 
-/** The account's e-mail, checked and in the one form that usernames have. */
+/** The account's email, checked and in the one form that usernames have. */
 function addressOf(name: string, field: unknown, required: boolean): string | undefined {
   const own = emailOf(name)
   if (field === undefined || field === null) {
@@ -151,14 +151,14 @@ function addressOf(name: string, field: unknown, required: boolean): string | un
   const normalised = typeof field === 'string' ? normalizeUsername(field) : null
   const email = normalised === null ? null : emailOf(normalised)
   if (email === null)
-    throw new OAuthError('invalid_request', 'email: The e-mail address is not valid.', {
+    throw new OAuthError('invalid_request', 'email: The email address is not valid.', {
       field: 'email',
       reason: 'email_form'
     })
   // Otherwise a person could take another person's address as their username, and have all its messages sent to a
   // mailbox of their own.
   if (own !== null && own !== email)
-    throw new OAuthError('invalid_request', 'email: it must be the username where that is an e-mail address.', {
+    throw new OAuthError('invalid_request', 'email: it must be the username where that is an email address.', {
       field: 'email',
       reason: 'email_differs'
     })

@@ -180,6 +180,6 @@ async function proveAddress(user: User, since: number, origin: Origin, deps: Acc
     deps.events.emit('email_verified', { userId: user.id }, origin)
     await deps.oneTimeTokens.discard('verify_email', user.id)
   } catch (error) {
-    deps.onError(error, 'an e-mail address could not be marked as verified after a password reset')
+    deps.onError(error, 'an email address could not be marked as verified after a password reset')
   }
 }

@@ -88,19 +88,19 @@ function isEmail(username: string): boolean {
 
 /**
  * Why a new account can't have this name, as a sentence; `null`: it can. Takes what `normalizeUsername` returned. A new
- * name is an e-mail address (unquoted ASCII local part, domain with a dot) or 3 to 64 of `a-z 0-9 . _ -`, beginning
+ * name is an email address (unquoted ASCII local part, domain with a dot) or 3 to 64 of `a-z 0-9 . _ -`, beginning
  * with one of the first two groups. Linear in the length.
  */
 export function checkNewUsername(normalised: string): string | null {
   if (normalizeUsername(normalised) !== normalised) return 'The username holds characters that are not allowed.'
-  if (normalised.includes('@')) return isEmail(normalised) ? null : 'The e-mail address is not valid.'
+  if (normalised.includes('@')) return isEmail(normalised) ? null : 'The email address is not valid.'
   return NAME.test(normalised)
     ? null
-    : 'The username must be an e-mail address or 3 to 64 characters of a-z, 0-9, dot, underscore ' +
+    : 'The username must be an email address or 3 to 64 characters of a-z, 0-9, dot, underscore ' +
         'and hyphen, beginning with a letter or digit.'
 }
 
-/** The e-mail address that a normalised username is, or `null`. */
+/** The email address that a normalised username is, or `null`. */
 export function emailOf(username: string): string | null {
   return isEmail(username) ? username : null
 }

@@ -77,7 +77,7 @@ export async function verifyEmail(
     return
   }
   if (deps.users.setEmailVerified === undefined)
-    throw new OAuthError('server_error', 'E-mail addresses can not be verified here.', {
+    throw new OAuthError('server_error', 'Email addresses can not be verified here.', {
       detail: 'the user store has no setEmailVerified'
     })
   const found = await findMessageToken('verify_email', token, deps)
@@ -192,7 +192,7 @@ export async function requestVerificationAgain(
 ): Promise<void> {
   const name = normalizeUsername(username)
   if (name === null) return
-  deps.background.run(`verify again ${name}`, 'an e-mail verification message could not be prepared', async () => {
+  deps.background.run(`verify again ${name}`, 'an email verification message could not be prepared', async () => {
     const user = await deps.users.findByUsername(name)
     if (!isActive(user)) return
     if (user.emailVerified === true) await sendResetOnce(user, { kind: 'already_registered', ...cause }, deps)

@@ -109,7 +109,7 @@ const CHECKS: readonly Check[] = [
     check: ({ request }) => (request.prompt.includes('create') ? 'sign_up' : null)
   },
   {
-    name: 'somebody is signed in',
+    name: 'a user is signed in',
     see: 'OpenID Connect Core 1.0 §3.1.2.3',
     check: ({ signedIn, request }) => (signedIn === null ? interactive(request, 'sign_in') : null)
   },

@@ -60,7 +60,7 @@ function toldOfOnce(imported: ImportedHashVerifier, users: UserStore, log: Fasti
         log.warn(
           ...logLine(
             'FST_AUTHORITY_HASHES_REPLACED',
-            'imported password hashes are replaced with argon2id as their users sign in. Where another ' +
+            'imported password hashes are replaced with argon2id as their users sign in. If another ' +
               "application still reads the same users, it must know argon2id, or they can't sign in " +
               'there any more: the guide on importing users has the order in which to move.'
           )

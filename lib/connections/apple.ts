@@ -47,7 +47,7 @@ export function apple(given: AppleOptions): ConnectionOption {
       signingAlgs: ['RS256'],
       clientAuthentication: 'apple',
       scopes: ['name', 'email'],
-      // Asked for a name or an e-mail address, it answers by POST alone.
+      // Asked for a name or an email address, it answers by POST alone.
       formPost: true,
       acceptsIssuer: (iss) => iss === ISSUER || iss === OTHER_ISSUER,
       assertion(claims, answer) {

@@ -11,7 +11,7 @@ export interface FacebookOptions extends ConnectionOptions {
 }
 
 /**
- * Sign-in with Facebook. It does not say whether it verified an e-mail address, so none counts: people who come this
+ * Sign-in with Facebook. It does not say whether it verified an email address, so none counts: people who come this
  * way have an account without one.
  *
  * @see docs/guides/connections/facebook.md

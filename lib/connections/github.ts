@@ -13,7 +13,7 @@ export interface GithubOptions extends ConnectionOptions {
 }
 
 /**
- * Sign-in with GitHub. People are known by their numeric id, since logins are given to others. The e-mail address is
+ * Sign-in with GitHub. People are known by their numeric id, since logins are given to others. The email address is
  * the one that GitHub calls primary and verified; the public one of a profile says nothing of being verified and is not
  * used.
  *
@@ -63,7 +63,7 @@ export function github(given: GithubOptions): ConnectionOption {
 
 function primaryOf(emails: unknown): string | undefined {
   if (!Array.isArray(emails))
-    throw new UpstreamError('userinfo', 'GitHub answered something else than a list of e-mail addresses.')
+    throw new UpstreamError('userinfo', 'GitHub answered something else than a list of email addresses.')
   const primary = (emails as unknown[]).find(
     (entry) => typeof entry === 'object' && entry !== null && (entry as { primary?: unknown }).primary === true
   ) as { email?: unknown; verified?: unknown } | undefined

@@ -16,7 +16,7 @@ export interface GoogleOptions extends ConnectionOptions {
 }
 
 /**
- * Sign-in with Google. An e-mail address counts as Google's own to decide on where it ends in `@gmail.com` or the
+ * Sign-in with Google. An email address counts as Google's own to decide on where it ends in `@gmail.com` or the
  * account is of a Workspace organisation; any other verified address may have changed hands since.
  *
  * @see docs/guides/connections/google.md

@@ -174,9 +174,9 @@ export const METRICS = {
     labels: { by: UNLINKED_BY }
   },
   'authority.profile.changed': { description: 'Profiles that were changed.', labels: {} },
-  'authority.email.change_requested': { description: 'New e-mail addresses asked for.', labels: {} },
-  'authority.email.changed': { description: 'E-mail addresses that were changed.', labels: {} },
-  'authority.email.verified': { description: 'E-mail addresses that were confirmed.', labels: {} },
+  'authority.email.change_requested': { description: 'New email addresses asked for.', labels: {} },
+  'authority.email.changed': { description: 'Email addresses that were changed.', labels: {} },
+  'authority.email.verified': { description: 'Email addresses that were confirmed.', labels: {} },
   'authority.password_reset.requested': { description: 'Password resets asked for, for users who exist.', labels: {} },
   'authority.password.changed': { description: 'New passwords.', labels: { by: CHANGED_BY } },
   'authority.token.issued': {

@@ -3,7 +3,7 @@ import type { ConnectionSignIn, Linking, UpstreamTokens, UpstreamWishes } from '
 /** A provider's statement about a person. */
 export interface Assertion {
   /**
-   * The person's id there, which is never given to anybody else: 1 to 255 characters. Never an e-mail address or a name
+   * The person's id there, which is never given to anybody else: 1 to 255 characters. Never an email address or a name
    * that can change hands.
    */
   subject: string

@@ -268,7 +268,7 @@ export function readAssertion(given: unknown): GivenAssertion {
   must(
     userHandle === null || (isBase64url(userHandle) && userHandle.length <= MAX_HANDLE),
     'malformed',
-    'response.userHandle is no base64url of 64 bytes at the most'
+    'response.userHandle is no base64url of at most 64 bytes'
   )
   return {
     ...common,
@@ -280,7 +280,7 @@ export function readAssertion(given: unknown): GivenAssertion {
 
 function readResponse(given: unknown): GivenResponse & { response: Members } {
   const { id, type, response } = typeof given === 'string' ? credentialIn(given) : objectOf(given, 'the credential is')
-  must(isBase64url(id) && id.length <= MAX_ID, 'malformed', 'id is no base64url of 1,023 bytes at the most')
+  must(isBase64url(id) && id.length <= MAX_ID, 'malformed', 'id is no base64url of at most 1,023 bytes')
   must(type === 'public-key', 'malformed', 'type is not public-key')
   const members = objectOf(response, 'response is')
   return { id, response: members, clientDataJSON: binary(members, 'clientDataJSON') }

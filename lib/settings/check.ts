@@ -208,7 +208,7 @@ function checkRegistration({ registration, users, sendMessage }: AuthorityOption
       throw invalid(
         'registration.fields.email',
         'a field',
-        'nothing: the username is the e-mail address. For usernames of another kind beside it, set ' +
+        'nothing: the username is the email address. For other usernames besides it, set ' +
           'registration.username to "any"'
       )
   }

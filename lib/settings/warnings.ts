@@ -30,7 +30,7 @@ export function warnOfUnsafeSettings(
   if (isInsecure(issuer))
     warn(
       `allowInsecureIssuer: THE ISSUER IS ${issuer}, so passwords, tokens and cookies cross the ` +
-        'network in clear text and whoever listens can use them. For development alone: set an ' +
+        'network in clear text and any listener can use them. For development alone: set an ' +
         'https: issuer for everything else.'
     )
   if (facts.misplaced !== null)
@@ -77,7 +77,7 @@ export function warnOfUnsafeSettings(
     )
   if (factors !== null && !factors.store.durable && !facts.memoryState)
     warn(
-      'second factors are kept in memory: when this process ends, whoever has set one up is ' +
+      'second factors are kept in memory: when this process ends, a user who has set one up is ' +
         'asked for the password alone. Set the option factors to a store that outlives the ' +
         'process, such as sqliteFactorStore(db) or postgresFactorStore(db).'
     )

@@ -51,7 +51,7 @@ export function userChangeCases(define: DefineUserCase, has: (name: OptionalUser
     const { id } = await add(subject, newUser({ username: 'alice', email: ALICE, emailVerified: true }))
     await method(subject.store, 'update')(id, { email: null, emailVerified: null })
     const found = await subject.store.findById(id)
-    ok([undefined, null, 'alice'].includes(found?.email), `the e-mail is removed, and not ${found?.email}`)
+    ok([undefined, null, 'alice'].includes(found?.email), `the email is removed, and not ${found?.email}`)
     notEqual(found?.emailVerified, true)
     equal(found?.username, 'alice')
   })
@@ -117,7 +117,7 @@ export function userChangeCases(define: DefineUserCase, has: (name: OptionalUser
     equal(
       (await method(subject.store, 'update')(id, { username: ALICE, emailVerified: true }))?.emailVerified,
       true,
-      "one's own name is not taken"
+      "the user's own name is not taken"
     )
   })
 
@@ -205,7 +205,7 @@ export function userChangeCases(define: DefineUserCase, has: (name: OptionalUser
   })
 
   for (const [label, value] of HOSTILE_STRINGS) {
-    define('update', `keeps a username and an e-mail as they are: ${label}`, async (subject) => {
+    define('update', `keeps a username and an email as they are: ${label}`, async (subject) => {
       const { id } = await add(subject, newUser())
       await method(subject.store, 'update')(id, { username: value, email: value })
       const found = await subject.store.findByUsername(value)

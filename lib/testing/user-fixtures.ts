@@ -34,7 +34,7 @@ export type OptionalUserStoreMethod =
 export const CODE = 'FST_AUTHORITY_USERNAME_TAKEN'
 /** The `code` of `IdentityTakenError`. */
 export const IDENTITY_CODE = 'FST_AUTHORITY_IDENTITY_TAKEN'
-/** Usernames are e-mail addresses here, which suits a schema that has one column for both. */
+/** Usernames are email addresses here, which suits a schema that has one column for both. */
 export const ALICE = 'alice@example.com'
 export const BOB = 'bob@example.com'
 export const CAROL = 'carol@example.com'

@@ -24,7 +24,7 @@ export function userIdentityCases(define: DefineUserCase): void {
     }
   })
 
-  define('linkIdentity', 'leads to that user from then on, and is listed as it was given', async (subject) => {
+  define('linkIdentity', 'leads to that user afterwards, and is listed as it was given', async (subject) => {
     const { id } = await add(subject, newUser())
     const bob = await add(subject, newUser({ username: BOB }))
     const link = newLink({ email: 'a@op.example', sealed: 'sealed-text', provisional: true })
@@ -166,18 +166,22 @@ export function identityRemovalCases(define: DefineUserCase): void {
     equal(await method(subject.store, 'linkIdentity')(bob.id, subjectOf(0)), 'linked')
   })
 
-  define('unlinkIdentity', 'is unknown where this user has no such link, whoever else has it', async (subject) => {
-    const { id } = await add(subject, newUser())
-    const bob = await add(subject, newUser({ username: BOB }))
-    await method(subject.store, 'linkIdentity')(id, newLink())
-    const unlinkIdentity = method(subject.store, 'unlinkIdentity')
-    equal(await unlinkIdentity(bob.id, newLink(), true), 'unknown')
-    equal(await unlinkIdentity('none', newLink(), true), 'unknown')
-    equal(await unlinkIdentity(id, newLink({ issuer: 'https://other.example' }), true), 'unknown')
-    for (const [, value] of HOSTILE_STRINGS)
-      equal(await unlinkIdentity(value, newLink({ subject: value }), true), 'unknown')
-    equal(await ownerOf(subject, newLink()), id)
-  })
+  define(
+    'unlinkIdentity',
+    'is unknown where this user has no such link, even if another user has it',
+    async (subject) => {
+      const { id } = await add(subject, newUser())
+      const bob = await add(subject, newUser({ username: BOB }))
+      await method(subject.store, 'linkIdentity')(id, newLink())
+      const unlinkIdentity = method(subject.store, 'unlinkIdentity')
+      equal(await unlinkIdentity(bob.id, newLink(), true), 'unknown')
+      equal(await unlinkIdentity('none', newLink(), true), 'unknown')
+      equal(await unlinkIdentity(id, newLink({ issuer: 'https://other.example' }), true), 'unknown')
+      for (const [, value] of HOSTILE_STRINGS)
+        equal(await unlinkIdentity(value, newLink({ subject: value }), true), 'unknown')
+      equal(await ownerOf(subject, newLink()), id)
+    }
+  )
 
   define(
     'unlinkIdentity',

@@ -106,7 +106,7 @@ export function userStoreContract(
 
   define(
     'create',
-    'keeps an e-mail that is not the username, or tells of no e-mail but the username',
+    'keeps an email that is not the username, or tells of no email but the username',
     async ({ store }) => {
       const created = await method(store, 'create')(newUser({ email: 'apart@example.com' }))
       for (const user of [created, await store.findById(created.id)]) {

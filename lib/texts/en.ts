@@ -5,7 +5,7 @@ const PAGES = {
   lang: 'en',
   errorInTitle: 'Error: {title}',
   continueTo: 'You will continue to {client}.',
-  usernameLabel: 'Username or e-mail address',
+  usernameLabel: 'Username or email address',
   passwordLabel: 'Password',
   newPasswordLabel: 'New password',
   passwordHint: 'At least {minLength} characters.',
@@ -22,7 +22,7 @@ const PAGES = {
   forgotLink: 'Forgot your password?',
   signupQuestion: 'No account yet?',
   signupLink: 'Create an account',
-  emailCodeLink: 'Send me a code by e-mail',
+  emailCodeLink: 'Send me a code by email',
   emailCodeTitle: 'Sign in with a code',
   emailCodeText: 'We will send you a message with a code.',
   emailCodeSubmit: 'Send code',
@@ -31,7 +31,7 @@ const PAGES = {
   emailCodeLabel: 'Code from the message',
   emailCodeOther: 'Use another address',
   emailLinkElsewhere:
-    'This link works only in the browser in which you asked for it. Open it there, or enter the code from the message there. If somebody else sent you this link, close this page.',
+    'This link works only in the browser in which you asked for it. Open it there, or enter the code from the message there. If someone else sent you this link, close this page.',
 
   signupTitle: 'Create an account',
   signupSubmit: 'Create account',
@@ -42,7 +42,7 @@ const PAGES = {
   checkSpam: 'Nothing there after a few minutes? Look in your spam folder too.',
 
   forgotTitle: 'Forgot your password?',
-  forgotText: 'Enter your username or e-mail address, and we will send you a link to set a new password.',
+  forgotText: 'Enter your username or email address, and we will send you a link to set a new password.',
   forgotSubmit: 'Send link',
   forgotSentText:
     'If there is an account with this name, a message with a link is on its way. The link works for a short time only.',
@@ -53,25 +53,24 @@ const PAGES = {
   resetDoneTitle: 'Your password has been changed',
   resetDoneText: 'You have been signed out on all devices. Sign in with your new password.',
 
-  // The first hyphens don't break.
-  verifyTitle: 'Confirm your e\u2011mail address',
-  verifyText: '{username} signed up with this e-mail address. The message was sent on {time}.',
+  verifyTitle: 'Confirm your email address',
+  verifyText: '{username} signed up with this email address. The message was sent on {time}.',
   verifyChangeText:
-    'The account {username} is to have this e\u2011mail address from now on. The message was sent on {time}. Confirm the address only if you asked for that.',
+    'Someone asked to use this email address for the account {username}. The message was sent on {time}. Confirm the address only if you asked for that.',
   verifyOnlyYou: 'Confirm the address only if that was you.',
   verifyNotMe: 'This was not me',
-  verifyNotMeHint: 'If it was somebody else, this button ends their password:',
+  verifyNotMeHint: 'If it was someone else, this button ends their password:',
   verifyDisownedTitle: 'The password no longer works',
   verifyDisownedText:
-    'Whoever signed up with your e-mail address is signed out and can’t sign in any more. There is nothing else for you to do.',
+    'The person who signed up with your email address is signed out and can’t sign in any more. There is nothing else for you to do.',
   verifySubmit: 'Confirm address',
-  verifyDoneTitle: 'Your e\u2011mail address is confirmed',
+  verifyDoneTitle: 'Your email address is confirmed',
   verifyDoneText: 'You can sign in now.',
   undoTitle: 'Was that not you?',
   undoFactorText:
     'An authenticator app or a passkey was added to the account {username}. If that was not you, take it back: all factors that were added since are removed, all devices are signed out, and you get a link to set a new password.',
   undoEmailText:
-    'The account {username} was given another e\u2011mail address. If that was not you, take it back: the account has your address again, all devices are signed out, connected accounts are disconnected, passkeys and authenticator apps that were added since are removed, and you get a link to set a new password.',
+    'The account {username} was given another email address. If that was not you, take it back: the account has your address again, all devices are signed out, connected accounts are disconnected, passkeys and authenticator apps that were added since are removed, and you get a link to set a new password.',
   undoSubmit: 'That was not me',
   undoDoneTitle: 'The change is taken back',
   undoDoneText: 'All devices are signed out. A link to set a new password is on its way to you. Set it at once.',
@@ -89,7 +88,7 @@ const PAGES = {
   consentScopes: 'This would let {client}:',
   scopeOpenid: 'recognize you by your account',
   scopeProfile: 'see your profile, such as your name and picture',
-  scopeEmail: 'see your e-mail address',
+  scopeEmail: 'see your email address',
   scopePhone: 'see your phone number',
   scopeAddress: 'see your postal address',
   scopeOfflineAccess: 'use this access while you are away',
@@ -103,7 +102,7 @@ const PAGES = {
   secondFactorAs: 'You are signing in as {username}.',
   secondFactorLost: 'If you have lost all of these, ask {title} for help.',
   reauthTitle: 'Confirm that it is you',
-  reauthText: 'What you want to do takes a new proof that it is you.',
+  reauthText: 'Please confirm that it is you before you go on.',
   codeLabel: 'Code from the app',
   recoveryQuestion: 'Use a recovery code instead',
   recoveryText: 'Each of your recovery codes works once.',
@@ -133,7 +132,7 @@ const PAGES = {
   devicesForget: 'Forget all remembered browsers',
   codesTitle: 'Your recovery codes',
   codesText:
-    'Each of these codes works once in place of your app or passkey, for instance when you have lost your phone. Keep them in a safe place: they are not shown again.',
+    'Each of these codes works once instead of your app or passkey, for instance when you have lost your phone. Keep them in a safe place: they are not shown again.',
   codesSaved: 'I have saved them',
   enrolScan: 'Scan this with an authenticator app:',
   enrolQr: 'QR code of the key',
@@ -162,7 +161,7 @@ const PAGES = {
   passkeyPromptTitle: 'Sign in more easily next time?',
   passkeySkip: 'Not now',
   setUpText: 'This account needs a second step at sign-in. Set it up now, and you can go on.',
-  setUpForPageText: 'What you want to open needs a second step at sign-in. Set it up now, and you can go on.',
+  setUpForPageText: 'The page that you want to open needs a second step at sign-in. Set it up now, and you can go on.',
   factorLinkTitle: 'Set up a new second step',
   factorLinkText:
     'By this link {username} sets up a new second step at sign-in. Continue, then sign in as you always do.',
@@ -182,12 +181,12 @@ const PAGES = {
   badgeUnconfirmed: 'Not confirmed',
   profileTitle: 'Profile',
   profileSubmit: 'Save',
-  emailTitle: 'E\u2011mail address',
+  emailTitle: 'Email address',
   emailConfirmed: 'Your address {email} is confirmed.',
   emailUnconfirmed: 'Your address {email} is not confirmed yet.',
-  emailNone: 'Your account has no e-mail address.',
+  emailNone: 'Your account has no email address.',
   emailChangeText: 'We will send a link to the new address. Nothing changes until you follow it.',
-  newEmailLabel: 'New e-mail address',
+  newEmailLabel: 'New email address',
   passwordTitle: 'Change password',
   passwordText: 'All other browsers and devices will be signed out, and apps that you gave access lose it.',
   passwordNone: 'Your account has no password. We will send you a link to set one.',
@@ -234,7 +233,7 @@ const PAGES = {
   doneTwoStepOff: 'Two-step sign-in is off. Your recovery codes no longer work.',
   donePasskeyAdded: 'The passkey is set up.',
   donePasskeyRemoved: 'The passkey has been removed. You can delete it on your device too.',
-  doneNothing: 'Nothing was changed: somebody has signed in again since this page was opened. Please try again.',
+  doneNothing: 'Nothing was changed: someone has signed in again since this page was opened. Please try again.',
 
   connectOr: 'or',
   connectWith: 'Continue with {name}',
@@ -243,7 +242,7 @@ const PAGES = {
   connectConfirmText:
     'There is an account with the address {email}. Sign in to it the way you did before. After that you can link {name} to it.',
   connectConfirmHint:
-    'You don’t know its password, or somebody else signed up with your address? Have a link sent to you and set a new password.',
+    'You don’t know its password, or someone else signed up with your address? Have a link sent to you and set a new password.',
   connectLinkTitle: 'Link {name}?',
   connectLinkText: 'You can then sign in to this account with {name} too.',
   connectLinkIdentity: 'You signed in at {name} as {identity}. Link the accounts only if that was you.',
@@ -255,13 +254,13 @@ const PAGES = {
   errorConnectionDenied: 'The sign-in there was not completed. You can try again or sign in in another way.',
   errorConnectionRefused: 'You can’t sign in this way.',
   errorConnectionEmail:
-    'This way to sign in needs a confirmed e-mail address that this service accepts. Please sign in in another way.',
+    'This way to sign in needs a confirmed email address that this service accepts. Please sign in in another way.',
   errorConnectionClosed: 'There is no account for you here yet, and none can be created this way.',
   errorConnectionTaken: 'That sign-in already belongs to another account here.',
   errorLastMethod:
     'This is your last way to sign in. Connect another account or set a password before you disconnect it.',
   errorConnectionOtherWay:
-    'There is already an account with your e-mail address. Please sign in the way you did before.',
+    'There is already an account with your email address. Please sign in the way you did before.',
   errorConnectionBroken:
     'The other service sent an answer that we can’t use. Please try again later or sign in in another way.',
   errorConnectionDown:
@@ -307,10 +306,10 @@ const PAGES = {
   errorUsernameTaken: 'This username is already taken.',
   errorCharacters: 'The username is too long or contains characters that are not allowed.',
   errorUsernameForm:
-    'Use an e-mail address, or 3 to 64 characters: a–z, 0–9, dot, underscore and hyphen, starting with a letter or digit.',
-  errorEmailForm: 'This is not a valid e-mail address.',
-  errorEmailNotVerified: 'Your e-mail address is not confirmed yet. Follow the link in the message that we sent you.',
-  errorEmailDiffers: 'If your username is an e-mail address, this must be the same one.',
+    'Use an email address, or 3 to 64 characters: a–z, 0–9, dot, underscore and hyphen, starting with a letter or digit.',
+  errorEmailForm: 'This is not a valid email address.',
+  errorEmailNotVerified: 'Your email address is not confirmed yet. Follow the link in the message that we sent you.',
+  errorEmailDiffers: 'If your username is an email address, this must be the same one.',
   errorCodeForm: 'A code has six digits.',
   errorWrongCode: 'This code is wrong. Enter the one that the app shows now.',
   errorUsedCode: 'This code was used already. Wait until the app shows the next one.',
@@ -344,33 +343,33 @@ export type MessageKey = keyof typeof PAGES
 export type Messages = Readonly<Record<MessageKey, string>>
 
 const BY_EMAIL = {
-  usernameLabel: 'E-mail address',
-  forgotText: 'Enter your e-mail address, and we will send you a link to set a new password.',
+  usernameLabel: 'Email address',
+  forgotText: 'Enter your email address, and we will send you a link to set a new password.',
   forgotSentText:
     'If there is an account with this address, a message with a link is on its way. The link works for a short time only.',
-  errorInvalidGrant: 'The e-mail address or password is wrong.',
-  errorUsernameTaken: 'There is already an account with this e-mail address.',
-  errorCharacters: 'The e-mail address is too long or contains characters that are not allowed.',
+  errorInvalidGrant: 'The email address or password is wrong.',
+  errorUsernameTaken: 'There is already an account with this email address.',
+  errorCharacters: 'The email address is too long or contains characters that are not allowed.',
   errorPasswordContext:
-    'This password is too easy to guess: it consists of your e-mail address or the name of this service. Please choose another one.'
+    'This password is too easy to guess: it consists of your email address or the name of this service. Please choose another one.'
 } as const satisfies Partial<Messages>
 
 const MAILS: MailTexts = {
   password_reset: {
     heading: 'Set a new password',
-    text: 'Somebody asked for a link to set a new password for your account.',
+    text: 'Someone asked for a link to set a new password for your account.',
     button: 'Set a new password',
     otherwise: 'If that was not you, you can ignore this message: nothing changes.'
   },
   verify_email: {
-    heading: 'Confirm your e-mail address',
-    text: 'Somebody signed up with this e-mail address. If that was you, confirm the address.',
+    heading: 'Confirm your email address',
+    text: 'Someone signed up with this email address. If that was you, confirm the address.',
     button: 'Confirm address',
     otherwise: 'If that was not you, do not confirm it. You can ignore this message.'
   },
   already_registered: {
     heading: 'You already have an account',
-    text: 'Somebody tried to sign up with this e-mail address, but it has an account already. If that was you, sign in, or set a new password here.',
+    text: 'Someone tried to sign up with this email address, but it has an account already. If that was you, sign in, or set a new password here.',
     button: 'Set a new password',
     otherwise: 'If that was not you, you can ignore this message.'
   },
@@ -380,33 +379,33 @@ const MAILS: MailTexts = {
   },
   new_sign_in: {
     heading: 'New sign-in to your account',
-    text: 'Somebody signed in to your account with a device or a browser that was not used for it before.',
+    text: 'Someone signed in to your account with a device or a browser that was not used for it before.',
     button: 'Check your account'
   },
   email_change: {
-    heading: 'Confirm your new e-mail address',
-    text: 'Somebody asked for this e-mail address to become the one of their account. If that was you, confirm the address: from then on it takes the place of the former one.',
+    heading: 'Confirm your new email address',
+    text: 'Someone asked to use this email address for their account. If that was you, confirm the address: it then replaces the former one.',
     button: 'Confirm address',
     otherwise: 'If that was not you, do not confirm it. You can ignore this message.'
   },
   email_change_requested: {
-    heading: 'Another e-mail address was asked for',
-    text: 'Somebody asked to change the e-mail address of your account to another one. It changes when the link that was sent to that address is used.',
+    heading: 'Another email address was asked for',
+    text: 'Someone asked to change the email address of your account to another one. It changes when the link that was sent to that address is used.',
     otherwise:
       'If that was not you, set a new password at once: choose “Forgot your password?” on the sign-in page. That signs everybody out and stops the change.'
   },
   email_changed: {
-    heading: 'Your e-mail address was changed',
-    text: 'Your account has another e-mail address now. Messages no longer go to this one, and links that were sent to it no longer work.',
+    heading: 'Your email address was changed',
+    text: 'Your account has another email address now. Messages no longer go to this one, and links that were sent to it no longer work.',
     otherwise: 'If that was not you, get in touch with us at once.'
   },
   email_change_refused: {
-    heading: 'Your new e-mail address was refused',
-    text: 'Whoever reads the e-mail address that your account was to have says that it is not yours. Your account keeps its address.'
+    heading: 'Your new email address was refused',
+    text: 'The owner of the new email address says that it is not yours. Your account keeps its address.'
   },
   account_removed_user: {
     heading: 'Your account was removed',
-    text: 'Your account was removed, as somebody who was signed in to it asked for. All devices were signed out.',
+    text: 'Your account was removed at the request of someone who was signed in to it. All devices were signed out.',
     otherwise: 'If that was not you, get in touch with us at once.'
   },
   account_removed_host: {
@@ -415,12 +414,12 @@ const MAILS: MailTexts = {
   },
   identity_linked: {
     heading: 'New way to sign in to your account',
-    text: 'An account at another provider was connected to your account. Whoever signs in there is signed in to your account, too.',
+    text: 'An account at another provider was connected to your account. Signing in there now signs in to your account, too.',
     otherwise: 'If that was not you, disconnect it on your account page at once, and set a new password.'
   },
   identity_linked_takeover: {
     heading: 'You sign in through another provider now',
-    text: 'Another provider manages your e-mail address. From now on you sign in through it alone. Your password, your passkeys and your other ways to sign in were removed, and all devices were signed out. An authenticator app stays.',
+    text: 'Another provider manages your email address. From now on you sign in through it alone. Your password, your passkeys and your other ways to sign in were removed, and all devices were signed out. An authenticator app stays.',
     otherwise: 'If that was not you, get in touch with us at once.'
   },
   identity_unlinked: {
@@ -429,7 +428,7 @@ const MAILS: MailTexts = {
   },
   second_factor_failed: {
     heading: 'A sign-in stopped at the second step',
-    text: 'Somebody passed the first step of a sign-in to your account, but failed at the second.'
+    text: 'Someone passed the first step of a sign-in to your account, but failed at the second.'
   },
   factor_added_totp: {
     heading: 'An authenticator app was added',
@@ -465,7 +464,7 @@ const MAILS: MailTexts = {
   },
   factor_disabled: {
     heading: 'Your authenticator app was restricted',
-    text: 'Somebody passed the first step of a sign-in to your account and then gave many wrong codes. Your authenticator app now works only in browsers in which you have used it before. To use it elsewhere, remove it on the security page of your account, and set it up again.'
+    text: 'Someone passed the first step of a sign-in to your account and then gave many wrong codes. Your authenticator app now works only in browsers in which you have used it before. To use it elsewhere, remove it on the security page of your account, and set it up again.'
   },
   recovery_code_used: {
     heading: 'A recovery code was used',

@@ -173,11 +173,11 @@ for (const { name, options } of WITH_AND_AT_NIGHT_WITHOUT) {
     t.test('FED-22 leads a typed address of the domain to the provider by a page', async (t) => {
       const page = await newPage(t, options)
       await page.goto(downstream.authorizeUrl({ state: 'work' }))
-      await page.getByLabel('Username or e-mail address').fill('zoe@work.example')
+      await page.getByLabel('Username or email address').fill('zoe@work.example')
       await page.getByRole('button', { name: 'Sign in', exact: true }).click()
       await page.waitForURL((url) => url.origin === upstream.origin)
       t.equal(
-        await page.getByLabel('Username or e-mail address').inputValue(),
+        await page.getByLabel('Username or email address').inputValue(),
         'zoe@work.example',
         'the address goes along'
       )

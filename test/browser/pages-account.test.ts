@@ -74,7 +74,7 @@ for (const { name, options } of WITH_AND_AT_NIGHT_WITHOUT) {
       await signInOn(page, { username: 'dora@example.com' })
       t.strictSame(
         await alerts(page),
-        ['Your e-mail address is not confirmed yet. Follow the link in the message that we sent you.'],
+        ['Your email address is not confirmed yet. Follow the link in the message that we sent you.'],
         'not before'
       )
       t.equal((await press(page, 'Send the message again')).status(), 202, 'H3')
@@ -83,9 +83,9 @@ for (const { name, options } of WITH_AND_AT_NIGHT_WITHOUT) {
 
       // Opens the link first, as mail scanners and people do.
       for (let times = 0; times < 3; times++) await page.goto(again)
-      t.equal(await heading(page), 'Confirm your e\u2011mail address')
+      t.equal(await heading(page), 'Confirm your email address')
       t.equal((await press(page, 'Confirm address')).status(), 200)
-      t.equal(await heading(page), 'Your e\u2011mail address is confirmed')
+      t.equal(await heading(page), 'Your email address is confirmed')
       await followLink(page, 'Sign in')
       await signInOn(page, { username: 'dora@example.com' })
       t.equal(page.url(), `${provider.origin}/`)

@@ -30,7 +30,7 @@ for (const { name, options } of WITH_AND_AT_NIGHT_WITHOUT) {
       t.strictSame(await page.getByRole('listitem').allInnerTexts(), [
         'recognize you by your account',
         'see your profile, such as your name and picture',
-        'see your e-mail address'
+        'see your email address'
       ])
       await press(page, 'Allow')
       t.equal((await tokensAt(page, provider, 'third')).scope, 'openid profile email')

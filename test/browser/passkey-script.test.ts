@@ -236,7 +236,7 @@ t.test('creates a passkey, signs in by field and by button, and shows errors', a
     await asked.reach(5)
     t.equal(asked.kinds.at(-1), 'conditional', 'the field proposes again')
     t.equal(await said(page).getAttribute('aria-live'), 'polite')
-    await page.getByLabel('Username or e-mail address').fill('ann')
+    await page.getByLabel('Username or email address').fill('ann')
     t.equal(
       await page.getByRole('button', { name: 'Sign in', exact: true }).isEnabled(),
       true,

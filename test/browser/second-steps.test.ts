@@ -1,5 +1,5 @@
 /**
- * Second factors and codes by e-mail as people meet them in a browser without scripts, from the client and back; and
+ * Second factors and codes by email as people meet them in a browser without scripts, from the client and back; and
  * what is left after they sign out.
  */
 import t from '../support/tap.ts'
@@ -29,7 +29,7 @@ async function begin(): Promise<void> {
 t.test('accepts an email code only in the browser that asked for it', async (t) => {
   const { id } = await provider.addUser('mail@example.com')
   await page.goto(provider.authorizeUrl())
-  await followLink(page, 'Send me a code by e-mail')
+  await followLink(page, 'Send me a code by email')
   await fill(page, { [USERNAME]: 'mail@example.com' })
   await press(page, 'Send code')
   const { code, url = '' } = await messages.next('sign_in_code')

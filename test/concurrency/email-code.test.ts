@@ -1,5 +1,5 @@
 /**
- * Codes and links by e-mail on every state, over HTTP: fifty at once, by two instances, and a store that fails at each
+ * Codes and links by email on every state, over HTTP: fifty at once, by two instances, and a store that fails at each
  * step.
  */
 import { cookieName } from '../support/cookies.ts'

@@ -93,7 +93,7 @@ t.test('verifyEmail works without a second field, by JSON and by the page', asyn
   t.equal((await messages.next('verify_email')).user.email, 'bob@example.com')
   const wrong = await browser.submit('/auth/signup', { username: 'bob', password: PASSWORD })
   t.equal(wrong.statusCode, 400)
-  t.match(wrong.body, 'This is not a valid e-mail address.')
+  t.match(wrong.body, 'This is not a valid email address.')
 })
 
 // covers H2
@@ -161,7 +161,7 @@ t.test('any: accepts any username, an email address, and an address in a separat
   const noField = await plain(t, { registration: { username: 'any', verifyEmail: true } })
   t.match(
     (await noField.register({ username: 'carl' })).json(),
-    { error: 'invalid_request', error_description: 'username: It must be an e-mail address here.' },
+    { error: 'invalid_request', error_description: 'username: It must be an email address here.' },
     'nothing is asked for that can not be given'
   )
 })

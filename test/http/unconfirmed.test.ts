@@ -54,7 +54,7 @@ t.test('the token endpoint reports an unconfirmed address only after the right p
   t.equal(right.statusCode, 400)
   t.same(right.json(), {
     error: 'invalid_grant',
-    error_description: 'The e-mail address is not confirmed yet.',
+    error_description: 'The email address is not confirmed yet.',
     error_reason: 'email_not_verified'
   })
   const wrong = { error: 'invalid_grant', error_description: 'The username or password is wrong.' }
@@ -79,7 +79,7 @@ t.test('the sign-in page reports an unconfirmed address and resends the message 
   t.notMatch(wrong.body, 'Send the message again')
   const right = await browser.submit('/auth/login', { username: ANN, password: PASSWORD })
   t.equal(right.statusCode, 400)
-  t.match(right.body, 'Your e-mail address is not confirmed yet.')
+  t.match(right.body, 'Your email address is not confirmed yet.')
   t.match(right.body, 'Send the message again')
   t.equal(browser.cookies.size, 0, 'nobody is signed in')
   const form = { decision: 'resend', token: field(right.body, 'token') }

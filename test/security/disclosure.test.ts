@@ -37,7 +37,7 @@ const STANDARD = Object.values(CLAIMS).flat()
 const LINES: Record<string, string> = {
   'recognize you by your account': 'openid',
   'see your profile, such as your name and picture': 'profile',
-  'see your e-mail address': 'email',
+  'see your email address': 'email',
   'see your phone number': 'phone',
   'see your postal address': 'address',
   'use this access while you are away': 'offline_access'
@@ -252,7 +252,7 @@ for (const [index, [what, options]] of SETTINGS.entries()) {
           `${name}: ${where}`
         )
         if (!mayKnow.includes('email'))
-          t.notOk(JSON.stringify(answer).includes(EMAIL), `${name}: L2 the e-mail address in ${where}`)
+          t.notOk(JSON.stringify(answer).includes(EMAIL), `${name}: L2 the email address in ${where}`)
       }
       const named = Object.keys(request.claims.userinfo ?? {})
       const due = [

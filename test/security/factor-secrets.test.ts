@@ -158,7 +158,7 @@ t.test('keeps keys, codes, tickets, challenges and credentials out of logs, even
   browser.cookies.clear()
   await typed('/auth/email-code', { username: 'ann@example.com' }, 303)
   const sent = await messages.next('sign_in_code')
-  keep('code by e-mail', [sent.code, sent.code.replace(' ', '')])
+  keep('code by email', [sent.code, sent.code.replace(' ', '')])
   await typed('/auth/email-code', { code: '86420864' }, 400)
   const inLink = new URL(sent.url ?? '').searchParams.get('token') ?? ''
   keep('token of the link', inLink)

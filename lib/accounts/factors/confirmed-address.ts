@@ -12,7 +12,7 @@ export function refuseUnconfirmed(user: User, deps: Pick<AccountsDeps, 'users' |
   if (awaitsConfirmation(user, deps))
     throw new OAuthError(
       'access_denied',
-      'Confirm the e-mail address of the account first. A message with a link was sent there.',
+      'Confirm the email address of the account first. A message with a link was sent there.',
       { reason: 'email_not_verified' }
     )
 }

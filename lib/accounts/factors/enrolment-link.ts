@@ -54,7 +54,7 @@ export async function makeEnrolmentLink(user: User, deps: ProvingDeps): Promise<
   if (hasFactor(await store.findFactors(user.id)))
     throw new OAuthError(
       'invalid_request',
-      'The user has a second factor. Where it is lost, remove it first, by resetFactors.',
+      'The user has a second factor. If it is lost, remove it first with resetFactors.',
       { statusCode: 409 }
     )
   // No browser is remembered where there is no factor.

@@ -81,7 +81,7 @@ export function tellOfEnrolment(
 ): void {
   accounts.events.emit('enrolment_required', { userId: user.id, clientId }, origin)
   if (isInvited || !awaitsConfirmation(user, accounts)) return
-  accounts.background.run(`verify ${user.id}`, 'an e-mail verification message could not be prepared', async () => {
+  accounts.background.run(`verify ${user.id}`, 'an email verification message could not be prepared', async () => {
     await sendVerificationAgain(user, { locale: undefined, origin }, accounts)
   })
 }

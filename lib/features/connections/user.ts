@@ -61,7 +61,7 @@ type FederatedUser =
  */
 export class OtherPersonError extends UpstreamError {
   constructor() {
-    super('mismatch', 'Somebody else has signed in at the provider than who was asked to.')
+    super('mismatch', 'Another person has signed in at the provider than the one who was asked to.')
   }
 }
 
@@ -106,7 +106,7 @@ export async function federatedUser(arrival: FederatedArrival, deps: AccountsDep
       if (user !== null) return { to: 'user', user, isNew: true }
     }
   }
-  throw new UpstreamError('taken', 'Each time somebody else was faster.')
+  throw new UpstreamError('taken', 'Another request was faster each time.')
 }
 
 /**

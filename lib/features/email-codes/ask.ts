@@ -16,7 +16,7 @@ import { codeFrom, digestOfCode, ownerOf, type PendingCode, shownCode } from './
 export function readRecipient(typed: string): string {
   const name = normalizeUsername(typed.trim())
   if (name === null || (name.includes('@') && checkNewUsername(name) !== null))
-    throw new OAuthError('invalid_request', 'username: The e-mail address is not valid.', {
+    throw new OAuthError('invalid_request', 'username: The email address is not valid.', {
       field: 'username',
       reason: 'email_form'
     })

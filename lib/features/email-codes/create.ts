@@ -15,8 +15,8 @@ export function create(on: EmailSignInSettings, kernel: Kernel): Parts {
     emailSignIn: {
       ...on,
       redeemCode,
-      key: kernel.keyFor('e-mail codes'),
-      sealer: kernel.sealerFor('e-mail links')
+      key: kernel.keyFor('email codes'),
+      sealer: kernel.sealerFor('email links')
     }
   }
   return {

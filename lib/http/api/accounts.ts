@@ -152,7 +152,7 @@ const emailVerify = endpoint({
   method: 'POST',
   path: 'emailVerify',
   callers: 'anyone',
-  summary: 'Confirm an e-mail address',
+  summary: 'Confirm an email address',
   what:
     'Confirms the email address of the user by the token of a message. The token is good for 24 hours, works once, ' +
     'and ends the one before. The token of a message `email_change` gives the account the address to which it was ' +

@@ -71,7 +71,7 @@ const email = endpoint({
   method: 'POST',
   path: 'email',
   callers: 'account',
-  summary: 'Change my e-mail address',
+  summary: 'Change my email address',
   what:
     'Asks for another email address. A message `email_change` with a link goes to that address, and a notice ' +
     '`email_change_requested` to the current one. Nothing changes before the link is used. The link is good for 24 ' +
@@ -104,7 +104,7 @@ const emailResend = endpoint({
   method: 'POST',
   path: 'emailResend',
   callers: 'account',
-  summary: 'Send the confirmation of my e-mail address again',
+  summary: 'Send the confirmation of my email address again',
   what:
     "Sends the message that confirms the account's own address again, if the address is not confirmed and the last " +
     'message is at least five minutes old. The link before it stops working. There is no body. To get a link for ' +

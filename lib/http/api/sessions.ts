@@ -35,7 +35,7 @@ export const sessions = [
             created_at: Type.String({ description: 'RFC 3339' }),
             last_used_at: Type.String({ description: 'RFC 3339' }),
             expires_at: Type.String({ description: 'RFC 3339' }),
-            current: Type.Boolean({ description: 'Whether this request belongs to it.' })
+            current: Type.Boolean({ description: 'True for the session of this request.' })
           })
         )
       })
@@ -134,7 +134,7 @@ export function browserSession({
       ...shared,
       method: 'GET',
       head: false,
-      summary: 'Who is signed in in this browser',
+      summary: 'The user who is signed in in this browser',
       what:
         "Tells scripts of pages on the issuer's own origin which user is signed in in this browser. The answer has " +
         'no token. Its claims are those of the scopes `profile` and `email`. Does not count as a use of the session. ' +

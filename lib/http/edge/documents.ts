@@ -39,7 +39,7 @@ interface DocumentsDeps {
 
 const PAGE = { content: { 'text/html': { schema: Type.String() } } }
 const ANY = Type.Object({}, { additionalProperties: true, description: 'A JSON object.' })
-const LOCATION = { Location: { type: 'string', description: 'Where the browser goes on with a GET.' } }
+const LOCATION = { Location: { type: 'string', description: 'The address of the next GET of the browser.' } }
 const CHALLENGE = {
   'WWW-Authenticate': { type: 'string', description: 'The challenge of RFC 6750 §3 or RFC 7617 §2.' }
 }
@@ -47,7 +47,7 @@ const RETRY = { 'Retry-After': { type: 'string', description: 'Seconds.' } }
 const CHALLENGED = ['invalid_token', 'invalid_client', 'insufficient_scope', 'insufficient_user_authentication']
 const TAGS = {
   auth: 'Tokens, by OAuth 2.0 and OpenID Connect.',
-  'auth account': 'What people do with their own account.',
+  'auth account': 'Actions of users on their own account.',
   'auth pages': 'The hosted pages, for browsers.'
 } as const
 

@@ -65,9 +65,9 @@ export interface SecuritySchemes {
 }
 
 const SCOPES: Readonly<Record<string, string>> = {
-  openid: 'Who the person is.',
+  openid: 'Identity of the user.',
   profile: 'The profile.',
-  email: 'The e-mail address.',
+  email: 'The email address.',
   offline_access: 'Access while the person is away.'
 }
 

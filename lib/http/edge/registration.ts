@@ -159,7 +159,7 @@ function profileFields(
 /** If the registration has no field for an email address, the username has to be one. */
 export function aboutUsername(error: OAuthError, names: readonly string[]): OAuthError {
   if (error.field !== 'email' || names.includes('email')) return error
-  return new OAuthError(error.error, 'username: It must be an e-mail address here.', {
+  return new OAuthError(error.error, 'username: It must be an email address here.', {
     field: 'username',
     reason: 'email_form'
   })

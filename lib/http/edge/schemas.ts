@@ -27,7 +27,7 @@ export const ErrorResponse = Type.Object(
     error_reason: Type.Optional(
       Type.Literal('email_not_verified', {
         description:
-          'Of a sign-in whose password was right, for an account whose e-mail address must be confirmed first.'
+          'Of a sign-in whose password was right, for an account whose email address must be confirmed first.'
       })
     ),
     mfa_token: Type.Optional(Type.String({ description: 'With `mfa_required`: what the second step is made with.' })),
@@ -74,10 +74,10 @@ export const SecondFactorCode = Type.String({
   description: 'Six digits that an authenticator app shows.'
 })
 /** Spaces and hyphens don't count. */
-export const EmailCode = Type.String({ maxLength: 64, description: 'Eight digits that were sent by e-mail.' })
+export const EmailCode = Type.String({ maxLength: 64, description: 'Eight digits that were sent by email.' })
 export const FactorName = Type.String({
   maxLength: 200,
-  description: 'What its person calls it; 64 characters of it are kept.'
+  description: 'The name that the user gives it. 64 characters of it are kept.'
 })
 export const RecoveryCode = Type.String({ maxLength: 128, description: 'A recovery code, which works once.' })
 /** The password again, where the sign-in is not fresh. */
@@ -95,7 +95,7 @@ export const ConnectionList = Type.Object({
       id: Type.String({ description: 'Of the link. It shows neither issuer nor subject.' }),
       connection: Type.String({ description: 'The id of the connection through which it was last used.' }),
       name: Type.String({ description: 'The name of that connection.' }),
-      email: Type.Union([Type.String(), Type.Null()], { description: 'What the provider verified and said last.' }),
+      email: Type.Union([Type.String(), Type.Null()], { description: 'The address that the provider last verified.' }),
       linked_at: Type.String({ description: 'RFC 3339' }),
       last_used_at: Type.String({ description: 'RFC 3339' })
     })
@@ -118,7 +118,7 @@ const AUTHORIZATION_PARAMETERS = {
   code_challenge: text('The SHA-256 of the code verifier in base64url (RFC 7636). Public clients need it.'),
   code_challenge_method: Type.Optional(Type.Literal('S256')),
   prompt: text('`none` alone, or of `login`, `consent`, `select_account` and `create`, separated by spaces.'),
-  screen_hint: text('`signup` shows the sign-up page in place of the sign-in page.'),
+  screen_hint: text('`signup` shows the sign-up page instead of the sign-in page.'),
   connection: text('The `id` of a connection: leads there at once where nobody is signed in.'),
   max_age: text('The longest time since the person signed in, in seconds.'),
   login_hint: text('The username to fill in.'),

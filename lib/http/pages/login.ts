@@ -144,7 +144,7 @@ function passwordSignIn(form: Form, { request, journey }: Visit, deps: PageDeps)
   }
 }
 
-/** The button next to "your e-mail address is not confirmed yet". */
+/** The button next to "your email address is not confirmed yet". */
 function resend(
   { token = '' }: Form,
   { request, locale, origin, journey: { query, clientName, uiLocales } }: Visit,

@@ -43,7 +43,7 @@ export function verifyEmailPage(child: FastifyInstance, deps: PageDeps): void {
     {
       name: 'verify_email',
       path: 'verifyEmail',
-      summaries: { page: 'E-mail confirmation page', form: 'Confirm an e-mail address by a form' },
+      summaries: { page: 'Email confirmation page', form: 'Confirm an email address by a form' },
       errors: { page: { 400: 'invalid_token' }, form: { 400: 'invalid_token', 429: 'too_many_requests' } },
       querystring: Type.Object({ token: OneTimeTokenValue }),
       body: Type.Object({ token: OneTimeTokenValue, decision: Type.Optional(Type.Literal('not_me')) }),

@@ -244,7 +244,7 @@ type Problem = { text: string } & Pick<OAuthErrorOptions, 'reason'>
 function problemOf({ type, value, schema }: ValueError): Problem {
   if (value === undefined || value === '') return { text: 'it is required.', reason: 'required' }
   if (type === ValueErrorType.StringFormat && schema.format === 'email')
-    return { text: 'The e-mail address is not valid.', reason: 'email_form' }
+    return { text: 'The email address is not valid.', reason: 'email_form' }
   return { text: PROBLEMS[type]?.(schema) ?? notAccepted(schema) }
 }
 

@@ -15,7 +15,7 @@ import { leadOn } from './lead-on.ts'
 import { profileForm } from './profile-fields.ts'
 
 /**
- * Makes an account as `POST /auth/register` does, under one limit with it, and signs the new user in; where an e-mail
+ * Makes an account as `POST /auth/register` does, under one limit with it, and signs the new user in; where an email
  * must be confirmed first, one answer for all who ask.
  */
 export function signupPage(child: FastifyInstance, deps: PageDeps, registration: Registration): void {

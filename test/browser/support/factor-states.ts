@@ -1,4 +1,4 @@
-/** The pages of second factors, passkeys and codes by e-mail, for the list of states. */
+/** The pages of second factors, passkeys and codes by email, for the list of states. */
 import type { Page } from 'playwright-core'
 import { type AuthorityOptions, memoryFactorStore } from '../../../lib/index.ts'
 import { softPasskey } from '../../../lib/testing/index.ts'

@@ -16,7 +16,7 @@ export const WITH_AND_WITHOUT: ReadonlyArray<{ name: string; options: PageOption
 /** For journeys whose forms other tests send by `inject`, as a browser without scripts does. */
 export const WITH_AND_AT_NIGHT_WITHOUT = WITH_AND_WITHOUT.filter(({ options }) => AT_NIGHT || options.javaScriptEnabled)
 
-export const USERNAME = 'Username or e-mail address'
+export const USERNAME = 'Username or email address'
 
 /** Presses a button that posts a form; resolves to the first answer, once the page that it led to is there. */
 export async function press(page: Page, name: string): Promise<Response> {

@@ -42,7 +42,7 @@ export interface Provider extends TestApp {
   client: Site
   /** Her password is `PASSWORD`. */
   ann: User
-  /** Another user with a confirmed e-mail address. */
+  /** Another user with a confirmed email address. */
   addUser(username: string): Promise<User>
   /** An authorization request of `spa`, or of another client; `undefined` takes a parameter out. */
   authorizeUrl(params?: Record<string, string | undefined>): string

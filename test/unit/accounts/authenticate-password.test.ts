@@ -36,16 +36,14 @@ t.test('answers every failed sign-in with the same error after exactly one hash'
     ['disabled', 'disabled', PASSWORD, 'disabled'],
     ['disabled, wrong password', 'disabled', 'not the password', 'disabled'],
     ['no password', 'nopassword', PASSWORD, 'no_password'],
-    ['e-mail not verified', 'unverified', PASSWORD, 'email_not_verified'],
-    ['e-mail never spoken of', 'unsaid', PASSWORD, 'email_not_verified'],
+    ['email not verified', 'unverified', PASSWORD, 'email_not_verified'],
+    ['email never spoken of', 'unsaid', PASSWORD, 'email_not_verified'],
     ['a stored hash that may not run', 'broken', PASSWORD, 'unusable_hash']
   ]
   for (const [name, username, password, reason] of table) {
     const { hashes, outcome } = await w.hashesOf(() => authenticatePassword({ username, password, ...at }, w.deps))
     const wrong =
-      reason === 'email_not_verified'
-        ? 'The e-mail address is not confirmed yet.'
-        : 'The username or password is wrong.'
+      reason === 'email_not_verified' ? 'The email address is not confirmed yet.' : 'The username or password is wrong.'
     t.strictSame(outcome, { error: 'invalid_grant', message: wrong, statusCode: 400, headers: {} }, name)
     t.equal(hashes, 1, `${name}: one hash`)
     t.equal(w.reasons().at(-1), reason, `${name}: the event says why`)

@@ -153,7 +153,7 @@ t.test('rejects a value that violates the schema, with the field and a readable 
     [Type.Literal(true), undefined, 'x: it is required.', 'required'],
     [Type.String({ minLength: 3 }), 'ab', 'x: it takes at least 3 characters.'],
     [Type.String({ maxLength: 3 }), 'abcd', 'x: it takes at most 3 characters.'],
-    [Type.String({ format: 'email' }), 'a@b', 'x: The e-mail address is not valid.', 'email_form'],
+    [Type.String({ format: 'email' }), 'a@b', 'x: The email address is not valid.', 'email_form'],
     [Type.String({ format: 'date' }), 'tomorrow', 'x: it is not accepted.'],
     [Type.String({ pattern: '^a$' }), 'b', 'x: it is not accepted.'],
     [Type.Integer({ minimum: 18 }), '17', 'x: it takes 18 or more.'],

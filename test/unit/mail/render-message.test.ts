@@ -173,7 +173,7 @@ t.test('does not attribute actions of the host to the user', async (t) => {
   const of = (fields: object): string => renderMessage({ ...common, url: undefined, ...fields } as Message).text
   t.match(
     of({ kind: 'account_removed', by: 'user' }),
-    /as somebody who was signed in to it asked for.*If that was not you/s
+    /at the request of someone who was signed in to it.*If that was not you/s
   )
   const byHost = [
     of({ kind: 'account_removed', by: 'host' }),

@@ -126,7 +126,7 @@ export const MODELS: PageModels = {
     username: '',
     fields: [
       { name: 'terms', label: 'I accept the terms', type: 'checkbox', required: true, value: '', choices: [] },
-      { name: 'email', label: 'E-mail address', type: 'email', required: true, value: '', choices: [] },
+      { name: 'email', label: 'Email address', type: 'email', required: true, value: '', choices: [] },
       { name: 'age', label: 'Age', type: 'number', required: false, value: '', choices: [] },
       {
         name: 'plan',

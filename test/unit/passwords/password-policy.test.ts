@@ -239,7 +239,7 @@ t.test('refuses a password with a context word unless enough other characters re
   t.equal(
     await reasonOf('ab.cd2026', { username: 'u', email: 'ab.cd@example.org' }),
     'context_word',
-    'the local part of the e-mail address is one word too'
+    'the local part of the email address is one word too'
   )
   t.equal(await reasonOf('ab.cd2026', { username: 'ab.cd@example.org' }), 'context_word', 'and of the username')
 })

@@ -152,7 +152,7 @@ t.test('limits the domains of new accounts', async (t) => {
     'a-.example',
     `${'a'.repeat(64)}.example`
   ])
-    t.equal(checkNewUsername(`ada@${domain}`), 'The e-mail address is not valid.', domain)
+    t.equal(checkNewUsername(`ada@${domain}`), 'The email address is not valid.', domain)
 })
 
 // covers POL-email-identifier
@@ -160,7 +160,7 @@ t.test('refuses a new name that is not in normal form', async (t) => {
   for (const name of ['ADA', 'Ada@example.com', 'a b', 'ada@b\u00fccher.example', '', 'a'.repeat(255)])
     t.equal(checkNewUsername(name), 'The username holds characters that are not allowed.', name)
   t.equal(normalizeUsername('a'.repeat(254)), 'a'.repeat(254))
-  t.equal(normalizeUsername('a@b@c'), 'a@b@c', 'with two of them it is no e-mail address, and is looked up as it is')
+  t.equal(normalizeUsername('a@b@c'), 'a@b@c', 'with two of them it is no email address, and is looked up as it is')
   t.equal(normalizeUsername(`a@b@${'c'.repeat(250)}`), `a@b@${'c'.repeat(250)}`)
   t.equal(normalizeUsername('\u00c4da'), '\u00e4da')
 })

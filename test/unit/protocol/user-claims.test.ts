@@ -109,7 +109,7 @@ t.test('omits empty, unknown and mistyped values', async (t) => {
     t.same(
       standardClaims(row, CLAIM_SCOPES),
       { sub: 'u3', preferred_username: 'cat' },
-      'and no word on whether an e-mail or number is verified where there is none'
+      'and no word on whether an email or number is verified where there is none'
     )
   }
   for (const [value, claim] of [

@@ -159,7 +159,7 @@ async function signIn(
   } = deps
   const journey = await journeys.from(flow.query)
   if (flow.onlyAs !== null && (await deps.browser.signedIn(request))?.session.sid !== flow.onlyAs.sid)
-    throw new UpstreamError('mismatch', 'Somebody else is signed in than who began this.')
+    throw new UpstreamError('mismatch', 'Another user is signed in than the one who began this.')
   const person = personOf(result, connection, { now: accounts.clock.now(), askedFresh: flow.fresh })
   const outcome = await federatedSignIn(
     {
@@ -219,7 +219,7 @@ async function link(
 ): Promise<Leave> {
   const signedIn = await browser.signedIn(request)
   if (signedIn === null || signedIn.user.id !== linkTo.userId || signedIn.session.sid !== linkTo.sid)
-    throw new UpstreamError('mismatch', 'Somebody else is signed in than who began this.')
+    throw new UpstreamError('mismatch', 'Another user is signed in than the one who began this.')
   await linkToAccount(
     {
       connection,

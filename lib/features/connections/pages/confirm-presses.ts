@@ -41,7 +41,7 @@ async function usingUp<Done>(
   const useUp = async (): Promise<void> => {
     isUsed = true
     if (!(await cookies.useUp('link', pending.id)))
-      throw new UpstreamError('mismatch', 'What the provider proved was used before, with a copy of its cookie.')
+      throw new UpstreamError('mismatch', 'The proof of the provider was used before, with a copy of its cookie.')
   }
   try {
     const done = await work(useUp)

@@ -46,13 +46,17 @@ export function connectConfirm(child: FastifyInstance, deps: ConnectPageDeps): v
     return await failConnect(error, { ...pending, counted: true }, request, reply, deps)
   }
 
-  child.get(place, pageGet({ summary: 'What a sign-in through a connection lacks' }), async (request, reply) => {
-    const waiting = await wait(request, reply)
-    if (waiting === null) return await toSignIn(reply)
-    return waiting.pending.userId === null
-      ? await askForFields(waiting, null, deps)
-      : await askToLink(waiting, await ownerIn(waiting, deps), deps)
-  })
+  child.get(
+    place,
+    pageGet({ summary: 'Steps that a sign-in through a connection still needs' }),
+    async (request, reply) => {
+      const waiting = await wait(request, reply)
+      if (waiting === null) return await toSignIn(reply)
+      return waiting.pending.userId === null
+        ? await askForFields(waiting, null, deps)
+        : await askToLink(waiting, await ownerIn(waiting, deps), deps)
+    }
+  )
 
   child.post(
     place,

@@ -79,7 +79,7 @@ export function emailPage(child: FastifyInstance, deps: PageDeps): void {
     {
       name: 'account_email',
       path,
-      summaries: { page: 'E-mail page', form: 'Change the e-mail address by a form' },
+      summaries: { page: 'Email page', form: 'Change the email address by a form' },
       errors: { form: { 400: 'invalid_grant', 401: 'insufficient_user_authentication', 429: 'too_many_requests' } },
       body: Type.Object({
         email: Type.Optional(EmailAddress),

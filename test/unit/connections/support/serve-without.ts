@@ -1,5 +1,5 @@
 /**
- * A host without second factors and without sign-in by e-mail, which serves a request of every kind there is then.
+ * A host without second factors and without sign-in by email, which serves a request of every kind there is then.
  * Prints what was answered, and which files of lib the process has loaded. In a process of its own, since what a
  * process has loaded is of all that it did.
  */
