@@ -1,10 +1,4 @@
-import { invalidToken } from '../protocol/bearer.ts'
-import { OAuthError } from '../errors.ts'
-import type { User } from '../ports/user-store.ts'
-import type { Origin } from '../sessions/sessions.ts'
-import type { AccountsDeps } from './deps.ts'
-import { addressOf } from './outbox.ts'
-import { OWN_FIELDS, refuseUnstorable } from './register.ts'
+import { OWN_FIELDS } from './register.ts'
 
 /**
  * Of the host's profile fields, those that a person may change by themselves: none that says who they are or what they
@@ -30,47 +24,4 @@ export function profileFields(profile: Readonly<Record<string, unknown>>): Recor
   return Object.fromEntries(
     Object.entries(profile).filter(([name, value]) => !OWN_FIELDS.has(name) && value !== undefined && value !== null)
   )
-}
-
-/** A person's view of their own account: the identity, and the profile fields of these names. */
-export function profileOf(user: User, fields: readonly string[]): Record<string, unknown> {
-  const address = addressOf(user)
-  const shown = fields.flatMap((name) => (user[name] === undefined || user[name] === null ? [] : [[name, user[name]]]))
-  return {
-    ...(Object.fromEntries(shown) as Record<string, unknown>),
-    sub: user.id,
-    username: user.username,
-    ...(address === '' ? {} : { email: address, email_verified: user.emailVerified === true })
-  }
-}
-
-interface ProfileChange {
-  user: User
-  /** The sign-in that asks. */
-  sid: string
-  /** Of `ownProfileFields`, checked against the host's schema. `null` removes one. */
-  changes: Record<string, unknown>
-  origin: Origin
-}
-
-/**
- * Changes these fields and no others. Of parallel changes of one field the last stays.
- *
- * @throws OAuthError `invalid_request` naming the field; `invalid_token` where the user is gone
- */
-export async function changeProfile(
-  { user, sid, changes, origin }: ProfileChange,
-  { users, events }: AccountsDeps
-): Promise<User> {
-  if (users.update === undefined)
-    throw new OAuthError('server_error', 'Profiles can not be changed here.', {
-      detail: 'the user store has no update'
-    })
-  refuseUnstorable(changes)
-  const fields = ownProfileFields(Object.keys(changes))
-  if (fields.length === 0) return user
-  const changed = await users.update(user.id, Object.fromEntries(fields.map((name) => [name, changes[name]])))
-  if (changed === null) throw invalidToken('The token was revoked.')
-  events.emit('profile_changed', { userId: user.id, sid, fields }, origin)
-  return changed
 }

@@ -1,4 +1,5 @@
 /** The features. Each has one line here, and the kernel asks them in the order of their `needs`. */
+export { account } from './own-account/feature.ts'
 export { connections } from './connections/feature.ts'
 export { emailCodes } from './email-codes/feature.ts'
 export { secondFactors } from './second-factors/feature.ts'

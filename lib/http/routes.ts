@@ -1,7 +1,5 @@
 import type { FastifyInstance, FastifyPluginAsync, onRequestHookHandler } from 'fastify'
-import { accountOverview, ownAccountPages } from './pages/own-account/routes.ts'
 import { accounts } from './api/accounts.ts'
-import { ownAccount } from './api/own-account.ts'
 import { jwks, metadata, openidConfiguration } from './api/metadata.ts'
 import { refresh, tokenEndpoint } from './api/token.ts'
 import { introspect, revoke } from './api/revoke.ts'
@@ -9,7 +7,7 @@ import { userinfo } from './api/userinfo.ts'
 import { type Endpoint, groupsOf } from './edge/endpoint.ts'
 import { authorizeRoutes } from './pages/authorize.ts'
 import { useStrictValidation } from './edge/body.ts'
-import { browserSession, sessions } from './api/sessions.ts'
+import { browserSession } from './api/browser-session.ts'
 import { createGuards, type GuardDeps } from './edge/caller-guards.ts'
 import { useCallers } from './edge/callers.ts'
 import { consentPage } from './pages/consent.ts'
@@ -124,8 +122,6 @@ function allGroups(deps: RouteDeps): Group[] {
       revoke,
       introspect,
       ...accounts,
-      ...ownAccount,
-      ...sessions,
       ...deps.endpoints,
       jwks,
       metadata,
@@ -164,18 +160,9 @@ function pageGroups(
         pageAssetRoutes(child, pages.pages.assets, { prefix: pages.prefix })
       }
     },
-    ...(pages.offers.account
-      ? [
-          group(ownAccountPages),
-          {
-            cors: cors.noOriginBesides,
-            pages,
-            register: (child: FastifyInstance) => {
-              accountOverview(child, pages)
-            }
-          }
-        ]
-      : []),
+    ...pageSlots
+      .flatMap(({ groups }) => groups?.(pages) ?? [])
+      .map(({ cors: policy, register }) => ({ cors: cors[policy], pages, register })),
     ...(openid !== null ? [group(authorizeRoutes, consentPage)] : [])
   ]
 }

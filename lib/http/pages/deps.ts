@@ -107,6 +107,11 @@ export type AddedTo<Name extends 'login' | 'reauthenticate'> = Partial<Omit<Page
 export interface PageSlots {
   renderers?: Partial<Renderers>
   routes?(child: FastifyInstance, deps: PageDeps): void
+  /** Pages after those of the kernel, by the policy for other origins. */
+  groups?(deps: PageDeps): ReadonlyArray<{
+    cors: 'noOrigin' | 'noOriginBesides'
+    register(child: FastifyInstance): void | Promise<void>
+  }>
   part?(deps: PageDeps): PagePart
 }
 

@@ -4,11 +4,11 @@ import { changePassword } from '../../../accounts/change-password.ts'
 import { freshnessIn, requireProof } from '../../../accounts/fresh-sign-in.ts'
 import { addressOf } from '../../../accounts/outbox.ts'
 import { sendFirstPasswordLink } from '../../../accounts/reset-password.ts'
-import { Password } from '../../edge/schemas.ts'
-import type { PageDeps } from '../deps.ts'
-import { goOn } from '../form-page.ts'
-import { required } from '../page-routes.ts'
-import { accountPage, accountPageAfter, passwordLimit, proofOf } from './account-page.ts'
+import { Password } from '../../../http/edge/schemas.ts'
+import type { PageDeps } from '../../../http/pages/deps.ts'
+import { goOn } from '../../../http/pages/form-page.ts'
+import { required } from '../../../http/pages/page-routes.ts'
+import { accountPage, accountPageAfter, passwordLimit, proofOf } from '../../../http/pages/own-account/account-page.ts'
 
 /** Changes the password as `POST /auth/password` does, under one limit with it. */
 export function passwordPage(child: FastifyInstance, deps: PageDeps): void {

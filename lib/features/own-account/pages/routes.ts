@@ -1,14 +1,14 @@
 import type { FastifyInstance } from 'fastify'
 import type { PathName } from '../../../settings/paths.ts'
-import type { AccountPart, PageDeps } from '../deps.ts'
+import type { AccountPart, PageDeps } from '../../../http/pages/deps.ts'
 import { accessPage, sessionsPage } from './sessions.ts'
 import { emailPage, profilePage, removePage } from './profile.ts'
 import { passwordPage } from './password.ts'
 import type { PageModels } from '../../../pages/model.ts'
-import { originOf } from '../../edge/deps.ts'
-import { localeOf } from '../../edge/request-origin.ts'
-import { pageGet, queryParam } from '../page-routes.ts'
-import { signInFirst } from './account-page.ts'
+import { originOf } from '../../../http/edge/deps.ts'
+import { localeOf } from '../../../http/edge/request-origin.ts'
+import { pageGet, queryParam } from '../../../http/pages/page-routes.ts'
+import { signInFirst } from '../../../http/pages/own-account/account-page.ts'
 
 type Part = keyof AccountLinks
 
@@ -49,7 +49,8 @@ function partsOf(deps: PageDeps): Record<Part, AccountPart> {
     password: part('accountPassword', users.setPasswordHash !== undefined, passwordPage),
     connections: ofParts('connections'),
     security: part('security', factors !== null, async (child) => {
-      if (factors !== null) (await import('./security.ts')).securityPages(child, deps, factors)
+      if (factors !== null)
+        (await import('../../../http/pages/own-account/security.ts')).securityPages(child, deps, factors)
     }),
     sessions: part('accountSessions', true, sessionsPage),
     access: part('accountAccess', offers.consents, accessPage),

@@ -1,0 +1,51 @@
+import type { AccountsDeps } from '../../accounts/deps.ts'
+import { addressOf } from '../../accounts/outbox.ts'
+import { ownProfileFields } from '../../accounts/profile.ts'
+import { refuseUnstorable } from '../../accounts/register.ts'
+import { OAuthError } from '../../errors.ts'
+import type { User } from '../../ports/user-store.ts'
+import { invalidToken } from '../../protocol/bearer.ts'
+import type { Origin } from '../../sessions/sessions.ts'
+
+/** A person's view of their own account: the identity, and the profile fields of these names. */
+export function profileOf(user: User, fields: readonly string[]): Record<string, unknown> {
+  const address = addressOf(user)
+  const shown = fields.flatMap((name) => (user[name] === undefined || user[name] === null ? [] : [[name, user[name]]]))
+  return {
+    ...(Object.fromEntries(shown) as Record<string, unknown>),
+    sub: user.id,
+    username: user.username,
+    ...(address === '' ? {} : { email: address, email_verified: user.emailVerified === true })
+  }
+}
+
+interface ProfileChange {
+  user: User
+  /** The sign-in that asks. */
+  sid: string
+  /** Of `ownProfileFields`, checked against the host's schema. `null` removes one. */
+  changes: Record<string, unknown>
+  origin: Origin
+}
+
+/**
+ * Changes these fields and no others. Of parallel changes of one field the last stays.
+ *
+ * @throws OAuthError `invalid_request` naming the field; `invalid_token` where the user is gone
+ */
+export async function changeProfile(
+  { user, sid, changes, origin }: ProfileChange,
+  { users, events }: AccountsDeps
+): Promise<User> {
+  if (users.update === undefined)
+    throw new OAuthError('server_error', 'Profiles can not be changed here.', {
+      detail: 'the user store has no update'
+    })
+  refuseUnstorable(changes)
+  const fields = ownProfileFields(Object.keys(changes))
+  if (fields.length === 0) return user
+  const changed = await users.update(user.id, Object.fromEntries(fields.map((name) => [name, changes[name]])))
+  if (changed === null) throw invalidToken('The token was revoked.')
+  events.emit('profile_changed', { userId: user.id, sid, fields }, origin)
+  return changed
+}

@@ -1,0 +1,28 @@
+import type { Parts } from '../../feature.ts'
+import { ownAccount } from './endpoints.ts'
+import { accountOverview, ownAccountPages } from './pages/routes.ts'
+
+export function create(): Parts {
+  return {
+    endpoints: ownAccount,
+    pages: {
+      groups: (deps) =>
+        deps.offers.account
+          ? [
+              {
+                cors: 'noOrigin',
+                async register(child) {
+                  await ownAccountPages(child, deps)
+                }
+              },
+              {
+                cors: 'noOriginBesides',
+                register(child) {
+                  accountOverview(child, deps)
+                }
+              }
+            ]
+          : []
+    }
+  }
+}
