@@ -1,12 +1,13 @@
-// Proves that a feature is one folder: copies the tree without lib/features/totp, its lines in lib/features and its
-// tests, and runs the compiler and the tests there. Code elsewhere that needs the folder turns them red.
+// Proves that a feature is one folder: copies the tree without lib/features/totp, its lines in lib/features, its tests
+// and the prose of its pages, and runs the compiler and the tests there. Code elsewhere that needs the folder turns
+// them red.
 import { execFileSync } from 'node:child_process'
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 const FEATURE = 'totp'
-const TESTS = ['architecture', 'unit/', 'features/']
+const TESTS = ['architecture', 'unit/', 'features/', 'http/']
 const copy = mkdtempSync(join(tmpdir(), `without-${FEATURE}-`))
 const run = (command, ...args) => execFileSync(command, args, { cwd: copy, stdio: 'inherit' })
 try {
@@ -16,11 +17,16 @@ try {
     const lines = readFileSync(join(copy, list), 'utf8').split('\n')
     writeFileSync(join(copy, list), lines.filter((line) => !line.includes(`/${FEATURE}/`)).join('\n'))
   }
+  const prose = join(copy, 'scripts/reference-prose.ts')
+  const entries = new RegExp(`^  '[A-Z]+ /auth/security/${FEATURE}': \\{\\n(?: {4}.*\\n)+ {2}\\},?\\n`, 'gm')
+  writeFileSync(prose, readFileSync(prose, 'utf8').replaceAll(entries, ''))
   symlinkSync(join(process.cwd(), 'node_modules'), join(copy, 'node_modules'))
   // The tests ask Git for the files of the project.
   run('git', 'init', '--quiet')
   run('git', 'add', '--all')
   run('node_modules/.bin/tsc', '-p', 'tsconfig.json', '--noEmit')
+  // Tests compare the endpoints with the generated pages.
+  run('npm', 'run', 'docs:reference')
   run('npm', 'test', '--', ...(process.argv.length > 2 ? process.argv.slice(2) : TESTS))
 } finally {
   rmSync(copy, { recursive: true, force: true })

@@ -1,16 +1,16 @@
 /** `app.authority.deleteUser`, and the administrator that a host names for a reset of a user's factors. */
-import { randomBytes } from 'node:crypto'
 import t from '../support/tap.ts'
 import { memoryFactorStore, memoryUserStore } from '../../lib/index.ts'
 import { bearer, signIn, signUp, testApp } from '../support/app.ts'
 import { testBrowser } from '../support/browser.ts'
-import { enrol, logIn } from '../support/factors.ts'
+import { logIn } from '../support/factors.ts'
+import { giveSecondFactor, secondFactorOf } from '../support/second-factor.ts'
 
 t.test('deleteUser removes an account with all its data', async (t) => {
   const factors = memoryFactorStore()
   const users = memoryUserStore()
   const test = await testApp({ factors, users })
-  const { app, clock, events, messages } = test
+  const { app, events, messages } = test
   t.teardown(test.close)
   const { sub } = await signUp(app, 'ann@example.com')
   await users.setEmailVerified?.(sub, 'ann@example.com')
@@ -19,13 +19,13 @@ t.test('deleteUser removes an account with all its data', async (t) => {
   await logIn(browser, 'ann@example.com')
   const tokens = await signIn(app, 'ann@example.com')
   const bob = await signIn(app, 'bob')
-  await enrol({ clock }, browser)
+  await secondFactorOf(test, browser)
   events.length = 0
   t.equal(await app.authority.deleteUser(sub), true)
   t.match(events.find(({ name }) => name === 'account_removed')?.payload, { userId: sub, sid: null })
   t.match(await messages.next('account_removed'), { by: 'host', user: { email: 'ann@example.com' } })
   t.same(await app.authority.sessions(sub), [])
-  t.match(await factors.findFactors(sub), { totp: [], recoveryCodesLeft: 0 })
+  t.match(await factors.findFactors(sub), { totp: [], passkeys: [], recoveryCodesLeft: 0 })
   t.equal((await app.inject({ url: '/me', headers: bearer(tokens.access_token) })).statusCode, 401)
   t.equal(
     (await app.inject({ method: 'POST', url: '/auth/refresh', headers: bearer(tokens.refresh_token) })).statusCode,
@@ -94,11 +94,12 @@ t.test('keeps the account when the user store does not support removal', async (
 })
 
 t.test('names in the event the admin who reset factors, if the host names one', async (t) => {
-  const { app, events, close } = await testApp({ factors: memoryFactorStore() })
-  t.teardown(close)
+  const test = await testApp({ factors: memoryFactorStore() })
+  const { app, events } = test
+  t.teardown(test.close)
   const { sub } = await signUp(app)
   const resetApp = async (options: { by: string | undefined }) => {
-    await app.authority.importTotp(sub, { secret: randomBytes(20) })
+    await giveSecondFactor(test, sub)
     await app.authority.resetFactors(sub, options)
     return events.at(-1)
   }

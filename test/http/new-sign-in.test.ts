@@ -1,10 +1,11 @@
 /** A sign-in in a new browser sends a message, without waiting for it or failing with it. */
 import { cookieName } from '../support/cookies.ts'
 import t, { type Test } from '../support/tap.ts'
-import type { AuthorityOptions, Message } from '../../lib/index.ts'
+import { type AuthorityOptions, memoryFactorStore, memoryUserStore, type Message } from '../../lib/index.ts'
 import { PASSWORD, signUp, type TestApp, testApp } from '../support/app.ts'
 import { type TestBrowser, testBrowser } from '../support/browser.ts'
-import { codeFor, factorApp, formOf, logIn } from '../support/factors.ts'
+import { formOf } from '../support/factors.ts'
+import { giveSecondFactor } from '../support/second-factor.ts'
 
 const HOUR_MS = 3_600_000
 const FIREFOX = { 'user-agent': 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0' }
@@ -124,15 +125,17 @@ t.test('recognizes a browser for one account, with the current password, and onl
 
 // covers ASVS-6.3.5
 t.test('does not recognize a browser after the password alone when the user has a second factor', async (t) => {
-  const subject = await factorApp(t)
+  const users = memoryUserStore()
+  const subject = await subjectOf(t, { users, factors: memoryFactorStore() })
+  await users.setEmailVerified(subject.sub, 'ann@example.com')
+  const { give } = await giveSecondFactor(subject, subject.sub)
   subject.clock.step(HOUR_MS)
   subject.events.length = 0
   const thief = testBrowser(subject.app)
-  await logIn(thief)
-  await logIn(thief)
+  await enter(thief)
+  await enter(thief)
   t.same(news(subject), [], 'nobody is signed in')
-  const page = await thief.get('/auth/second-factor')
-  await thief.submit(formOf(page.body).action, { code: codeFor(subject.secret, subject.clock.now()) })
+  await give(thief)
   t.equal(news(subject).length, 1)
   t.equal((await subject.messages.next('new_sign_in')).url, 'http://localhost:3000/auth/security')
 })

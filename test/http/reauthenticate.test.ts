@@ -11,6 +11,7 @@ import { factorApp, formOf, logIn } from '../support/factors.ts'
 import { type FakeUpstream, PROVIDER } from '../support/fake-upstream.ts'
 import { answerOn, askingForm } from '../support/passkey-pages.ts'
 import { addWith, asked, finish, passkeyApp, signInOptions, somebody } from '../support/passkeys.ts'
+import { secondFactorOf } from '../support/second-factor.ts'
 import { connectApp, SAME } from './connect/support.ts'
 import { ANN, ask, emailApp, enter, otherThan, PAGE } from '../features/email-codes/support.ts'
 
@@ -109,10 +110,13 @@ t.test('asks the signed-in user for the password, renews the session secret, and
 })
 
 t.test('asks for both factors, also in a remembered browser, before it renews the session', async (t) => {
-  const subject = await factorApp(t, { mfa: { rememberDevice: {} } })
+  const subject = await factorApp(t, { mfa: { rememberDevice: {} } }, { enrolled: false })
+  await logIn(subject.browser)
+  const { kind, give } = await secondFactorOf(subject, subject.browser)
+  subject.clock.step(30_000)
   const browser = testBrowser(subject.app)
   await logIn(browser)
-  await browser.submit('/auth/second-factor', { code: subject.code(), remember: 'on' })
+  await give(browser, '', { remember: 'on' })
   browser.cookies.delete(cookieName('session'))
   subject.clock.step(301_000)
   t.match((await logIn(browser)).headers.location, '/', 'the browser is remembered')
@@ -123,10 +127,12 @@ t.test('asks for both factors, also in a remembered browser, before it renews th
   const step = await post(browser, url, { current_password: PASSWORD })
   t.match(step, { statusCode: 303, headers: { location: '/auth/second-factor?return_to=%2Fauth%2Fsecurity' } })
   t.equal(browser.cookies.get(cookieName('session')), session, 'the session of now stays what it is')
-  const done = await post(browser, String(step.headers.location), { code: subject.code() })
+  const done = await give(browser, '?return_to=%2Fauth%2Fsecurity')
   t.match(done, { statusCode: 303, headers: { location: '/auth/security' } })
   t.match((await browser.get('/auth/security')).body, /name="decision"/, 'and now it can be changed')
-  t.match(subject.events.filter(({ name }) => name === 'step_up').at(-1)?.payload, { methods: ['password', 'otp'] })
+  t.match(subject.events.filter(({ name }) => name === 'step_up').at(-1)?.payload, {
+    methods: ['password', kind === 'totp' ? 'otp' : kind]
+  })
 })
 
 t.test('counts wrong passwords like a sign-in, and offers no page with a host sign-in page', async (t) => {

@@ -4,15 +4,17 @@ import { memoryFactorStore, memoryUserStore } from '../../lib/index.ts'
 import { PASSWORD, signUp, testApp } from '../support/app.ts'
 import { testBrowser } from '../support/browser.ts'
 import { cookieName } from '../support/cookies.ts'
+import { giveSecondFactor } from '../support/second-factor.ts'
 
 t.test('drops the second step of a former user when another signs in', async (t) => {
   const users = memoryUserStore()
-  const { app, close } = await testApp({ users, factors: memoryFactorStore(), emailSignIn: {} })
-  t.teardown(close)
+  const test = await testApp({ users, factors: memoryFactorStore(), emailSignIn: {} })
+  const { app } = test
+  t.teardown(test.close)
   const { sub } = await signUp(app, 'ann@example.com')
   await users.setEmailVerified(sub, 'ann@example.com')
   await signUp(app, 'bob')
-  await app.authority.importTotp(sub, { secret: 'JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP' })
+  await giveSecondFactor(test, sub)
   const browser = testBrowser(app)
   const logIn = async (username: string) => await browser.submit('/auth/login', { username, password: PASSWORD })
   await browser.submit('/auth/email-code', { username: 'ann@example.com' })

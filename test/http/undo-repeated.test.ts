@@ -2,7 +2,8 @@
 import t from '../support/tap.ts'
 import { memoryFactorStore, memoryState } from '../../lib/index.ts'
 import { bearer, signIn } from '../support/app.ts'
-import { enrol, logIn } from '../support/factors.ts'
+import { logIn } from '../support/factors.ts'
+import { giveSecondFactor, secondFactorOf } from '../support/second-factor.ts'
 import { ANN, linkOf, scene, THIEF } from './support/undo.ts'
 
 for (const what of ['factor_added', 'email_changed'] as const)
@@ -42,8 +43,8 @@ for (const what of ['factor_added', 'email_changed'] as const)
         await app.inject({ method: 'POST', url: '/auth/email', headers: bearer(token), payload: { email: THIEF } })
         const payload = { token: (await messages.next('email_change')).token }
         await app.inject({ method: 'POST', url: '/auth/email/verify', payload })
-        await app.authority.importTotp(sub, { secret: 'JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP' })
-      } else await enrol(test, thief)
+        await giveSecondFactor(test, sub)
+      } else await secondFactorOf(test, thief)
       const link = await linkOf(test, what)
       lost.isOn = true
       const first = await press(link)

@@ -1,35 +1,37 @@
 /** "That was not me": the links with which the owner of a mailbox undoes a change of the account. */
 import t from '../support/tap.ts'
-import { totpCode } from '../../lib/testing/doubles.ts'
 import { memoryState } from '../../lib/index.ts'
-import { bearer, PASSWORD, signIn, signUp, testApp } from '../support/app.ts'
+import { softPasskey } from '../../lib/testing/index.ts'
+import { bearer, ISSUER, PASSWORD, signIn, signUp, testApp } from '../support/app.ts'
 import { testBrowser } from '../support/browser.ts'
-import { enrol, logIn } from '../support/factors.ts'
+import { logIn } from '../support/factors.ts'
 import { fakeConnection, fakeUpstream, SECRET } from '../support/fake-upstream.ts'
+import { addWith } from '../support/passkeys.ts'
+import { giveSecondFactor, secondFactorOf } from '../support/second-factor.ts'
 import { ANN, linkOf, NEXT, scene, THIEF } from './support/undo.ts'
 
 const HOURS = 3_600_000
 
-t.test('removes the authenticator app of a thief by the undo link, but not by a password reset', async (t) => {
+t.test('removes the second factor of a thief by the undo link, but not by a password reset', async (t) => {
   const test = await scene(t)
-  const { app, sub, thief, factors, press, token, reset, clock } = test
+  const { app, sub, thief, press, token, reset, clock } = test
+  const count = async (): Promise<number> => (await app.authority.factors(sub)).factors.length
   await logIn(thief, ANN)
-  const { secret } = await enrol(test, thief)
+  const { give } = await secondFactorOf(test, thief)
   const link = await linkOf(test, 'factor_added')
   await app.inject({ method: 'POST', url: '/auth/password-reset', payload: { username: ANN } })
   t.equal(await reset(NEXT), 204)
   t.match((await token(NEXT)).json(), { error: 'mfa_required' }, 'a reset ends no factor that is new')
   clock.step(400_000)
   // The thief changes the password and adds a second factor. Neither voids the link.
-  await app.authority.importTotp(sub, { secret: 'JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP' })
+  await giveSecondFactor(test, sub)
   await logIn(thief, ANN, NEXT)
-  const stepped = await thief.submit('/auth/second-factor', { code: totpCode(secret, clock.now()) })
-  t.equal(stepped.statusCode, 303)
+  t.equal((await give(thief)).statusCode, 303)
   const page = await testBrowser(app).get(`/auth/undo?token=${link}`)
   t.match(page, { statusCode: 200, body: /That was not me/ })
-  t.equal((await factors.findFactors(sub)).totp.length, 2, 'to open the page changes nothing')
+  t.equal(await count(), 2, 'to open the page changes nothing')
   t.match(await press(link), { statusCode: 200, body: /The change is taken back/ })
-  t.same((await factors.findFactors(sub)).totp, [])
+  t.equal(await count(), 0)
   t.equal((await thief.get('/auth/account')).statusCode, 303, 'the thief is signed out')
   t.match(await test.messages.next('factor_removed'), { user: { email: ANN } })
   t.equal(await reset(`${NEXT} again`), 204)
@@ -52,7 +54,7 @@ for (const what of ['factor_added', 'email_changed'] as const)
       await app.inject({ method: 'POST', url: '/auth/email/verify', payload: { token } })
     } else {
       await logIn(thief, ANN)
-      await enrol(test, thief)
+      await secondFactorOf(test, thief)
     }
     const link = await linkOf(test, what)
     const answers = await Promise.all(Array.from({ length: 50 }, async () => await press(link)))
@@ -63,32 +65,32 @@ for (const what of ['factor_added', 'email_changed'] as const)
     t.equal(messages.messages.filter(({ kind }) => kind === 'password_reset').length, 1)
   })
 
-t.test('accepts the undo link after the thief replaced the first app with another one', async (t) => {
+t.test('accepts the undo link after the thief replaced the first factor with another one', async (t) => {
   const test = await scene(t)
-  const { app, sub, thief, factors, press, token, reset, clock } = test
+  const { app, sub, thief, press, token, reset, clock } = test
   await logIn(thief, ANN)
-  await enrol(test, thief)
+  await secondFactorOf(test, thief)
   const link = await linkOf(test, 'factor_added')
-  const [first] = (await factors.findFactors(sub)).totp
+  const [first] = (await app.authority.factors(sub)).factors
   clock.step(400_000)
-  await app.authority.importTotp(sub, { secret: 'JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP' })
+  await giveSecondFactor(test, sub)
   t.equal(await app.authority.removeFactor(sub, first?.id ?? ''), true)
   t.match(await press(link), { statusCode: 200, body: /The change is taken back/ })
-  t.same((await factors.findFactors(sub)).totp, [])
+  t.same((await app.authority.factors(sub)).factors, [])
   t.equal(await reset(NEXT), 204)
   t.equal((await token(NEXT)).statusCode, 200)
 })
 
 t.test('expires the undo link of the first factor after 72 hours, and rejects an invalid one', async (t) => {
   const test = await scene(t)
-  const { app, sub, thief, factors, press, clock } = test
+  const { app, sub, thief, press, clock } = test
   await logIn(thief, ANN)
-  await enrol(test, thief)
+  await secondFactorOf(test, thief)
   const link = await linkOf(test, 'factor_added')
   clock.step(72 * HOURS)
   t.equal((await testBrowser(app).get(`/auth/undo?token=${link}`)).statusCode, 400)
   t.equal((await press(link)).statusCode, 400)
-  t.equal((await factors.findFactors(sub)).totp.length, 1)
+  t.equal((await app.authority.factors(sub)).factors.length, 1)
   for (const bad of ['x', `${link.slice(0, -1)}${link.endsWith('A') ? 'Q' : 'A'}`])
     t.equal((await press(bad)).statusCode, 400, bad)
 })
@@ -133,19 +135,19 @@ t.test('restores the former address by its undo link after any later change of t
 
 t.test('removes sign-in methods added since the change, and keeps the older ones', async (t) => {
   const test = await scene(t)
-  const { app, sub, factors, press, reset, clock, messages, token } = test
+  const { app, sub, press, reset, clock, messages, token } = test
   const { access_token: thief } = await signIn(app, ANN)
   await app.inject({ method: 'POST', url: '/auth/email', headers: bearer(thief), payload: { email: THIEF } })
-  await app.authority.importTotp(sub, { secret: 'JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP' })
-  const [own] = (await factors.findFactors(sub)).totp
+  await giveSecondFactor(test, sub)
+  const [own] = (await app.authority.factors(sub)).factors
   clock.step(1000)
   const payload = { token: (await messages.next('email_change')).token }
   await app.inject({ method: 'POST', url: '/auth/email/verify', payload })
   const link = await linkOf(test, 'email_changed')
-  await app.authority.importTotp(sub, { secret: 'KRSXG5CTMVRXEZLUKRSXG5CTMVRXEZLU' })
-  t.equal((await factors.findFactors(sub)).totp.length, 2)
+  await giveSecondFactor(test, sub, 'KRSXG5CTMVRXEZLUKRSXG5CTMVRXEZLU')
+  t.equal((await app.authority.factors(sub)).factors.length, 2)
   t.equal((await press(link)).statusCode, 200)
-  t.same((await factors.findFactors(sub)).totp, [own])
+  t.same((await app.authority.factors(sub)).factors, [own])
   t.match(await messages.next('factor_removed'), { user: { email: ANN } })
   t.equal(await reset(NEXT), 204)
   t.match((await token(NEXT)).json(), { error: 'mfa_required' })
@@ -215,11 +217,7 @@ t.test('lets the reader of the new address stop the change, and tells the accoun
 t.test('sends no undo link without pages', async (t) => {
   const test = await scene(t, { pages: false })
   const { access_token: token } = await signIn(test.app, ANN)
-  const inject = async (url: string, payload: object) =>
-    await test.app.inject({ method: 'POST', url, headers: bearer(token), payload })
-  const { enrolment, secret } = (await inject('/auth/factors/totp', {})).json<{ enrolment: string; secret: string }>()
-  const done = await inject('/auth/factors/totp/confirm', { enrolment, code: totpCode(secret, test.clock.now()) })
-  t.ok(done.statusCode < 300, done.body)
+  await addWith(test, softPasskey({ origin: ISSUER }), token)
   t.equal((await test.messages.next('factor_added')).url, undefined)
   t.equal((await test.app.inject({ url: '/auth/undo?token=x' })).statusCode, 404)
 })

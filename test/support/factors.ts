@@ -64,6 +64,25 @@ export async function factorApp(
   return found
 }
 
+/** Stores an authenticator app of Ann, whose codes nobody knows. */
+export async function putApp({ store, sub }: Pick<FactorApp, 'store' | 'sub'>): Promise<void> {
+  const state = { lastStep: 0, failures: 0, knownFailures: 0, disabled: false, provisional: false }
+  const factor = { id: 'app', sealedSecret: 'sealed', name: null, createdAt: 0, lastUsedAt: null, ...state }
+  await store.addTotp({ userId: sub, limit: 10, factor })
+}
+
+/** The store makes the change and loses the answer. */
+export function lose(store: FactorStore, method: 'setTwoStep' | 'addTotp' | 'addPasskey'): void {
+  const act = store[method].bind(store) as (given: never) => Promise<unknown>
+  Object.assign(store, {
+    async [method](given: never) {
+      Object.assign(store, { [method]: act })
+      await act(given)
+      throw Object.assign(new Error('the server is gone'), { code: 'ECONNREFUSED' })
+    }
+  })
+}
+
 const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'
 /** The code that an app computes from a scanned base32 secret. */
 export function codeFor(base32: string, now: number, offset = 0): string {

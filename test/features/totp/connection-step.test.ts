@@ -1,8 +1,9 @@
 /** A user who signs in at a provider and has a second factor here is asked for it too. */
 import t from '../../support/tap.ts'
-import { memoryFactorStore } from '../../../lib/index.ts'
+import { memoryFactorStore, memoryUserStore, renderMessage } from '../../../lib/index.ts'
 import { testBrowser } from '../../support/browser.ts'
 import { codeFor, enrol, logIn, signedInAnywhere } from '../../support/factors.ts'
+import { giveSecondFactor } from '../../support/second-factor.ts'
 import { signUp } from '../../support/app.ts'
 import { connectApp } from '../../http/connect/support.ts'
 
@@ -111,4 +112,32 @@ t.test('answers 503 to linking while the factor store is down, and asks for no n
   t.equal(reply.headers.location, undefined)
   isDown = false
   t.equal((await test.browser.submit('/auth/connect/acme/link', {})).statusCode, 200)
+})
+
+t.test('keeps the app, and removes the other link and the password, at a take-over', async (t) => {
+  const users = memoryUserStore()
+  const test = await connectApp(t, {
+    users,
+    factors: memoryFactorStore(),
+    connection: { domains: ['example.com'], enforce: true }
+  })
+  const ann = { username: 'ann@example.com', email: 'ann@example.com', emailVerified: true }
+  const { id: sub } = await users.create({ ...ann, passwordHash: 'the hash of a password' })
+  const { give } = await giveSecondFactor(test, sub)
+  const old = { issuer: 'https://old.example', subject: 'x', connection: 'old', linkedAt: 0, lastUsedAt: 0 }
+  await users.linkIdentity(sub, old)
+  const before = (await users.findById(sub))?.passwordHash
+  test.fake.person = { subject: 'ann-1', email: 'ann@example.com', emailAuthoritative: true }
+  await test.through()
+  t.equal(await test.who(), null)
+  t.equal((await users.findById(sub))?.passwordHash, before)
+  await give(test.browser)
+  t.equal(await test.who(), sub)
+  t.match(await users.listIdentities(sub), [{ subject: 'ann-1', connection: 'acme' }])
+  t.equal((await users.listIdentities(sub)).length, 1, 'the other link is gone')
+  t.not((await users.findById(sub))?.passwordHash, before, 'and the password')
+  t.equal((await test.app.authority.factors(sub)).factors.length, 1, 'the app stays')
+  const message = await test.messages.next('identity_linked')
+  t.match(message, { user: { email: 'ann@example.com' }, tookOver: true })
+  t.match(renderMessage(message, { title: '' }).text, /sign in through it alone[^]*An authenticator app stays/)
 })

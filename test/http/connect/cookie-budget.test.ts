@@ -1,13 +1,12 @@
 import t, { type Test } from '../../support/tap.ts'
 import { memoryFactorStore, memoryUserStore } from '../../../lib/index.ts'
-import { totpCode } from '../../../lib/testing/index.ts'
 import { type LightMyRequestResponse, PASSWORD, signUp } from '../../support/app.ts'
 import type { TestBrowser } from '../../support/browser.ts'
 import { cookieName } from '../../support/cookies.ts'
+import { giveSecondFactor } from '../../support/second-factor.ts'
 import { authorizationRequest as request, noise } from './cookie-room.ts'
 import { connectApp, CROSS } from './support.ts'
 
-const KEY = 'JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP'
 const SPA = { clientId: 'spa', redirectUris: ['https://spa.example/cb'] }
 
 const bytesIn = ({ cookies }: TestBrowser): number =>
@@ -91,7 +90,8 @@ t.test('leaves cookie space for the second step of the account after a provider 
   const users = memoryUserStore()
   const test = await connectApp(t, { users, factors: memoryFactorStore(), connection: { responseMode: 'form_post' } })
   const { sub } = await signUp(test.app, 'ann@example.com')
-  await test.app.authority.importTotp(sub, { secret: KEY })
+  await users.setEmailVerified(sub, 'ann@example.com')
+  const { give } = await giveSecondFactor(test, sub)
   test.fake.claims = {
     name: 'Ann Example',
     nickname: noise(300),
@@ -109,7 +109,7 @@ t.test('leaves cookie space for the second step of the account after a provider 
   await test.browser.get(posted.headers.location ?? '', CROSS)
   await test.browser.submit('/auth/login', { username: 'ann@example.com', password: PASSWORD })
   t.equal(kindsIn(test.browser, 'link').length, 1, 'the proof is there beside the step')
-  await test.browser.submit('/auth/second-factor', { code: totpCode(KEY, test.clock.now()) })
+  await give(test.browser)
   t.match(await test.browser.submit('/auth/connect/confirm', { decision: 'link' }), { statusCode: 303 })
   t.equal((await users.listIdentities(sub)).length, 1)
 })
@@ -125,7 +125,8 @@ t.test('keeps the sign-ins that the user began when other sites begin more', asy
   })
   const { browser } = test
   const { sub } = await signUp(test.app, 'ann@example.com')
-  await test.app.authority.importTotp(sub, { secret: KEY })
+  await users.setEmailVerified(sub, 'ann@example.com')
+  const { give } = await giveSecondFactor(test, sub)
   await browser.submit('/auth/login', { username: 'ann@example.com', password: PASSWORD })
   const honest = await test.start('?return_to=/cart')
   await browser.submit('/auth/email-code', { username: 'ann@example.com' })
@@ -136,7 +137,7 @@ t.test('keeps the sign-ins that the user began when other sites begin more', asy
     within(t, browser, 'after a start of another site')
     for (const kind of ['step', 'email']) t.equal(kindsIn(browser, kind).length, 1, kind)
   }
-  t.equal((await browser.submit('/auth/second-factor', { code: totpCode(KEY, test.clock.now()) })).statusCode, 303)
+  t.equal((await give(browser)).statusCode, 303)
   t.equal(await test.who(), sub)
   const posted = await test.app.inject({
     method: 'POST',

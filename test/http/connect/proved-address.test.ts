@@ -4,8 +4,8 @@ import { memoryFactorStore, memoryUserStore } from '../../../lib/index.ts'
 import { fastHasher } from '../../../lib/testing/doubles.ts'
 import { bearer, PASSWORD } from '../../support/app.ts'
 import { testBrowser } from '../../support/browser.ts'
-import { enrol } from '../../support/factors.ts'
 import { PROVIDER } from '../../support/fake-upstream.ts'
+import { secondFactorOf } from '../../support/second-factor.ts'
 import { connectApp, type ConnectApp, onward } from './support.ts'
 
 const ANN = 'ann@example.com'
@@ -35,18 +35,18 @@ for (const emailAuthoritative of [false, true])
       await test.through()
       const id = (await test.who()) ?? ''
       t.match(await test.users.findById(id), { email: ANN, emailVerified: true })
-      await enrol(test, test.browser)
-      t.equal((await test.factors.findFactors(id)).totp.length, 1)
+      const { kind } = await secondFactorOf(test, test.browser)
+      const count = async (): Promise<number> => (await test.app.authority.factors(id)).factors.length
+      t.equal(await count(), 1)
       t.equal(await reset(test), 204)
       const links = await test.users.listIdentities(id)
-      const { totp } = await test.factors.findFactors(id)
-      t.strictSame([links.length, totp.length], emailAuthoritative ? [1, 1] : [0, 0])
+      t.strictSame([links.length, await count()], emailAuthoritative ? [1, 1] : [0, 0])
       t.match(
         test.payloads('factor_removed').map(({ by }) => by),
         emailAuthoritative ? [] : ['mailbox']
       )
       if (!emailAuthoritative)
-        t.match(await test.messages.next('factor_removed'), { factor: 'totp', user: { email: ANN } })
+        t.match(await test.messages.next('factor_removed'), { factor: kind, user: { email: ANN } })
       const stranger = testBrowser(test.app)
       await test.through('', stranger)
       t.equal(await test.who(stranger), null)

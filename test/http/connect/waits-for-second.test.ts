@@ -2,14 +2,13 @@
 import t, { type Test } from '../../support/tap.ts'
 import { type AuthorityOptions, memoryFactorStore, memoryUserStore, renderMessage } from '../../../lib/index.ts'
 import { fastHasher } from '../../../lib/testing/doubles.ts'
-import { totpCode } from '../../../lib/testing/index.ts'
 import { PASSWORD } from '../../support/app.ts'
 import { testBrowser } from '../../support/browser.ts'
 import { PROVIDER } from '../../support/fake-upstream.ts'
+import { giveSecondFactor } from '../../support/second-factor.ts'
 import { connectApp, onward } from './support.ts'
 
 const ANN = 'ann@example.com'
-const KEY = 'JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP'
 
 const PASSKEY = {
   id: 'key',
@@ -32,10 +31,10 @@ const OLD = { issuer: 'https://old.example', subject: 'x', connection: 'old', li
 async function scene(
   t: Test,
   {
-    hasApp = false,
+    hasFactor = false,
     emailProvedAt,
     ...options
-  }: { hasApp?: boolean; emailProvedAt?: number } & Partial<AuthorityOptions> & Parameters<typeof connectApp>[1]
+  }: { hasFactor?: boolean; emailProvedAt?: number } & Partial<AuthorityOptions> & Parameters<typeof connectApp>[1]
 ) {
   const store = memoryUserStore()
   const writes: string[] = []
@@ -61,21 +60,28 @@ async function scene(
     ...(emailProvedAt === undefined ? {} : { emailProvedAt })
   })
   const test = await connectApp(t, { users, factors: memoryFactorStore(), ...options })
-  if (hasApp) await test.app.authority.importTotp(ann.id, { secret: KEY })
+  const factor = hasFactor ? await giveSecondFactor(test, ann.id) : null
   test.fake.person = { subject: 'ann-1', email: ANN, emailAuthoritative: true }
-  return { ...test, users: store, ann, writes }
+  return {
+    ...test,
+    users: store,
+    ann,
+    writes,
+    async step(query = '') {
+      return await factor?.give(test.browser, query)
+    }
+  }
 }
 
 t.test('links by a verified address only after the second factor', async (t) => {
-  const test = await scene(t, { hasApp: true, connection: { linking: 'verified-email' } })
-  const { app, ann, users, writes, clock } = test
+  const test = await scene(t, { hasFactor: true, connection: { linking: 'verified-email' } })
+  const { app, ann, users, writes } = test
   const reply = await test.through('?return_to=/cart')
   t.match(onward(reply), /^\/auth\/second-factor/)
   t.strictSame(writes, [], 'nothing is written before')
   t.strictSame(await users.listIdentities(ann.id), [])
   t.strictSame(test.payloads('identity_linked'), [])
-  const done = await test.browser.submit('/auth/second-factor?return_to=/cart', { code: totpCode(KEY, clock.now()) })
-  t.equal(done.statusCode, 303)
+  t.match(await test.step('?return_to=/cart'), { statusCode: 303 })
   t.equal(await test.who(), ann.id)
   t.match(await users.listIdentities(ann.id), [{ issuer: PROVIDER, subject: 'ann-1' }])
   const again = testBrowser(app)
@@ -84,8 +90,8 @@ t.test('links by a verified address only after the second factor', async (t) => 
 })
 
 t.test('follows the profile only after the second factor', async (t) => {
-  const test = await scene(t, { hasApp: true, connection: { sync: 'always', profile: () => ({ name: 'Mallory' }) } })
-  const { ann, users, writes, clock } = test
+  const test = await scene(t, { hasFactor: true, connection: { sync: 'always', profile: () => ({ name: 'Mallory' }) } })
+  const { ann, users, writes } = test
   await users.linkIdentity(ann.id, {
     issuer: PROVIDER,
     subject: 'ann-1',
@@ -96,41 +102,25 @@ t.test('follows the profile only after the second factor', async (t) => {
   await test.through()
   t.strictSame(writes, [])
   t.equal((await users.findById(ann.id))?.name, 'Ann')
-  await test.browser.submit('/auth/second-factor', { code: totpCode(KEY, clock.now()) })
+  await test.step()
   t.equal(await test.who(), ann.id)
   t.equal((await users.findById(ann.id))?.name, 'Mallory')
 })
 
-for (const hasApp of [false, true])
-  t.test(
-    `takes the account over at the first sign-in through an enforced connection: ${hasApp ? 'with' : 'without'} an app`,
-    async (t) => {
-      const test = await scene(t, { hasApp, connection: { domains: ['example.com'], enforce: true } })
-      const { app, ann, users, clock } = test
-      await users.linkIdentity(ann.id, {
-        issuer: 'https://old.example',
-        subject: 'x',
-        connection: 'old',
-        linkedAt: 0,
-        lastUsedAt: 0
-      })
-      const before = (await users.findById(ann.id))?.passwordHash
-      await test.through()
-      if (hasApp) {
-        t.equal(await test.who(), null)
-        t.equal((await users.findById(ann.id))?.passwordHash, before)
-        await test.browser.submit('/auth/second-factor', { code: totpCode(KEY, clock.now()) })
-      }
-      t.equal(await test.who(), ann.id)
-      t.match(await users.listIdentities(ann.id), [{ subject: 'ann-1', connection: 'acme' }])
-      t.equal((await users.listIdentities(ann.id)).length, 1, 'the other link is gone')
-      t.not((await users.findById(ann.id))?.passwordHash, before, 'and the password')
-      t.equal((await app.authority.factors(ann.id)).factors.length, hasApp ? 1 : 0, 'the app stays')
-      const message = await test.messages.next('identity_linked')
-      t.match(message, { user: { email: ANN }, tookOver: true })
-      t.match(renderMessage(message, { title: '' }).text, /sign in through it alone[^]*An authenticator app stays/)
-    }
-  )
+t.test('takes the account over at the first sign-in through an enforced connection', async (t) => {
+  const test = await scene(t, { connection: { domains: ['example.com'], enforce: true } })
+  const { ann, users } = test
+  await users.linkIdentity(ann.id, OLD)
+  const before = (await users.findById(ann.id))?.passwordHash
+  await test.through()
+  t.equal(await test.who(), ann.id)
+  t.match(await users.listIdentities(ann.id), [{ subject: 'ann-1', connection: 'acme' }])
+  t.equal((await users.listIdentities(ann.id)).length, 1, 'the other link is gone')
+  t.not((await users.findById(ann.id))?.passwordHash, before, 'and the password')
+  const message = await test.messages.next('identity_linked')
+  t.match(message, { user: { email: ANN }, tookOver: true })
+  t.match(renderMessage(message, { title: '' }).text, /sign in through it alone/)
+})
 
 t.test('removes a password older than the proof of the address once, with the take-over', async (t) => {
   const test = await scene(t, { emailProvedAt: 1, connection: { domains: ['example.com'], enforce: true } })

@@ -3,6 +3,7 @@ import t from '../../support/tap.ts'
 import { bearer } from '../../support/app.ts'
 import { testBrowser } from '../../support/browser.ts'
 import { factorApp, formOf, logIn } from '../../support/factors.ts'
+import { secondFactorOf } from '../../support/second-factor.ts'
 import { basic, CLIENTS, KEYS, SECRET, tokensOf } from '../../support/openid.ts'
 
 type Ways = 'by the person' | 'by the host' | 'by a reset' | 'nothing'
@@ -14,6 +15,7 @@ for (const way of ['by the person', 'by the host', 'by a reset', 'nothing'] sati
       t,
       { keys: KEYS, clients: CLIENTS },
       {
+        enrolled: false,
         before(host) {
           host.get(
             '/strong',
@@ -42,9 +44,12 @@ for (const way of ['by the person', 'by the host', 'by a reset', 'nothing'] sati
       }
     )
     const { app, browser: here, sub, clock } = subject
+    await logIn(here)
+    const { kind, give } = await secondFactorOf(subject, here)
+    clock.step(30_000)
     const there = testBrowser(app)
     await logIn(there)
-    await there.submit('/auth/second-factor', { code: subject.code() })
+    await give(there)
     clock.step(30_000)
     const acrIn = async (browser: typeof here): Promise<string | null> =>
       (await browser.get('/who')).json<{ acr: string | null }>().acr
@@ -81,21 +86,25 @@ for (const way of ['by the person', 'by the host', 'by a reset', 'nothing'] sati
     const ways: Record<Ways, () => Promise<unknown>> = {
       async 'by the person'() {
         const { action, fields } = formOf((await here.get('/auth/security')).body)
-        t.match((await here.submit(action, { ...fields, decision: 'remove' })).headers.location, /done=factor_removed/)
+        t.match(
+          (await here.submit(action, { ...fields, decision: 'remove' })).headers.location,
+          kind === 'totp' ? /done=factor_removed/ : /done=passkey_removed/
+        )
       },
       'by the host': async () => await app.authority.removeFactor(sub, factor?.id ?? ''),
       'by a reset': async () => await app.authority.resetFactors(sub),
       nothing: async () => {}
     }
-    t.same([await acrIn(here), await acrIn(there)], ['mfa', 'mfa'])
+    const level = kind === 'totp' ? 'mfa' : 'phr'
+    t.same([await acrIn(here), await acrIn(there)], [level, level])
     await ways[way]()
     const lives = way === 'nothing'
     t.equal(
       await acrIn(here),
-      lives ? 'mfa' : way === 'by the person' ? 'password' : null,
+      lives ? level : way === 'by the person' ? 'password' : null,
       'the session that removed it is worth what it began with'
     )
-    t.equal(await acrIn(there), lives ? 'mfa' : null)
+    t.equal(await acrIn(there), lives ? level : null)
     for (const tokens of [of.here, of.there])
       t.same(
         await worth(tokens),

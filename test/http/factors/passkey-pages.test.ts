@@ -339,18 +339,6 @@ t.test(
 )
 
 // covers SU-01
-t.test('does not loop a user with an app and no passkey for an acr that needs a passkey', async (t) => {
-  const { browser } = await factorApp(t, OPENID)
-  const location = async (params: Record<string, string>): Promise<string> =>
-    String((await browser.get(authorizePath(params))).headers.location)
-  t.match(answerOf(await location({ acr_values: 'phr' })), { error: 'unmet_authentication_requirements' })
-  t.match(answerOf(await location({ acr_values: 'phr mfa' })), { code: /./ })
-  const owner = await passkeyApp(t, OPENID)
-  const other = testBrowser(owner.app)
-  const asked = await other.follow(await other.get(authorizePath({ acr_values: 'phr' })))
-  t.equal((await answer(other, asked.reply.body, owner.passkey)).statusCode, 303)
-  t.match(answerOf(String((await other.get(authorizePath({ acr_values: 'phr' }))).headers.location)), { code: /./ })
-})
 
 t.test('shows no passkey form if passkeys are off, and no proposal if prompt is off', async (t) => {
   for (const [options, prompt] of [

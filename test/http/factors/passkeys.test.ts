@@ -3,22 +3,12 @@ import Fastify from 'fastify'
 import t from '../../support/tap.ts'
 import authPlugin, { type AuthorityOptions, memoryFactorStore, memoryUserStore } from '../../../lib/index.ts'
 import type { FactorStore } from '../../../lib/ports/factor-store.ts'
-import { authAs, sessionAs, softPasskey, totpCode } from '../../../lib/testing/index.ts'
+import { authAs, sessionAs, softPasskey } from '../../../lib/testing/index.ts'
 import { fakeConnection, fakeUpstream, PROVIDER, SECRET } from '../../support/fake-upstream.ts'
-import { bearer, ISSUER, PASSWORD, signIn, signUp, testApp } from '../../support/app.ts'
-import { factorApp, type FactorApp, unsealed } from '../../support/factors.ts'
+import { bearer, ISSUER, signIn, signUp, testApp } from '../../support/app.ts'
+import { factorApp, type FactorApp, putApp, unsealed } from '../../support/factors.ts'
 import { decodeJwt } from '../../support/jwt.ts'
-import {
-  add,
-  addWith,
-  asked,
-  creationOptions,
-  finish,
-  grant,
-  passkeyApp,
-  post,
-  signInOptions
-} from '../../support/passkeys.ts'
+import { add, addWith, asked, creationOptions, grant, passkeyApp, post, signInOptions } from '../../support/passkeys.ts'
 
 const tokenOf = async ({ app }: Pick<FactorApp, 'app'>): Promise<string> => (await signIn(app)).access_token
 const strongTokenOf = async (subject: Awaited<ReturnType<typeof passkeyApp>>): Promise<string> =>
@@ -290,18 +280,7 @@ t.test(
         beside === 'a security key'
           ? await addWith(subject, softPasskey({ origin: ISSUER, verifiesUser: false }), strong, 'security_key')
           : null
-      if (beside === 'an app') {
-        const { enrolment, secret } = (await post(subject, '/auth/factors/totp', undefined, strong)).json<{
-          enrolment: string
-          secret: string
-        }>()
-        await post(
-          subject,
-          '/auth/factors/totp/confirm',
-          { enrolment, code: totpCode(secret, subject.clock.now()) },
-          strong
-        )
-      }
+      if (beside === 'an app') await putApp(subject)
       state.hasPassword = false
       const both = await Promise.all([subject.factorId, other.id].map(async (id) => await without(subject, strong, id)))
       t.ok(
@@ -471,9 +450,9 @@ t.test('accepts a challenge of another instance, also under the previous secret'
   t.match((await grant(alone, first.passkey.get(await signInOptions(first)))).json(), { error: 'invalid_grant' })
 })
 
-t.test('offers test helpers for sign-ins with a given acr and for app codes', async (t) => {
+t.test('offers test helpers for sign-ins with a given acr', async (t) => {
   const subject = await factorApp(t, {}, { enrolled: false })
-  const { app, sub, clock } = subject
+  const { app, sub } = subject
   for (const acr of ['password', 'mfa', 'phr'] as const) {
     const headers = await authAs(app, { id: sub }, { acr })
     t.equal(decodeJwt(headers.authorization.slice(7)).claims.acr, acr)
@@ -485,61 +464,6 @@ t.test('offers test helpers for sign-ins with a given acr and for app codes', as
   t.equal(
     decodeJwt((await app.authority.issueTokens(sub, { amr: ['pwd', 'phr', 'pop', 'user'] })).access_token).claims.acr,
     'password'
-  )
-
-  const headers = await authAs(app, { id: sub }, { acr: 'password' })
-  const { enrolment, secret, uri } = (await app.inject({ method: 'POST', url: '/auth/factors/totp', headers })).json<{
-    enrolment: string
-    secret: string
-    uri: string
-  }>()
-  t.equal(totpCode(secret, clock.now()), totpCode(uri, clock.now()))
-  for (const now of [NaN, Infinity, -1, '1' as never, null as never])
-    t.throws(() => totpCode(secret, now), { name: 'TypeError', message: /milliseconds/ } as never, String(now))
-  t.equal(
-    (
-      await app.inject({
-        method: 'POST',
-        url: '/auth/factors/totp/confirm',
-        headers,
-        payload: { enrolment, code: totpCode(secret, clock.now()) }
-      })
-    ).statusCode,
-    201
-  )
-  t.match(totpCode('JBSW Y3DP-EHPK 3PXP'), /^\d{6}$/)
-  for (const bad of ['', '1', 'otpauth://totp/x', 'not base32!']) t.throws(() => totpCode(bad), TypeError, bad)
-})
-
-t.test('accepts either an app or a passkey after the password', async (t) => {
-  const subject = await passkeyApp(t)
-  const strong = await strongTokenOf(subject)
-  const { enrolment, secret } = (await post(subject, '/auth/factors/totp', undefined, strong)).json<{
-    enrolment: string
-    secret: string
-  }>()
-  t.equal(
-    (
-      await post(
-        subject,
-        '/auth/factors/totp/confirm',
-        { enrolment, code: totpCode(secret, subject.clock.now()) },
-        strong
-      )
-    ).statusCode,
-    201
-  )
-  const step = await asked(subject)
-  t.same(step.methods, ['totp', 'passkey', 'recovery_code'])
-  t.equal((await finish(subject, step.mfa_token, subject.passkey.get(step.passkey_options))).statusCode, 200)
-  t.equal(
-    (await grant(subject, subject.passkey.get(await signInOptions(subject)))).statusCode,
-    200,
-    'alone it is asked for nothing else'
-  )
-  t.equal(
-    (await post(subject, '/auth/token', { grant_type: 'password', username: 'ann', password: PASSWORD })).statusCode,
-    400
   )
 })
 

@@ -3,12 +3,14 @@ import t from '../../support/tap.ts'
 import { memoryFactorStore, memoryUserStore } from '../../../lib/index.ts'
 import { authAs, sessionAs } from '../../../lib/testing/index.ts'
 import { PASSWORD, signIn, signUp, testApp } from '../../support/app.ts'
+import { giveSecondFactor } from '../../support/second-factor.ts'
 
 const NEXT = 'staple and a new one'
 
 t.test('requires a fresh sign-in with the second factor for a change of the password', async (t) => {
+  const users = memoryUserStore()
   const test = await testApp({
-    users: memoryUserStore(),
+    users,
     factors: memoryFactorStore(),
     secret: 'a secret of at least 32 characters, for this test'
   })
@@ -22,7 +24,8 @@ t.test('requires a fresh sign-in with the second factor for a change of the pass
       headers,
       payload: { current_password: PASSWORD, new_password: NEXT }
     })
-  await app.authority.importTotp(id, { secret: 'JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP' })
+  await users.setEmailVerified(id, 'ann@example.com')
+  await giveSecondFactor(test, id)
   const refused = await change(await authAs(app, { id }, { acr: 'password' }))
   t.equal(refused.statusCode, 401)
   t.equal(refused.json().error, 'insufficient_user_authentication')

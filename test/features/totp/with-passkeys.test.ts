@@ -1,0 +1,152 @@
+/** Users with a passkey and an authenticator app, or the choice between them. */
+import t from '../../support/tap.ts'
+import type { AuthorityOptions } from '../../../lib/index.ts'
+import { authAs, softPasskey, totpCode } from '../../../lib/testing/index.ts'
+import { ISSUER, PASSWORD, signIn } from '../../support/app.ts'
+import { type TestBrowser, testBrowser } from '../../support/browser.ts'
+import { codeFor, factorApp, type FactorApp, formOf, logIn, lose, signedInAnywhere } from '../../support/factors.ts'
+import { answerOf, authorizePath, CLIENTS, KEYS } from '../../support/openid.ts'
+import { answer, askingForm } from '../../support/passkey-pages.ts'
+import { asked, finish, grant, passkeyApp, post, signInOptions } from '../../support/passkeys.ts'
+
+const SET_UP = '/auth/second-factor/set-up'
+const OPENID = { keys: KEYS, clients: CLIENTS, pages: { title: 'Example' } }
+
+const bare = async (
+  t: { teardown(close: () => Promise<void>): void },
+  options: Partial<AuthorityOptions> = {}
+): Promise<FactorApp> =>
+  await factorApp(t, { keys: KEYS, clients: CLIENTS, mfa: { required: true }, ...options }, { enrolled: false })
+
+async function owing(subject: FactorApp, username = 'ann'): Promise<{ browser: TestBrowser; body: string }> {
+  const browser = testBrowser(subject.app)
+  await logIn(browser, username)
+  return { browser, body: (await browser.get(SET_UP)).body }
+}
+
+function credentialFor(body: string): string {
+  const form = askingForm(body)
+  if (form === null) throw new Error('no form')
+  return JSON.stringify(softPasskey({ origin: ISSUER }).create(form.options))
+}
+
+t.test('says on the set-up page that an app on a computer will do', async (t) => {
+  const { body } = await owing(await bare(t))
+  t.match(body, /An authenticator app on a computer will do/)
+  t.match(askingForm(body), { call: 'create' })
+})
+
+t.test('does not store an app if a passkey was set up or a reset came between its code and its commit', async (t) => {
+  for (const meanwhile of ['a passkey', 'a reset'] as const) {
+    const subject = await bare(t)
+    const { app, sub, clock, store } = subject
+    const [one, other] = [await owing(subject), await owing(subject)]
+    const add = store.addTotp.bind(store)
+    store.addTotp = async (addition) => {
+      if (meanwhile === 'a passkey')
+        t.equal((await other.browser.submit(SET_UP, { credential: credentialFor(other.body) })).statusCode, 200)
+      const added = await add(addition)
+      if (meanwhile === 'a reset') await store.removeFactorsOfUser(sub)
+      return added
+    }
+    const secret = (/<code dir="ltr">([A-Z2-7 ]+)<\/code>/.exec(one.body)?.[1] ?? '').replaceAll(' ', '')
+    t.equal(
+      (await one.browser.submit(SET_UP, { ...formOf(one.body).fields, code: codeFor(secret, clock.now()) })).statusCode,
+      400,
+      meanwhile
+    )
+    t.match(
+      (await app.authority.factors(sub)).factors.map(({ kind }) => kind),
+      meanwhile === 'a passkey' ? ['passkey'] : []
+    )
+    t.same(await signedInAnywhere(one.browser), [])
+  }
+})
+
+t.test('does not loop a user with an app and no passkey for an acr that needs a passkey', async (t) => {
+  const { browser } = await factorApp(t, OPENID)
+  const location = async (params: Record<string, string>): Promise<string> =>
+    String((await browser.get(authorizePath(params))).headers.location)
+  t.match(answerOf(await location({ acr_values: 'phr' })), { error: 'unmet_authentication_requirements' })
+  t.match(answerOf(await location({ acr_values: 'phr mfa' })), { code: /./ })
+  const owner = await passkeyApp(t, OPENID)
+  const other = testBrowser(owner.app)
+  const asked = await other.follow(await other.get(authorizePath({ acr_values: 'phr' })))
+  t.equal((await answer(other, asked.reply.body, owner.passkey)).statusCode, 303)
+  t.match(answerOf(String((await other.get(authorizePath({ acr_values: 'phr' }))).headers.location)), { code: /./ })
+})
+
+t.test('accepts either an app or a passkey after the password', async (t) => {
+  const subject = await passkeyApp(t)
+  const reply = await grant(subject, subject.passkey.get(await signInOptions(subject)))
+  const { access_token: strong } = reply.json<{ access_token: string }>()
+  const { enrolment, secret } = (await post(subject, '/auth/factors/totp', undefined, strong)).json<{
+    enrolment: string
+    secret: string
+  }>()
+  t.equal(
+    (
+      await post(
+        subject,
+        '/auth/factors/totp/confirm',
+        { enrolment, code: totpCode(secret, subject.clock.now()) },
+        strong
+      )
+    ).statusCode,
+    201
+  )
+  const step = await asked(subject)
+  t.same(step.methods, ['totp', 'passkey', 'recovery_code'])
+  t.equal((await finish(subject, step.mfa_token, subject.passkey.get(step.passkey_options))).statusCode, 200)
+  t.equal(
+    (await grant(subject, subject.passkey.get(await signInOptions(subject)))).statusCode,
+    200,
+    'alone it is asked for nothing else'
+  )
+  t.equal(
+    (await post(subject, '/auth/token', { grant_type: 'password', username: 'ann', password: PASSWORD })).statusCode,
+    400
+  )
+})
+
+t.test('removes an app whose addition lost its answer, without a message', async (t) => {
+  const subject = await factorApp(t, {}, { enrolled: false })
+  const { app, store, sub, clock } = subject
+  const { access_token: token } = await signIn(app)
+  lose(store, 'addTotp')
+  const { enrolment, secret } = (await post(subject, '/auth/factors/totp', {}, token)).json<{
+    enrolment: string
+    secret: string
+  }>()
+  const code = totpCode(secret, clock.now())
+  t.equal((await post(subject, '/auth/factors/totp/confirm', { enrolment, code }, token)).statusCode, 503)
+  await app.close()
+  t.match(await store.findFactors(sub), { totp: { length: 0 }, recoveryCodesLeft: 0 })
+  t.notOk(subject.events.some(({ name }) => name === 'factor_added'))
+})
+
+t.test('offers a test helper for the codes of an app', async (t) => {
+  const { app, sub, clock } = await factorApp(t, {}, { enrolled: false })
+  const headers = await authAs(app, { id: sub }, { acr: 'password' })
+  const { enrolment, secret, uri } = (await app.inject({ method: 'POST', url: '/auth/factors/totp', headers })).json<{
+    enrolment: string
+    secret: string
+    uri: string
+  }>()
+  t.equal(totpCode(secret, clock.now()), totpCode(uri, clock.now()))
+  for (const now of [NaN, Infinity, -1, '1' as never, null as never])
+    t.throws(() => totpCode(secret, now), { name: 'TypeError', message: /milliseconds/ } as never, String(now))
+  t.equal(
+    (
+      await app.inject({
+        method: 'POST',
+        url: '/auth/factors/totp/confirm',
+        headers,
+        payload: { enrolment, code: totpCode(secret, clock.now()) }
+      })
+    ).statusCode,
+    201
+  )
+  t.match(totpCode('JBSW Y3DP-EHPK 3PXP'), /^\d{6}$/)
+  for (const bad of ['', '1', 'otpauth://totp/x', 'not base32!']) t.throws(() => totpCode(bad), TypeError, bad)
+})
