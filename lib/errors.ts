@@ -15,7 +15,6 @@ const STATUS = {
   unsupported_grant_type: 400,
   invalid_scope: 400,
   invalid_dpop_proof: 400,
-  use_dpop_nonce: 400,
   invalid_token: 401,
   insufficient_scope: 403,
   insufficient_user_authentication: 401,

@@ -10,7 +10,6 @@ const BY_CODE: Readonly<Record<OAuthErrorCode, MessageKey>> = {
   unsupported_grant_type: 'errorClientRequest',
   invalid_scope: 'errorClientRequest',
   invalid_dpop_proof: 'errorClientRequest',
-  use_dpop_nonce: 'errorClientRequest',
   invalid_token: 'errorInvalidToken',
   insufficient_scope: 'errorAccessDenied',
   insufficient_user_authentication: 'errorLoginRequired',

@@ -26,17 +26,6 @@ interface ProvenRequest {
   now: number
 }
 
-interface ProofPolicy {
-  /** How far `iat` may be from now, in either direction. */
-  maxAgeSeconds: number
-  /** The server's nonces. With a good one, `iat` is not checked. `null`: there are none. */
-  nonces: {
-    required: boolean
-    /** Until when a nonce is good, in milliseconds since the epoch; `null` for one that is not. */
-    goodUntil(nonce: string, now: number): number | null
-  } | null
-}
-
 /** A good proof. Its use is not recorded yet: `replayKey` must be new until `replayUntil`. */
 export interface Proof {
   /** The thumbprint of the key. @see RFC 7638 */
@@ -49,10 +38,11 @@ export interface Proof {
 
 /**
  * Reads proofs.
+ * @param maxAgeSeconds how far `iat` may be from now, in either direction
  * @returns the proof; `null` if the request has none
- * @throws OAuthError `invalid_dpop_proof`, or `use_dpop_nonce` if only the server's nonce is missing or too old
+ * @throws OAuthError `invalid_dpop_proof`
  */
-export function proofReader(policy: ProofPolicy): (request: ProvenRequest) => Proof | null {
+export function proofReader(maxAgeSeconds: number): (request: ProvenRequest) => Proof | null {
   const keys = new Map<string, PublicKey>()
 
   /** The key of a thumbprint, which names the algorithm too, because an RSA key can have two. */
@@ -80,22 +70,18 @@ export function proofReader(policy: ProofPolicy): (request: ProvenRequest) => Pr
     if (!isJwsAlg(alg)) throw refused(`The proof must be signed with ${JWS_ALGS.join(', ')}.`, 'alg')
     if ('crit' in header || typeof jwk !== 'object' || jwk === null) throw refused('The proof lacks its key.', 'jwk')
     checkClaims(payload, { method, url, accessToken })
-    const time = checkTime(payload, policy, now)
+    const replayUntil = checkTime(payload, maxAgeSeconds, now)
     // Private members are refused before the thumbprint is made, which ignores them.
     const members = jwk as Record<string, unknown>
     const jkt = thumbprint(members)
     const key = 'd' in members || 'k' in members ? null : keyOf(members, `${alg} ${jkt}`, alg)
     if (key === null) throw refused('The key of the proof can not be used.', 'jwk')
     if (!isSignedBy(jws, key, alg)) throw refused('The signature of the proof is not valid.', 'signature')
-    if (time === 'needs nonce')
-      throw new OAuthError('use_dpop_nonce', 'The proof must contain the nonce of the header DPoP-Nonce.', {
-        withoutStack: true
-      })
     const jti = String(payload['jti'])
     return {
       jkt,
       replayKey: `dpop:${hash('sha256', [jkt, method, canonicalUrl(url), jti].join('\0'), 'base64url')}`,
-      replayUntil: time
+      replayUntil
     }
   }
 }
@@ -121,22 +107,14 @@ function checkClaims(
     throw refused('The proof is for another access token.', 'ath')
 }
 
-/** @returns until when the proof could be used again, or that only a good nonce is missing */
-function checkTime(
-  { iat, nbf, exp, nonce }: Readonly<Record<string, unknown>>,
-  { maxAgeSeconds, nonces }: ProofPolicy,
-  now: number
-): number | 'needs nonce' {
+/** @returns until when the proof could be used again, in milliseconds since the epoch */
+function checkTime({ iat, nbf, exp }: Readonly<Record<string, unknown>>, maxAgeSeconds: number, now: number): number {
   const seconds = now / 1000
   if (typeof iat !== 'number' || !Number.isFinite(iat)) throw refused('The proof needs a time iat.', 'iat')
-  if (nonce !== undefined && typeof nonce !== 'string') throw refused('The proof has a malformed nonce.', 'nonce')
   if (nbf !== undefined && !(typeof nbf === 'number' && nbf <= seconds + maxAgeSeconds))
     throw refused('The proof is not valid yet.', 'nbf')
   if (exp !== undefined && !(typeof exp === 'number' && seconds < exp + maxAgeSeconds))
     throw refused('The proof has expired.', 'exp')
-  const until = nonce === undefined ? null : (nonces?.goodUntil(nonce, now) ?? null)
-  if (until !== null) return until
-  if (nonces?.required === true) return 'needs nonce'
   if (Math.abs(seconds - iat) > maxAgeSeconds)
     throw refused(`The time iat of the proof must be within ${maxAgeSeconds} seconds of now.`, 'iat')
   // A proof from the future can be used for longer than one that was made now.

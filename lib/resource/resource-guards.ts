@@ -139,7 +139,7 @@ function withChallenge(
   { url, scopes }: { url: string; scopes: readonly string[] }
 ): OAuthError {
   const { error, message, headers, statusCode, detail, cause, code, members } = refusal
-  const ofProof = error === 'invalid_dpop_proof' || error === 'use_dpop_nonce'
+  const ofProof = error === 'invalid_dpop_proof'
   const given =
     headers['www-authenticate'] ?? (ofProof ? `Bearer error="${error}", error_description="${message}"` : '')
   if (given === '') return refusal

@@ -44,7 +44,7 @@ export function resourceTokenCheck(
   }
   const readHeader = tokenHeaderReader('at+jwt')
   const cache = verifiedTokenCache(KEPT_TOKENS)
-  const readProof = proofReader({ maxAgeSeconds: PROOF_MAX_AGE_SECONDS, nonces: null })
+  const readProof = proofReader(PROOF_MAX_AGE_SECONDS)
   const spend = proofMemory(clock)
 
   async function verified(token: string): Promise<AccessTokenClaims> {

@@ -124,7 +124,7 @@ t.test('accepts only POST at the token endpoint, and never reads a password from
   t.teardown(close)
   await signUp(app)
   for (const method of ['GET', 'PUT', 'DELETE', 'HEAD'] as const)
-    t.equal((await app.inject({ method, url: '/auth/token' })).statusCode, 404, method)
+    t.equal((await app.inject({ method, url: '/auth/token' })).statusCode, 405, method)
   const reply = await app.inject({
     method: 'POST',
     url: `/auth/token?grant_type=password&username=ann&password=${encodeURIComponent(PASSWORD)}`,

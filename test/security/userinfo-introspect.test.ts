@@ -202,7 +202,7 @@ t.test('accepts introspection from authenticated clients by POST only', async (t
   t.equal(
     (await app.inject({ method: 'GET', url: `/auth/introspect?token=${token}`, headers: basic('web', SECRET) }))
       .statusCode,
-    404
+    405
   )
   t.equal(
     (
