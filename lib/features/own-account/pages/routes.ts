@@ -10,6 +10,7 @@ import { localeOf } from '../../../http/edge/request-origin.ts'
 import { pageGet, queryParam } from '../../../http/pages/page-routes.ts'
 import { signInFirst } from '../../../http/pages/own-account/account-page.ts'
 
+type AccountLinks = PageModels['account']['links']
 type Part = keyof AccountLinks
 
 /** A part of the account page is there where its stores can do what it is for. */
@@ -63,19 +64,10 @@ export async function ownAccountPages(child: FastifyInstance, deps: PageDeps): P
   for (const { add } of Object.values(partsOf(deps))) await add?.(child)
 }
 
-/** `/auth/account` itself, which has its path in common with a JSON endpoint. */
+/** `GET /auth/account`: who is signed in, and the ways to what they can do. A JSON endpoint has the same path. */
 export function accountOverview(child: FastifyInstance, deps: PageDeps): void {
-  const links = Object.fromEntries(
-    Object.entries(partsOf(deps)).map(([name, { path, add }]) => [name, add === null ? null : deps.link(path)])
-  ) as AccountLinks
-  overviewPage(child, deps, links)
-}
-
-type AccountLinks = PageModels['account']['links']
-
-/** `GET /auth/account`: who is signed in, and the ways to what they can do. */
-function overviewPage(child: FastifyInstance, deps: PageDeps, links: AccountLinks): void {
   const { browser, homeUrl, journeys, link, pages, path } = deps
+  const parts = Object.entries(partsOf(deps))
   child.get(path('account'), pageGet({ summary: 'Account page' }), async (request, reply) => {
     const journey = await journeys.read(request)
     const person = await browser.signedIn(request)
@@ -98,7 +90,7 @@ function overviewPage(child: FastifyInstance, deps: PageDeps, links: AccountLink
         email: address === username ? null : address,
         emailVerified: address === null ? null : emailVerified === true,
         links: Object.fromEntries(
-          Object.entries(links).map(([name, url]) => [name, url === null ? null : `${url}${journey.query}`])
+          parts.map(([name, part]) => [name, part.add === null ? null : `${link(part.path)}${journey.query}`])
         ) as AccountLinks,
         logoutUrl: link('logout'),
         // An authorization request is no place to come back to: its client would be behind a link that names the host.
