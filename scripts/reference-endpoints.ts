@@ -6,7 +6,6 @@ import { authPlugin, memoryFactorStore, memoryUserStore } from '../lib/index.ts'
 import type { Callers, CallersConfig, Declaration } from '../lib/http/edge/callers.ts'
 import { errorsOf } from '../lib/http/edge/operations.ts'
 import { MOVABLE } from '../lib/settings/paths.ts'
-import { PROSE } from './reference-prose.ts'
 
 export interface Endpoint {
   method: string
@@ -14,7 +13,7 @@ export interface Endpoint {
   callers: Callers
   /** In the host's OpenAPI document. */
   operationId: string
-  schema: FastifySchema & { consumes?: string[]; security?: unknown[] }
+  schema: FastifySchema & { hide?: boolean; consumes?: string[]; security?: unknown[] }
   /** The name in the option `paths`; `null`: it follows `prefix` alone. */
   pathName: string | null
   what: string
@@ -23,32 +22,34 @@ export interface Endpoint {
   failures: string
 }
 
-/** The routes that the plugin registers where the host offers everything, in the order of the prose. */
+/** The routes that the plugin registers where the host offers everything, JSON endpoints first. */
 export async function endpoints(): Promise<Endpoint[]> {
   // Moved by the option `paths`, the same routes in the same order tell their names.
   const [plain, moved] = [
     await registered({}),
     await registered(Object.fromEntries(MOVABLE.map((name) => [name, `/${name}`])))
   ]
-  const order = Object.keys(PROSE)
-  return plain
-    .map((route, index) => {
-      const method = String(route.method)
-      const declared = (route.config as CallersConfig).fastifyAuthority
-      const schema = (route.schema ?? {}) as Endpoint['schema']
-      return {
-        method,
-        url: route.url,
-        callers: declared.callers,
-        operationId: operationIdOf(route),
-        schema,
-        pathName: moved[index]?.url === route.url ? null : (moved[index]?.url.split('/')[1] ?? null),
-        what: declared.what ?? '',
-        failures: failuresOf(declared, method),
-        ...(declared.what === undefined ? PROSE[`${method} ${route.url}`] : {})
-      }
-    })
-    .sort((a, b) => order.indexOf(`${a.method} ${a.url}`) - order.indexOf(`${b.method} ${b.url}`))
+  const all = plain.map((route, index): Endpoint => {
+    const method = String(route.method)
+    const declared = (route.config as CallersConfig).fastifyAuthority
+    const schema = (route.schema ?? {}) as Endpoint['schema']
+    return {
+      method,
+      url: route.url,
+      callers: declared.callers,
+      operationId: operationIdOf(route),
+      schema,
+      pathName: moved[index]?.url === route.url ? null : (moved[index]?.url.split('/')[1] ?? null),
+      what: declared.what ?? '',
+      ...(schema.hide === true
+        ? { success: '200, or 304', failures: 'none of its own' }
+        : schema.response === undefined
+          ? { success: '200, a page; 303 onward', failures: failuresOf(declared, method, true) }
+          : { failures: failuresOf(declared, method, false) })
+    }
+  })
+  const isJson = ({ schema }: Endpoint): boolean => schema.response !== undefined
+  return [...all.filter(isJson), ...all.filter((one) => !isJson(one))]
 }
 
 /** The explanations of errors that declarations need not explain. */
@@ -57,13 +58,16 @@ const NOTES: Partial<Record<string, string>> = {
 }
 
 /** The errors of an operation in words. A failure of the service itself needs none. */
-function failuresOf(declared: Declaration, method: string): string {
-  const errors = errorsOf({ method, declared, isPage: false })
+function failuresOf(declared: Declaration, method: string, isPage: boolean): string {
+  const errors = errorsOf({ method, declared, isPage })
   const rows = Object.entries(errors).flatMap(([status, codes]) => {
     const said = declared.errors?.[Number(status)]
     const notes = (typeof said === 'object' && !Array.isArray(said) ? said : {}) as Partial<Record<string, string>>
     const words = codes.map((code) => {
-      const note = notes[code] ?? NOTES[code] ?? ''
+      const note =
+        notes[code] ??
+        (code === 'access_denied' && declared.callers === 'own_page' ? 'a form of another site' : NOTES[code]) ??
+        ''
       return `\`${code}\`${note === '' ? '' : ` (${note})`}`
     })
     return status === '500' ? [] : [{ status, words: words.join(', ') }]

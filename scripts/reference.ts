@@ -350,7 +350,8 @@ async function endpointsPage(): Promise<string> {
       'change something, where a page of another origin sent it and no client has registered ' +
       'that origin: 403 `access_denied`, before anything is counted. Only `POST` to the ' +
       'authorization, logout and userinfo endpoints is taken from anywhere. They work without ' +
-      'JavaScript.',
+      'JavaScript. A form shows an error on its own page if another try can help. Any other error has a page of its ' +
+      'own.',
     ...(await endpoints()).flatMap(section)
   ])
 }

@@ -15,6 +15,7 @@ function page(changes: Partial<Page> = {}): Page {
     name: 'logout',
     path: 'logout',
     summaries: { page: 'A page', form: 'A form' },
+    what: { page: 'Shows a word.', form: 'Takes a word.' },
     body: Type.Object({ word: Type.String() }),
     fields: ['word'],
     open: async () => ({ word: 'first' }),

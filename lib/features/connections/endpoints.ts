@@ -102,8 +102,17 @@ export function connectionsPage(child: FastifyInstance, deps: ConnectPageDeps): 
           400: 'invalid_grant',
           401: 'insufficient_user_authentication',
           409: 'last_sign_in_method',
-          429: 'too_many_requests'
+          429: { too_many_requests: 'rules `login` and `account`' }
         }
+      },
+      what: {
+        page:
+          'The accounts at other providers by which the person signs in, and the ways to connect another. ' +
+          'Exists if `GET /auth/account` does and there are `connections`.',
+        form:
+          'Disconnects the account with the id `link`, as `DELETE /auth/connections/:id` does. A session ' +
+          'that began more than five minutes ago needs `current_password`. An account that is not connected ' +
+          'counts as disconnected.'
       },
       body: Type.Object({ link: Type.Optional(Type.String({ maxLength: 128 })), current_password: PasswordAgain }),
       fields: ['current_password'],

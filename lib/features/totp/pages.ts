@@ -27,6 +27,16 @@ export function totpPage(child: FastifyInstance, deps: PageDeps, accounts: Provi
       path: 'securityTotp',
       summaries: { page: 'Page to set up an authenticator app', form: 'Set up an authenticator app by a form' },
       errors: { form: { 400: ['invalid_code', 'invalid_token'], 409: 'factor_limit' } },
+      what: {
+        page:
+          'The page to set up an authenticator app, with the key as QR code, as text and as a link. Nothing ' +
+          'is stored for it. Exists if `GET /auth/security` does. It needs a session of the last five ' +
+          'minutes with the second factor of the account, or else asks for a new sign-in.',
+        form:
+          'Stores the app of the page under `name` if `code` is right. The page is good for ten minutes. ' +
+          'The first second factor of a person ends all their other sessions, and the answer shows the ' +
+          'recovery codes.'
+      },
       body: Type.Object({
         enrolment: Type.String({ maxLength: 4096 }),
         code: SecondFactorCode,

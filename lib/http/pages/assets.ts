@@ -48,16 +48,26 @@ export function pageAssetRoutes(
   { style, script, passkeys }: PageAssets,
   { prefix }: { prefix: string }
 ): void {
-  for (const [name, asset, summary] of [
-    ['pages.css', style, 'Stylesheet of the hosted pages'],
-    ['pages.js', script, 'Script of the hosted pages'],
-    ['passkeys.js', passkeys, 'Script of the hosted pages that ask for a passkey']
+  for (const [name, asset, summary, what] of [
+    [
+      'pages.css',
+      style,
+      'Stylesheet of the hosted pages',
+      'Browsers cache it for a year under the version that the pages ask for.'
+    ],
+    ['pages.js', script, 'Script of the hosted pages', 'The pages work without it.'],
+    [
+      'passkeys.js',
+      passkeys,
+      'Script of the hosted pages that ask for a passkey',
+      'It loads `GET /auth/passkey-challenge` and nothing else. At most 1 kB by gzip. Exists if passkeys are on.'
+    ]
   ] as const) {
     if (asset === null) continue
     child.get(
       `${prefix}/${name}`,
       {
-        ...callableBy('anyone'),
+        ...callableBy('anyone', { what: `${summary}. ${what}` }),
         schema: describeRoute({ hide: true, summary })
       },
       (request, reply) => sendAsset(asset, request, reply)

@@ -34,7 +34,32 @@ export function authorizeRoutes(child: FastifyInstance, deps: PageDeps): void {
 
   child.get(
     deps.path('authorize'),
-    pageGet({ summary: 'Authorization endpoint', querystring: AuthorizationRequestSchema }, { isProtocol: true }),
+    pageGet(
+      { summary: 'Authorization endpoint', querystring: AuthorizationRequestSchema },
+      {
+        isProtocol: true,
+        what:
+          'The authorization endpoint (RFC 6749 §4.1, OpenID Connect Core 1.0 §3.1.2) for the code flow. ' +
+          'PKCE by `S256` is required of public clients. The browser comes back to `redirect_uri` with ' +
+          '`code`, `state` and `iss` (RFC 9207), in the query or as `response_mode` says. A person who is ' +
+          'not signed in gets the sign-in page first. A client with `firstParty: false` leads to the ' +
+          'consent page. Nothing is stored before the sign-in: the addresses of the pages contain the ' +
+          'request, so several tabs work, and pages that were left open. `redirect_uri` is compared ' +
+          'character by character. Only the port of a loopback address may differ (RFC 8252 §7.3). Scopes ' +
+          'that cannot be granted are left out, and without `scope` it is `openid`. `max_age`, `prompt`, ' +
+          '`id_token_hint` and a `sub` of the parameter `claims` can ask for a new sign-in or another ' +
+          'person. `prompt=create` leads to the sign-up page, even if a person is signed in, and is an ' +
+          '`invalid_request` if there is no sign-up (Initiating User Registration via OpenID Connect 1.0). ' +
+          '`screen_hint=signup` leads there instead of the sign-in page. Unknown parameters are ignored. ' +
+          'With `response_mode=form_post` the answer is a page whose form posts to the client. An unknown ' +
+          'client, an unregistered redirect URI or a repeated parameter is an error page, and never a ' +
+          'redirect. All other errors go to the redirect URI in `error`: `invalid_request`, ' +
+          '`invalid_scope`, `unauthorized_client`, `unsupported_response_type`, `login_required`, ' +
+          '`interaction_required`, `consent_required`, `access_denied`, `request_not_supported`, ' +
+          '`request_uri_not_supported`, `registration_not_supported`, `unmet_authentication_requirements` ' +
+          'and `temporarily_unavailable`.'
+      }
+    ),
     async (request, reply) => await decide(readAuthorizationParams(queryParams(request)), request, reply)
   )
 
@@ -48,7 +73,12 @@ export function authorizeRoutes(child: FastifyInstance, deps: PageDeps): void {
         consumes: ['application/x-www-form-urlencoded'],
         body: AuthorizationRequestSchema
       },
-      { isProtocol: true }
+      {
+        isProtocol: true,
+        what:
+          'Takes the same parameters in a form. It redirects to the GET, because the form of another site ' +
+          'brings no session cookie.'
+      }
     ),
     async (request, reply) => {
       const params = readAuthorizationParams(sentForm(request))

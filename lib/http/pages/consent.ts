@@ -38,7 +38,17 @@ export function consentPage(child: FastifyInstance, deps: PageDeps): void {
 
   child.get(
     deps.path('consent'),
-    pageGet({ summary: 'Consent page', querystring: AuthorizationRequestSchema }),
+    pageGet(
+      { summary: 'Consent page', querystring: AuthorizationRequestSchema },
+      {
+        what:
+          'Asks whether a client with `firstParty: false` may have access, with its name, the scopes and ' +
+          "the time. A first-party app on a device (`applicationType: 'native'`) asks here whether to " +
+          'continue. The address contains the authorization request, which is decided again for each ' +
+          'request. A consent is remembered for a year, unless the client asks for more scopes or ' +
+          '`app.authority.revokeConsent` takes it back. If there is nothing to ask, the browser is led on.'
+      }
+    ),
     async (request, reply) => {
       const { params, outcome } = await decide(request)
       return outcome.to === 'consent'
@@ -50,11 +60,19 @@ export function consentPage(child: FastifyInstance, deps: PageDeps): void {
   const decision = Type.Union([Type.Literal('allow'), Type.Literal('deny')])
   child.post(
     deps.path('consent'),
-    formPost({
-      summary: 'Allow or deny a client',
-      body: Type.Object({ decision }),
-      querystring: AuthorizationRequestSchema
-    }),
+    formPost(
+      {
+        summary: 'Allow or deny a client',
+        body: Type.Object({ decision }),
+        querystring: AuthorizationRequestSchema
+      },
+      {
+        what:
+          'Allows or denies by the form of the page, and answers the client. With `response_mode=form_post` ' +
+          'the answer is a page whose form posts there. The page asks again if another person has signed in ' +
+          'since. Errors go to the client as from the authorization endpoint.'
+      }
+    ),
     async (request, reply) => {
       const { asked, params, browser, outcome } = await decide(request)
       if (outcome.to !== 'consent') return await follow(outcome, params, request, reply, deps)

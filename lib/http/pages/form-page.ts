@@ -33,7 +33,9 @@ export interface FormPage<Name extends FormPageName, Shown extends object> {
   path: PathName
   /** For the host's API document. */
   summaries: { page: string; form: string }
-  /** For that document: errors besides those that every page and form may show. */
+  /** For the reference page. */
+  what: { page: string; form: string }
+  /** For the document: errors besides those that every page and form may show. */
   errors?: { page?: Declaration['errors']; form?: Declaration['errors'] }
   querystring?: TObject
   body: TObject
@@ -97,6 +99,7 @@ export function formPage<Name extends FormPageName, Shown extends object>(
   const {
     name,
     summaries: { page: pageSummary, form: formSummary },
+    what,
     errors = {},
     querystring,
     body,
@@ -152,7 +155,10 @@ export function formPage<Name extends FormPageName, Shown extends object>(
 
   child.get(
     path(page.path),
-    { ...pageGet({ summary: pageSummary, querystring }, { errors: errors.page }), exposeHeadRoute: tokenInAddress },
+    {
+      ...pageGet({ summary: pageSummary, querystring }, { what: what.page, errors: errors.page }),
+      exposeHeadRoute: tokenInAddress
+    },
     async (request, reply) => {
       const visit = await visitOf(request, reply)
       return await answer(visit, reply, await page.open(visit))
@@ -163,7 +169,7 @@ export function formPage<Name extends FormPageName, Shown extends object>(
     path(page.path),
     formPost(
       { summary: formSummary, body, querystring: tokenInAddress ? undefined : querystring },
-      { errors: errors.form }
+      { what: what.form, errors: errors.form }
     ),
     async (request, reply) => {
       const visit = await visitOf(request, reply)

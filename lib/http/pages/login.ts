@@ -31,6 +31,19 @@ interface Shown {
 }
 
 const SUMMARIES = { page: 'Sign-in page', form: 'Sign in by a form' }
+const WHAT = {
+  page:
+    'The sign-in page. Its address contains the authorization request, or `return_to`, a path of this ' +
+    'origin. With `pages.loginUrl` it leads to your own page with `return_to`, and with `login_hint` ' +
+    'and `ui_locales` if they were sent. Your page goes on there after `app.authority.signIn`.',
+  form:
+    'Signs in by the form of the page. It sets a new session cookie, and leads to the address where ' +
+    'the sign-in began, or else to `pages.home`. Exists if `pages.loginUrl` is not set. It shares the ' +
+    'limits of the password grant. If the email address must be confirmed first, the page says so ' +
+    'after the right password. A second form with `token` and `decision=resend` sends that message ' +
+    'again. With passkeys, a third form signs in by `credential` alone, and wrong ones count under ' +
+    'the rule `refresh`.'
+}
 
 /** `GET` and `POST /auth/login`: the sign-in page, or the way to the host's own. */
 export function loginPage(child: FastifyInstance, deps: PageDeps): void {
@@ -55,7 +68,8 @@ export function loginPage(child: FastifyInstance, deps: PageDeps): void {
     name: 'login',
     path: 'login',
     summaries: SUMMARIES,
-    errors: { form: { 400: 'invalid_grant', 429: 'too_many_requests' } },
+    what: WHAT,
+    errors: { form: { 400: 'invalid_grant', 429: { too_many_requests: 'rules `login` and `account`' } } },
     querystring: JourneySchema,
     body: Type.Object({
       username: Username,
@@ -110,7 +124,7 @@ export function loginPage(child: FastifyInstance, deps: PageDeps): void {
   else {
     child.get(
       path('login'),
-      pageGet({ summary: SUMMARIES.page, querystring: JourneySchema }),
+      pageGet({ summary: SUMMARIES.page, querystring: JourneySchema }, { what: WHAT.page }),
       async (request, reply) => {
         const journey = await journeys.read(request)
         return await reply.redirect(

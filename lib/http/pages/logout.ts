@@ -13,7 +13,20 @@ import { LogoutRequestSchema } from '../edge/schemas.ts'
 export function logoutRoutes(child: FastifyInstance, deps: PageDeps): void {
   child.get(
     deps.path('logout'),
-    pageGet({ summary: 'Sign out', querystring: LogoutRequestSchema }, { isProtocol: true }),
+    pageGet(
+      { summary: 'Sign out', querystring: LogoutRequestSchema },
+      {
+        isProtocol: true,
+        what:
+          'Signs out (OpenID Connect RP-Initiated Logout 1.0). With an `id_token_hint` of this session it ' +
+          'does so at once. Otherwise a page asks first. The browser session ends with its tokens, except ' +
+          'those with `offline_access` of other clients. Clients that took part and have a ' +
+          '`backchannelLogoutUri` are told. The browser goes on to `post_logout_redirect_uri` if that is ' +
+          'registered for the client, compared character by character. Nobody is signed out after an ' +
+          '`invalid_request`: a hint of another issuer or client, an unknown client, or a URI that is not ' +
+          'registered.'
+      }
+    ),
     async (request, reply) =>
       await answer(request, reply, { params: readLogoutParams(queryParams(request)), confirmed: false }, deps)
   )
@@ -23,7 +36,14 @@ export function logoutRoutes(child: FastifyInstance, deps: PageDeps): void {
     deps.path('logout'),
     postFromAnyPage(
       { summary: 'Sign out', description: 'The parameters of the GET, as a form.' },
-      { isProtocol: true, errors: { 403: 'access_denied' } }
+      {
+        isProtocol: true,
+        errors: { 403: { access_denied: 'a form of another site' } },
+        what:
+          'Takes the parameters of the GET from the form of a client, or from its server. With an ' +
+          '`id_token_hint` of a live session it signs out at once. Any other request is redirected to the ' +
+          'GET. `decision=sign_out` of our own page signs out.'
+      }
     ),
     async (request, reply) => {
       const form = sentForm(request)

@@ -44,7 +44,20 @@ export function verifyEmailPage(child: FastifyInstance, deps: PageDeps): void {
       name: 'verify_email',
       path: 'verifyEmail',
       summaries: { page: 'Email confirmation page', form: 'Confirm an email address by a form' },
-      errors: { page: { 400: 'invalid_token' }, form: { 400: 'invalid_token', 429: 'too_many_requests' } },
+      errors: {
+        page: { 400: 'invalid_token' },
+        form: { 400: 'invalid_token', 429: { too_many_requests: 'rule `refresh`' } }
+      },
+      what: {
+        page:
+          'The link of a confirmation message leads to this page with one button. Opening it does not use ' +
+          'the link up, and `HEAD` works too. Exists if `POST /auth/email/verify` does.',
+        form:
+          'Confirms the email address, as `POST /auth/email/verify` does. With `decision=not_me`, for a ' +
+          "person who did not sign up, it ends the account's password and all its sessions, and the address " +
+          'stays unconfirmed. For a new address of an account, `not_me` uses the link up and tells the ' +
+          'account.'
+      },
       querystring: Type.Object({ token: OneTimeTokenValue }),
       body: Type.Object({ token: OneTimeTokenValue, decision: Type.Optional(Type.Literal('not_me')) }),
       fields: [],
@@ -100,7 +113,13 @@ export function resetPasswordPage(child: FastifyInstance, deps: PageDeps): void 
       summaries: { page: 'New password page', form: 'Set a new password by a form' },
       errors: {
         page: { 400: 'invalid_token' },
-        form: { 400: ['invalid_password', 'invalid_token'], 429: 'too_many_requests' }
+        form: { 400: ['invalid_password', 'invalid_token'], 429: { too_many_requests: 'rule `refresh`' } }
+      },
+      what: {
+        page:
+          'The link of a reset message leads to this page. Opening it does not use the link up, because ' +
+          'mail programs open links too. `HEAD` works too.',
+        form: 'Sets the new password, as `POST /auth/password-reset/confirm` does. It signs nobody in.'
       },
       querystring: Type.Object({ token: OneTimeTokenValue }),
       body: Type.Object({ token: OneTimeTokenValue, password: Password }),
@@ -148,7 +167,11 @@ export function forgotPasswordPage(child: FastifyInstance, deps: PageDeps): void
       name: 'forgot_password',
       path: 'forgotPassword',
       summaries: { page: 'Forgotten password page', form: 'Ask for a password reset by a form' },
-      errors: { form: { 429: 'too_many_requests' } },
+      errors: { form: { 429: { too_many_requests: 'rule `passwordReset`' } } },
+      what: {
+        page: 'The page for a forgotten password. Exists if `POST /auth/password-reset` does.',
+        form: 'Sends a message with a link, as `POST /auth/password-reset` does. The answer is always 202.'
+      },
       querystring: JourneySchema,
       body: Type.Object({ username: Username }),
       fields: ['username'],
@@ -196,7 +219,20 @@ export function undoPage(child: FastifyInstance, deps: PageDeps): void {
       name: 'undo',
       path: 'undo',
       summaries: { page: 'Page that takes a change of an account back', form: 'Take a change of an account back' },
-      errors: { page: { 400: 'invalid_token' }, form: { 400: 'invalid_token', 429: 'too_many_requests' } },
+      errors: {
+        page: { 400: 'invalid_token' },
+        form: { 400: 'invalid_token', 429: { too_many_requests: 'rule `refresh`' } }
+      },
+      what: {
+        page:
+          'The link "that was not me" leads to this page. The message `factor_added` about the first factor ' +
+          'of an account has this link, and so does `email_changed`. It works for 72 hours. Opening it does ' +
+          'not use it up, and `HEAD` works too. Exists if `GET /auth/reset-password` does.',
+        form:
+          'Takes the change back once, ends all sessions and sends a link for a new password. The first ' +
+          'factor is removed with all factors that were added after it. The account gets its former address ' +
+          'back, and all links to other providers end.'
+      },
       querystring: Type.Object({ token: OneTimeTokenValue }),
       body: Type.Object({ token: OneTimeTokenValue }),
       fields: [],

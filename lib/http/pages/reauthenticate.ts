@@ -133,7 +133,23 @@ export function reauthenticatePage(child: FastifyInstance, deps: PageDeps): void
       name: 'reauthenticate',
       path: 'reauthenticate',
       summaries: { page: 'Page to prove again who is signed in', form: 'Prove it by a form' },
-      errors: { form: { 400: 'invalid_grant', 429: 'too_many_requests' } },
+      errors: {
+        form: { 400: 'invalid_grant', 429: { too_many_requests: 'rules `login`, `account` and `emailCode`' } }
+      },
+      what: {
+        page:
+          'The page on which a signed-in person proves again who they are. It goes on to `return_to`, a ' +
+          'path of this origin. `app.authority.requireSession` and the account pages lead here. The ' +
+          'username cannot be changed. The page takes a password or a passkey. A person who signs in ' +
+          'through other providers gets their buttons. With `emailSignIn`, a person without a password can ' +
+          'get a code by email. A proof of another person is refused. A person with none of these is led to ' +
+          'the sign-in page with `prompt=login`. With `pages.loginUrl`, everyone is.',
+        form:
+          'Proves it by `current_password`, by `credential`, the answer of a passkey, or by ' +
+          '`decision=email`, which sends the code and leads to `/auth/email-code`. After a password or a ' +
+          'code, an account with a second factor is asked for it on its own page, also in a remembered ' +
+          'browser. The session goes on under a new secret with these proofs.'
+      },
       querystring: JourneySchema,
       body: Type.Object({
         current_password: Type.Optional(Password),

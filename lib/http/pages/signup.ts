@@ -49,7 +49,18 @@ export function signupPage(child: FastifyInstance, deps: PageDeps, registration:
       name: 'signup',
       path: 'signup',
       summaries: { page: 'Sign-up page', form: 'Sign up by a form' },
-      errors: { form: { 400: 'invalid_password', 409: 'username_taken', 429: 'too_many_requests' } },
+      errors: {
+        form: { 400: 'invalid_password', 409: 'username_taken', 429: { too_many_requests: 'rule `register`' } }
+      },
+      what: {
+        page:
+          'The sign-up page, with the fields of `registration.fields` that a form can hold. Exists if `POST ' +
+          '/auth/register` does and `pages.loginUrl` is not set.',
+        form:
+          'Creates an account as `POST /auth/register` does, and signs the new user in. With ' +
+          '`registration.verifyEmail` nobody is signed in. Then the answer is 202 for everyone, and the ' +
+          'page says that a message is on its way. The form keeps all entries but the password.'
+      },
       querystring: JourneySchema,
       body: registration.body,
       fields: profile.names,

@@ -150,7 +150,18 @@ export function connectStart(child: FastifyInstance, deps: ConnectPageDeps): voi
     `${path('connect')}/:id`,
     pageGet(
       { summary: 'Sign in through a connection', querystring: Type.Partial(JourneySchema) },
-      { errors: { 404: 'not_found' } }
+      {
+        errors: {
+          404: { not_found: 'unknown, or turned off' },
+          503: { temporarily_unavailable: 'the provider cannot be reached' }
+        },
+        what:
+          'Begins a sign-in at the provider of this connection. A page of this origin links here, with the ' +
+          'authorization request or `return_to` in the address, as on the sign-in page. A request from ' +
+          'elsewhere is led to the sign-in page. A sealed cookie holds the begun sign-in for ten minutes, ' +
+          'and a browser has two of them at most. A request that is too long to be carried is an ' +
+          '`invalid_request`.'
+      }
     ),
     async (request, reply) => {
       const connection = await enabledConnection(request.params.id, connect)
@@ -210,7 +221,13 @@ export function connectLink(child: FastifyInstance, deps: ConnectPageDeps): void
         body: Type.Object({}),
         querystring: Type.Partial(JourneySchema)
       },
-      { errors: { 404: 'not_found' } }
+      {
+        errors: { 404: 'not_found' },
+        what:
+          'Begins a sign-in that links the identity to the signed-in person. It needs a session of the last ' +
+          'five minutes, or else leads to the sign-in page. The sign-in must come back to the same session. ' +
+          'Only a form of this origin may begin it.'
+      }
     ),
     async (request, reply) => {
       const connection = await enabledConnection(request.params.id, connect)

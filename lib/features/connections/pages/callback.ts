@@ -46,12 +46,25 @@ export function connectCallback(child: FastifyInstance, deps: ConnectPageDeps): 
       { summary: 'Answer of another provider', querystring: ANSWER },
       {
         errors: {
-          400: 'connection_denied',
-          403: 'access_denied',
+          400: {
+            connection_denied: 'the sign-in was not completed there',
+            invalid_request: 'no sign-in has begun in this browser, it took too long, or the answer belongs to another'
+          },
+          403: {
+            access_denied:
+              'a disabled connection or account, closed registration, a refused address, or an identity of another user'
+          },
           404: 'not_found',
           429: 'too_many_requests',
           502: 'connection_failed'
-        }
+        },
+        what:
+          'The provider sends the browser back to this address. Register ' +
+          '`<issuer><prefix>/connect/<id>/callback` there as the redirect URI. The answer is checked ' +
+          'against the cookie of the flow, `state`, `iss`, the connection and the ID token before any user ' +
+          'is looked up. It signs in the user of the identity, registers a new person if the connection ' +
+          'may, and leads to the confirm page if an account has the address. The cookies are cleared in ' +
+          'every case. The error pages lead back to the sign-in.'
       }
     ),
     async (request, reply) => {
@@ -111,7 +124,13 @@ export function connectCallback(child: FastifyInstance, deps: ConnectPageDeps): 
         consumes: ['application/x-www-form-urlencoded'],
         body: ANSWER
       },
-      { errors: { 404: 'not_found' } }
+      {
+        errors: { 404: 'not_found' },
+        what:
+          'Takes the same answer by `response_mode=form_post`, as Apple sends it. Browsers send no `Lax` ' +
+          'cookie with the form of another site. So a cookie holds the sealed answer for a minute, and the ' +
+          'answer is read after a redirect to the GET with `state` alone.'
+      }
     ),
     async (request, reply) => {
       const connection = await enabledConnection(request.params.id, deps.connect)

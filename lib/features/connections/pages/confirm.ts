@@ -48,7 +48,15 @@ export function connectConfirm(child: FastifyInstance, deps: ConnectPageDeps): v
 
   child.get(
     place,
-    pageGet({ summary: 'Steps that a sign-in through a connection still needs' }),
+    pageGet(
+      { summary: 'Steps that a sign-in through a connection still needs' },
+      {
+        what:
+          'Completes a sign-in at a provider if an account has the address. It says how to sign in as the ' +
+          'owner, and then asks whether to link the two. It also asks a new person for fields that the ' +
+          'provider did not send. If no sign-in is waiting, it leads to the sign-in page.'
+      }
+    ),
     async (request, reply) => {
       const waiting = await wait(request, reply)
       if (waiting === null) return await toSignIn(reply)
@@ -65,7 +73,13 @@ export function connectConfirm(child: FastifyInstance, deps: ConnectPageDeps): v
         summary: 'Finish a sign-in through a connection',
         body: Type.Object({}, { additionalProperties: true })
       },
-      { errors: { 429: 'too_many_requests' } }
+      {
+        errors: { 429: 'too_many_requests' },
+        what:
+          'Links only the proved identity, to the account with its address, in a session of the owner of ' +
+          'the last five minutes. All other sessions and tokens of the account end, because another person ' +
+          'may have signed up with the address. If the owner has not signed in, the answer is the page.'
+      }
     ),
     async (request, reply) => {
       const waiting = await wait(request, reply)

@@ -111,7 +111,18 @@ export function emailCodePage(child: FastifyInstance, deps: PageDeps, accounts: 
     name: 'email_code',
     path: 'emailCode',
     summaries: { page: 'Page of sign-in codes', form: 'Ask for a sign-in code, or enter it, by a form' },
-    errors: { form: { 400: 'invalid_code', 429: 'too_many_requests' } },
+    errors: { form: { 400: 'invalid_code', 429: { too_many_requests: 'rules `emailCode`, `login` and `register`' } } },
+    what: {
+      page:
+        'The page of sign-in codes. It asks for an address, and then for the code that was sent there. ' +
+        'With `emailSignIn.signUp`, it asks a new person for the fields of an account. Exists with the ' +
+        'option `emailSignIn`.',
+      form:
+        'Sends a code to the account of `username`, or takes the `code`. A code works only in the browser ' +
+        'that asked for it. White space does not count. `decision=resend` sends another code, and ' +
+        '`decision=other` begins again. The answer does not tell whether the account exists. A person ' +
+        'with a second factor is asked for it next.'
+    },
     querystring: JourneySchema,
     body: Type.Object(
       { username: Type.Optional(Username), code: Type.Optional(EmailCode) },

@@ -55,7 +55,14 @@ export function emailLinkPage(child: FastifyInstance, deps: PageDeps, accounts: 
       summaries: { page: 'Page of a sign-in link', form: 'Sign in by the link of a message' },
       errors: {
         page: { 400: 'invalid_token' },
-        form: { 400: ['invalid_code', 'invalid_token'], 429: 'too_many_requests' }
+        form: { 400: ['invalid_code', 'invalid_token'], 429: { too_many_requests: 'rule `login`' } }
+      },
+      what: {
+        page:
+          'The link of a message `sign_in_code` leads to this page. It shows a button in the browser that ' +
+          'asked for the code. Any other browser is told to go back to that browser. Opening it does not ' +
+          'use the link up and signs nobody in. `HEAD` works too. Exists with the option `emailSignIn`.',
+        form: 'Signs in by the button of the page. In another browser the answer is the page.'
       },
       querystring: Type.Object({ token: OneTimeTokenValue }),
       body: Type.Object({ token: OneTimeTokenValue, passkeys: Type.Optional(Type.String({ maxLength: 3 })) }),

@@ -25,7 +25,17 @@ export function passwordPage(child: FastifyInstance, deps: PageDeps): void {
       name: 'account_password',
       path: 'accountPassword',
       summaries: { page: 'Change-password page', form: 'Change the password by a form' },
-      errors: { form: { 400: ['invalid_grant', 'invalid_password'], 429: 'too_many_requests' } },
+      errors: {
+        form: { 400: ['invalid_grant', 'invalid_password'], 429: { too_many_requests: 'rules `login` and `account`' } }
+      },
+      what: {
+        page:
+          'The page for a new password. Exists if `GET /auth/account` and `POST /auth/password` do. It ' +
+          'leads an account without a password and without an address for the link to `/auth/account`.',
+        form:
+          'Changes the password as `POST /auth/password` does, and shares its limit. For an account without ' +
+          'a password, `decision=first` sends the link of a password reset under the rule `passwordReset`.'
+      },
       body: Type.Object({
         current_password: Type.Optional(Password),
         password: Type.Optional(Password),

@@ -34,6 +34,14 @@ export function profilePage(
       name: 'account_profile',
       path: 'accountProfile',
       summaries: { page: 'Profile page', form: 'Change the profile by a form' },
+      what: {
+        page:
+          'The page of the profile fields that people may change themselves. Exists if `GET /auth/account` ' +
+          'and `PATCH /auth/profile` do.',
+        form:
+          'Changes the profile as `PATCH /auth/profile` does. A field with the value that the page showed ' +
+          'is not changed. An empty field is removed.'
+      },
       body: Type.Object(Object.fromEntries(profile.names.map((name) => [name, Type.Optional(Type.String())]))),
       fields: profile.names,
       open: async ({ person: { user } }, form) => ({ fields: profile.show(user, form) }),
@@ -80,7 +88,22 @@ export function emailPage(child: FastifyInstance, deps: PageDeps): void {
       name: 'account_email',
       path,
       summaries: { page: 'Email page', form: 'Change the email address by a form' },
-      errors: { form: { 400: 'invalid_grant', 401: 'insufficient_user_authentication', 429: 'too_many_requests' } },
+      errors: {
+        form: {
+          400: 'invalid_grant',
+          401: 'insufficient_user_authentication',
+          429: { too_many_requests: 'rules `passwordReset`, `login` and `account`' }
+        }
+      },
+      what: {
+        page:
+          "The page of the person's email address. Exists if `GET /auth/account` does, and `POST " +
+          '/auth/email` or `POST /auth/email/resend`.',
+        form:
+          'Asks for another address as `POST /auth/email` does. A session that began more than five minutes ' +
+          'ago needs `current_password`. `decision=resend` sends the confirmation again, as `POST ' +
+          '/auth/email/resend` does.'
+      },
       body: Type.Object({
         email: Type.Optional(EmailAddress),
         current_password: PasswordAgain,
@@ -152,7 +175,21 @@ export function removePage(child: FastifyInstance, deps: PageDeps): void {
       name: 'account_remove',
       path,
       summaries: { page: 'Page to delete the account', form: 'Delete the account by a form' },
-      errors: { form: { 400: 'invalid_grant', 401: 'insufficient_user_authentication', 429: 'too_many_requests' } },
+      errors: {
+        form: {
+          400: 'invalid_grant',
+          401: 'insufficient_user_authentication',
+          429: { too_many_requests: 'rules `login` and `account`' }
+        }
+      },
+      what: {
+        page:
+          'The page that asks whether to delete the account. Exists if `GET /auth/account` and `DELETE ' +
+          '/auth/account` do.',
+        form:
+          'Deletes the account as `DELETE /auth/account` does. It always needs `current_password`. An ' +
+          'account without a password needs a session of the last five minutes.'
+      },
       body: Type.Object({ current_password: PasswordAgain }),
       fields: ['current_password'],
       open: async (visit) => await proofOf('removal', path, visit, deps, { always: true }),

@@ -8,7 +8,7 @@ import type { PageModels } from '../../../pages/model.ts'
 import { originOf } from '../../../http/edge/deps.ts'
 import { localeOf } from '../../../http/edge/request-origin.ts'
 import { pageGet, queryParam } from '../../../http/pages/page-routes.ts'
-import { signInFirst } from '../../../http/pages/own-account/account-page.ts'
+import { FOR_THE_PERSON, signInFirst } from '../../../http/pages/own-account/account-page.ts'
 
 type AccountLinks = PageModels['account']['links']
 type Part = keyof AccountLinks
@@ -64,11 +64,15 @@ export async function ownAccountPages(child: FastifyInstance, deps: PageDeps): P
   for (const { add } of Object.values(partsOf(deps))) await add?.(child)
 }
 
+const WHAT =
+  "The page of a person's own account, with the ways to the pages below. `return_to`, a path of the issuer's origin, " +
+  `is its way back. ${FOR_THE_PERSON} Exists unless \`pages.account\` is \`false\`.`
+
 /** `GET /auth/account`: who is signed in, and the ways to what they can do. A JSON endpoint has the same path. */
 export function accountOverview(child: FastifyInstance, deps: PageDeps): void {
   const { browser, homeUrl, journeys, link, pages, path } = deps
   const parts = Object.entries(partsOf(deps))
-  child.get(path('account'), pageGet({ summary: 'Account page' }), async (request, reply) => {
+  child.get(path('account'), pageGet({ summary: 'Account page' }, { what: WHAT }), async (request, reply) => {
     const journey = await journeys.read(request)
     const person = await browser.signedIn(request)
     if (person === null)

@@ -24,6 +24,15 @@ export function sessionsPage(child: FastifyInstance, deps: PageDeps): void {
       name: 'account_sessions',
       path: 'accountSessions',
       summaries: { page: 'Sessions page', form: 'End sign-ins by a form' },
+      what: {
+        page:
+          "The person's sessions in browsers and apps. The session of this browser is marked. Exists if " +
+          '`GET /auth/account` does.',
+        form:
+          'Ends the session with the id `session`. `decision=end_others` ends all sessions but the one of ' +
+          'this browser, and `decision=end_all` ends that too. A session that does not exist counts as ' +
+          'ended. Sessions of other people are not touched.'
+      },
       body: Type.Object({ session: Type.Optional(Type.String({ maxLength: 128 })), decision: Type.Optional(EndOf) }),
       fields: [],
       async open({ person: { user, session } }) {
@@ -103,6 +112,12 @@ export function accessPage(child: FastifyInstance, deps: PageDeps): void {
       name: 'account_access',
       path: 'accountAccess',
       summaries: { page: 'Page of the apps with access', form: 'Take access back by a form' },
+      what: {
+        page:
+          'The third-party clients that the person has allowed. Exists if `GET /auth/account` and redirect ' +
+          'sign-in do.',
+        form: 'Revokes the consent for `client`, and ends all its tokens for the person.'
+      },
       body: Type.Object({ client: Type.String({ maxLength: 255 }) }),
       fields: [],
       async open({ person: { user }, journey: { uiLocales }, request }) {

@@ -46,6 +46,17 @@ export function passkeyPromptPage(child: FastifyInstance, deps: PageDeps): void 
       path: 'passkeyPrompt',
       summaries: { page: 'Page that proposes a passkey', form: 'Make the proposed passkey by a form' },
       errors: { form: { 400: 'invalid_credential', 401: 'login_required', 409: ['duplicate_factor', 'factor_limit'] } },
+      what: {
+        page:
+          'The page that proposes a passkey after a sign-in by password, to a person without a passkey and ' +
+          'in a browser that can make it. A browser shows it once in 30 days. It leads on at once if nobody ' +
+          'is signed in, the session began more than five minutes ago, or the person has a passkey. Exists ' +
+          'with `passkeys.prompt`.',
+        form:
+          'Stores the passkey that the browser made with the options of the page: `credential`, and its ' +
+          '`name`. The first second factor of a person ends all their other sessions, and the answer shows ' +
+          'the recovery codes.'
+      },
       querystring: JourneySchema,
       body: Type.Object({ credential: Credential, name: Type.Optional(FactorName) }),
       leadsOn: true,

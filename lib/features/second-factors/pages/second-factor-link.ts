@@ -39,7 +39,19 @@ export function secondFactorLinkPage(child: FastifyInstance, deps: PageDeps, fac
         page: 'Page of a link to set up a second factor',
         form: 'Begin to set up a second factor by a link'
       },
-      errors: { page: { 400: 'invalid_token' }, form: { 400: 'invalid_token', 429: 'too_many_requests' } },
+      errors: {
+        page: { 400: 'invalid_token' },
+        form: { 400: 'invalid_token', 429: { too_many_requests: 'rule `refresh`' } }
+      },
+      what: {
+        page:
+          'A link of `app.authority.startEnrolment` leads to this page with a button. The link works once ' +
+          'and for 24 hours. A new password, a second factor, another link or a disabled account ends it. ' +
+          'Opening it does not use it up, and `HEAD` works too. Exists with the option `factors`.',
+        form:
+          'Uses the link up and sets a cookie. It signs nobody in. For an hour, a sign-in of the user in ' +
+          'this browser leads to `/auth/second-factor/set-up` before the session begins.'
+      },
       querystring: Type.Object({ token: OneTimeTokenValue }),
       body: Type.Object({ token: OneTimeTokenValue }),
       fields: [],

@@ -84,7 +84,17 @@ export function secondFactorPage(child: FastifyInstance, deps: PageDeps, factors
       name: 'second_factor',
       path: 'secondFactor',
       summaries: { page: 'Page of the second factor', form: 'Give the second factor by a form' },
-      errors: { form: { 400: ['invalid_code', 'invalid_grant'], 429: 'too_many_requests' } },
+      errors: { form: { 400: ['invalid_code', 'invalid_grant'], 429: { too_many_requests: 'rule `secondFactor`' } } },
+      what: {
+        page:
+          'The page that asks for the second factor, after the right password or a sign-in at another ' +
+          'provider. Nobody is signed in yet. It also asks a person whose session lacks the second factor, ' +
+          'and adds it to that session under a new secret. A browser without a session and without a first ' +
+          'factor of the last ten minutes is led to the sign-in page. Exists with the option `factors`.',
+        form:
+          'Signs in by `code`, the six digits of an authenticator app, by `recovery_code`, or by ' +
+          '`credential`, the answer of a passkey. Spaces and hyphens do not count.'
+      },
       querystring: JourneySchema,
       body: Type.Object({
         code: Type.Optional(SecondFactorCode),

@@ -1,21 +1,16 @@
-import { hasFactor } from '../../../protocol/second-factors.ts'
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyInstance } from 'fastify'
 import { Type } from '@sinclair/typebox'
 import { awaitsConfirmation, sendVerificationAgain } from '../../../accounts/verify-email.ts'
 import type { FactorDeps } from '../../../accounts/factors/deps.ts'
-import { isInvited } from '../../../accounts/factors/enrolment-link.ts'
 import { mustKeepOne } from '../../../accounts/factors/manage-factors.ts'
 import type { Enroller, PasskeyAdded } from '../../../accounts/factors/passkeys.ts'
-import { newAppsOf, type ProvingDeps } from '../../../accounts/factors/prove-factor.ts'
+import { newAppsOf } from '../../../accounts/factors/prove-factor.ts'
 import { appsOf } from '../../../accounts/ways-in.ts'
 import { OAuthError } from '../../../errors.ts'
-import { openStep, type PendingStep } from '../../../accounts/factors/second-step.ts'
-import { firstFactorHolds } from '../../../accounts/first-factor.ts'
-import { isRecentEnough } from '../../../accounts/fresh-sign-in.ts'
+import { type PendingStep } from '../../../accounts/factors/second-step.ts'
 import type { SessionBegun } from '../../../accounts/slots.ts'
 import { signInEnrolled } from '../finish-sign-in.ts'
 import type { PasskeyForm, ShownEnrolment } from '../../../pages/common-model.ts'
-import type { SignedInPerson } from '../../../sessions/browser-sessions.ts'
 import { Credential, FactorName, JourneySchema, SecondFactorCode } from '../../../http/edge/schemas.ts'
 import { pageBefore } from '../../../http/pages/parts.ts'
 import type { Journey, Leave, PageDeps, Visit } from '../../../http/pages/deps.ts'
@@ -25,12 +20,7 @@ import { type Form, required } from '../../../http/pages/page-routes.ts'
 import { leadOn } from '../../../http/pages/lead-on.ts'
 import { passkeyFormOf } from '../../../http/pages/passkeys.ts'
 import { savedUrl, shownCodes } from '../../../http/pages/shown-codes.ts'
-
-/**
- * The user who has to set one up: after the first factor, without a session, or in a session that began without a
- * second factor. `isInvited`: a link of the host's leads them here.
- */
-type Owing = ({ step: PendingStep; ticket: string } | { person: SignedInPerson }) & { isInvited: boolean }
+import { enrollerOf, type Owing, owingIn, userOf } from './owing.ts'
 
 /**
  * `forAccount`: the host wants the account to have one. `enrolment` and `passkey` are `null` where the address of the
@@ -53,33 +43,8 @@ export function setUpSecondFactorPage(child: FastifyInstance, deps: PageDeps, fa
   const { authorize, browser, cookies, link, pages } = deps
   const accounts = { ...authorize.accounts, factors }
   const codes = shownCodes(deps)
+  const owingOf = owingIn(deps, accounts)
   const passkeys = factors.policy.methods.includes('passkey') ? factors.passkeys : null
-
-  /** `null`: no user, or they have a second factor already. */
-  async function owingOf(request: FastifyRequest): Promise<Owing | null> {
-    const ticket = cookies.step.read(request)
-    const step = ticket === undefined ? null : await openStep(ticket, { page: true, needs: 'enrolment' }, accounts)
-    const person = step === null ? await browser.signedIn(request) : null
-    const owing =
-      step !== null && ticket !== undefined
-        ? { step, ticket }
-        : person !== null && isRecentEnough(person.session, accounts.clock.now())
-          ? { person }
-          : null
-    if (owing === null) return null
-    const user = 'step' in owing ? owing.step.user : owing.person.user
-    const found = await factors.store.findFactors(user.id)
-    if (hasFactor(found)) return null
-    // A ticket has what its sign-in brought: a hash that was brought up to date meanwhile is another one to the
-    // invitation.
-    return {
-      ...owing,
-      isInvited:
-        'step' in owing
-          ? owing.step.invitedAt === found.deviceEpoch
-          : isInvited(cookies.enrolment?.read(request), user, found, accounts)
-    }
-  }
 
   /** The way on after the sign-in. */
   function onward(userId: string, { request, journey }: Visit): Journey {
@@ -166,8 +131,25 @@ export function setUpSecondFactorPage(child: FastifyInstance, deps: PageDeps, fa
         form: {
           400: ['invalid_code', 'invalid_credential', 'invalid_token'],
           401: 'login_required',
-          403: 'access_denied'
+          403: { access_denied: 'a form of another site, or the address of the account is not confirmed' }
         }
+      },
+      what: {
+        page:
+          'The page to set up a second factor during a sign-in. `mfa.required` or a link of ' +
+          '`app.authority.startEnrolment` leads a person without a second factor here. It has a new key for ' +
+          'an authenticator app, as QR code, as text and as a link. If `mfa.methods` has `passkey` and ' +
+          'passkeys are on, it has a form that makes a passkey instead. Nobody is signed in yet, and ' +
+          'nothing is stored. If the address of the account must be confirmed first, the page says so, ' +
+          'except to a person who comes by the link. A browser without a first factor of the last ten ' +
+          'minutes and without a session of the last five minutes is led to the sign-in page. So is a ' +
+          'person with a second factor. Exists with the option `factors`.',
+        form:
+          'Sets up the app by `code`, six digits that the app shows now, by `enrolment` from the page and ' +
+          'by a `name`. Or makes a passkey by `credential`, the answer of the browser. Then the person is ' +
+          'signed in with both factors, and all their other sessions end. The answer shows the recovery ' +
+          'codes once, with the way on. `decision=resend` sends the message that confirms the address ' +
+          'again.'
       },
       querystring: JourneySchema,
       body: Type.Object({
@@ -250,21 +232,4 @@ export function setUpSecondFactorPage(child: FastifyInstance, deps: PageDeps, fa
     },
     deps
   )
-}
-
-function userOf(owing: Owing): PendingStep['user'] {
-  return 'step' in owing ? owing.step.user : owing.person.user
-}
-
-function enrollerOf(owing: Owing, accounts: ProvingDeps): Enroller {
-  const { isInvited: invited } = owing
-  return 'step' in owing
-    ? {
-        user: owing.step.user,
-        sid: null,
-        ticket: owing.ticket,
-        holds: async () => (await firstFactorHolds(owing.step, accounts)) !== null,
-        isInvited: invited
-      }
-    : { user: owing.person.user, sid: owing.person.session.sid, isInvited: invited }
 }

@@ -24,6 +24,13 @@ import { factorsOf } from '../../../accounts/ways-in.ts'
 /** Rows of a list on one page. More would hold the event loop for everybody else. */
 export const MOST_ROWS = 50
 
+/** For the reference page. */
+export const FOR_THE_PERSON =
+  'A browser without a session is led to the sign-in page and back. Access tokens do not count here.'
+const AS_SHOWN =
+  'The address of the form names the session that the page was shown to. In another session the form does nothing, ' +
+  'and the page says so.'
+
 /** A visit of who is signed in in the browser. */
 export interface PersonVisit extends Visit {
   person: SignedInPerson
@@ -38,7 +45,7 @@ interface AccountSubmission extends Pick<Submission<never>, 'limit' | 'before'> 
 
 interface AccountPage<Name extends AccountPageName, Shown extends object> extends Pick<
   FormPage<Name, Shown>,
-  'name' | 'path' | 'summaries' | 'errors' | 'body' | 'fields'
+  'name' | 'path' | 'summaries' | 'what' | 'errors' | 'body' | 'fields'
 > {
   path: PathName
   /** The content of the page; `form`: again, with the typed entries. A way on if the person has no use for the page. */
@@ -67,7 +74,7 @@ export function accountPage<Name extends AccountPageName, Shown extends object>(
   deps: PageDeps
 ): void {
   const { browser, link } = deps
-  const { name, path, summaries, errors, body, fields } = page
+  const { name, path, summaries, what, errors, body, fields } = page
 
   const back = (visit: Visit, note: AccountNote): Leave => accountPageAfter(path, visit, note, deps)
 
@@ -80,6 +87,7 @@ export function accountPage<Name extends AccountPageName, Shown extends object>(
     name,
     path,
     summaries,
+    what: { page: `${what.page} ${FOR_THE_PERSON}`, form: `${what.form} ${AS_SHOWN}` },
     ...(errors === undefined ? {} : { errors }),
     body,
     fields,

@@ -35,6 +35,16 @@ export function passkeyPage(
           409: ['duplicate_factor', 'factor_limit']
         }
       },
+      what: {
+        page:
+          'The page to add a passkey. Exists if `GET /auth/security` does and passkeys are on. It claims ' +
+          'the handle by which authenticators know the person, and stores nothing else. It needs a session ' +
+          'of the last five minutes with the second factor of the account, or else asks for a new sign-in.',
+        form:
+          'Stores the passkey that the browser made with the options of the page: `credential`, and its ' +
+          '`name`. The first second factor of a person ends all their other sessions, and the answer shows ' +
+          'the recovery codes.'
+      },
       body: Type.Object({ credential: Credential, name: Type.Optional(FactorName) }),
       fields: ['name', 'credential'],
       passkeys: { renewUrl: null },

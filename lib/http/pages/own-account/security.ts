@@ -79,6 +79,15 @@ function overview(child: FastifyInstance, deps: PageDeps, accounts: Accounts, co
           409: 'invalid_request'
         }
       },
+      what: {
+        page:
+          "The person's second factors, and the number of recovery codes that are left. Exists if `GET " +
+          '/auth/account` does and `factors` is set.',
+        form:
+          '`decision=rename` with `factor` and `name` renames a factor. `decision=remove` with `factor` ' +
+          'removes it. `decision=codes` replaces all recovery codes, and the answer shows the new codes. It ' +
+          'needs a session of the last five minutes, with the second factor if the account has any.'
+      },
       body: Type.Object({
         factor: Type.Optional(Type.String({ maxLength: 128 })),
         name: Type.Optional(FactorName),
