@@ -2,11 +2,11 @@ import { parseBypassList } from '../limits/bypass-list.ts'
 import { checkClients } from './check-clients.ts'
 import { checkConnections, checkProviders, refuseUnmade } from './check-connections.ts'
 import { checkIssuer, checkNames, checkPaths, checkPages } from './check-addresses.ts'
-import { checkPasskeys } from './check-passkeys.ts'
 import { resolveSettings, type Settings, withoutUndefined } from './settings.ts'
 import { badOption, invalid, makingOf, schemaError } from './option-error.ts'
 import type { AuthorityOptions, FeatureSection, optionsSchema } from './options.ts'
 import { FACTOR_METHODS } from '../protocol/second-factors.ts'
+import { checkPasskeys } from './sections/passkeys.ts'
 import { FACTOR_STORE_METHODS, FACTOR_STORE_TAKES } from './sections/factors.ts'
 import { isRedisClient } from './redis-client.ts'
 import { SECRET_TAKES } from './schema-words.ts'
@@ -38,7 +38,7 @@ export function checkedSettings(
   checkCosts(settings)
   checkSecrets(shaped)
   checkFactors(shaped)
-  checkPasskeys(shaped, settings)
+  checkPasskeys(shaped.passkeys, settings)
   checkClients(settings)
   checkPages(shaped)
   checkRegistration(shaped, settings)

@@ -1,3 +1,6 @@
+import { domainToASCII } from 'node:url'
+import { isLoopbackHost } from '../../protocol/redirect-uri.ts'
+import { invalid } from '../option-error.ts'
 import { filled, flag, type Given, integer, orFalse, section, shortText, text, words } from '../schema-words.ts'
 
 const PASSKEYS = {
@@ -50,4 +53,42 @@ export function canHavePasskeys(issuer: string): boolean {
 export function resolvePasskeys(given: PasskeyOptions | false | undefined, issuer: string, title: string) {
   if (given === false || !canHavePasskeys(issuer)) return null
   return filled(PASSKEYS, given, { rpId: new URL(issuer).hostname, rpName: title })
+}
+
+/** @throws StartError `FST_AUTHORITY_INVALID_OPTIONS` */
+export function checkPasskeys(
+  given: PasskeyOptions | false | undefined,
+  { issuer, factors }: { issuer: string; factors: { passkeys: ReturnType<typeof resolvePasskeys> } | null }
+): void {
+  if (factors === null && given !== undefined && given !== false)
+    throw invalid(
+      'passkeys',
+      given,
+      'nothing where the option factors is not set: it is where passkeys are kept, also those ' +
+        'that people sign in with alone'
+    )
+  const passkeys = factors?.passkeys ?? null
+  if (passkeys === null) return
+  const { origin, hostname } = new URL(issuer)
+  const { rpId, relatedOrigins } = passkeys
+  const isAbove = hostname.endsWith(`.${rpId}`) && (rpId.includes('.') || rpId === 'localhost')
+  if (domainToASCII(rpId) !== rpId || rpId.endsWith('.') || !(rpId === hostname || isAbove))
+    throw invalid(
+      'passkeys.rpId',
+      rpId,
+      `the host of the issuer (${hostname}), or a domain above it with a dot in it, spelled as ` +
+        'browsers do: browsers refuse any other'
+    )
+  for (const [index, related] of relatedOrigins.entries()) {
+    const url = URL.canParse(related) ? new URL(related) : null
+    const isSecure =
+      url !== null && (url.protocol === 'https:' || (url.protocol === 'http:' && isLoopbackHost(url.hostname)))
+    if (url === null || !isSecure || url.origin !== related || related === origin)
+      throw invalid(
+        `passkeys.relatedOrigins[${index}]`,
+        related,
+        'another origin than that of the issuer, as browsers write it, such as ' +
+          '"https://app.example.com"; http: only for loopback'
+      )
+  }
 }
