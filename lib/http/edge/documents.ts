@@ -67,7 +67,13 @@ export function useDocuments(child: FastifyInstance, deps: DocumentsDeps): void 
     const own = route.url.slice(child.prefix.length)
     const parameters = parametersOf(own)
     const name = deps.names.get(own.slice(0, own.length - parameters.length)) ?? null
-    const usual = name === null ? null : `${usualPath(name, deps)}${parameters}`
+    const declared = config.fastifyAuthority?.path
+    const usual =
+      name === null
+        ? declared?.startsWith('/') === true
+          ? `/auth${declared}`
+          : null
+        : `${usualPath(name, deps)}${parameters}`
     const claim = (method: string): string => operationId(child.server, method, route.url, usual)
     const id = hide === true ? '' : claim([route.method].flat()[0] ?? 'GET')
     const transform = ({

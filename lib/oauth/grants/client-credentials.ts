@@ -48,7 +48,7 @@ async function clientCredentialsGrant(
   })
   deps.accounts.events.emit(
     'token_issued',
-    { userId: null, sid: null, clientId: client.clientId, scope: scopes.join(' '), grantType: 'client_credentials' },
+    { userId: null, sid: null, clientId: client.clientId, scope: scopes.join(' '), grantType: params.grant_type },
     origin
   )
   return {
