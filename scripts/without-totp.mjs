@@ -1,6 +1,5 @@
-// Proves that a feature is one folder: copies the tree without lib/features/totp, its lines in lib/features, its tests
-// and the prose of its pages, and runs the compiler and the tests there. Code elsewhere that needs the folder turns
-// them red.
+// Proves that a feature is one folder: copies the tree without lib/features/totp, its lines in lib/features and its
+// tests, and runs the compiler and the tests there. Code elsewhere that needs the folder turns them red.
 import { execFileSync } from 'node:child_process'
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -17,9 +16,6 @@ try {
     const lines = readFileSync(join(copy, list), 'utf8').split('\n')
     writeFileSync(join(copy, list), lines.filter((line) => !line.includes(`/${FEATURE}/`)).join('\n'))
   }
-  const prose = join(copy, 'scripts/reference-prose.ts')
-  const entries = new RegExp(`^  '[A-Z]+ /auth/security/${FEATURE}': \\{\\n(?: {4}.*\\n)+ {2}\\},?\\n`, 'gm')
-  writeFileSync(prose, readFileSync(prose, 'utf8').replaceAll(entries, ''))
   symlinkSync(join(process.cwd(), 'node_modules'), join(copy, 'node_modules'))
   // The tests ask Git for the files of the project.
   run('git', 'init', '--quiet')
