@@ -69,9 +69,11 @@ t.test('loads no passkey, QR code, factor, email code or connection route with t
   for (const file of late) t.ok(loads(file).has(file.href) && !loaded.has(file.href), file.pathname)
 })
 
-/** Second factors, and features besides the declarations of their options and grants. */
+/**
+ * Second factors, and features besides the declarations of their options and grants. The own account is always on.
+ */
 const FACTORS =
-  /^(?:accounts\/factors\/(?!deps\.ts$)|features\/[^/]+\/(?!(?:feature|grants|options)\.ts$)|protocol\/(?:totp|recovery-code|webauthn))/
+  /^(?:accounts\/factors\/(?!deps\.ts$)|features\/(?!own-account\/)[^/]+\/(?!(?:feature|grants|options)\.ts$)|protocol\/(?:totp|recovery-code|webauthn))/
 
 t.test('loads only the option files of second factors and email codes with the plugin alone', (t) => {
   const root = new URL('../../../lib/', import.meta.url).href
