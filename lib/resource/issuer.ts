@@ -7,6 +7,7 @@ import type { Clock } from '../ports/clock.ts'
 import type { JwtEngine, VerifyingKey } from '../ports/cryptography.ts'
 import type { Outbound } from '../ports/outbound.ts'
 import { type Distance, mayCall, THIS_MACHINE } from '../protocol/distance.ts'
+import { isObject } from '../protocol/json.ts'
 import { algsOf, type JwsAlg, publicKeyOf } from '../protocol/jws.ts'
 
 /** How long the metadata and the keys are used before they are fetched again, behind the answer. */
@@ -186,8 +187,4 @@ function basicCredentials(clientId: string, clientSecret: string): string {
 
 function formEncoded(text: string): string {
   return new URLSearchParams({ '': text }).toString().slice(1)
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

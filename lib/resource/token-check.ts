@@ -3,6 +3,7 @@ import type { FastifyRequest } from 'fastify'
 import { OAuthError } from '../errors.ts'
 import type { Check } from '../http/edge/hook.ts'
 import type { Clock } from '../ports/clock.ts'
+import type { VerifyingKey } from '../ports/cryptography.ts'
 import {
   type AccessTokenClaims,
   type AccessTokenPolicy,
@@ -56,19 +57,11 @@ export function resourceTokenCheck(
     }
     const { alg, kid } = readHeader(token)
     const keys = await source.keysFor({ alg, kid })
-    if (keys.length === 0) throw invalidToken('The token is signed with an unknown key.', 'kid')
-    let refusal: unknown
-    for (const key of keys) {
-      try {
-        const claims = checkAccessTokenClaims(signedPayload(key, alg, token), policy, clock.now())
-        if (claims.client_id === undefined) throw invalidToken('The token lacks a claim.', 'client_id')
-        cache.set(token, { key, exp: claims.exp, sid: claims.sid, claims })
-        return claims
-      } catch (error) {
-        refusal = error
-      }
-    }
-    throw refusal
+    const { key, payload } = signedBy(keys, alg, token)
+    const claims = checkAccessTokenClaims(payload, policy, clock.now())
+    if (claims.client_id === undefined) throw invalidToken('The token lacks a claim.', 'client_id')
+    cache.set(token, { key, exp: claims.exp, sid: claims.sid, claims })
+    return claims
   }
 
   async function checkActive(token: string): Promise<void> {
@@ -100,6 +93,22 @@ export function resourceTokenCheck(
     if (introspects) await checkActive(sent.token)
     return claims
   }
+}
+
+/**
+ * The key of these that signed a token, and its payload. A token without a key id is tried with each.
+ * @throws OAuthError `invalid_token`
+ */
+function signedBy(keys: readonly VerifyingKey[], alg: string, token: string): { key: VerifyingKey; payload: unknown } {
+  let refusal: unknown = invalidToken('The token is signed with an unknown key.', 'kid')
+  for (const key of keys) {
+    try {
+      return { key, payload: signedPayload(key, alg, token) }
+    } catch (error) {
+      refusal = error
+    }
+  }
+  throw refusal
 }
 
 interface SentToken {

@@ -1,4 +1,6 @@
 import t from '../../support/tap.ts'
+import { proofReader } from '../../../lib/protocol/dpop.ts'
+import { steppedClock } from '../../../lib/testing/index.ts'
 import { proofOf, signingKey, testWorld as world, thumbprintOf } from './world.ts'
 
 t.test('takes a bound token with a new proof of its key, and no other way', async (t) => {
@@ -83,4 +85,11 @@ t.test('lets one of fifty uses of a proof through', async (t) => {
   t.equal(await send(), 401, 'at the end of the time in which it could be used')
   clock.step(120_000)
   t.equal(await send(), 401)
+})
+
+t.test('refuses every proof where the URL of the request is none', async (t) => {
+  const clock = steppedClock()
+  const header = proofOf(signingKey(), { clock, url: 'no URL' })
+  const request = { header, method: 'GET', url: 'no URL', accessToken: null, now: clock.now() }
+  t.throws(() => proofReader(60)(request), { message: 'The proof is for another URL.' })
 })

@@ -96,6 +96,17 @@ t.test('accepts every algorithm of the option algs, and no other', async (t) => 
   }
 })
 
+t.test('finds the key of a token without a key id, and gives the reason of that key', async (t) => {
+  const { issuer, get } = await world(t)
+  issuer.keys.push(signingKey())
+  const now = Math.floor(issuer.clock.now() / 1000)
+  for (const key of issuer.keys) {
+    t.equal((await get(`Bearer ${issuer.token({}, { kid: undefined }, key)}`)).statusCode, 200)
+    const { headers } = await get(`Bearer ${issuer.token({ exp: now - 60 }, { kid: undefined }, key)}`)
+    t.match(headers['www-authenticate'], /has expired/)
+  }
+})
+
 t.test('guards scopes and sign-ins with the challenge of the resource', async (t) => {
   const { issuer, app, get } = await world(t)
   const { statusCode, headers } = await app.inject({
