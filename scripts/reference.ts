@@ -461,6 +461,6 @@ function callersSentence(callers: Callers): string {
     case 'client':
       return 'Callers: clients with a secret.'
     default:
-      return `Callers: whoever has an access token with the scope \`${callers.scope}\`.`
+      return `Callers: holders of an access token with the scope \`${callers.scope}\`.`
   }
 }

@@ -47,7 +47,7 @@ for (const { name, options } of WITH_AND_WITHOUT) {
       t.equal((await signInOn(page)).status(), 303)
       t.equal(page.url(), `${provider.origin}/`)
       await page.goto(`${provider.origin}/auth/login?return_to=${encodeURIComponent('/cart?item=1')}`)
-      t.equal(page.url(), `${provider.origin}/cart?item=1`, 'whoever is signed in is led on')
+      t.equal(page.url(), `${provider.origin}/cart?item=1`, 'leads a signed-in person on')
       await page.context().clearCookies()
       await page.goto(`${provider.origin}/auth/login?return_to=${encodeURIComponent('/cart?item=2')}`)
       await signInOn(page)

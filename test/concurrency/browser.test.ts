@@ -156,11 +156,11 @@ for (const [where, make] of WORLDS) {
       t.ok([200, 303].includes(reply.statusCode))
       t.strictSame(await world.app.authority.consents(bob.sub), [], `delay ${delay}`)
       const again = await browser.submit(action, { decision: 'allow' })
-      t.equal(again.statusCode, 200, 'the page of before is shown anew to the other')
+      t.equal(again.statusCode, 200, 'shows the other person the page again')
       t.match(again.body, bob.username)
       t.strictSame(await world.app.authority.consents(bob.sub), [])
       const after = await browser.follow(await browser.get(authorizePath({ ...THIRD, prompt: undefined })))
-      t.match(after.url, /\/auth\/consent\?/, 'and asked whoever comes after')
+      t.match(after.url, /\/auth\/consent\?/, 'and asks the next person')
     }
   })
 

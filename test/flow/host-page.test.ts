@@ -229,7 +229,11 @@ t.test('requires a fresh sign-in for the first app, and the second factor for ch
   const again = (/href="(\/auth\/login[^"]*)"/.exec(stale.text)?.[1] ?? '').replaceAll('&amp;', '&')
   t.match(again, /prompt=login/)
   const login = await person.get(again)
-  t.equal(login.url.href, `${origin}/sign-in?return_to=%2Fauth%2Fsecurity%2Ftotp`, "the host's page proves it anew")
+  t.equal(
+    login.url.href,
+    `${origin}/sign-in?return_to=%2Fauth%2Fsecurity%2Ftotp`,
+    "the host's page asks for a new proof"
+  )
   await setUp(subject, person, await person.submit(login, { amr: '' }))
   t.match(
     (await person.get('/auth/security?done=codes_saved')).text,

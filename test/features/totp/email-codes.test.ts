@@ -27,7 +27,7 @@ t.test('signs nobody in by a code before the second factor that the host importe
   t.ok(hasSession(browser))
   t.equal((await factors.findFactors(sub)).totp.length, 1, 'the app stays')
   t.equal((await users.findById(sub))?.emailVerified, true)
-  await t.rejects(signIn(app, ANN, PASSWORD), /invalid_grant/, 'the password of whoever signed up is dead')
+  await t.rejects(signIn(app, ANN, PASSWORD), /invalid_grant/, 'the password of the sign-up no longer works')
   t.equal((await browser.get('/auth/account')).statusCode, 200)
 })
 

@@ -62,7 +62,7 @@ t.test('stores nothing before a right code, and keeps existing factors after an 
   t.equal(
     /<code dir="ltr">[^<]+/.exec(wrong.body)?.[0],
     /<code dir="ltr">[^<]+/.exec(body)?.[0],
-    'the same key again: the app has it by now'
+    'the same key again: the app has it already'
   )
   t.same((await app.authority.factors(sub)).factors, [former])
   subject.clock.step(600_000)
