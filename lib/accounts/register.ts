@@ -1,16 +1,16 @@
 import { digest, partitionOf } from '../protocol/digest.ts'
 import { isStorable } from '../protocol/bounds.ts'
-import { isUsernameTaken, OAuthError } from '../errors.ts'
-import type { NewUser, User } from '../ports/user-store.ts'
+import { isIdentityTaken, isUsernameTaken, OAuthError } from '../errors.ts'
+import type { NewUser, User, UserStore } from '../ports/user-store.ts'
 import type { Origin } from '../sessions/sessions.ts'
 import type { AccountsDeps } from './deps.ts'
-import { expectSignIn } from './new-sign-in.ts'
-import { createAndTell, creation } from './create-and-tell.ts'
+import { expectSignIn } from './begin-session.ts'
 import { requireGoodPassword } from './password-policy.ts'
 import { sendAlreadyRegistered } from './reset-password.ts'
 import { checkNewUsername, emailOf, normalizeUsername } from './username.ts'
 import { requestEmailVerification } from './verify-email.ts'
 import { ownerConnection } from './ways-in.ts'
+import { lookLater } from './background.ts'
 
 interface Registration {
   username: string
@@ -183,4 +183,83 @@ export function holdsUnstorable(value: unknown): boolean {
   if (typeof value === 'string') return !isStorable(value)
   if (typeof value !== 'object' || value === null) return false
   return Object.entries(value).some(([name, member]) => !isStorable(name) || holdsUnstorable(member))
+}
+
+/** How one user is created, and found again if the store's answer is lost. */
+interface Creation {
+  username: string
+  create(): Promise<User>
+  find(): Promise<User | null>
+}
+
+/** Finds the new user by name, and tells it from another user of that name by its password hash or proof of address. */
+export function creation(
+  user: NewUser,
+  { create, findByUsername }: Required<Pick<UserStore, 'create' | 'findByUsername'>>
+): Creation {
+  const { username, passwordHash, emailProvedAt } = user
+  return {
+    username,
+    create: async () => await create(user),
+    async find() {
+      const found = await findByUsername(username)
+      const isMade =
+        found?.passwordHash === passwordHash && Number(found.emailProvedAt ?? 0) === Number(emailProvedAt ?? 0)
+      return isMade ? found : null
+    }
+  }
+}
+
+/**
+ * Creates a user and emits `registered`. If the answer of the store is lost, `find` looks for the new user behind the
+ * reply, because a repeated request finds a taken name and tells of nothing. Rethrows what `create` throws.
+ */
+export async function createAndTell(
+  { username, create, find }: Creation,
+  origin: Origin,
+  { events, background }: Pick<AccountsDeps, 'events' | 'background'>
+): Promise<User> {
+  const tell = (user: User): void => {
+    events.emit('registered', { userId: user.id, username: user.username }, origin)
+  }
+  let user: User
+  try {
+    user = await create()
+  } catch (error) {
+    if (!isUsernameTaken(error) && !isIdentityTaken(error))
+      lookLater(background, `registered ${username}`, 'the event of a new account could not be emitted', async () => {
+        const made = await find()
+        if (made !== null) tell(made)
+        return made !== null
+      })
+    throw error
+  }
+  tell(user)
+  return user
+}
+
+/**
+ * Of the host's profile fields, those that a person may change by themselves: none that says who they are or what they
+ * may.
+ */
+export function ownProfileFields(names: readonly string[]): string[] {
+  return names.filter((name) => !OWN_FIELDS.has(name))
+}
+
+/**
+ * The fields of a new account, if the provider gave all that the host requires; `null`: the person fills in the rest.
+ * Fields that do not fit the schema were left out before.
+ */
+export function completeProfile(
+  profile: Readonly<Record<string, unknown>>,
+  required: readonly string[]
+): Record<string, unknown> | null {
+  return ownProfileFields(required).every((name) => Object.hasOwn(profile, name)) ? { ...profile } : null
+}
+
+/** The fields of a profile that an account may take: none that identifies the user or gives rights. */
+export function profileFields(profile: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(profile).filter(([name, value]) => !OWN_FIELDS.has(name) && value !== undefined && value !== null)
+  )
 }

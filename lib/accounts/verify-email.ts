@@ -9,12 +9,11 @@ import {
   isEmailChange,
   refuseEmailChange
 } from './change-email.ts'
-import { isContested } from './contested-sign-up.ts'
+import { isContested, sendResetOnce } from './reset-password.ts'
 import type { AccountsDeps } from './deps.ts'
 import { findMessageToken, invalidLink } from './message-tokens.ts'
 import { addressed, addressOf, type MessageCause } from './outbox.ts'
 import { endPassword } from './new-password.ts'
-import { sendResetOnce } from './reset-password.ts'
 import { normalizeUsername } from './username.ts'
 import { isActive } from '../sessions/active-user.ts'
 

@@ -1,6 +1,5 @@
 import { scrypt, type ScryptOptions } from 'node:crypto'
 import { promisify } from 'node:util'
-import { lazily } from '../accounts/lazily.ts'
 import { normalizeUsername } from '../accounts/username.ts'
 import { memoryUserStore as storeOf } from '../adapters/memory/user-store.ts'
 import { systemRandom } from '../adapters/node/system.ts'
@@ -81,4 +80,19 @@ async function phcOf(password: string): Promise<string> {
   const key = await hashOf(password, salt, 32, { N: 2 ** COST.ln, r: COST.r, p: COST.p })
   const text = (bytes: Buffer): string => bytes.toString('base64').replaceAll('=', '')
   return `$scrypt$ln=${COST.ln},r=${COST.r},p=${COST.p}$${text(salt)}$${text(key)}`
+}
+
+/**
+ * Loads a module on first use: at the start if its option is set, and never without. Later calls get it synchronously,
+ * because a repeated `import()` may wait for another thread in a process with module hooks. A failed load (too many
+ * open files, for example) is forgotten, so that the next caller, possibly another start in the same process, loads
+ * again.
+ */
+export function lazily<Part>(load: () => Promise<Part>): () => Promise<Part> {
+  let part: Promise<Part> | null = null
+  return async () =>
+    await (part ??= load().catch((error: unknown) => {
+      part = null
+      throw error
+    }))
 }

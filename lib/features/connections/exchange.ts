@@ -1,6 +1,6 @@
 import { personOf } from './person.ts'
 import { noteUse } from '../../accounts/identities.ts'
-import { completeProfile } from '../../accounts/profile.ts'
+import { completeProfile } from '../../accounts/register.ts'
 import { federatedUser, stillFederated } from './user.ts'
 import { factorsOf } from '../../accounts/ways-in.ts'
 import { settled } from '../../accounts/sign-in-writes.ts'

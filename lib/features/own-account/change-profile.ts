@@ -1,7 +1,6 @@
 import type { AccountsDeps } from '../../accounts/deps.ts'
 import { addressOf } from '../../accounts/outbox.ts'
-import { ownProfileFields } from '../../accounts/profile.ts'
-import { refuseUnstorable } from '../../accounts/register.ts'
+import { ownProfileFields, refuseUnstorable } from '../../accounts/register.ts'
 import { OAuthError } from '../../errors.ts'
 import type { User } from '../../ports/user-store.ts'
 import { invalidToken } from '../../protocol/bearer.ts'

@@ -1,6 +1,6 @@
 import t from '../../support/tap.ts'
 import { newAccount, personOf } from '../../../lib/features/connections/person.ts'
-import { completeProfile } from '../../../lib/accounts/profile.ts'
+import { completeProfile } from '../../../lib/accounts/register.ts'
 
 const CONNECTION = {
   profile: (claims: Readonly<Record<string, unknown>>) => ({ ...claims }),

@@ -1,5 +1,5 @@
 import t from '../../support/tap.ts'
-import { lazily } from '../../../lib/accounts/lazily.ts'
+import { lazily } from '../../../lib/composition/seeded-users.ts'
 
 t.test('loads a part once for parallel and later calls', async (t) => {
   let loads = 0

@@ -1,5 +1,5 @@
 import t from '../../support/tap.ts'
-import { type HashingQueue, hashingQueue } from '../../../lib/accounts/hashing-queue.ts'
+import { type HashingQueue, hashingQueue } from '../../../lib/accounts/password-hashing.ts'
 import { OAuthError } from '../../../lib/errors.ts'
 import { steppedClock } from '../../../lib/testing/doubles.ts'
 

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from '@sinclair/typebox'
-import { completeProfile } from '../../../accounts/profile.ts'
+import { completeProfile } from '../../../accounts/register.ts'
 import { personOf } from '../person.ts'
 import { federatedSignIn, linkToAccount, tellHost } from '../sign-in.ts'
 import { OAuthError, UpstreamError } from '../../../errors.ts'
