@@ -14,7 +14,7 @@ import type { PageModels } from '../../pages/model.ts'
 import { connectButtons } from '../../http/pages/parts.ts'
 import type { ConnectPageDeps } from './pages/begin.ts'
 import { withQuery } from '../../http/pages/form-page.ts'
-import { accountPage, proofOf, proven } from '../../http/pages/own-account/account-page.ts'
+import { accountPage, proofOf, proven } from '../../http/pages/account-page.ts'
 
 /** The accounts at other providers that a person signs in with. */
 export function connectionEndpoints(connections: ReadonlyMap<string, Pick<Connection, 'name'>>): Endpoint[] {

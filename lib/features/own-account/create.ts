@@ -11,8 +11,8 @@ export function create(): Parts {
           ? [
               {
                 cors: 'noOrigin',
-                async register(child) {
-                  await ownAccountPages(child, deps)
+                register(child) {
+                  ownAccountPages(child, deps)
                 }
               },
               {

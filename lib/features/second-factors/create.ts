@@ -2,8 +2,9 @@ import { factorEndpoints } from './endpoints.ts'
 import { passkeyEndpoints } from './endpoints-passkeys.ts'
 import { secondFactorLinkPage } from './pages/second-factor-link.ts'
 import { secondFactorPage } from './pages/second-factor.ts'
+import { securityPages } from './pages/security.ts'
 import { setUpSecondFactorPage } from './pages/set-up-second-factor.ts'
-import { passkeyPromptPage } from './pages/passkey-prompt.ts'
+import { passkeyPromptPage } from './pages/add-passkey.ts'
 import { hasFactor } from '../../protocol/second-factors.ts'
 import type { AccountsDeps } from '../../accounts/deps.ts'
 import type { FactorDeps } from '../../accounts/factors/deps.ts'
@@ -60,7 +61,17 @@ export function create(_on: true, { accounts: { factors, ...kernel } }: Kernel):
         passkeyPromptPage(child, deps)
         secondFactorLinkPage(child, deps, factors)
         setUpSecondFactorPage(child, deps, factors)
-      }
+      },
+      part: (deps) => ({
+        account: {
+          security: {
+            path: 'security',
+            add(child) {
+              securityPages(child, deps, factors)
+            }
+          }
+        }
+      })
     },
     authorize: { missing: async (person, asked) => await missingStep(person, asked, accounts) }
   }

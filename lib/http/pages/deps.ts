@@ -147,5 +147,5 @@ export interface PagePart {
 export interface AccountPart {
   path: PathName
   /** `null`: the page is not there. */
-  add: ((child: FastifyInstance) => void | Promise<void>) | null
+  add: ((child: FastifyInstance) => void) | null
 }

@@ -17,7 +17,7 @@ import type { AddedTo, Leave, PageDeps, PagePart, Submission, Visit } from './de
 import { formPage, goOn, withQuery } from './form-page.ts'
 import { queryParam, required } from './page-routes.ts'
 import { leadOn } from './lead-on.ts'
-import { passwordLimit } from './own-account/account-page.ts'
+import { passwordLimit } from './account-page.ts'
 import { passkeyFormOf, passkeysOf } from './passkeys.ts'
 
 /**

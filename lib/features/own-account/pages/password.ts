@@ -8,7 +8,7 @@ import { Password } from '../../../http/edge/schemas.ts'
 import type { PageDeps } from '../../../http/pages/deps.ts'
 import { goOn } from '../../../http/pages/form-page.ts'
 import { required } from '../../../http/pages/page-routes.ts'
-import { accountPage, accountPageAfter, passwordLimit, proofOf } from '../../../http/pages/own-account/account-page.ts'
+import { accountPage, accountPageAfter, passwordLimit, proofOf } from '../../../http/pages/account-page.ts'
 
 /** Changes the password as `POST /auth/password` does, under one limit with it. */
 export function passwordPage(child: FastifyInstance, deps: PageDeps): void {

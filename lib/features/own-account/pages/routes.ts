@@ -8,7 +8,7 @@ import type { PageModels } from '../../../pages/model.ts'
 import { originOf } from '../../../http/edge/deps.ts'
 import { localeOf } from '../../../http/edge/request-origin.ts'
 import { pageGet, queryParam } from '../../../http/pages/page-routes.ts'
-import { FOR_THE_PERSON, signInFirst } from '../../../http/pages/own-account/account-page.ts'
+import { FOR_THE_PERSON, signInFirst } from '../../../http/pages/account-page.ts'
 
 type AccountLinks = PageModels['account']['links']
 type Part = keyof AccountLinks
@@ -17,7 +17,7 @@ type Part = keyof AccountLinks
 function partsOf(deps: PageDeps): Record<Part, AccountPart> {
   const {
     authorize: {
-      accounts: { users, outbox, factors }
+      accounts: { users, outbox }
     },
     offers,
     parts,
@@ -27,12 +27,12 @@ function partsOf(deps: PageDeps): Record<Part, AccountPart> {
   const part = (
     path: PathName,
     isThere: boolean,
-    add: (child: FastifyInstance, deps: PageDeps) => void | Promise<void>
+    add: (child: FastifyInstance, deps: PageDeps) => void
   ): AccountPart => ({
     path,
     add: isThere
-      ? async (child) => {
-          await add(child, deps)
+      ? (child) => {
+          add(child, deps)
         }
       : null
   })
@@ -49,10 +49,7 @@ function partsOf(deps: PageDeps): Record<Part, AccountPart> {
     ),
     password: part('accountPassword', users.setPasswordHash !== undefined, passwordPage),
     connections: ofParts('connections'),
-    security: part('security', factors !== null, async (child) => {
-      if (factors !== null)
-        (await import('../../../http/pages/own-account/security.ts')).securityPages(child, deps, factors)
-    }),
+    security: ofParts('security'),
     sessions: part('accountSessions', true, sessionsPage),
     access: part('accountAccess', offers.consents, accessPage),
     remove: part('accountRemove', users.remove !== undefined, removePage)
@@ -60,8 +57,8 @@ function partsOf(deps: PageDeps): Record<Part, AccountPart> {
 }
 
 /** The pages below `/auth/account`: what a person can do with their account while they are signed in. */
-export async function ownAccountPages(child: FastifyInstance, deps: PageDeps): Promise<void> {
-  for (const { add } of Object.values(partsOf(deps))) await add?.(child)
+export function ownAccountPages(child: FastifyInstance, deps: PageDeps): void {
+  for (const { add } of Object.values(partsOf(deps))) add?.(child)
 }
 
 const WHAT =

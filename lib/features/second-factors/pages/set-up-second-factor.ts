@@ -14,12 +14,11 @@ import type { PasskeyForm, ShownEnrolment } from '../../../pages/common-model.ts
 import { Credential, FactorName, JourneySchema, SecondFactorCode } from '../../../http/edge/schemas.ts'
 import { pageBefore } from '../../../http/pages/parts.ts'
 import type { Journey, Leave, PageDeps, Visit } from '../../../http/pages/deps.ts'
-import { knowBrowser, withQr } from '../../../http/pages/enrolment-form.ts'
+import { knowBrowser, savedUrl, shownCodes, withQr } from './shown-codes.ts'
 import { formPage, goOn } from '../../../http/pages/form-page.ts'
 import { type Form, required } from '../../../http/pages/page-routes.ts'
 import { leadOn } from '../../../http/pages/lead-on.ts'
 import { passkeyFormOf } from '../../../http/pages/passkeys.ts'
-import { savedUrl, shownCodes } from '../../../http/pages/shown-codes.ts'
 import { enrollerOf, type Owing, owingIn, userOf } from './owing.ts'
 
 /**

@@ -1,25 +1,25 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { normalizeUsername } from '../../../accounts/username.ts'
+import { normalizeUsername } from '../../accounts/username.ts'
 import {
   type AccountChange,
   freshnessIn,
   isRecentEnough,
   mayChange,
   requireProof
-} from '../../../accounts/fresh-sign-in.ts'
-import { lacksSecondFactor } from '../../../protocol/authentication.ts'
-import type { AccountModel, AccountNote } from '../../../pages/account-models.ts'
-import type { PageModels } from '../../../pages/model.ts'
-import type { User } from '../../../ports/user-store.ts'
-import type { PathName } from '../../../settings/paths.ts'
-import type { SignedInPerson } from '../../../sessions/browser-sessions.ts'
-import type { AttemptCheck } from '../../edge/limit.ts'
-import type { Leave, PageDeps, Submission, Visit } from '../deps.ts'
-import { type FormPage, formPage, type FormPageName, goOn, withQuery } from '../form-page.ts'
-import { type Form, queryParam, required } from '../page-routes.ts'
-import { hasFactor } from '../../../protocol/second-factors.ts'
-import type { AccountsDeps } from '../../../accounts/deps.ts'
-import { factorsOf } from '../../../accounts/ways-in.ts'
+} from '../../accounts/fresh-sign-in.ts'
+import { lacksSecondFactor } from '../../protocol/authentication.ts'
+import type { AccountModel, AccountNote } from '../../pages/account-models.ts'
+import type { PageModels } from '../../pages/model.ts'
+import type { User } from '../../ports/user-store.ts'
+import type { PathName } from '../../settings/paths.ts'
+import type { SignedInPerson } from '../../sessions/browser-sessions.ts'
+import type { AttemptCheck } from '../edge/limit.ts'
+import type { Leave, PageDeps, Submission, Visit } from './deps.ts'
+import { type FormPage, formPage, type FormPageName, goOn, withQuery } from './form-page.ts'
+import { type Form, queryParam, required } from './page-routes.ts'
+import { hasFactor } from '../../protocol/second-factors.ts'
+import type { AccountsDeps } from '../../accounts/deps.ts'
+import { factorsOf } from '../../accounts/ways-in.ts'
 
 /** Rows of a list on one page. More would hold the event loop for everybody else. */
 export const MOST_ROWS = 50

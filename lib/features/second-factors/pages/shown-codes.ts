@@ -1,9 +1,13 @@
-import { COOKIES } from '../../protocol/cookies.ts'
-import { partitionOf } from '../../protocol/digest.ts'
-import type { Leave, PageDeps, Visit } from './deps.ts'
-import { withQuery } from './form-page.ts'
-import { queryParam } from './page-routes.ts'
-import { isFromHere } from './own-account/account-page.ts'
+import { COOKIES } from '../../../protocol/cookies.ts'
+import { partitionOf } from '../../../protocol/digest.ts'
+import type { Leave, PageDeps, Visit } from '../../../http/pages/deps.ts'
+import { withQuery } from '../../../http/pages/form-page.ts'
+import { queryParam } from '../../../http/pages/page-routes.ts'
+import { isFromHere } from '../../../http/pages/account-page.ts'
+import { type FactorDeps, secondFactorCheck } from '../../../accounts/factors/deps.ts'
+import type { User } from '../../../ports/user-store.ts'
+import type { Enrolment } from '../../../accounts/factors/apps.ts'
+import type { ShownEnrolment } from '../../../pages/common-model.ts'
 
 const DONE = { done: 'codes_saved' }
 
@@ -79,4 +83,27 @@ export function shownCodes({ authorize, sealed, pages }: Pick<PageDeps, 'authori
       sealed.clear(reply, 'codes')
     }
   }
+}
+
+/**
+ * An enrolment as a page shows it. The encoder is loaded at the first enrolment, because most starts of the server see
+ * none.
+ */
+export async function withQr({ enrolment, secret, uri }: Enrolment): Promise<ShownEnrolment> {
+  const { qrPath } = await import('../../../pages/qr.ts')
+  return { token: enrolment, secret, uri, qr: qrPath(uri) }
+}
+
+/**
+ * Makes the browser in which a factor was set up known for it, as a sign-in with it does. Under the factors of now, so
+ * another change makes the browser unknown again. A failure stops nobody: the reply has the recovery codes.
+ */
+export async function knowBrowser(
+  user: User,
+  { request, reply }: Pick<Visit, 'request' | 'reply'>,
+  { limiter }: Pick<PageDeps, 'limiter'>,
+  { store }: Pick<FactorDeps, 'store'>
+): Promise<void> {
+  const found = await store.findFactors(user.id).catch(() => null)
+  if (found !== null) limiter.makeKnown(request, reply, secondFactorCheck(user, found, { kind: 'totp' }))
 }
