@@ -34,7 +34,7 @@ export interface Origin {
   userAgent?: string | null
 }
 
-/** Of what the host's own code set in motion, or happened by itself. */
+/** The origin of an event that no request caused: the host's own code did, or time. */
 export const NO_REQUEST: Origin = Object.freeze({ requestId: null })
 
 /** The facts of each event. None of them is a password, a token, a code or a digest of one. */

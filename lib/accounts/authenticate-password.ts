@@ -50,7 +50,7 @@ export async function proveByPassword(
   ])
   const reason = failureOf(user, verdict, deps)
   if (user === null || reason !== null) {
-    // Of an unknown user no name is told: people type their password into the wrong field.
+    // The event does not contain an unknown name, because people type their password into the wrong field.
     deps.events.emit(
       'login_failed',
       {

@@ -40,9 +40,9 @@ export function createBackground({
   clock: Clock
   onError(error: unknown, what: string): void
 }): Background {
-  /** Of each key, who waits for the end of its work. */
+  /** The callers that wait for the end of the work of each key. */
   const keys = new Map<string, Array<() => void>>()
-  /** Of these keys, those whose work is not to be done any more. */
+  /** The keys of work that is not to be done any more. */
   const dropped = new Set<string>()
   const ended = ({ key }: Work): void => {
     const waiting = keys.get(key) ?? []

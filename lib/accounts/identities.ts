@@ -126,8 +126,8 @@ export async function linkByHost(
 }
 
 /**
- * Takes away the link of this id, unless the user could not sign in without it. Of any number of parallel calls for the
- * last two links one is `last_sign_in_method`. A link that leads nowhere goes in any case.
+ * Removes the link of this id, unless the user could not sign in without it. One of any number of parallel calls for
+ * the last two links is `last_sign_in_method`. A link that leads nowhere goes in any case.
  */
 export async function unlinkIdentity(
   user: User,
@@ -173,7 +173,7 @@ export function lastSignInMethod(): OAuthError {
   )
 }
 
-/** Of a sign-in that stands. None fails because this note could not be made. */
+/** Notes when a link was last used to sign in. A failure of this note does not fail the sign-in. */
 export function noteUse(
   person: Identity & { email?: string | undefined },
   user: User,

@@ -49,7 +49,7 @@ export interface PasswordPolicy {
 }
 
 const HOOK_TIMEOUT_MS = 2000
-/** A shorter word is in too many good passwords by chance; a shorter rest adds nothing to the word. */
+/** Shorter context words are not looked for, because too many good passwords contain them by chance. */
 const MIN_WORD = 4
 const MIN_REST = 4
 

@@ -239,8 +239,8 @@ export async function createAndTell(
 }
 
 /**
- * Of the host's profile fields, those that a person may change by themselves: none that says who they are or what they
- * may.
+ * The host's profile fields that a person may change by themselves. Fields that identify the person or give rights are
+ * not among them.
  */
 export function ownProfileFields(names: readonly string[]): string[] {
   return names.filter((name) => !OWN_FIELDS.has(name))

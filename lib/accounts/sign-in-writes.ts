@@ -41,7 +41,7 @@ export async function settled<SignIn extends Pick<FirstFactor, 'user' | 'by' | '
   return now === null ? null : { ...signIn, user: now, writes: undefined }
 }
 
-/** Of each user store: the take-overs of one account by one identity that are under way. */
+/** The take-overs of an account by an identity that are under way, for each user store. */
 const takeOvers = new WeakMap<object, ReturnType<typeof onceUnderWay<Outcome>>>()
 
 /**

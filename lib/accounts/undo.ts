@@ -113,8 +113,8 @@ export async function checkUndo(token: string, deps: AccountsDeps): Promise<Pend
 
 /**
  * Takes it back, ends all sign-ins and sends a link for a new password. All of it can be done any number of times, and
- * the token is used up last, so that it works again where a store fails half-way. Of any number of presses one sends
- * the message, and all resolve.
+ * the token is used up last, so that it works again where a store fails half-way. Any number of presses send
+ * one message, and all resolve.
  * @throws OAuthError `invalid_token` with status 400; `temporarily_unavailable`
  */
 export async function undoByLink(

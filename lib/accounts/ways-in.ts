@@ -21,8 +21,8 @@ export function domainOf(address: string): string {
 
 /**
  * The id of the connection that manages an account or an address: the one that has the domain with `enforce`. Nobody
- * signs in to it, signs up for it or links anything to it by another way. Of an account both the username and the
- * address for messages are looked at. `null`: any way in is good.
+ * signs in to it, signs up for it or links anything to it by another way. An account belongs
+ * to the domain of its username or of its address for messages. `null`: any way in is good.
  */
 export function ownerConnection(of: string | Pick<User, 'username' | 'email'>, { connections }: Ways): string | null {
   const enforcing = [...connections].filter(([, { enforce }]) => enforce)

@@ -15,7 +15,7 @@ export interface MicrosoftOptions extends ConnectionOptions {
    * these. Default: `common`.
    */
   tenant?: 'common' | 'organizations' | 'consumers' | (string & {}) | undefined
-  /** Of any organisation, only these, by their tenant ids. */
+  /** The only organisations whose members may sign in, by their tenant ids. */
   allowedTenants?: string[] | undefined
   /**
    * True if the app registration gives the optional claim `auth_time`, so that a fresh sign-in can be asked for and

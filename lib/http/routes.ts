@@ -43,7 +43,7 @@ interface RouteDeps extends HttpDeps, GuardDeps {
   pages: PageDeps | null
   /** Those of the features that are on. */
   pageSlots: readonly PageSlots[]
-  /** Of those features. */
+  /** The endpoints of those features. */
   endpoints: readonly Endpoint[]
   watch: onRequestHookHandler | null
 }

@@ -23,7 +23,7 @@ interface RefreshTokenPolicy {
 /** A sign-in by a grant, whose tokens are not handed out yet. */
 export interface GrantSignIn extends Omit<FirstFactor, 'clientId'> {
   scopes: string[]
-  /** Of a token exchange: the nonce of the app. */
+  /** The nonce of the app. Only a token exchange has one. */
   nonce?: string | undefined
   /** `null`: second factors are off. */
   factors: UserFactors | null
@@ -86,7 +86,7 @@ export interface TokenResponse {
   id_token?: string
   /** Absent where nothing was granted. */
   scope?: string
-  /** Of a token exchange. @see RFC 8693 §2.2.1 */
+  /** Only in the answer to a token exchange. @see RFC 8693 §2.2.1 */
   issued_token_type?: string
 }
 

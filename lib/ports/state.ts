@@ -162,7 +162,7 @@ export interface OneTimeTokenStore {
   put(token: OneTimeToken): Promise<void>
   /** Finds the token without using it up. `null`: unknown, used, replaced or expired at `now`. */
   find(purpose: OneTimeTokenPurpose, digest: string, now: number): Promise<OneTimeToken | null>
-  /** Uses the token up. Of any number of parallel calls, one gets it; the others get `null`. */
+  /** Uses the token up. One of any number of parallel calls gets it; the others get `null`. */
   consume(purpose: OneTimeTokenPurpose, digest: string, now: number): Promise<OneTimeToken | null>
   /** Ends all tokens of the user for this purpose. */
   discard(purpose: OneTimeTokenPurpose, userId: string): Promise<void>

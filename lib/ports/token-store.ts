@@ -163,7 +163,7 @@ export interface TokenStore {
    */
   createCode(code: NewAuthorizationCode, use?: SessionUse): Promise<boolean>
   /**
-   * Turns a code into a family. Of any number of parallel calls with one code, one is `redeemed`; the code is
+   * Turns a code into a family. One of any number of parallel calls with one code is `redeemed`; the code is
    * remembered for as long as the family lives. A wrong secret revokes the code too: only a holder of the code knows
    * the preimage of its `sid`.
    */
@@ -174,7 +174,7 @@ export interface TokenStore {
   peekToken(use: Pick<TokenUse, 'sid' | 'digest' | 'now' | 'graceMs'>): Promise<RefreshTokenFamily | null>
   /** Counts as a use without replacing the token. */
   useToken(use: TokenUse): Promise<UseOutcome>
-  /** Compare-and-swap from `use.digest` to `next`. Of any number of parallel calls with one token, one is `rotated`. */
+  /** Compare-and-swap from `use.digest` to `next`. One of any number of parallel calls with one token is `rotated`. */
   rotateToken(use: TokenUse, next: Successor): Promise<RotateOutcome>
   /**
    * Gives a successor back, once per call that got it (`rotated`, `repeated`). When all have given it back, the

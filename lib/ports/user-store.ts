@@ -142,13 +142,13 @@ export interface UserStore<Account extends User = User> {
    */
   findByIdentity?(identity: Identity): Promise<Account | null>
   /**
-   * Creates a user with a first link, both or neither. Of any number of parallel calls with one identity one resolves
+   * Creates a user with a first link, both or neither. One of any number of parallel calls with one identity resolves
    * and the others reject with `IdentityTakenError`; with one username, with `UsernameTakenError`. Nothing is left of a
    * call that rejects.
    */
   createWithIdentity?(user: NewUser, link: LinkedIdentity): Promise<Account>
   /**
-   * Of any number of parallel calls with one identity, for whatever users, one is `linked`. `already_linked`: to this
+   * One of any number of parallel calls with one identity, for whatever users, is `linked`. `already_linked`: to this
    * user, and nothing is written; `taken`: to another. Must not make a link of a user who is being removed.
    */
   linkIdentity?(userId: string, link: LinkedIdentity): Promise<'linked' | 'already_linked' | 'taken' | 'unknown_user'>

@@ -14,7 +14,7 @@ const WRITER_LENGTH = 8
 const COUNTER_LENGTH = VERSION_LENGTH - WRITER_LENGTH
 
 /**
- * The part of a version that names its writer. Of two versions of one writer, the later one sorts after the earlier.
+ * The part of a version that names its writer. The versions of one writer sort in the order of their making.
  */
 export const writerOf = (version: string): string => version.slice(0, WRITER_LENGTH)
 

@@ -40,7 +40,7 @@ export type MailTexts = Readonly<
     signInAddress: string
     /** `{duration}` is a span such as "30 minutes". */
     validity: string
-    /** Of a code to sign in with. */
+    /** `validity` for a code to sign in with. */
     codeValidity: string
     /** `{time}` is when, and `{browser}` what the browser calls itself. */
     codeAsked: string

@@ -13,7 +13,7 @@ interface FederatedFacts {
   elsewhere: boolean
   /** The user to whom the identity is linked. `theirs`: in a sign-in its owner, in a link the user who adds it. */
   identity: 'unknown' | 'theirs' | 'anothers'
-  /** Of the user to whom this would lead. */
+  /** True if the user who would be signed in is disabled. */
   disabled: boolean
   /** True if an account here has the address that the provider verified. */
   account: boolean

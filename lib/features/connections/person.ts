@@ -15,7 +15,7 @@ import { domainOf } from '../../accounts/ways-in.ts'
 export interface FederatedPerson extends Identity {
   /** In the one form that usernames have, and only where the provider verified it. */
   email?: string
-  /** Of what the provider said, what may become of an account. */
+  /** The fields from the provider that an account may take. */
   profile: Record<string, unknown>
   proof: AuthenticationProof
   /** Kept with a link, to end the person's permission at the provider. */
@@ -52,7 +52,7 @@ export function personOf(
 /** Of these, apps make links and pictures. @see OpenID Connect Core 1.0 §5.1 */
 const LINKS = ['picture', 'profile', 'website']
 
-/** Of one text, in characters. */
+/** The longest text from a provider, in characters. */
 const MAX_TEXT = 2048
 
 /**

@@ -109,8 +109,8 @@ export async function federatedUser(arrival: FederatedArrival, deps: AccountsDep
 }
 
 /**
- * The user as they are now, if the identity still leads to them: who was disabled or removed, or whose link was taken
- * away meanwhile, has lost it.
+ * The user as they are now, if the identity still leads to them. `null`: the user was disabled or removed meanwhile, or
+ * the link was.
  */
 export async function stillFederated(
   { person, connection: { id } }: Pick<FederatedArrival, 'person' | 'connection'>,
@@ -141,8 +141,8 @@ const managesAddress = (connection: Connection, email: string | undefined): bool
   connection.enforce && acceptsEmail(connection, email)
 
 /**
- * The account with this address whose username is of another kind. Of several accounts it is the one that has confirmed
- * the address. `null`: there is none, or several.
+ * The account with this address whose username is of another kind. If several accounts have the address, it is the one
+ * that has confirmed it. `null`: there is no such account, or several.
  */
 async function soleOf(email: string, users: UserStore): Promise<User | null> {
   const found = ((await users.findByEmail?.(email)) ?? []).filter(

@@ -23,7 +23,7 @@ export interface WrittenCookie {
 export interface CookieJar {
   nameOf(kind: CookieName): string
   /**
-   * Sets the cookies, and takes others out of the browser that have to make room for them. Of one name a reply has one.
+   * Sets the cookies, and removes others from the browser to make room for them. A reply has one cookie of each name.
    * With `yields`, what the person has begun here stays: another site may have made the browser send the request, or
    * the cookie is worth less.
    *

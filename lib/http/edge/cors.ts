@@ -220,8 +220,8 @@ function isWebOrigin(origin: string): boolean {
 export type ClientsOf = (request: FastifyRequest) => ClientStore
 
 /**
- * Asks a host's client store for a client once a request, for all callers. Of two plugins in one host, each has its
- * own; a listed client needs none of this.
+ * Asks a host's client store for a client once a request, for all callers. Two plugins in one host share nothing.
+ * Clients of the option `clients` are never asked for.
  */
 export function oncePerRequest(clients: ClientStore): ClientsOf {
   const views = new WeakMap<FastifyRequest, ClientStore>()

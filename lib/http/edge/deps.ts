@@ -22,8 +22,8 @@ export interface HttpDeps {
   /** The prefix of the endpoints without a name. */
   prefix: string
   /**
-   * Of each well-known document, the host that alone has it, if two plugins share its path. `null`: there is no such
-   * document.
+   * The well-known documents. `host`: two plugins share the path of the document, and only this host has it. `null`:
+   * there is no such document.
    */
   wellKnown: Readonly<Partial<Record<PathName, { host?: string } | null>>>
 }

@@ -200,7 +200,7 @@ function failures(errors: OperationErrors, isPage: boolean): Record<string, obje
 
 /**
  * `postAuthPasswordResetConfirm`: by the default address, whatever `prefix` and `paths` say, so that a client that was
- * generated stays the same. Of a second plugin in the app, by the address that its route has.
+ * generated stays the same. The operations of a second plugin in the app are named by the addresses of its routes.
  */
 function operationId(server: object, method: string, url: string, usualUrl: string | null): string {
   const known = ids.get(server) ?? new Map<string, string>()

@@ -11,7 +11,7 @@ export interface Registration {
   /** The fields of a registration, as JSON or by the sign-up page. A field with a default may be missing. */
   body: TObject
   compiled: TypeCheck<TObject>
-  /** Of the fields, those that a person may change later: what a change takes; `null`: there are none. */
+  /** The fields that a person may change later, as a change takes them; `null`: there are none. */
   profile: ProfileFields | null
   /** The defaults of these fields, new for each caller. */
   defaultsOf(names: readonly string[]): Record<string, unknown>

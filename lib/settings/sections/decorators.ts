@@ -18,9 +18,9 @@ export const DECORATORS = {
   requireAuth: name({ default: 'requireAuth' }),
   /** The methods for the host's own code. */
   authority: name({ default: 'authority' }),
-  /** Of the request: the claims of the access token. */
+  /** On the request: the claims of the access token. */
   auth: name({ default: 'auth' }),
-  /** Of the request: the user who is signed in in this browser, if `app.authority.readSession` ran. */
+  /** On the request: the user who is signed in in this browser, if `app.authority.readSession` ran. */
   authSession: name({ default: 'authSession' })
 }
 

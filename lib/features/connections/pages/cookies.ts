@@ -55,7 +55,7 @@ interface Kinds {
 }
 type Kind = keyof Kinds
 
-/** Of a profile, a cookie that is too long leaves out the picture first, and then the longest. */
+/** The cookie without one field of the profile: the picture, or else the longest. */
 function withLess({ person, ...pending }: PendingConnect): PendingConnect {
   const size = ([name, value]: [string, unknown]): number =>
     name === 'picture' ? Infinity : JSON.stringify(value).length

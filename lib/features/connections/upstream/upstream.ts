@@ -275,7 +275,7 @@ export function upstream(client: UpstreamClient, { clock, outbound, reports }: U
 interface Redeemed {
   tokens: UpstreamTokens
   idToken: Record<string, unknown> | null
-  /** Of the token endpoint. */
+  /** The distance to the token endpoint. */
   distance: Distance
 }
 
