@@ -1,6 +1,6 @@
 import type { AccountsDeps } from './accounts/deps.ts'
 import type { AccountSlots } from './accounts/slots.ts'
-import type { AuthorizeSlots } from './authorize/slots.ts'
+import type { AuthorizeSlots } from './authorize/deps.ts'
 import type { Endpoint } from './http/edge/endpoint.ts'
 import type { PageSlots } from './http/pages/deps.ts'
 import type { TokenSlots, Grant, GrantDeclaration } from './oauth/deps.ts'

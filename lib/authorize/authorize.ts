@@ -18,11 +18,10 @@ import { type AuthorizationParams, responseModeOf, wordsOf } from '../protocol/a
 import { digest } from '../protocol/digest.ts'
 import { formatCredential, newCredentialId, sidOf } from '../protocol/credential.ts'
 import { type Facts, firstObstacle } from './checks.ts'
-import type { Advised, AuthorizeDeps, BrowserContext } from './deps.ts'
+import { type Advised, type AuthorizeDeps, type BrowserContext, missingStepOf } from './deps.ts'
 import { addressIn, unknownClient, unregisteredUri } from './misfit.ts'
 import { reachesOne } from './reachable.ts'
 import { contextFor, requiredAcr } from './requested-context.ts'
-import { missingStepOf } from './slots.ts'
 
 /** An authorization request of a known client, with a redirect URI at which it may be answered. */
 export interface ClientRequest {

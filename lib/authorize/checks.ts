@@ -8,7 +8,7 @@ import { type AuthenticationContext, wasProvedJustNow } from '../protocol/authen
 import { isPublicNativeRedirect } from '../protocol/redirect-uri.ts'
 import type { SignedInPerson } from '../sessions/browser-sessions.ts'
 import type { IdTokenHint } from '../tokens/id-tokens.ts'
-import type { MissingStep } from './slots.ts'
+import type { MissingStep } from './deps.ts'
 import type { RequiredAcr } from './requested-context.ts'
 
 /** Everything that the decision on an authorization request needs, looked up beforehand. */

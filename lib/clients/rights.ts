@@ -1,6 +1,8 @@
-import type { Client, GrantType } from '../ports/client-store.ts'
+import type { Client, ClientStore, GrantType } from '../ports/client-store.ts'
 import { covers } from '../protocol/authentication.ts'
 import { isPublicNativeRedirect, matchesRedirectUri } from '../protocol/redirect-uri.ts'
+import type { AccessTokenClaims } from '../protocol/access-token.ts'
+import { firstPartyOnly } from '../protocol/bearer.ts'
 
 /**
  * The grant types of a client that registers none.
@@ -77,4 +79,18 @@ export function originsOf({ origins, redirectUris = [] }: Pick<Client, 'origins'
 /** `null` for a URL without an origin. */
 export function originOfUrl(url: string): string {
   return URL.canParse(url) ? new URL(url).origin : 'null'
+}
+
+/**
+ * Lets in tokens of no client, and of clients that are the host's own by the client list of now. A token of a client
+ * that is gone is refused.
+ * @throws OAuthError `insufficient_scope`
+ */
+export async function requireFirstParty(
+  { client_id: clientId }: AccessTokenClaims,
+  clients: ClientStore
+): Promise<void> {
+  if (clientId === undefined) return
+  const client = await clients.findById(clientId)
+  if (client === null || !isFirstParty(client)) throw firstPartyOnly()
 }

@@ -8,9 +8,11 @@ import { formatCredential, newCredentialId, sidOf } from '../protocol/credential
 import { scopeMember } from '../protocol/scope.ts'
 import { hostClaims } from '../tokens/disclosure.ts'
 import type { GrantDeps, Origin, TokenResponse } from './deps.ts'
-import { signIdToken } from './sign-id-token.ts'
+import type { RefreshTokenFamily } from '../ports/token-store.ts'
+import { readAuthorizationDetails } from '../protocol/authorization-request.ts'
+import type { FirstFactorKind } from '../events.ts'
 
-export interface Issue {
+interface Issue {
   user: User
   client: Client | null
   /** How the user was authenticated just now. */
@@ -112,4 +114,85 @@ export async function signAccessToken(
     ...scopeMember(of.scopes),
     ...(of.client === null ? {} : { client_id: of.client.clientId })
   })
+}
+
+/**
+ * The ID token of a family that came of an authorization code or a token exchange with `openid`; nothing for others.
+ * @see OpenID Connect Core 1.0 §3.1.3.3, §12.2
+ */
+export async function signIdToken(
+  {
+    user,
+    client,
+    scopes,
+    family,
+    accessToken,
+    nonce
+  }: {
+    user: User
+    client: Client
+    scopes: string[]
+    family: RefreshTokenFamily
+    accessToken: string
+    nonce?: string | undefined
+  },
+  deps: GrantDeps
+): Promise<{ id_token?: string }> {
+  if (family.authorization === null || deps.idTokens === null || !scopes.includes('openid')) return {}
+  const { claims } = readAuthorizationDetails(family.authorization)
+  return {
+    id_token: await deps.idTokens.mint({
+      user,
+      client,
+      scopes,
+      authentication: family,
+      sid: family.sessionSid,
+      nonce,
+      claims,
+      accessToken
+    })
+  }
+}
+
+/** The first factor of a sign-in, and its connection. */
+interface By {
+  by: FirstFactorKind
+  connection?: string | undefined
+}
+
+/**
+ * Issues the tokens of a user who has just proved their identity, and hands them out once `confirm` resolves. It is
+ * asked after the commit, because an event between the check and the commit that ended sign-ins (another password, a
+ * disabled account, a second factor) could not end this family. The family ends if it rejects, or resolves to an answer
+ * without tokens.
+ */
+export async function commitTokens<Instead extends OAuthError | null>(
+  issue: Issue & By,
+  confirm: () => Promise<Instead>,
+  deps: GrantDeps
+): Promise<TokenResponse | NonNullable<Instead>> {
+  const { user, client, methods, origin, by, connection } = issue
+  const { sid, response } = await issueTokens(issue, deps)
+  const held = { good: false }
+  try {
+    const instead = await confirm()
+    if (instead !== null) return instead
+    held.good = true
+  } finally {
+    if (!held.good) await deps.sessions.revoke(user.id, sid, 'undone', origin)
+  }
+  deps.accounts.events.emit(
+    'authenticated',
+    {
+      userId: user.id,
+      sid,
+      clientId: client?.clientId ?? null,
+      method: by,
+      methods: methods.map(({ method }) => method),
+      ...(connection === undefined ? {} : { connection })
+    },
+    origin
+  )
+  reportIssued(issue, sid, deps)
+  return response
 }

@@ -155,8 +155,8 @@ t.test(
       [...sources].filter(([, source]) => source.includes(`${path}.ts'`)).map(([name]) => name)
     t.same(importers('adapters/node/outbound'), ['composition/services.ts', 'resource/plugin.ts'])
     const posting = [...sources].filter(([, source]) => /\bFormPost\b[^']*'[^']*\/ports\/outbound\.ts'/.test(source))
-    t.same(posting.map(([name]) => name).sort(), ['adapters/node/outbound.ts', 'authorize/back-channel-logout.ts'])
-    t.match(sources.get('authorize/back-channel-logout.ts'), /await formPost\(\s*client\.backchannelLogoutUri,\s/)
+    t.same(posting.map(([name]) => name).sort(), ['adapters/node/outbound.ts', 'authorize/logout.ts'])
+    t.match(sources.get('authorize/logout.ts'), /await formPost\(\s*client\.backchannelLogoutUri,\s/)
   }
 )
 

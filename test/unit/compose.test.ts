@@ -5,7 +5,7 @@ import { compose } from '../../lib/composition/compose.ts'
 import type { Feature, Kernel } from '../../lib/feature.ts'
 import { memoryUserStore } from '../../lib/index.ts'
 import { EMAIL_ACR } from '../../lib/protocol/authentication.ts'
-import { missingStepOf } from '../../lib/authorize/slots.ts'
+import { missingStepOf } from '../../lib/authorize/deps.ts'
 import { badOption } from '../../lib/settings/option-error.ts'
 
 interface Planted extends Feature<{ size: number }> {

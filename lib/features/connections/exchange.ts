@@ -26,7 +26,7 @@ import {
   type GrantDeps,
   type TokenResponse
 } from '../../oauth/deps.ts'
-import { commitTokens } from '../../oauth/grants/commit-tokens.ts'
+import { commitTokens } from '../../oauth/issue-tokens.ts'
 import { TOKEN_EXCHANGE } from './grants.ts'
 
 /**

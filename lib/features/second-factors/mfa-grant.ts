@@ -14,7 +14,7 @@ import { OAuthError } from '../../errors.ts'
 import { required } from '../../protocol/request-params.ts'
 import { allowedScopes } from '../../tokens/disclosure.ts'
 import type { GrantCall, GrantContext, GrantDeps, GrantSignIn, GuessAtFactor } from '../../oauth/deps.ts'
-import { commitTokens } from '../../oauth/grants/commit-tokens.ts'
+import { commitTokens } from '../../oauth/issue-tokens.ts'
 
 /**
  * The answer of a grant without tokens if the sign-in takes a second step: nothing is issued, and the same client goes

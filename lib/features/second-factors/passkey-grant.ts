@@ -6,7 +6,7 @@ import { grantScope, parseScope } from '../../protocol/scope.ts'
 import { required, type TokenRequestParams } from '../../protocol/request-params.ts'
 import { allowedScopes } from '../../tokens/disclosure.ts'
 import type { GrantContext, GrantDeps, TokenResponse } from '../../oauth/deps.ts'
-import { commitTokens } from '../../oauth/grants/commit-tokens.ts'
+import { commitTokens } from '../../oauth/issue-tokens.ts'
 
 /**
  * A sign-in by a passkey, for the host's own front ends: a client with the right to the password grant may use this

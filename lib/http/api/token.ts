@@ -8,7 +8,7 @@ import { rememberClient } from '../edge/cors.ts'
 import { originOf } from '../edge/deps.ts'
 import { type Endpoint, endpoint } from '../edge/endpoint.ts'
 import { traced } from '../../ports/tracing.ts'
-import { refreshAccessToken } from '../../oauth/refresh.ts'
+import { refreshAccessToken } from '../../oauth/refresh-family.ts'
 import { bearerToken, missingToken } from '../../protocol/bearer.ts'
 
 const requestOf = (grants: readonly GrantDeclaration[]): TObject =>

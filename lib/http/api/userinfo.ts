@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox'
-import { userInfo } from '../../oauth/user-info.ts'
+import { userInfo } from '../../oauth/introspect.ts'
 import { tokenOf } from '../edge/caller-guards.ts'
 import { endpoint, type Endpoint } from '../edge/endpoint.ts'
 

@@ -1,4 +1,4 @@
-import { isPublic } from '../../clients/rights.ts'
+import { isPublic, requireFirstParty } from '../../clients/rights.ts'
 import type { FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify'
 import { OAuthError } from '../../errors.ts'
 import { authenticateClient } from '../../oauth/authenticate-client.ts'
@@ -11,7 +11,6 @@ import { headerOrFormToken, insufficientScope, isBearer, missingToken } from '..
 import { invalidClient } from '../../protocol/client-authentication.ts'
 import { isFromOwnPage } from '../../protocol/same-origin.ts'
 import { parseTokenQuery } from '../../protocol/request-params.ts'
-import { requireFirstParty } from '../../oauth/require-first-party.ts'
 import type { StayingSignIn } from '../../sessions/sessions.ts'
 import { liveSession } from '../../sessions/active-user.ts'
 import type { RequestBrowser } from './request-browser.ts'

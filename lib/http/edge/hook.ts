@@ -12,7 +12,7 @@ import {
 } from '../../protocol/bearer.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { ClientStore } from '../../ports/client-store.ts'
-import { requireFirstParty } from '../../oauth/require-first-party.ts'
+import { requireFirstParty } from '../../clients/rights.ts'
 import type { AccessTokens } from '../../tokens/access-tokens.ts'
 
 /**

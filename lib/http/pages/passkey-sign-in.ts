@@ -1,4 +1,4 @@
-import { signInByPasskey } from '../../authorize/passkey-sign-in.ts'
+import { signInByPasskey } from '../../authorize/sign-in.ts'
 import { OAuthError } from '../../errors.ts'
 import type { PageDeps, Submission, Visit } from './deps.ts'
 import { queryParam } from './page-routes.ts'

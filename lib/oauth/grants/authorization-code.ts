@@ -14,8 +14,7 @@ import { digest } from '../../protocol/digest.ts'
 import { type Credential, formatCredential, parseCredential } from '../../protocol/credential.ts'
 import { required } from '../../protocol/request-params.ts'
 import { type GrantContext, type GrantDeps, type TokenResponse, grant } from '../deps.ts'
-import { signIdToken } from '../sign-id-token.ts'
-import { reportIssued, signAccessToken } from '../issue-tokens.ts'
+import { reportIssued, signAccessToken, signIdToken } from '../issue-tokens.ts'
 
 type Params = TokenRequestParams<'code' | 'redirect_uri' | 'code_verifier'>
 

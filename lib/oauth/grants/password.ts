@@ -9,7 +9,7 @@ import { required, type TokenRequestParams } from '../../protocol/request-params
 import { allowedScopes } from '../../tokens/disclosure.ts'
 import { grant } from '../deps.ts'
 import type { GrantCall, GrantDeps, TokenResponse } from '../deps.ts'
-import { commitTokens } from './commit-tokens.ts'
+import { commitTokens } from '../issue-tokens.ts'
 
 /**
  * The resource owner password credentials grant, for the host's own front ends. RFC 9700 §2.4 forbids this grant, with

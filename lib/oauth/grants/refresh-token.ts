@@ -4,7 +4,7 @@ import type { RefreshTokenFamily } from '../../ports/token-store.ts'
 import { parseCredential } from '../../protocol/credential.ts'
 import { parseScope, scopeMember } from '../../protocol/scope.ts'
 import { required, type TokenRequestParams } from '../../protocol/request-params.ts'
-import { signIdToken } from '../sign-id-token.ts'
+import { signIdToken } from '../issue-tokens.ts'
 import { type GrantContext, type GrantDeps, type TokenResponse, grant } from '../deps.ts'
 import {
   commitUse,

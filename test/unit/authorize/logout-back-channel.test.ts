@@ -1,5 +1,5 @@
 import t from '../../support/tap.ts'
-import { createBackChannelLogout, type BackChannelLogoutDeps } from '../../../lib/authorize/back-channel-logout.ts'
+import { type BackChannelLogoutDeps, createBackChannelLogout } from '../../../lib/authorize/logout.ts'
 import type { BrowserSession } from '../../../lib/ports/session-store.ts'
 import { steppedClock } from '../../../lib/testing/doubles.ts'
 import { turns } from '../accounts/world.ts'
