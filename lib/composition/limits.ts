@@ -12,8 +12,8 @@ import type { AttemptStore } from '../ports/attempt-store.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Random } from '../ports/cryptography.ts'
 import type { User, UserStore } from '../ports/user-store.ts'
-import { outageReports } from './outages.ts'
-import { cookieKey } from './secrets.ts'
+import { outageReports } from './health.ts'
+import { cookieKey } from './keys.ts'
 import type { Settings } from '../settings/settings.ts'
 
 interface LimiterParts {

@@ -1,7 +1,9 @@
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, RouteOptions } from 'fastify'
 import { StartError } from '../errors.ts'
 import type { DecoratorName } from '../settings/sections/decorators.ts'
 import type { Settings } from '../settings/settings.ts'
+import { MOVABLE, type PathName, PATHS } from '../settings/paths.ts'
+import { badOption } from '../settings/option-error.ts'
 
 const OF_REQUESTS: readonly DecoratorName[] = ['auth', 'authSession']
 
@@ -69,4 +71,55 @@ export function decorateAll(
 
 function isOurs(host: FastifyInstance, what: string, name: string): boolean {
   return SHARED.has(what) && ours.get(host.server)?.has(`${what} ${name}`) === true
+}
+
+/**
+ * Reports a path that the host and the plugin both have, with the option that moves ours, because Fastify's bare
+ * FST_ERR_DUPLICATED_ROUTE names a route that the host's author may not know. Holds for routes registered after it,
+ * ours and the host's.
+ *
+ * @throws StartError `FST_AUTHORITY_ROUTE_TAKEN`
+ */
+export function refuseTakenRoutes(host: FastifyInstance, path: (name: PathName) => string): void {
+  const ours = new Set<string>()
+  host.addHook('onRoute', ({ method, url, constraints = {}, config }: RouteOptions) => {
+    const isOurs = config !== undefined && 'fastifyAuthority' in config
+    for (const verb of [method].flat()) {
+      const route = `${verb} ${url}`
+      // Fastify makes HEAD routes of GET routes, and skips existing ones.
+      if (verb !== 'HEAD' && (isOurs || ours.has(route)) && host.hasRoute({ method: verb, url, constraints }))
+        throw taken(route, url)
+      if (isOurs) ours.add(route)
+    }
+  })
+
+  function taken(route: string, url: string): StartError {
+    const name = MOVABLE.find((candidate) => `${host.prefix}${path(candidate)}` === url)
+    const mend =
+      name === undefined
+        ? 'the option prefix'
+        : `its option paths, such as paths: { ${name}: '/authority${PATHS[name]}' }, ` +
+          'or all of its routes by prefix'
+    return new StartError(
+      'FST_AUTHORITY_ROUTE_TAKEN',
+      `Both the app and fastify-authority have a route ${route}. Move that of fastify-authority by ${mend}.`
+    )
+  }
+}
+
+/**
+ * Stops the start at a route whose hook is one of these functions, which only make hooks. Fastify would call it with a
+ * request, and nobody could use the route.
+ */
+export function refuseUncalledHooks(host: FastifyInstance, makers: Readonly<Record<string, unknown>>): void {
+  host.addHook('onRoute', ({ method, url, onRequest, preParsing, preValidation, preHandler }) => {
+    for (const hook of [onRequest, preParsing, preValidation, preHandler].flat() as unknown[]) {
+      const found = hook === undefined ? undefined : Object.entries(makers).find(([, maker]) => maker === hook)
+      if (found !== undefined)
+        throw badOption(
+          found[0],
+          `${String(method)} ${url} has it as a hook, and it only makes hooks: call it there, as ${found[0]}(…)`
+        )
+    }
+  })
 }

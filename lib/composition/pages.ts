@@ -1,7 +1,14 @@
 import type { FastifyInstance } from 'fastify'
 import type { AccountsDeps } from '../accounts/deps.ts'
 import type { CookieOwner } from '../http/edge/cookie-jar.ts'
-import { sealedCookies } from '../http/edge/sealed-cookies.ts'
+import {
+  type Cookies,
+  SEALED,
+  sealedCookies,
+  type SealedName,
+  type SessionCookie,
+  sessionCookie
+} from '../http/edge/sealed-cookies.ts'
 import { createJourneys } from '../http/pages/journeys.ts'
 import type { PageDeps, PagePart, PageSlots } from '../http/pages/deps.ts'
 import { createPageReply } from '../http/pages/reply.ts'
@@ -9,8 +16,9 @@ import { ownTextMistake, scopeTextMistake } from '../pages/own-texts.ts'
 import { badOption } from '../settings/option-error.ts'
 import type { PathName } from '../settings/paths.ts'
 import type { PagesSettings } from '../settings/sections/pages.ts'
-import { cookieSealers } from './cookies.ts'
 import type { Settings } from '../settings/settings.ts'
+import type { Random, Sealer } from '../ports/cryptography.ts'
+import { anySecrets, cookieKey, sealerOf } from './keys.ts'
 
 const PAGES = {
   password_reset: 'resetPassword',
@@ -117,4 +125,27 @@ export function pageDeps(
 /** @throws StartError `FST_AUTHORITY_INVALID_OPTIONS` with the path of the text */
 function refuse(option: string, mistake: ReturnType<typeof ownTextMistake>): void {
   if (mistake !== null) throw badOption(`${option}.${mistake.path}`, mistake.problem)
+}
+
+export function cookiesOf({ session, factors }: Settings, owner: CookieOwner): Cookies {
+  const lasting = (of: keyof Cookies, ms = 0): SessionCookie => sessionCookie({ ...owner, seconds: ms / 1000, of })
+  const rememberDeviceMs = factors?.rememberDeviceMs ?? null
+  return {
+    session: lasting('session', session.expiresInMs),
+    step: lasting('step'),
+    trusted: rememberDeviceMs === null ? null : lasting('trusted', rememberDeviceMs),
+    device: lasting('device'),
+    prompted: lasting('prompted'),
+    enrolment: factors === null ? null : lasting('enrolment')
+  }
+}
+
+function cookieSealers(
+  { secrets }: Pick<Settings, 'secrets'>,
+  owner: CookieOwner,
+  random: Random
+): Record<SealedName, Sealer> {
+  const all = anySecrets(secrets, random)
+  const sealers = SEALED.map((kind) => [kind, sealerOf(all, (secret) => cookieKey(secret, kind, owner))])
+  return Object.fromEntries(sealers) as Record<SealedName, Sealer>
 }

@@ -1,7 +1,7 @@
 import type { Passkeys } from '../accounts/factors/passkeys.ts'
 import type { Random } from '../ports/cryptography.ts'
 import type { Settings } from '../settings/settings.ts'
-import { anySecrets, deriveKey } from './secrets.ts'
+import { anySecrets, deriveKey } from './keys.ts'
 
 /** Loads nothing of passkeys if they are off. Without a secret, a challenge is valid as long as this process lives. */
 export async function passkeysOf(

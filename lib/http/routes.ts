@@ -1,10 +1,9 @@
 import type { FastifyInstance, FastifyPluginAsync, onRequestHookHandler } from 'fastify'
 import { accounts } from './api/accounts.ts'
-import { jwks, metadata, openidConfiguration } from './api/metadata.ts'
-import { refresh, tokenEndpoint } from './api/token.ts'
-import { introspect, revoke } from './api/revoke.ts'
-import { userinfo } from './api/userinfo.ts'
-import { type Endpoint, groupsOf } from './edge/endpoint.ts'
+import { publicDocuments } from './api/metadata.ts'
+import { tokenEndpoints } from './api/token.ts'
+import { presentedTokens } from './api/presented-tokens.ts'
+import { type Endpoint, groupsOf, type HttpDeps } from './edge/endpoint.ts'
 import { authorizeRoutes } from './pages/authorize.ts'
 import { useStrictValidation } from './edge/body.ts'
 import { browserSession } from './api/browser-session.ts'
@@ -13,7 +12,6 @@ import { useCallers } from './edge/callers.ts'
 import { consentPage } from './pages/consent.ts'
 import type { Cors, CorsPolicy } from './edge/cors.ts'
 import { guardSenders, type SendersDeps } from './edge/senders.ts'
-import type { HttpDeps } from './edge/deps.ts'
 import { namesOf, tellOfLateDocuments, useDocuments } from './edge/documents.ts'
 import { useErrorReply, usePlainJson } from './edge/error-reply.ts'
 import { redactLoggedUrls } from './edge/log-redaction.ts'
@@ -117,16 +115,11 @@ function allGroups(deps: RouteDeps): Group[] {
     }))
   return [
     ...json(
-      tokenEndpoint(deps.grants.declaredGrants),
-      refresh,
-      revoke,
-      introspect,
+      ...tokenEndpoints(deps.grants.declaredGrants),
+      ...presentedTokens,
       ...accounts,
       ...deps.endpoints,
-      jwks,
-      metadata,
-      openidConfiguration,
-      ...userinfo
+      ...publicDocuments
     ),
     ...(deps.pages === null ? [] : pageGroups(deps.pages, deps, json))
   ]

@@ -11,9 +11,8 @@ import { OAuthError } from '../../errors.ts'
 import { listSessions } from '../../sessions/browser-sessions.ts'
 import { strictValidator } from '../../http/edge/body.ts'
 import { accountOf } from '../../http/edge/caller-guards.ts'
-import { type HttpDeps, originOf } from '../../http/edge/deps.ts'
-import { endpoint } from '../../http/edge/endpoint.ts'
-import { localeOf } from '../../http/edge/request-origin.ts'
+import { endpoint, type HttpDeps } from '../../http/edge/endpoint.ts'
+import { localeOf, originOf } from '../../http/edge/request-origin.ts'
 import { EmailAddress, Empty, Id, Message, PasswordAgain } from '../../http/edge/schemas.ts'
 
 /** The same for free and taken addresses, and for a message less than five minutes ago. */

@@ -4,9 +4,8 @@ import type { FactorDeps } from '../../accounts/factors/deps.ts'
 import type { Passkeys } from '../../accounts/factors/passkeys.ts'
 import { requireProof } from '../../accounts/fresh-sign-in.ts'
 import { accountOf } from '../../http/edge/caller-guards.ts'
-import { originOf } from '../../http/edge/deps.ts'
+import { localeOf, originOf } from '../../http/edge/request-origin.ts'
 import { endpoint, type Endpoint } from '../../http/edge/endpoint.ts'
-import { localeOf } from '../../http/edge/request-origin.ts'
 import { FactorName } from '../../http/edge/schemas.ts'
 
 const Options = Type.Object(

@@ -8,9 +8,8 @@ import { turnTwoStepOff, turnTwoStepOn } from '../../accounts/factors/two-step.t
 import type { AccountsDeps } from '../../accounts/deps.ts'
 import { requireProof } from '../../accounts/fresh-sign-in.ts'
 import { accountOf } from '../../http/edge/caller-guards.ts'
-import { originOf } from '../../http/edge/deps.ts'
+import { localeOf, originOf } from '../../http/edge/request-origin.ts'
 import { endpoint, type Endpoint } from '../../http/edge/endpoint.ts'
-import { localeOf } from '../../http/edge/request-origin.ts'
 import { Empty, FactorName, Id } from '../../http/edge/schemas.ts'
 
 const Factors = Type.Object({

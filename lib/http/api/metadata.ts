@@ -11,7 +11,7 @@ import { endpoint, type Endpoint } from '../edge/endpoint.ts'
 const MAX_AGE_SECONDS = 300
 
 /** The public keys. @see RFC 7517 §5 */
-export const jwks = endpoint({
+const jwks = endpoint({
   method: 'GET',
   path: 'jwks',
   callers: 'anyone',
@@ -91,7 +91,7 @@ const shared = {
 } as const satisfies Partial<Endpoint>
 
 /** @see RFC 8414 §3 */
-export const metadata = endpoint({
+const metadata = endpoint({
   ...shared,
   path: 'metadata',
   summary: 'Authorization server metadata',
@@ -106,7 +106,7 @@ export const metadata = endpoint({
 })
 
 /** The same where OpenID clients look, if clients can send people here. @see OpenID Connect Discovery 1.0 §4 */
-export const openidConfiguration = endpoint({
+const openidConfiguration = endpoint({
   ...shared,
   path: 'openidConfiguration',
   summary: 'OpenID provider metadata',
@@ -116,3 +116,6 @@ export const openidConfiguration = endpoint({
     '`/one/.well-known/openid-configuration`.',
   isOn: ({ openid }) => openid !== null
 })
+
+/** The documents that programs read before they ask for anything. */
+export const publicDocuments = [jwks, metadata, openidConfiguration]

@@ -5,7 +5,7 @@ import { checkGrantAllowed, findGrant, limitsOf } from '../../oauth/grants/regis
 import { OAuthError, type OAuthErrorCode } from '../../errors.ts'
 import { parseTokenRequest } from '../../protocol/request-params.ts'
 import { rememberClient } from '../edge/cors.ts'
-import { originOf } from '../edge/deps.ts'
+import { originOf } from '../edge/request-origin.ts'
 import { type Endpoint, endpoint } from '../edge/endpoint.ts'
 import { traced } from '../../ports/tracing.ts'
 import { refreshAccessToken } from '../../oauth/refresh-family.ts'
@@ -47,7 +47,7 @@ const NOTES: Partial<Record<OAuthErrorCode, string>> = {
 }
 
 /** `POST /auth/token` with these grants, of which some may be off. @see RFC 6749 §3.2 */
-export function tokenEndpoint(grants: readonly GrantDeclaration[]): Endpoint {
+function tokenEndpoint(grants: readonly GrantDeclaration[]): Endpoint {
   const limits = limitsOf(grants)
   return endpoint({
     method: 'POST',
@@ -126,7 +126,7 @@ export function tokenEndpoint(grants: readonly GrantDeclaration[]): Endpoint {
 }
 
 /** `POST /auth/refresh`: the refresh token is the Bearer token; there is no body. */
-export const refresh = endpoint({
+const refresh = endpoint({
   method: 'POST',
   path: 'refresh',
   callers: 'anyone',
@@ -158,3 +158,6 @@ export const refresh = endpoint({
       return await refreshAccessToken(token, { origin: originOf(request) }, grants)
     })
 })
+
+/** The endpoints that issue tokens. */
+export const tokenEndpoints = (grants: readonly GrantDeclaration[]): Endpoint[] => [tokenEndpoint(grants), refresh]

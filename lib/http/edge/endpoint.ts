@@ -4,10 +4,36 @@ import { OAuthError } from '../../errors.ts'
 import type { PathName } from '../../settings/paths.ts'
 import { BODY_LIMIT, registerBodyParsers, type strictValidator } from './body.ts'
 import { callableBy, type CallersConfig, type Declaration } from './callers.ts'
-import type { Cors } from './cors.ts'
-import type { HttpDeps } from './deps.ts'
+import type { ClientsOf, Cors } from './cors.ts'
 import { guarded, noStoreHook } from './error-reply.ts'
 import { FOR_THE_ACCOUNT } from './schemas.ts'
+import type { GrantDeps } from '../../oauth/deps.ts'
+import type { KeyRing } from '../../keys/key-ring.ts'
+import type { RequestLimiter } from './limit.ts'
+import type { Registration } from './registration.ts'
+
+/** The dependencies of the routes. */
+export interface HttpDeps {
+  grants: GrantDeps
+  /** `grants.clients`, as one request sees them. */
+  clientsOf: ClientsOf
+  ring: KeyRing
+  limiter: RequestLimiter
+  registration: Registration | null
+  /** The levels that sign-ins can reach. */
+  acrValues: readonly string[]
+  /** `null`: clients can't send people here to sign in. */
+  openid: { uiLocales: readonly string[]; canSignUp: boolean; algs(): string[] } | null
+  /** The full path of each endpoint with a name. */
+  path(name: PathName): string
+  /** The prefix of the endpoints without a name. */
+  prefix: string
+  /**
+   * The well-known documents. `host`: two plugins share the path of the document, and only this host has it. `null`:
+   * there is no such document.
+   */
+  wellKnown: Readonly<Partial<Record<PathName, { host?: string } | null>>>
+}
 
 type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE'
 

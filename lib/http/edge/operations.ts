@@ -2,7 +2,7 @@ import type { OAuthErrorCode } from '../../errors.ts'
 import type { PathName } from '../../settings/paths.ts'
 import type { Callers, Codes, Declaration } from './callers.ts'
 import { grantTypesOn } from '../../oauth/grants/registry.ts'
-import type { HttpDeps } from './deps.ts'
+import type { HttpDeps } from './endpoint.ts'
 
 /** Error codes by status. */
 export type OperationErrors = Readonly<Record<number, readonly OAuthErrorCode[]>>

@@ -6,9 +6,8 @@ import { userOf } from '../../sessions/active-user.ts'
 import type { Browser, BrowserSessions, OpenSession, SignedInPerson } from '../../sessions/browser-sessions.ts'
 import type { Sessions, StayingSignIn } from '../../sessions/sessions.ts'
 import { type CookieJar, OF_A_USER, UNDER_WAY } from './cookie-jar.ts'
-import { originOf } from './deps.ts'
+import { localeOf, originOf } from './request-origin.ts'
 import type { KnownBrowsers } from './known-browsers.ts'
-import { localeOf } from './request-origin.ts'
 import type { Cookies } from './sealed-cookies.ts'
 
 /** The browser behind a request, identified by its session cookie. Only this file reads and sets that cookie. */

@@ -1,7 +1,7 @@
 import type { AuthorizeDeps } from '../../authorize/deps.ts'
 import type { ScopeTexts } from '../../pages/own-texts.ts'
 import type { PathName } from '../../settings/paths.ts'
-import type { HttpDeps } from '../edge/deps.ts'
+import type { HttpDeps } from '../edge/endpoint.ts'
 import type { RequestBrowser } from '../edge/request-browser.ts'
 import type { Cookies, SealedCookies } from '../edge/sealed-cookies.ts'
 import type { PageErrorDeps } from './errors.ts'

@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import { authorize as decide } from '../../authorize/authorize.ts'
 import type { SessionBegun, StepNeeded } from '../../accounts/slots.ts'
-import { originOf } from '../edge/deps.ts'
+import { originOf } from '../edge/request-origin.ts'
 import { follow } from './authorize.ts'
 import type { Journey, Leave, PageDeps } from './deps.ts'
 import { goOn } from './form-page.ts'

@@ -1,8 +1,7 @@
 import t from '../../support/tap.ts'
 import type { FastifyInstance, InjectOptions } from 'fastify'
-import { jwks, metadata, openidConfiguration } from '../../../lib/http/api/metadata.ts'
-import { introspect } from '../../../lib/http/api/revoke.ts'
-import { userinfo } from '../../../lib/http/api/userinfo.ts'
+import { publicDocuments } from '../../../lib/http/api/metadata.ts'
+import { presentedTokens } from '../../../lib/http/api/presented-tokens.ts'
 import { routes } from './routes.ts'
 import { ISSUER, SECRET, world } from './world.ts'
 
@@ -27,7 +26,7 @@ async function send(app: FastifyInstance, options: InjectOptions): Promise<Answe
 // covers R6750-2 OIDF-oidcc-userinfo-get OIDF-oidcc-userinfo-post-header OIDF-oidcc-userinfo-post-body
 t.test('userinfo accepts a token only by GET, in the header of a POST, or in its form', async (t) => {
   const one = await world()
-  const { app } = await routes(one, userinfo)
+  const { app } = await routes(one, presentedTokens)
   t.teardown(async () => {
     await app.close()
   })
@@ -138,7 +137,7 @@ t.test('userinfo accepts a token only by GET, in the header of a POST, or in its
 // covers R7662-2.1
 t.test('answers introspection only to a client with a secret, and counts failed attempts', async (t) => {
   const one = await world()
-  const { app, failures } = await routes(one, [introspect])
+  const { app, failures } = await routes(one, presentedTokens)
   t.teardown(async () => {
     await app.close()
   })
@@ -207,7 +206,7 @@ t.test('answers introspection only to a client with a secret, and counts failed 
 
 t.test('R7662 omits the members that a client token lacks, instead of returning null', async (t) => {
   const one = await world()
-  const { app } = await routes(one, [introspect])
+  const { app } = await routes(one, presentedTokens)
   t.teardown(async () => {
     await app.close()
   })
@@ -234,7 +233,7 @@ t.test('R7662 omits the members that a client token lacks, instead of returning 
 // covers R9068-4
 t.test('serves the same document at both metadata paths, with URLs of the issuer', async (t) => {
   const one = await world()
-  const { app } = await routes(one, [metadata, openidConfiguration])
+  const { app } = await routes(one, publicDocuments)
   t.teardown(async () => {
     await app.close()
   })
@@ -271,7 +270,7 @@ t.test('waits for the first key of each algorithm, and disables caching of an in
       }
     })
   })
-  const { app } = await routes(one, [jwks])
+  const { app } = await routes(one, publicDocuments)
   t.teardown(async () => {
     await app.close()
   })

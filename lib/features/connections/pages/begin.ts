@@ -10,7 +10,7 @@ import { Type } from '@sinclair/typebox'
 import { JourneySchema } from '../../../http/edge/schemas.ts'
 import { failConnect } from './failure.ts'
 import { freshnessIn, mayChange } from '../../../accounts/fresh-sign-in.ts'
-import { originOf } from '../../../http/edge/deps.ts'
+import { originOf } from '../../../http/edge/request-origin.ts'
 import { goOn, withQuery } from '../../../http/pages/form-page.ts'
 
 /** The dependencies of the routes of connections, which exist only if there is one. */

@@ -7,7 +7,7 @@ import {
   UpstreamError,
   type UpstreamFailure
 } from '../../../errors.ts'
-import { originOf } from '../../../http/edge/deps.ts'
+import { originOf } from '../../../http/edge/request-origin.ts'
 import { formError } from '../../../http/pages/errors.ts'
 import type { PageDeps } from '../../../http/pages/deps.ts'
 import type { ConnectFlow } from './cookies.ts'

@@ -1,13 +1,13 @@
 import { Type } from '@sinclair/typebox'
 import { OAuthError } from '../../errors.ts'
 import { authenticateClient } from '../../oauth/authenticate-client.ts'
-import { introspect as introspectToken } from '../../oauth/introspect.ts'
+import { introspect as introspectToken, userInfo } from '../../oauth/introspect.ts'
 import { revokeToken } from '../../oauth/revoke-token.ts'
 import { parseTokenQuery } from '../../protocol/request-params.ts'
-import { clientOf } from '../edge/caller-guards.ts'
+import { clientOf, tokenOf } from '../edge/caller-guards.ts'
 import { rememberClient } from '../edge/cors.ts'
-import { originOf } from '../edge/deps.ts'
-import { endpoint } from '../edge/endpoint.ts'
+import { originOf } from '../edge/request-origin.ts'
+import { endpoint, type Endpoint } from '../edge/endpoint.ts'
 import { Nothing } from '../edge/schemas.ts'
 
 const TokenQuery = Type.Object({
@@ -18,7 +18,7 @@ const TokenQuery = Type.Object({
 })
 
 /** `POST /auth/revoke`. @see RFC 7009 */
-export const revoke = endpoint({
+const revoke = endpoint({
   method: 'POST',
   path: 'revoke',
   callers: 'anyone',
@@ -65,7 +65,7 @@ export const revoke = endpoint({
 })
 
 /** `POST /auth/introspect`, for clients with a secret. @see RFC 7662 */
-export const introspect = endpoint({
+const introspect = endpoint({
   method: 'POST',
   path: 'introspect',
   callers: 'client',
@@ -103,3 +103,52 @@ export const introspect = endpoint({
   handle: async (request, _reply, { grants }) =>
     await introspectToken(parseTokenQuery(request.body).token, clientOf(request), grants)
 })
+
+const shared = {
+  path: 'userinfo',
+  callers: { scope: 'openid' },
+  isProtocol: true,
+  cors: 'ofAccessTokens',
+  takes: 'form',
+  summary: 'Claims about me',
+  answers: {
+    200: Type.Object(
+      { sub: Type.String({ description: 'The user. The other members are the claims that the token asks for.' }) },
+      { additionalProperties: true }
+    )
+  },
+  // Nobody could verify what a shared secret has signed.
+  isOn: ({ wellKnown }) => wellKnown.jwks !== null,
+  handle: async (request, _reply, { grants, clientsOf }) =>
+    await userInfo(tokenOf(request), { ...grants, clients: clientsOf(request) })
+} as const satisfies Partial<Endpoint>
+const description = 'Needs an access token: Authorization: Bearer. It must grant the scope openid.'
+
+/**
+ * `GET` and `POST /auth/userinfo`. A token in the query is never looked at.
+ * @see OpenID Connect Core 1.0 §5.3, RFC 6750 §2, §3
+ */
+const userinfo = [
+  endpoint({
+    ...shared,
+    method: 'GET',
+    description,
+    what:
+      'The claims about the user of the access token (OpenID Connect Core 1.0 §5.3): `sub`, and what the granted ' +
+      'scopes and the `claims` parameter of the authorization request ask for. The session and the user are looked ' +
+      'up. A token in the query is not looked at. Does not exist where `keys` is a shared secret.',
+    errors: { 403: { insufficient_scope: 'without `openid`' } }
+  }),
+  endpoint({
+    ...shared,
+    method: 'POST',
+    fromAnyPage: true,
+    // There is no schema of the body, because the document would call it required, and the header alone is enough.
+    // The guard of the scope reads the token from the header or the form.
+    description: `${description} It may also come as access_token in a form.`,
+    what: 'The same. The token may be in the form instead of the header, not in both.'
+  })
+]
+
+/** The endpoints for a token that a program presents: they end it, tell its facts, or tell the claims of its user. */
+export const presentedTokens = [revoke, introspect, ...userinfo]
