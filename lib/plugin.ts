@@ -106,7 +106,7 @@ const plugin: FastifyPluginAsync<AuthorityOptions> = async (host, given) => {
       acr,
       person,
       { hostedSignIn: settings.pages.loginUrl === null, accountPages: settings.pages.account },
-      grants.accounts
+      authorize
     )
     return step === null || step === 'never' ? step : { path: `${host.prefix}${path(steps[step])}` }
   }

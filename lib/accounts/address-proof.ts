@@ -29,10 +29,9 @@ export function isPasswordOlder(user: User): boolean {
 }
 
 /** True if a factor of the user also counts against a reader of the mail, so that a mailbox alone is not enough. */
-export async function keepsFactor(user: User, { factors }: Pick<AccountsDeps, 'factors'>): Promise<boolean> {
-  if (factors === null) return false
-  const { totp, passkeys } = await factors.store.findFactors(user.id)
-  return [...totp, ...passkeys].some(({ provisional }) => !provisional)
+export async function keepsFactor(user: User, { slots }: Pick<AccountsDeps, 'slots'>): Promise<boolean> {
+  for (const { keepsAgainstMailbox } of slots) if ((await keepsAgainstMailbox?.(user)) === true) return true
+  return false
 }
 
 /**

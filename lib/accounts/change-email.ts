@@ -5,7 +5,7 @@ import { carriedIn, digestOfOneTimeToken, isBoundTo, oneTimeToken } from '../pro
 import { isActive } from '../sessions/active-user.ts'
 import { lookLater } from './background.ts'
 import type { AccountsDeps } from './deps.ts'
-import { endProvisional } from './end-provisional.ts'
+import { endProvisional } from './identities.ts'
 import { endOpenTokens, invalidLink } from './message-tokens.ts'
 import { addressed, addressOf, type MessageCause } from './outbox.ts'
 import { sendAlreadyRegistered } from './reset-password.ts'

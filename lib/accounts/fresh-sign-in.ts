@@ -1,23 +1,13 @@
-import { hasFactor } from '../protocol/second-factors.ts'
 import { OAuthError } from '../errors.ts'
-import type { UserFactors } from '../ports/factor-store.ts'
 import type { BrowserSession } from '../ports/session-store.ts'
 import type { User } from '../ports/user-store.ts'
-import {
-  type AuthenticationContext,
-  covers,
-  EMAIL_ACR,
-  MFA_ACR,
-  freshContextOf,
-  provedSince
-} from '../protocol/authentication.ts'
+import { type AuthenticationContext, MFA_ACR, freshContextOf, provedSince } from '../protocol/authentication.ts'
 import { staleSignIn } from '../protocol/bearer.ts'
 import type { SignedInPerson } from '../sessions/browser-sessions.ts'
 import type { Origin } from '../sessions/sessions.ts'
 import { failureOf, verifyOnce } from './authenticate-password.ts'
 import { wrongPassword } from './change-password.ts'
 import type { AccountsDeps } from './deps.ts'
-import { factorsOf } from './ways-in.ts'
 
 /**
  * The proof that each change of an account takes from the signed-in user, by a page and by JSON. `sign_in`: a fresh
@@ -69,9 +59,11 @@ export async function requireProof(
   deps: AccountsDeps
 ): Promise<void> {
   const proof = PROOFS[change]
-  const found = await factorsOf(user, deps)
-  if (hasFactor(found)) {
-    requireFactor({ user, authentication }, found, deps)
+  // A password is less than what an account with a second factor takes to sign in.
+  const further = await furtherProof(user, deps)
+  if (further !== null) {
+    if (!isFresh(authentication.authenticatedAt, deps.clock.now()) || !further(authentication))
+      throw staleSignIn(FRESH_FOR_SECONDS, MFA_ACR)
     return
   }
   if (proof === 'second_factor') return
@@ -82,15 +74,16 @@ export async function requireProof(
   await provePassword({ user, sid, password, origin }, deps)
 }
 
-/** A password is less than what an account with a factor takes to sign in. */
-function requireFactor(
-  { user, authentication }: Pick<FreshSignIn, 'user' | 'authentication'>,
-  found: UserFactors,
-  { clock }: Pick<AccountsDeps, 'clock'>
-): void {
-  const isRecent = isFresh(authentication.authenticatedAt, clock.now())
-  if (!isRecent || !(covers(authentication.acr, MFA_ACR) || isAllByEmail(user, found, authentication)))
-    throw staleSignIn(FRESH_FOR_SECONDS, MFA_ACR)
+/** Tells if a sign-in has the second factor of the user, which changes take then. `null`: they have none. */
+export async function furtherProof(
+  user: User,
+  { slots }: Pick<AccountsDeps, 'slots'>
+): Promise<((signIn: AuthenticationContext) => boolean) | null> {
+  for (const { proof } of slots) {
+    const further = (await proof?.(user)) ?? null
+    if (further !== null) return further
+  }
+  return null
 }
 
 /**
@@ -106,18 +99,6 @@ export async function provePassword(
   if (reason === null) return
   deps.events.emit('login_failed', { reason, userId: user.id, username: user.username, sid, clientId: null }, origin)
   throw wrongPassword()
-}
-
-/**
- * A user without a password can't show more than an emailed code and their second factor. A user with a passkey shows
- * that, or the recovery code that replaces a lost one.
- */
-function isAllByEmail({ passwordHash }: User, { passkeys }: UserFactors, { acr, amr }: AuthenticationContext): boolean {
-  return (
-    passwordHash === null &&
-    acr === EMAIL_ACR &&
-    (amr.includes('recovery') || (passkeys.length === 0 && amr.includes('otp')))
-  )
 }
 
 /** True if the person may make the change without a password. A failed read rejects: an outage is no stale sign-in. */

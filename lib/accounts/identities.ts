@@ -2,10 +2,11 @@ import { OAuthError } from '../errors.ts'
 import { type EventFacts, NO_REQUEST } from '../events.ts'
 import type { Identity, LinkedIdentity, User, UserStore } from '../ports/user-store.ts'
 import { digest } from '../protocol/digest.ts'
-import { makesProvisional } from './address-proof.ts'
+import { isProvisional, makesProvisional } from './address-proof.ts'
 import type { AccountsDeps } from './deps.ts'
 import { addressed, type MessageCause } from './outbox.ts'
 import { opens, opensWithoutLink, waysIn } from './ways-in.ts'
+import type { Ending } from './slots.ts'
 
 /** The name of a link for the outside: a digest, which shows neither issuer nor subject. */
 export const linkIdOf = ({ issuer, subject }: Identity): string => digest(JSON.stringify([issuer, subject]))
@@ -183,4 +184,18 @@ export function noteUse(
   background.run(`identity ${user.id}`, 'the use of a link could not be noted', async () => {
     await users.useIdentity?.(person, at, person.email)
   })
+}
+
+/** Ends the user's provisional factors and links, and reports each. Idempotent. */
+export async function endProvisional(
+  user: User,
+  { by, ...cause }: MessageCause & Omit<Extract<Ending, { what: 'provisional' }>, 'what'>,
+  deps: AccountsDeps
+): Promise<void> {
+  const { users, slots } = deps
+  if (users.unlinkIdentity !== undefined)
+    for (const link of await listLinks(user.id, deps))
+      if (isProvisional(link, user) && (await users.unlinkIdentity(user.id, link, true)) === 'unlinked')
+        identityUnlinked(user, link, { by, ...cause }, deps)
+  for (const { end } of slots) await end?.(user, { what: 'provisional', by }, cause)
 }

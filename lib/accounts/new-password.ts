@@ -3,7 +3,7 @@ import type { User } from '../ports/user-store.ts'
 import { digest, partitionOf } from '../protocol/digest.ts'
 import { type Origin, revokeConsent, type StayingSignIn } from '../sessions/sessions.ts'
 import type { AccountsDeps } from './deps.ts'
-import { endProvisional } from './end-provisional.ts'
+import { endProvisional } from './identities.ts'
 import { addressed } from './outbox.ts'
 
 /** The origin of a new password, and the sign-ins that stay. */

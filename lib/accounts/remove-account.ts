@@ -75,7 +75,7 @@ export async function removeAccount(
  */
 export async function endRest(userId: string, origin: Origin, deps: AccountsDeps): Promise<void> {
   await endAll(userId, { origin }, deps)
-  await deps.factors?.store.removeFactorsOfUser(userId)
+  for (const slot of deps.slots) await slot.endRest?.(userId)
 }
 
 /** Sign-ins end first, since a new consent or link takes one. Each step is tried even where another has failed. */

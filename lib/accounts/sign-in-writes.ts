@@ -60,7 +60,7 @@ async function takeOver(
   return await once(JSON.stringify([user.id, linkIdOf(link), keeps]), async () => {
     if ((await deps.users.findByIdentity?.(link))?.id === user.id) return 'already_linked'
     const endRest = async (): Promise<void> => {
-      await endPasskeys(user, keeps, deps)
+      for (const { end } of deps.slots) await end?.(user, { what: 'taken_over', keeps }, cause)
       await endOtherLinks(user, link, cause, deps)
     }
     await endPasswordForGood(user, deps)
@@ -77,14 +77,6 @@ async function endPasswordForGood(user: User, { users, hashing, random, clock }:
   const next = await hashing.hash(random.secret())
   if (!(await users.setPasswordHash(user.id, next, user.passwordHash, clock.now())))
     throw new OAuthError('temporarily_unavailable', 'The account was changed meanwhile. Try again.')
-}
-
-/** All but the one that was set up in this sign-in. An authenticator app stays. */
-async function endPasskeys(user: User, keeps: string | undefined, { factors }: AccountsDeps): Promise<void> {
-  if (factors === null) return
-  const { passkeys } = await factors.store.findFactors(user.id)
-  for (const { id } of passkeys)
-    if (id !== keeps) await factors.store.removeFactor({ userId: user.id, factorId: id, keepOne: false })
 }
 
 /** Also the last one: the person who is signing in gets a link next. `enforce` keeps the others from signing in. */

@@ -3,7 +3,8 @@ import type { FirstFactorKind } from '../events.ts'
 import type { UserFactors } from '../ports/factor-store.ts'
 import type { ConnectionWay } from '../ports/upstream.ts'
 import type { Identity, LinkedIdentity, User } from '../ports/user-store.ts'
-import type { AuthenticationProof } from '../protocol/authentication.ts'
+import type { AuthenticationContext, AuthenticationProof } from '../protocol/authentication.ts'
+import type { MessageCause } from './outbox.ts'
 import type { Browser, OpenSession } from '../sessions/browser-sessions.ts'
 
 export type { SecondFactorCheck } from '../limits/rules.ts'
@@ -69,6 +70,19 @@ export interface StepNeeded {
 /** Writes what the sign-in has waited with, and commits its session. `null` if the sign-in does not hold any more. */
 export type Commit = (first: SignIn) => Promise<SessionBegun | StepNeeded | null>
 
+/** A code in the mailbox, or a passkey. */
+export type WayIn = 'mail' | 'passkey'
+
+/**
+ * `provisional`: factors from before the proof of the mailbox, or the disowning of the account. `taken_over`: the ways
+ * that need no connection, except `keeps`, which was just set up. `since`: factors that were set up since then.
+ */
+export type Ending =
+  | { what: 'provisional'; by: 'password_reset' | 'disowned' | 'email_sign_in' | 'email_changed' | 'identity_linked' }
+  | { what: 'taken_over'; keeps: string | undefined }
+  | { what: 'since'; since: number }
+  | { what: 'all' }
+
 /** Answers of a feature to questions about accounts. */
 export interface AccountSlots {
   /** Asks for a further step of a sign-in, or commits it. */
@@ -85,7 +99,18 @@ export interface AccountSlots {
   /** Authenticator apps. */
   apps?: Apps
   /** The ways into the account that the feature opens for this user. */
-  ways?(user: User): ReadonlyArray<'mail'>
+  ways?(user: User): Promise<readonly WayIn[]>
+  /**
+   * The proof that a change of the account takes instead of the password. Tells if a sign-in has it. `null`: the user
+   * has no second factor.
+   */
+  proof?(user: User): Promise<((signIn: AuthenticationContext) => boolean) | null>
+  /** Ends ways into the account, and tells of each. Idempotent. */
+  end?(user: User, ending: Ending, cause: MessageCause): Promise<void>
+  /** Ends all that a removed user left. */
+  endRest?(userId: string): Promise<void>
+  /** True if the user has a factor that also counts against a reader of the mail, so a mailbox alone is not enough. */
+  keepsAgainstMailbox?(user: User): Promise<boolean>
   /** Connections by their ids. */
   connections?: ReadonlyMap<string, ConnectionWay>
 }

@@ -4,7 +4,7 @@ import { digest, partitionOf } from '../protocol/digest.ts'
 import { carriedIn, digestOfOneTimeToken, isBoundTo, oneTimeToken } from '../protocol/credential.ts'
 import { isActive } from '../sessions/active-user.ts'
 import type { AccountsDeps } from './deps.ts'
-import { endFactors, endProvisional, factorsIn } from './end-provisional.ts'
+import { endProvisional } from './identities.ts'
 import { endOpenTokens, invalidLink } from './message-tokens.ts'
 import { addressOf, type MessageCause } from './outbox.ts'
 import { sendResetOnce } from './reset-password.ts'
@@ -148,17 +148,13 @@ export async function undoByLink(
  * have removed it since.
  */
 async function removeFactors(user: User, cause: MessageCause, deps: AccountsDeps): Promise<User> {
-  const { sessions, factors } = deps
+  const { sessions, slots } = deps
   const endAll = async (): Promise<void> => {
     await sessions.revokeAll(user.id, 'factors_changed', { origin: cause.origin })
   }
   // Before too, so that nobody adds another one meanwhile by the sign-in that added this.
   await endAll()
-  if (factors !== null) {
-    const found = factorsIn(await factors.store.findFactors(user.id))
-    const remove = async () => ((await factors.store.removeFactorsOfUser(user.id)) > 0 ? found : [])
-    await endFactors(user, found, remove, cause, deps)
-  }
+  for (const { end } of slots) await end?.(user, { what: 'all' }, cause)
   await endAll()
   return user
 }
@@ -172,7 +168,7 @@ async function putBack(
   cause: MessageCause,
   deps: AccountsDeps
 ): Promise<User> {
-  const { users, sessions, events, clock } = deps
+  const { users, sessions, slots, events, clock } = deps
   if (users.update === undefined) throw invalidLink()
   // Before too, so that nobody sets up anything meanwhile by a sign-in of since.
   await sessions.revokeAll(user.id, 'email_changed', { origin: cause.origin })
@@ -186,18 +182,8 @@ async function putBack(
   if (back === null) throw new OAuthError('temporarily_unavailable', 'The account was changed meanwhile. Try again.')
   events.emit('email_changed', { userId: user.id }, cause.origin)
   await endProvisional(back, { by: 'email_changed', ...cause }, deps)
-  await endFactorsSince(changedAt, back, cause, deps)
+  for (const { end } of slots) await end?.(back, { what: 'since', since: changedAt }, cause)
   await sessions.revokeAll(user.id, 'email_changed', { origin: cause.origin })
   await endOpenTokens(user.id, deps)
   return back
-}
-
-async function endFactorsSince(since: number, user: User, cause: MessageCause, deps: AccountsDeps): Promise<void> {
-  if (deps.factors === null) return
-  const { store } = deps.factors
-  for (const factor of factorsIn(await store.findFactors(user.id)).filter(({ createdAt }) => createdAt >= since)) {
-    const removal = { userId: user.id, factorId: factor.id, keepOne: false }
-    const remove = async () => ((await store.removeFactor(removal)) === 'removed' ? [factor] : [])
-    await endFactors(user, [factor], remove, cause, deps)
-  }
 }

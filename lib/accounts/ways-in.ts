@@ -1,10 +1,10 @@
 import type { Apps } from './factors/apps.ts'
-import type { PasskeyFactor, UserFactors } from '../ports/factor-store.ts'
+import type { UserFactors } from '../ports/factor-store.ts'
 import type { ConnectionWay } from '../ports/upstream.ts'
 import type { LinkedIdentity, User } from '../ports/user-store.ts'
 import { isActive } from '../sessions/active-user.ts'
 import type { AccountsDeps } from './deps.ts'
-import { passkeysIn } from './factors/deps.ts'
+import type { WayIn } from './slots.ts'
 import { addressOf } from './outbox.ts'
 import { emailOf, normalizeUsername } from './username.ts'
 
@@ -67,29 +67,23 @@ export function appsOf({ slots }: Pick<AccountsDeps, 'slots'>): Apps | null {
 /** How a user can sign in now. */
 export interface WaysIn {
   password: boolean
-  /** A code to a confirmed address. One that nobody has confirmed may be mistyped. */
-  mail: boolean
-  passkeys: PasskeyFactor[]
   /** Those whose connection is on, takes the link's issuer and may sign this user in. */
   links: LinkedIdentity[]
+  /** Those of features. */
+  others: WayIn[]
 }
 
-type WaysDeps = Pick<AccountsDeps, 'users' | 'factors' | 'slots'> & Ways
+type WaysDeps = Pick<AccountsDeps, 'users' | 'slots'> & Ways
 
-/** `found`: the user's factors, where the caller has read them. */
-export async function waysIn(user: User, deps: WaysDeps, found?: UserFactors | null): Promise<WaysIn> {
-  const { connections, factors, slots, users } = deps
-  const isManaged = ownerConnection(user, deps) !== null
-  const kept =
-    factors === null || isManaged ? null : found === undefined ? await factors.store.findFactors(user.id) : found
+export async function waysIn(user: User, deps: WaysDeps): Promise<WaysIn> {
+  const { connections, slots, users } = deps
   const links: LinkedIdentity[] = []
   for (const link of (await users.listIdentities?.(user.id)) ?? [])
     if (opens(link, user, deps) && (await connections.get(link.connection)?.enabled()) === true) links.push(link)
   return {
-    password: user.passwordHash !== null && !isManaged,
-    mail: slots.some(({ ways }) => ways?.(user).includes('mail')),
-    passkeys: factors === null || kept === null ? [] : passkeysIn(kept, factors),
-    links
+    password: user.passwordHash !== null && ownerConnection(user, deps) === null,
+    links,
+    others: (await Promise.all(slots.map(async ({ ways }) => (await ways?.(user)) ?? []))).flat()
   }
 }
 
@@ -99,8 +93,7 @@ export function opens({ connection, issuer }: LinkedIdentity, user: User, ways: 
 }
 
 /** True if there is a way in without a link. */
-export const opensWithoutLink = ({ password, mail, passkeys }: Omit<WaysIn, 'links'>): boolean =>
-  password || mail || passkeys.length > 0
+export const opensWithoutLink = ({ password, others }: WaysIn): boolean => password || others.length > 0
 
 /** True if a code for the sign-in may be sent to the stored address of the user. */
 export function getsCodes(user: User, ways: Ways): boolean {

@@ -152,10 +152,7 @@ async function gatherFacts(
         ? null
         : await missingStepOf(signedIn, { request, client, possible, authentication, remembered, now }, deps.slots),
     canProveMore:
-      user === null ||
-      authentication !== null ||
-      possible === null ||
-      (await reachesOne(possible, user, deps, deps.accounts)),
+      user === null || authentication !== null || possible === null || (await reachesOne(possible, user, deps, deps)),
     hostedSignIn: deps.hostedSignIn,
     hint: request.idTokenHint === undefined ? null : await deps.idTokens.readHint(request.idTokenHint),
     consent,

@@ -3,6 +3,7 @@ import type { ConsentStore } from '../ports/state.ts'
 import type { Browser, BrowserSessions, SignedInPerson } from '../sessions/browser-sessions.ts'
 import type { IdTokens } from '../tokens/id-tokens.ts'
 import type { Client } from '../ports/client-store.ts'
+import type { User } from '../ports/user-store.ts'
 import type { AuthenticationContext } from '../protocol/authentication.ts'
 import type { AuthorizationRequest } from '../protocol/authorization-request.ts'
 import type { RequiredAcr } from './requested-context.ts'
@@ -56,9 +57,28 @@ export interface AskedOf {
   now: number
 }
 
+/** `hostedSignIn`: a page of ours asks for a password. Otherwise a page of the host does, which may ask for anything. */
+export interface Asking {
+  hostedSignIn: boolean
+}
+
+/**
+ * The target of a page of ours for a user whose sign-in is below the level of a page of the host. `reauthenticate`: the
+ * page that asks for a factor that they have and did not show. `passkey`: the page that adds one. `never`: no page
+ * would help.
+ */
+export type StepTowards = 'second_factor' | 'enrolment' | 'reauthenticate' | 'passkey' | 'never'
+
 /** Answers of a feature to questions of the authorization endpoint. */
 export interface AuthorizeSlots {
   missing?(person: SignedInPerson, asked: AskedOf): Promise<MissingStep>
+  /** True if a sign-in of this account can reach the level `acr` by its present factors. */
+  reaches?(acr: string, user: User, asking: Asking): Promise<boolean>
+  /**
+   * The step on a page of ours that brings a session to `acr`. `null`: another proof of the same, or a new sign-in. One
+   * feature answers it.
+   */
+  towards?(acr: string, person: SignedInPerson, asking: Asking & { accountPages: boolean }): Promise<StepTowards | null>
 }
 
 /** The first missing step of any feature. */

@@ -34,7 +34,9 @@ function planted(load: () => Promise<void> = async () => {}): Planted {
     async load() {
       feature.loads++
       await load()
-      return { create: ({ size }) => ({ account: { ways: (user) => (user.id.length === size ? ['mail'] : []) } }) }
+      return {
+        create: ({ size }) => ({ account: { ways: async (user) => (user.id.length === size ? ['mail'] : []) } })
+      }
     }
   }
   return feature
@@ -78,9 +80,9 @@ t.test('does not load a feature that is off', async (t) => {
 t.test('creates an enabled feature with its settings', async (t) => {
   const { settingsOf, start } = compose([planted()])
   const [parts] = await start(settingsOf({ ...base, planted: {} }), kernel)
-  t.strictSame(parts?.account?.ways?.(user), ['mail'])
+  t.strictSame(await parts?.account?.ways?.(user), ['mail'])
   const [other] = await start(settingsOf({ ...base, planted: { size: 3 } }), kernel)
-  t.strictSame(other?.account?.ways?.(user), [])
+  t.strictSame(await other?.account?.ways?.(user), [])
 })
 
 t.test('loads a feature again after a failed load', async (t) => {

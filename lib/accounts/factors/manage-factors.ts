@@ -8,6 +8,7 @@ import { lookLater } from '../background.ts'
 import { addressed, type MessageCause } from '../outbox.ts'
 import type { StayingSignIn } from '../../sessions/sessions.ts'
 import { type WaysIn, waysIn } from '../ways-in.ts'
+import { passkeysIn } from './deps.ts'
 import type { ProvingDeps } from './prove-factor.ts'
 
 /**
@@ -109,10 +110,11 @@ export async function removeFactor(
   } = deps
   const userId = user.id
   const found = await store.findFactors(userId)
-  const ways = by === 'user' ? await waysIn(user, deps, found) : null
-  const way = ways?.passkeys.find(({ id }) => id === factorId)
+  const ways = by === 'user' ? await waysIn(user, deps) : null
+  const alone = ways?.others.includes('passkey') === true ? passkeysIn(found, deps.factors) : []
+  const way = alone.find(({ id }) => id === factorId)
   const isNeeded = ways !== null && way !== undefined && !opensWithoutPasskey(ways)
-  if (isNeeded && ways.passkeys.length === 1) throw lastWayIn()
+  if (isNeeded && alone.length === 1) throw lastWayIn()
   // Two removals at once may each find another factor left, so the store decides which of them would remove the last
   // one.
   const keepOne = isNeeded || (by === 'user' && (await mustKeepOne(user, deps)))
@@ -154,7 +156,7 @@ export async function removeFactor(
     const now = await users.findById(userId)
     if (now === null) return false
     const left = await waysIn(now, deps)
-    if (left.passkeys.length > 0 || opensWithoutPasskey(left)) return false
+    if (left.others.includes('passkey') || opensWithoutPasskey(left)) return false
     await store.addPasskey({ userId, factor: passkey, limit: MOST, turnsOn: found.twoStepChosen })
     return true
   }
@@ -185,7 +187,8 @@ const has = ({ totp, passkeys }: UserFactors, factorId: string): boolean =>
 const lastWayIn = (): OAuthError =>
   new OAuthError('last_factor', 'Nothing else is left to sign in with.', { reason: 'last_way_in' })
 
-const opensWithoutPasskey = ({ password, mail, links }: WaysIn): boolean => password || mail || links.length > 0
+const opensWithoutPasskey = ({ password, links, others }: WaysIn): boolean =>
+  password || links.length > 0 || others.some((way) => way !== 'passkey')
 
 /** @throws OAuthError `not_found` */
 export async function renameFactor(

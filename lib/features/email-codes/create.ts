@@ -20,7 +20,7 @@ export function create(on: EmailSignInSettings, kernel: Kernel): Parts {
     }
   }
   return {
-    account: { ways: (user) => (user.emailVerified === true && getsCodes(user, accounts) ? ['mail'] : []) },
+    account: { ways: async (user) => (user.emailVerified === true && getsCodes(user, accounts) ? ['mail'] : []) },
     pages: {
       renderers: RENDERERS,
       routes(child, deps) {

@@ -3,6 +3,7 @@ import { normalizeUsername } from '../../accounts/username.ts'
 import {
   type AccountChange,
   freshnessIn,
+  furtherProof,
   isRecentEnough,
   mayChange,
   requireProof
@@ -17,9 +18,7 @@ import type { AttemptCheck } from '../edge/limit.ts'
 import type { Leave, PageDeps, Submission, Visit } from './deps.ts'
 import { type FormPage, formPage, type FormPageName, goOn, withQuery } from './form-page.ts'
 import { type Form, queryParam, required } from './page-routes.ts'
-import { hasFactor } from '../../protocol/second-factors.ts'
 import type { AccountsDeps } from '../../accounts/deps.ts'
-import { factorsOf } from '../../accounts/ways-in.ts'
 
 /** Rows of a list on one page. More would hold the event loop for everybody else. */
 export const MOST_ROWS = 50
@@ -231,7 +230,7 @@ export async function proofOf(
   } = visit
   const { accounts } = deps.authorize
   const fresh = await mayChange(change, freshnessIn(visit.person, origin), accounts)
-  if (user.passwordHash !== null && !hasFactor(await factorsOf(user, accounts)))
+  if (user.passwordHash !== null && (await furtherProof(user, accounts)) === null)
     return { askPassword: always || !fresh, signInUrl: null }
   return { askPassword: false, signInUrl: fresh ? null : signInUrl(path, visit, deps) }
 }

@@ -4,6 +4,7 @@ import { beginSession } from '../../accounts/begin-session.ts'
 import { firstFactorHolds } from '../../accounts/first-factor.ts'
 import type { FirstFactor } from '../../accounts/slots.ts'
 import { provePassword } from '../../accounts/fresh-sign-in.ts'
+import { passkeysIn } from '../../accounts/factors/deps.ts'
 import { waysIn } from '../../accounts/ways-in.ts'
 import { OAuthError } from '../../errors.ts'
 import type { ConnectButton, PasskeyForm } from '../../pages/common-model.ts'
@@ -51,7 +52,8 @@ export function reauthenticatePage(child: FastifyInstance, deps: PageDeps): void
     if (person === null) return signIn(visit)
     const { user } = person
     const all = on === null ? null : await on.factors.store.findFactors(user.id)
-    const { links, passkeys, password: asksPassword } = await waysIn(user, accounts, all)
+    const { links, others: ways, password: asksPassword } = await waysIn(user, accounts)
+    const passkeys = all === null || on === null || !ways.includes('passkey') ? [] : passkeysIn(all, on.factors)
     const linked = new Set(links.map(({ connection }) => connection))
     const connections = (await connectButtons(visit.request, visit.journey, deps))
       .filter(({ id }) => linked.has(id))

@@ -1,6 +1,5 @@
 import t from '../../support/tap.ts'
-import { linkByHost, linkIdOf, listLinks, unlinkIdentity } from '../../../lib/accounts/identities.ts'
-import { endProvisional } from '../../../lib/accounts/end-provisional.ts'
+import { endProvisional, linkByHost, linkIdOf, listLinks, unlinkIdentity } from '../../../lib/accounts/identities.ts'
 import { removeAccount } from '../../../lib/accounts/remove-account.ts'
 import { confirmPasswordReset, requestPasswordReset } from '../../../lib/accounts/reset-password.ts'
 import { disownAccount, requestEmailVerification } from '../../../lib/accounts/verify-email.ts'
