@@ -57,7 +57,7 @@ export interface AskedOf {
   now: number
 }
 
-/** `hostedSignIn`: a page of ours asks for a password. Otherwise a page of the host does, which may ask for anything. */
+/** `hostedSignIn`: our page asks for a password. Otherwise a page of the host does, which may ask for anything. */
 export interface Asking {
   hostedSignIn: boolean
 }
