@@ -1,4 +1,5 @@
 import {
+  action,
   form,
   formState,
   itemSubmit,
@@ -11,7 +12,7 @@ import {
   submit
 } from './fields.ts'
 import { formatHtml, type Html, html, type HtmlValue } from './html.ts'
-import { layout, name, scopeList, signedInPerson } from './layout.ts'
+import { chip, layout, name, scopeList } from './layout.ts'
 import type { AccountModel, AccountNote } from './account-models.ts'
 import type { PageModels } from './model.ts'
 import { format, type MessageKey, type Messages, timeOf } from './texts.ts'
@@ -31,18 +32,15 @@ export function account(model: PageModels['account']): string {
   ]
   return layout(model, {
     heading: messages.accountTitle,
-    content: html`${signedInPerson(
-      model,
-      username,
-      emailVerified === null
-        ? null
-        : html`<p class="hint">${email !== null && html`<bdi>${email}</bdi> `}${badge(messages, emailVerified)}</p>`
-    )}
-<ul class="ways">
+    lead: html`${chip(model, username)}${
+      emailVerified !== null &&
+      html`<p class="hint">${email !== null && html`<bdi>${email}</bdi> `}${badge(messages, emailVerified)}</p>`
+    }`,
+    content: html`<ul class="rows">
 ${ways.map(
   ([url, label]) =>
     url !== null &&
-    html`<li${url === links.remove && html` class="danger"`}>${link(url, messages[label])}</li>
+    html`<li>${link(url, html`<span>${messages[label]}</span>`)}</li>
 `
 )}</ul>`,
     links: html`<p>${link(backUrl, formatHtml(messages.homeLink, { title: html`<bdi>${title}</bdi>` }))}</p>`
@@ -50,7 +48,7 @@ ${ways.map(
 }
 
 export function accountProfile(model: PageModels['account_profile']): string {
-  const { messages, action, error, fields } = model
+  const { messages, action: target, error, fields } = model
   const state = formState(
     error,
     fields.map(({ name }) => name),
@@ -59,13 +57,27 @@ export function accountProfile(model: PageModels['account_profile']): string {
   return accountFrame(
     model,
     messages.profileTitle,
-    form(action, state, [fields.map((field) => profileField(state, field)), submit(messages.profileSubmit), '\n'])
+    form(target, state, [
+      fields.map((field) => profileField(state, model, field)),
+      submit(messages.profileSubmit),
+      '\n'
+    ])
   )
 }
 
 export function accountEmail(model: PageModels['account_email']): string {
-  const { messages, action, error, currentEmail, emailVerified, email, canChange, canResend, askPassword, signInUrl } =
-    model
+  const {
+    messages,
+    action: target,
+    error,
+    currentEmail,
+    emailVerified,
+    email,
+    canChange,
+    canResend,
+    askPassword,
+    signInUrl
+  } = model
   const state = formState(error, ['email', 'current_password'], '')
   const known =
     currentEmail === null
@@ -77,13 +89,13 @@ export function accountEmail(model: PageModels['account_email']): string {
     html`<p class="status">${known}</p>
 ${
   canResend &&
-  form(action, canChange ? null : state, submit(messages.resendSubmit, { decision: 'resend', look: 'quiet' }))
+  form(target, canChange ? null : state, submit(messages.resendSubmit, { decision: 'resend', look: 'quiet' }))
 }
 ${
   canChange &&
   (signInUrl === null
     ? html`<p class="hint">${messages.emailChangeText}</p>
-${form(action, state, [
+${form(target, state, [
   newEmailField(state, model, email),
   askPassword && passwordAgainField(state, model),
   submit(messages.forgotSubmit),
@@ -95,7 +107,7 @@ ${form(action, state, [
 }
 
 export function accountRemove(model: PageModels['account_remove']): string {
-  const { messages, action, error, username, askPassword, signInUrl } = model
+  const { messages, action: target, error, username, askPassword, signInUrl } = model
   const state = formState(error, ['current_password'], '')
   return accountFrame(
     model,
@@ -103,7 +115,7 @@ export function accountRemove(model: PageModels['account_remove']): string {
     html`<p>${formatHtml(messages.removeText, { username: name(username) })}</p>
 ${
   signInUrl === null
-    ? form(action, state, [
+    ? form(target, state, [
         askPassword && passwordAgainField(state, model),
         submit(messages.removeSubmit, { decision: 'remove', look: 'danger', deliberate: true }),
         '\n'
@@ -127,25 +139,25 @@ export function accountRemoved(model: PageModels['account_removed']): string {
 /** For users without a password to confirm with. */
 export function signInAgain({ messages }: AccountModel, url: string): Html {
   return html`<p>${messages.freshText}</p>
-<p class="actions">${link(url, messages.signInAgain)}</p>`
+${action(url, messages.signInAgain)}`
 }
 
 export function accountPassword(model: PageModels['account_password']): string {
-  const { messages, action, error, minLength, hasPassword } = model
+  const { messages, action: target, error, minLength, hasPassword } = model
   const state = formState(error, ['current_password', 'password'], 'current_password')
   if (!hasPassword) {
     return accountFrame(
       model,
       messages.passwordTitle,
       html`<p>${messages.passwordNone}</p>
-${form(action, state, submit(messages.forgotSubmit, { decision: 'first' }))}`
+${form(target, state, submit(messages.forgotSubmit, { decision: 'first' }))}`
     )
   }
   return accountFrame(
     model,
     messages.passwordTitle,
     html`<p class="hint">${messages.passwordText}</p>
-${form(action, state, [
+${form(target, state, [
   passwordAgainField(state, model),
   newPasswordField(state, model, { label: messages.newPasswordLabel, minLength }),
   submit(messages.resetSubmit),
@@ -164,12 +176,12 @@ function cutNote({ messages }: AccountModel, hasMore: boolean, rows: number): Ht
 }
 
 export function accountSessions(model: PageModels['account_sessions']): string {
-  const { messages, action, error, sessions, hasMore } = model
+  const { messages, action: target, error, sessions, hasMore } = model
   return accountFrame(
     model,
     messages.sessionsTitle,
     form(
-      action,
+      target,
       formState(error, [], ''),
       html`<ul class="items">
 ${sessions.map(
@@ -197,14 +209,14 @@ ${[
 }
 
 export function accountAccess(model: PageModels['account_access']): string {
-  const { messages, action, error, clients, hasMore } = model
+  const { messages, action: target, error, clients, hasMore } = model
   if (clients.length === 0 && error === null)
     return accountFrame(model, messages.accessTitle, html`<p class="status">${messages.accessNone}</p>`)
   return accountFrame(
     model,
     messages.accessTitle,
     form(
-      action,
+      target,
       formState(error, [], ''),
       html`<ul class="items">
 ${clients.map(

@@ -1,6 +1,6 @@
 import { errorCode, form, formState, hidden, link, serverFault, submit } from './fields.ts'
 import { formatHtml, html, type Html } from './html.ts'
-import { address, layout, monogram, name, scopeList, signedInPerson } from './layout.ts'
+import { address, chip, layout, monogram, name, scopeList } from './layout.ts'
 import { durationOf, format, spaceOf, timeOf } from './texts.ts'
 import type { PageModels } from './model.ts'
 import { finished } from './sign-in-pages.ts'
@@ -14,13 +14,12 @@ export function consent(model: PageModels['consent']): string {
     error,
     icon: clientIcon(model),
     lead: html`<p>${formatHtml(isConsent ? messages.consentText : messages.continueText, { client: clientName })}</p>
-${clientUri !== null && html`<p class="hint">${link(clientUri, new URL(clientUri).host)}</p>`}`,
-    content: html`${signedInPerson(model, username)}
-${
-  scopes.length > 0 &&
-  html`<p id="scopes">${formatHtml(messages.consentScopes, { client: clientName })}</p>
+${clientUri !== null && html`<p class="hint">${link(clientUri, new URL(clientUri).host)}</p>`}${chip(model, username)}`,
+    content: html`${
+      scopes.length > 0 &&
+      html`<p id="scopes">${formatHtml(messages.consentScopes, { client: clientName })}</p>
 ${scopeList(scopes, messages, 'scopes')}`
-}
+    }
 <p class="hint">${[
       isConsent && [
         format(messages.consentLifetime, { duration: durationOf(lifetimeSeconds, messages) }),
@@ -54,7 +53,7 @@ export function logout(model: PageModels['logout']): string {
     error,
     icon: 'door',
     lead: html`<p>${formatHtml(messages.logoutText, { title: name(title) })}</p>`,
-    content: html`${username !== null && signedInPerson(model, username)}
+    content: html`${username !== null && chip(model, username)}
 ${form(
   action,
   formState(error, [], ''),

@@ -23,6 +23,8 @@ interface Field {
   autocomplete?: string | null
   inputmode?: string | null
   required?: boolean
+  /** The word next to the label of a field that may stay empty. */
+  optional?: string | null
   /** The options of a `select`. */
   choices?: ProfileField['choices']
   /** Below the input. Its id describes the input. */
@@ -42,6 +44,7 @@ function field(
     autocomplete,
     inputmode,
     required = true,
+    optional = null,
     choices = [],
     hint = null,
     beside = null,
@@ -70,14 +73,15 @@ function field(
         ? 'true'
         : null,
     'aria-describedby': described.length === 0 ? null : described.join(' '),
-    autofocus: focus === fieldName,
-    ...extra
+    ...extra,
+    // Last: see `focusAtTop`.
+    autofocus: focus === fieldName
   })
   const input = isSelect ? select(given, choices, { value, required }) : html`<input${given}>`
-  const caption = html`<label for="${fieldName}">${label}</label>`
+  const caption = html`<label for="${fieldName}">${label}${optional && html` <i>(${optional})</i>`}</label>`
   const notes = [
-    hint !== null && hint(`${fieldName}-hint`),
-    ownError !== null && html`<p class="wrong" role="alert" id="${fieldName}-error">${ownError.text}</p>`
+    ownError !== null && html`<p class="wrong" role="alert" id="${fieldName}-error">${ownError.text}</p>`,
+    hint !== null && hint(`${fieldName}-hint`)
   ]
   if (type === 'checkbox') return html`<div class="field"><div class="check">${input}${caption}</div>${notes}</div>\n`
   return html`<div class="field">${[
@@ -147,49 +151,33 @@ export function newPasswordField(
     label,
     type: 'password',
     autocomplete: 'new-password',
-    hint: (id) => passwordRules(id, messages, minLength),
+    hint: note(formatNumbers(messages.passwordHint, { minLength }, messages)),
     extra: { ...AS_TYPED, passwordrules: `minlength: ${minLength};`, 'data-reveal': messages.showPassword }
   })
 }
 
-/** The rules of a new password, and a place for the script's estimate. Only the server decides. */
-function passwordRules(id: string, messages: Messages, minLength: number): Html {
-  const least = formatNumbers(messages.passwordHint, { minLength }, messages)
-  return html`<ul class="rules" id="${id}"><li data-min="${minLength}">${least}</li><li>${
-    messages.passwordGuessHint
-  }</li></ul><p${attributes({
-    class: 'strength',
-    'aria-live': 'polite',
-    'data-weak': messages.strengthWeak,
-    'data-fair': messages.strengthFair,
-    'data-good': messages.strengthGood,
-    'data-strong': messages.strengthStrong,
-    hidden: true
-  })}><i></i><i></i><i></i><i></i><span></span></p>`
-}
-
 /** Six digits of an app. */
 export function codeField(state: FormState, { messages }: CommonModel): Html {
-  return digitsField(state, messages.codeLabel, messages.errorCodeForm)
+  return digitsField(state, messages.codeLabel, messages.errorCodeForm, 6)
 }
 
 /** Eight digits from an email. */
 export function emailCodeField(state: FormState, { messages }: CommonModel): Html {
-  return digitsField(state, messages.emailCodeLabel, messages.errorEmailCodeForm)
+  return digitsField(state, messages.emailCodeLabel, messages.errorEmailCodeForm, 8)
 }
 
 /**
- * Has no `maxlength`, because that would cut a code pasted with a space. `digits` states the length, unless the length
- * was wrong.
+ * Has no `maxlength`, because that would cut a code pasted with a space. The script sends a whole code. `said` states
+ * the length, unless the length was wrong.
  */
-function digitsField(state: FormState, label: string, digits: string): Html {
+function digitsField(state: FormState, label: string, said: string, digits: number): Html {
   return field(state, 'code', {
     label,
     type: 'text',
     autocomplete: 'one-time-code',
     inputmode: 'numeric',
-    hint: state.error?.text === digits ? null : note(digits),
-    extra: AS_TYPED
+    hint: state.error?.text === said ? null : note(said),
+    extra: { ...AS_TYPED, class: 'digits', 'data-digits': String(digits) }
   })
 }
 
@@ -199,7 +187,7 @@ export function recoveryCodeField(state: FormState, { messages }: CommonModel): 
     type: 'text',
     autocomplete: 'off',
     hint: note(messages.recoveryText),
-    extra: AS_TYPED
+    extra: { ...AS_TYPED, class: 'digits' }
   })
 }
 
@@ -259,7 +247,11 @@ const AUTOCOMPLETE: Readonly<Record<string, string>> = {
   organization: 'organization'
 }
 
-export function profileField(state: FormState, { name, label, type, required, value, choices }: ProfileField): Html {
+export function profileField(
+  state: FormState,
+  { messages }: CommonModel,
+  { name, label, type, required, value, choices }: ProfileField
+): Html {
   if (type === 'checkbox')
     return field(state, name, { label, type, required, value: 'true', extra: { checked: value === 'true' } })
   return field(state, name, {
@@ -268,6 +260,7 @@ export function profileField(state: FormState, { name, label, type, required, va
     value,
     choices,
     required,
+    optional: required ? null : messages.optional,
     autocomplete: Object.hasOwn(AUTOCOMPLETE, name) ? (AUTOCOMPLETE[name] ?? null) : null,
     inputmode: type === 'email' ? 'email' : type === 'url' ? 'url' : null,
     extra: type === 'email' || type === 'url' ? AS_TYPED : type === 'text' ? { dir: 'auto' } : {}
@@ -297,7 +290,7 @@ export function submit(
     look = null,
     deliberate = false,
     about = null
-  }: { decision?: string; look?: 'quiet' | 'danger' | null; deliberate?: boolean; about?: string | null } = {}
+  }: { decision?: string; look?: 'quiet' | 'plain' | 'danger' | null; deliberate?: boolean; about?: string | null } = {}
 ): Html {
   return html`<button${attributes({
     type: 'submit',
@@ -328,11 +321,30 @@ export function link(url: string, label: HtmlValue): Html {
   return html`<a href="${safeUrl(url)}">${label}</a>`
 }
 
-/** The request id for support. The script adds a button that copies it. */
+/** A link that looks as a button. At most one control of a page is without a look: its primary. */
+export function action(url: string, label: HtmlValue, look: 'quiet' | 'plain' | null = null): Html {
+  return html`<p class="actions"><a${attributes({ class: look, href: safeUrl(url) })}>${label}</a></p>\n`
+}
+
+/** Copies the text of the element with this id. The script shows it. */
+export function copyButton({ copyCode, copiedCode }: Messages, id: string): Html {
+  return html`<button${attributes({
+    type: 'button',
+    class: 'quiet small',
+    'data-copies': id,
+    'data-copied': copiedCode,
+    'aria-live': 'polite',
+    hidden: true
+  })}>${copyCode}</button>`
+}
+
+/** The request id for support. */
 export function errorCode({ messages, requestId }: CommonModel, { error }: PageError): Html {
-  const copying = attributes({ dir: 'ltr', 'data-copy': messages.copyCode, 'data-copied': messages.copiedCode })
-  const code = html`<code${copying}>${error} · ${requestId}</code>`
-  return html`<p class="code"><span>${formatHtml(messages.errorCode, { code })}</span></p>`
+  const code = html`<code dir="ltr" id="request-id">${error} · ${requestId}</code>`
+  return html`<details class="more"><summary>${messages.errorDetails}</summary><p class="code"><span>${formatHtml(
+    messages.errorCode,
+    { code }
+  )}</span>${copyButton(messages, 'request-id')}</p></details>`
 }
 
 /** Only an error that the person cannot correct shows the id. A wrong password has a text of its own. */

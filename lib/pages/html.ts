@@ -50,6 +50,16 @@ export function attributes(given: Readonly<Record<string, string | number | bool
 }
 
 /**
+ * Removes `autofocus` below a link, button or picture, because the browser would scroll the heading out of sight.
+ * Attributes end with it, and no text contains a `>`.
+ */
+export function focusAtTop(content: HtmlValue): Html {
+  const markup = markupOf(content)
+  const [before = ''] = markup.split(' autofocus>', 1)
+  return { [MARKUP]: /<(?:a|button|summary|svg)[ >]/.test(before) ? markup.replaceAll(' autofocus>', '>') : markup }
+}
+
+/**
  * Fills the `{name}` placeholders of a message with markup, for names that stand out or have their own writing
  * direction.
  */

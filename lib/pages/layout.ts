@@ -1,8 +1,7 @@
-import { attributes, formatHtml, type Html, html, type HtmlValue, markupOf, safeUrl } from './html.ts'
+import { attributes, focusAtTop, type Html, html, type HtmlValue, markupOf, safeUrl } from './html.ts'
 import { directionOf, format, type Messages } from './texts.ts'
 import type { CommonModel, PageError, ShownScope } from './common-model.ts'
-
-export type IconName = 'mail' | 'check' | 'warning' | 'lock' | 'door'
+import type { IconName } from './stylesheet.ts'
 
 interface Layout {
   heading: string
@@ -48,17 +47,17 @@ ${
 <script src="${passkeyScript}" defer></script>`
   }
 </head>
-<body>
+<body data-working="${messages.working}">
 <div class="page">
+<header class="top"><div class="brand">${brand(model)}</div></header>
 <main class="card">
 <div class="head">
-<div class="brand">${brand(model)}</div>
 ${typeof icon === 'string' ? html`<span class="icon" data-icon="${icon}" aria-hidden="true"></span>` : icon}
 <h1>${heading}</h1>
 ${lead}
 </div>
-${content}
-${links !== undefined && links !== null && html`<nav class="links" aria-label="${title}">${links}</nav>`}
+${error === null ? focusAtTop(content) : content}
+${links !== undefined && links !== null && html`<div class="links">${links}</div>`}
 </main>
 ${footer(model)}
 </div>
@@ -121,17 +120,23 @@ export function name(text: string): Html {
   return html`<b><bdi>${text}</bdi></b>`
 }
 
-/** The user or address of a page, on its own line. */
+/** The address that a message went to, on its own line. */
 export function address(text: string): Html {
   return html`<p class="address"><bdi>${text}</bdi></p>`
 }
 
-/** The signed-in user. The letter adds nothing to the name. */
-export function signedInPerson({ messages }: CommonModel, username: string, below: Html | null = null): Html {
-  return html`<div class="who"><span class="avatar" aria-hidden="true">${monogram(username)}</span><div>${[
-    html`<p class="hint">${formatHtml(messages.signedInAs, { username: name(username) })}</p>`,
-    below
-  ]}</div></div>`
+/**
+ * The account that the page is about, and the way to another one. A long address loses letters before its domain. The
+ * letter adds nothing to the name.
+ */
+export function chip({ messages }: CommonModel, username: string, otherUrl: string | null = null): Html {
+  const at = username.lastIndexOf('@')
+  const [local, domain] = at < 1 ? [username, ''] : [username.slice(0, at), username.slice(at)]
+  return html`<div class="chip" title="${username}"><span class="avatar" aria-hidden="true">${monogram(
+    username
+  )}</span><bdi><span>${local}</span>${domain !== '' && html`<span>${domain}</span>`}</bdi>${
+    otherUrl !== null && html`<a href="${safeUrl(otherUrl)}">${messages.notYou}</a>`
+  }</div>`
 }
 
 /** `label`: the id of the heading above the list. */

@@ -11,7 +11,10 @@ interface Asking {
   fields?: HtmlValue
 }
 
-/** Hidden until the script shows it, so that a browser without scripts sees no dead button and no gap. */
+/**
+ * Hidden until the script shows it, so that a browser without scripts sees no dead button and no gap. With scripts its
+ * room is there from the start, so that nothing moves under a thumb.
+ */
 export function passkeyForm(
   action: string,
   { options, renewUrl, signals }: PasskeyForm,
@@ -36,9 +39,10 @@ ${fields}${submit(label, { look })}
 `
 }
 
-/** Replaces a hidden form on a page that would otherwise be empty. The stylesheet hides it once the form shows. */
+/** For a page that would otherwise be empty: without scripts, and where the script finds that there are no passkeys. */
 export function withoutPasskeys({ messages }: CommonModel): Html {
   return html`<p class="hint instead">${messages.passkeysMissing}</p>
+<noscript><p class="hint">${messages.passkeysMissing}</p></noscript>
 `
 }
 

@@ -1,4 +1,5 @@
 import {
+  action as actionLink,
   codeField,
   currentPasswordField,
   form,
@@ -14,10 +15,11 @@ import {
   submit,
   usernameField
 } from './fields.ts'
-import { connectButtons } from './connect-buttons.ts'
 import { passkeyForm, tellsPasskeysField, withoutPasskeys } from './passkey-forms.ts'
 import { type Html, attributes, formatHtml, html } from './html.ts'
-import { address, type IconName, layout, name } from './layout.ts'
+import { address, chip, layout, name } from './layout.ts'
+import type { IconName } from './stylesheet.ts'
+import { way, ways } from './ways.ts'
 import { spaceOf } from './texts.ts'
 import type { CommonModel } from './common-model.ts'
 import type { PageModels } from './model.ts'
@@ -67,18 +69,15 @@ ${onward(model)}`
         ])
       ],
       '\n',
-      passkey !== null &&
-        passkeyForm(action, passkey, model, { call: 'get', label: messages.passkeySignIn, look: 'quiet' }),
       serverFault(model),
-      connectButtons(model, connections)
+      ways(model, {
+        passkey:
+          passkey && passkeyForm(action, passkey, model, { call: 'get', label: messages.passkeySignIn, look: 'quiet' }),
+        others: emailCodeUrl === null ? [] : [way(emailCodeUrl, 'mail', messages.emailCodeLink)],
+        connections
+      })
     ],
-    links:
-      signupUrl === null && emailCodeUrl === null
-        ? null
-        : [
-            emailCodeUrl !== null && html`<p>${link(emailCodeUrl, messages.emailCodeLink)}</p>\n`,
-            signupUrl !== null && html`<p>${messages.signupQuestion} ${link(signupUrl, messages.signupLink)}</p>`
-          ]
+    links: signupUrl !== null && html`<p>${messages.signupQuestion} ${link(signupUrl, messages.signupLink)}</p>`
   })
 }
 
@@ -187,7 +186,7 @@ export function reauthenticate(model: PageModels['reauthenticate']): string {
           submit(messages.emailCodeLink, { decision: 'email', look: passkey === null ? null : 'quiet' })
         ),
       serverFault(model),
-      connectButtons(model, connections)
+      ways(model, { connections })
     ],
     links: html`<p>${formatHtml(messages.signedInAs, { username: name(username) })}</p>
 <p>${link(loginUrl, messages.signInAgain)}</p>`
@@ -212,14 +211,14 @@ export function signup(model: PageModels['signup']): string {
     content: [
       form(action, state, [
         usernameField(state, model, username),
-        others.map((field) => profileField(state, field)),
+        others.map((field) => profileField(state, model, field)),
         newPasswordField(state, model, { label: messages.passwordLabel, minLength }),
-        boxes.map((field) => profileField(state, field)),
+        boxes.map((field) => profileField(state, model, field)),
         submit(messages.signupSubmit),
         '\n'
       ]),
       serverFault(model),
-      connectButtons(model, connections)
+      ways(model, { connections })
     ],
     links: html`<p>${messages.loginQuestion} ${link(loginUrl, messages.loginLink)}</p>`
   })
@@ -301,6 +300,6 @@ export function finished(
     heading,
     icon,
     lead: html`<p>${text}</p>`,
-    content: loginUrl !== null && html`<p class="actions">${link(loginUrl, model.messages.loginLink)}</p>`
+    content: loginUrl !== null && actionLink(loginUrl, model.messages.loginLink)
   })
 }

@@ -1,9 +1,11 @@
 import { LANGUAGES, type Locale } from '../texts/languages.ts'
 
 interface Theme {
-  /** Around the card, and of panels on it. */
+  /** Around the card. */
   ground: Color
   card: Color
+  /** A box on the card. */
+  panel: Color
   text: Color
   /** Hints. */
   quiet: Color
@@ -15,31 +17,54 @@ interface Theme {
   /** Success. */
   good: Color
   goodGround: Color
+  /** A fact to act on, which is no error. */
+  warn: Color
+  warnGround: Color
+  /** Chosen rows, badges and icons. */
+  soft: Color
+  onSoft: Color
+  /** The default accent of this theme, and its links. */
+  accent: Color
+  link: Color
 }
 
 export const LIGHT: Theme = {
-  ground: '#f3f4f7',
+  ground: '#f5f6f8',
   card: '#ffffff',
-  text: '#1a1d24',
-  quiet: '#565d6b',
-  line: '#dfe2e8',
+  panel: '#f5f6f8',
+  text: '#14171c',
+  quiet: '#535a67',
+  line: '#e1e4ea',
   edge: '#7f8796',
   wrong: '#b3261e',
   wrongGround: '#fdf0ef',
-  good: '#1b6e3c',
-  goodGround: '#e9f6ee'
+  good: '#176135',
+  goodGround: '#e9f6ee',
+  warn: '#7a4b00',
+  warnGround: '#fff4dd',
+  soft: '#e8f0fd',
+  onSoft: '#17498f',
+  accent: '#1f5fbf',
+  link: '#1f5fbf'
 }
 export const DARK: Theme = {
-  ground: '#0f1115',
-  card: '#181b21',
-  text: '#eceef2',
-  quiet: '#a7aebb',
-  line: '#2c313a',
-  edge: '#737c8b',
+  ground: '#0e1014',
+  card: '#171a20',
+  panel: '#1f232a',
+  text: '#eef0f4',
+  quiet: '#a9b0bd',
+  line: '#2d323b',
+  edge: '#7b8494',
   wrong: '#ff9d94',
   wrongGround: '#33201f',
   good: '#79d79b',
-  goodGround: '#172b1f'
+  goodGround: '#15271c',
+  warn: '#f3c469',
+  warnGround: '#2a2110',
+  soft: '#1b2a44',
+  onSoft: '#b5d0fb',
+  accent: '#2f6fd0',
+  link: '#8ab4f8'
 }
 
 interface Accents {
@@ -53,23 +78,22 @@ interface Accents {
   edge: Color
 }
 
-/** Below this contrast a button cannot be told from the card at a glance, such as a near-black one in dark mode. */
-const BUTTON_CONTRAST = 1.25
-
 /**
- * Adapts the accent to a theme. Buttons keep it if they stay visible; links and edges keep it as far as they stay
- * readable.
+ * Adapts the accent to a theme. A dark theme makes it lighter until the button stands out from the card, as long as
+ * white text stays readable on it. Links and edges keep the accent as far as they stay readable.
  */
-export function accentsOf(accent: Color, { ground, card }: Theme, end: Color): Accents {
-  const on = [ground, card]
+export function accentsOf(given: Color, theme: Theme, end: Color): Accents {
+  const isOwn = given !== LIGHT.accent
+  const accent = isOwn ? given : theme.accent
+  const on = [theme.ground, theme.panel, theme.card]
   const edge = readable(accent, { on, least: EDGE_CONTRAST, end })
-  const button = contrast(accent, card) < BUTTON_CONTRAST ? edge : accent
+  const button = isOwn && end === '#ffffff' ? edge : accent
   const onButton = textOn(button)
   return {
     button,
     onButton,
     hover: hoverOf(button, onButton),
-    link: readable(accent, { on, least: TEXT_CONTRAST, end }),
+    link: isOwn ? readable(accent, { on, least: end === '#ffffff' ? 7 : TEXT_CONTRAST, end }) : theme.link,
     edge
   }
 }
@@ -92,7 +116,9 @@ export function variables(
   const values = {
     ground,
     'on-ground': textOnGround(theme, ground),
-    panel: theme.ground,
+    // The name of the service.
+    title: readable(theme.text, { on: [ground], least: TEXT_CONTRAST, end: textOn(ground) }),
+    panel: theme.panel,
     card: theme.card,
     text: theme.text,
     quiet: theme.quiet,
@@ -108,7 +134,12 @@ export function variables(
     'wrong-hover': hoverOf(theme.wrong, textOn(theme.wrong)),
     'wrong-ground': theme.wrongGround,
     good: theme.good,
-    'good-ground': theme.goodGround
+    'good-ground': theme.goodGround,
+    warn: theme.warn,
+    'warn-ground': theme.warnGround,
+    // With an accent of the host, which may be of any hue.
+    soft: accent === LIGHT.accent ? theme.soft : theme.panel,
+    'on-soft': accent === LIGHT.accent ? theme.onSoft : link
   }
   return Object.entries(values)
     .map(([name, value]) => `--${name}:${value}`)

@@ -199,8 +199,8 @@ t.test('shows the logo instead of the title', async (t) => {
     alt: 'Example Service'
   })
   t.match(
-    textOf(one(page('login'), 'main')),
-    /^\s*EExample Service\s/,
+    textOf(one(page('login'), 'header')),
+    /^\s*EExample Service\s*$/,
     'and a letter beside the title, where there is none'
   )
   const dark = { logoUrl: '/logo.svg', logoUrlDark: '/dark,1.svg' }
@@ -285,7 +285,7 @@ t.test('shows an error code only for errors that support has to investigate', as
   for (const name of PAGES.filter((name) => all(page(name), 'form').length > 0 && name !== 'form_post'))
     t.same(
       all(page(name, { error: fault }), 'code')
-        .filter(({ attributes }) => 'data-copy' in attributes)
+        .filter(({ attributes }) => attributes.id === 'request-id')
         .map(textOf),
       ['temporarily_unavailable · req-1'],
       name
@@ -398,7 +398,7 @@ t.test('announces an error at its field to screen readers', async (t) => {
       [],
       `${name}: none without an error`
     )
-  t.match(textOf(one(page('error'), 'main')), /No\.\s+Error code: invalid_request/)
+  t.match(textOf(one(page('error'), 'main')), /No\.\s+Details for support\s*Error code: invalid_request/)
 })
 
 t.test('names client, user, scopes and duration on the consent page', async (t) => {

@@ -10,7 +10,7 @@ import {
   submit
 } from '../../../pages/fields.ts'
 import { formatHtml, html } from '../../../pages/html.ts'
-import { address, layout, name, signedInPerson } from '../../../pages/layout.ts'
+import { address, chip, layout, name } from '../../../pages/layout.ts'
 import { format, timeOf } from '../../../pages/texts.ts'
 import type { PageModels } from '../../../pages/model.ts'
 import type { Renderers } from '../../../pages/render.ts'
@@ -62,7 +62,7 @@ function connectLink(model: PageModels['connect_link']): string {
     icon: 'lock',
     lead: html`<p>${formatHtml(messages.connectLinkText, { name: name(provider) })}</p>
 <p>${formatHtml(messages.connectLinkIdentity, { name: name(provider), identity: name(identity) })}</p>`,
-    content: html`${signedInPerson(model, username)}
+    content: html`${chip(model, username)}
 ${form(
   action,
   formState(error, [], ''),
@@ -89,7 +89,7 @@ function connectFinish(model: PageModels['connect_finish']): string {
 ${form(
   action,
   state,
-  html`${fields.map((field) => profileField(state, field))}${submit(messages.signupSubmit)}
+  html`${fields.map((field) => profileField(state, model, field))}${submit(messages.signupSubmit)}
 `
 )}${serverFault(model)}`,
     links: html`<p>${link(loginUrl, messages.backToLogin)}</p>`

@@ -35,7 +35,7 @@ function emailCode(model: PageModels['email_code']): string {
 ${form(
   action,
   state,
-  html`${tells}${fields.map((field) => profileField(state, field))}${submit(messages.signupSubmit)}
+  html`${tells}${fields.map((field) => profileField(state, model, field))}${submit(messages.signupSubmit)}
 `
 )}${serverFault(model)}`,
       links: back

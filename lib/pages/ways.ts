@@ -1,5 +1,6 @@
 import type { CommonModel, ConnectButton } from './common-model.ts'
-import { attributes, html, type Html, safeUrl } from './html.ts'
+import { attributes, html, type Html, type HtmlValue, safeUrl } from './html.ts'
+import type { IconName } from './stylesheet.ts'
 import { format } from './texts.ts'
 
 /**
@@ -55,25 +56,42 @@ function brandMark(brand: string | null): Html | null {
     : html`<svg viewBox="0 0 24 24" width="20" height="20" aria-hidden="true" focusable="false">${mark}</svg>`
 }
 
+/** A link in the list of ways. The icon adds nothing to its text. */
+export function way(url: string, icon: IconName, label: string): Html {
+  return html`<a href="${safeUrl(url)}"><span data-icon="${icon}" aria-hidden="true"></span><span>${label}</span></a>
+`
+}
+
 /**
- * The links to other providers, below a form. Links and not forms, because a form cannot follow a provider's redirects.
+ * The other ways to go on, in one list below the form of a page: the passkey, then `others`, then providers by their
+ * names. Providers are links and not forms, because a form cannot follow their redirects.
  */
-export function connectButtons({ messages }: CommonModel, connections: readonly ConnectButton[]): Html | null {
-  if (connections.length === 0) return null
-  return html`<p class="or"><span>${messages.connectOr}</span></p>
-<div class="connect">
-${connections.map(
-  ({
-    brand,
-    label,
-    logoUrl,
-    name: provider,
-    url
-  }) => html`<a${attributes({ href: safeUrl(url), 'data-brand': brand })}>${[
-    brandMark(brand) ?? (logoUrl !== null && html`<img src="${logoUrl}" alt="" width="20" height="20">`),
-    html`<span>${label ?? format(messages.connectWith, { name: provider })}</span>`
-  ]}</a>
+export function ways(
+  { messages }: CommonModel,
+  {
+    passkey = null,
+    others = [],
+    connections = [],
+    isAlone = false
+  }: { passkey?: HtmlValue; others?: readonly Html[]; connections?: readonly ConnectButton[]; isAlone?: boolean }
+): Html | null {
+  if (passkey === null && others.length + connections.length === 0) return null
+  const isOnly = others.length + connections.length === 1
+  return html`${!isAlone && html`<p class="or"><span>${messages.connectOr}</span></p>\n`}${passkey}${
+    others.length + connections.length > 0 &&
+    html`<div class="ways">
+${others}${connections.map(({ brand, label, logoUrl, name: provider, url }) => {
+      const whole = label ?? format(messages.connectWith, { name: provider })
+      return html`<a${attributes({
+        href: safeUrl(url),
+        'data-brand': brand,
+        'aria-label': isOnly || label !== null ? null : whole
+      })}>${[
+        brandMark(brand) ?? (logoUrl !== null && html`<img src="${logoUrl}" alt="" width="20" height="20">`),
+        html`<span>${isOnly ? whole : (label ?? provider)}</span>`
+      ]}</a>
 `
-)}</div>
+    })}</div>
 `
+  }`
 }
