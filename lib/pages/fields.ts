@@ -327,7 +327,7 @@ export function action(url: string, label: HtmlValue, look: 'quiet' | 'plain' | 
 }
 
 /** Copies the text of the element with this id. The script shows it. */
-export function copyButton({ copyCode, copiedCode }: Messages, id: string): Html {
+function copyButton({ copyCode, copiedCode }: Messages, id: string): Html {
   return html`<button${attributes({
     type: 'button',
     class: 'quiet small',

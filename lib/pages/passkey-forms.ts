@@ -42,7 +42,6 @@ ${fields}${submit(label, { look })}
 /** For a page that would otherwise be empty: without scripts, and where the script finds that there are no passkeys. */
 export function withoutPasskeys({ messages }: CommonModel): Html {
   return html`<p class="hint instead">${messages.passkeysMissing}</p>
-<noscript><p class="hint">${messages.passkeysMissing}</p></noscript>
 `
 }
 

@@ -7,7 +7,7 @@
  */
 export const PAGE_SCRIPT = `'use strict'
 const all = (selector) => document.querySelectorAll(selector)
-const { documentElement, body } = document
+const { body } = document
 const make = (tag, fields) => Object.assign(document.createElement(tag), fields)
 for (const input of all('input[data-reveal]')) {
   const label = input.dataset.reveal
@@ -70,7 +70,7 @@ for (const input of all('[data-digits]:not([aria-invalid])')) {
   })
 }
 for (const time of all('time')) {
-  const { lang } = documentElement
+  const { lang } = document.documentElement
   const at = new Date(time.dateTime)
   const seconds = (at - Date.now()) / 1000
   const [unit, size] = [['day', 86400], ['hour', 3600]].find((unit) => Math.abs(seconds) >= unit[1]) || ['minute', 60]
@@ -81,7 +81,8 @@ for (const time of all('time')) {
       .format(Math.round(seconds / size), unit) : whole
 }
 const hasPasskeys = Boolean(globalThis.PublicKeyCredential)
-documentElement.classList.toggle('no-passkeys', !hasPasskeys)
+// Takes the room of the passkey form away, and shows the text instead.
+body.className = hasPasskeys ? '' : 'without'
 for (const field of all('input[name=passkeys]')) field.value = hasPasskeys ? 'yes' : ''
 for (const deliberate of all('[data-deliberate]')) {
   let timer

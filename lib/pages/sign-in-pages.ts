@@ -17,7 +17,7 @@ import {
 } from './fields.ts'
 import { passkeyForm, tellsPasskeysField, withoutPasskeys } from './passkey-forms.ts'
 import { type Html, attributes, formatHtml, html } from './html.ts'
-import { address, chip, layout, name } from './layout.ts'
+import { address, layout, name } from './layout.ts'
 import type { IconName } from './stylesheet.ts'
 import { way, ways } from './ways.ts'
 import { spaceOf } from './texts.ts'

@@ -195,7 +195,7 @@ button[aria-busy]{cursor:progress}
 button[aria-busy]::after{${SPINNER};opacity:0;animation:turn .8s linear infinite,show 0s .15s forwards}
 @keyframes turn{to{transform:rotate(1turn)}}
 @keyframes show{to{opacity:1}}
-@keyframes enter{from{opacity:0;transform:translateY(-4px)}}
+@keyframes enter{from{transform:translateY(-4px)}}
 .choice{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,9rem),1fr));gap:.75rem;margin-top:.25rem}
 button.reveal{position:absolute;inset-block:0;inset-inline-end:0;width:2.75rem;min-height:0;padding:0;
   color:var(--quiet);background:transparent;border:0}
@@ -233,9 +233,9 @@ a:hover{text-decoration-thickness:2px}
 [aria-live]:empty{position:absolute}
 form[data-passkey]{align-content:start}
 @media (scripting:enabled){form[data-passkey][hidden]{display:grid!important;visibility:hidden}}
-.no-passkeys form[data-passkey]{display:none!important}
-.instead{display:none}
-.no-passkeys .instead{display:block}
+.without form[data-passkey]{display:none!important}
+form:not([hidden])+.instead{display:none}
+@media (scripting:enabled){body:not(.without) .instead{display:none}}
 .code{display:flex;flex-wrap:wrap;gap:.25rem .625rem;align-items:center;justify-content:center;font-size:.875rem;
   color:var(--quiet)}
 .code code{-webkit-user-select:all;user-select:all;overflow-wrap:anywhere}

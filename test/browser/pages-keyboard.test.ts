@@ -64,7 +64,7 @@ for (const { name, options } of WITH_AND_AT_NIGHT_WITHOUT) {
       for (const [fields, field] of [
         [{ [USERNAME]: 'not an address', Password: PASSWORD }, 'username'],
         [{ [USERNAME]: 'a@example.com', Password: 'short' }, 'password'],
-        [{ [USERNAME]: 'a@example.com', Password: PASSWORD, 'Given name': 'x'.repeat(21) }, 'given_name']
+        [{ [USERNAME]: 'a@example.com', Password: PASSWORD, 'Given name (optional)': 'x'.repeat(21) }, 'given_name']
       ] as const) {
         await page.goto(`${provider.origin}/auth/signup`)
         await fill(page, fields)

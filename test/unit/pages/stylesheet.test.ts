@@ -117,7 +117,6 @@ function fakeDocument({ form = false }: { form?: boolean } = {}) {
   const submit = { disabled: false }
   const answer = { submit: { name: 'submit' }, querySelector: () => submit }
   const document = {
-    documentElement: { classList: { toggle() {} } },
     body: { append() {}, dataset: {} },
     querySelectorAll: (selector: string) => (!form && selector.startsWith('input') ? [input] : []),
     querySelector: (selector: string) => (form && selector.startsWith('[data-submit]') ? answer : null),
