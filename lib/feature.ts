@@ -22,6 +22,7 @@ export interface Feature<On = unknown> extends FeatureSection {
   /** The grants that it may turn on. */
   grants?: readonly GrantDeclaration[]
   resolve(given: AuthorityOptions): On | null
+  answersByPost?(on: On): boolean
   /** Imports the rest of the feature. It is called where the feature is on, and never where it is off. */
   load(): Promise<{ create(on: On, kernel: Kernel): Parts | Promise<Parts> }>
 }
@@ -35,7 +36,7 @@ export interface Kernel {
   sealerFor(purpose: string): Sealer
   /** The URL of an endpoint, made from the issuer, never from a request. */
   url(name: PathName): string
-  settings: Pick<Settings, 'connections' | 'registration'>
+  settings: Pick<Settings, 'registration'>
   outbound: Outbound
   assertions: AssertionStore | undefined
   log: Log<'info' | 'warn' | 'error'>

@@ -70,7 +70,7 @@ const plugin: FastifyPluginAsync<AuthorityOptions> = async (host, given) => {
   const owner = {
     issuer: settings.issuer,
     prefix: `${host.prefix}${places.prefix}`,
-    takesAnswers: settings.connections.some(({ provider }) => provider.formPost)
+    takesAnswers: settings.takesAnswers
   }
   const services = await createServices(settings, {
     owner,

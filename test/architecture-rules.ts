@@ -74,7 +74,6 @@ export const ROOMS: Readonly<Record<string, Room>> = {
     modules: {
       ...FASTIFY,
       'node:os': ['availableParallelism'],
-      'node:crypto': ['createPrivateKey', 'KeyObject'],
       'node:url': ['domainToASCII']
     }
   },
@@ -117,6 +116,12 @@ const NEEDS: Readonly<Record<string, readonly string[]>> = { 'features/totp': ['
 const FEATURE_HTTP = /^features\/[^/]+\/(?:pages|endpoints)/
 /** An adapter that a feature brings: it alone knows the vendor. */
 const FEATURE_ADAPTER = /^features\/[^/]+\/upstream\//
+/** A file of options checks keys and domains. */
+const OPTION_MODULES = {
+  '@sinclair/typebox': true,
+  'node:crypto': ['createPrivateKey', 'KeyObject'],
+  'node:url': ['domainToASCII']
+} as const
 const FEATURE_OPTIONS = /^features\/[^/]+\/(?:feature|options)\.ts$/
 const FEATURE: Room = {
   rooms: [
@@ -284,8 +289,7 @@ function ruleOf(room: string, path: string): Room | undefined {
     const needed = NEEDS[room] ?? []
     if (FEATURE_HTTP.test(path))
       return { ...FEATURE, rooms: [...FEATURE.rooms, 'pages', 'http/edge', 'http/pages', ...needed], modules: FASTIFY }
-    if (FEATURE_OPTIONS.test(path))
-      return { ...FEATURE, rooms: [...BASE, 'settings'], modules: { '@sinclair/typebox': true } }
+    if (FEATURE_OPTIONS.test(path)) return { ...FEATURE, rooms: [...BASE, 'settings'], modules: OPTION_MODULES }
     if (FEATURE_ADAPTER.test(path))
       return { rooms: [...BASE, 'adapters/upstream'], modules: { 'node:*': true, ...VENDORS[room] } }
     return {

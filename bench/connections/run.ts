@@ -18,7 +18,7 @@ import { oidc } from '../../lib/connections/index.ts'
 import { outbound } from '../../lib/adapters/node/outbound.ts'
 import { upstream } from '../../lib/features/connections/upstream/upstream.ts'
 import { systemClock } from '../../lib/adapters/node/system.ts'
-import { resolveConnections } from '../../lib/settings/sections/connections.ts'
+import { resolveConnections } from '../../lib/features/connections/options.ts'
 
 const IMPORTS = 15
 const CALLBACKS = 300

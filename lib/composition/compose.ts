@@ -10,10 +10,11 @@ import type { Settings } from '../settings/settings.ts'
 export function compose(features: readonly Feature[]) {
   const ordered = inOrder(features)
   const schema = optionsSchema(ordered)
+  const grants: readonly GrantDeclaration[] = [...GRANTS, ...ordered.flatMap((feature) => feature.grants ?? [])]
   return {
     schema,
-    grants: [...GRANTS, ...ordered.flatMap(({ grants }) => grants ?? [])],
-    settingsOf: (options: unknown): Settings => checkedSettings(options, schema, ordered),
+    grants,
+    settingsOf: (options: unknown): Settings => checkedSettings(options, schema, ordered, grants),
     /** Loads and creates the features that are on. Keeps nothing, so that a start after a failed one loads again. */
     async start({ features: on }: Pick<Settings, 'features'>, kernel: Kernel): Promise<Parts[]> {
       const started = ordered.filter(({ name }) => Object.hasOwn(on, name))
@@ -46,7 +47,7 @@ function inOrder(features: readonly Feature[]): Feature[] {
 const composed = compose(Object.values(FEATURES))
 export const OPTIONS_SCHEMA = composed.schema
 /** All grants, also those that options turn off. */
-export const DECLARED_GRANTS: readonly GrantDeclaration[] = composed.grants
+export const DECLARED_GRANTS = composed.grants
 /**
  * Checks the host's options and fills in defaults. `undefined` means absent at every depth.
  * @throws StartError `FST_AUTHORITY_INVALID_OPTIONS` with the option's path, the value and the accepted values

@@ -23,6 +23,7 @@ import { checkFactorSeal, stateOwner } from '../boundary/state-owner.ts'
 import { hostFactorStore } from '../boundary/host-factor-store.ts'
 import { hostClientStore, hostUserStore } from '../boundary/host-stores.ts'
 import { sharedClock } from '../boundary/shared-clock.ts'
+import { DECLARED_GRANTS } from './compose.ts'
 import type { CookieOwner } from '../http/edge/cookie-jar.ts'
 import { surviveStateOutages } from '../boundary/state-outages.ts'
 import { within } from '../boundary/answers.ts'
@@ -273,12 +274,13 @@ function preparationOf(users: UserStore & { prepare?: unknown }): (() => Promise
 /** The algorithms that clients of a store may use. Managed keys cover those that every client supports. */
 function clientRules({ scopes, keys, accessToken, acrValues }: Settings): ClientRules {
   const reserved = reservedIds(accessToken)
-  if (keys === null) return { scopes, reserved, acrValues, algorithms: ['RS256', 'ES256'] }
+  const listed = Array.isArray(keys) ? keys.map(({ alg }) => alg).filter((alg) => typeof alg === 'string') : null
   return {
     scopes,
     reserved,
     acrValues,
-    algorithms: Array.isArray(keys) ? keys.map(({ alg }) => alg).filter((alg) => typeof alg === 'string') : null
+    grants: DECLARED_GRANTS,
+    algorithms: keys === null ? ['RS256', 'ES256'] : listed
   }
 }
 

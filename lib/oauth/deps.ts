@@ -114,6 +114,17 @@ export interface GrantDeclaration<Name extends string = string> {
   type: string
   /** A client must be registered for one of these. Absent: for `type`. */
   rightOf?: readonly GrantType[]
+  /** The clients that may be registered for it. Absent: all. */
+  clients?: {
+    /** Only those with a secret. */
+    confidential?: true
+    /** Only those with a redirect URI. */
+    redirectUris?: true
+    /** Not those with `firstParty: false`, for this reason. */
+    firstParty?: string
+  }
+  /** A user signs in by it: with a password alone, or in any way. Absent: nobody does. */
+  signsIn?: 'password' | 'any'
   /** Its parameters, besides `scope` and those of client authentication. */
   params: Readonly<Record<Name, GrantParam>>
   /** Codes that it answers with status 400, besides `invalid_request`, `unauthorized_client` and the like. */

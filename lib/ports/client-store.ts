@@ -1,18 +1,12 @@
-export type GrantType =
-  | 'password'
-  | 'authorization_code'
-  | 'refresh_token'
-  | 'client_credentials'
-  | 'urn:ietf:params:oauth:grant-type:token-exchange'
-
-/** The grants for which a client can be registered. The compiler asks for each. */
-export const GRANT_TYPES = Object.keys({
-  password: 1,
-  authorization_code: 1,
-  refresh_token: 1,
-  client_credentials: 1,
-  'urn:ietf:params:oauth:grant-type:token-exchange': 1
-} satisfies Record<GrantType, 1>) as GrantType[]
+/** The grants for which a client can be registered. */
+export const GRANT_TYPES = [
+  'password',
+  'authorization_code',
+  'refresh_token',
+  'client_credentials',
+  'urn:ietf:params:oauth:grant-type:token-exchange'
+] as const
+export type GrantType = (typeof GRANT_TYPES)[number]
 
 /** A registered OAuth client. @see RFC 7591 §2 for the terms */
 export interface Client {

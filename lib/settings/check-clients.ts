@@ -1,8 +1,8 @@
 import { acrTakes } from './auth-requirements.ts'
 import { invalid, schemaMistake } from './option-error.ts'
 import type { Client } from '../ports/client-store.ts'
-import { CONNECTION_ACR, MFA_ACR } from '../protocol/authentication.ts'
-import { TOKEN_EXCHANGE_GRANT } from '../protocol/request-params.ts'
+import { contextOf } from '../protocol/authentication.ts'
+import type { GrantDeclaration } from '../oauth/deps.ts'
 import { checkClientRedirectUri, checkWebUri } from '../protocol/redirect-uri.ts'
 import type { Settings } from './settings.ts'
 import { type TypeCheck, TypeCompiler } from '@sinclair/typebox/compiler'
@@ -25,6 +25,8 @@ export interface ClientRules {
   reserved: readonly string[]
   /** The values of `acr` that sign-ins can have. */
   acrValues: readonly string[]
+  /** All grants, also those that options turn off. */
+  grants: readonly GrantDeclaration[]
 }
 
 /**
@@ -39,7 +41,10 @@ export function reservedIds({ audience, typ }: Settings['accessToken']): readonl
  * Checks the clients that the host lists. Rows of a client store pass the same check at run time (`clientRows`).
  * @throws StartError `FST_AUTHORITY_INVALID_OPTIONS`
  */
-export function checkClients({ clients, connections, factors, scopes, keys, accessToken, acrValues }: Settings): void {
+export function checkClients(
+  { clients, factors, scopes, keys, accessToken, acrValues }: Settings,
+  grants: readonly GrantDeclaration[]
+): void {
   if (!Array.isArray(clients)) return
   const algorithms = Array.isArray(keys) ? keys.map(({ alg }) => alg).filter((alg) => typeof alg === 'string') : null
   const seen = new Set<string>()
@@ -47,10 +52,15 @@ export function checkClients({ clients, connections, factors, scopes, keys, acce
     const path = `clients[${index}]`
     if (seen.has(client.clientId)) throw invalid(`${path}.clientId`, client.clientId, 'an id that no other client has')
     seen.add(client.clientId)
-    checkClient(client, { scopes, algorithms, reserved: reservedIds(accessToken), acrValues }, (field, got, takes) =>
-      invalid(`${path}.${field}`, got, takes)
+    checkClient(
+      client,
+      { scopes, algorithms, reserved: reservedIds(accessToken), acrValues, grants },
+      (field, got, takes) => invalid(`${path}.${field}`, got, takes)
     )
-    if (hasPasswordAlone(client) && client.acr !== undefined && !passwordReaches(client.acr, factors !== null))
+    const signIns = grants.flatMap(({ type, signsIn }) => (isListed(client, type) ? (signsIn ?? []) : []))
+    // Users of such a client get tokens for a password, without any page.
+    const byPasswordAlone = signIns.includes('password') && !signIns.includes('any')
+    if (byPasswordAlone && client.acr !== undefined && !passwordReaches(client.acr, factors !== null))
       throw invalid(
         `${path}.acr`,
         client.acr,
@@ -58,48 +68,31 @@ export function checkClients({ clients, connections, factors, scopes, keys, acce
           `(${factors === null ? 'with the option factors that is more' : 'a sign-in elsewhere is none of it'})`
       )
     // A row in a client store keeps its other grants. This one is refused when it is used.
-    if (client.firstParty === false && client.grantTypes?.includes(TOKEN_EXCHANGE_GRANT) === true)
-      throw invalid(
-        `${path}.grantTypes`,
-        TOKEN_EXCHANGE_GRANT,
-        'the token exchange only without firstParty: false, for nobody is asked there what the client may'
-      )
-    if (
-      client.grantTypes?.includes(TOKEN_EXCHANGE_GRANT) === true &&
-      !connections.some(({ audiences }) => audiences.length > 0)
-    )
-      throw invalid(
-        `${path}.grantTypes`,
-        TOKEN_EXCHANGE_GRANT,
-        'the token exchange only where a connection has audiences: there are no ID tokens to be exchanged without'
-      )
-    if (client.firstParty === false && client.grantTypes?.includes('password') === true)
-      throw invalid(
-        `${path}.grantTypes`,
-        'password',
-        '"password" only without firstParty: false, for nobody should tell a password to other people\'s programs'
-      )
+    for (const { type, clients: { firstParty } = {} } of grants) {
+      if (firstParty !== undefined && client.firstParty === false && isListed(client, type))
+        throw invalid(`${path}.grantTypes`, type, `"${type}" only without firstParty: false, for ${firstParty}`)
+    }
   }
 }
 
-/** True if its users get tokens by the password grant alone, without any page. */
-function hasPasswordAlone({ grantTypes = [] }: Client): boolean {
-  return (
-    grantTypes.includes('password') &&
-    !grantTypes.includes('authorization_code') &&
-    !grantTypes.includes(TOKEN_EXCHANGE_GRANT)
-  )
-}
+const isListed = ({ grantTypes = [] }: Pick<Client, 'grantTypes'>, type: string): boolean =>
+  (grantTypes as readonly string[]).includes(type)
 
+/** True if a password, with a second factor where there are any, is worth this level. */
 function passwordReaches(acr: string, withFactors: boolean): boolean {
-  return withFactors ? acr !== CONNECTION_ACR : acr !== CONNECTION_ACR && acr !== MFA_ACR
+  const methods = ['password' as const, ...(withFactors ? (['otp', 'passkey'] as const) : [])]
+  return contextOf({ methods: methods.map((method) => ({ method, at: 0 })), authenticatedAt: 0 }, [acr]) !== null
 }
 
 /**
  * Checks one client by itself, beyond the schema of its fields.
  * @throws the error that `refusal` makes
  */
-function checkClient(client: Client, { scopes, algorithms, reserved, acrValues }: ClientRules, refusal: Refusal): void {
+function checkClient(
+  client: Client,
+  { scopes, algorithms, reserved, acrValues, grants }: ClientRules,
+  refusal: Refusal
+): void {
   if (reserved.includes(client.clientId))
     throw refusal(
       'clientId',
@@ -110,7 +103,7 @@ function checkClient(client: Client, { scopes, algorithms, reserved, acrValues }
   const unknown = client.scopes?.find((scope) => !scopes.includes(scope))
   if (unknown !== undefined) throw refusal('scopes', unknown, `scopes of the option scopes (${scopes.join(' ')})`)
   checkUris(client, refusal)
-  checkGrants(client, refusal)
+  checkGrants(client, grants, refusal)
   const alg = client.idTokenSignedResponseAlg
   if (alg !== undefined && algorithms !== null && !algorithms.includes(alg))
     throw refusal('idTokenSignedResponseAlg', alg, `an algorithm of the option keys (${algorithms.join(', ')})`)
@@ -154,20 +147,21 @@ function isOrigin(origin: string): boolean {
 }
 
 /** @see RFC 6749 §3.1.2.2, §4.4, RFC 9700 §2.1.1 */
-function checkGrants(
-  { clientSecret, grantTypes = [], redirectUris = [], requirePkce }: Client,
-  refusal: Refusal
-): void {
+function checkGrants(client: Client, grants: readonly GrantDeclaration[], refusal: Refusal): void {
+  const { clientSecret, redirectUris = [], requirePkce } = client
   if (clientSecret === undefined && requirePkce === false)
     throw refusal(
       'requirePkce',
       requirePkce,
       'false only with a clientSecret: a public client has nothing else to prove that it began'
     )
-  if (clientSecret === undefined && grantTypes.includes('client_credentials'))
-    throw refusal('grantTypes', 'client_credentials', '"client_credentials" only with a clientSecret')
-  if (grantTypes.includes('authorization_code') && redirectUris.length === 0)
-    throw refusal('redirectUris', redirectUris, 'one URI at least, for the grant "authorization_code"')
+  for (const { type, clients: needs = {} } of grants) {
+    if (!isListed(client, type)) continue
+    if (needs.confidential === true && clientSecret === undefined)
+      throw refusal('grantTypes', type, `"${type}" only with a clientSecret`)
+    if (needs.redirectUris === true && redirectUris.length === 0)
+      throw refusal('redirectUris', redirectUris, `one URI at least, for the grant "${type}"`)
+  }
 }
 
 const SCHEMA = section<Client>(CLIENT_FIELDS, { takes: 'a client' })

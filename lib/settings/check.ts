@@ -1,6 +1,6 @@
+import type { GrantDeclaration } from '../oauth/deps.ts'
 import { parseBypassList } from '../limits/bypass-list.ts'
 import { checkClients } from './check-clients.ts'
-import { checkConnections, checkProviders, refuseUnmade } from './check-connections.ts'
 import { checkIssuer, checkNames, checkPaths, checkPages } from './check-addresses.ts'
 import { resolveSettings, type Settings, withoutUndefined } from './settings.ts'
 import { badOption, invalid, makingOf, schemaError } from './option-error.ts'
@@ -22,27 +22,26 @@ const MIN_ARGON2_WORK = 35_840
 export function checkedSettings(
   options: unknown,
   schema: ReturnType<typeof optionsSchema>,
-  features: readonly FeatureSection[]
+  features: readonly FeatureSection[],
+  grants: readonly GrantDeclaration[]
 ): Settings {
   if (!isObject(options)) throw invalid('options', options, 'an object with issuer and users')
   // Fastify passes its own register option through.
   const { logLevel: _logLevel, ...given } = withoutUndefined(schema, options) as Record<string, unknown>
-  refuseUnmade(given.connections)
+  for (const { before } of features) before?.(given)
   const error = schemaError(schema, given)
   if (error !== null) throw error
   const shaped = given as unknown as AuthorityOptions
   checkIssuer(shaped)
   checkStores(shaped)
-  checkProviders(shaped)
   const settings = resolveSettings(shaped, features)
   checkCosts(settings)
   checkSecrets(shaped)
   checkFactors(shaped)
   checkPasskeys(shaped.passkeys, settings)
-  checkClients(settings)
+  checkClients(settings, grants)
   checkPages(shaped)
   checkRegistration(shaped, settings)
-  checkConnections(settings)
   checkBypass(settings)
   checkNames(settings)
   checkPaths(settings)

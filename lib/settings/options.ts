@@ -26,7 +26,6 @@ import {
   text
 } from './schema-words.ts'
 import { CLIENT_FIELDS } from './sections/clients.ts'
-import { CONNECTION_OPTIONS } from './sections/connections.ts'
 import { DECORATORS_OPTION } from './sections/decorators.ts'
 import { FACTOR_OPTIONS } from './sections/factors.ts'
 import { PAGES_OPTION } from './sections/pages.ts'
@@ -188,7 +187,7 @@ const PLAIN_OPTIONS = {
 }
 
 /** The options that no feature brings. Spread here alone, because the published types of a spread lose its comments. */
-export const KERNEL_OPTIONS = { ...PLAIN_OPTIONS, ...TOKEN_OPTIONS, ...CONNECTION_OPTIONS, ...FACTOR_OPTIONS }
+export const KERNEL_OPTIONS = { ...PLAIN_OPTIONS, ...TOKEN_OPTIONS, ...FACTOR_OPTIONS }
 
 /**
  * The options of `register(authPlugin, …)`. `docs/reference/options.md` has the table. `Account` is the row type of the
@@ -198,7 +197,6 @@ export interface AuthorityOptions<Account extends User = User>
   extends
     Given<Omit<typeof PLAIN_OPTIONS, 'issuer' | 'users' | 'prefix' | 'claims'>>,
     TokenOptions,
-    Given<typeof CONNECTION_OPTIONS>,
     Given<typeof FACTOR_OPTIONS>,
     FeatureOptions {
   /**
@@ -226,8 +224,12 @@ export interface FeatureSection {
   name: string
   /** Its top-level options. */
   options: Readonly<Record<string, Option<unknown, unknown>>>
+  /** Refuses values that the schema would refuse with a worse error. */
+  before?(given: Readonly<Record<string, unknown>>): void
   /** `null`: the feature is off. Throws a start error if another option forbids it. */
   resolve(given: AuthorityOptions): unknown
+  /** True if another site may answer to the feature by `POST`. The cookies keep room for such an answer. */
+  answersByPost?(on: unknown): boolean
   /** The values of `acr` that sign-ins can have with the feature. */
   acr?: readonly string[]
 }

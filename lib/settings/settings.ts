@@ -1,9 +1,8 @@
 import type { ScopeTexts } from '../pages/own-texts.ts'
-import { ACR_VALUES, CONNECTION_ACR, MFA_ACR, PASSKEY_ACR, PASSWORD_ACR } from '../protocol/authentication.ts'
+import { ACR_VALUES, MFA_ACR, PASSKEY_ACR, PASSWORD_ACR } from '../protocol/authentication.ts'
 import { type AuthorityOptions, type FeatureSection, KERNEL_OPTIONS } from './options.ts'
 import type { MovablePath } from './paths.ts'
 import { filled } from './schema-words.ts'
-import { resolveConnections } from './sections/connections.ts'
 import { resolveDecorators } from './sections/decorators.ts'
 import { resolveFactors } from './sections/factors.ts'
 import { resolvePages } from './sections/pages.ts'
@@ -61,7 +60,7 @@ export interface Settings extends ReturnType<typeof resolveSettings> {}
 
 /** Fills in the defaults. All other code reads the result. */
 export function resolveSettings(options: AuthorityOptions, all: readonly FeatureSection[]) {
-  const { issuer, users, secret = [], pages: givenPages, registration } = options
+  const { issuer, secret = [], pages: givenPages, registration } = options
   const { mfa: _mfa, passkeys: _passkeys, secret: _secret, ...settings } = filled(KERNEL_OPTIONS, options)
   const pages = givenPages === false ? (false as const) : resolvePages(givenPages, issuer)
   const factors = resolveFactors(options, pages === false ? new URL(issuer).hostname : pages.title)
@@ -72,8 +71,7 @@ export function resolveSettings(options: AuthorityOptions, all: readonly Feature
     PASSWORD_ACR,
     ...features.flatMap((feature) => feature.acr ?? []),
     ...(factors === null && !hasOwnPage ? [] : [MFA_ACR]),
-    ...(factors === null || factors.passkeys === null ? [] : [PASSKEY_ACR]),
-    ...((options.connections ?? []).length === 0 ? [] : [CONNECTION_ACR])
+    ...(factors === null || factors.passkeys === null ? [] : [PASSKEY_ACR])
   ])
   const { scopes } = settings
   return {
@@ -93,14 +91,12 @@ export function resolveSettings(options: AuthorityOptions, all: readonly Feature
     pages,
     password: resolvePassword(options.password),
     registration: registration === false ? (false as const) : resolveRegistration(registration),
-    connections: resolveConnections(
-      options.connections,
-      registration !== false && users.createWithIdentity !== undefined
-    ),
     /** `null`: no second factors. */
     factors,
     /** The settings of each feature that is on, by its name. */
     features: Object.fromEntries(features.map(({ name, on }) => [name, on])) as Readonly<Record<string, unknown>>,
+    /** True if another site may answer by `POST`. */
+    takesAnswers: features.some(({ answersByPost, on }) => answersByPost?.(on) ?? false),
     rateLimit: resolveRateLimits(options.rateLimit),
     decorators: resolveDecorators(options.decorators)
   }

@@ -8,7 +8,7 @@ import { type Log, logLine } from '../../ports/log.ts'
 import type { Sealer } from '../../ports/cryptography.ts'
 import type { Outbound } from '../../ports/outbound.ts'
 import { type Connection, type Upstream, UPSTREAM } from '../../ports/upstream.ts'
-import type { ConnectionSettings } from '../../settings/sections/connections.ts'
+import type { ConnectionSettings } from './options.ts'
 import type { Settings } from '../../settings/settings.ts'
 
 /**
@@ -42,7 +42,8 @@ interface Parts {
 
 /** The connections by id. No provider is asked before the first sign-in. */
 export async function connectionsOf(
-  { connections, registration }: Pick<Settings, 'connections' | 'registration'>,
+  connections: readonly ConnectionSettings[],
+  { registration }: Pick<Settings, 'registration'>,
   parts: Parts
 ): Promise<ReadonlyMap<string, Connection>> {
   const fields = registration === false || registration.fields === null ? {} : registration.fields.properties

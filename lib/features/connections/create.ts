@@ -1,15 +1,16 @@
 import type { Kernel, Parts } from '../../feature.ts'
+import type { ConnectionSettings } from './options.ts'
 import { connectionsOf } from './connection.ts'
 import { connectionEndpoints } from './endpoints.ts'
 import { tokenExchange } from './exchange.ts'
 import { connectPages } from './pages/part.ts'
 
-export async function create(_on: true, kernel: Kernel): Promise<Parts> {
+export async function create(on: readonly ConnectionSettings[], kernel: Kernel): Promise<Parts> {
   const { accounts, assertions, settings } = kernel
   const { clock, service, users } = accounts
   // The settings were checked.
   if (assertions === undefined) return {}
-  const connections = await connectionsOf(settings, {
+  const connections = await connectionsOf(on, settings, {
     ...kernel,
     clock,
     sealer: kernel.sealerFor('connection grants'),

@@ -3,6 +3,8 @@ import { TOKEN_EXCHANGE_GRANT } from '../../protocol/request-params.ts'
 /** The exchange of an ID token, which an app got from another provider, for tokens of this service. */
 export const TOKEN_EXCHANGE = {
   type: TOKEN_EXCHANGE_GRANT,
+  signsIn: 'any',
+  clients: { firstParty: 'nobody is asked there what the client may' },
   params: {
     // Another issuer made it, so that only the limit of the body bounds its length.
     subject_token: { bytes: 16384, what: 'An ID token that an app got from the provider of `connection`.' },

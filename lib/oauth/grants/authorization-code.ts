@@ -46,6 +46,8 @@ const CHECKS: ReadonlyArray<{
  */
 export const AUTHORIZATION_CODE = grant({
   type: 'authorization_code',
+  signsIn: 'any',
+  clients: { redirectUris: true },
   isOn: ({ idTokens }) => idTokens !== null,
   params: { code: { bytes: 16384 }, redirect_uri: { bytes: 2048 }, code_verifier: { bytes: 256 } },
   errors: ['invalid_grant'],

@@ -20,6 +20,7 @@ const USER_SCOPES: readonly string[] = ['openid', 'offline_access', ...CLAIM_SCO
  */
 export const CLIENT_CREDENTIALS = grant({
   type: 'client_credentials',
+  clients: { confidential: true },
   params: {},
   errors: ['invalid_scope'],
   what:

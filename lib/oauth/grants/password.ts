@@ -18,6 +18,8 @@ import { commitTokens } from '../issue-tokens.ts'
  */
 export const PASSWORD = grant({
   type: 'password',
+  signsIn: 'password',
+  clients: { firstParty: "nobody should tell a password to other people's programs" },
   isOn: ({ passwordGrant }) => passwordGrant !== false,
   params: { username: { bytes: 1024 }, password: { bytes: 16384 } },
   errors: ['invalid_grant', 'invalid_scope', 'mfa_enrollment_required', 'mfa_required'],

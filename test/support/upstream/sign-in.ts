@@ -5,7 +5,7 @@ import { UpstreamError } from '../../../lib/errors.ts'
 import type { ConnectionOption } from '../../../lib/ports/provider.ts'
 import type { Clock } from '../../../lib/ports/clock.ts'
 import type { Upstream, UpstreamFlow, UpstreamResult } from '../../../lib/ports/upstream.ts'
-import { resolveConnections } from '../../../lib/settings/sections/connections.ts'
+import { resolveConnections } from '../../../lib/features/connections/options.ts'
 import { steppedClock } from '../../../lib/testing/index.ts'
 
 export const REDIRECT_URI = 'https://auth.example/auth/connect/up/callback'

@@ -10,6 +10,7 @@ import { type AuthorityOptions, memoryUserStore } from '../../../lib/index.ts'
 import type { ConnectionOption, ConnectionOptions } from '../../../lib/ports/provider.ts'
 import { type Connection, type Upstream, UPSTREAM } from '../../../lib/ports/upstream.ts'
 import { settingsOf } from '../../../lib/composition/compose.ts'
+import { connectionSettings } from '../../support/upstream/connection-settings.ts'
 import { steppedClock } from '../../../lib/testing/index.ts'
 import { testApp } from '../../support/app.ts'
 import { freePort } from '../../support/free-port.ts'
@@ -30,7 +31,8 @@ async function made(
   const { lines, stream } = logLines()
   const clock = steppedClock()
   const connections = await connectionsOf(
-    settingsOf({ ...base, connections: [google({ ...options, ...client })], ...settings }),
+    connectionSettings({ ...base, connections: [google({ ...options, ...client })], ...settings }),
+    settingsOf({ ...base, ...settings }),
     {
       clock,
       outbound: outbound(clock),
@@ -225,7 +227,8 @@ t.test('starts without a request to a provider that is down', async (t) => {
   t.equal((await app.inject('/.well-known/oauth-authorization-server')).statusCode, 200)
   await close()
   const connections = await connectionsOf(
-    settingsOf({ ...base, connections: [oidc({ id: 'up', issuer, ...client })] }),
+    connectionSettings({ ...base, connections: [oidc({ id: 'up', issuer, ...client })] }),
+    settingsOf(base),
     {
       clock: steppedClock(),
       outbound: async () => await Promise.reject(new Error('no call')),
@@ -262,10 +265,11 @@ t.test('accepts a test double instead of the provider', async (t) => {
     }
   }
   const connections = await connectionsOf(
-    settingsOf({
+    connectionSettings({
       ...base,
       connections: [{ ...option, provider: Object.assign({}, option.provider, { [UPSTREAM]: fake }) }]
     }),
+    settingsOf(base),
     {
       clock: steppedClock(),
       outbound: async () => await Promise.reject(new Error('no call')),

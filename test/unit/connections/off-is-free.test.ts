@@ -11,6 +11,7 @@ import t from '../../support/tap.ts'
 import { oidc } from '../../../lib/connections/index.ts'
 import { connectionsOf } from '../../../lib/features/connections/connection.ts'
 import { settingsOf } from '../../../lib/composition/compose.ts'
+import { connectionSettings } from '../../support/upstream/connection-settings.ts'
 import { memoryUserStore } from '../../../lib/index.ts'
 import { steppedClock } from '../../../lib/testing/index.ts'
 import Fastify from 'fastify'
@@ -135,15 +136,16 @@ t.test('creates a connection only when one is configured', async (t) => {
     sealer: aesSealer(['a secret of more than 32 bytes, for tests only'])
   }
   const base = { issuer: 'https://auth.example', users: memoryUserStore() }
-  t.equal((await connectionsOf(settingsOf(base), parts)).size, 0)
+  t.equal((await connectionsOf(connectionSettings(base), settingsOf(base), parts)).size, 0)
   t.equal(
     (
       await connectionsOf(
-        settingsOf({
+        connectionSettings({
           ...base,
           secret: 'a secret of more than 32 bytes, for tests only',
           connections: [oidc({ id: 'up', issuer: 'https://x.example', clientId: 'c' })]
         }),
+        settingsOf(base),
         parts
       )
     ).size,

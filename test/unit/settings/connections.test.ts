@@ -5,6 +5,7 @@ import { apple, discord, facebook, github, google, microsoft, oauth2, oidc } fro
 import { memoryUserStore, type StartError } from '../../../lib/index.ts'
 import type { ConnectionOption } from '../../../lib/ports/provider.ts'
 import { settingsOf } from '../../../lib/composition/compose.ts'
+import { connectionSettings } from '../../support/upstream/connection-settings.ts'
 import { APPLE_KEY } from '../../support/upstream/providers.ts'
 
 const client = { clientId: 'client', clientSecret: 'secret' }
@@ -158,15 +159,15 @@ t.test('reports each mistake as one error with its path', async (t) => {
 })
 
 t.test('treats undefined as absent at any depth', async (t) => {
-  t.strictSame(settingsOf(base).connections, [])
-  t.strictSame(settingsOf({ ...base, connections: undefined }).connections, [])
+  t.strictSame(connectionSettings(base), [])
+  t.strictSame(connectionSettings({ ...base, connections: undefined }), [])
   t.strictSame(
-    settingsOf({
+    connectionSettings({
       ...base,
       connections: [],
       secret: undefined,
       users: { findById: base.users.findById, findByUsername: base.users.findByUsername }
-    }).connections,
+    }),
     [],
     'none needs nothing'
   )
@@ -189,10 +190,10 @@ t.test('treats undefined as absent at any depth', async (t) => {
     enabled: undefined,
     hd: undefined
   }
-  const [{ provider, ...settings } = {} as never] = settingsOf({
+  const [{ provider, ...settings } = {} as never] = connectionSettings({
     ...base,
     connections: [google({ ...client, ...given })]
-  }).connections
+  })
   t.equal(provider.brand, 'google')
   t.strictSame(settings, {
     id: 'google',
@@ -220,13 +221,13 @@ t.test('treats undefined as absent at any depth', async (t) => {
 
 t.test('enables registration for a connection only if the service and the store allow it', async (t) => {
   const registers = (options: object): boolean | undefined =>
-    settingsOf({ ...base, connections: [google(client)], ...options }).connections[0]?.registration
+    connectionSettings({ ...base, connections: [google(client)], ...options })[0]?.registration
   t.equal(registers({}), true)
   t.equal(registers({ registration: false }), false)
   t.equal(registers({ users: { ...base.users, createWithIdentity: undefined } }), false)
   t.equal(
-    settingsOf({ ...base, registration: false, connections: [google({ ...client, registration: true })] })
-      .connections[0]?.registration,
+    connectionSettings({ ...base, registration: false, connections: [google({ ...client, registration: true })] })[0]
+      ?.registration,
     true,
     'or where it alone is to'
   )
@@ -245,7 +246,7 @@ t.test('accepts all eight providers together, and two connections to one provide
     oauth2(wild)
   ]
   t.strictSame(
-    settingsOf({ ...base, connections }).connections.map(({ id, name }) => `${id} ${name}`),
+    connectionSettings({ ...base, connections }).map(({ id, name }) => `${id} ${name}`),
     [
       'google Google',
       'acme-google Google',
@@ -259,8 +260,10 @@ t.test('accepts all eight providers together, and two connections to one provide
     ]
   )
   t.equal(
-    settingsOf({ ...base, connections: [apple({ ...appleOptions, privateKey: APPLE_KEY.replaceAll('\n', '\\n') })] })
-      .connections[0]?.privateKey,
+    connectionSettings({
+      ...base,
+      connections: [apple({ ...appleOptions, privateKey: APPLE_KEY.replaceAll('\n', '\\n') })]
+    })[0]?.privateKey,
     APPLE_KEY,
     'a key as an environment variable has it'
   )

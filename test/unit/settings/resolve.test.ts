@@ -377,7 +377,6 @@ t.test('fills in every default', async (t) => {
       hasher: null
     },
     registration: { username: 'email', fields: null, verifyEmail: false },
-    connections: [],
     sendMessage: null,
     decorators: {
       authenticate: 'authenticate',
