@@ -4,6 +4,9 @@ import type { AuthorizeSlots } from './authorize/deps.ts'
 import type { Endpoint } from './http/edge/endpoint.ts'
 import type { PageSlots } from './http/pages/deps.ts'
 import type { TokenSlots, Grant, GrantDeclaration } from './oauth/deps.ts'
+import type { Authority, AuthorityCalls } from './composition/authority.ts'
+import type { ClientStore } from './ports/client-store.ts'
+import type { FactorStore } from './ports/factor-store.ts'
 import type { AssertionStore } from './ports/state.ts'
 import type { Log } from './ports/log.ts'
 import type { Outbound } from './ports/outbound.ts'
@@ -30,15 +33,18 @@ export interface Feature<On = unknown> extends FeatureSection {
 /** The kernel, as a feature sees it. */
 export interface Kernel {
   accounts: AccountsDeps
-  /** A key for this purpose alone, made from the newest secret. */
-  keyFor(purpose: string): Uint8Array
+  /** The keys for this purpose alone, one of each secret, the newest first. */
+  keysFor(purpose: string): readonly [Uint8Array, ...Uint8Array[]]
   /** Seals for this purpose and this registration of the plugin alone, and opens what former secrets have sealed. */
   sealerFor(purpose: string): Sealer
   /** The URL of an endpoint, made from the issuer, never from a request. */
   url(name: PathName): string
-  settings: Pick<Settings, 'registration'>
+  settings: Pick<Settings, 'factors' | 'registration' | 'session'>
   outbound: Outbound
   assertions: AssertionStore | undefined
+  clients: ClientStore
+  /** The option `factors`, and the sealer of its records. `null`: there are no second factors. */
+  factors: { store: FactorStore; sealer: Sealer } | null
   log: Log<'info' | 'warn' | 'error'>
 }
 
@@ -50,4 +56,6 @@ export interface Parts {
   grants?: readonly Grant[]
   pages?: PageSlots
   endpoints?: readonly Endpoint[]
+  /** Methods of `app.authority`. */
+  authority?(calls: AuthorityCalls): Partial<Authority>
 }

@@ -157,10 +157,8 @@ const plugin: FastifyPluginAsync<AuthorityOptions> = async (host, given) => {
         ? null
         : (...given) =>
             requireSession(given.length === 0 ? ANY_SIGN_IN : stepUpOf(given[0], 'requireSession', settings.acrValues)),
-    enrolmentUrl:
-      pages === null
-        ? null
-        : (token) => `${new URL(settings.issuer).origin}${pages.link('secondFactorLink')}?token=${token}`,
+    methods: services.methods,
+    url: pages === null ? null : (name) => `${new URL(settings.issuer).origin}${pages.link(name)}`,
     connections: async (request) =>
       pages === null
         ? []

@@ -111,7 +111,10 @@ const VENDORS: Readonly<Record<string, Room['modules']>> = {
 }
 
 /** The features that a feature imports: those that it names in `needs`. */
-const NEEDS: Readonly<Record<string, readonly string[]>> = { 'features/totp': ['features/second-factors'] }
+const NEEDS: Readonly<Record<string, readonly string[]>> = {
+  'features/passkeys': ['features/second-factors'],
+  'features/totp': ['features/second-factors']
+}
 /** The files of a feature that may import Fastify, and those that may import the settings. The others are use cases. */
 const FEATURE_HTTP = /^features\/[^/]+\/(?:pages|endpoints)/
 /** An adapter that a feature brings: it alone knows the vendor. */
@@ -160,7 +163,7 @@ const INTL = 'pages/intl.ts'
 
 const COMPOSITION = /^(?:index\.ts|plugin\.ts|composition\/.*)$/
 /** Their types are part of the interface with the host, like ports. */
-const OPTIONS = ['settings/options.ts', 'settings/paths.ts', 'features/options.ts']
+const OPTIONS = ['settings/options.ts', 'settings/paths.ts', 'features/options.ts', 'composition/authority.ts']
 /** Exports with a closed list of importers, because a second place that calls one can forget a step. */
 const KNOWN_TO: Readonly<Record<string, readonly string[]>> = {
   'settings/settings.ts resolveSettings': ['settings/check.ts'],
@@ -289,7 +292,8 @@ function ruleOf(room: string, path: string): Room | undefined {
     const needed = NEEDS[room] ?? []
     if (FEATURE_HTTP.test(path))
       return { ...FEATURE, rooms: [...FEATURE.rooms, 'pages', 'http/edge', 'http/pages', ...needed], modules: FASTIFY }
-    if (FEATURE_OPTIONS.test(path)) return { ...FEATURE, rooms: [...BASE, 'settings'], modules: OPTION_MODULES }
+    if (FEATURE_OPTIONS.test(path))
+      return { ...FEATURE, rooms: [...BASE, 'settings', ...needed], modules: OPTION_MODULES }
     if (FEATURE_ADAPTER.test(path))
       return { rooms: [...BASE, 'adapters/upstream'], modules: { 'node:*': true, ...VENDORS[room] } }
     return {

@@ -10,7 +10,6 @@ import type { Sessions } from '../sessions/sessions.ts'
 import type { Background } from './background.ts'
 import type { Outbox } from './outbox.ts'
 import type { PasswordHashing } from './password-hashing.ts'
-import type { FactorDeps } from './factors/deps.ts'
 import type { PasswordPolicy } from './password-policy.ts'
 import type { AccountSlots } from './slots.ts'
 
@@ -24,8 +23,6 @@ export interface AccountsDeps {
   policy: PasswordPolicy
   oneTimeTokens: OneTimeTokenStore
   consents: ConsentStore
-  /** `null`: there are no second factors. */
-  factors: FactorDeps | null
   /** Those of the features that are on. */
   slots: readonly AccountSlots[]
   sessions: Sessions

@@ -1,4 +1,4 @@
-import type { Apps } from './factors/apps.ts'
+import type { Apps, Passkeys } from './factor-kinds.ts'
 import type { FirstFactorKind } from '../events.ts'
 import type { UserFactors } from '../ports/factor-store.ts'
 import type { ConnectionWay } from '../ports/upstream.ts'
@@ -96,8 +96,9 @@ export interface AccountSlots {
    * an outage of the store tells which names exist.
    */
   factors?(userId: string): Promise<UserFactors>
-  /** Authenticator apps. */
+  /** The kinds of second factors. */
   apps?: Apps
+  passkeys?: Passkeys
   /** The ways into the account that the feature opens for this user. */
   ways?(user: User): Promise<readonly WayIn[]>
   /**

@@ -1,4 +1,3 @@
-import type { Apps } from './factors/apps.ts'
 import type { UserFactors } from '../ports/factor-store.ts'
 import type { ConnectionWay } from '../ports/upstream.ts'
 import type { LinkedIdentity, User } from '../ports/user-store.ts'
@@ -55,12 +54,6 @@ export async function factorsOf(
   { slots }: Pick<AccountsDeps, 'slots'>
 ): Promise<UserFactors | null> {
   for (const { factors } of slots) if (factors !== undefined) return await factors(id)
-  return null
-}
-
-/** Authenticator apps; `null`: they are off. */
-export function appsOf({ slots }: Pick<AccountsDeps, 'slots'>): Apps | null {
-  for (const { apps } of slots) if (apps !== undefined) return apps
   return null
 }
 

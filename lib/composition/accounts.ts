@@ -1,27 +1,21 @@
 import type { FastifyBaseLogger } from 'fastify'
 import type { AccountsDeps } from '../accounts/deps.ts'
-import type { FactorDeps } from '../accounts/factors/deps.ts'
 import { createBackground } from '../accounts/background.ts'
 import { createOutbox } from '../accounts/outbox.ts'
 import { createPasswordHashing } from '../accounts/password-hashing.ts'
-import type { Passkeys } from '../accounts/factors/passkeys.ts'
 import { createPasswordPolicy } from '../accounts/password-policy.ts'
 import { argon2Hasher } from '../adapters/argon2/argon2-hasher.ts'
 import { importedHashVerifier } from '../adapters/imported-hashes/imported-hash-verifier.ts'
 import type { Events } from '../events.ts'
 import type { MessageBound } from '../limits/attempt.ts'
 import { findLocale } from '../pages/texts.ts'
-import type { ClientStore } from '../ports/client-store.ts'
-import type { FactorStore } from '../ports/factor-store.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { MessageUser } from '../ports/message.ts'
 import type { ImportedHashVerifier, Random } from '../ports/cryptography.ts'
 import type { State } from '../ports/state.ts'
 import type { UserStore } from '../ports/user-store.ts'
 import type { CookieOwner } from '../http/edge/cookie-jar.ts'
-import { anySecrets, cookieKey, deriveKey, factorSealer } from './keys.ts'
-import type { FactorPolicy } from '../accounts/factors/factor-policy.ts'
-import type { FactorSettings } from '../settings/sections/factors.ts'
+import { deriveKey } from './keys.ts'
 import type { Settings } from '../settings/settings.ts'
 import type { Sessions } from '../sessions/sessions.ts'
 import { type LogCode, logLine, onceAMinute } from '../ports/log.ts'
@@ -29,9 +23,6 @@ import { type LogCode, logLine, onceAMinute } from '../ports/log.ts'
 interface AccountParts {
   owner: CookieOwner
   users: UserStore
-  clients: ClientStore
-  factors: FactorStore | null
-  passkeys: Passkeys | null
   clock: Clock
   random: Random
   state: State
@@ -99,38 +90,12 @@ function ownLocale({ locale }: MessageUser): string | undefined {
   return findLocale(typeof locale === 'string' ? [locale.replaceAll('_', '-')] : [], undefined)
 }
 
-function rememberedDevices(
-  lifetimeMs: number | null,
-  secrets: readonly string[],
-  owner: CookieOwner,
-  random: Random
-): FactorDeps['remembered'] {
-  if (lifetimeMs === null) return null
-  return {
-    lifetimeMs,
-    keys: anySecrets(secrets, random).map((secret) => cookieKey(secret, 'trusted', owner))
-  }
-}
-
-/** The host's policy, with the client of the request looked up. */
-function policyOf({ methods, required }: FactorSettings, clients: ClientStore): FactorPolicy {
-  if (required === null) return { methods, required }
-  return {
-    methods,
-    required: async (user, clientId) =>
-      await required(user, { client: clientId === null ? null : await clients.findById(clientId), clientId })
-  }
-}
-
 /** The dependencies of the account use cases, from the settings. */
 export function accountsDeps(
   settings: Settings,
   {
     owner,
     users,
-    clients,
-    factors,
-    passkeys,
     clock,
     random,
     state,
@@ -189,20 +154,6 @@ export function accountsDeps(
     ),
     oneTimeTokens: state.oneTimeTokens,
     consents: state.consents,
-    factors:
-      factors === null || settings.factors === null
-        ? null
-        : {
-            store: factors,
-            totpIssuer: settings.factors.totpIssuer,
-            sessionLifetimeMs: settings.session.expiresInMs,
-            passkeys,
-            sealer: factorSealer(settings.secrets, random),
-            recoveryKeys: anySecrets(settings.secrets, random).map((secret) => deriveKey(secret, 'recovery codes')),
-            importKey: deriveKey(settings.secrets[0] ?? random.secret(), 'imported apps'),
-            remembered: rememberedDevices(settings.factors.rememberDeviceMs, settings.secrets, owner, random),
-            policy: policyOf(settings.factors, clients)
-          },
     slots,
     sessions,
     messageBound: messages,

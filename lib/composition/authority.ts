@@ -6,6 +6,8 @@ import type { TokenResponse } from '../oauth/deps.ts'
 import type { Hook } from '../http/edge/hook.ts'
 import type { AccessTokenClaims } from '../protocol/access-token.ts'
 import type { AuthRequirements } from '../settings/auth-requirements.ts'
+import type { PathName } from '../settings/paths.ts'
+import type { User } from '../ports/user-store.ts'
 import type { Session } from '../sessions/browser-sessions.ts'
 import type { ConnectionLink, EnrolmentLink, UserConsent, UserFactor, UserIdentity } from './authority-answers.ts'
 import type { Health } from './health.ts'
@@ -174,4 +176,23 @@ export interface Authority {
   health(): Promise<Health>
   on: Events['on']
   off: Events['off']
+}
+
+/** The methods for second factors. */
+export type FactorMethod =
+  | 'factors'
+  | 'removeFactor'
+  | 'resetFactors'
+  | 'startEnrolment'
+  | 'importTotp'
+  | 'forgetDevices'
+
+/** The arguments of `app.authority`, checked. */
+export interface AuthorityCalls {
+  /** @throws OAuthError `invalid_grant` if there is no such user */
+  existing(userId: string): Promise<User>
+  /** The admin who acts. */
+  adminOf(options: { by?: string | undefined } | undefined): string | undefined
+  /** The URL of a hosted page. @throws StartError `FST_AUTHORITY_INVALID_OPTIONS` with `pages: false` */
+  pageFor(method: string, name: PathName): string
 }

@@ -16,14 +16,15 @@ import type { RequestLimiter } from '../http/edge/limit.ts'
 import type { RequestBrowser } from '../http/edge/request-browser.ts'
 import type { ConsentStore } from '../ports/state.ts'
 import type { User } from '../ports/user-store.ts'
+import type { PathName } from '../settings/paths.ts'
 import { badOption } from '../settings/option-error.ts'
 import { type AuthenticationProof, hostProof, proofsFor, TEST_PROOFS } from '../protocol/authentication.ts'
 import { grantScope, parseScope } from '../protocol/scope.ts'
 import { listSessions } from '../sessions/browser-sessions.ts'
 import type { AccessTokens } from '../tokens/access-tokens.ts'
 import { allowedScopes } from '../tokens/disclosure.ts'
-import type { Authority } from './authority.ts'
-import type { FactorAuthority } from './factor-authority.ts'
+import type { Authority, FactorMethod } from './authority.ts'
+import type { Parts } from '../feature.ts'
 
 interface AuthorityDeps {
   grants: GrantDeps
@@ -36,8 +37,10 @@ interface AuthorityDeps {
   /** `null` without a sign-in page to lead to. */
   requireSession: Authority['requireSession'] | null
   limiter: Pick<RequestLimiter, 'reserveAccount'>
-  /** The address of such a link. `null` without pages. */
-  enrolmentUrl: ((token: string) => string) | null
+  /** The URL of a hosted page; `null`: there are no pages. */
+  url: ((name: PathName) => string) | null
+  /** The methods of features. */
+  methods: ReadonlyArray<NonNullable<Parts['authority']>>
   connections: Authority['connections']
 }
 
@@ -51,7 +54,8 @@ export function createAuthority({
   readSession,
   requireSession,
   limiter,
-  enrolmentUrl,
+  methods,
+  url,
   connections
 }: AuthorityDeps): Authority {
   const { accounts, sessions } = grants
@@ -60,12 +64,13 @@ export function createAuthority({
     if (!isActive(user)) throw new OAuthError('invalid_grant', 'There is no such user, or the account is disabled.')
     return user
   }
-  /** Loads the methods for second factors on first use. */
-  async function withFactors(): Promise<FactorAuthority> {
-    const { factors } = accounts
-    if (factors === null) throw new TypeError('app.authority: there are no second factors without the option factors.')
-    const { factorAuthority } = await import('./factor-authority.ts')
-    return factorAuthority({ ...accounts, factors }, { existing, adminOf, enrolmentUrl })
+  async function withoutFactors(): Promise<never> {
+    throw new TypeError('app.authority: there are no second factors without the option factors.')
+  }
+  function pageFor(method: string, name: PathName): string {
+    if (url === null)
+      throw badOption('pages', `got false; app.authority.${method} needs the page that its link leads to`)
+    return url(name)
   }
   function proofsOf({
     amr = [],
@@ -84,16 +89,15 @@ export function createAuthority({
     return user
   }
   return {
-    factors: async (userId) =>
-      accounts.factors === null ? { factors: [], recoveryCodesLeft: 0 } : await (await withFactors()).factors(userId),
-    removeFactor: async (userId, factorId, options) =>
-      await (await withFactors()).removeFactor(userId, factorId, options),
-    resetFactors: async (userId, options) => await (await withFactors()).resetFactors(userId, options),
-    startEnrolment: async (userId) => await (await withFactors()).startEnrolment(userId),
-    importTotp: async (userId, app) => await (await withFactors()).importTotp(userId, app),
-    forgetDevices: async (userId) => {
-      await (await withFactors()).forgetDevices(userId)
-    },
+    factors: async () => ({ factors: [], recoveryCodesLeft: 0 }),
+    removeFactor: withoutFactors,
+    resetFactors: withoutFactors,
+    startEnrolment: withoutFactors,
+    importTotp: withoutFactors,
+    forgetDevices: withoutFactors,
+    ...(Object.assign({}, ...methods.map((made) => made({ existing, adminOf, pageFor }))) as Partial<
+      Pick<Authority, FactorMethod>
+    >),
     async verify(token) {
       if (typeof token !== 'string') throw missingToken(' app.authority.verify got none.')
       if (isBearer(token)) throw invalidToken('Give app.authority.verify the token without its scheme.')

@@ -136,10 +136,11 @@ export function keysOf(
   secrets: readonly string[],
   owner: CookieOwner,
   random: Random
-): Pick<Kernel, 'keyFor' | 'sealerFor'> {
+): Pick<Kernel, 'keysFor' | 'sealerFor'> {
   const all = anySecrets(secrets, random)
+  const [first, ...former] = all
   return {
-    keyFor: (purpose) => deriveKey(all[0], purpose),
+    keysFor: (purpose) => [deriveKey(first, purpose), ...former.map((secret) => deriveKey(secret, purpose))],
     sealerFor: (purpose) => sealerOf(all, (secret) => ownKey(secret, purpose, owner))
   }
 }

@@ -80,8 +80,7 @@ export function pageDeps(
     slots: readonly PageSlots[]
   }
 ): PageDeps {
-  const { users, outbox, usernames, factors } = parts.authorize.accounts
-  const hasPasskeys = factors !== null && factors.passkeys !== null
+  const { users, outbox, usernames } = parts.authorize.accounts
   const { homeUrl, loginUrl } = pages
   refuse('pages.texts', ownTextMistake(pages.texts))
   refuse('scopes', scopeTextMistake(scopeTexts))
@@ -95,7 +94,7 @@ export function pageDeps(
       prefix: `${host.prefix}${prefix}`,
       usernames,
       pages,
-      passkeys: hasPasskeys,
+      passkeys: slots.some(({ passkeys }) => passkeys === true),
       renderers: Object.fromEntries(slots.flatMap(({ renderers = {} }) => Object.entries(renderers)))
     }),
     journeys: createJourneys(parts.authorize, { authorizeUrl: link('authorize'), homeUrl }),

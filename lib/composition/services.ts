@@ -13,7 +13,7 @@ import { GRANTS } from '../oauth/grants/registry.ts'
 import type { KnownBrowsers } from '../http/edge/known-browsers.ts'
 import type { Endpoint } from '../http/edge/endpoint.ts'
 import type { PageSlots } from '../http/pages/deps.ts'
-import type { Kernel } from '../feature.ts'
+import type { Kernel, Parts } from '../feature.ts'
 import type { ConnectionWay } from '../ports/upstream.ts'
 import { TOKEN_EXCHANGE_GRANT } from '../protocol/request-params.ts'
 import type { RequestLimiter } from '../http/edge/limit.ts'
@@ -23,11 +23,10 @@ import type { BrowserSession } from '../ports/session-store.ts'
 import type { State } from '../ports/state.ts'
 import { accountsDeps } from './accounts.ts'
 import { DECLARED_GRANTS, startFeatures } from './compose.ts'
-import { keyRing, keysOf } from './keys.ts'
+import { factorSealer, keyRing, keysOf } from './keys.ts'
 import { createHealth, type Health } from './health.ts'
 import type { CookieOwner } from '../http/edge/cookie-jar.ts'
 import { createLimits } from './limits.ts'
-import { passkeysOf } from './passkeys.ts'
 import { connectStores } from './stores.ts'
 import type { Settings } from '../settings/settings.ts'
 import { accessTokens, type AccessTokens } from '../tokens/access-tokens.ts'
@@ -49,6 +48,7 @@ export interface Services {
   grants: GrantDeps
   authorize: AuthorizeDeps
   pageSlots: PageSlots[]
+  methods: Array<NonNullable<Parts['authority']>>
   endpoints: Endpoint[]
   limiter: RequestLimiter
   known: KnownBrowsers
@@ -158,9 +158,6 @@ export async function createServices(
   const accounts: AccountsDeps = accountsDeps(settings, {
     owner,
     users: stores.users,
-    clients,
-    factors: stores.factors,
-    passkeys: await passkeysOf(settings, random),
     clock,
     random,
     state,
@@ -181,6 +178,8 @@ export async function createServices(
     settings,
     outbound: leaving,
     assertions: state.assertions,
+    clients,
+    factors: stores.factors === null ? null : { store: stores.factors, sealer: factorSealer(secrets, random) },
     log
   })
   slots.push(...parts.flatMap(({ account }) => account ?? []))
@@ -224,6 +223,7 @@ export async function createServices(
     known,
     grants,
     pageSlots: parts.flatMap(({ pages }) => pages ?? []),
+    methods: parts.flatMap(({ authority }) => authority ?? []),
     endpoints: parts.flatMap(({ endpoints }) => endpoints ?? []),
     authorize: {
       ...grants,

@@ -2,5 +2,6 @@
 export { account } from './own-account/feature.ts'
 export { connections } from './connections/feature.ts'
 export { emailCodes } from './email-codes/feature.ts'
+export { passkeys } from './passkeys/feature.ts'
 export { secondFactors } from './second-factors/feature.ts'
 export { totp } from './totp/feature.ts'

@@ -15,7 +15,7 @@ export function create(on: EmailSignInSettings, kernel: Kernel): Parts {
     emailSignIn: {
       ...on,
       redeemCode,
-      key: kernel.keyFor('email codes'),
+      key: kernel.keysFor('email codes')[0],
       sealer: kernel.sealerFor('email links')
     }
   }

@@ -1,9 +1,7 @@
+import type { ProvingDeps } from './deps.ts'
 import { lookLater } from '../../accounts/background.ts'
-import type { ProvingDeps } from '../../accounts/factors/prove-factor.ts'
-import { passkeysIn } from '../../accounts/factors/deps.ts'
 import { addressed, type MessageCause } from '../../accounts/outbox.ts'
 import type { AccountSlots, Ending } from '../../accounts/slots.ts'
-import { ownerConnection } from '../../accounts/ways-in.ts'
 import type { RemovedFactor, UserFactors } from '../../ports/factor-store.ts'
 import type { User } from '../../ports/user-store.ts'
 import { type AuthenticationContext, covers, EMAIL_ACR, MFA_ACR } from '../../protocol/authentication.ts'
@@ -12,14 +10,10 @@ import { hasFactor } from '../../protocol/second-factors.ts'
 /** The answers of second factors to questions about accounts. */
 export function accountSlots(
   accounts: ProvingDeps
-): Required<Pick<AccountSlots, 'factors' | 'ways' | 'proof' | 'end' | 'endRest' | 'keepsAgainstMailbox'>> {
+): Required<Pick<AccountSlots, 'factors' | 'proof' | 'end' | 'endRest' | 'keepsAgainstMailbox'>> {
   const { store } = accounts.factors
   return {
     factors: async (userId) => await store.findFactors(userId),
-    ways: async (user) =>
-      ownerConnection(user, accounts) === null
-        ? passkeysIn(await store.findFactors(user.id), accounts.factors).map(() => 'passkey' as const)
-        : [],
     async proof(user) {
       const found = await store.findFactors(user.id)
       return hasFactor(found) ? (signIn) => covers(signIn.acr, MFA_ACR) || isAllByEmail(user, found, signIn) : null

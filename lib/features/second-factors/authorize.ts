@@ -1,7 +1,7 @@
-import { type ProvingDeps } from '../../accounts/factors/prove-factor.ts'
-import { isRememberedIn } from '../../accounts/factors/remembered-devices.ts'
+import { newKindsOf, passkeysOf, type ProvingDeps } from './deps.ts'
+import { isRememberedIn } from './remembered-devices.ts'
 import { isRecentEnough } from '../../accounts/fresh-sign-in.ts'
-import { appsOf, waysIn } from '../../accounts/ways-in.ts'
+import { waysIn } from '../../accounts/ways-in.ts'
 import type { AskedOf, Asking, AuthorizeSlots, MissingStep, StepTowards } from '../../authorize/deps.ts'
 import type { UserFactors } from '../../ports/factor-store.ts'
 import type { User } from '../../ports/user-store.ts'
@@ -71,7 +71,7 @@ async function reaches(
   const canGivePassword = !hostedSignIn || password
   // A security key is worth as much with a password alone.
   if (acr === PASSKEY_ACR)
-    return canGivePassword && found.passkeys.some(({ rpId }) => rpId === accounts.factors.passkeys?.rpId)
+    return canGivePassword && found.passkeys.some(({ rpId }) => rpId === passkeysOf(accounts)?.rpId)
   const hasSecond = hasFactor(found)
   if (acr === MFA_ACR && !hasSecond) return false
   return canGivePassword || (hasSecond && links.length > 0)
@@ -95,12 +95,11 @@ async function stepTowards(
     // A sign-in page of the host's own asks for no passkey of ours. Ours asks for it as the second factor.
     return acr === PASSKEY_ACR ? (lacksCode ? 'second_factor' : 'never') : null
   }
-  const { methods } = factors.policy
-  const takesPasskeys = factors.passkeys !== null && methods.includes('passkey')
+  const { apps, passkeys } = newKindsOf(accounts)
   // With a second factor the sign-in would be worth it, or that of the account would.
   const helps = acr === MFA_ACR && !hasSecond && (lacksCode || user.passwordHash !== null)
-  if (!helps) return accountPages && takesPasskeys ? 'passkey' : 'never'
-  if (!takesPasskeys && !(methods.includes('totp') && appsOf(accounts) !== null)) return 'never'
+  if (!helps) return accountPages && passkeys !== null ? 'passkey' : 'never'
+  if (passkeys === null && apps === null) return 'never'
   // The first one is set up after a sign-in of the last minutes.
   return isRecentEnough(session, now) ? 'enrolment' : null
 }

@@ -1,31 +1,31 @@
+import type { Kernel, Parts } from '../../feature.ts'
+import { grant } from '../../oauth/deps.ts'
+import { accountSlots } from './account.ts'
+import { factorAuthority } from './authority.ts'
+import { authorizeSlots } from './authorize.ts'
+import { withFactors } from './deps.ts'
 import { factorEndpoints } from './endpoints.ts'
-import { passkeyEndpoints } from './endpoints-passkeys.ts'
+import { MFA_GRANT } from './options.ts'
+import { enrolmentRequired, mfaGrant, mfaRequired } from './mfa-grant.ts'
 import { secondFactorLinkPage } from './pages/second-factor-link.ts'
 import { secondFactorPage } from './pages/second-factor.ts'
-import { securityPages } from './pages/security.ts'
+import { securityPage } from './pages/security.ts'
 import { setUpSecondFactorPage } from './pages/set-up-second-factor.ts'
-import { passkeyPromptPage } from './pages/add-passkey.ts'
-import { grant } from '../../oauth/deps.ts'
-import { enrolmentRequired, mfaGrant, mfaRequired } from './mfa-grant.ts'
-import { passkeyGrant } from './passkey-grant.ts'
-import { MFA_GRANT, PASSKEY_GRANT } from './grants.ts'
-import { isFromBeforeRequirement } from '../../accounts/factors/policy.ts'
-import { accountSlots } from './account.ts'
-import { authorizeSlots } from './authorize.ts'
-import { beginWithFactors, openPageStep } from './begin-with-factors.ts'
-import type { Kernel, Parts } from '../../feature.ts'
+import { beginWithFactors, openPageStep } from './second-step.ts'
+import { isFromBeforeRequirement } from './two-step.ts'
 
-export function create(_on: true, { accounts: { factors, ...kernel } }: Kernel): Parts {
-  if (factors === null) return {}
-  const accounts = { ...kernel, factors }
-  const { passkeys } = factors
+export function create(_on: true, kernel: Kernel): Parts {
+  const accounts = withFactors(kernel)
   return {
     account: {
       afterFirstFactor: async (...sign) => await beginWithFactors(...sign, accounts),
       stepOf: async (ticket) => await openPageStep(ticket, accounts),
       ...accountSlots(accounts),
-      requiresMore: async (user, methods) => await isFromBeforeRequirement(user, methods, factors.policy, accounts)
+      requiresMore: async (user, methods) =>
+        await isFromBeforeRequirement(user, methods, accounts.factors.policy, accounts)
     },
+    authorize: authorizeSlots(accounts),
+    authority: (calls) => factorAuthority(accounts, calls),
     tokens: {
       async beforeTokens(first, call, at) {
         const needed = await mfaRequired(first, call, accounts)
@@ -37,36 +37,25 @@ export function create(_on: true, { accounts: { factors, ...kernel } }: Kernel):
         ...MFA_GRANT,
         isOn: ({ passwordGrant, exchange }) => passwordGrant !== false || exchange,
         handle: async (...request) => await mfaGrant(...request, accounts)
-      }),
-      ...(passkeys === null
-        ? []
-        : [
-            grant({
-              ...PASSKEY_GRANT,
-              isOn: ({ passwordGrant }) => passwordGrant !== false,
-              handle: async (...request) => await passkeyGrant(...request, { passkeys, accounts })
-            })
-          ])
+      })
     ],
-    endpoints: [...factorEndpoints(accounts), ...(passkeys === null ? [] : passkeyEndpoints(factors, passkeys))],
+    endpoints: factorEndpoints(accounts),
     pages: {
       routes(child, deps) {
-        secondFactorPage(child, deps, factors)
-        passkeyPromptPage(child, deps)
-        secondFactorLinkPage(child, deps, factors)
-        setUpSecondFactorPage(child, deps, factors)
+        secondFactorPage(child, deps, accounts)
+        secondFactorLinkPage(child, deps, accounts)
+        setUpSecondFactorPage(child, deps, accounts)
       },
       part: (deps) => ({
         account: {
           security: {
             path: 'security',
             add(child) {
-              securityPages(child, deps, factors)
+              securityPage(child, deps, accounts)
             }
           }
         }
       })
-    },
-    authorize: authorizeSlots(accounts)
+    }
   }
 }

@@ -1,8 +1,8 @@
 import { commitSession } from '../../accounts/begin-session.ts'
 import type { SessionBegun } from '../../accounts/slots.ts'
-import { type GivenFactor, proveFactor } from '../../accounts/factors/prove-factor.ts'
-import type { FactorDeps } from '../../accounts/factors/deps.ts'
-import type { PendingStep } from '../../accounts/factors/second-step.ts'
+import { type GivenFactor, proveFactor } from './prove-factor.ts'
+import type { FactorDeps } from './deps.ts'
+import type { PendingStep } from './second-step.ts'
 import { settled } from '../../accounts/sign-in-writes.ts'
 import { firstFactorHolds } from '../../accounts/first-factor.ts'
 import { OAuthError } from '../../errors.ts'
@@ -10,7 +10,7 @@ import type { UserFactors } from '../../ports/factor-store.ts'
 import type { Browser, SignedInPerson } from '../../sessions/browser-sessions.ts'
 import type { AuthorizeDeps } from '../../authorize/deps.ts'
 import { userOf } from '../../sessions/active-user.ts'
-import type { PasskeyAdded } from '../../accounts/factors/passkeys.ts'
+import type { PasskeyAdded } from '../../accounts/factor-kinds.ts'
 
 interface SecondFactor {
   /** Of an opened ticket. */

@@ -1,10 +1,10 @@
+import { appsOf, passkeysOf, type ProvingDeps } from './deps.ts'
 import { hasFactor } from '../../protocol/second-factors.ts'
 import { ACCESS_TOKEN, TOKEN_EXCHANGE_GRANT, type TokenRequestParams } from '../../protocol/request-params.ts'
-import { proveFactor, type ProvingDeps, readFactor } from '../../accounts/factors/prove-factor.ts'
-import { appsOf } from '../../accounts/ways-in.ts'
-import { secondFactorCheck } from '../../accounts/factors/deps.ts'
-import { asksSecondFactor, mustEnrol, tellOfEnrolment } from '../../accounts/factors/policy.ts'
-import { openStep, sealStep } from '../../accounts/factors/second-step.ts'
+import { proveFactor, readFactor } from './prove-factor.ts'
+import { secondFactorCheck } from './deps.ts'
+import { asksSecondFactor, mustEnrol, tellOfEnrolment } from './two-step.ts'
+import { openStep, sealStep } from './second-step.ts'
 import { noteUse } from '../../accounts/identities.ts'
 import { settled } from '../../accounts/sign-in-writes.ts'
 import { firstFactorHolds } from '../../accounts/first-factor.ts'
@@ -31,7 +31,7 @@ export async function mfaRequired(
   const token = await sealStep({ ...first, clientId, scope: scopes.join(' ') }, { page: false, clientId }, accounts)
   accounts.events.emit('second_factor_required', { userId: first.user.id, clientId }, origin)
   const isKnown = knows(secondFactorCheck(first.user, found, { kind: 'totp' }))
-  const options = factors.passkeys?.optionsFor({ user: first.user, found, purpose: 'second_factor' }, accounts) ?? null
+  const options = passkeysOf(accounts)?.optionsFor({ user: first.user, found, purpose: 'second_factor' }) ?? null
   return new OAuthError('mfa_required', 'A second factor is needed.', {
     withoutStack: true,
     members: {

@@ -1,13 +1,13 @@
 import type { Kernel, Parts } from '../../feature.ts'
+import { withFactors } from '../second-factors/deps.ts'
 import { confirmEnrolment, reopenEnrolment, startEnrolment } from './enrol.ts'
 import { totpEndpoints } from './endpoints.ts'
 import { importTotp } from './import.ts'
 import { totpPage } from './pages.ts'
 import { appsFor, proveByCode, readCode } from './prove.ts'
 
-export function create(_on: true, { accounts: { factors, ...kernel } }: Kernel): Parts {
-  if (factors === null) return {}
-  const accounts = { ...kernel, factors }
+export function create(_on: true, kernel: Kernel): Parts {
+  const accounts = withFactors(kernel)
   return {
     account: {
       apps: {

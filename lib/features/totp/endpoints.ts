@@ -1,6 +1,6 @@
+import { type ProvingDeps } from '../second-factors/deps.ts'
 import { Type } from '@sinclair/typebox'
-import { requireConfirmedAddress } from '../../accounts/factors/confirmed-address.ts'
-import type { ProvingDeps } from '../../accounts/factors/prove-factor.ts'
+import { requireConfirmedAddress } from '../second-factors/addition.ts'
 import { accountOf } from '../../http/edge/caller-guards.ts'
 import { localeOf, originOf } from '../../http/edge/request-origin.ts'
 import { endpoint, type Endpoint } from '../../http/edge/endpoint.ts'

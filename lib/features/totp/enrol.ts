@@ -1,6 +1,6 @@
-import { nameOf } from '../../accounts/factors/manage-factors.ts'
-import type { Confirmation, Enrolment } from '../../accounts/factors/apps.ts'
-import type { PasskeyAdded } from '../../accounts/factors/passkeys.ts'
+import { type ProvingDeps } from '../second-factors/deps.ts'
+import { nameOf } from '../second-factors/manage-factors.ts'
+import type { Confirmation, Enroller, Enrolment, PasskeyAdded } from '../../accounts/factor-kinds.ts'
 import { twoStepOf, hasFactor } from '../../protocol/second-factors.ts'
 import { OAuthError } from '../../errors.ts'
 import type { UserFactors } from '../../ports/factor-store.ts'
@@ -9,11 +9,8 @@ import { matchTotp, readTotpCode, toBase32, TOTP_SECRET_BYTES, totpUri } from '.
 import { makesProvisional } from '../../accounts/address-proof.ts'
 import { makeUndoLink } from '../../accounts/undo.ts'
 import { addressed } from '../../accounts/outbox.ts'
-import { requireConfirmedAddress } from '../../accounts/factors/confirmed-address.ts'
-import { storeFactor } from '../../accounts/factors/addition.ts'
-import type { Enroller } from '../../accounts/factors/passkeys.ts'
-import type { ProvingDeps } from '../../accounts/factors/prove-factor.ts'
-import { newRecoveryCodes } from '../../accounts/factors/recovery-codes.ts'
+import { requireConfirmedAddress, storeFactor } from '../second-factors/addition.ts'
+import { newRecoveryCodes } from '../second-factors/two-step.ts'
 import { sealTotpSecret } from './secret.ts'
 
 const LIFETIME_MS = 10 * 60 * 1000

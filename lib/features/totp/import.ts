@@ -1,4 +1,5 @@
-import { nameOf } from '../../accounts/factors/manage-factors.ts'
+import { type ProvingDeps } from '../second-factors/deps.ts'
+import { nameOf } from '../second-factors/manage-factors.ts'
 import type { ImportedTotp } from '../../protocol/totp.ts'
 import { createHmac } from 'node:crypto'
 import { OAuthError } from '../../errors.ts'
@@ -8,8 +9,7 @@ import { equalSecrets } from '../../protocol/digest.ts'
 import { fromBase32 } from '../../protocol/totp.ts'
 import { twoStepOf } from '../../protocol/second-factors.ts'
 import { MAX_APPS } from './enrol.ts'
-import { orInBackground } from '../../accounts/factors/addition.ts'
-import type { ProvingDeps } from '../../accounts/factors/prove-factor.ts'
+import { orInBackground } from '../second-factors/addition.ts'
 import { openTotpSecret, sealTotpSecret } from './secret.ts'
 
 /**

@@ -1,13 +1,13 @@
-import { tellOfFailure } from '../../accounts/factors/tell-of-failure.ts'
+import { type ProvingDeps } from '../second-factors/deps.ts'
+import { tellOfFailure } from '../second-factors/deps.ts'
 import { addressed } from '../../accounts/outbox.ts'
 import { openTotpSecret, sealTotpSecret } from './secret.ts'
 import type { AuthenticationProof } from '../../protocol/authentication.ts'
-import type { ProvingDeps } from '../../accounts/factors/prove-factor.ts'
 import type { User } from '../../ports/user-store.ts'
 import type { TotpFactor } from '../../ports/factor-store.ts'
 import { OAuthError } from '../../errors.ts'
 import { readTotpCode, matchTotp } from '../../protocol/totp.ts'
-import type { GivenAt } from '../../accounts/factors/apps.ts'
+import type { GivenAt } from '../../accounts/factor-kinds.ts'
 
 /**
  * Wrong codes in a row after which an app is disabled where the browser is not known, whatever the limits say. After as

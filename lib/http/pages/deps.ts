@@ -12,8 +12,10 @@ import type { Form } from './page-routes.ts'
 import type { ConnectButton, FormModel } from '../../pages/common-model.ts'
 import type { PageModels } from '../../pages/model.ts'
 import type { Renderers } from '../../pages/render.ts'
-import type { User } from '../../ports/user-store.ts'
-import type { SecondFactorCheck } from '../../accounts/factors/deps.ts'
+import type { OAuthError } from '../../errors.ts'
+import type { SecondFactorCheck, SessionBegun, StepNeeded } from '../../accounts/slots.ts'
+import type { SignedInPerson } from '../../sessions/browser-sessions.ts'
+import type { PageSettings } from './reply.ts'
 import type { Origin } from '../../sessions/sessions.ts'
 import type { AttemptCheck, AttemptUser } from '../edge/limit.ts'
 
@@ -103,9 +105,22 @@ export interface Journeys {
 /** Fields that a part adds to the model of a page. */
 export type AddedTo<Name extends 'login' | 'reauthenticate'> = Partial<Omit<PageModels[Name], keyof FormModel>>
 
+/** A form that is shown again with an error. */
+export interface RefusedForm {
+  form: Form
+  error: OAuthError
+}
+
+/** `isSignUp`: the account was made just now, without a password. */
+export interface Arrival extends Pick<Visit, 'request' | 'journey'> {
+  isSignUp?: boolean | undefined
+}
+
 /** Additions of a feature to the hosted pages. */
 export interface PageSlots {
   renderers?: Partial<Renderers>
+  /** True if pages ask for passkeys. */
+  passkeys?: boolean
   routes?(child: FastifyInstance, deps: PageDeps): void
   /** Pages after those of the kernel, by the policy for other origins. */
   groups?(deps: PageDeps): ReadonlyArray<{
@@ -118,7 +133,7 @@ export interface PageSlots {
 /** Additions of a feature to pages of the kernel. */
 export interface PagePart {
   /** Fields of the model of the sign-in page. */
-  login?(journey: Journey): AddedTo<'login'>
+  login?(journey: Journey, refused: RefusedForm | null): AddedTo<'login'>
   /** Links to other providers, for a page of this journey. */
   buttons?(request: FastifyRequest, journey: Pick<Journey, 'query'>): Promise<ConnectButton[]>
   /** Addresses of the pictures on these links. */
@@ -129,15 +144,19 @@ export interface PagePart {
   elsewhere?(form: Form, visit: Visit): Promise<Submission<never> | null>
   /** The answer to an authorization request instead of the sign-in page; `null`: the page. */
   straightOn?(params: AuthorizationParams, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply | null>
+  /** The sign-in page asks for a passkey. */
+  asksPasskey?: NonNullable<PageSettings['passkeys']>
+  /** The page that proposes something after a sign-in, on the way of the journey; `null`: none. */
+  proposal?(begun: SessionBegun | StepNeeded, arrival: Arrival, form: Form): Promise<PathName | null>
   /** The path of a page that a user who has just signed in sees first; `null`: none. */
   leadOn?(userId: string, visit: Pick<Visit, 'request' | 'journey'>): string | null
   /** A way in which a signed-in user proves again that it is them. */
   again?: {
-    /** The value of the button. */
-    decision: string
-    /** Fields of the model of the page with that button; `null`: this user has no button. */
-    reauthenticate(user: User): AddedTo<'reauthenticate'> | null
-    submit(user: User, visit: Visit): Promise<Submission<never>>
+    /** True for a form of this way. */
+    takes(form: Form): boolean
+    /** Fields of the model of the page; `null`: this user has no such way. */
+    reauthenticate(person: SignedInPerson): Promise<AddedTo<'reauthenticate'> | null>
+    submit(person: SignedInPerson, form: Form, visit: Visit): Promise<Submission<never>>
   }
   /** Pages below the account page, under the names of its links. */
   account?: { [Name in keyof PageModels['account']['links']]?: AccountPart }

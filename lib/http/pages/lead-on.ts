@@ -3,11 +3,10 @@ import { authorize as decide } from '../../authorize/authorize.ts'
 import type { SessionBegun, StepNeeded } from '../../accounts/slots.ts'
 import { originOf } from '../edge/request-origin.ts'
 import { follow } from './authorize.ts'
-import type { Journey, Leave, PageDeps } from './deps.ts'
+import type { Arrival, Journey, Leave, PageDeps } from './deps.ts'
 import { goOn } from './form-page.ts'
 import type { Form } from './page-routes.ts'
 import { pageBefore } from './parts.ts'
-import { type Arrival, proposesPasskey } from './passkey-proposal.ts'
 import type { Browser } from '../../sessions/browser-sessions.ts'
 
 /** The page that asks for what a sign-in still owes. */
@@ -59,17 +58,15 @@ export async function leadOnFrom(
 ): Promise<Leave> {
   const first = pageBefore(begun.user.id, { request, journey }, deps)
   if (first !== null) return leadOn(begun, { ...journey, next: first, nativeRequest: null }, request, deps)
-  if (!(await proposesPasskey(begun, { request, journey, isSignUp }, form, deps)))
-    return leadOn(begun, journey, request, deps)
-  return async (reply) => {
-    deps.cookies.prompted.set(reply, '1')
-    return await leadOn(
-      begun,
-      { ...journey, next: `${deps.link('passkeyPrompt')}${journey.query}` },
-      request,
-      deps
-    )(reply)
+  for (const { proposal } of deps.parts) {
+    const proposed = (await proposal?.(begun, { request, journey, isSignUp }, form)) ?? null
+    if (proposed !== null)
+      return async (reply) => {
+        deps.cookies.prompted.set(reply, '1')
+        return await leadOn(begun, { ...journey, next: `${deps.link(proposed)}${journey.query}` }, request, deps)(reply)
+      }
   }
+  return leadOn(begun, journey, request, deps)
 }
 
 /**

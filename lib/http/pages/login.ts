@@ -3,17 +3,14 @@ import { Type } from '@sinclair/typebox'
 import { normalizeUsername } from '../../accounts/username.ts'
 import { resendTicket, resendVerification } from '../../accounts/verify-email.ts'
 import { signIn } from '../../authorize/sign-in.ts'
-import type { PasskeyForm, PasskeySignals } from '../../pages/common-model.ts'
 import type { SignedInPerson } from '../../sessions/browser-sessions.ts'
 import { serializeParams } from '../../protocol/request-params.ts'
 import { Credential, JourneySchema, Password, Username } from '../edge/schemas.ts'
 import { buttonImages, connectButtons, elsewhere, freshness } from './parts.ts'
-import type { AddedTo, Journey, PageDeps, Submission, Visit } from './deps.ts'
+import type { AddedTo, Journey, PageDeps, RefusedForm, Submission, Visit } from './deps.ts'
 import { type FormPage, formPage, goOn } from './form-page.ts'
 import { type Form, pageGet, queryParam, required } from './page-routes.ts'
 import { leadOnFrom, signInBrowser } from './lead-on.ts'
-import { passkeySignIn } from './passkey-sign-in.ts'
-import { passkeyFormOf, passkeysOf, unknownPasskey } from './passkeys.ts'
 
 interface Shown {
   /** True if a signed-in user has come to be asked again. */
@@ -23,11 +20,7 @@ interface Shown {
   resendToken: string | null
   /** The part of the journey without a client that it does not carry: that a fresh sign-in was asked for. */
   asked: Record<string, string>
-  /**
-   * The signal to the browser about a passkey that it gave and that was refused. Then the browser is asked only after a
-   * click, because it might give the same one again.
-   */
-  refused?: PasskeySignals['signals'] | null
+  refused?: RefusedForm
 }
 
 const SUMMARIES = { page: 'Sign-in page', form: 'Sign in by a form' }
@@ -58,12 +51,7 @@ export function loginPage(child: FastifyInstance, deps: PageDeps): void {
   } = deps
 
   const takesNames = parts.some((part) => part.takesNames === true)
-  const on = passkeysOf(deps)
-  const renewUrl = link('passkeyChallenge')
-  const askFor = (refused: Shown['refused'] = null): PasskeyForm | null =>
-    on === null
-      ? null
-      : passkeyFormOf(on.passkeys.signInOptions(accounts), deps, refused === null ? { renewUrl } : { signals: refused })
+  const passkeys = parts.find(({ asksPasskey }) => asksPasskey !== undefined)?.asksPasskey
   const page: FormPage<'login', Shown> = {
     name: 'login',
     path: 'login',
@@ -74,11 +62,11 @@ export function loginPage(child: FastifyInstance, deps: PageDeps): void {
     body: Type.Object({
       username: Username,
       password: takesNames ? Type.Optional(Password) : Password,
-      ...(on === null ? {} : { credential: Type.Optional(Credential) })
+      ...(passkeys === undefined ? {} : { credential: Type.Optional(Credential) })
     }),
     images: buttonImages(deps),
-    fields: ['username', 'password', ...(on === null ? [] : ['credential'])],
-    passkeys: on === null ? undefined : { renewUrl },
+    fields: ['username', 'password', ...(passkeys === undefined ? [] : ['credential'])],
+    passkeys,
     leadsOn: true,
     async open({ request, journey }) {
       const person = await signedInOnTheirWay(request, deps)
@@ -90,8 +78,6 @@ export function loginPage(child: FastifyInstance, deps: PageDeps): void {
     },
     async submit(form, visit) {
       if (form.decision === 'resend') return resend(form, visit, deps)
-      const { credential = '' } = form
-      if (on !== null && credential !== '') return passkeySignIn(credential, visit, deps)
       return (await elsewhere(form, visit, deps)) ?? passwordSignIn(form, visit, deps)
     },
     async again(form, refused, { request }) {
@@ -100,7 +86,8 @@ export function loginPage(child: FastifyInstance, deps: PageDeps): void {
       return {
         again: false,
         username,
-        refused: (form.credential ?? '') === '' ? null : unknownPasskey(form, refused, deps),
+        // The browser might give the same passkey again, so it is asked only after a click.
+        ...((form.credential ?? '') === '' ? {} : { refused: { form, error: refused } }),
         resendToken: refused.reason === 'email_not_verified' ? await resendTicket(username, accounts) : null,
         asked: freshness(request)
       }
@@ -111,12 +98,12 @@ export function loginPage(child: FastifyInstance, deps: PageDeps): void {
       resendToken,
       signupUrl: offers.signup ? `${link('signup')}${journey.query}` : null,
       emailCodeUrl: null,
-      ...(Object.assign({}, ...parts.map(({ login }) => login?.(journey))) as AddedTo<'login'>),
+      passkey: null,
+      tellsPasskeys: false,
+      ...(Object.assign({}, ...parts.map(({ login }) => login?.(journey, refused ?? null))) as AddedTo<'login'>),
       forgotUrl: offers.reset ? `${link('forgotPassword')}${journey.query}` : null,
       connections: await connectButtons(request, journey, deps),
-      passwordLater: takesNames,
-      passkey: askFor(refused),
-      tellsPasskeys: on !== null && on.passkeys.prompt
+      passwordLater: takesNames
     }),
     carries: ({ asked }) => asked
   }

@@ -27,6 +27,9 @@ export async function elsewhere(form: Form, visit: Visit, { parts }: Deps): Prom
   return null
 }
 
+/** True if a form has the field in which the script says that the browser can make passkeys. */
+export const tellsPasskeys = ({ parts }: Deps): boolean => parts.some(({ proposal }) => proposal !== undefined)
+
 /** The path of a page that comes before the goal of a sign-in; `null`: none. */
 export function pageBefore(userId: string, visit: Pick<Visit, 'request' | 'journey'>, { parts }: Deps): string | null {
   for (const { leadOn } of parts) {

@@ -4,30 +4,23 @@ import { beginSession } from '../../accounts/begin-session.ts'
 import { firstFactorHolds } from '../../accounts/first-factor.ts'
 import type { FirstFactor } from '../../accounts/slots.ts'
 import { provePassword } from '../../accounts/fresh-sign-in.ts'
-import { passkeysIn } from '../../accounts/factors/deps.ts'
 import { waysIn } from '../../accounts/ways-in.ts'
 import { OAuthError } from '../../errors.ts'
-import type { ConnectButton, PasskeyForm } from '../../pages/common-model.ts'
-import type { UserFactors } from '../../ports/factor-store.ts'
-import type { User } from '../../ports/user-store.ts'
+import type { ConnectButton } from '../../pages/common-model.ts'
 import { passwordProof } from '../../protocol/authentication.ts'
 import type { SignedInPerson } from '../../sessions/browser-sessions.ts'
 import { Credential, JourneySchema, Password } from '../edge/schemas.ts'
 import { buttonImages, connectButtons } from './parts.ts'
-import type { AddedTo, Leave, PageDeps, PagePart, Submission, Visit } from './deps.ts'
+import type { AddedTo, Leave, PageDeps, PagePart, Visit } from './deps.ts'
 import { formPage, goOn, withQuery } from './form-page.ts'
 import { queryParam, required } from './page-routes.ts'
 import { leadOn } from './lead-on.ts'
 import { passwordLimit } from './account-page.ts'
-import { passkeyFormOf, passkeysOf } from './passkeys.ts'
 
-/**
- * `found`: with the passkeys alone that can be asked for; `null`: there are none. `others`: the ways of features.
- */
+/** `others`: the ways of features. */
 interface Shown {
   person: SignedInPerson
   asksPassword: boolean
-  found: UserFactors | null
   others: Array<{ part: NonNullable<PagePart['again']>; content: AddedTo<'reauthenticate'> }>
   connections: ConnectButton[]
 }
@@ -42,7 +35,6 @@ interface Shown {
 export function reauthenticatePage(child: FastifyInstance, deps: PageDeps): void {
   const { authorize, browser, link } = deps
   const { accounts } = authorize
-  const on = passkeysOf(deps)
 
   const signIn = ({ journey: { query } }: Visit, prompt: Record<string, string> = {}): Leave =>
     goOn(withQuery(`${link('login')}${query}`, prompt))
@@ -51,9 +43,7 @@ export function reauthenticatePage(child: FastifyInstance, deps: PageDeps): void
     const person = await browser.signedIn(visit.request)
     if (person === null) return signIn(visit)
     const { user } = person
-    const all = on === null ? null : await on.factors.store.findFactors(user.id)
-    const { links, others: ways, password: asksPassword } = await waysIn(user, accounts)
-    const passkeys = all === null || on === null || !ways.includes('passkey') ? [] : passkeysIn(all, on.factors)
+    const { links, password: asksPassword } = await waysIn(user, accounts)
     const linked = new Set(links.map(({ connection }) => connection))
     const connections = (await connectButtons(visit.request, visit.journey, deps))
       .filter(({ id }) => linked.has(id))
@@ -64,69 +54,14 @@ export function reauthenticatePage(child: FastifyInstance, deps: PageDeps): void
           session: person.session.sid
         })
       }))
-    const shown = {
-      person,
-      asksPassword,
-      found: all === null || passkeys.length === 0 ? null : { ...all, passkeys },
-      others: deps.parts.flatMap(({ again: part }) => {
-        const content = part?.reauthenticate(user) ?? null
-        return part === undefined || content === null ? [] : [{ part, content }]
-      }),
-      connections
+    const others: Shown['others'] = []
+    for (const { again: part } of deps.parts) {
+      const content = (await part?.reauthenticate(person)) ?? null
+      if (part !== undefined && content !== null) others.push({ part, content })
     }
-    return asksPassword || shown.found !== null || shown.others.length > 0 || connections.length > 0
-      ? shown
+    return asksPassword || others.length > 0 || connections.length > 0
+      ? { person, asksPassword, others, connections }
       : signIn(visit, { prompt: 'login' })
-  }
-
-  /** Renews the session, or has the second factor asked for. `isSame`: checks that the proof still holds. */
-  async function begin(
-    first: Pick<FirstFactor, 'user' | 'by' | 'methods'>,
-    { request, journey }: Visit,
-    isSame: () => Promise<boolean> = async () => true
-  ): Promise<Leave> {
-    const begun = await beginSession(
-      {
-        ...first,
-        clientId: null,
-        async confirm() {
-          const [user, same] = await Promise.all([firstFactorHolds(first, accounts), isSame()])
-          return same ? user : null
-        }
-      },
-      await browser.read(request),
-      authorize
-    )
-    return begun === null
-      ? goOn(`${link('login')}${journey.query}`)
-      : leadOn(begun, { ...journey, nativeRequest: null }, request, deps)
-  }
-
-  function passkeyOf(user: User, sid: string, found: UserFactors | null): PasskeyForm | null {
-    const options =
-      on === null || found === null
-        ? null
-        : on.passkeys.optionsFor({ user, found, purpose: 'reauthentication', sid }, accounts)
-    return options === null ? null : passkeyFormOf(options, deps)
-  }
-
-  function byPasskey(credential: string, { person: { user, session }, found }: Shown, visit: Visit): Submission<Shown> {
-    if (on === null || found === null) throw new OAuthError('invalid_request', 'There is no passkey to be asked for.')
-    const { locale, origin } = visit
-    return {
-      limit: 'failures',
-      async work() {
-        const proof = await on.passkeys.prove(
-          { credential, user, found, purpose: 'reauthentication', sid: session.sid, clientId: null, locale, origin },
-          { ...accounts, factors: on.factors }
-        )
-        return await begin(
-          { user, by: 'passkey', methods: [proof] },
-          visit,
-          async () => (await on.factors.store.findFactors(user.id)).deviceEpoch === found.deviceEpoch
-        )
-      }
-    }
   }
 
   formPage<'reauthenticate', Shown>(
@@ -160,7 +95,7 @@ export function reauthenticatePage(child: FastifyInstance, deps: PageDeps): void
       }),
       images: buttonImages(deps),
       fields: ['current_password', 'credential'],
-      passkeys: on === null ? undefined : { renewUrl: null },
+      passkeys: deps.parts.some(({ asksPasskey }) => asksPasskey !== undefined) ? { renewUrl: null } : undefined,
       leadsOn: true,
       open: shownTo,
       async submit(form, visit) {
@@ -177,12 +112,10 @@ export function reauthenticatePage(child: FastifyInstance, deps: PageDeps): void
         // The page was shown to another user, or under a sign-in that has ended, so it is shown again.
         if (queryParam(request, 'session') !== session.sid)
           return { limit: null, work: async () => goOn(`${link('reauthenticate')}${query}`) }
-        if (form.decision !== undefined) {
-          const other = shown.others.find(({ part }) => part.decision === form.decision)
-          if (other === undefined) throw new OAuthError('invalid_request', 'No code is sent here.')
-          return await other.part.submit(user, visit)
-        }
-        if ((form.credential ?? '') !== '') return byPasskey(form.credential ?? '', shown, visit)
+        const other = shown.others.find(({ part }) => part.takes(form))
+        if (other !== undefined) return await other.part.submit(shown.person, form, visit)
+        if (form.decision !== undefined || (form.credential ?? '') !== '')
+          throw new OAuthError('invalid_request', 'The page does not ask for this proof.')
         if (!shown.asksPassword) return { limit: null, work: async () => goOn(`${link('reauthenticate')}${query}`) }
         const { current_password: password } = required(form, ['current_password'])
         return {
@@ -190,7 +123,11 @@ export function reauthenticatePage(child: FastifyInstance, deps: PageDeps): void
           async work({ leaves }) {
             await provePassword({ user, sid: session.sid, password, origin }, accounts)
             leaves(user)
-            return await begin({ user, by: 'password', methods: [passwordProof(accounts.clock.now())] }, visit)
+            return await renewSignIn(
+              { user, by: 'password', methods: [passwordProof(accounts.clock.now())] },
+              visit,
+              deps
+            )
           }
         }
       },
@@ -199,10 +136,10 @@ export function reauthenticatePage(child: FastifyInstance, deps: PageDeps): void
         if (typeof shown === 'function') throw refused
         return shown
       },
-      content: ({ person: { user, session }, asksPassword, found, others, connections }, { journey: { query } }) => ({
+      content: ({ person: { user }, asksPassword, others, connections }, { journey: { query } }) => ({
         username: user.username,
         asksPassword,
-        passkey: passkeyOf(user, session.sid, found),
+        passkey: null,
         sendsCode: false,
         ...(Object.assign({}, ...others.map(({ content }) => content)) as AddedTo<'reauthenticate'>),
         connections,
@@ -212,4 +149,29 @@ export function reauthenticatePage(child: FastifyInstance, deps: PageDeps): void
     },
     deps
   )
+}
+
+/** Renews the session, or has the second factor asked for. `isSame`: checks that the proof still holds. */
+export async function renewSignIn(
+  first: Pick<FirstFactor, 'user' | 'by' | 'methods'>,
+  { request, journey }: Visit,
+  deps: PageDeps,
+  isSame: () => Promise<boolean> = async () => true
+): Promise<Leave> {
+  const { authorize, browser, link } = deps
+  const begun = await beginSession(
+    {
+      ...first,
+      clientId: null,
+      async confirm() {
+        const [user, same] = await Promise.all([firstFactorHolds(first, authorize.accounts), isSame()])
+        return same ? user : null
+      }
+    },
+    await browser.read(request),
+    authorize
+  )
+  return begun === null
+    ? goOn(`${link('login')}${journey.query}`)
+    : leadOn(begun, { ...journey, nativeRequest: null }, request, deps)
 }

@@ -56,8 +56,6 @@ const MFA = {
 /** Second factors and the users who must have one. Requires the option `factors`. */
 export interface MfaOptions extends Given<typeof MFA> {}
 
-export type FactorSettings = NonNullable<ReturnType<typeof resolveFactors>>
-
 /**
  * The methods of every factor store. Checking them finds a wrong option; `host-factor-store` finds every wrong answer.
  */

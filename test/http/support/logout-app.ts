@@ -113,7 +113,8 @@ export async function logoutApp(
     readSession,
     requireSession: null,
     limiter: null as never,
-    enrolmentUrl: null,
+    methods: [],
+    url: null,
     connections: async () => []
   })
   const pages: PageReply = {

@@ -1,5 +1,5 @@
 import t from '../../support/tap.ts'
-import { tellOfFailure } from '../../../lib/accounts/factors/tell-of-failure.ts'
+import { tellOfFailure } from '../../../lib/features/second-factors/deps.ts'
 import { NO_REQUEST } from '../../../lib/events.ts'
 
 t.test('reports the error and resolves when the warning about failed codes cannot be sent', async (t) => {

@@ -123,7 +123,6 @@ export async function world(options: WorldOptions = {}) {
     ),
     oneTimeTokens: delayed(state.oneTimeTokens),
     consents: delayed(state.consents),
-    factors: null,
     slots: [],
     messageBound: messageBound(options.bounded === true && { windowMs: 3_600_000, max: 3, count: 'all' }, {
       reserve: async (id, limits) => attempts.reserve(id, limits),

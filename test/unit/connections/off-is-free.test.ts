@@ -62,8 +62,8 @@ t.test('loads no passkey, QR code, factor, email code or connection route with t
     'features/email-codes/pages/email-code.ts',
     'features/email-codes/pages/email-link.ts',
     'features/email-codes/sign-in.ts',
-    'accounts/factors/create-passkeys.ts',
-    'accounts/factors/prove-passkey.ts',
+    'features/passkeys/create.ts',
+    'features/passkeys/prove.ts',
     'pages/qr.ts'
   ].map((file) => new URL(`../../../lib/${file}`, import.meta.url))
   const loaded = loads(new URL('../../../lib/index.ts', import.meta.url))
@@ -74,7 +74,7 @@ t.test('loads no passkey, QR code, factor, email code or connection route with t
  * Second factors, and features besides the declarations of their options and grants. The own account is always on.
  */
 const FACTORS =
-  /^(?:accounts\/factors\/(?!deps\.ts$)|features\/(?!own-account\/)[^/]+\/(?!(?:feature|grants|options)\.ts$)|protocol\/(?:totp|recovery-code|webauthn))/
+  /^(?:features\/(?!own-account\/)[^/]+\/(?!(?:feature|grants|options)\.ts$)|protocol\/(?:totp|recovery-code|webauthn))/
 
 t.test('loads only the option files of second factors and email codes with the plugin alone', (t) => {
   const root = new URL('../../../lib/', import.meta.url).href
@@ -82,7 +82,7 @@ t.test('loads only the option files of second factors and email codes with the p
     [...loads(new URL(file, root))].map((one) => one.replace(root, '')).filter((one) => FACTORS.test(one))
   t.strictSame(under('index.ts'), [])
   t.ok(
-    under('features/second-factors/create.ts').includes('accounts/factors/prove-factor.ts'),
+    under('features/second-factors/create.ts').includes('features/second-factors/prove-factor.ts'),
     'and the walk finds them where they are'
   )
   t.ok(under('features/email-codes/sign-in.ts').includes('features/email-codes/code.ts'))

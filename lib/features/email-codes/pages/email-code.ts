@@ -11,7 +11,7 @@ import type { Leave, PageDeps, Submission, Visit } from '../../../http/pages/dep
 import { type FormPage, formPage, goOn } from '../../../http/pages/form-page.ts'
 import { type Form, queryParam, required } from '../../../http/pages/page-routes.ts'
 import { leadOnFrom, signInBrowser } from '../../../http/pages/lead-on.ts'
-import { tellsPasskeys } from '../../../http/pages/passkey-proposal.ts'
+import { tellsPasskeys } from '../../../http/pages/parts.ts'
 import { missingFields } from '../../../http/pages/profile-fields.ts'
 import { type CarriedEmail, emailCookie } from './pending.ts'
 import { sendCode } from './send-code.ts'

@@ -11,7 +11,7 @@ import type { PageDeps } from '../../../http/pages/deps.ts'
 import { formPage, goOn } from '../../../http/pages/form-page.ts'
 import { queryParam } from '../../../http/pages/page-routes.ts'
 import { leadOnFrom, signInBrowser } from '../../../http/pages/lead-on.ts'
-import { tellsPasskeys } from '../../../http/pages/passkey-proposal.ts'
+import { tellsPasskeys } from '../../../http/pages/parts.ts'
 import { emailCookie } from './pending.ts'
 
 /** `username` is `null` in a browser that did not ask. */

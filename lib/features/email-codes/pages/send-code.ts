@@ -37,9 +37,10 @@ export function pagePart(deps: PageDeps, accounts: EmailSignInDeps): PagePart {
   return {
     login: ({ query }) => ({ emailCodeUrl: `${deps.link('emailCode')}${query}` }),
     again: {
-      decision: 'email',
-      reauthenticate: (user) => (user.passwordHash === null && getsCodes(user, accounts) ? { sendsCode: true } : null),
-      submit: async (user, visit) => await sendCode(user.username, visit, { deps, accounts, only: user.id })
+      takes: ({ decision }) => decision === 'email',
+      reauthenticate: async ({ user }) =>
+        user.passwordHash === null && getsCodes(user, accounts) ? { sendsCode: true } : null,
+      submit: async ({ user }, _form, visit) => await sendCode(user.username, visit, { deps, accounts, only: user.id })
     }
   }
 }

@@ -1,7 +1,7 @@
+import type { ProvingDeps } from '../deps.ts'
 import type { FastifyInstance } from 'fastify'
 import { Type } from '@sinclair/typebox'
-import type { FactorDeps } from '../../../accounts/factors/deps.ts'
-import { checkEnrolmentLink, redeemEnrolmentLink } from '../../../accounts/factors/enrolment-link.ts'
+import { checkEnrolmentLink, redeemEnrolmentLink } from '../enrolment-link.ts'
 import { OneTimeTokenValue } from '../../../http/edge/schemas.ts'
 import type { PageDeps } from '../../../http/pages/deps.ts'
 import { formPage, goOn, withQuery } from '../../../http/pages/form-page.ts'
@@ -17,9 +17,8 @@ interface Shown {
  * too. The button uses it up and leads to the sign-in, which takes the usual first factor and then goes on to set the
  * second one up.
  */
-export function secondFactorLinkPage(child: FastifyInstance, deps: PageDeps, factors: FactorDeps): void {
-  const { authorize, cookies, link, loginUrl } = deps
-  const accounts = { ...authorize.accounts, factors }
+export function secondFactorLinkPage(child: FastifyInstance, deps: PageDeps, accounts: ProvingDeps): void {
+  const { cookies, link, loginUrl } = deps
   const asked = async (token: string): Promise<Shown> => ({
     token,
     username: (await checkEnrolmentLink(token, accounts)).username

@@ -1,12 +1,12 @@
+import { appsOf, passkeysOf, type ProvingDeps } from '../deps.ts'
 import { hasFactor } from '../../../protocol/second-factors.ts'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from '@sinclair/typebox'
 import type { SessionBegun } from '../../../accounts/slots.ts'
-import { readFactor } from '../../../accounts/factors/prove-factor.ts'
-import { appsOf } from '../../../accounts/ways-in.ts'
-import { type FactorDeps, secondFactorCheck } from '../../../accounts/factors/deps.ts'
-import { rememberDevice } from '../../../accounts/factors/remembered-devices.ts'
-import { type PendingStep, openStep } from '../../../accounts/factors/second-step.ts'
+import { readFactor } from '../prove-factor.ts'
+import { secondFactorCheck } from '../deps.ts'
+import { rememberDevice } from '../remembered-devices.ts'
+import { type PendingStep, openStep } from '../second-step.ts'
 import { finishSignIn, stepUp } from '../finish-sign-in.ts'
 import { OAuthError } from '../../../errors.ts'
 import type { PasskeyForm } from '../../../pages/common-model.ts'
@@ -19,7 +19,7 @@ import type { Leave, PageDeps, Visit } from '../../../http/pages/deps.ts'
 import { formPage, goOn, withQuery } from '../../../http/pages/form-page.ts'
 import { queryParam } from '../../../http/pages/page-routes.ts'
 import { leadOnFrom } from '../../../http/pages/lead-on.ts'
-import { passkeyFormOf } from '../../../http/pages/passkeys.ts'
+import { passkeyFormOf } from './passkey-form.ts'
 
 /**
  * The user who owes a second factor: one who has given the first factor and is not signed in yet, or one who was signed
@@ -31,9 +31,10 @@ type Pending = ({ step: PendingStep } | { person: SignedInPerson }) & { found: U
  * `GET` and `POST /auth/second-factor`: what is asked after a right password, after a sign-in elsewhere, or of a
  * session that did without it.
  */
-export function secondFactorPage(child: FastifyInstance, deps: PageDeps, factors: FactorDeps): void {
+export function secondFactorPage(child: FastifyInstance, deps: PageDeps, accounts: ProvingDeps): void {
   const { authorize, browser, cookies, link } = deps
-  const accounts = { ...authorize.accounts, factors }
+  const { factors } = accounts
+  const passkeys = passkeysOf(accounts)
 
   async function pendingOf(request: FastifyRequest): Promise<Pending | null> {
     const ticket = cookies.step.read(request)
@@ -64,7 +65,7 @@ export function secondFactorPage(child: FastifyInstance, deps: PageDeps, factors
   }
 
   function passkeyOf(user: User, found: UserFactors): PasskeyForm | null {
-    const options = factors.passkeys?.optionsFor({ user, found, purpose: 'second_factor' }, accounts) ?? null
+    const options = passkeys?.optionsFor({ user, found, purpose: 'second_factor' }) ?? null
     return options === null ? null : passkeyFormOf(options, deps)
   }
 
@@ -103,7 +104,7 @@ export function secondFactorPage(child: FastifyInstance, deps: PageDeps, factors
         remember: Type.Optional(Type.Literal('on'))
       }),
       fields: ['code', 'recovery_code', 'credential'],
-      passkeys: factors.passkeys === null ? undefined : { renewUrl: null },
+      passkeys: passkeys === null ? undefined : { renewUrl: null },
       leadsOn: true,
       open: async (visit) => (await pendingOf(visit.request)) ?? toLogin(visit),
       async submit(form, visit) {
@@ -148,7 +149,7 @@ export function secondFactorPage(child: FastifyInstance, deps: PageDeps, factors
         username: userOf(pending).username,
         rememberSeconds: factors.remembered === null ? null : factors.remembered.lifetimeMs / 1000,
         passkey: passkeyOf(userOf(pending), pending.found),
-        tellsPasskeys: factors.passkeys?.prompt === true && pending.found.passkeys.length === 0,
+        tellsPasskeys: passkeys?.prompt === true && pending.found.passkeys.length === 0,
         asksCode:
           (appsOf(accounts)?.counting(
             pending.found.totp,

@@ -1,13 +1,10 @@
+import { appsOf, passkeysOf, type ProvingDeps } from '../deps.ts'
 import { hasFactor } from '../../../protocol/second-factors.ts'
 import type { FastifyInstance } from 'fastify'
 import { Type } from '@sinclair/typebox'
-import { listFactors, mustKeepOne, removeFactor, renameFactor } from '../../../accounts/factors/manage-factors.ts'
-import { twoStepNow } from '../../../accounts/factors/policy.ts'
-import { turnTwoStepOff, turnTwoStepOn } from '../../../accounts/factors/two-step.ts'
-import { forgetDevices } from '../../../accounts/factors/remembered-devices.ts'
-import { appsOf } from '../../../accounts/ways-in.ts'
-import { replaceRecoveryCodes } from '../../../accounts/factors/recovery-codes.ts'
-import { type FactorDeps } from '../../../accounts/factors/deps.ts'
+import { listFactors, mustKeepOne, removeFactor, renameFactor } from '../manage-factors.ts'
+import { replaceRecoveryCodes, turnTwoStepOff, turnTwoStepOn, twoStepNow } from '../two-step.ts'
+import { forgetDevices } from '../remembered-devices.ts'
 import { freshnessIn, mayChange, requireProof } from '../../../accounts/fresh-sign-in.ts'
 import { OAuthError } from '../../../errors.ts'
 import type { AccountFactor, AccountModel, AccountPasskey } from '../../../pages/account-models.ts'
@@ -17,29 +14,14 @@ import { FactorName } from '../../../http/edge/schemas.ts'
 import type { PageDeps } from '../../../http/pages/deps.ts'
 import { goOn, withQuery } from '../../../http/pages/form-page.ts'
 import { required } from '../../../http/pages/page-routes.ts'
-import { acceptedPasskeys, passkeysOf } from '../../../http/pages/passkeys.ts'
-import { savedUrl, type ShownCodes, shownCodes } from './shown-codes.ts'
+import { acceptedPasskeys } from './passkey-form.ts'
+import { savedUrl, shownCodes } from './shown-codes.ts'
 import { accountPage, noteOf, type PersonVisit, signInUrl } from '../../../http/pages/account-page.ts'
-import { passkeyPage } from './add-passkey.ts'
 
 /** The methods that a session without a second factor can rest on. */
 const FIRST: readonly AuthenticationMethod[] = ['password', 'connection', 'email', 'host']
 
 type Overview = Omit<PageModels['account_security'], keyof AccountModel>
-
-/**
- * The person's passkeys and second factors: what there is, and a new one. To change any takes a fresh sign-in
- * (`requireProof`).
- */
-export function securityPages(child: FastifyInstance, deps: PageDeps, factors: FactorDeps): void {
-  const accounts = { ...deps.authorize.accounts, factors }
-  const codes = shownCodes(deps)
-  overview(child, deps, accounts, codes)
-  const on = passkeysOf(deps)
-  if (on !== null) passkeyPage(child, deps, on)
-}
-
-type Accounts = PageDeps['authorize']['accounts'] & { factors: FactorDeps }
 
 /** Whose recovery codes are shown, and where that leads. */
 export const whose = ({ person: { user }, journey: { query } }: PersonVisit, { link }: PageDeps) => ({
@@ -47,7 +29,7 @@ export const whose = ({ person: { user }, journey: { query } }: PersonVisit, { l
   backUrl: savedUrl(`${link('security')}${query}`)
 })
 
-async function requireFresh({ person, origin }: PersonVisit, accounts: Accounts): Promise<void> {
+async function requireFresh({ person, origin }: PersonVisit, accounts: ProvingDeps): Promise<void> {
   await requireProof('factors', freshnessIn(person, origin), accounts)
 }
 
@@ -56,14 +38,20 @@ export async function signInAgainUrl(
   path: 'security' | 'securityTotp',
   visit: PersonVisit,
   deps: PageDeps,
-  accounts: Accounts
+  accounts: ProvingDeps
 ): Promise<string | null> {
   return (await mayChange('factors', freshnessIn(visit.person, visit.origin), accounts))
     ? null
     : signInUrl(path, visit, deps)
 }
 
-function overview(child: FastifyInstance, deps: PageDeps, accounts: Accounts, codes: ShownCodes): void {
+/**
+ * `GET` and `POST /auth/security`: the person's passkeys and second factors. To change any takes a fresh sign-in
+ * (`requireProof`).
+ */
+export function securityPage(child: FastifyInstance, deps: PageDeps, accounts: ProvingDeps): void {
+  const codes = shownCodes(deps)
+  const passkeys = passkeysOf(accounts)
   const { browser, link } = deps
   accountPage<'account_security', Overview>(
     child,
@@ -101,7 +89,7 @@ function overview(child: FastifyInstance, deps: PageDeps, accounts: Accounts, co
         ])
       }),
       fields: [],
-      passkeys: passkeysOf(deps) === null ? undefined : { renewUrl: null },
+      passkeys: passkeys === null ? undefined : { renewUrl: null },
       async open(visit, form) {
         const {
           person: { user },
@@ -133,8 +121,14 @@ function overview(child: FastifyInstance, deps: PageDeps, accounts: Accounts, co
           twoStep: { on: isAsked, offers: because === 'chosen' ? 'off' : !on && hasFactor(found) ? 'on' : null },
           recoveryCodesLeft: isAsked ? found.recoveryCodesLeft : null,
           canForget: accounts.factors.remembered !== null && isAsked,
-          addPasskeyUrl: passkeysOf(deps) === null ? null : `${link('securityPasskeys')}${visit.journey.query}`,
-          passkeySignals: acceptedPasskeys(found, user, { removed: noteOf(request) === 'passkey_removed' }, deps),
+          addPasskeyUrl: passkeys === null ? null : `${link('securityPasskeys')}${visit.journey.query}`,
+          passkeySignals: acceptedPasskeys(
+            found,
+            user,
+            { removed: noteOf(request) === 'passkey_removed' },
+            passkeys,
+            deps
+          ),
           enrolUrl: appsOf(accounts) === null ? null : `${link('securityTotp')}${visit.journey.query}`,
           signInUrl: await signInAgainUrl('security', visit, deps, accounts)
         }

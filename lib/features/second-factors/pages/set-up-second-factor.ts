@@ -1,13 +1,11 @@
+import { appsOf, newKindsOf, type ProvingDeps } from '../deps.ts'
 import type { FastifyInstance } from 'fastify'
 import { Type } from '@sinclair/typebox'
 import { awaitsConfirmation, sendVerificationAgain } from '../../../accounts/verify-email.ts'
-import type { FactorDeps } from '../../../accounts/factors/deps.ts'
-import { mustKeepOne } from '../../../accounts/factors/manage-factors.ts'
-import type { Enroller, PasskeyAdded } from '../../../accounts/factors/passkeys.ts'
-import { newAppsOf } from '../../../accounts/factors/prove-factor.ts'
-import { appsOf } from '../../../accounts/ways-in.ts'
+import { mustKeepOne } from '../manage-factors.ts'
+import type { Enroller, PasskeyAdded } from '../../../accounts/factor-kinds.ts'
 import { OAuthError } from '../../../errors.ts'
-import { type PendingStep } from '../../../accounts/factors/second-step.ts'
+import type { PendingStep } from '../second-step.ts'
 import type { SessionBegun } from '../../../accounts/slots.ts'
 import { signInEnrolled } from '../finish-sign-in.ts'
 import type { PasskeyForm, ShownEnrolment } from '../../../pages/common-model.ts'
@@ -18,7 +16,7 @@ import { knowBrowser, savedUrl, shownCodes, withQr } from './shown-codes.ts'
 import { formPage, goOn } from '../../../http/pages/form-page.ts'
 import { type Form, required } from '../../../http/pages/page-routes.ts'
 import { leadOn } from '../../../http/pages/lead-on.ts'
-import { passkeyFormOf } from '../../../http/pages/passkeys.ts'
+import { passkeyFormOf } from './passkey-form.ts'
 import { enrollerOf, type Owing, owingIn, userOf } from './owing.ts'
 
 /**
@@ -38,12 +36,11 @@ interface Shown {
  * `GET` and `POST /auth/second-factor/set-up`: `mfa.required`, or a link of `startEnrolment`, leads users without a
  * second factor here. Nothing is stored, and nobody is signed in, before a right code or a new passkey.
  */
-export function setUpSecondFactorPage(child: FastifyInstance, deps: PageDeps, factors: FactorDeps): void {
+export function setUpSecondFactorPage(child: FastifyInstance, deps: PageDeps, accounts: ProvingDeps): void {
   const { authorize, browser, cookies, link, pages } = deps
-  const accounts = { ...authorize.accounts, factors }
   const codes = shownCodes(deps)
   const owingOf = owingIn(deps, accounts)
-  const passkeys = factors.policy.methods.includes('passkey') ? factors.passkeys : null
+  const { apps: newApps, passkeys } = newKindsOf(accounts)
 
   /** The way on after the sign-in. */
   function onward(userId: string, { request, journey }: Visit): Journey {
@@ -73,18 +70,17 @@ export function setUpSecondFactorPage(child: FastifyInstance, deps: PageDeps, fa
       owing,
       forAccount,
       enrolment: await enrolmentOf(of, form),
-      passkey: passkeys === null ? null : passkeyFormOf(await passkeys.creationOptions(of, accounts), deps),
+      passkey: passkeys === null ? null : passkeyFormOf(await passkeys.creationOptions(of), deps),
       name: form?.name ?? '',
       sent: false
     }
   }
 
   async function enrolmentOf(of: Enroller, form: Form | null): Promise<ShownEnrolment | null> {
-    const apps = newAppsOf(accounts)
-    if (apps === null) return null
+    if (newApps === null) return null
     // After a wrong code the same key again, because the app has it already.
-    const begun = form === null ? null : await apps.reopen(form.enrolment ?? '', of)
-    return await withQr(begun ?? (await apps.start(of)))
+    const begun = form === null ? null : await newApps.reopen(form.enrolment ?? '', of)
+    return await withQr(begun ?? (await newApps.start(of)))
   }
 
   /** A passkey where the form has one, or else an app. */
@@ -92,8 +88,7 @@ export function setUpSecondFactorPage(child: FastifyInstance, deps: PageDeps, fa
     const stays = 'step' in owing ? null : browser.stay(request, reply, owing.person.session.sid)
     const given = { ...enrollerOf(owing, accounts), stays, name: form.name ?? '', locale, origin }
     const { credential = '' } = form
-    if (passkeys !== null && credential !== '')
-      return await passkeys.add({ ...given, credential, turnsOn: { stays } }, accounts)
+    if (passkeys !== null && credential !== '') return await passkeys.add({ ...given, credential, turnsOn: { stays } })
     const { enrolment, code } = required(form, ['enrolment', 'code'])
     const apps = appsOf(accounts)
     if (apps === null) throw new OAuthError('invalid_request', 'No app can be set up here.')
@@ -186,7 +181,7 @@ export function setUpSecondFactorPage(child: FastifyInstance, deps: PageDeps, fa
               return { ...(await show(owing, null)), sent: true }
             }
             const { recoveryCodes, begun } = await setUp(owing, form, visit)
-            if (begun !== null) await knowBrowser(begun.user, visit, deps, factors)
+            if (begun !== null) await knowBrowser(begun.user, visit, deps, accounts.factors)
             return async (reply) => {
               cookies.step.clear(reply)
               if (owing.isInvited) cookies.enrolment?.clear(reply)

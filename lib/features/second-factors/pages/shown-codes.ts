@@ -4,9 +4,9 @@ import type { Leave, PageDeps, Visit } from '../../../http/pages/deps.ts'
 import { withQuery } from '../../../http/pages/form-page.ts'
 import { queryParam } from '../../../http/pages/page-routes.ts'
 import { isFromHere } from '../../../http/pages/account-page.ts'
-import { type FactorDeps, secondFactorCheck } from '../../../accounts/factors/deps.ts'
+import { type FactorDeps, secondFactorCheck } from '../deps.ts'
 import type { User } from '../../../ports/user-store.ts'
-import type { Enrolment } from '../../../accounts/factors/apps.ts'
+import type { Enrolment } from '../../../accounts/factor-kinds.ts'
 import type { ShownEnrolment } from '../../../pages/common-model.ts'
 
 const DONE = { done: 'codes_saved' }
@@ -28,7 +28,7 @@ interface Whose {
  * The page with new recovery codes. No store has them, so until the person says that the codes are saved, for ten
  * minutes at most, a sealed cookie does: a reload, or another visit, shows them again.
  */
-export interface ShownCodes {
+interface ShownCodes {
   show(codes: readonly string[], visit: Visit, whose: Whose): Leave
   /** `null`: this browser has none of this user. */
   again(visit: Visit, whose: Whose): Leave | null

@@ -1,5 +1,4 @@
-import type { Passkeys } from '../../accounts/factors/passkeys.ts'
-import type { ProvingDeps } from '../../accounts/factors/prove-factor.ts'
+import type { Passkeys } from '../../accounts/factor-kinds.ts'
 import { isFirstParty } from '../../clients/rights.ts'
 import { OAuthError } from '../../errors.ts'
 import { grantScope, parseScope } from '../../protocol/scope.ts'
@@ -18,7 +17,7 @@ export async function passkeyGrant(
   params: TokenRequestParams<'credential'>,
   { client, origin }: GrantContext,
   deps: GrantDeps,
-  { passkeys, accounts }: { passkeys: Passkeys; accounts: ProvingDeps }
+  passkeys: Passkeys
 ): Promise<TokenResponse> {
   const credential = required(params, 'credential')
   if (client === null && deps.passwordGrant !== 'first-party')
@@ -26,10 +25,12 @@ export async function passkeyGrant(
   if (!isFirstParty(client))
     throw new OAuthError('unauthorized_client', 'The passkey grant is for first-party clients.')
   const scopes = grantScope(parseScope(params.scope), allowedScopes(client, deps.scopes))
-  const { user, proof, confirm } = await passkeys.proveAlone(
-    { credential, clientId: client?.clientId ?? null, origin, locale: undefined },
-    accounts
-  )
+  const { user, proof, confirm } = await passkeys.proveAlone({
+    credential,
+    clientId: client?.clientId ?? null,
+    origin,
+    locale: undefined
+  })
   return await commitTokens(
     { user, by: 'passkey', client, methods: [proof], scopes, origin, grantType: 'passkey' },
     async () => {

@@ -1,17 +1,10 @@
-import type { OneTimeTokenStore } from '../../ports/state.ts'
-import type { Events } from '../../events.ts'
-import type { MessageBound } from '../../limits/attempt.ts'
-import type { Clock } from '../../ports/clock.ts'
-import type { FactorStore, UserFactors } from '../../ports/factor-store.ts'
-import type { Random } from '../../ports/cryptography.ts'
-import type { ConnectionWay } from '../../ports/upstream.ts'
-import type { User, UserStore } from '../../ports/user-store.ts'
-import type { AuthenticationProof } from '../../protocol/authentication.ts'
-import type { PasskeyCreationOptions, PasskeyRequestOptions } from '../../protocol/webauthn-options.ts'
-import type { Sessions, StayingSignIn } from '../../sessions/sessions.ts'
-import type { Background } from '../background.ts'
-import type { MessageCause, Outbox } from '../outbox.ts'
-import type { FactorPolicy } from './factor-policy.ts'
+import type { PasskeyFactor, TotpFactor, UserFactors } from '../ports/factor-store.ts'
+import type { User } from '../ports/user-store.ts'
+import type { AuthenticationProof } from '../protocol/authentication.ts'
+import type { PasskeyCreationOptions, PasskeyRequestOptions } from '../protocol/webauthn-options.ts'
+import type { StayingSignIn } from '../sessions/sessions.ts'
+import type { MessageCause } from './outbox.ts'
+import type { ImportedTotp } from '../protocol/totp.ts'
 
 /**
  * The credential that `navigator.credentials` gave, handed in by a page or a program as JSON text or as an object, with
@@ -71,37 +64,15 @@ export interface ProvedByPasskey {
   confirm(): Promise<User | null>
 }
 
-export interface ChallengeDeps {
-  service: string
-  clock: Clock
-  random: Random
-}
-
-/** The account use cases that passkeys need. */
-export interface PasskeyDeps extends ChallengeDeps {
-  users: UserStore
-  factors: { store: FactorStore; policy: FactorPolicy; recoveryKeys: readonly Uint8Array[] }
-  sessions: Sessions
-  background: Background
-  outbox: Outbox | null
-  messageBound: MessageBound
-  oneTimeTokens: OneTimeTokenStore
-  undoUrl: ((token: string) => string) | null
-  verifyEmail: boolean
-  connections: ReadonlyMap<string, ConnectionWay>
-  events: Events
-  onError(error: unknown, what: string): void
-}
-
 /**
  * Passkeys and security keys. Challenges are not stored: each carries a MAC, and is remembered as used only once its
  * answer was verified.
  */
 export interface Passkeys {
+  /** The passkeys among these by which the user can sign in without anything else. */
+  alone(found: UserFactors): PasskeyFactor[]
   /** The Relying Party ID of the passkeys of this server. Pages also name it in the signals to the browser. */
   rpId: string
-  /** Other origins that may use them; empty: none. */
-  relatedOrigins: readonly string[]
   /** True if a page may propose to make one after a sign-in by password. */
   prompt: boolean
 
@@ -111,29 +82,26 @@ export interface Passkeys {
    * @throws OAuthError `not_found` where passkeys are not set up here; `access_denied` where the address of the account
    * is still to be confirmed
    */
-  creationOptions(of: Enroller & { kind?: PasskeyKind | undefined }, deps: PasskeyDeps): Promise<PasskeyCreationOptions>
+  creationOptions(of: Enroller & { kind?: PasskeyKind | undefined }): Promise<PasskeyCreationOptions>
   /**
    * Stores the passkey. It ends other sign-ins and brings recovery codes only where it turns two-step sign-in on.
    * @throws OAuthError `access_denied` likewise; `invalid_credential`, `duplicate_factor`, `factor_limit`,
    * `temporarily_unavailable`
    */
-  add(addition: PasskeyAddition, deps: PasskeyDeps): Promise<PasskeyAdded>
+  add(addition: PasskeyAddition): Promise<PasskeyAdded>
 
   /** Alike for everybody, and costs one HMAC. Good for ten minutes. */
-  signInOptions(deps: ChallengeDeps): PasskeyRequestOptions
+  signInOptions(): PasskeyRequestOptions
   /**
    * The user who answered `signInOptions`. The passkey has verified them, so it is both factors.
    * @throws OAuthError `invalid_grant`, one text for all causes; its `reason`, for pages alone, is `unknown_passkey` if
    * the server does not know it, so that the page can tell the browser (`signalUnknownCredential`), `passkey_copied` if
    * its counter did not grow, and else `passkey_refused`
    */
-  proveAlone(
-    given: { credential: GivenCredential; clientId: string | null } & MessageCause,
-    deps: PasskeyDeps
-  ): Promise<ProvedByPasskey>
+  proveAlone(given: { credential: GivenCredential; clientId: string | null } & MessageCause): Promise<ProvedByPasskey>
 
   /** For a known user. `null`: they have no passkey. */
-  optionsFor(of: { user: User; found: UserFactors } & PasskeyPurpose, deps: ChallengeDeps): PasskeyRequestOptions | null
+  optionsFor(of: { user: User; found: UserFactors } & PasskeyPurpose): PasskeyRequestOptions | null
   /**
    * That the person has answered `optionsFor`, by one of their own. `method`: `passkey`, or `security_key` where it did
    * not verify them.
@@ -141,7 +109,64 @@ export interface Passkeys {
    */
   prove(
     given: { credential: GivenCredential; user: User; found: UserFactors; clientId: string | null } & PasskeyPurpose &
-      MessageCause,
-    deps: PasskeyDeps
+      MessageCause
   ): Promise<AuthenticationProof>
 }
+
+/** An authenticator app that is about to be added. Nothing of it is stored. */
+export interface Enrolment {
+  /** The whole of it, sealed for the user and the sign-in that began it. Comes back with the first code. */
+  enrolment: string
+  /** base32, for people who type it. */
+  secret: string
+  /** The text in the QR code. @see https://github.com/google/google-authenticator/wiki/Key-Uri-Format */
+  uri: string
+}
+
+/** The place at which a second factor is given. */
+export interface GivenAt extends MessageCause {
+  clientId: string | null
+  /** True if the user has given a second factor in this browser before. */
+  isKnown: boolean
+}
+
+/** Authenticator apps. The slot `apps` of a feature has them. */
+export interface Apps {
+  /**
+   * Reads a typed code. A text that can't be a code is a slip, and no guess.
+   * @throws OAuthError `invalid_code`
+   */
+  read(code: string, field: string): string
+  /** The apps whose codes count in this browser. */
+  counting(apps: readonly TotpFactor[], isKnown: boolean): TotpFactor[]
+  /** See `proveFactor`. */
+  prove(code: string, user: User, apps: readonly TotpFactor[], at: GivenAt): Promise<AuthenticationProof>
+  /**
+   * A new key. It is stored only once a code of it was right, so an enrolment that is given up changes nothing. Its
+   * caller must have had a fresh sign-in; the sealed enrolment proves that for ten minutes, and no longer once the
+   * user's factors have changed, since a sign-in without a factor that was added meanwhile is not enough.
+   */
+  start(of: Enroller): Promise<Enrolment>
+  /**
+   * The enrolment of this sealed text, for a page that is shown again. `null` where it was begun by another sign-in, or
+   * is too old.
+   */
+  reopen(enrolment: string, of: Enroller): Promise<Enrolment | null>
+  /**
+   * Stores the app once a code of it is right. If it turns two-step sign-in on, all other sign-ins of the user end, so
+   * that a thief who got in by the password alone is out. `recoveryCodes`: the codes made with it; `null` if there were
+   * some already.
+   * @throws OAuthError `invalid_token` (the enrolment), `invalid_code`, `factor_limit`, `temporarily_unavailable`
+   */
+  confirm(given: Confirmation): Promise<PasskeyAdded>
+  /**
+   * Adds an app that the user has set up with another system, and whose key the host knows. Sends no message and makes
+   * no recovery codes. If it turns two-step sign-in on, all sign-ins of the user end. `already_added`: the user has an
+   * app with this key. Of parallel calls with one key, one adds it.
+   * @throws OAuthError `invalid_request` if the key can't be one, the name is none, or the app is of another kind;
+   * `invalid_grant` if the user was removed meanwhile; `factor_limit`
+   */
+  import(user: User, app: ImportedTotp): Promise<'added' | 'already_added'>
+}
+
+export type Confirmation = Enroller & Staying & MessageCause & { enrolment: string; code: string; name: string }

@@ -1,3 +1,4 @@
+import { newKindsOf, type ProvingDeps } from './deps.ts'
 import { hasFactor } from '../../protocol/second-factors.ts'
 import { OAuthError } from '../../errors.ts'
 import { NO_REQUEST } from '../../events.ts'
@@ -8,8 +9,7 @@ import { digest, equalSecrets } from '../../protocol/digest.ts'
 import { digestOfOneTimeToken, isBoundTo, oneTimeToken } from '../../protocol/credential.ts'
 import { isActive } from '../../sessions/active-user.ts'
 import type { Origin } from '../../sessions/sessions.ts'
-import { invalidLink } from '../message-tokens.ts'
-import { newAppsOf, type ProvingDeps } from './prove-factor.ts'
+import { invalidLink } from '../../accounts/message-tokens.ts'
 
 /*
  * The way back for a user who has lost every second factor, after the host has checked their identity by means of its
@@ -44,12 +44,12 @@ export async function makeEnrolmentLink(user: User, deps: ProvingDeps): Promise<
   const {
     clock,
     events,
-    factors: { passkeys, policy, store },
+    factors: { store },
     oneTimeTokens,
     random
   } = deps
-  if (newAppsOf(deps) === null && !(policy.methods.includes('passkey') && passkeys !== null))
-    throw new OAuthError('not_found', 'Second factors are not set up here.')
+  const { apps, passkeys } = newKindsOf(deps)
+  if (apps === null && passkeys === null) throw new OAuthError('not_found', 'Second factors are not set up here.')
   if (user.disabled === true) throw new OAuthError('invalid_request', 'The user is disabled.')
   if (hasFactor(await store.findFactors(user.id)))
     throw new OAuthError(

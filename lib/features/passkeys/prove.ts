@@ -1,3 +1,4 @@
+import type { ProvingDeps } from '../second-factors/deps.ts'
 import { OAuthError } from '../../errors.ts'
 import type { LoginFailure } from '../../events.ts'
 import type { PasskeyFactor, UserFactors } from '../../ports/factor-store.ts'
@@ -7,11 +8,11 @@ import { digest } from '../../protocol/digest.ts'
 import { type Assertion, type GivenAssertion, readAssertion, verifyAssertion } from '../../protocol/webauthn.ts'
 import { CLAIM_LIFETIME_MS } from '../../protocol/webauthn-options.ts'
 import { WebauthnError } from '../../protocol/webauthn-key.ts'
-import { ownerConnection } from '../ways-in.ts'
-import type { MessageCause } from '../outbox.ts'
-import { type ChallengePurpose, isChallengeOf, type PasskeyConfig, purposeOf } from './passkey-options.ts'
-import type { GivenCredential, PasskeyDeps, PasskeyPurpose, ProvedByPasskey } from './passkeys.ts'
-import { tellOfFailure } from './tell-of-failure.ts'
+import { ownerConnection } from '../../accounts/ways-in.ts'
+import type { MessageCause } from '../../accounts/outbox.ts'
+import { type ChallengePurpose, isChallengeOf, type PasskeyConfig, purposeOf } from './challenges.ts'
+import type { GivenCredential, PasskeyPurpose, ProvedByPasskey } from '../../accounts/factor-kinds.ts'
+import { tellOfFailure } from '../second-factors/deps.ts'
 
 /** The refusal has one text, whatever is wrong. `reason` is for pages, `detail` for the log. */
 function refused(
@@ -30,7 +31,7 @@ function refused(
 export async function proveAlone(
   { credential, clientId, origin, locale }: { credential: GivenCredential; clientId: string | null } & MessageCause,
   config: PasskeyConfig,
-  deps: PasskeyDeps
+  deps: ProvingDeps
 ): Promise<ProvedByPasskey> {
   const {
     users,
@@ -101,7 +102,7 @@ type Proof = { credential: GivenCredential; user: User; found: UserFactors; clie
 export async function provePasskey(
   { credential, user, found, clientId, origin, locale, ...of }: Proof,
   config: PasskeyConfig,
-  deps: PasskeyDeps
+  deps: ProvingDeps
 ): Promise<AuthenticationProof> {
   const fail = async (reason: 'wrong' | 'replayed', error: OAuthError): Promise<never> => {
     deps.events.emit('second_factor_failed', { userId: user.id, kind: 'passkey', reason, clientId }, origin)
@@ -142,7 +143,7 @@ function verified(
   purpose: ChallengePurpose,
   requiresVerification: boolean,
   config: PasskeyConfig,
-  deps: PasskeyDeps
+  deps: ProvingDeps
 ): Assertion {
   return verifyAssertion(given, passkey, {
     askedWith: (challenge) => (isChallengeOf(purpose, challenge, config, deps) ? { requiresVerification } : null),
@@ -159,7 +160,7 @@ async function use(
   { challenge, signCount, backedUp }: Assertion,
   { id: factorId, credentialId }: PasskeyFactor,
   { user, origin, locale }: { user: User } & MessageCause,
-  deps: PasskeyDeps
+  deps: ProvingDeps
 ): Promise<'used' | 'replayed' | 'regressed' | 'unknown'> {
   const {
     clock,
@@ -186,7 +187,7 @@ async function use(
 /** Why this user may not sign in by a passkey; `null`: they may. */
 function failureOf(
   user: User | null,
-  { verifyEmail, connections }: Pick<PasskeyDeps, 'verifyEmail' | 'connections'>
+  { verifyEmail, connections }: Pick<ProvingDeps, 'verifyEmail' | 'connections'>
 ): LoginFailure | null {
   if (user === null) return 'unknown_user'
   if (user.disabled) return 'disabled'

@@ -1,29 +1,16 @@
-import { makeEnrolmentLink } from '../accounts/factors/enrolment-link.ts'
-import { listFactors, removeFactor, resetFactors } from '../accounts/factors/manage-factors.ts'
-import { type ProvingDeps } from '../accounts/factors/prove-factor.ts'
-import { appsOf } from '../accounts/ways-in.ts'
-import { forgetDevices } from '../accounts/factors/remembered-devices.ts'
-import { OAuthError } from '../errors.ts'
-import { NO_REQUEST } from '../events.ts'
-import type { User } from '../ports/user-store.ts'
-import { badOption } from '../settings/option-error.ts'
-import type { Authority } from './authority.ts'
+import { appsOf, type ProvingDeps } from './deps.ts'
+import { makeEnrolmentLink } from './enrolment-link.ts'
+import { listFactors, removeFactor, resetFactors } from './manage-factors.ts'
+import { forgetDevices } from './remembered-devices.ts'
+import { OAuthError } from '../../errors.ts'
+import { NO_REQUEST } from '../../events.ts'
+import type { Authority, AuthorityCalls, FactorMethod } from '../../composition/authority.ts'
 
 /** The methods of `app.authority` for second factors. */
-export type FactorAuthority = Pick<
-  Authority,
-  'factors' | 'removeFactor' | 'resetFactors' | 'startEnrolment' | 'importTotp' | 'forgetDevices'
->
-
-interface Parts {
-  /** @throws OAuthError `invalid_grant` if there is no such user */
-  existing(userId: string): Promise<User>
-  adminOf(options: { by?: string | undefined } | undefined): string | undefined
-  /** The address of a link to set a factor up. `null` without pages. */
-  enrolmentUrl: ((token: string) => string) | null
-}
-
-export function factorAuthority(deps: ProvingDeps, { existing, adminOf, enrolmentUrl }: Parts): FactorAuthority {
+export function factorAuthority(
+  deps: ProvingDeps,
+  { adminOf, existing, pageFor }: AuthorityCalls
+): Pick<Authority, FactorMethod> {
   return {
     async factors(userId) {
       const listed = await listFactors(userId, deps)
@@ -57,10 +44,9 @@ export function factorAuthority(deps: ProvingDeps, { existing, adminOf, enrolmen
     },
     resetFactors: async (userId, options) => await resetFactors(await existing(userId), adminOf(options), deps),
     async startEnrolment(userId) {
-      if (enrolmentUrl === null)
-        throw badOption('pages', 'got false; app.authority.startEnrolment needs the page that its link leads to')
+      const page = pageFor('startEnrolment', 'secondFactorLink')
       const { token, expiresAt } = await makeEnrolmentLink(await existing(userId), deps)
-      return { url: enrolmentUrl(token), expiresAt: new Date(expiresAt) }
+      return { url: `${page}?token=${token}`, expiresAt: new Date(expiresAt) }
     },
     async importTotp(userId, app) {
       const apps = appsOf(deps)

@@ -1,3 +1,4 @@
+import type { ProvingDeps } from '../second-factors/deps.ts'
 import type { PasskeyFactor, UserFactors } from '../../ports/factor-store.ts'
 import type { User } from '../../ports/user-store.ts'
 import { digest, partitionOf } from '../../protocol/digest.ts'
@@ -11,7 +12,9 @@ import {
   requestOptions
 } from '../../protocol/webauthn-options.ts'
 import { PASSKEY_ALGS } from '../../protocol/webauthn-key.ts'
-import type { ChallengeDeps, Enroller, PasskeyDeps, PasskeyKind, PasskeyPurpose } from './passkeys.ts'
+import type { Enroller, PasskeyKind, PasskeyPurpose } from '../../accounts/factor-kinds.ts'
+
+type ChallengeDeps = Pick<ProvingDeps, 'service' | 'clock' | 'random'>
 
 /** The option `passkeys`, with the keys that challenges are made with. */
 export interface PasskeyConfig {
@@ -85,7 +88,7 @@ const usable = (passkeys: readonly PasskeyFactor[], { rpId }: PasskeyConfig): Pa
 export async function optionsForCreation(
   { kind = 'passkey', ...of }: Enroller & { kind?: PasskeyKind | undefined },
   config: PasskeyConfig,
-  deps: PasskeyDeps
+  deps: ProvingDeps
 ): Promise<PasskeyCreationOptions> {
   const { user } = of
   const { store } = deps.factors

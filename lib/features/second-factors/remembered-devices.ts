@@ -1,11 +1,11 @@
+import { type ProvingDeps } from './deps.ts'
 import { isRemembered, rememberAccount, type RememberedDevices } from '../../limits/known-devices.ts'
 import type { UserFactors } from '../../ports/factor-store.ts'
 import type { User } from '../../ports/user-store.ts'
 import type { Browser } from '../../sessions/browser-sessions.ts'
 import type { Origin } from '../../events.ts'
-import type { AccountsDeps } from '../deps.ts'
+import type { AccountsDeps } from '../../accounts/deps.ts'
 import type { FactorDeps } from './deps.ts'
-import type { ProvingDeps } from './prove-factor.ts'
 
 type Deps = Pick<AccountsDeps, 'clock'> & { factors: Pick<FactorDeps, 'remembered'> }
 

@@ -1,15 +1,14 @@
+import { passkeysOf, type ProvingDeps } from './deps.ts'
 import { hasFactor } from '../../protocol/second-factors.ts'
 import { MisfitError, OAuthError } from '../../errors.ts'
 import { NO_REQUEST } from '../../events.ts'
 import type { PasskeyFactor, UserFactors } from '../../ports/factor-store.ts'
 import type { User } from '../../ports/user-store.ts'
 import { digest, partitionOf } from '../../protocol/digest.ts'
-import { lookLater } from '../background.ts'
-import { addressed, type MessageCause } from '../outbox.ts'
+import { lookLater } from '../../accounts/background.ts'
+import { addressed, type MessageCause } from '../../accounts/outbox.ts'
 import type { StayingSignIn } from '../../sessions/sessions.ts'
-import { type WaysIn, waysIn } from '../ways-in.ts'
-import { passkeysIn } from './deps.ts'
-import type { ProvingDeps } from './prove-factor.ts'
+import { type WaysIn, waysIn } from '../../accounts/ways-in.ts'
 
 /**
  * Ids come from addresses and forms. Odd ones are refused here: a NUL makes SQL stores reject, which would count as an
@@ -111,7 +110,7 @@ export async function removeFactor(
   const userId = user.id
   const found = await store.findFactors(userId)
   const ways = by === 'user' ? await waysIn(user, deps) : null
-  const alone = ways?.others.includes('passkey') === true ? passkeysIn(found, deps.factors) : []
+  const alone = ways?.others.includes('passkey') === true ? (passkeysOf(deps)?.alone(found) ?? []) : []
   const way = alone.find(({ id }) => id === factorId)
   const isNeeded = ways !== null && way !== undefined && !opensWithoutPasskey(ways)
   if (isNeeded && alone.length === 1) throw lastWayIn()

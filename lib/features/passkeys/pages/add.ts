@@ -1,8 +1,8 @@
 import type { FastifyInstance } from 'fastify'
+import type { PasskeyPages } from './sign-in.ts'
 import { Type } from '@sinclair/typebox'
 import { awaitsConfirmation } from '../../../accounts/verify-email.ts'
-import type { FactorDeps } from '../../../accounts/factors/deps.ts'
-import type { Passkeys } from '../../../accounts/factors/passkeys.ts'
+import type { Passkeys } from '../../../accounts/factor-kinds.ts'
 import { freshnessIn, mayChange, requireProof } from '../../../accounts/fresh-sign-in.ts'
 import type { AccountModel } from '../../../pages/account-models.ts'
 import type { PageModels } from '../../../pages/model.ts'
@@ -10,20 +10,14 @@ import { Credential, FactorName, JourneySchema } from '../../../http/edge/schema
 import type { Leave, PageDeps, Visit } from '../../../http/pages/deps.ts'
 import { formPage, goOn, withQuery } from '../../../http/pages/form-page.ts'
 import { required } from '../../../http/pages/page-routes.ts'
-import { passkeyFormOf, passkeysOf } from '../../../http/pages/passkeys.ts'
+import { passkeyFormOf } from '../../second-factors/pages/passkey-form.ts'
 import { accountPage, signInUrl } from '../../../http/pages/account-page.ts'
 import type { MessageCause } from '../../../accounts/outbox.ts'
 import type { SignedInPerson } from '../../../sessions/browser-sessions.ts'
 import type { PasskeyCreationOptions } from '../../../protocol/webauthn-options.ts'
 
 /** `GET` and `POST /auth/security/passkeys`: makes a passkey. That takes a fresh sign-in (`requireProof`). */
-export function passkeyPage(
-  child: FastifyInstance,
-  deps: PageDeps,
-  on: { factors: FactorDeps; passkeys: Passkeys }
-): void {
-  const { factors, passkeys } = on
-  const accounts = { ...deps.authorize.accounts, factors }
+export function passkeyPage(child: FastifyInstance, deps: PageDeps, { accounts, passkeys }: PasskeyPages): void {
   accountPage<'account_passkey', Omit<PageModels['account_passkey'], keyof AccountModel>>(
     child,
     {
@@ -64,9 +58,7 @@ export function passkeyPage(
           }
         const fresh = await mayChange('passkeys', freshnessIn(visit.person, origin), accounts)
         return {
-          passkey: fresh
-            ? passkeyFormOf(await passkeys.creationOptions({ user, sid: session.sid }, accounts), deps)
-            : null,
+          passkey: fresh ? passkeyFormOf(await passkeys.creationOptions({ user, sid: session.sid }), deps) : null,
           name: form?.name ?? '',
           signInUrl: fresh ? null : signInUrl('securityPasskeys', visit, deps),
           confirmUrl: null
@@ -80,7 +72,7 @@ export function passkeyPage(
         return {
           limit: null,
           async work() {
-            await addPasskey({ person, credential, name: form.name ?? '', locale, origin }, visit, on, deps)
+            await addPasskey({ person, credential, name: form.name ?? '', locale, origin }, visit, passkeys, deps)
             return goOn(withQuery(overview, { done: 'passkey_added' }))
           }
         }
@@ -101,10 +93,10 @@ interface NewPasskey extends MessageCause {
 async function addPasskey(
   { person: { user, session }, ...added }: NewPasskey,
   { request, reply }: Pick<Visit, 'request' | 'reply'>,
-  { factors, passkeys }: { factors: FactorDeps; passkeys: Passkeys },
-  { authorize, browser }: PageDeps
+  passkeys: Passkeys,
+  { browser }: PageDeps
 ): Promise<void> {
-  const { proof } = await passkeys.add({ user, sid: session.sid, ...added }, { ...authorize.accounts, factors })
+  const { proof } = await passkeys.add({ user, sid: session.sid, ...added })
   await browser.renew(request, reply, user.id, [
     ...session.methods.filter(({ method }) => method !== proof.method),
     proof
@@ -121,21 +113,16 @@ interface Proposal {
  * up without one, and has none. It is on the way of a journey, which goes on in any case, at once if there is nothing
  * to propose.
  */
-export function passkeyPromptPage(child: FastifyInstance, deps: PageDeps): void {
-  const on = passkeysOf(deps)
-  if (on === null || !on.passkeys.prompt) return
-  const { factors, passkeys } = on
-  const accounts = { ...deps.authorize.accounts, factors }
-
+export function passkeyPromptPage(child: FastifyInstance, deps: PageDeps, { accounts, passkeys }: PasskeyPages): void {
   async function propose({ request, journey, origin }: Visit): Promise<Proposal | Leave> {
     const person = await deps.browser.signedIn(request)
     if (person === null || !(await mayChange('passkeys', freshnessIn(person, origin), accounts)))
       return goOn(journey.next)
-    const found = await factors.store.findFactors(person.user.id)
+    const found = await accounts.factors.store.findFactors(person.user.id)
     if (found.passkeys.length > 0 || awaitsConfirmation(person.user, accounts)) return goOn(journey.next)
     return {
       person,
-      options: await passkeys.creationOptions({ user: person.user, sid: person.session.sid }, accounts)
+      options: await passkeys.creationOptions({ user: person.user, sid: person.session.sid })
     }
   }
 
@@ -177,7 +164,7 @@ export function passkeyPromptPage(child: FastifyInstance, deps: PageDeps): void 
         return {
           limit: null,
           async work() {
-            await addPasskey({ person, credential, name: form.name ?? '', locale, origin }, visit, on, deps)
+            await addPasskey({ person, credential, name: form.name ?? '', locale, origin }, visit, passkeys, deps)
             return goOn(next)
           }
         }

@@ -2,10 +2,15 @@ import { OAuthError } from '../../errors.ts'
 import type { AddedFactor, UserFactors } from '../../ports/factor-store.ts'
 import { isActive } from '../../sessions/active-user.ts'
 import type { Origin } from '../../sessions/sessions.ts'
-import { lookLater } from '../background.ts'
-import type { Enroller, PasskeyDeps, Staying } from './passkeys.ts'
+import { lookLater } from '../../accounts/background.ts'
+import type { ProvingDeps } from './deps.ts'
+import type { Enroller, Staying } from '../../accounts/factor-kinds.ts'
+import type { User } from '../../ports/user-store.ts'
+import type { AccountsDeps } from '../../accounts/deps.ts'
+import type { MessageCause } from '../../accounts/outbox.ts'
+import { awaitsConfirmation, sendVerificationAgain } from '../../accounts/verify-email.ts'
 
-type Deps = Pick<PasskeyDeps, 'users' | 'sessions' | 'factors' | 'background' | 'onError'>
+type Deps = Pick<ProvingDeps, 'users' | 'sessions' | 'factors' | 'background' | 'onError'>
 
 interface Addition {
   factorId: string
@@ -111,4 +116,26 @@ export async function orInBackground(
     onError(error, what)
     background.run(key, what, endOthers, { retries: true })
   })
+}
+
+/**
+ * For every caller that stores a factor.
+ * @throws OAuthError `access_denied` with the reason
+ */
+export function refuseUnconfirmed(user: User, deps: Pick<AccountsDeps, 'users' | 'outbox'>): void {
+  if (awaitsConfirmation(user, deps))
+    throw new OAuthError(
+      'access_denied',
+      'Confirm the email address of the account first. A message with a link was sent there.',
+      { reason: 'email_not_verified' }
+    )
+}
+
+/**
+ * For the start of an enrolment: sends the message that confirms the address too, if none was sent in the last five
+ * minutes.
+ */
+export async function requireConfirmedAddress(user: User, cause: MessageCause, deps: AccountsDeps): Promise<void> {
+  if (awaitsConfirmation(user, deps)) await sendVerificationAgain(user, cause, deps)
+  refuseUnconfirmed(user, deps)
 }

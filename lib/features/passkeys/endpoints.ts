@@ -1,7 +1,7 @@
+import type { ProvingDeps } from '../second-factors/deps.ts'
 import { Type } from '@sinclair/typebox'
-import { requireConfirmedAddress } from '../../accounts/factors/confirmed-address.ts'
-import type { FactorDeps } from '../../accounts/factors/deps.ts'
-import type { Passkeys } from '../../accounts/factors/passkeys.ts'
+import { requireConfirmedAddress } from '../second-factors/addition.ts'
+import type { Passkeys } from '../../accounts/factor-kinds.ts'
 import { requireProof } from '../../accounts/fresh-sign-in.ts'
 import { accountOf } from '../../http/edge/caller-guards.ts'
 import { localeOf, originOf } from '../../http/edge/request-origin.ts'
@@ -36,7 +36,11 @@ const Credential = Type.Union([Type.Object({}, { additionalProperties: true }), 
  * A signed-in user's own passkeys. The start of an addition takes a fresh sign-in (`requireProof`), and is good for
  * that sign-in alone.
  */
-export function passkeyEndpoints(factors: FactorDeps, passkeys: Passkeys): Endpoint[] {
+export function passkeyEndpoints(
+  accounts: ProvingDeps,
+  passkeys: Passkeys,
+  relatedOrigins: readonly string[]
+): Endpoint[] {
   return [
     endpoint({
       method: 'POST',
@@ -50,16 +54,12 @@ export function passkeyEndpoints(factors: FactorDeps, passkeys: Passkeys): Endpo
       body: Type.Union([Type.Null(), Kind]),
       answers: { 200: Type.Object({ options: Options }) },
       errors: { 401: 'insufficient_user_authentication' },
-      handle: async (request, _reply, { grants }) => {
-        const accounts = { ...grants.accounts, factors }
+      async handle(request) {
         const caller = accountOf(request)
         await requireProof('passkeys', { ...caller, origin: originOf(request) }, accounts)
         await requireConfirmedAddress(caller.user, { locale: localeOf(request), origin: originOf(request) }, accounts)
         return {
-          options: await passkeys.creationOptions(
-            { user: caller.user, sid: caller.sid, kind: request.body?.kind },
-            accounts
-          )
+          options: await passkeys.creationOptions({ user: caller.user, sid: caller.sid, kind: request.body?.kind })
         }
       }
     }),
@@ -80,13 +80,17 @@ export function passkeyEndpoints(factors: FactorDeps, passkeys: Passkeys): Endpo
         401: { login_required: 'the sign-in ended in this very moment' },
         409: ['duplicate_factor', 'factor_limit']
       },
-      handle: async (request, _reply, { grants }) => {
+      async handle(request) {
         const { user, sid } = accountOf(request)
         const { credential, name = '' } = request.body
-        const { factorId } = await passkeys.add(
-          { user, sid, credential, name, locale: localeOf(request), origin: originOf(request) },
-          { ...grants.accounts, factors }
-        )
+        const { factorId } = await passkeys.add({
+          user,
+          sid,
+          credential,
+          name,
+          locale: localeOf(request),
+          origin: originOf(request)
+        })
         return { id: factorId }
       }
     }),
@@ -102,7 +106,7 @@ export function passkeyEndpoints(factors: FactorDeps, passkeys: Passkeys): Endpo
         'users, so they name nobody, and nothing is stored for them. The answer counts once, within ten minutes, at ' +
         '`POST /auth/token` or on the sign-in page. Exists if passkeys are on.',
       answers: { 200: Type.Object({ options: Options }) },
-      handle: (_request, _reply, { grants }) => ({ options: passkeys.signInOptions(grants.accounts) })
+      handle: () => ({ options: passkeys.signInOptions() })
     }),
     // The origins that may use the passkeys of this domain. @see W3C WebAuthn Level 3 §5.11
     endpoint({
@@ -118,7 +122,7 @@ export function passkeyEndpoints(factors: FactorDeps, passkeys: Passkeys): Endpo
       answers: { 200: Type.Object({ origins: Type.Array(Type.String()) }) },
       handle(_request, reply) {
         reply.header('cache-control', 'public, max-age=300')
-        return { origins: passkeys.relatedOrigins }
+        return { origins: relatedOrigins }
       }
     })
   ]

@@ -1,24 +1,38 @@
-import { nameOf } from './manage-factors.ts'
+import type { ProvingDeps } from '../second-factors/deps.ts'
+import { nameOf } from '../second-factors/manage-factors.ts'
 import { hasFactor } from '../../protocol/second-factors.ts'
 import { OAuthError } from '../../errors.ts'
 import { type NewCredential, readRegistration, verifyRegistration } from '../../protocol/webauthn.ts'
 import { WebauthnError } from '../../protocol/webauthn-key.ts'
-import { makesProvisional } from '../address-proof.ts'
-import { makeUndoLink } from '../undo.ts'
-import { addressed } from '../outbox.ts'
-import { refuseUnconfirmed } from './confirmed-address.ts'
-import { storeFactor } from './addition.ts'
-import { additionBy, isChallengeOf, type PasskeyConfig } from './passkey-options.ts'
-import type { GivenCredential, PasskeyAdded, PasskeyAddition, PasskeyDeps, PasskeyKind } from './passkeys.ts'
-import { newRecoveryCodes } from './recovery-codes.ts'
+import { makesProvisional } from '../../accounts/address-proof.ts'
+import { makeUndoLink } from '../../accounts/undo.ts'
+import { addressed } from '../../accounts/outbox.ts'
+import { refuseUnconfirmed, storeFactor } from '../second-factors/addition.ts'
+import {
+  additionBy,
+  isChallengeOf,
+  optionsForCreation,
+  optionsForKnown,
+  optionsForSignIn,
+  type PasskeyConfig
+} from './challenges.ts'
+import type {
+  GivenCredential,
+  PasskeyAdded,
+  PasskeyAddition,
+  PasskeyKind,
+  Passkeys
+} from '../../accounts/factor-kinds.ts'
+import { newRecoveryCodes } from '../second-factors/two-step.ts'
+import { proveAlone, provePasskey } from './prove.ts'
 
 const KINDS: readonly PasskeyKind[] = ['passkey', 'security_key']
 
 /** See `Passkeys.add`. */
-export async function addPasskey(
+async function addPasskey(
   { credential, name, turnsOn, locale, origin, ...of }: PasskeyAddition,
   config: PasskeyConfig,
-  deps: PasskeyDeps
+  deps: ProvingDeps
 ): Promise<PasskeyAdded> {
   const { user } = of
   const {
@@ -102,5 +116,25 @@ function verified(
       detail: error.message,
       withoutStack: true
     })
+  }
+}
+
+export function createPasskeys(config: PasskeyConfig, deps: ProvingDeps): Passkeys {
+  const { rpId, prompt } = config
+  return {
+    rpId,
+    prompt,
+    alone: ({ passkeys }) => passkeys.filter((one) => one.uvInitialized && one.rpId === rpId),
+    async creationOptions(of) {
+      if (!deps.factors.policy.methods.includes('passkey'))
+        throw new OAuthError('not_found', 'Passkeys are not set up here.')
+      if (of.isInvited !== true) refuseUnconfirmed(of.user, deps)
+      return await optionsForCreation(of, config, deps)
+    },
+    add: async (addition) => await addPasskey(addition, config, deps),
+    signInOptions: () => optionsForSignIn(config, deps),
+    proveAlone: async (given) => await proveAlone(given, config, deps),
+    optionsFor: (of) => optionsForKnown(of, config, deps),
+    prove: async (given) => await provePasskey(given, config, deps)
   }
 }

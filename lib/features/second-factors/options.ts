@@ -1,6 +1,6 @@
 import { TOKEN_EXCHANGE_GRANT } from '../../protocol/request-params.ts'
 
-const CREDENTIAL = {
+export const CREDENTIAL = {
   bytes: 16384,
   what: 'The answer of `navigator.credentials.get`, as the text of `AuthenticationResponseJSON`.'
 }
@@ -23,17 +23,4 @@ export const MFA_GRANT = {
     'passkey to `passkey_options`. Nothing is issued before. A token exchange of a user with a second factor ' +
     'answers and continues in the same way. Exists with `factors` and one of the two grants; a client needs ' +
     'the grant with which it began.'
-} as const
-
-/** Signs in by a passkey alone. */
-export const PASSKEY_GRANT = {
-  type: 'urn:fastify-authority:grant-type:passkey',
-  rightOf: ['password'],
-  params: { credential: CREDENTIAL },
-  errors: ['invalid_grant', 'invalid_scope'],
-  what:
-    'the tokens of `grant_type=password` for a user with a passkey. `credential` is its answer to the options ' +
-    'of `GET /auth/passkey-challenge`. There is no username, no password and no second step; the tokens have ' +
-    'the `acr` `phr`. Every refusal is `invalid_grant` with one text. An answer works once. Exists with the ' +
-    'password grant and passkeys; a client needs the grant `password`.'
 } as const

@@ -1,23 +1,19 @@
-import { appsOf } from '../ways-in.ts'
-import type { Apps, GivenAt } from './apps.ts'
+import { appsOf, passkeysOf, type ProvingDeps } from './deps.ts'
+import type { GivenAt, GivenCredential } from '../../accounts/factor-kinds.ts'
 import { OAuthError } from '../../errors.ts'
 import type { UserFactors } from '../../ports/factor-store.ts'
 import type { User } from '../../ports/user-store.ts'
 import type { AuthenticationProof } from '../../protocol/authentication.ts'
 import { readRecoveryCode, recoveryDigests } from '../../protocol/second-factors.ts'
-import type { AccountsDeps } from '../deps.ts'
-import { addressed } from '../outbox.ts'
-import type { FactorDeps } from './deps.ts'
-import type { GivenCredential } from './passkeys.ts'
-import { tellOfFailure } from './tell-of-failure.ts'
+import type { AccountsDeps } from '../../accounts/deps.ts'
+import { addressed } from '../../accounts/outbox.ts'
+import { tellOfFailure } from './deps.ts'
 
 /** A given second factor, after reading: six digits, a recovery code, or the answer of a passkey. */
 export type GivenFactor =
   | { kind: 'totp'; code: string }
   | { kind: 'recovery_code'; code: string }
   | { kind: 'passkey'; credential: GivenCredential }
-
-export type ProvingDeps = AccountsDeps & { factors: FactorDeps }
 
 /**
  * Reads a given factor. A text that can't be a code is a slip, and no guess.
@@ -70,13 +66,13 @@ export async function proveFactor(
     return { method: 'recovery_code', at: now }
   }
   if (given.kind === 'passkey') {
-    const { passkeys } = deps.factors
+    const passkeys = passkeysOf(deps)
     if (passkeys === null)
       throw new OAuthError('invalid_grant', 'Passkeys are off here.', {
         field: 'credential',
         reason: 'passkey_refused'
       })
-    return await passkeys.prove({ ...cause, user, found, credential: given.credential, purpose: 'second_factor' }, deps)
+    return await passkeys.prove({ ...cause, user, found, credential: given.credential, purpose: 'second_factor' })
   }
   const apps = appsOf(deps)
   if (apps === null)
@@ -85,11 +81,6 @@ export async function proveFactor(
       reason: 'factor_disabled'
     })
   return await apps.prove(given.code, user, found.totp, cause)
-}
-
-/** Those that users can set up; `null`: they can set up none. */
-export function newAppsOf(deps: Pick<ProvingDeps, 'slots' | 'factors'>): Apps | null {
-  return deps.factors.policy.methods.includes('totp') ? appsOf(deps) : null
 }
 
 async function useRecoveryCode(

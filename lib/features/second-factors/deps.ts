@@ -1,0 +1,131 @@
+import type { SecondFactorCheck } from '../../limits/rules.ts'
+import type { FactorStore, UserFactors } from '../../ports/factor-store.ts'
+import type { Sealer } from '../../ports/cryptography.ts'
+import type { User } from '../../ports/user-store.ts'
+import type { RememberedDevices } from '../../limits/known-devices.ts'
+import type { AccountsDeps } from '../../accounts/deps.ts'
+import type { Apps, Passkeys } from '../../accounts/factor-kinds.ts'
+import type { Kernel } from '../../feature.ts'
+import type { FactorMethod } from '../../protocol/second-factors.ts'
+import { addressed, type MessageCause } from '../../accounts/outbox.ts'
+
+/** The dependencies of second factors, if the option `factors` is set. */
+export interface FactorDeps {
+  store: FactorStore
+  /** For the keys of apps, and for what a browser or a client carries between two steps. */
+  sealer: Sealer
+  /** The keys under which recovery codes are kept, one for each secret, that of today first. */
+  recoveryKeys: readonly Uint8Array[]
+  /** Makes the ids of apps that come from another system. */
+  importKey: Uint8Array
+  /** The name that authenticator apps show next to the account. */
+  totpIssuer: string
+  /** How long a browser session lives from the oldest proof that it rests on. */
+  sessionLifetimeMs: number
+  /** `null`: every sign-in is asked for the second factor. */
+  remembered: RememberedDevices | null
+  policy: FactorPolicy
+}
+
+/** The dependencies of the use cases. */
+export type ProvingDeps = AccountsDeps & { factors: FactorDeps }
+
+/** The kernel's dependencies with those of second factors. */
+export function withFactors({ accounts, clients, factors, keysFor, settings }: Kernel): ProvingDeps {
+  const { factors: on, session } = settings
+  if (factors === null || on === null) throw new TypeError('Second factors are on without a store.')
+  const { methods, rememberDeviceMs, required, totpIssuer } = on
+  return {
+    ...accounts,
+    factors: {
+      ...factors,
+      totpIssuer,
+      sessionLifetimeMs: session.expiresInMs,
+      recoveryKeys: keysFor('recovery codes'),
+      importKey: keysFor('imported apps')[0],
+      remembered:
+        rememberDeviceMs === null
+          ? null
+          : { lifetimeMs: rememberDeviceMs, keys: keysFor(`remembered browsers ${accounts.service}`) },
+      policy: {
+        methods,
+        required:
+          required === null
+            ? null
+            : async (user, clientId) =>
+                await required(user, { client: clientId === null ? null : await clients.findById(clientId), clientId })
+      }
+    }
+  }
+}
+
+/** Authenticator apps; `null`: they are off. */
+export function appsOf({ slots }: Pick<AccountsDeps, 'slots'>): Apps | null {
+  return slots.find(({ apps }) => apps !== undefined)?.apps ?? null
+}
+
+/** Passkeys; `null`: they are off. */
+export function passkeysOf({ slots }: Pick<AccountsDeps, 'slots'>): Passkeys | null {
+  return slots.find(({ passkeys }) => passkeys !== undefined)?.passkeys ?? null
+}
+
+/** The kinds that users can set up; `null`: they can set up none of that kind. */
+export function newKindsOf(deps: Pick<ProvingDeps, 'slots' | 'factors'>): {
+  apps: Apps | null
+  passkeys: Passkeys | null
+} {
+  const { methods } = deps.factors.policy
+  return {
+    apps: methods.includes('totp') ? appsOf(deps) : null,
+    passkeys: methods.includes('passkey') ? passkeysOf(deps) : null
+  }
+}
+
+/** The limit of a proof by the user's second factor. */
+export function secondFactorCheck(
+  { id, passwordHash }: User,
+  { deviceEpoch }: UserFactors,
+  { kind }: { kind: 'totp' | 'recovery_code' | 'passkey' }
+): SecondFactorCheck {
+  return {
+    rule: 'secondFactor',
+    userId: id,
+    proof: `${passwordHash ?? ''}\0${deviceEpoch}`,
+    canBeGuessed: kind === 'totp'
+  }
+}
+
+/** The host's requirements on sign-ins, and its offers. */
+export interface FactorPolicy {
+  /**
+   * The kinds of factors that users can set up. Earlier factors go on counting, because a changed option would lock
+   * their users out.
+   */
+  methods: readonly FactorMethod[]
+  /**
+   * True if this user must have a second factor for this client, or without one. `null`: no user has to. A hook without
+   * an answer in time rejects, which is an outage and never a no.
+   */
+  required: ((user: User, clientId: string | null) => Promise<boolean>) | null
+}
+
+const DAY_MS = 24 * 60 * 60 * 1000
+
+/**
+ * Tells the user of a wrong second factor, because its sender knows the password, or of a passkey that may have been
+ * copied. Of each at most once a day, so that a stranger can't fill the mailbox with these messages.
+ */
+export async function tellOfFailure(
+  user: User,
+  { origin, locale }: MessageCause,
+  { outbox, messageBound, onError }: Pick<AccountsDeps, 'outbox' | 'messageBound' | 'onError'>,
+  kind: 'second_factor_failed' | 'passkey_counter_regressed' = 'second_factor_failed'
+): Promise<void> {
+  if (outbox === null) return
+  const post = async (): Promise<void> => {
+    outbox.post({ kind, user: addressed(user), locale, origin })
+  }
+  await messageBound.send([kind, user.id], post, { spacingMs: DAY_MS }).catch((error: unknown) => {
+    onError(error, 'the message about a refused second factor could not be sent')
+  })
+}
