@@ -19,8 +19,15 @@ export type LoginFailure =
 /** The first factor of a sign-in. */
 export type FirstFactorKind = 'password' | 'connection' | 'passkey' | 'email'
 
-/** Why a client did not prove itself: for the log and for handlers, never for the wire. */
-export type ClientFailure = 'unknown_client' | 'no_secret' | 'wrong_secret' | 'malformed_credentials'
+/** Why a client did not prove itself. The client is not told. */
+export type ClientFailure =
+  | 'unknown_client'
+  | 'no_secret'
+  | 'wrong_secret'
+  | 'wrong_method'
+  | 'wrong_signature'
+  | 'replayed'
+  | 'malformed_credentials'
 
 /** The origin of the request that led to an event. */
 export interface Origin {
@@ -60,13 +67,12 @@ export interface EventFacts {
     clientId: string | null
   }
   /**
-   * `clientId` only where there is such a client: what is sent in its place may be anything. `method` is its name in
-   * client metadata.
+   * `clientId` only where there is such a client: what is sent in its place may be anything. `method`: as in metadata.
    */
   client_authentication_failed: {
     reason: ClientFailure
     clientId: string | null
-    method: 'none' | 'client_secret_basic' | 'client_secret_post'
+    method: 'none' | 'client_secret_basic' | 'client_secret_post' | 'private_key_jwt'
   }
   /** The first factor was right, and the second is asked for: nobody is signed in yet. */
   second_factor_required: { userId: string; clientId: string | null }

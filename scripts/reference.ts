@@ -184,7 +184,8 @@ export const EVENT_MEANINGS: Readonly<Record<AuthorityEventName, string>> = {
   client_authentication_failed:
     'A client did not prove itself at the token, revocation or introspection endpoint. ' +
     '`clientId` only where there is such a client. `reason`: `unknown_client`, `no_secret`, ' +
-    '`wrong_secret` (also a secret from a client that has none), `malformed_credentials`.',
+    '`wrong_secret` (also a secret from a client that has none), `wrong_method`, `wrong_signature`, ' +
+    '`replayed` (an assertion that was used before), `malformed_credentials`.',
   registered: 'An account was created.',
   token_issued:
     'A device or an app got its first tokens: `grantType` says by what: `authorization_code`, ' +

@@ -34,6 +34,7 @@ const GROUPS: readonly Group[] = [
       'guides/host-pages.md',
       'guides/step-up.md',
       'guides/api-in-another-process.md',
+      'guides/machine-clients.md',
       'guides/messages.md',
       'guides/logout.md',
       'guides/own-user-store.md',

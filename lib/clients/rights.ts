@@ -1,5 +1,6 @@
 import type { Client, ClientStore, GrantType } from '../ports/client-store.ts'
 import { covers } from '../protocol/authentication.ts'
+import type { AuthMethod } from '../protocol/client-authentication.ts'
 import { isPublicNativeRedirect, matchesRedirectUri } from '../protocol/redirect-uri.ts'
 import type { AccessTokenClaims } from '../protocol/access-token.ts'
 import { firstPartyOnly } from '../protocol/bearer.ts'
@@ -30,15 +31,25 @@ export function isContent(client: Pick<Client, 'acr'> | null, acr: string | null
   return client?.acr === undefined || covers(acr, client.acr)
 }
 
-export function isPublic({ clientSecret }: Pick<Client, 'clientSecret'>): boolean {
-  return clientSecret === undefined
+/** The fields that say how a client proves itself. */
+type Proving = Pick<Client, 'tokenEndpointAuthMethod' | 'clientSecret' | 'jwks' | 'jwksUri'>
+
+/** The ways in which the client may prove itself: the registered one, or those of what it has. */
+export function authMethodsOf(client: Proving): readonly AuthMethod[] {
+  if (client.tokenEndpointAuthMethod !== undefined) return [client.tokenEndpointAuthMethod]
+  if (client.clientSecret !== undefined) return ['client_secret_basic', 'client_secret_post']
+  return hasKeys(client) ? ['private_key_jwt'] : ['none']
 }
+
+export const hasKeys = ({ jwks, jwksUri }: Proving): boolean => jwks !== undefined || jwksUri !== undefined
+
+export const isPublic = (client: Proving): boolean => authMethodsOf(client).includes('none')
 
 /**
  * A public client has no other proof that it began the request.
  * @see RFC 9700 §2.1.1
  */
-export function needsPkce(client: Pick<Client, 'clientSecret' | 'requirePkce'>): boolean {
+export function needsPkce(client: Proving & Pick<Client, 'requirePkce'>): boolean {
   return isPublic(client) || client.requirePkce !== false
 }
 

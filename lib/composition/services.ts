@@ -3,6 +3,7 @@ import { onceRehashed } from '../accounts/authenticate-password.ts'
 import type { AccountsDeps } from '../accounts/deps.ts'
 import type { AccountSlots } from '../accounts/slots.ts'
 import type { RedisClient } from '../adapters/redis/connection.ts'
+import { createClientKeys } from '../adapters/upstream/client-keys.ts'
 import { distanceOfHost, formPost, outbound } from '../adapters/node/outbound.ts'
 import { systemRandom } from '../adapters/node/system.ts'
 import { type BackChannelLogout, createBackChannelLogout } from '../authorize/logout.ts'
@@ -118,10 +119,11 @@ export async function createServices(
     { ring, cache: verifiedTokenCache(VERIFIED_TOKENS), revocations, clock, random }
   )
   const leaving = outbound(clock)
+  const ownDistance = async () => await distanceOfHost(settings.issuer)
   const backChannel: BackChannelLogout = createBackChannelLogout({
     clients,
     idTokens: identity,
-    formPost: formPost(leaving, async () => await distanceOfHost(settings.issuer)),
+    formPost: formPost(leaving, ownDistance),
     clock,
     onError: (error, what) => {
       log.error(...logLine('FST_AUTHORITY_BACK_CHANNEL_FAILED', what, { err: error }))
@@ -206,6 +208,8 @@ export async function createServices(
     },
     accounts,
     clients,
+    assertions: state.assertions,
+    clientKeys: createClientKeys({ outbound: leaving, ownDistance, clock, onError: accounts.onError }),
     tokens: state.tokens,
     sessions,
     accessTokens: tokens,

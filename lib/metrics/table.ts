@@ -42,6 +42,9 @@ const CLIENT_FAILURES = words<ClientFailure>({
   unknown_client: 1,
   no_secret: 1,
   wrong_secret: 1,
+  wrong_method: 1,
+  wrong_signature: 1,
+  replayed: 1,
   malformed_credentials: 1
 })
 const KINDS = words<MessageKind>({

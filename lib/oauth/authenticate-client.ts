@@ -1,66 +1,105 @@
+import { authMethodsOf } from '../clients/rights.ts'
 import { OAuthError } from '../errors.ts'
-import type { ClientFailure, Events, Origin } from '../events.ts'
+import type { ClientFailure, Origin } from '../events.ts'
 import type { Client, ClientStore } from '../ports/client-store.ts'
-import { clientCredentials, invalidClient } from '../protocol/client-authentication.ts'
+import {
+  type AuthMethod,
+  clientCredentials,
+  type ClientParams,
+  invalidClient,
+  isAssertionSignedBy,
+  readClientAssertion
+} from '../protocol/client-authentication.ts'
 import { equalSecrets } from '../protocol/digest.ts'
+import type { GrantDeps } from './deps.ts'
 
 interface Deps {
   clients: ClientStore
-  events: Events
+  grants: Pick<GrantDeps, 'accounts' | 'assertions' | 'clientKeys'>
+}
+
+/** A failure, and what the error says of it. */
+interface Failure {
+  reason: ClientFailure
+  client: Client | null
+  why?: string
 }
 
 /**
  * The client that a request proves to be; `null` where it names none.
- * A confidential client must prove its secret, a public one must not send any.
+ * A client with a secret or keys must prove that it has them, a public one must not send any proof.
  * A failure is the event `client_authentication_failed`.
- * @throws OAuthError `invalid_client`, `invalid_request`
- * @see RFC 6749 §2.3, §3.2.1
+ * @throws OAuthError `invalid_client`, `invalid_request`; `temporarily_unavailable` if the keys of the client or the
+ * store of assertions can't be read
+ * @see RFC 6749 §2.3, §3.2.1, RFC 7523 §3
  */
 export async function authenticateClient(
   authorization: string | undefined,
-  params: { client_id?: string; client_secret?: string },
+  params: ClientParams,
   origin: Origin,
-  { clients, events }: Deps
+  { clients, grants }: Deps
 ): Promise<Client | null> {
-  const credentials = readCredentials(authorization, params, origin, events)
+  const fail = (method: AuthMethod, { reason, client, why }: Failure): OAuthError => {
+    const { events } = grants.accounts
+    events.emit('client_authentication_failed', { reason, clientId: client?.clientId ?? null, method }, origin)
+    return invalidClient(method, why)
+  }
+  let credentials: ReturnType<typeof clientCredentials>
+  try {
+    credentials = clientCredentials(authorization, params)
+  } catch (error) {
+    if (error instanceof OAuthError && error.error === 'invalid_client')
+      throw fail('client_secret_basic', { reason: 'malformed_credentials', client: null })
+    throw error
+  }
   if (credentials === undefined) return null
-  const asSent = credentials.method === 'client_secret_basic' ? credentials.asSent : undefined
+  const { method } = credentials
+  const proved =
+    method === 'private_key_jwt'
+      ? await provedByKey(credentials, clients, grants)
+      : await provedBySecret(credentials, clients)
+  if ('reason' in proved) throw fail(method, proved)
+  return proved
+}
+
+async function provedBySecret(
+  credentials: Exclude<NonNullable<ReturnType<typeof clientCredentials>>, { method: 'private_key_jwt' }>,
+  clients: ClientStore
+): Promise<Client | Failure> {
+  const { method } = credentials
+  const asSent = method === 'client_secret_basic' ? credentials.asSent : undefined
   let client = await clients.findById(credentials.clientId)
   if (client === null && asSent !== undefined && asSent.clientId !== credentials.clientId)
     client = await clients.findById(asSent.clientId)
-  const presented = credentials.method === 'none' ? '' : credentials.clientSecret
+  const presented = method === 'none' ? '' : credentials.clientSecret
   // Both comparisons are made for unknown clients too, so that the time does not tell which clients there are.
   const secret = client?.clientSecret ?? ''
   const spellings = [presented, asSent?.clientSecret ?? presented].map((spelling) => equalSecrets(spelling, secret))
-  const matches = spellings.includes(true)
+  if (client === null) return { reason: 'unknown_client', client }
+  const methods = authMethodsOf(client)
+  if (methods.includes('private_key_jwt') && presented !== '') return { reason: 'wrong_method', client }
   // An empty secret in a host's own client store is a mistake, and must not make a confidential client open to all.
-  if (client === null || client.clientSecret === '' || !matches) {
-    const reason: ClientFailure = client === null ? 'unknown_client' : presented === '' ? 'no_secret' : 'wrong_secret'
-    events.emit(
-      'client_authentication_failed',
-      { reason, clientId: client?.clientId ?? null, method: credentials.method },
-      origin
-    )
-    throw invalidClient(credentials.method)
-  }
-  return client
+  if (client.clientSecret === '' || !spellings.includes(true))
+    return { reason: presented === '' ? 'no_secret' : 'wrong_secret', client }
+  return methods.includes(method) ? client : { reason: presented === '' ? 'no_secret' : 'wrong_method', client }
 }
 
-function readCredentials(
-  authorization: string | undefined,
-  params: { client_id?: string; client_secret?: string },
-  origin: Origin,
-  events: Events
-): ReturnType<typeof clientCredentials> {
-  try {
-    return clientCredentials(authorization, params)
-  } catch (error) {
-    if (error instanceof OAuthError && error.error === 'invalid_client')
-      events.emit(
-        'client_authentication_failed',
-        { reason: 'malformed_credentials', clientId: null, method: 'client_secret_basic' },
-        origin
-      )
-    throw error
-  }
+/** Nothing that the assertion brings counts as a key. It is used up last, so that a failure uses nothing up. */
+async function provedByKey(
+  { assertion: text, clientId }: { assertion: string; clientId: string | undefined },
+  clients: ClientStore,
+  { accounts, assertions, clientKeys }: Deps['grants']
+): Promise<Client | Failure> {
+  const assertion = readClientAssertion(text, accounts.issuer, accounts.clock.now())
+  if (typeof assertion === 'string') return { reason: 'malformed_credentials', client: null, why: assertion }
+  if (clientId !== undefined && clientId !== assertion.clientId)
+    throw new OAuthError('invalid_request', 'client_id differs from the one in client_assertion.')
+  const client = await clients.findById(assertion.clientId)
+  if (client === null) return { reason: 'unknown_client', client }
+  if (!authMethodsOf(client).includes('private_key_jwt')) return { reason: 'wrong_method', client }
+  if (!isAssertionSignedBy(assertion, await clientKeys(client, assertion.kid)))
+    return { reason: 'wrong_signature', client }
+  if ((await assertions?.claim(assertion.replayKey, assertion.expiresAt)) !== 'fresh')
+    return { reason: 'replayed', client, why: 'client_assertion was used before: each needs a jti of its own.' }
+  return client
 }

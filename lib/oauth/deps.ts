@@ -4,6 +4,7 @@ import type { FirstFactor, SecondFactorCheck } from '../accounts/slots.ts'
 import type { OAuthError, OAuthErrorCode } from '../errors.ts'
 import type { UserFactors } from '../ports/factor-store.ts'
 import type { Client, ClientStore, GrantType } from '../ports/client-store.ts'
+import type { AssertionStore } from '../ports/state.ts'
 import type { TokenStore } from '../ports/token-store.ts'
 import type { AccessTokens } from '../tokens/access-tokens.ts'
 import type { ClaimsFunction } from '../tokens/disclosure.ts'
@@ -46,6 +47,10 @@ export interface GrantDeps extends Required<TokenSlots> {
   /** All that could be on. */
   declaredGrants: readonly GrantDeclaration[]
   clients: ClientStore
+  /** Assertions that count once. */
+  assertions: AssertionStore | undefined
+  /** The keys of a client that proves itself by one of them; fetched again where none has this `kid`. */
+  clientKeys(client: Client, kid: string | undefined): Promise<readonly unknown[]>
   tokens: TokenStore
   sessions: Sessions
   accessTokens: AccessTokens

@@ -13,10 +13,28 @@ export interface Client {
   /** The name of the client in requests and tokens. */
   clientId: string
   /**
-   * 32 bytes or more. Without it the client is public. Make it in base64url, which is the same with and without
-   * form-encoding: `node -p "crypto.randomBytes(32).toString('base64url')"`.
+   * 32 bytes or more. Without it and without keys the client is public. Make it in base64url, which is the same with
+   * and without form-encoding: `node -p "crypto.randomBytes(32).toString('base64url')"`.
    */
   clientSecret?: string | undefined
+  /**
+   * How the client proves itself. `private_key_jwt`: by a JWT that it signs with a key of `jwks` or `jwksUri`, whose
+   * `aud` is the issuer.
+   * @see RFC 7523 §3, OpenID Connect Core 1.0 §9
+   */
+  tokenEndpointAuthMethod?: 'none' | 'client_secret_basic' | 'client_secret_post' | 'private_key_jwt' | undefined
+  /** The public keys of the client. */
+  jwks?:
+    | {
+        /** At most 20 JWKs, for `ES256`, `EdDSA`, `PS256` or `RS256`. */
+        keys: Array<Record<string, unknown>>
+      }
+    | undefined
+  /**
+   * The address of its key set, instead of `jwks`: `https:`, or `http:` on this machine. The keys are cached for ten
+   * minutes, and for up to 24 hours while the address does not answer. A new `kid` is looked up at most once a minute.
+   */
+  jwksUri?: string | undefined
   /**
    * `"web"`: its URIs are `https:`, or `http:` on this machine. `"native"`: an app on the user's device, whose redirect
    * URIs may have a private-use scheme with a dot, and any port of a loopback address.
@@ -36,7 +54,7 @@ export interface Client {
   grantTypes?: GrantType[] | undefined
   /** The scopes that the client may be granted. */
   scopes?: string[] | undefined
-  /** `false` only with a `clientSecret`. A public client always needs PKCE. */
+  /** `false` only for a client with a secret or keys. A public client always needs PKCE. */
   requirePkce?: boolean | undefined
   /** `false`: a third-party program. It asks users for consent and never has the password grant. */
   firstParty?: boolean | undefined

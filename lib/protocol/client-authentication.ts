@@ -1,10 +1,30 @@
+import { hash } from 'node:crypto'
 import { OAuthError } from '../errors.ts'
+import { isObject } from './json.ts'
+import { algsOf, isJwsAlg, isSignedBy, type JwsAlg, parseJws, publicKeyOf, type UnverifiedJws } from './jws.ts'
+
+/** The ways in which a client proves itself. @see OpenID Connect Core 1.0 §9 */
+export const AUTH_METHODS = ['none', 'client_secret_basic', 'client_secret_post', 'private_key_jwt'] as const
+export type AuthMethod = (typeof AUTH_METHODS)[number]
+
+/** The number of keys of a client that are looked at. */
+export const MAX_CLIENT_KEYS = 20
 
 /** A request's claim about its client. `none`: `client_id` alone, a public client. @see RFC 6749 §2.3 */
 type ClientCredentials =
   | (BasicCredentials & { method: 'client_secret_basic' })
   | (IdAndSecret & { method: 'client_secret_post' })
+  | { method: 'private_key_jwt'; clientId: string | undefined; assertion: string }
   | { method: 'none'; clientId: string }
+
+/** The parameters by which a client proves itself, each with its limit in bytes of UTF-8. */
+export const CLIENT_PARAMS = {
+  client_id: 512,
+  client_secret: 1024,
+  client_assertion: 8192,
+  client_assertion_type: 128
+} as const
+export type ClientParams = { [Name in keyof typeof CLIENT_PARAMS]?: string }
 
 interface IdAndSecret {
   clientId: string
@@ -16,6 +36,15 @@ interface BasicCredentials extends IdAndSecret {
 }
 
 const MAX_BASIC_LENGTH = 4096
+/** The one value of `client_assertion_type`. */
+const ASSERTION_TYPE = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer'
+/** How far ahead `exp` may be. */
+const LONGEST_LIFE_SECONDS = 300
+/** How far the client's clock may be ahead. */
+const SKEW_SECONDS = 30
+const MAX_JTI_BYTES = 256
+/** The types of other JWTs, so that none of these passes for an assertion. @see RFC 8725 §3.11 */
+const TYPES = ['jwt', 'client-authentication+jwt']
 /**
  * The scheme, with or without anything after it: a failed attempt must not pass for a request without client
  * authentication.
@@ -30,13 +59,21 @@ const BASIC = /^basic(?![\w!#$%&'*+.^`|~-])/i
  */
 export function clientCredentials(
   authorization: string | undefined,
-  params: { client_id?: string; client_secret?: string }
+  params: ClientParams
 ): ClientCredentials | undefined {
-  const { client_id: clientId, client_secret: clientSecret } = params
-  if (authorization !== undefined && BASIC.test(authorization)) {
+  const { client_id: clientId, client_secret: clientSecret, client_assertion: assertion } = params
+  const isAssertion = assertion !== undefined || params.client_assertion_type !== undefined
+  const isBasic = authorization !== undefined && BASIC.test(authorization)
+  if ([isBasic, clientSecret !== undefined, isAssertion].filter(Boolean).length > 1)
+    throw new OAuthError('invalid_request', 'Use one way of client authentication, not two.')
+  if (isAssertion) {
+    if (assertion === undefined) throw new OAuthError('invalid_request', 'client_assertion is missing.')
+    if (params.client_assertion_type !== ASSERTION_TYPE)
+      throw new OAuthError('invalid_request', `client_assertion_type must be ${ASSERTION_TYPE}.`)
+    return { method: 'private_key_jwt', clientId, assertion }
+  }
+  if (isBasic) {
     const basic = basicCredentials(authorization.slice(5).trim())
-    if (clientSecret !== undefined)
-      throw new OAuthError('invalid_request', 'Use one way of client authentication, not two.')
     if (clientId !== undefined && clientId !== basic.clientId && clientId !== basic.asSent.clientId)
       throw new OAuthError('invalid_request', 'client_id differs from the one in the Authorization header.')
     return { method: 'client_secret_basic', ...basic }
@@ -49,10 +86,10 @@ export function clientCredentials(
 }
 
 /** 401 with the challenge of the scheme that was used. @see RFC 6749 §5.2 */
-export function invalidClient(method: ClientCredentials['method'] | undefined): OAuthError {
+export function invalidClient(method: AuthMethod | undefined, why = 'Client authentication failed.'): OAuthError {
   return new OAuthError(
     'invalid_client',
-    'Client authentication failed.',
+    why,
     method === 'client_secret_basic' ? { headers: { 'www-authenticate': 'Basic realm="token", charset="UTF-8"' } } : {}
   )
 }
@@ -77,4 +114,68 @@ function formDecode(text: string): string {
   } catch {
     return text
   }
+}
+
+/** An assertion whose signature has not been checked. */
+interface ClientAssertion {
+  clientId: string
+  alg: JwsAlg
+  kid: string | undefined
+  jws: UnverifiedJws
+  /** A digest of the client and the assertion's id. It counts once until `expiresAt`. */
+  replayKey: string
+  /** Milliseconds since the epoch. */
+  expiresAt: number
+}
+
+/**
+ * Reads an assertion for this issuer.
+ * @param now milliseconds since the epoch
+ * @returns the assertion, or why it is none, for the description of the refusal
+ */
+export function readClientAssertion(text: string, issuer: string, now: number): ClientAssertion | string {
+  const jws = parseJws(text)
+  if (jws === null) return 'client_assertion is no JWT.'
+  const { typ, alg, kid } = jws.header
+  if (typ !== undefined && !(typeof typ === 'string' && TYPES.includes(typ.toLowerCase())))
+    return 'client_assertion has the typ of another JWT.'
+  if (!isJwsAlg(alg) || 'crit' in jws.header) return 'client_assertion has an algorithm that is not supported.'
+  if (kid !== undefined && typeof kid !== 'string') return 'client_assertion has a malformed kid.'
+  const { iss, sub, aud, exp, nbf, iat, jti } = jws.payload
+  if (typeof iss !== 'string' || iss === '' || iss !== sub)
+    return 'client_assertion needs the client id in iss and sub.'
+  if (aud !== issuer) return `client_assertion needs the audience ${issuer}, as a string.`
+  const seconds = now / 1000
+  if (typeof exp !== 'number' || !Number.isFinite(exp)) return 'client_assertion needs a time exp.'
+  if (seconds >= exp) return 'client_assertion has expired.'
+  if (exp > seconds + LONGEST_LIFE_SECONDS + SKEW_SECONDS)
+    return `client_assertion may be good for at most ${LONGEST_LIFE_SECONDS} seconds.`
+  for (const [name, time] of [
+    ['nbf', nbf],
+    ['iat', iat]
+  ] as const)
+    if (time !== undefined && !(typeof time === 'number' && time <= seconds + SKEW_SECONDS))
+      return `client_assertion is not valid yet: ${name}.`
+  if (typeof jti !== 'string' || jti === '' || Buffer.byteLength(jti) > MAX_JTI_BYTES)
+    return `client_assertion needs a jti of at most ${MAX_JTI_BYTES} bytes.`
+  return {
+    clientId: iss,
+    alg,
+    kid,
+    jws,
+    replayKey: hash('sha256', `client_assertion\0${JSON.stringify([iss, jti])}`, 'base64url'),
+    expiresAt: exp * 1000
+  }
+}
+
+/**
+ * True if one of these keys signed the assertion. Only registered keys count: nothing that the header brings.
+ * @param keys JWKs, of which unusable ones are passed over
+ */
+export function isAssertionSignedBy({ alg, kid, jws }: ClientAssertion, keys: readonly unknown[]): boolean {
+  return keys.some((jwk) => {
+    if (!isObject(jwk) || (kid !== undefined && jwk['kid'] !== kid) || !algsOf(jwk).includes(alg)) return false
+    const key = publicKeyOf(jwk, alg)
+    return key !== null && isSignedBy(jws, key, alg)
+  })
 }

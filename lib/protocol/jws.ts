@@ -9,7 +9,7 @@ export type JwsAlg = (typeof JWS_ALGS)[number]
 export type PublicKey = ReturnType<typeof createPublicKey>
 
 /** A compact JWS whose signature has not been checked. */
-interface UnverifiedJws {
+export interface UnverifiedJws {
   header: Readonly<Record<string, unknown>>
   payload: Readonly<Record<string, unknown>>
   /** The bytes that the signature covers. */

@@ -1,3 +1,5 @@
+import { AUTH_METHODS } from './client-authentication.ts'
+import { JWS_ALGS } from './jws.ts'
 import { ID_TOKEN_CLAIMS } from './id-token.ts'
 import { CLAIM_SCOPES, CLAIMS_OF_SCOPE } from './user-claims.ts'
 
@@ -36,8 +38,11 @@ interface AuthorizationServerMembers {
   scopes_supported: string[]
   acr_values_supported: string[]
   token_endpoint_auth_methods_supported: string[]
+  token_endpoint_auth_signing_alg_values_supported: string[]
   revocation_endpoint_auth_methods_supported: string[]
+  revocation_endpoint_auth_signing_alg_values_supported: string[]
   introspection_endpoint_auth_methods_supported: string[]
+  introspection_endpoint_auth_signing_alg_values_supported: string[]
 }
 
 interface OpenidMembers {
@@ -61,8 +66,7 @@ interface OpenidMembers {
 
 type ServerMetadata = AuthorizationServerMembers & Partial<OpenidMembers>
 
-const WITH_SECRET = ['client_secret_basic', 'client_secret_post']
-const AUTH_METHODS = ['none', ...WITH_SECRET]
+const CONFIDENTIAL = AUTH_METHODS.filter((method) => method !== 'none')
 
 /**
  * The metadata of the authorization server and OpenID provider: one document at both addresses, so that they never
@@ -90,9 +94,12 @@ export function serverMetadata({
     response_types_supported: openid === null ? [] : ['code'],
     scopes_supported: [...scopes],
     acr_values_supported: [...acrValues],
-    token_endpoint_auth_methods_supported: AUTH_METHODS,
-    revocation_endpoint_auth_methods_supported: AUTH_METHODS,
-    introspection_endpoint_auth_methods_supported: WITH_SECRET,
+    token_endpoint_auth_methods_supported: [...AUTH_METHODS],
+    token_endpoint_auth_signing_alg_values_supported: [...JWS_ALGS],
+    revocation_endpoint_auth_methods_supported: [...AUTH_METHODS],
+    revocation_endpoint_auth_signing_alg_values_supported: [...JWS_ALGS],
+    introspection_endpoint_auth_methods_supported: CONFIDENTIAL,
+    introspection_endpoint_auth_signing_alg_values_supported: [...JWS_ALGS],
     ...(openid === null ? {} : openidMembers(openid))
   }
 }

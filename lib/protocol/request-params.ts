@@ -1,5 +1,6 @@
 import { isObject } from './json.ts'
 import { OAuthError } from '../errors.ts'
+import { CLIENT_PARAMS, type ClientParams } from './client-authentication.ts'
 import { digest } from './digest.ts'
 
 /**
@@ -54,7 +55,7 @@ export function serializeParams(params: Readonly<Record<string, string | undefin
 }
 
 /** Accepts a token of any length: an overlong one is an unknown token. */
-const KNOWN = { token: Infinity, client_id: 512, client_secret: 1024 } as const
+const KNOWN = { token: Infinity, ...CLIENT_PARAMS } as const
 
 /**
  * Reads the parameters of a revocation or introspection request. Ignores `token_type_hint`, because it only speeds up a
@@ -62,7 +63,7 @@ const KNOWN = { token: Infinity, client_id: 512, client_secret: 1024 } as const
  * @throws OAuthError `invalid_request` naming the parameter
  * @see RFC 7009 §2.1, RFC 7662 §2.1
  */
-export function parseTokenQuery(body: unknown): { token: string; client_id?: string; client_secret?: string } {
+export function parseTokenQuery(body: unknown): { token: string } & ClientParams {
   const params = readParams(body, KNOWN)
   return { ...params, token: required(params, 'token') }
 }
@@ -96,7 +97,7 @@ export function readLogoutParams(raw: unknown): LogoutParams {
 }
 
 /** Parameters of every token request, each with its limit in bytes of UTF-8. */
-const COMMON = { grant_type: 256, scope: 4096, client_id: 512, client_secret: 1024 } as const
+const COMMON = { grant_type: 256, scope: 4096, ...CLIENT_PARAMS } as const
 type Common = Exclude<keyof typeof COMMON, 'grant_type'>
 
 /** The sent parameters of a token request: each a non-empty string. `Name`: the names of its grant. */

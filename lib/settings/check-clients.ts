@@ -1,3 +1,5 @@
+import { authMethodsOf, hasKeys, isPublic } from '../clients/rights.ts'
+import { algsOf, publicKeyOf } from '../protocol/jws.ts'
 import { acrTakes } from './auth-requirements.ts'
 import { invalid, schemaMistake } from './option-error.ts'
 import type { Client } from '../ports/client-store.ts'
@@ -103,6 +105,7 @@ function checkClient(
   const unknown = client.scopes?.find((scope) => !scopes.includes(scope))
   if (unknown !== undefined) throw refusal('scopes', unknown, `scopes of the option scopes (${scopes.join(' ')})`)
   checkUris(client, refusal)
+  checkProof(client, refusal)
   checkGrants(client, grants, refusal)
   const alg = client.idTokenSignedResponseAlg
   if (alg !== undefined && algorithms !== null && !algorithms.includes(alg))
@@ -129,7 +132,7 @@ function checkUris(client: Client, refusal: Refusal): void {
           'as "https://app.example.com"'
       )
   }
-  for (const name of ['logoUri', 'clientUri', 'backchannelLogoutUri'] as const) {
+  for (const name of ['logoUri', 'clientUri', 'backchannelLogoutUri', 'jwksUri'] as const) {
     const uri = client[name]
     const takes = uri === undefined ? null : checkWebUri(uri)
     if (takes !== null) throw refusal(name, uri, takes)
@@ -146,19 +149,42 @@ function isOrigin(origin: string): boolean {
   return url.protocol === 'https:' || url.protocol === 'http:' ? url.origin === origin : url.protocol !== 'file:'
 }
 
+/** A client proves itself in one way, and has what that takes and nothing else. @see RFC 7523 §3, RFC 7517 §4 */
+function checkProof(client: Client, refusal: Refusal): void {
+  const { tokenEndpointAuthMethod: method, clientSecret, jwks, jwksUri } = client
+  if (jwks !== undefined && jwksUri !== undefined) throw refusal('jwksUri', jwksUri, 'nothing where jwks is set')
+  const [hasSecret, hasKey] = [clientSecret !== undefined, hasKeys(client)]
+  if (hasSecret && hasKey && method === undefined)
+    throw refusal('tokenEndpointAuthMethod', method, 'one way for a client that has both a secret and keys')
+  const fits = { none: !hasSecret && !hasKey, private_key_jwt: hasKey }[authMethodsOf(client)[0] as string] ?? hasSecret
+  if (!fits)
+    throw refusal(
+      'tokenEndpointAuthMethod',
+      method,
+      'a way that fits: client_secret_… with clientSecret, private_key_jwt with jwks or jwksUri, none with neither'
+    )
+  for (const [index, jwk] of (jwks?.keys ?? []).entries())
+    if (!algsOf(jwk).some((alg) => publicKeyOf(jwk, alg) !== null))
+      throw refusal(
+        `jwks.keys[${index}]`,
+        jwk['kty'],
+        'a public key for ES256, EdDSA, PS256 or RS256 (2,048 to 4,096 bits), without private members'
+      )
+}
+
 /** @see RFC 6749 §3.1.2.2, §4.4, RFC 9700 §2.1.1 */
 function checkGrants(client: Client, grants: readonly GrantDeclaration[], refusal: Refusal): void {
-  const { clientSecret, redirectUris = [], requirePkce } = client
-  if (clientSecret === undefined && requirePkce === false)
+  const { redirectUris = [], requirePkce } = client
+  if (isPublic(client) && requirePkce === false)
     throw refusal(
       'requirePkce',
       requirePkce,
-      'false only with a clientSecret: a public client has nothing else to prove that it began'
+      'false only with a clientSecret or keys: a public client has nothing else to prove that it began'
     )
   for (const { type, clients: needs = {} } of grants) {
     if (!isListed(client, type)) continue
-    if (needs.confidential === true && clientSecret === undefined)
-      throw refusal('grantTypes', type, `"${type}" only with a clientSecret`)
+    if (needs.confidential === true && isPublic(client))
+      throw refusal('grantTypes', type, `"${type}" only with a clientSecret or keys`)
     if (needs.redirectUris === true && redirectUris.length === 0)
       throw refusal('redirectUris', redirectUris, `one URI at least, for the grant "${type}"`)
   }

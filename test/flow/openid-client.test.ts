@@ -7,6 +7,12 @@ import { PASSWORD } from '../support/app.ts'
 import { CALLBACK, CLIENTS, LOGGED_OUT, SECRET } from '../support/openid.ts'
 import { type FormBrowser, formBrowser, type Stop } from './support/form-browser.ts'
 
+const { privateKey, publicKey } = await crypto.subtle.generateKey({ name: 'ECDSA', namedCurve: 'P-256' }, true, [
+  'sign',
+  'verify'
+])
+const PUBLIC = { ...(await crypto.subtle.exportKey('jwk', publicKey)), kid: 'k1' }
+
 const OFFLINE = 'openid profile email offline_access'
 
 interface Subject extends Provider {
@@ -22,7 +28,8 @@ async function subjectOf(t: Test): Promise<Subject> {
     scopes: ['openid', 'profile', 'email', 'offline_access', 'reports'],
     clients: [
       ...CLIENTS,
-      { clientId: 'worker', clientSecret: SECRET, grantTypes: ['client_credentials'], scopes: ['reports'] }
+      { clientId: 'worker', clientSecret: SECRET, grantTypes: ['client_credentials'], scopes: ['reports'] },
+      { clientId: 'signer', jwks: { keys: [PUBLIC] }, grantTypes: ['client_credentials'], scopes: ['reports'] }
     ]
   })
   return {
@@ -243,19 +250,23 @@ t.test('returns the response in the fragment with response_mode fragment', async
   t.equal((await oidc.authorizationCodeGrant(config, back, checks)).claims()?.sub, subject.ann.id)
 })
 
-t.test('issues a token by client_credentials', async (t) => {
-  const subject = await subjectOf(t)
-  const config = await subject.config('worker', oidc.ClientSecretBasic(SECRET))
-  const tokens = await oidc.clientCredentialsGrant(config, { scope: 'reports' })
-  t.match(tokens, { token_type: 'bearer', expires_in: 900, scope: 'reports' })
-  t.equal(tokens.refresh_token, undefined)
-  t.match(await oidc.tokenIntrospection(config, tokens.access_token), {
-    active: true,
-    sub: 'worker',
-    client_id: 'worker'
+for (const [clientId, auth] of [
+  ['worker', oidc.ClientSecretBasic(SECRET)],
+  ['signer', oidc.PrivateKeyJwt({ key: privateKey, kid: 'k1' })]
+] as const)
+  t.test(`issues a token by client_credentials to the ${clientId}`, async (t) => {
+    const subject = await subjectOf(t)
+    const config = await subject.config(clientId, auth)
+    const tokens = await oidc.clientCredentialsGrant(config, { scope: 'reports' })
+    t.match(tokens, { token_type: 'bearer', expires_in: 900, scope: 'reports' })
+    t.equal(tokens.refresh_token, undefined)
+    t.match(await oidc.tokenIntrospection(config, tokens.access_token), {
+      active: true,
+      sub: clientId,
+      client_id: clientId
+    })
+    t.match(await refusalOf(oidc.clientCredentialsGrant(config, { scope: 'email' })), { error: 'invalid_scope' })
   })
-  t.match(await refusalOf(oidc.clientCredentialsGrant(config, { scope: 'email' })), { error: 'invalid_scope' })
-})
 
 t.test('refuses a second use of a code, and revokes its tokens', async (t) => {
   const subject = await subjectOf(t)

@@ -7,6 +7,7 @@ import { ownOptions } from './coexistence/support/host.ts'
 
 type Teardown = Pick<typeof t, 'teardown'>
 
+const SIGNING = ['ES256', 'EdDSA', 'PS256', 'RS256']
 const WELL_KNOWN = '/.well-known/oauth-authorization-server'
 const OPENID = '/.well-known/openid-configuration'
 
@@ -56,10 +57,18 @@ t.test('lists the features of the configuration in the metadata', async (t) => {
     response_types_supported: [],
     scopes_supported: ['openid', 'admin'],
     acr_values_supported: ['password'],
-    token_endpoint_auth_methods_supported: ['none', 'client_secret_basic', 'client_secret_post'],
-    revocation_endpoint_auth_methods_supported: ['none', 'client_secret_basic', 'client_secret_post'],
+    token_endpoint_auth_methods_supported: ['none', 'client_secret_basic', 'client_secret_post', 'private_key_jwt'],
+    token_endpoint_auth_signing_alg_values_supported: SIGNING,
+    revocation_endpoint_auth_methods_supported: [
+      'none',
+      'client_secret_basic',
+      'client_secret_post',
+      'private_key_jwt'
+    ],
+    revocation_endpoint_auth_signing_alg_values_supported: SIGNING,
     introspection_endpoint: 'https://auth.example.com/auth/introspect',
-    introspection_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post']
+    introspection_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post', 'private_key_jwt'],
+    introspection_endpoint_auth_signing_alg_values_supported: SIGNING
   })
   t.equal((await app.inject({ url: OPENID })).statusCode, 404, 'no client, no OpenID provider')
 })
@@ -93,9 +102,17 @@ t.test('OIDC-Discovery-3 R8414-2 serves the same document at both addresses when
     grant_types_supported: ['password', 'authorization_code', 'refresh_token', 'client_credentials'],
     response_types_supported: ['code'],
     scopes_supported: ['openid', 'profile', 'email', 'offline_access'],
-    token_endpoint_auth_methods_supported: ['none', 'client_secret_basic', 'client_secret_post'],
-    revocation_endpoint_auth_methods_supported: ['none', 'client_secret_basic', 'client_secret_post'],
-    introspection_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post'],
+    token_endpoint_auth_methods_supported: ['none', 'client_secret_basic', 'client_secret_post', 'private_key_jwt'],
+    token_endpoint_auth_signing_alg_values_supported: SIGNING,
+    revocation_endpoint_auth_methods_supported: [
+      'none',
+      'client_secret_basic',
+      'client_secret_post',
+      'private_key_jwt'
+    ],
+    revocation_endpoint_auth_signing_alg_values_supported: SIGNING,
+    introspection_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post', 'private_key_jwt'],
+    introspection_endpoint_auth_signing_alg_values_supported: SIGNING,
     authorization_endpoint: 'https://auth.example.com/auth/authorize',
     userinfo_endpoint: 'https://auth.example.com/auth/userinfo',
     end_session_endpoint: 'https://auth.example.com/auth/logout',

@@ -14,7 +14,9 @@ const TokenQuery = Type.Object({
   token: Type.String(),
   token_type_hint: Type.Optional(Type.String({ description: 'Not needed: a token is found whatever the hint.' })),
   client_id: Type.Optional(Type.String()),
-  client_secret: Type.Optional(Type.String())
+  client_secret: Type.Optional(Type.String()),
+  client_assertion: Type.Optional(Type.String()),
+  client_assertion_type: Type.Optional(Type.String())
 })
 
 /** `POST /auth/revoke`. @see RFC 7009 */
@@ -51,7 +53,7 @@ const revoke = endpoint({
         const origin = originOf(request)
         const client = await authenticateClient(request.headers.authorization, query, origin, {
           clients: clientsOf(request),
-          events: grants.accounts.events
+          grants
         })
         if (client !== null) rememberClient(request, client.clientId)
         await revokeToken(query.token, client, origin, grants)

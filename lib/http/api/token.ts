@@ -17,6 +17,8 @@ const requestOf = (grants: readonly GrantDeclaration[]): TObject =>
     scope: Type.Optional(Type.String()),
     client_id: Type.Optional(Type.String()),
     client_secret: Type.Optional(Type.String()),
+    client_assertion: Type.Optional(Type.String()),
+    client_assertion_type: Type.Optional(Type.String()),
     ...Object.fromEntries(
       grants
         .flatMap(({ params }) => Object.entries(params))
@@ -63,7 +65,7 @@ function tokenEndpoint(grants: readonly GrantDeclaration[]): Endpoint {
         .map(({ type, what }) => `With \`grant_type=${type}\`${what.startsWith('(') ? ' ' : ': '}${what}`)
         .join('\n\n')}\n\n` +
       'Unknown parameters are ignored, repeated ones refused. Clients authenticate by `client_secret_basic`, ' +
-      '`client_secret_post` or, without a secret, by `client_id` alone.',
+      '`client_secret_post`, `private_key_jwt` or, without a secret and keys, by `client_id` alone.',
     body: requestOf(grants),
     answers: { 200: TokenResponse },
     errors: {
@@ -95,7 +97,7 @@ function tokenEndpoint(grants: readonly GrantDeclaration[]): Endpoint {
           async () =>
             await authenticateClient(request.headers.authorization, params, originOf(request), {
               clients: clientsOf(request),
-              events: deps.accounts.events
+              grants: deps
             })
         )
         if (client !== null) rememberClient(request, client.clientId)

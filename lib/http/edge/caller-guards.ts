@@ -154,7 +154,7 @@ async function provenClient(
     const origin = originOf(request)
     const client = await authenticateClient(request.headers.authorization, query, origin, {
       clients: clientsOf(request),
-      events: grants.accounts.events
+      grants
     })
     if (client === null || isPublic(client)) {
       grants.accounts.events.emit(

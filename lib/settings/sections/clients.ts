@@ -1,6 +1,20 @@
-import { GRANT_TYPES } from '../../ports/client-store.ts'
-import { flag, list, oneOf, required, secretText, shortText, text, words } from '../schema-words.ts'
+import { type Client, GRANT_TYPES } from '../../ports/client-store.ts'
+import { Type } from '@sinclair/typebox'
+import { AUTH_METHODS, MAX_CLIENT_KEYS } from '../../protocol/client-authentication.ts'
+import { flag, list, oneOf, option, required, secretText, shortText, text, words } from '../schema-words.ts'
 
+const JWKS = option<NonNullable<Client['jwks']>>(
+  Type.Object(
+    {
+      keys: Type.Array(Type.Record(Type.String(), Type.Unknown()), {
+        minItems: 1,
+        maxItems: MAX_CLIENT_KEYS,
+        takes: `1 to ${MAX_CLIENT_KEYS} public JWKs`
+      })
+    },
+    { takes: 'a key set: { keys: [...] }' }
+  )
+)
 const uri = text({ takes: 'a URI' })
 const uris = words({ takes: 'an array of URIs' })
 
@@ -8,6 +22,11 @@ const uris = words({ takes: 'an array of URIs' })
 export const CLIENT_FIELDS = {
   clientId: required(shortText(256, {})),
   clientSecret: secretText(),
+  tokenEndpointAuthMethod: oneOf(AUTH_METHODS, {
+    otherwise: 'with a secret Basic and post, with keys `private_key_jwt`, else `none`'
+  }),
+  jwks: JWKS,
+  jwksUri: uri,
   applicationType: oneOf(['web', 'native'], { otherwise: '`web`' }),
   redirectUris: uris,
   postLogoutRedirectUris: uris,

@@ -14,7 +14,7 @@ const SCOPE = /^[\x21\x23-\x5b\x5d-\x7e]+$/
 /** Checks the letter case of BCP 47. */
 const LANGUAGE = /^[a-z]{2,3}(?:-[A-Z][a-z]{3})?(?:-[A-Z]{2})?$/
 const ALG = /^(?:RS|ES|PS)(?:256|384|512)$|^EdDSA$/
-const AUTH_METHOD = /^(?:none|client_secret_basic|client_secret_post)$/
+const AUTH_METHOD = /^(?:none|client_secret_basic|client_secret_post|private_key_jwt)$/
 
 /** The members that we may have, by the specification that defines them. */
 export const MEMBERS: Readonly<Record<string, Member>> = {
@@ -50,6 +50,9 @@ export const MEMBERS: Readonly<Record<string, Member>> = {
   revocation_endpoint_auth_methods_supported: { is: 'words', like: AUTH_METHOD },
   introspection_endpoint: { is: 'url' },
   introspection_endpoint_auth_methods_supported: { is: 'words', like: AUTH_METHOD },
+  token_endpoint_auth_signing_alg_values_supported: { is: 'words', like: ALG },
+  revocation_endpoint_auth_signing_alg_values_supported: { is: 'words', like: ALG },
+  introspection_endpoint_auth_signing_alg_values_supported: { is: 'words', like: ALG },
   // RFC 9207 §3
   authorization_response_iss_parameter_supported: { is: 'flag', required: true },
   // Initiating User Registration via OpenID Connect 1.0 §4.1

@@ -201,11 +201,15 @@ t.test('covers every option in the example that these tests use', async (t) => {
     pathsOf(schema, []).map((steps) => [path, ...steps.filter((step) => step !== 0)].filter(Boolean).join('.'))
   const all = new Set(names(OPTIONS_SCHEMA, ''))
   const had = new Set(OPTIONAL.map((steps) => steps.filter((step) => step !== 0).join('.')))
-  // Managed signing algorithms, a store of clients, a shared secret, and the parts of a port are other ways to give
+  // Managed signing algorithms, a store of clients, keys of a client, a shared secret, and the parts of a port are other ways to give
   // these options.
   const others = [
     'accessToken.alg',
     'clients.findById',
+    'clients.tokenEndpointAuthMethod',
+    'clients.jwks',
+    'clients.jwks.keys',
+    'clients.jwksUri',
     'keys.secret',
     'connections.privateKey',
     'connections.keyId',

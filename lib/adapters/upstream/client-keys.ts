@@ -1,0 +1,79 @@
+/** The public keys of clients that prove themselves by one: registered ones, or those at an address. */
+import { OAuthError, UpstreamError } from '../../errors.ts'
+import type { Client } from '../../ports/client-store.ts'
+import type { Clock } from '../../ports/clock.ts'
+import type { Outbound } from '../../ports/outbound.ts'
+import { MAX_CLIENT_KEYS } from '../../protocol/client-authentication.ts'
+import { type Distance, THIS_MACHINE } from '../../protocol/distance.ts'
+import { isObject } from '../../protocol/json.ts'
+import { askProvider } from './ask-provider.ts'
+import { kept } from './kept.ts'
+
+const MAX_AGE_MS = 10 * 60_000
+/** How long keys count while the address does not answer. */
+const LONGEST_AGE_MS = 24 * 60 * 60_000
+/** An assertion with an unknown key makes the keys be fetched again at most this often. */
+const UNKNOWN_KEY_PAUSE_MS = 60_000
+const MAX_SETS = 1000
+
+type KeySet = ReturnType<typeof kept<{ keys: readonly unknown[]; at: number }>>
+
+/**
+ * The keys of a client by `kid`; without one, or with an unknown one, all that there are. A third-party client may name
+ * no address that is nearer than this service.
+ * @throws OAuthError `temporarily_unavailable` if the address gives none
+ */
+export function createClientKeys({
+  outbound,
+  ownDistance,
+  clock,
+  onError
+}: {
+  outbound: Outbound
+  ownDistance: () => Promise<Distance>
+  clock: Clock
+  onError: (error: unknown, what: string) => void
+}): (client: Client, kid: string | undefined) => Promise<readonly unknown[]> {
+  const sets = new Map<string, KeySet>()
+
+  function setAt(url: string, thirdParty: boolean): KeySet {
+    const name = `${thirdParty} ${url}`
+    const known = sets.get(name)
+    if (known !== undefined) return known
+    for (const oldest of sets.keys()) {
+      if (sets.size < MAX_SETS) break
+      sets.delete(oldest)
+    }
+    const set = kept(
+      async () => {
+        const { status, json } = await askProvider(
+          { url, method: 'GET', of: "a client's key set", reason: 'outage' },
+          { outbound, noNearerThan: thirdParty ? await ownDistance() : THIS_MACHINE }
+        )
+        const keys = isObject(json) ? json['keys'] : undefined
+        if (status !== 200 || !Array.isArray(keys))
+          throw new UpstreamError('outage', `The key set of a client is none with status 200 (it is ${status}).`)
+        return { keys: keys.slice(0, MAX_CLIENT_KEYS), at: clock.monotonic() }
+      },
+      MAX_AGE_MS,
+      clock,
+      UNKNOWN_KEY_PAUSE_MS
+    )
+    sets.set(name, set)
+    return set
+  }
+
+  return async (client, kid) => {
+    if (client.jwksUri === undefined) return client.jwks?.keys ?? []
+    const set = setAt(client.jwksUri, client.firstParty === false)
+    try {
+      const { keys, at } = await set.get()
+      if (clock.monotonic() - at > LONGEST_AGE_MS) throw new UpstreamError('outage', 'The key set is a day old.')
+      if (kid === undefined || keys.some((jwk) => isObject(jwk) && jwk['kid'] === kid)) return keys
+      return (await set.renewed())?.keys ?? keys
+    } catch (error) {
+      onError(error, `the keys of the client ${client.clientId} could not be fetched`)
+      throw new OAuthError('temporarily_unavailable', 'The keys of the client cannot be read now.')
+    }
+  }
+}

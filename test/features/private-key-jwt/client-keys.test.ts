@@ -1,0 +1,100 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { Client } from '../../../lib/index.ts'
+import { testApp } from '../../support/app.ts'
+import { logLines } from '../../support/log-lines.ts'
+import t, { type Test } from '../../support/tap.ts'
+import { type SigningKey, signingKey } from '../resource/world.ts'
+import { ask, assertionOf, type Changes, KEY, machine, publicJwk, refusal, SECRET, signed, started } from './world.ts'
+
+/** A key set at an address, which counts its calls. */
+async function keyHost(t: Test): Promise<{ url: string; calls: () => number; keys: SigningKey[]; close(): void }> {
+  const keys: SigningKey[] = [KEY]
+  let calls = 0
+  const server = createServer((_request, reply) => {
+    calls++
+    reply.setHeader('content-type', 'application/json').end(JSON.stringify({ keys: keys.map(publicJwk) }))
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const close = (): void => {
+    server.close()
+    server.closeAllConnections()
+  }
+  t.teardown(close)
+  const { port } = server.address() as AddressInfo
+  return { url: `http://127.0.0.1:${port}/jwks`, calls: () => calls, keys, close }
+}
+
+t.test('keys at an address are cached, and a new one is looked up at most once a minute', async (t) => {
+  const host = await keyHost(t)
+  const test = await started(t, { clients: [{ ...machine, jwks: undefined, jwksUri: host.url }] })
+  const prove = async (changes?: Changes): Promise<number> =>
+    (await ask(test, signed(assertionOf(test, changes)))).status
+  t.same(await Promise.all([prove(), prove(), prove()]), [200, 200, 200])
+  t.equal(host.calls(), 1, 'parallel requests share one call')
+  const next = signingKey('EdDSA', 'k2')
+  host.keys.push(next)
+  t.equal(await prove({ key: next }), 200, 'a new key is found at once')
+  t.equal(host.calls(), 2)
+  for (let count = 0; count < 5; count++) t.equal(await prove({ header: { kid: `made up ${count}` } }), 401)
+  t.equal(host.calls(), 2, 'made-up ids bring no further calls')
+  test.clock.step(61_000)
+  t.equal(await prove({ header: { kid: 'made up' } }), 401)
+  t.equal(host.calls(), 3)
+  host.close()
+  test.clock.step(3_600_000)
+  t.equal(await prove(), 200, 'an address that is down ends no key for a day')
+  test.clock.step(24 * 3_600_000)
+  t.equal(await prove(), 503)
+})
+
+t.test('an address that gives no keys is an outage, and the log says which client it is', async (t) => {
+  const { lines, stream } = logLines()
+  const host = await keyHost(t)
+  host.close()
+  const test = await testApp(
+    { scopes: ['read'], clients: [{ ...machine, jwks: undefined, jwksUri: host.url }] },
+    { logger: { stream } }
+  )
+  t.teardown(test.close)
+  t.same(refusal(await ask(test, signed(assertionOf(test)))), [503, 'temporarily_unavailable'])
+  t.match(JSON.stringify(lines), /keys of the client machine/)
+})
+
+t.test('a mistake in the keys of a client stops the start, and names the option', async (t) => {
+  const secret = signingKey('ES256')
+  const rows: Array<[string, Partial<Client>, RegExp]> = [
+    ['a private key', { jwks: { keys: [{ ...secret.privateKey.export({ format: 'jwk' }) }] } }, /jwks\.keys\[0\]/],
+    ['a symmetric key', { jwks: { keys: [{ kty: 'oct', k: 'x' }] } }, /jwks\.keys\[0\]/],
+    ['no keys', { jwks: { keys: [] } }, /jwks/],
+    ['two sources', { jwksUri: 'https://app.example.com/jwks' }, /jwksUri/],
+    ['an address without TLS', { jwks: undefined, jwksUri: 'http://app.example.com/jwks' }, /jwksUri/],
+    ['an address that is a file', { jwks: undefined, jwksUri: 'file:///etc/passwd' }, /jwksUri/],
+    ['a secret beside', { clientSecret: SECRET }, /tokenEndpointAuthMethod/],
+    ['a method without its keys', { jwks: undefined, tokenEndpointAuthMethod: 'private_key_jwt' }, /AuthMethod/],
+    ['a method without its secret', { tokenEndpointAuthMethod: 'client_secret_basic' }, /AuthMethod/],
+    ['none with keys', { tokenEndpointAuthMethod: 'none' }, /AuthMethod/]
+  ]
+  for (const [name, fields, message] of rows)
+    await t.rejects(
+      testApp({ scopes: ['read'], clients: [{ ...machine, ...fields }] }),
+      { code: 'FST_AUTHORITY_INVALID_OPTIONS', message },
+      name
+    )
+  t.match(
+    await ask(
+      await started(t, { clients: [{ ...machine, clientSecret: SECRET, tokenEndpointAuthMethod: 'private_key_jwt' }] }),
+      { client_id: 'machine', client_secret: SECRET }
+    ),
+    { status: 401 },
+    'a secret that is not the registered way proves nothing'
+  )
+})
+
+t.test('a row of a client store with keys is checked like a listed client', async (t) => {
+  const rows = new Map<string, Client>([['machine', machine]])
+  const test = await started(t, { clients: { findById: async (id) => rows.get(id) ?? null } })
+  t.equal((await ask(test, signed(assertionOf(test)))).status, 200)
+  rows.set('machine', { ...machine, jwks: { keys: [{ kty: 'oct', k: 'x' }] } })
+  t.same(refusal(await ask(test, signed(assertionOf(test)))), [401, 'invalid_client'])
+})

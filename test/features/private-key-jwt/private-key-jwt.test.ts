@@ -1,0 +1,146 @@
+import t from '../../support/tap.ts'
+import { ISSUER, PASSWORD } from '../../support/app.ts'
+import { signingKey } from '../resource/world.ts'
+import {
+  ask,
+  assertionOf,
+  type Changes,
+  machine,
+  publicJwk,
+  refusal,
+  SECRET,
+  shop,
+  signed,
+  started,
+  TYPE
+} from './world.ts'
+
+t.test('a client proves itself by a signature, at each endpoint for clients', async (t) => {
+  const test = await started(t)
+  t.match(await ask(test, signed(assertionOf(test))), { status: 200, body: { scope: 'read', access_token: String } })
+  t.match(
+    await ask(test, { client_id: 'machine', ...signed(assertionOf(test, { header: { typ: undefined } })) }),
+    { status: 200 },
+    'with its id'
+  )
+  t.match(await ask(test, signed(assertionOf(test)), { url: '/auth/introspect' }), {
+    status: 200,
+    body: { active: false }
+  })
+  t.equal((await ask(test, signed(assertionOf(test)), { url: '/auth/revoke' })).status, 200)
+})
+
+t.test('each algorithm of the metadata proves a client', async (t) => {
+  const keys = ['ES256', 'EdDSA', 'PS256', 'RS256'].map((alg) => signingKey(alg))
+  const test = await started(t, { clients: [{ ...machine, jwks: { keys: keys.map(publicJwk) } }] })
+  const metadata = (await test.app.inject('/.well-known/oauth-authorization-server')).json()
+  t.same(
+    metadata.token_endpoint_auth_signing_alg_values_supported,
+    keys.map(({ alg }) => alg)
+  )
+  for (const key of keys) t.equal((await ask(test, signed(assertionOf(test, { key })))).status, 200, key.alg)
+})
+
+// covers R7523-3
+t.test('whatever is wrong with an assertion, the client is refused and the event says why', async (t) => {
+  const test = await started(t)
+  const other = signingKey('ES256', 'k1')
+  const now = test.clock.now() / 1000
+  const rows: Record<string, [Changes, string]> = {
+    'the key of another': [{ key: other }, 'wrong_signature'],
+    'a key in the header': [{ key: other, header: { jwk: publicJwk(other) } }, 'wrong_signature'],
+    'an unknown kid': [{ header: { kid: 'k2' } }, 'wrong_signature'],
+    'an unknown client': [{ payload: { iss: 'nobody', sub: 'nobody' } }, 'unknown_client'],
+    'a client with a secret': [{ payload: { iss: 'shop', sub: 'shop' } }, 'wrong_method'],
+    'no algorithm': [{ header: { alg: 'none' } }, 'malformed_credentials'],
+    'a symmetric algorithm': [{ header: { alg: 'HS256' } }, 'malformed_credentials'],
+    'another algorithm of ours': [{ header: { alg: 'RS256' } }, 'wrong_signature'],
+    'the type of an access token': [{ header: { typ: 'at+jwt' } }, 'malformed_credentials'],
+    'the type of a proof': [{ header: { typ: 'dpop+jwt' } }, 'malformed_credentials'],
+    'the token endpoint as audience': [{ payload: { aud: `${ISSUER}/auth/token` } }, 'malformed_credentials'],
+    'an array as audience': [{ payload: { aud: [ISSUER] } }, 'malformed_credentials'],
+    'no audience': [{ payload: { aud: undefined } }, 'malformed_credentials'],
+    'no subject': [{ payload: { sub: undefined } }, 'malformed_credentials'],
+    'no end': [{ payload: { exp: undefined } }, 'malformed_credentials'],
+    'an end five minutes ago': [{ payload: { exp: now - 300 } }, 'malformed_credentials'],
+    'an end in an hour': [{ payload: { exp: now + 3600 } }, 'malformed_credentials'],
+    'a time ahead': [{ payload: { nbf: now + 61 } }, 'malformed_credentials'],
+    'an id of a key that is no text': [{ header: { kid: 5 } }, 'malformed_credentials'],
+    'a critical header': [{ header: { crit: ['b64'] } }, 'malformed_credentials'],
+    'a jti that is too long': [{ payload: { jti: 'x'.repeat(300) } }, 'malformed_credentials'],
+    'no jti': [{ payload: { jti: undefined } }, 'malformed_credentials']
+  }
+  for (const [name, [changes, reason]] of Object.entries(rows)) {
+    test.events.length = 0
+    t.same(refusal(await ask(test, signed(assertionOf(test, changes)))), [401, 'invalid_client'], name)
+    const clientId = reason === 'wrong_signature' ? 'machine' : reason === 'wrong_method' ? 'shop' : null
+    t.match(
+      test.events,
+      [{ name: 'client_authentication_failed', payload: { reason, clientId, method: 'private_key_jwt' } }],
+      name
+    )
+    t.equal(test.events.length, 1, name)
+  }
+  t.match(
+    (await ask(test, signed(assertionOf(test, { payload: { aud: `${ISSUER}/auth/token` } })))).body.error_description,
+    ISSUER,
+    'the error says which audience is right'
+  )
+  t.same(refusal(await ask(test, signed('x'.repeat(9000)))), [400, 'invalid_request'], 'too long')
+  t.equal((await ask(test, signed(assertionOf(test, { payload: { nbf: now + 8, iat: now + 8 } })))).status, 200)
+})
+
+t.test('an assertion counts once, also if it comes fifty times at once', async (t) => {
+  const test = await started(t)
+  const text = signed(assertionOf(test))
+  const answers = await Promise.all(Array.from({ length: 50 }, async () => await ask(test, text)))
+  t.equal(answers.filter(({ status }) => status === 200).length, 1)
+  t.ok(answers.every((answer) => answer.status === 200 || answer.status === 401))
+  const refused = signed(assertionOf(test, { payload: { jti: 'same' }, key: signingKey('ES256', 'k1') }))
+  t.equal((await ask(test, refused)).status, 401)
+  t.equal(
+    (await ask(test, signed(assertionOf(test, { payload: { jti: 'same' } })))).status,
+    200,
+    'a stranger uses up no jti of the client'
+  )
+})
+
+t.test('a client has one way to prove itself', async (t) => {
+  const test = await started(t, {
+    clients: [machine, shop, { ...shop, clientId: 'post', tokenEndpointAuthMethod: 'client_secret_post' }]
+  })
+  const basic = (id: string): Record<string, string> => ({
+    authorization: `Basic ${Buffer.from(`${id}:${SECRET}`).toString('base64')}`
+  })
+  t.same(refusal(await ask(test, { client_id: 'machine' })), [401, 'invalid_client'], 'nothing')
+  t.same(refusal(await ask(test, { client_id: 'machine', client_secret: SECRET })), [401, 'invalid_client'], 'a secret')
+  t.same(refusal(await ask(test, {}, { headers: basic('machine') })), [401, 'invalid_client'], 'Basic')
+  t.equal((await ask(test, { client_id: 'post', client_secret: SECRET })).status, 200)
+  t.same(refusal(await ask(test, {}, { headers: basic('post') })), [401, 'invalid_client'], 'Basic instead of post')
+  const text = assertionOf(test)
+  for (const [name, params, headers] of [
+    ['a secret beside', { client_id: 'shop', client_secret: SECRET, ...signed(text) }, {}],
+    ['Basic beside', signed(text), basic('shop')],
+    ['the id of another client', { client_id: 'shop', ...signed(text) }, {}],
+    ['no type', { client_assertion: text }, {}],
+    ['another type', { ...signed(text), client_assertion_type: 'x' }, {}],
+    ['the type alone', { client_id: 'machine', client_assertion_type: TYPE }, {}]
+  ] as const)
+    t.same(refusal(await ask(test, params, { headers })), [400, 'invalid_request'], name)
+  t.equal((await ask(test, signed(text))).status, 200, 'none of these used it up')
+})
+
+t.test('its refresh token takes a signature too', async (t) => {
+  const test = await started(t)
+  const { body } = await ask(test, {
+    grant_type: 'password',
+    username: 'ann@example.com',
+    password: PASSWORD,
+    ...signed(assertionOf(test))
+  })
+  t.equal(body.error, 'invalid_grant', 'there is no such user, and the client was accepted')
+  t.same(refusal(await ask(test, { grant_type: 'refresh_token', refresh_token: 'x', client_id: 'machine' })), [
+    401,
+    'invalid_client'
+  ])
+})
