@@ -59,7 +59,7 @@ for (const input of all('[data-digits]:not([aria-invalid])')) {
   // A form with another choice waits for its button.
   const isAlone = form.querySelectorAll('input:not([type=hidden])').length < 2
   const digitsOf = (text) => text.replace(/\\s/g, '')
-  const isWhole = (text) => new RegExp('^\\\\d{' + input.dataset.digits + '}$').test(digitsOf(text))
+  const isWhole = (text) => /^\\d+$/.test(digitsOf(text)) && digitsOf(text).length === Number(input.dataset.digits)
   const typed = () => { if (isAlone && isWhole(input.value)) form.requestSubmit(form.querySelector('[type=submit]')) }
   input.addEventListener('input', typed)
   document.addEventListener('paste', (event) => {
