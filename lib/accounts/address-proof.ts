@@ -18,7 +18,7 @@ export const isProved = (user: User): boolean => user.emailVerified === true && 
 /** True if a new factor of the user is provisional. Without an address no message could reach another person. */
 export const makesProvisional = (user: User): boolean => !isProved(user) && addressOf(user) !== ''
 
-/** Also a link that was made before the account came to its present address. */
+/** True if the link is provisional, or older than the present address of the account. */
 export const isProvisional = ({ provisional, linkedAt }: LinkedIdentity, user: User): boolean =>
   provisional === true || linkedAt < (provedAtOf(user) ?? 0)
 
@@ -35,12 +35,12 @@ export async function keepsFactor(user: User, { slots }: Pick<AccountsDeps, 'slo
 }
 
 /**
- * Marks the address as proved, unless it was before. `since`: when the proof began, so that a password which was set
- * with it is none from before. `false`: nothing was written.
+ * Marks the address as proved, unless it was before. `since`: when the proof began; a password that was set after it
+ * belongs to the owner of the address. `false`: nothing was written.
  */
 export async function markProved(user: User, since: number, { users }: Pick<AccountsDeps, 'users'>): Promise<boolean> {
   if (users.setEmailVerified === undefined || isProved(user) || addressOf(user) === '') return false
-  // The address may be another one meanwhile.
+  // The address may have changed meanwhile.
   await users.setEmailVerified(user.id, addressOf(user), since)
   return true
 }

@@ -22,11 +22,10 @@ interface PasswordSignIn {
 const STAND_IN = 'a password that does not fit'
 
 /**
- * The user whom this name and password prove. Whatever is wrong (unknown name, wrong password, disabled account, no
- * password, a password that nobody can have), the error is the same and comes after the same one run of the hash; so
- * does that of a right password for an unverified email, which alone says what is wrong. Tokens may be committed upon
- * it, but handed out only once `confirmAuthentic` says so.
- *
+ * The user whom this name and password prove. All refusals (unknown name, wrong password, disabled account, no
+ * password, a password that nobody can have) have the same error after the same one run of the hash. A right password
+ * for an unverified email takes as long, and its error alone gives the reason. Tokens may be committed after it, but
+ * handed out only after `confirmAuthentic`.
  * @throws OAuthError `invalid_grant`; `temporarily_unavailable` where the hashing queue is full
  */
 export async function authenticatePassword(signIn: PasswordSignIn, deps: AccountsDeps): Promise<User> {
@@ -66,20 +65,19 @@ export async function proveByPassword(
       throw new OAuthError('invalid_grant', 'The email address is not confirmed yet.', { reason })
     throw new OAuthError('invalid_grant', 'The username or password is wrong.')
   }
-  // With a part alone, what was typed may not be what the person takes for their password.
+  // A password that the hash reads in part only may not be the whole one that the person means.
   if (verdict === 'match') replaceOldHash(user, password, deps)
   return { user, factors }
 }
 
 /**
- * The user as they are now, if their sign-in still holds; to be asked after its session or tokens were committed.
- * `null` (and `login_failed`) means that they must be revoked and not handed out, and so does a rejection.
- *
- * A password change writes the new hash first and then revokes the user's families. A login whose family is committed
- * before that revocation loses it there. One whose family is committed later must have the hash written before it looks
- * here, sees another one than it verified, and fails. So no order of the two leaves a family that the old password
- * opened. The same holds for an account that is disabled and then revoked. A hash that is new only because a parallel
- * login replaced an old format still matches the password, which is why a changed hash alone is no failure.
+ * The present user, if their sign-in still holds. Call it after the session or the tokens were committed. `null` (with
+ * the event `login_failed`) or a rejection means that they must be revoked and not handed out. A password change writes
+ * the new hash first and then revokes the user's families. A family that was committed before that revocation ends with
+ * it. For a family that was committed later, the new hash was written before this function reads it, differs from the
+ * verified one, and the sign-in fails. So no family that the old password opened remains, in either order. The same
+ * holds for an account that is disabled and then revoked. If a parallel login only replaced a hash of an old format,
+ * the new hash still matches the password, so a changed hash alone is no failure.
  */
 export async function confirmAuthentic(
   user: User,
@@ -114,7 +112,7 @@ export async function verifyOnce(
   return 'no_match'
 }
 
-/** Why this user can't sign in with a password of this verdict, for the log; `null`: they can. */
+/** The reason why this user can't sign in after this verdict on their password, for the log; `null`: they can. */
 export function failureOf(
   user: User | null,
   verdict: Verdict,
@@ -132,8 +130,8 @@ export function failureOf(
 const rehashOf = (userId: string): string => `rehash ${userId}`
 
 /**
- * The user with the hash that is there once a sign-in of theirs has replaced an old one, for what is bound to it. Waits
- * where that is under way.
+ * The user with their final hash. If a sign-in of theirs is replacing an old hash, waits for that, because the values
+ * of the caller are bound to the hash.
  */
 export async function onceRehashed(
   user: User | null,
@@ -165,7 +163,7 @@ function replaceOldHash(user: User, password: string, deps: AccountsDeps): void 
       // `false`: another request was faster. Its hash is newer than the one read here.
       await users.setPasswordHash?.(id, next, passwordHash)
     } catch (error) {
-      // A full queue has better to do. The next login tries again.
+      // A full queue is for people who wait. The next login tries again.
       if (!(error instanceof OAuthError && error.error === 'temporarily_unavailable')) throw error
     }
   })

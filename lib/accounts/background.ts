@@ -5,18 +5,21 @@ import type { Clock } from '../ports/clock.ts'
 export interface Background {
   /**
    * Begins `work` in a later turn of the event loop; its failure goes to `onError`. Work with one `key` runs one at a
-   * time: while it does, another is dropped, for it would do the same. Returns at once and never throws. With
-   * `retries`, for what must not be left undone, work that failed is tried again after 1, 10 and 60 seconds, and
-   * `onError` hears of it when it is given up.
+   * time: while it runs, further work with the key is dropped, because it would do the same. Returns at once and never
+   * throws. With `retries`, failed work is tried again after 1, 10 and 60 seconds, and only the last failure goes to
+   * `onError`.
    */
   run(key: string, what: string, work: () => Promise<void>, options?: { retries: boolean }): void
-  /** Forgets a work with this key that waits to begin or to be tried again. */
+  /** Drops work with this key that waits for its start or for another try. */
   drop(key: string): void
   /** Resolves when no work with this key waits or runs: at once where none does. */
   done(key: string): Promise<void>
   /** Resolves when nothing runs any more, or waits to be tried again. */
   idle(): Promise<void>
-  /** Takes no more, tries once more what waits for that, and resolves when nothing runs any more or after 5 seconds. */
+  /**
+   * Takes no more work, tries once more what waits for another try, and resolves when nothing runs any more or after 5
+   * seconds.
+   */
   close(): Promise<void>
 }
 
@@ -26,10 +29,7 @@ interface Work {
   work(): Promise<void>
 }
 
-/**
- * At most this many works run at once. None waits for its turn, and what comes on top is dropped: a flood must not
- * become a queue.
- */
+/** At most this many run at once. Further work is dropped, so that a flood can't become a queue. */
 const MAX_WORKS = 256
 const RETRY_DELAYS_MS = [1_000, 10_000, 60_000] as const
 
@@ -69,7 +69,7 @@ export function createBackground({
       onError
     })
   const once = queueOf('works in the background', [])
-  // With places of its own: what waits out an outage leaves no room for anything else in them.
+  // Work with retries has places of its own, so that an outage does not take those of other work.
   const insistent = queueOf('works in the background that are tried again', RETRY_DELAYS_MS)
   return {
     run(key, what, work, { retries } = { retries: false }) {
@@ -95,12 +95,12 @@ export function createBackground({
   }
 }
 
-/** A store has 5 seconds for an answer, and may write after it was given up. */
+/** The number of looks. A store has 5 seconds for an answer, and may still write after that. */
 const LOOKS = 3
 
 /**
- * Looks behind the reply at what became of a write whose answer was lost: at once, after 1 and after 11 seconds, until
- * `look` resolves to `true`.
+ * After a write whose answer was lost, looks at its outcome behind the reply: at once, after 1 and after 11 seconds,
+ * until `look` resolves to `true`.
  */
 export function lookLater(background: Background, key: string, what: string, look: () => Promise<boolean>): void {
   let looks = 0

@@ -68,7 +68,7 @@ export async function commitSession(
   return { cookie, session, user: confirmed }
 }
 
-/** A person who signs in from one new place after another must not fill a mailbox. */
+/** A person who signs in from many new places must not have their mailbox filled. */
 const SPACING_MS = 60 * 60 * 1000
 const MAX_USER_AGENT = 256
 
@@ -76,7 +76,8 @@ const subjectOf = (userId: string): string[] => ['new_sign_in', userId]
 
 /**
  * Tells of a session that has just begun in a browser in which this account never had one: by an event, and by a
- * message at most once an hour. A known browser costs nothing here; for all others nothing waits and nothing fails.
+ * message at most once an hour. Costs nothing in a known browser. In other browsers nothing waits for it, and its
+ * failure fails nothing.
  */
 function tellOfNewSignIn(
   { user, session }: { user: User; session: BrowserSession },
@@ -108,8 +109,8 @@ function tellOfNewSignIn(
 }
 
 /**
- * A user who has just signed up need not be told of their first sign-in, which may be in another browser: that of their
- * mail program.
+ * Suppresses the message about the first sign-in of a new user, which may be in another browser: that of their mail
+ * program.
  */
 export function expectSignIn(
   userId: string,

@@ -18,11 +18,11 @@ const LIFETIME_MS = 24 * 60 * 60 * 1000
 const MOST_TRIES = 4
 
 /**
- * Sends a link to the wanted address, and a notice to the present one. Nothing changes before the link is used, within
- * 24 hours; another request, a new password or any other change of the address ends it. If the address is another
- * account's name, its owner gets a notice instead of the link, and the answer is the same. One address gets one link in
- * five minutes, and from all accounts together a few in an hour. The caller must have proved their identity just now
- * (`requireProof`), because the owner of the address can get the account.
+ * Sends a link to the new address, and a notice to the present one. Nothing changes before the link is used, within 24
+ * hours. Another request, a new password or any other change of the address ends it. If the address is another
+ * account's name, the owner of that account gets a notice instead of the link, and the answer is the same. An address
+ * gets one link in five minutes, and a few in an hour from all accounts together. The caller must have proved their
+ * identity just now (`requireProof`), because the owner of the new address can get the account.
  * @throws OAuthError `invalid_request` if it is no address, the account's own, or if a connection manages the account
  * or the address
  */
@@ -51,8 +51,8 @@ export async function requestEmailChange(
     'the messages of a change of address could not be prepared',
     async () => {
       const former = addressOf(user)
-      // The former mailbox gets its notice in any case, before anybody looks whose the new address is: who asks may
-      // read that mailbox, and would learn by a missing notice that the new address is taken.
+      // The present mailbox gets its notice in any case, before the new address is looked up. A person who reads that
+      // mailbox would otherwise learn from a missing notice that the new address is taken.
       await deps.messageBound.send(['email_change_requested', user.id, former], async () => {
         deps.outbox?.post({ kind: 'email_change_requested', user: addressed(user), ...cause })
       })
@@ -70,7 +70,7 @@ export async function requestEmailChange(
   )
 }
 
-/** The one form that usernames and addresses have. */
+/** The normal form of usernames and addresses. */
 function newAddress(email: string): string {
   const normalised = normalizeUsername(email)
   const address = normalised === null ? null : emailOf(normalised)
@@ -83,8 +83,8 @@ function newAddress(email: string): string {
 }
 
 /**
- * True if a connection manages the account or the address. An account must not leave its domain by itself. One that
- * comes into a domain could sign in only by the connection, which may not know it.
+ * True if a connection manages the account or the address. An account must not leave its domain by itself. An account
+ * that came into a domain could sign in only by the connection, which may not know it.
  */
 function isManaged(user: User, address: string, deps: Pick<AccountsDeps, 'connections'>): boolean {
   return ownerConnection(user, deps) !== null || ownerConnection(address, deps) !== null
@@ -126,8 +126,8 @@ async function sendLink(
 export interface Confirmation extends MessageCause {
   token: string
   /**
-   * The sign-in of this id as that which stays, where this browser may be the one that has it. A browser session that
-   * asked from elsewhere ends: nobody could give it a new secret.
+   * Makes the sign-in of this id the one that stays, if this may be its browser. A browser session that asked from
+   * elsewhere ends, because nobody could give it a new secret.
    */
   stay?: ((sid: string) => StayingSignIn) | undefined
 }
@@ -145,14 +145,14 @@ interface EmailChange {
   /** Milliseconds since the epoch. */
   sentAt: number
   /**
-   * True if the account has the address already. Then an earlier attempt failed before everything of the former address
-   * had ended, and this one goes on.
+   * True if the account has the address already. Then an earlier attempt failed before all of the former address had
+   * ended, and this one continues.
    */
   isMade: boolean
 }
 
 /**
- * The change that the token of a message would make now. Uses nothing up.
+ * The change that the token of a message would make now. Does not use the token up.
  * @throws OAuthError `invalid_token` with status 400
  */
 export async function checkEmailChange(token: string, deps: AccountsDeps): Promise<EmailChange> {
@@ -210,8 +210,8 @@ export async function refuseEmailChange(
 }
 
 /**
- * Makes the change, and tells the former address: behind the reply where a store fails meanwhile, because a repeat may
- * find the change made. Rather twice than not at all.
+ * Makes the change, and tells the former address. If a store fails meanwhile, looks and tells behind the reply, because
+ * a repeat may find the change made. Two messages are better than none.
  */
 async function changeAndTell(
   change: EmailChange,
@@ -243,7 +243,7 @@ async function changeAndTell(
   }
 }
 
-/** The user as they were just before. `null`: another request has made this change meanwhile. */
+/** The user before the change. `null`: another request has made this change meanwhile. */
 async function makeChange(
   change: EmailChange,
   token: string,
@@ -260,7 +260,7 @@ async function makeChange(
     const patch: UserPatch = {
       email: change.address,
       emailVerified: true,
-      // Links from before it are provisional.
+      // Links that were made before this proof are provisional.
       emailProvedAt: deps.clock.now(),
       ...(isRenamed(user) ? { username: change.address } : {})
     }

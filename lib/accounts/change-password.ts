@@ -19,9 +19,9 @@ interface PasswordChange {
 }
 
 /**
- * Gives a signed-in user a new password for the current one. Ends all their other sessions, their consents, and the
- * reset links under way. Of parallel changes with one current password, one succeeds. If it fails half-way (503), the
- * same request finishes it: the hash may be the new one already.
+ * Replaces the password of a signed-in user, who gives the current one. Ends all their other sessions, their consents,
+ * and open reset links. One of parallel changes with one current password succeeds. If it fails half-way (503), the
+ * same request finishes it, because the stored hash may be the new one already.
  * @throws OAuthError `invalid_grant` (current password wrong, or changed meanwhile, or there is none: a reset sets the
  * first); `invalid_password` with the reason; `temporarily_unavailable`
  */
@@ -44,8 +44,8 @@ export async function changePassword(change: PasswordChange, deps: AccountsDeps)
 }
 
 /**
- * Gives a user a new password that the host vouches for: no current one is asked for, and all sessions end. The rules
- * for new passwords hold.
+ * Sets a new password on behalf of the host: no current one is asked for, and all sessions end. The rules for new
+ * passwords hold.
  * @throws OAuthError `invalid_grant` where there is no such user; `invalid_password` with the reason;
  * `temporarily_unavailable`
  */
@@ -66,9 +66,9 @@ export async function replacePassword(userId: string, newPassword: string, deps:
 }
 
 /**
- * True if this very change stored its hash and failed after that. Then the new password is the current one, and proves
- * as much as the former did. It is accepted only while the note of a failed change names the stored hash, so it helps
- * no guesses.
+ * True if this change stored its hash before and failed after that. Then the new password is the current one, and
+ * proves as much as the former did. It is accepted only while the note of a failed change names the stored hash, so it
+ * helps no guesses.
  */
 async function wasBegunBefore(user: User, newPassword: string, deps: AccountsDeps): Promise<boolean> {
   return isActive(user) && (await isUnfinished(user, deps)) && (await verifyOnce(user, newPassword, deps)) === 'match'

@@ -16,7 +16,7 @@ import type { AccountSlots } from './slots.ts'
 /** The dependencies of the account use cases. */
 export interface AccountsDeps {
   issuer: string
-  /** This registration of the plugin: issuer and prefix. Values that it seals for a while open at no other. */
+  /** This registration of the plugin: issuer and prefix. Its sealed values open at no other registration. */
   service: string
   users: UserStore
   hashing: PasswordHashing
@@ -46,10 +46,10 @@ export interface AccountsDeps {
   clock: Clock
   random: Random
   events: Events
-  /** Ends at the provider what a link kept of it, where its connection is still there. */
+  /** Revokes the stored permission of a link at its provider, if the connection still exists. */
   withdraw(link: LinkedIdentity): Promise<void>
-  /** Tells a developer of a mistake in the log, each cause at most once a minute. Never throws. */
+  /** Logs a mistake for the developer, each cause at most once a minute. Never throws. */
   advise: Advise
-  /** Hears of what fails where no reply can say so. Never throws. */
+  /** Called for failures that no reply can report. Never throws. */
   onError(error: unknown, what: string): void
 }

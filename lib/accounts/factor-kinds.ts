@@ -77,8 +77,8 @@ export interface Passkeys {
   prompt: boolean
 
   /**
-   * For a fresh sign-in, or one that must have a factor first. Claims the user's handle; the answer is good for ten
-   * minutes, for this sign-in, and until their factors are others.
+   * For a fresh sign-in, or one that must set up a factor first. Claims the user's handle. The answer is good for ten
+   * minutes, for this sign-in, and only while the factors of the user stay the same.
    * @throws OAuthError `not_found` where passkeys are not set up here; `access_denied` where the address of the account
    * is still to be confirmed
    */
@@ -90,7 +90,7 @@ export interface Passkeys {
    */
   add(addition: PasskeyAddition): Promise<PasskeyAdded>
 
-  /** Alike for everybody, and costs one HMAC. Good for ten minutes. */
+  /** The same for everybody; costs one HMAC. Good for ten minutes. */
   signInOptions(): PasskeyRequestOptions
   /**
    * The user who answered `signInOptions`. The passkey has verified them, so it is both factors.
@@ -103,8 +103,8 @@ export interface Passkeys {
   /** For a known user. `null`: they have no passkey. */
   optionsFor(of: { user: User; found: UserFactors } & PasskeyPurpose): PasskeyRequestOptions | null
   /**
-   * That the person has answered `optionsFor`, by one of their own. `method`: `passkey`, or `security_key` where it did
-   * not verify them.
+   * Proves that the person has answered `optionsFor` by a passkey of theirs. `method`: `passkey`, or `security_key` if
+   * it did not verify them.
    * @throws OAuthError `invalid_grant`, likewise
    */
   prove(
@@ -115,7 +115,7 @@ export interface Passkeys {
 
 /** An authenticator app that is about to be added. Nothing of it is stored. */
 export interface Enrolment {
-  /** The whole of it, sealed for the user and the sign-in that began it. Comes back with the first code. */
+  /** The enrolment, sealed for the user and the sign-in that began it. It comes back with the first code. */
   enrolment: string
   /** base32, for people who type it. */
   secret: string
@@ -142,14 +142,13 @@ export interface Apps {
   /** See `proveFactor`. */
   prove(code: string, user: User, apps: readonly TotpFactor[], at: GivenAt): Promise<AuthenticationProof>
   /**
-   * A new key. It is stored only once a code of it was right, so an enrolment that is given up changes nothing. Its
-   * caller must have had a fresh sign-in; the sealed enrolment proves that for ten minutes, and no longer once the
-   * user's factors have changed, since a sign-in without a factor that was added meanwhile is not enough.
+   * A new key. It is stored after a right code, so an enrolment that is given up changes nothing. The caller must have
+   * had a fresh sign-in. The sealed enrolment proves that for ten minutes, but only while the factors of the user stay
+   * the same, because a sign-in without a factor that was added meanwhile is not enough.
    */
   start(of: Enroller): Promise<Enrolment>
   /**
-   * The enrolment of this sealed text, for a page that is shown again. `null` where it was begun by another sign-in, or
-   * is too old.
+   * Opens a sealed enrolment, for a page that is shown again. `null` if another sign-in began it, or if it is too old.
    */
   reopen(enrolment: string, of: Enroller): Promise<Enrolment | null>
   /**

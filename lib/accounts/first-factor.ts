@@ -7,9 +7,9 @@ import type { FirstFactor } from './slots.ts'
 import { isManagedElsewhere } from './ways-in.ts'
 
 /**
- * Binds what was proved to the password: the value is another one once the password has changed, and after a code by
- * email also once the address has, since a code in the former mailbox proves nothing of the new one. It is a digest,
- * so that the ticket does not carry the password hash.
+ * Binds the first factor to the password: the value changes with the password. After an emailed code it also changes
+ * with the address, because a code in the former mailbox proves nothing about the new one. It is a digest, so that the
+ * ticket does not contain the password hash.
  */
 export function markOf(user: User, by: FirstFactor['by']): string {
   return digest(`second step ${user.id} ${user.passwordHash ?? ''}${by === 'email' ? ` ${addressOf(user)}` : ''}`)
@@ -25,7 +25,7 @@ export async function firstFactorHolds(
   return await holderOf({ userId: user.id, by, connection, identity, writes, mark: markOf(user, by) }, deps)
 }
 
-/** The same by the id and the mark of then. */
+/** The same for the id of the user and the mark at the time of the first factor. */
 export async function holderOf(
   {
     userId,
@@ -43,7 +43,7 @@ export async function holderOf(
     identity === undefined || writes?.link !== undefined
       ? await users.findById(userId)
       : ((await users.findByIdentity?.(identity)) ?? null)
-  // A take-over ends the password. So a parallel sign-in that has just ended it takes nothing from this one.
+  // A take-over ends the password. A parallel sign-in may have done so just now, so the mark is not compared.
   const isMarked = writes?.takesOver === true || (user !== null && equalSecrets(markOf(user, by), mark))
   return user?.id === userId && counts(user, { by, connection }, deps) && isMarked ? user : null
 }

@@ -10,9 +10,9 @@ import { wrongPassword } from './change-password.ts'
 import type { AccountsDeps } from './deps.ts'
 
 /**
- * The proof that each change of an account takes from the signed-in user, by a page and by JSON. `sign_in`: a fresh
- * one. `sign_in_or_password`: or the password, here and now. `second_factor`: a fresh sign-in with it, if the account
- * has one; the change itself takes the current password.
+ * The proof that each change of an account requires of the signed-in user, by a page and by JSON. `sign_in`: a fresh
+ * one. `sign_in_or_password`: or the password, given now. `second_factor`: a fresh sign-in with a second factor, if the
+ * account has one; the change itself asks for the current password.
  */
 const PROOFS = {
   password: 'second_factor',
@@ -38,17 +38,17 @@ interface FreshSignIn {
   /** The level and time of the sign-in. */
   authentication: AuthenticationContext
   /**
-   * Proves it here and now where there is no second factor, however long ago that was. Counts as a sign-in does, and is
-   * to be limited like one.
+   * Is proof enough without a second factor, however old the sign-in is. Counts like a sign-in, and must be limited
+   * like one.
    */
   password?: string | undefined
   origin: Origin
 }
 
 /**
- * Resolves if the person has proved their identity in the last five minutes, or does so now, as the change takes it:
- * for changes for which a stolen session must not be enough. A given password is checked in any case. A user with a
- * second factor must have signed in with it: a password alone is not enough for them.
+ * Resolves if the person has proved their identity in the last five minutes, or does so now, as the change requires.
+ * For changes for which a stolen session must not be enough. A given password is checked in any case. A user with a
+ * second factor must have signed in with it, because a password alone is not enough for them.
  * @throws OAuthError `insufficient_user_authentication` if the sign-in is older; `invalid_grant` if the password is
  * wrong; `temporarily_unavailable`
  * @see RFC 9470 §3
@@ -59,7 +59,7 @@ export async function requireProof(
   deps: AccountsDeps
 ): Promise<void> {
   const proof = PROOFS[change]
-  // A password is less than what an account with a second factor takes to sign in.
+  // An account with a second factor needs more than a password to sign in.
   const further = await furtherProof(user, deps)
   if (further !== null) {
     if (!isFresh(authentication.authenticatedAt, deps.clock.now()) || !further(authentication))
@@ -74,7 +74,7 @@ export async function requireProof(
   await provePassword({ user, sid, password, origin }, deps)
 }
 
-/** Tells if a sign-in has the second factor of the user, which changes take then. `null`: they have none. */
+/** Says whether a sign-in has the second factor of the user, which changes then require. `null`: the user has none. */
 export async function furtherProof(
   user: User,
   { slots }: Pick<AccountsDeps, 'slots'>

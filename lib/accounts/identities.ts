@@ -8,7 +8,7 @@ import { addressed, type MessageCause } from './outbox.ts'
 import { opens, opensWithoutLink, waysIn } from './ways-in.ts'
 import type { Ending } from './slots.ts'
 
-/** The name of a link for the outside: a digest, which shows neither issuer nor subject. */
+/** The public id of a link: a digest, which shows neither issuer nor subject. */
 export const linkIdOf = ({ issuer, subject }: Identity): string => digest(JSON.stringify([issuer, subject]))
 
 /** The link as it is stored. `isProvisional`: whether its user has an address that nobody proved. */
@@ -50,10 +50,7 @@ export function identityLinked(
   outbox?.post({ kind: 'identity_linked', tookOver, user: addressed(user), locale, origin })
 }
 
-/**
- * Revokes at the provider what the person allowed there, once a link is gone. It runs behind the reply, which it can't
- * make fail.
- */
+/** Revokes the permission at the provider once a link is removed. Runs behind the reply and can't make it fail. */
 export function withdrawGrant(
   link: LinkedIdentity,
   { background, withdraw }: Pick<AccountsDeps, 'background' | 'withdraw'>
@@ -68,7 +65,7 @@ export function withdrawGrant(
     )
 }
 
-/** Tells of a link that is gone, and ends what it allowed at the provider. */
+/** Tells of a removed link, and ends its permission at the provider. */
 export function identityUnlinked(
   user: User,
   link: LinkedIdentity,
@@ -79,8 +76,8 @@ export function identityUnlinked(
   const { connection } = link
   withdrawGrant(link, deps)
   events.emit('identity_unlinked', { userId: user.id, connection, by }, origin)
-  // An account is disowned by the owner of its address, who never made this link: a message that it is gone would only
-  // puzzle them.
+  // The owner of the address disowned the account and never made this link. A message about its end would only puzzle
+  // them.
   if (by !== 'disowned') outbox?.post({ kind: 'identity_unlinked', user: addressed(user), locale, origin })
 }
 
@@ -141,7 +138,8 @@ export async function unlinkIdentity(
   if (link === undefined || users.unlinkIdentity === undefined) return 'unknown'
   const ways = await waysIn(user, deps)
   const isLast = opens(link, user, deps) && ways.links.every((one) => linkIdOf(one) === linkId)
-  // The store counts a password too, which opens no account that a connection manages. So the last link stops here.
+  // The store counts a password as a way in too, but a connection manages this account and its password opens nothing.
+  // So its last link can't be removed.
   if (isLast && !opensWithoutLink(ways)) return 'last_sign_in_method'
   const isFree = !opens(link, user, deps) || opensWithoutLink(ways)
   const outcome = await users.unlinkIdentity(user.id, link, isFree)
@@ -153,7 +151,7 @@ export async function unlinkIdentity(
       left.links.length === 0 && !opensWithoutLink(left) && (await users.linkIdentity?.(user.id, link)) === 'linked'
     )
   }
-  // A failed look tells nothing: the link is gone, and the user is told so.
+  // The look failed, so the link is taken for removed, and the user is told so.
   const isBack =
     outcome === 'unlinked' &&
     opens(link, user, deps) &&

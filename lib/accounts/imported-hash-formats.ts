@@ -19,8 +19,8 @@ export interface FirebaseParameters {
 }
 
 /**
- * Above these a hash is a denial of service, not a hash: what is let through takes a second of a core or little more
- * (measured with Node.js 20 on a server core of 2.5 GHz), and what other systems export a tenth of it.
+ * A hash above these limits would be a denial of service. The limits allow a second of a core or little more (measured
+ * with Node.js 20 on a server core of 2.5 GHz), ten times the cost of what other systems export.
  */
 const BCRYPT_MAX_COST = 14
 /**
@@ -30,11 +30,11 @@ const BCRYPT_MAX_COST = 14
 const SCRYPT_MAX = { bytes: 256 * 1024 * 1024, r: 32, parallelism: 16, work: 2 ** 21 }
 const FIREBASE_MAX = { n: 16, r: 16 }
 /**
- * `work` is in tenths of a microsecond. The most that is met is Keycloak's SHA-1: 1,300,000 iterations, and 64 bytes,
- * which are four blocks.
+ * `work` is in tenths of a microsecond. The most expensive known hash is Keycloak's SHA-1: 1,300,000 iterations, and 64
+ * bytes, which are four blocks.
  */
 const PBKDF2_MAX = { iterations: 2_000_000, work: 11_000_000 }
-/** The bytes of a block, for each of which all iterations run, and what one takes. */
+/** The bytes of a block, and the cost of an iteration. All iterations run for each block. */
 const PBKDF2_BLOCKS = { sha1: { bytes: 20, work: 2 }, sha256: { bytes: 32, work: 2 }, sha512: { bytes: 64, work: 5 } }
 /** WordPress has 13 and phpBB 11. A round takes 1 to 4 µs. */
 const PHPASS_EXPONENT = { least: 7, most: 18 }

@@ -7,14 +7,14 @@ import type { AccountsDeps } from './deps.ts'
 import { addressOf } from './outbox.ts'
 
 /**
- * Unknown, used, expired, made for something else, sent to a former address, of a user who is gone or disabled: one
- * answer.
+ * The one error for every bad link: unknown, used, expired, made for something else, sent to a former address, or of a
+ * user who is removed or disabled.
  */
 export function invalidLink(): OAuthError {
   return new OAuthError('invalid_token', 'The link is invalid or has expired.', { statusCode: 400 })
 }
 
-/** All that can be in a mailbox, in a hand or on a page and opens something of the account. */
+/** Everything that opens something of the account and may be in a mailbox, in a hand or on a page. */
 const OPEN: readonly OneTimeTokenPurpose[] = [
   'password_reset',
   'verify_email',
@@ -38,8 +38,8 @@ export async function endOpenTokens(
 }
 
 /**
- * The token of a message with its user, as they are now; `null` where the link is not good. Uses nothing up. A link
- * proves the mailbox that it went to, and is worth nothing once the account has another address.
+ * The token of a message with its present user; `null` if the link is not good. Does not use it up. A link proves the
+ * mailbox that it went to, and counts only while the account has that address.
  */
 export async function findMessageToken(
   purpose: Exclude<

@@ -24,12 +24,11 @@ export interface NewPassword {
 const UNFINISHED_FOR_MS = 60 * 60 * 1000
 
 /**
- * Gives the user a new password hash and ends all that the former one opened: sessions and tokens, what they allowed
- * other clients, reset links. `false`, and the hash is as it was, where it is no longer the one of `user`.
- *
- * All of it ends twice. Before the hash is stored, so that whatever fails or crashes after that leaves nobody signed in
- * by the former password; and after, for a sign-in that began in between. Until the second has succeeded the change is
- * unfinished: this rejects, and `finishNewPassword` does the rest when the caller tries again.
+ * Stores a new password hash and ends everything that the former password opened: sessions and tokens, consents of
+ * other clients, reset links. `false`, without a change, if the stored hash is no longer the one of `user`. All of it
+ * ends twice. Before the hash is stored, so that a failure after that leaves nobody signed in by the former password;
+ * and after it, for sign-ins that began in between. Until the second end has succeeded the change is unfinished: this
+ * rejects, and `finishNewPassword` does the rest when the caller tries again.
  */
 export async function setNewPassword(
   user: User,
@@ -58,7 +57,8 @@ export async function setNewPassword(
 }
 
 /**
- * Ends the password of the user, if there is one, and all that it opened. Nobody knows the hash that is there after.
+ * Ends the password of the user, if there is one, and everything that it opened. The stored hash is of a password that
+ * nobody knows.
  * @throws OAuthError `temporarily_unavailable`, where the account was changed in this very moment
  */
 export async function endPassword(user: User, given: NewPassword, deps: AccountsDeps): Promise<void> {
@@ -92,8 +92,8 @@ export async function isUnfinished(
 }
 
 /**
- * Sessions end before consents, since a new consent takes a session. Each step is tried even where another has failed:
- * one store out of reach must not keep a thief signed in by what another store has. Rejects with the first failure.
+ * Sessions end before consents, because a session could give a new consent. Each step runs even if another has failed:
+ * an outage of one store must not keep a thief signed in by another. Rejects with the first failure.
  */
 export async function endAll(
   user: User,

@@ -30,9 +30,9 @@ export interface Outbox {
 export interface OutboxDeps {
   clock: Clock
   events: Pick<Events, 'emit'>
-  /** Tells of the first failure of a message that is tried again. */
+  /** Logs the first failure of a message that is tried again. */
   advise: Advise
-  /** Hears of each message that is given up. Its arguments contain neither token nor link. */
+  /** Called for each message that is given up. Its arguments contain neither token nor link. */
   onError(error: unknown, what: string): void
   /** The language of the user's own claim; `undefined` where they have none of ours. */
   localeOf(user: MessageUser): string | undefined
@@ -43,7 +43,8 @@ export interface OutboxDeps {
 }
 
 /**
- * Their readers asked for them, so they have the language of the request. A stranger may have caused any other message.
+ * The person asked for these messages, so they are in the language of the request. A stranger may have caused any other
+ * message.
  */
 const ASKED_FOR: readonly MessageKind[] = [
   'password_reset',
@@ -79,10 +80,7 @@ function withoutHash({ passwordHash: _hash, ...user }: MessageUser): MessageUser
   return user
 }
 
-/**
- * A mailer's error may quote the mail. The copy has neither its link, its token nor its code, nor anything else to look
- * into.
- */
+/** A mailer's error may quote the mail. This copy contains no link, token or code, and no other object. */
 function scrubbed(error: unknown, message: Message): Error {
   const { token, url } = message
   const codes = message.kind === 'sign_in_code' ? [message.code, message.code.replace(' ', '')] : []
@@ -110,8 +108,8 @@ export function createOutbox(
     capacity,
     maxInFlight: MAX_IN_FLIGHT,
     retryDelaysMs: RETRY_DELAYS_MS,
-    // Eight hooks that hang would otherwise be the end of all messages. Not tried again after that: the message may
-    // have gone out, and the same link twice confuses more than it helps.
+    // Without it, eight hooks that hang would stop all messages. A message that timed out is not tried again: it may
+    // have been sent, and a second copy of the link would confuse more than help.
     timeoutMs: SEND_TIMEOUT_MS,
     clock,
     attempt: ({ message }) => sendMessage({ ...message, user: { ...message.user } }),

@@ -10,7 +10,7 @@ import { isTraced, traced } from '../ports/tracing.ts'
 export interface PasswordHashingOptions extends Argon2Parameters {
   /** How many hashes run at once. Each holds `memoryCost` KiB. */
   concurrency: number
-  /** How many wait beyond those. 0: none. */
+  /** The number that may wait for them. 0: none. */
   maxQueue: number
   /** The first is used for new hashes, all for verifying. Empty: no pepper. */
   peppers: readonly Uint8Array[]
@@ -23,7 +23,7 @@ interface PasswordHashingDeps {
   imported: ImportedHashVerifier
   events: Pick<Events, 'emit'>
   clock: Pick<Clock, 'after'>
-  /** Hears of a stored hash that was not run. `reason` holds nothing of the hash. */
+  /** Called for a stored hash that was not run. `reason` contains nothing of the hash. */
   onUnusable(reason: string): void
 }
 
@@ -35,8 +35,8 @@ export interface PasswordHashing {
    */
   hash(password: string): Promise<string>
   /**
-   * Exactly one hash runs, whatever is stored. Without a stored hash (`null`), or with one that may not run, it is a
-   * decoy with the current parameters, so that the answer comes as late as any other.
+   * Runs exactly one hash. If there is no stored hash (`null`), or it may not run, that is a decoy with the current
+   * parameters, so that the answer takes as long as any other.
    */
   verify(stored: string | null, password: string): Promise<HashMatch | 'unusable'>
   /** True if a hash that just matched should be replaced by `hash(password)`. */
@@ -49,7 +49,7 @@ export interface PasswordHashing {
   close(): void
 }
 
-/** Names a pepper inside the hashes it made: 48 bits of its digest, as the `keyid` of a PHC string has them. */
+/** The name of a pepper in its hashes: 48 bits of its digest, as the `keyid` of a PHC string. */
 function pepperId(pepper: Uint8Array): string {
   return createHash('sha256').update(pepper).digest('base64').slice(0, 8)
 }
@@ -130,7 +130,10 @@ export function createPasswordHashing(options: PasswordHashingOptions, deps: Pas
 
 /** Each refusal is held back this long, so that clients that retry at once don't flood the server with requests. */
 const HOLD_MS = 750
-/** Clients refused together would come back together: each refusal is held a little longer than the one before. */
+/**
+ * Clients that are refused together would come back together, so each refusal is held a little longer than the one
+ * before.
+ */
 const APART_MS = 2
 const SPREAD_MS = 500
 /** Most refusals that are held at once, at some kilobytes each. */
@@ -159,7 +162,7 @@ export function hashingQueue(
   { events, clock }: { events: Pick<Events, 'emit'>; clock: Pick<Clock, 'after'> }
 ): HashingQueue {
   const waiting: Array<() => void> = []
-  /** How each refusal that is held back is let go before its time. */
+  /** Ends the wait of each refusal that is held back. */
   const held = new Set<() => void>()
   let running = 0
   let full = false
@@ -168,7 +171,7 @@ export function hashingQueue(
 
   function release(): void {
     const next = waiting.shift()
-    // The permit goes from hand to hand: were it freed first, a newcomer could take it before the one that waits.
+    // The permit is handed over directly. If it were freed first, a newcomer could take it before the one that waits.
     if (next === undefined) running--
     else next()
     // The event is sent once for each overload. The overload ends only when nobody waits, so a queue that goes up and

@@ -22,7 +22,7 @@ export interface PasswordPolicyOptions {
 
 interface PasswordPolicyDeps {
   clock: Pick<Clock, 'after'>
-  /** Hears that `isBreached` threw, rejected or took more than 2 seconds: that password was accepted unchecked. */
+  /** Called if `isBreached` threw, rejected or took more than 2 seconds: the password was accepted unchecked. */
   onHookFailure(error: unknown): void
 }
 
@@ -40,8 +40,9 @@ interface PasswordOwner {
 
 export interface PasswordPolicy {
   /**
-   * For new passwords: why this one is refused, or `null`. `of`: whose it would be; `null`: nobody's, and then
-   * `isBreached` is not asked. @throws MisfitError where `isBreached` answers with no boolean
+   * The reason why a new password is refused, or `null`. `of`: the future owner; `null`: nobody, and then `isBreached`
+   * is not called.
+   * @throws MisfitError where `isBreached` answers with no boolean
    */
   check(password: string, of: PasswordOwner | null): Promise<PasswordRefusal | null>
   /** For sign-in: whether the password may be hashed at all. An account older than the policy still gets in. */
@@ -73,7 +74,7 @@ function wordsOf(texts: readonly string[]): string[] {
       if (countCodePoints(word) >= MIN_WORD) words.add(word)
     }
   }
-  // Longest first, so that no part is taken out of the middle of a whole.
+  // The longest first, because a part must not be removed from the middle of a whole.
   return [...words].sort((a, b) => b.length - a.length)
 }
 
@@ -81,7 +82,7 @@ function wordsOf(texts: readonly string[]): string[] {
 function isMadeOf(words: readonly string[], password: string): boolean {
   const compared = asCompared(password)
   let rest = compared
-  // Replaced by a space, or what stood left and right of a word could join to another.
+  // Replaced by a space, so that the letters to its left and right do not join.
   for (const word of words) rest = rest.replaceAll(word, ' ')
   return rest !== compared && countCodePoints(rest.replace(/[^\p{L}\p{M}]/gu, '')) < MIN_REST
 }

@@ -43,7 +43,7 @@ export const OWN_FIELDS = new Set([
 
 /**
  * Creates an account. If an email must be verified first, the answer is `pending` for free and taken names alike, after
- * the same steps: the difference is in the mail. Otherwise the new user.
+ * the same steps, and only the mail differs. Otherwise the answer is the new user.
  * @throws OAuthError `invalid_request` naming the field; `invalid_password` with the reason; `username_taken` (only if
  * no email has to be verified); `temporarily_unavailable`
  */
@@ -91,8 +91,8 @@ export async function register(
 }
 
 /**
- * A free name costs a write before the answer, so a taken one waits for one too: of a note that nobody reads, because a
- * stranger's request must not write to the account.
+ * A free name costs a write before the answer, so a taken one waits for a write too: a note that nobody reads, because
+ * a stranger's request must not write to the account.
  */
 async function waitForWrite(name: string, { oneTimeTokens, clock, onError }: AccountsDeps): Promise<void> {
   const userId = `nobody ${name}`
@@ -129,7 +129,9 @@ function newUsername(username: string, { usernames }: Pick<AccountsDeps, 'userna
   return name
 }
 
-/** Refuses an account that only a connection could open, which may know nobody of this name. */
+/**
+ * Refuses a name that a connection manages: only the connection could open the account, and it may not know the person.
+ */
 function refuseManaged(name: string, email: string | undefined, deps: Pick<AccountsDeps, 'connections'>): void {
   const field =
     ownerConnection(name, deps) !== null ? 'username' : ownerConnection(email ?? '', deps) !== null ? 'email' : null
@@ -140,7 +142,7 @@ function refuseManaged(name: string, email: string | undefined, deps: Pick<Accou
     })
 }
 
-/** The account's email, checked and in the one form that usernames have. */
+/** The account's email, checked and in the normal form of usernames. */
 function addressOf(name: string, field: unknown, required: boolean): string | undefined {
   const own = emailOf(name)
   if (field === undefined || field === null) {
@@ -178,7 +180,7 @@ export function refuseUnstorable(fields: Record<string, unknown>): void {
     })
 }
 
-/** True if it has, at any depth, characters that most databases can't hold. */
+/** True if the value contains characters, at any depth, that most databases can't store. */
 export function holdsUnstorable(value: unknown): boolean {
   if (typeof value === 'string') return !isStorable(value)
   if (typeof value !== 'object' || value === null) return false

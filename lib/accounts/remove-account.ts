@@ -9,7 +9,7 @@ import { addressed, type MessageCause } from './outbox.ts'
 
 interface Removal extends MessageCause {
   user: User
-  /** The sign-in that asks; `null`: the host does. */
+  /** The sign-in that asks for it; `null`: the host asks. */
   stays: StayingSignIn | null
   /** The host's administrator, if the host names one. */
   admin?: string | undefined
@@ -18,10 +18,9 @@ interface Removal extends MessageCause {
 /**
  * Removes the account for good: all sign-ins, consents and links end; then the store removes the user. Permissions at
  * providers that want them ended (Apple) end behind the answer. A signed-in caller must have proved their identity just
- * now (`requireProof`). The sign-in that asks ends last, so that the same request does the rest if anything fails
- * before the user is removed (503). Once the user is removed every read refuses the remains: a sign-in that began
- * meanwhile, or that could not be ended. All of it is ended again for that, and a failure then is no failure of the
- * removal.
+ * now (`requireProof`). The sign-in that asks ends last, so that after a failure before the removal (503) the same
+ * request can do the rest. After the removal everything is ended once more, for sign-ins that began meanwhile or could
+ * not be ended. A failure then is no failure of the removal, because every read refuses the remains of a removed user.
  * @throws OAuthError `temporarily_unavailable`
  */
 export async function removeAccount(
@@ -78,7 +77,7 @@ export async function endRest(userId: string, origin: Origin, deps: AccountsDeps
   for (const slot of deps.slots) await slot.endRest?.(userId)
 }
 
-/** Sign-ins end first, since a new consent or link takes one. Each step is tried even where another has failed. */
+/** Sign-ins end first, because they could make a new consent or link. Each step runs even if another has failed. */
 async function endAll(
   userId: string,
   { stays = null, origin }: { stays?: StayingSignIn | null; origin: Origin },

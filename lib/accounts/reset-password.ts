@@ -18,9 +18,9 @@ import { digest, partitionOf } from '../protocol/digest.ts'
 const LIFETIME_MS = 30 * 60 * 1000
 
 /**
- * Always resolves, in a time that tells nothing: whether there is such a user is looked up after the reply, and no
- * failure of a store or of the mail changes it. The link goes to the stored address, is good for 30 minutes, and ends
- * the one before; within five minutes of that one no other is sent.
+ * Always resolves, in a time that tells nothing: the user is looked up after the reply, and no failure of a store or of
+ * the mail changes the reply. The link goes to the stored address, is good for 30 minutes, and ends the one before.
+ * Within five minutes of a link no other is sent.
  */
 export async function requestPasswordReset(
   { username, locale, origin }: { username: string; locale?: string | undefined; origin: Origin },
@@ -52,8 +52,8 @@ export async function startPasswordReset(userId: string, deps: AccountsDeps): Pr
 }
 
 /**
- * Sends who is signed in and has no password the link that sets one: it proves the mailbox, which a session does not.
- * Nothing is sent to who has a password.
+ * Sends a signed-in user without a password the link that sets one. The link proves the mailbox, which a session does
+ * not. A user with a password gets nothing.
  */
 export async function sendFirstPasswordLink(user: User, cause: MessageCause, deps: AccountsDeps): Promise<void> {
   if (user.passwordHash !== null || addressOf(user) === '') return
@@ -62,7 +62,7 @@ export async function sendFirstPasswordLink(user: User, cause: MessageCause, dep
 }
 
 /**
- * To the owner of a name that another person wanted to register: the link gives the account to the reader of that
+ * Tells the owner of a name that another person wanted to register it. The link gives the account to the reader of that
  * mailbox.
  */
 export function sendAlreadyRegistered(username: string, cause: MessageCause, deps: AccountsDeps): void {
@@ -76,8 +76,8 @@ export function sendAlreadyRegistered(username: string, cause: MessageCause, dep
 
 /**
  * Sets a new password by the token of a message, ends everything that the former one opened and signs nobody in. A
- * token sets one password: it names the hash that it may replace, and of parallel calls one replaces that. If anything
- * fails before all has ended, the token stays, and the same request finishes the work.
+ * token names the hash that it may replace, so one of parallel calls replaces it. If anything fails before all has
+ * ended, the token stays, and the same request finishes the work.
  * @throws OAuthError `invalid_token` with status 400; `invalid_password` with the reason; `temporarily_unavailable`
  */
 export async function confirmPasswordReset(
@@ -92,15 +92,15 @@ export async function confirmPasswordReset(
   const since = deps.clock.now()
   const user = await ownerOf(token, deps)
 
-  // Checked first: a bad password is refused alike with a good token and with none. Only a holder of the token learns
-  // that a password is bad for this very user, or in the host's set of breached passwords, whose check strangers must
-  // not start.
+  // Checked first, so that a bad password is refused in the same way with a good token and without one. Only the holder
+  // of the token learns that a password is bad for this user or in the host's set of breached passwords, because
+  // strangers must not start that check.
   await requireGoodPassword(policy, password, user === null ? null : { username: user.username, email: user.email })
   if (user === null) throw invalidLink()
 
   const given: NewPassword = { by: 'reset', locale, origin }
   if (setsPasswordOf(token, user)) {
-    // The password was changed after this began. That ended the links of before, and this is one.
+    // The password was changed after this request began. That ended all links, and so this one.
     if (!(await setNewPassword(user, await hashing.hash(password), given, deps))) throw invalidLink()
   } else {
     // This link set the password already, and something failed after that.
@@ -111,8 +111,7 @@ export async function confirmPasswordReset(
 }
 
 /**
- * Looks whether the token of a message would set a password now, and uses nothing up.
- *
+ * Checks that the token of a message would set a password now. Does not use it up.
  * @throws OAuthError `invalid_token` with status 400
  */
 export async function checkResetToken(token: string, deps: AccountsDeps): Promise<void> {
@@ -120,7 +119,7 @@ export async function checkResetToken(token: string, deps: AccountsDeps): Promis
   if (user === null || !(setsPasswordOf(token, user) || (await isUnfinished(user, deps)))) throw invalidLink()
 }
 
-/** The user to whom a token was sent, if it still is their address. */
+/** The user of a token, if the token was sent to their present address. */
 async function ownerOf(token: string, deps: AccountsDeps): Promise<User | null> {
   const found = await findMessageToken('password_reset', token, deps)
   return found?.user ?? null
@@ -136,8 +135,8 @@ interface ResetMessage extends MessageCause {
 }
 
 /**
- * Strangers can ask for it at will: within minutes of a link that still works there is no other, which would end that
- * one too.
+ * Sends no second link within minutes of one that still works: strangers can ask for it at will, and the second link
+ * would end the first.
  */
 export async function sendResetOnce(user: User, message: ResetMessage, deps: AccountsDeps): Promise<boolean> {
   return await deps.messageBound.send(
@@ -163,8 +162,8 @@ async function sendReset(user: User, message: ResetMessage, deps: AccountsDeps):
 }
 
 /**
- * One key for all senders of a reset link, because of two at once the later message could contain the token that the
- * earlier put replaced.
+ * One key for all senders of a reset link: with two at once, the later message could contain the token that the earlier
+ * one replaced.
  */
 function resetInBackground(username: string, deps: AccountsDeps, work: () => Promise<void>): void {
   deps.background.run(`reset ${username}`, 'a password reset message could not be prepared', work)
@@ -184,7 +183,7 @@ async function proveAddress(user: User, since: number, origin: Origin, deps: Acc
   }
 }
 
-/** Later than this, a person who gets a confirming link no longer takes it for the answer to their own sign-up. */
+/** After this time a person no longer takes a confirming link for the answer to their own sign-up. */
 const REMEMBERED_FOR_MS = 30 * 24 * 60 * 60 * 1000
 
 type Deps = Pick<AccountsDeps, 'oneTimeTokens' | 'users' | 'clock'>
@@ -196,7 +195,7 @@ type Deps = Pick<AccountsDeps, 'oneTimeTokens' | 'users' | 'clock'>
  * takes the account from the stranger.
  */
 async function contestSignUp(user: User, { oneTimeTokens, clock }: Deps): Promise<void> {
-  // First, so that a link that is asked for from here on is a reset link.
+  // First, so that requests from now on get a reset link.
   await oneTimeTokens.put({
     purpose: 'contested_sign_up',
     digest: nameOf(user),

@@ -15,8 +15,9 @@ import { onceUnderWay } from './under-way.ts'
 type Outcome = Awaited<ReturnType<typeof storeLink>>
 
 /**
- * Writes what a sign-in has waited with until its last factor was proved, so that nobody changes an account by half a
- * sign-in. `keeps`: the factor that was just set up in this sign-in.
+ * Makes the writes of a sign-in after its last factor was proved, so that nobody changes an account by half a sign-in.
+ * `keeps`: the factor that was just set up in this sign-in. @returns the sign-in with the user after the writes; `null`
+ * if it does not hold any more
  * @returns the sign-in with the user as they are after it; `null` where it does not hold any more
  */
 export async function settled<SignIn extends Pick<FirstFactor, 'user' | 'by' | 'connection' | 'identity' | 'writes'>>(
@@ -65,7 +66,7 @@ async function takeOver(
     }
     await endPasswordForGood(user, deps)
     const stored = await storeLink({ user, link, contested: 'by_owner', before: endRest, ...cause }, deps)
-    // Again, for what a session of before has added until the sessions ended.
+    // Again, because a former session may have added something until it ended.
     if (stored === 'linked' || stored === 'already_linked') await endRest()
     return stored
   })
@@ -79,7 +80,9 @@ async function endPasswordForGood(user: User, { users, hashing, random, clock }:
     throw new OAuthError('temporarily_unavailable', 'The account was changed meanwhile. Try again.')
 }
 
-/** Also the last one: the person who is signing in gets a link next. `enforce` keeps the others from signing in. */
+/**
+ * The last link too, because the person who is signing in gets one next. `enforce` keeps other people from signing in.
+ */
 async function endOtherLinks(
   user: User,
   link: LinkedIdentity,
@@ -96,7 +99,7 @@ interface StoredLink {
   user: User
   link: LinkedIdentity
   /**
-   * The person who first named the address made the account, and need not be its owner: then provisional factors,
+   * The person who first named the address made the account, and need not be its owner. So provisional factors,
    * sign-ins, tokens and consents end, except the sign-in `stays`. `by_address`: no user has signed in to the account
    * meanwhile, so a password from before the proof of the address ends too. `by_owner`: the connection manages the
    * address and takes the account over; the password has ended before. `null`: the account belongs to the person who
@@ -117,7 +120,7 @@ export async function storeLink(
 ): Promise<Awaited<ReturnType<NonNullable<UserStore['linkIdentity']>>>> {
   const { users, oneTimeTokens } = deps
   if (users.linkIdentity === undefined) return 'unknown_user'
-  // Before the link, so that where this fails, nothing was linked and the person tries again.
+  // Before the link, so that after a failure nothing is linked and the person can try again.
   if (contested !== null) {
     const given: NewPassword = { by: 'identity_linked', stays, locale, origin }
     if (contested === 'by_address' && users.setPasswordHash !== undefined && isPasswordOlder(user))

@@ -17,7 +17,7 @@ export interface SignInWrites {
   takesOver?: boolean | undefined
   /** A code has proved the mailbox of an account whose address nobody had proved. */
   takesMailbox?: boolean | undefined
-  /** Fields of the account that the provider has another value for. */
+  /** Fields of the account for which the provider has a newer value. */
   profile?: Record<string, unknown> | undefined
 }
 
@@ -26,11 +26,11 @@ export interface FirstFactor {
   /** As the user was when the first factor was proved. */
   user: User
   by: FirstFactorKind
-  /** The `id` of the connection, where it was one. */
+  /** The `id` of the connection, if the first factor was one. */
   connection?: string | undefined
   /** The person's identity at that provider. Its link must still lead to the user when the second factor is given. */
   identity?: Identity | undefined
-  /** Written once the last factor is proved. */
+  /** The writes after the last factor is proved. */
   writes?: SignInWrites | undefined
   /** How they proved it, and when. */
   methods: AuthenticationProof[]
@@ -67,7 +67,7 @@ export interface StepNeeded {
   user: User
 }
 
-/** Writes what the sign-in has waited with, and commits its session. `null` if the sign-in does not hold any more. */
+/** Makes the writes of a sign-in, and commits its session. `null` if the sign-in does not hold any more. */
 export type Commit = (first: SignIn) => Promise<SessionBegun | StepNeeded | null>
 
 /** A code in the mailbox, or a passkey. */

@@ -16,7 +16,7 @@ interface Argon2Hash extends Argon2Parameters {
   kind: 'argon2'
   variant: 'argon2id' | 'argon2i' | 'argon2d'
   version: 16 | 19
-  /** Names the pepper; absent where there is none. */
+  /** The name of the pepper; absent without one. */
   keyId?: string
   saltBytes: number
   tagBytes: number
@@ -30,8 +30,8 @@ type StoredHash = Argon2Hash | ImportedHash | UnusableHash
 
 const MAX_LENGTH = 1024
 /**
- * Above these a hash is a denial of service, not a hash. Memory in KiB; `work` is memory × passes, about 1 µs each.
- * Those of other formats are in imported-hash-formats.
+ * A hash above these limits would be a denial of service. Memory in KiB; `work` is memory × passes, about 1 µs each.
+ * The limits of other formats are in imported-hash-formats.
  */
 const ARGON2_MAX = { memoryCost: 262_144, timeCost: 16, parallelism: 16, work: ARGON2_MAX_WORK }
 

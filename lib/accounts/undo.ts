@@ -18,7 +18,7 @@ import { ownerConnection } from './ways-in.ts'
  */
 const LIFETIME_MS = 72 * 60 * 60 * 1000
 const PURPOSES = { factor: 'factor_undo', email: 'email_undo' } as const
-/** How long a used link tells what it did, so that all presses of one link get one answer. */
+/** How long a used link still says what it did, so that all presses of one link get the same answer. */
 const TOLD_FOR_MS = 5 * 60 * 1000
 
 /** The part of a message for a user who did not make the change. */
@@ -50,9 +50,9 @@ export async function makeUndoLink(user: User, undo: Undoable, deps: LinkDeps): 
 }
 
 /**
- * The link for the first factor of a user, or for a change of their address. It works once it is kept, which may be
- * done again: a write that comes late must not end the link of a message. `null`: there is no page for it, or no way
- * to set a new password.
+ * The link for the first factor of a user, or for a change of their address. It works once it is stored. Storing can be
+ * repeated, because a late write must not end the link of a message. `null`: there is no page for it, or no way to set
+ * a new password.
  */
 export function newUndoLink(
   user: User,
@@ -77,8 +77,8 @@ export function newUndoLink(
 }
 
 /**
- * True if an earlier change of the address can still be taken back. Then the next one has no link: with two in a row
- * the mailbox of before both keeps it.
+ * True if an earlier change of the address can still be taken back. Then the next change has no link, so that the
+ * mailbox from before both keeps its own.
  */
 export async function isUndoOpen(
   userId: string,
@@ -112,9 +112,8 @@ export async function checkUndo(token: string, deps: AccountsDeps): Promise<Pend
 }
 
 /**
- * Takes it back, ends all sign-ins and sends a link for a new password. All of it can be done any number of times, and
- * the token is used up last, so that it works again where a store fails half-way. Any number of presses send
- * one message, and all resolve.
+ * Takes the change back, ends all sign-ins and sends a link for a new password. Can be repeated. The token is used up
+ * last, so that it works again if a store fails half-way. Any number of presses send one message, and all resolve.
  * @throws OAuthError `invalid_token` with status 400; `temporarily_unavailable`
  */
 export async function undoByLink(
@@ -132,7 +131,7 @@ export async function undoByLink(
     await sendResetOnce(user, { kind: 'password_reset', ...cause }, deps)
   }
   await messageBound.send(['undo', tokenDigest], send, { spacingMs: TOLD_FOR_MS })
-  // Before the token is used up, so that every press finds one of the two.
+  // Stored before the token is used up, so that every press finds one of the two.
   const done = {
     purpose: 'undo_done',
     digest: tokenDigest,
@@ -144,15 +143,14 @@ export async function undoByLink(
 }
 
 /**
- * Removes all factors: those that were added after the first one rest on it, and the person who added the first may
- * have removed it since.
+ * Removes all factors. Later factors depend on the first one, and the person who added it may have removed it since.
  */
 async function removeFactors(user: User, cause: MessageCause, deps: AccountsDeps): Promise<User> {
   const { sessions, slots } = deps
   const endAll = async (): Promise<void> => {
     await sessions.revokeAll(user.id, 'factors_changed', { origin: cause.origin })
   }
-  // Before too, so that nobody adds another one meanwhile by the sign-in that added this.
+  // Before it too, so that the sign-in that added this factor can't add another one meanwhile.
   await endAll()
   for (const { end } of slots) await end?.(user, { what: 'all' }, cause)
   await endAll()
@@ -160,8 +158,8 @@ async function removeFactors(user: User, cause: MessageCause, deps: AccountsDeps
 }
 
 /**
- * Gives the account its former address. All links are older than this proof of the mailbox, so they end, and with them
- * the factors that were set up since the change: a thief's passkey would open the account again.
+ * Gives the account its former address. All links are older than this proof of the mailbox, so they end, and so do
+ * factors that were set up since the change: a thief's passkey would open the account again.
  */
 async function putBack(
   { user, former, changedAt }: { user: User; former: string; changedAt: number },
@@ -170,7 +168,7 @@ async function putBack(
 ): Promise<User> {
   const { users, sessions, slots, events, clock } = deps
   if (users.update === undefined) throw invalidLink()
-  // Before too, so that nobody sets up anything meanwhile by a sign-in of since.
+  // Before it too, so that a later sign-in can't set anything up meanwhile.
   await sessions.revokeAll(user.id, 'email_changed', { origin: cause.origin })
   const email = { email: former, emailVerified: true, emailProvedAt: clock.now() }
   const renamed = emailOf(user.username) === null ? email : { ...email, username: former }

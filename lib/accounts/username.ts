@@ -16,7 +16,7 @@ const LOCAL_PART = /^[a-z0-9!#$%&'*+/=?^_`{|}~-]+(?:\.[a-z0-9!#$%&'*+/=?^_`{|}~-
 const LABEL = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/
 const NAME = /^[a-z0-9][a-z0-9._-]{2,63}$/
 
-/** KELVIN SIGN becomes a plain K under NFC already: a code point that is only another spelling of one other. */
+/** True for a character that is only another spelling of one other, such as KELVIN SIGN, which NFC turns into K. */
 function isSingleton(character: string): boolean {
   const composed = character.normalize('NFC')
   return composed !== character && [...composed].length === 1
@@ -51,7 +51,7 @@ function asciiDomain(domain: string): string | null {
  * system might fold (full width, ligatures, KELVIN SIGN, dotted capital I) gets through.
  */
 export function normalizeUsername(input: string): string | null {
-  // Length first: nothing below is run on a megabyte.
+  // The length first, so that nothing below runs on a megabyte.
   if (input.length === 0 || input.length > MAX_LENGTH || REFUSED.test(input) || [...input].some(isSingleton))
     return null
   const folded = fold(input)
@@ -87,9 +87,9 @@ function isEmail(username: string): boolean {
 }
 
 /**
- * Why a new account can't have this name, as a sentence; `null`: it can. Takes what `normalizeUsername` returned. A new
- * name is an email address (unquoted ASCII local part, domain with a dot) or 3 to 64 of `a-z 0-9 . _ -`, beginning
- * with one of the first two groups. Linear in the length.
+ * The reason why a new account can't have this name, as a sentence; `null`: it can. Takes what `normalizeUsername`
+ * returned. A new name is an email address (unquoted ASCII local part, domain with a dot) or 3 to 64 of `a-z 0-9 . _
+ * -`, beginning with one of the first two groups. Linear in the length.
  */
 export function checkNewUsername(normalised: string): string | null {
   if (normalizeUsername(normalised) !== normalised) return 'The username holds characters that are not allowed.'

@@ -20,8 +20,8 @@ import { isActive } from '../sessions/active-user.ts'
 const LIFETIME_MS = 24 * 60 * 60 * 1000
 
 /**
- * Posts a link that confirms the user's stored address, good for 24 hours; an earlier one stops working, and within
- * five minutes of that no other is sent, and the answer is `false`. Does nothing without an address or an outbox.
+ * Sends a link that confirms the user's stored address, good for 24 hours. An earlier link stops working. `false`,
+ * without a new link, within five minutes of the earlier one. Does nothing without an address or an outbox.
  */
 export async function requestEmailVerification(user: User, cause: MessageCause, deps: AccountsDeps): Promise<boolean> {
   const address = addressOf(user)
@@ -50,10 +50,10 @@ async function sendVerification(user: User, cause: MessageCause, deps: AccountsD
 }
 
 /**
- * True if the account's address still has to be confirmed before a second factor is set up, and can be. A person may
- * have signed up with another person's address: if they could set up a factor there, the owner of the address would
- * reset the password and be asked for a factor that is not theirs. So nothing is set up before the mailbox was proved,
- * and no reset has to take a factor away, which would make the mailbox alone enough.
+ * True if the account's address must and can be confirmed before a second factor is set up. A person may have signed up
+ * with another person's address. If they set up a factor there, the owner of the address would reset the password and
+ * be asked for a factor that is not theirs. So the mailbox is proved first, and a reset need not remove a factor, which
+ * would make the mailbox alone enough.
  */
 export function awaitsConfirmation(user: User, { users, outbox }: Pick<AccountsDeps, 'users' | 'outbox'>): boolean {
   return (
@@ -99,7 +99,7 @@ export interface PendingVerification {
 }
 
 /**
- * The confirmation that the token of a message would make now. Uses nothing up.
+ * The confirmation that the token of a message would make now. Does not use it up.
  * @throws OAuthError `invalid_token` with status 400
  */
 export async function checkVerificationToken(token: string, deps: AccountsDeps): Promise<PendingVerification> {
@@ -118,9 +118,9 @@ export async function checkVerificationToken(token: string, deps: AccountsDeps):
 }
 
 /**
- * "This was not me": a person signed up with the address of another one, who reads its mail, and must not wait in an
- * account that its owner may take over one day. The password ends, all sign-ins end, and the link is used up. The
- * address stays unconfirmed; its owner can have the account by a reset.
+ * "This was not me": a person signed up with another person's address, and must not wait in an account that its owner
+ * may take over one day. The password ends, all sign-ins end, and the link is used up. The address stays unconfirmed;
+ * its owner can have the account by a reset.
  * @throws OAuthError `invalid_token` with status 400, also for a confirmed address; `temporarily_unavailable`
  */
 export async function disownAccount(
@@ -133,7 +133,7 @@ export async function disownAccount(
   }
   const found = await findMessageToken('verify_email', token, deps)
   if (found === null || !canDisown(found.user, deps)) throw invalidLink()
-  // If it was changed in this very moment, the owner may want to look at it again.
+  // If the password was changed at this moment, the owner may want to look at it again.
   await endPassword(found.user, { by: 'disowned', origin }, deps)
   // Last, so that the link works again where anything failed.
   if ((await deps.oneTimeTokens.consume('verify_email', digestOfOneTimeToken(token) ?? '', deps.clock.now())) === null)
@@ -149,8 +149,8 @@ function canDisown(user: User, { users }: AccountsDeps): boolean {
 const RESEND_LIFETIME_MS = 15 * 60 * 1000
 
 /**
- * The sign-in page gives this to a person who has just proved the password of an unconfirmed account: with it they have
- * the message sent again. `null` if there is nothing to send.
+ * A ticket for a person who has just proved the password of an unconfirmed account on the sign-in page: with it they
+ * have the message sent again. `null` if there is nothing to send.
  */
 export async function resendTicket(username: string, deps: AccountsDeps): Promise<string | null> {
   const name = normalizeUsername(username)
@@ -181,9 +181,9 @@ export async function resendVerification(ticket: string, cause: MessageCause, de
 }
 
 /**
- * "Send the message again" after a sign-up, for any caller who says this name: sends the message of a repeated sign-up,
- * without its password. Always resolves, in a time that reveals nothing: the name is read after the reply. Within five
- * minutes no other message is sent.
+ * "Send the message again" after a sign-up, for any caller who gives this name: sends the message of a repeated
+ * sign-up, without its password. Always resolves, in a time that reveals nothing, because the name is read after the
+ * reply. Within five minutes no other message is sent.
  */
 export async function requestVerificationAgain(
   { username, ...cause }: { username: string } & MessageCause,
@@ -199,10 +199,7 @@ export async function requestVerificationAgain(
   })
 }
 
-/**
- * The same for a person who is signed in to the account. `false`: one was sent less than five minutes ago, and no
- * other.
- */
+/** The same for a person who is signed in to the account. `false`: a message was sent less than five minutes ago. */
 export async function sendVerificationAgain(user: User, cause: MessageCause, deps: AccountsDeps): Promise<boolean> {
   if (user.emailVerified === true) return true
   return (await isContested(user, deps))

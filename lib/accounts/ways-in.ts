@@ -48,7 +48,7 @@ export function isManagedElsewhere(
   return owner !== null && owner !== connection
 }
 
-/** All second factors of the user; `null`: they are off. */
+/** All second factors of the user; `null`: second factors are off. */
 export async function factorsOf(
   { id }: Pick<User, 'id'>,
   { slots }: Pick<AccountsDeps, 'slots'>
@@ -60,7 +60,7 @@ export async function factorsOf(
 /** How a user can sign in now. */
 export interface WaysIn {
   password: boolean
-  /** Those whose connection is on, takes the link's issuer and may sign this user in. */
+  /** The links whose connection is on, accepts the link's issuer and may sign this user in. */
   links: LinkedIdentity[]
   /** Those of features. */
   others: WayIn[]
