@@ -34,6 +34,7 @@ const STATUS = {
   invalid_credential: 400,
   duplicate_factor: 409,
   factor_limit: 409,
+  api_key_limit: 409,
   last_factor: 409,
   username_taken: 409,
   last_sign_in_method: 409,

@@ -81,9 +81,9 @@ export interface EventFacts {
    * is signed in yet.
    */
   enrolment_required: { userId: string; clientId: string | null }
-  /** By `app.authority.startEnrolment`: the user is to be handed a link. */
+  /** By `app.authority.startEnrolment`. Hand the link to the user. */
   enrolment_link_made: { userId: string }
-  /** A person pressed the button of the link's page, which signs nobody in. */
+  /** A person pressed the button of the link's page. */
   enrolment_link_used: { userId: string }
   /** `replayed`: the code was used before. `disabled`: the user has no app any more that works. */
   second_factor_failed: {
@@ -94,10 +94,7 @@ export interface EventFacts {
   }
   /** `sid`: the sign-in that added it; `null` where it was added before the sign-in that had to have it. */
   factor_added: { userId: string; factorId: string; kind: 'totp' | 'passkey'; sid: string | null }
-  /**
-   * `mailbox`: a person proved, or disowned, the address of an account in which the factor was set up before the
-   * address was proved.
-   */
+  /** `mailbox`: a person proved or disowned the address. The factor was set up before that. */
   factor_removed: {
     userId: string
     factorId: string | null
@@ -108,36 +105,28 @@ export interface EventFacts {
   /** After a hundred wrong codes in a row. */
   factor_disabled: { userId: string; kind: 'totp' }
   factor_replayed: { userId: string; factorId: string }
-  /**
-   * The counter of a passkey did not grow, which may be the sign of a copy. `refused`: the sign-in was; one that is
-   * kept in several places may count apart in each.
-   */
+  /** The counter of a passkey did not grow, which a copy may cause. `refused`: the sign-in was refused. */
   passkey_counter_regressed: { userId: string; factorId: string; refused: boolean }
   /** The user turned two-step sign-in on or off. `sid`: the sign-in that did. */
   two_step_changed: { userId: string; sid: string; on: boolean }
   recovery_code_used: { userId: string; left: number }
   /** `sid`: the sign-in that made the new ones. */
   recovery_codes_replaced: { userId: string; sid: string }
-  /**
-   * The user is not asked for the second factor in this browser any more. `sid`: the sign-in in which they wanted it
-   * so.
-   */
+  /** This browser is not asked for the second factor any more. `sid`: the sign-in in which the user chose that. */
   device_remembered: { userId: string; sid: string }
-  /**
-   * A signed-in user proved their identity again: the session goes on, under a new secret, and rests on these proofs.
-   */
+  /** A signed-in user proved their identity again. The session goes on, under a new secret, with these proofs. */
   step_up: { userId: string; sid: string; methods: string[] }
   /** A session began in a browser in which the account never had one, with the password of now. `sid`: that session. */
   new_sign_in: { userId: string; sid: string; reasons: Array<'unknown_browser'> }
   /** Every browser of the user is asked for the second factor again. */
   devices_forgotten: { userId: string; by: 'user' | 'host' }
+  /** `sid`: the sign-in that made the key; `null`: the host did. */
+  api_key_created: { userId: string; keyId: string; sid: string | null }
+  api_key_revoked: { userId: string; keyId: string; by: 'user' | 'host' | 'account_removed' }
   registered: { userId: string; username: string }
   /** A sign-in through this connection came to nothing. */
   connection_failed: { connection: string; reason: UpstreamFailure }
-  /**
-   * A person signed in through the connection whose address the account of `userId` has. They have to sign in as that
-   * user before the two are linked.
-   */
+  /** A person of this connection has the address of `userId`, and has to sign in as that user to link the two. */
   link_required: { connection: string; userId: string }
   /** `userId` and `sid` are `null` where a client got a token of its own (client credentials): no user, no session. */
   token_issued: { userId: string | null; sid: string | null; clientId: string | null; scope: string; grantType: string }
@@ -156,7 +145,7 @@ export interface EventFacts {
   email_changed: { userId: string }
   /** `sid`: the sign-in that changed it. */
   profile_changed: { userId: string; sid: string; fields: string[] }
-  /** A sign-in through this connection as that person elsewhere signs in as the user. */
+  /** A sign-in through this connection now leads to the user. */
   identity_linked: { userId: string; connection: string; by: 'user' | 'host' }
   /**
    * `password_reset`, `disowned`: it was made while nobody had confirmed the user's address, and went with the former
@@ -240,6 +229,8 @@ export const EVENT_NAMES: readonly AuthorityEventName[] = [
   'new_sign_in',
   'step_up',
   'client_authentication_failed',
+  'api_key_created',
+  'api_key_revoked',
   'registered',
   'connection_failed',
   'link_required',

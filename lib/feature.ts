@@ -39,7 +39,9 @@ export interface Kernel {
   sealerFor(purpose: string): Sealer
   /** The URL of an endpoint, made from the issuer, never from a request. */
   url(name: PathName): string
-  settings: Pick<Settings, 'factors' | 'registration' | 'session'>
+  settings: Pick<Settings, 'accessToken' | 'factors' | 'registration' | 'scopes' | 'session'>
+  /** Prepares a store at the start, within a time limit. An outage is logged, and the start goes on. */
+  prepare(name: string, prepare: () => Promise<void>): Promise<void>
   outbound: Outbound
   assertions: AssertionStore | undefined
   clients: ClientStore
@@ -58,4 +60,8 @@ export interface Parts {
   endpoints?: readonly Endpoint[]
   /** Methods of `app.authority`. */
   authority?(calls: AuthorityCalls): Partial<Authority>
+  /** Removes expired records. Called once a minute. */
+  sweep?(now: number): Promise<void>
+  /** Ends the work behind answers when the server closes. */
+  close?(): Promise<void>
 }

@@ -44,6 +44,8 @@ export type { Authority } from './composition/authority.ts'
 export type {
   ConnectionLink,
   EnrolmentLink,
+  UserApiKey,
+  UserApiKeys,
   UserConsent,
   UserFactor,
   UserIdentity
@@ -88,21 +90,27 @@ export type { RenderedMessage, RenderMessageOptions } from './composition/render
 export type { MailLinks } from './mail/content.ts'
 export { argon2Hasher } from './adapters/argon2/argon2-hasher.ts'
 export { nodeRsHasher } from './adapters/argon2/node-rs-hasher.ts'
+export { memoryApiKeyStore } from './adapters/memory/record-store.ts'
 export { memoryFactorStore } from './adapters/memory/record-store.ts'
 export { memoryState } from './adapters/memory/record-store.ts'
 export { memoryUserStore, type SeededUser } from './composition/seeded-users.ts'
+export { postgresApiKeyStore } from './adapters/postgres/record-store.ts'
 export { postgresFactorStore } from './adapters/postgres/record-store.ts'
 export { postgresState } from './adapters/postgres/record-store.ts'
 export { postgresUserStore } from './adapters/postgres/user-store.ts'
+export { redisApiKeyStore } from './adapters/redis/record-store.ts'
 export { redisFactorStore } from './adapters/redis/record-store.ts'
 export { redisState } from './adapters/redis/record-store.ts'
+export { sqliteApiKeyStore } from './adapters/sqlite/record-store.ts'
 export { sqliteFactorStore } from './adapters/sqlite/record-store.ts'
 export { sqliteState } from './adapters/sqlite/record-store.ts'
 export { sqliteUserStore } from './adapters/sqlite/user-store.ts'
+export { recordApiKeyStore } from './records/api-key-store.ts'
 export { recordFactorStore } from './records/factor-store.ts'
 export { recordState } from './records/state.ts'
 export type { RecordFactorStoreOptions } from './records/factor-store.ts'
 export type { RecordStateOptions } from './records/state.ts'
+export type { ApiKeyRecord, ApiKeyStore, OwnedApiKey } from './ports/api-key-store.ts'
 export { ANY, NEVER, VERSION_LENGTH } from './ports/record-store.ts'
 export type { NewRecord, RecordStore, RecordWrite, StoredRecord } from './ports/record-store.ts'
 export type { MemoryStateOptions } from './adapters/memory/record-store.ts'

@@ -4,6 +4,7 @@ import fp from 'fastify-plugin'
 import type { Authority } from './composition/authority.ts'
 import { settingsOf } from './composition/compose.ts'
 import { accountUrl, cookiesOf, messageUrls, pageDeps, undoUrl } from './composition/pages.ts'
+import { apiKeysOf } from './accounts/ways-in.ts'
 import { createAuthority } from './composition/create-authority.ts'
 import { tokenGuards, type TokenGuards } from './composition/guards.ts'
 import { withCheckedHooks } from './composition/hooks.ts'
@@ -142,7 +143,12 @@ const plugin: FastifyPluginAsync<AuthorityOptions> = async (host, given) => {
     },
     names
   )
-  const guards = tokenGuards(token, settings, { clients: grants.clients, clock, log: host.log })
+  const guards = tokenGuards(token, settings, {
+    keys: apiKeysOf(grants.accounts),
+    clients: grants.clients,
+    clock,
+    log: host.log
+  })
   const authority = createAuthority({
     health: services.health,
     grants,
@@ -194,8 +200,10 @@ const plugin: FastifyPluginAsync<AuthorityOptions> = async (host, given) => {
       openidConfiguration: places.wellKnown.openidConfiguration?.constraints ?? {}
     },
     cors: createCors(listed ?? clientsOf),
-    secretHeaders:
-      settings.rateLimit === false || settings.rateLimit.apiKey === null ? [] : [settings.rateLimit.apiKey.header],
+    secretHeaders: [
+      ...(settings.rateLimit === false || settings.rateLimit.apiKey === null ? [] : [settings.rateLimit.apiKey.header]),
+      'x-api-key'
+    ],
     senders: { issuer: settings.issuer, advise: grants.accounts.advise, ...registeredOrigins(listed ?? clientsOf) },
     acrValues: settings.acrValues,
     openid: places.redirectLogin

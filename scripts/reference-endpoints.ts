@@ -2,7 +2,7 @@ import { generateKeyPairSync } from 'node:crypto'
 import { type TSchema, Type } from '@sinclair/typebox'
 import Fastify, { type FastifySchema, type RouteOptions } from 'fastify'
 import { github } from '../lib/connections/index.ts'
-import { authPlugin, memoryFactorStore, memoryUserStore } from '../lib/index.ts'
+import { authPlugin, memoryApiKeyStore, memoryFactorStore, memoryUserStore } from '../lib/index.ts'
 import type { Callers, CallersConfig, Declaration } from '../lib/http/edge/callers.ts'
 import { errorsOf } from '../lib/http/edge/operations.ts'
 import { MOVABLE } from '../lib/settings/paths.ts'
@@ -101,6 +101,7 @@ async function registered(paths: Record<string, string>): Promise<RouteOptions[]
       issuer: 'http://localhost:3000',
       users: memoryUserStore(),
       factors: memoryFactorStore(),
+      apiKeys: memoryApiKeyStore(),
       emailSignIn: {},
       passkeys: { relatedOrigins: ['https://app.example.com'] },
       keys: [KEY],

@@ -79,6 +79,7 @@ export const ERROR_MEANINGS: Readonly<Record<OAuthErrorCode, string>> = {
     'What was sent as a new passkey is none: it does not fit, answers no challenge of this ' +
     'sign-in and this purpose, or is older than ten minutes. Begin again.',
   duplicate_factor: 'The account has this passkey already.',
+  api_key_limit: 'The account has as many API keys as it may.',
   factor_limit: 'The account has as many factors of this kind as it may.',
   last_factor: 'The factor is the last one, and `mfa.required` wants the account to have one. Add another first.',
   username_taken: 'There is an account of this name. Never said where `registration.verifyEmail` is on.',
@@ -186,6 +187,8 @@ export const EVENT_MEANINGS: Readonly<Record<AuthorityEventName, string>> = {
     '`clientId` only where there is such a client. `reason`: `unknown_client`, `no_secret`, ' +
     '`wrong_secret` (also a secret from a client that has none), `wrong_method`, `wrong_signature`, ' +
     '`replayed` (an assertion that was used before), `malformed_credentials`.',
+  api_key_created: 'A user or the host made an API key.',
+  api_key_revoked: 'An API key ended before its time.',
   registered: 'An account was created.',
   token_issued:
     'A device or an app got its first tokens: `grantType` says by what: `authorization_code`, ' +

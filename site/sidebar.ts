@@ -35,6 +35,7 @@ const GROUPS: readonly Group[] = [
       'guides/step-up.md',
       'guides/api-in-another-process.md',
       'guides/machine-clients.md',
+      'guides/api-keys.md',
       'guides/messages.md',
       'guides/logout.md',
       'guides/own-user-store.md',

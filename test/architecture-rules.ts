@@ -33,7 +33,8 @@ export const ROOMS: Readonly<Record<string, Room>> = {
   protocol: {
     rooms: ['errors'],
     modules: {
-      'node:crypto': ['hash', 'createHmac', 'timingSafeEqual', 'createPublicKey', 'verify', 'constants', 'JsonWebKey']
+      'node:crypto': ['hash', 'createHmac', 'timingSafeEqual', 'createPublicKey', 'verify', 'constants', 'JsonWebKey'],
+      'node:zlib': ['crc32']
     }
   },
   ports: { rooms: ['protocol'], modules: { 'node:diagnostics_channel': true } },

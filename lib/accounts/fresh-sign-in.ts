@@ -21,7 +21,8 @@ const PROOFS = {
   link: 'sign_in',
   unlink: 'sign_in_or_password',
   factors: 'sign_in',
-  passkeys: 'sign_in'
+  passkeys: 'sign_in',
+  apiKeys: 'sign_in'
 } as const
 
 export type AccountChange = keyof typeof PROOFS

@@ -74,7 +74,7 @@ export async function removeAccount(
  */
 export async function endRest(userId: string, origin: Origin, deps: AccountsDeps): Promise<void> {
   await endAll(userId, { origin }, deps)
-  for (const slot of deps.slots) await slot.endRest?.(userId)
+  for (const slot of deps.slots) await slot.endRest?.(userId, origin)
 }
 
 /** Sign-ins end first, because they could make a new consent or link. Each step runs even if another has failed. */

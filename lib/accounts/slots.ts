@@ -1,11 +1,14 @@
 import type { Apps, Passkeys } from './factor-kinds.ts'
 import type { FirstFactorKind } from '../events.ts'
+import type { ApiKeyRecord, OwnedApiKey } from '../ports/api-key-store.ts'
 import type { UserFactors } from '../ports/factor-store.ts'
 import type { ConnectionWay } from '../ports/upstream.ts'
 import type { Identity, LinkedIdentity, User } from '../ports/user-store.ts'
 import type { AuthenticationContext, AuthenticationProof } from '../protocol/authentication.ts'
 import type { MessageCause } from './outbox.ts'
+import type { AccessTokenClaims } from '../protocol/access-token.ts'
 import type { Browser, OpenSession } from '../sessions/browser-sessions.ts'
+import type { Origin } from '../sessions/sessions.ts'
 
 export type { SecondFactorCheck } from '../limits/rules.ts'
 
@@ -83,6 +86,44 @@ export type Ending =
   | { what: 'since'; since: number }
   | { what: 'all' }
 
+/** A key that a user or the host asks for. */
+export interface NewApiKey {
+  userId: string
+  name: string
+  scopes?: readonly string[] | undefined
+  /** Seconds. Left out: as the option `apiKeys.expiresIn` says. */
+  expiresIn?: number | undefined
+}
+
+/** The end of a key. */
+interface ApiKeyEnd {
+  by: 'user' | 'host' | 'account_removed'
+  origin: Origin
+}
+
+/** Keys of users for their own programs. */
+export interface ApiKeys {
+  /** The scopes that a key without a resource can have. */
+  scopes: readonly string[]
+  /** The longest lifetime. `null`: a key need not end. */
+  expiresInMs: number | null
+  /** True for a text with the form and the checksum of a key. Asks no store. */
+  isKey(text: string): boolean
+  /**
+   * @param cause `sid`: the sign-in that asks; `null`: the host does
+   * @throws OAuthError `invalid_request`, `invalid_scope`, `api_key_limit`; `invalid_grant` without an active user
+   */
+  create(asked: NewApiKey, cause: { sid: string | null; origin: Origin }): Promise<OwnedApiKey & { key: string }>
+  list(userId: string): Promise<ApiKeyRecord[]>
+  /** @throws OAuthError `invalid_token` */
+  verify(key: string): Promise<OwnedApiKey>
+  /** The key in the words of an access token. @throws OAuthError `invalid_token`, also for a key of another resource */
+  claimsFor(key: string, resource: string | null): Promise<AccessTokenClaims>
+  /** True if there was such a key. */
+  revoke(userId: string, id: string, end: ApiKeyEnd): Promise<boolean>
+  revokeAll(userId: string, end: ApiKeyEnd): Promise<void>
+}
+
 /** Answers of a feature to questions about accounts. */
 export interface AccountSlots {
   /** Asks for a further step of a sign-in, or commits it. */
@@ -99,6 +140,7 @@ export interface AccountSlots {
   /** The kinds of second factors. */
   apps?: Apps
   passkeys?: Passkeys
+  apiKeys?: ApiKeys
   /** The ways into the account that the feature opens for this user. */
   ways?(user: User): Promise<readonly WayIn[]>
   /**
@@ -109,7 +151,7 @@ export interface AccountSlots {
   /** Ends ways into the account, and tells of each. Idempotent. */
   end?(user: User, ending: Ending, cause: MessageCause): Promise<void>
   /** Ends all that a removed user left. */
-  endRest?(userId: string): Promise<void>
+  endRest?(userId: string, origin: Origin): Promise<void>
   /** True if the user has a factor that also counts against a reader of the mail, so a mailbox alone is not enough. */
   keepsAgainstMailbox?(user: User): Promise<boolean>
   /** Connections by their ids. */

@@ -5,6 +5,7 @@ import { isActive } from '../sessions/active-user.ts'
 import type { AccountsDeps } from './deps.ts'
 import type { WayIn } from './slots.ts'
 import { addressOf } from './outbox.ts'
+import type { ApiKeys } from './slots.ts'
 import { emailOf, normalizeUsername } from './username.ts'
 
 interface Ways {
@@ -54,6 +55,12 @@ export async function factorsOf(
   { slots }: Pick<AccountsDeps, 'slots'>
 ): Promise<UserFactors | null> {
   for (const { factors } of slots) if (factors !== undefined) return await factors(id)
+  return null
+}
+
+/** API keys; `null`: they are off. */
+export function apiKeysOf({ slots }: Pick<AccountsDeps, 'slots'>): ApiKeys | null {
+  for (const { apiKeys } of slots) if (apiKeys !== undefined) return apiKeys
   return null
 }
 

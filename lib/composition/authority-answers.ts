@@ -20,6 +20,41 @@ export interface UserIdentity {
   lastUsedAt: Date
 }
 
+/** A key of a user for their own programs, without the key itself. */
+export interface UserApiKey {
+  id: string
+  name: string
+  scopes: string[]
+  /** The API that it is for. `null`: the host's own routes. */
+  resource: string | null
+  createdAt: Date
+  /** `null`: never. */
+  expiresAt: Date | null
+  /** To the minute. `null`: never used. */
+  lastUsedAt: Date | null
+}
+
+/** API keys of users. Each method throws a TypeError without the option `apiKeys`. */
+export interface UserApiKeys {
+  /**
+   * Makes a key for a user. `key` is in this answer alone. `expiresIn` is in seconds.
+   * @throws OAuthError `invalid_request`, `invalid_scope`; `api_key_limit`; `invalid_grant` if there is no such user or
+   * the account is disabled
+   */
+  create(asked: {
+    userId: string
+    name: string
+    scopes?: readonly string[] | undefined
+    expiresIn?: number | undefined
+  }): Promise<Omit<UserApiKey, 'lastUsedAt'> & { key: string }>
+  /** The oldest first, expired ones too. */
+  list(userId: string): Promise<UserApiKey[]>
+  /** Returns `false` if the user has no such key. */
+  revoke(userId: string, id: string): Promise<boolean>
+  /** A good key and its user. Counts as a use. @throws OAuthError `invalid_token` */
+  verify(key: string): Promise<UserApiKey & { userId: string }>
+}
+
 /** A connection that is on. */
 export interface ConnectionLink {
   id: string

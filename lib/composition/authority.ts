@@ -9,7 +9,14 @@ import type { AuthRequirements } from '../settings/auth-requirements.ts'
 import type { PathName } from '../settings/paths.ts'
 import type { User } from '../ports/user-store.ts'
 import type { Session } from '../sessions/browser-sessions.ts'
-import type { ConnectionLink, EnrolmentLink, UserConsent, UserFactor, UserIdentity } from './authority-answers.ts'
+import type {
+  ConnectionLink,
+  EnrolmentLink,
+  UserApiKeys,
+  UserConsent,
+  UserFactor,
+  UserIdentity
+} from './authority-answers.ts'
 import type { Health } from './health.ts'
 
 /** The methods for the host's own code: `app.authority`. */
@@ -62,8 +69,9 @@ export interface Authority {
    * `pages: false`
    */
   requireSession(...required: [] | [AuthRequirements]): Hook
-  /** Ends all sessions of the user, everywhere. Call it after disabling one. */
-  revokeUser(userId: string): Promise<void>
+  /** Ends all sessions of the user, everywhere, and with `apiKeys` all API keys. Call it after disabling one. */
+  revokeUser(userId: string, options?: { apiKeys?: boolean | undefined }): Promise<void>
+  apiKeys: UserApiKeys
   /** Live sign-ins, newest first: browser sessions and token families. */
   sessions(userId: string): Promise<Session[]>
   /** Returns `false` if the user has no such session. */

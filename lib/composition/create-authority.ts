@@ -1,5 +1,7 @@
 import { isActive } from '../sessions/active-user.ts'
 import { authenticatePassword } from '../accounts/authenticate-password.ts'
+import type { ApiKeys } from '../accounts/slots.ts'
+import { apiKeysOf } from '../accounts/ways-in.ts'
 import { replacePassword } from '../accounts/change-password.ts'
 import { linkByHost, linkIdOf, listLinks, unlinkIdentity } from '../accounts/identities.ts'
 import { endRest, removeAccount } from '../accounts/remove-account.ts'
@@ -25,6 +27,8 @@ import type { AccessTokens } from '../tokens/access-tokens.ts'
 import { allowedScopes } from '../tokens/disclosure.ts'
 import type { Authority, FactorMethod } from './authority.ts'
 import type { Parts } from '../feature.ts'
+import type { ApiKeyRecord } from '../ports/api-key-store.ts'
+import type { UserApiKey } from './authority-answers.ts'
 
 interface AuthorityDeps {
   grants: GrantDeps
@@ -71,6 +75,11 @@ export function createAuthority({
     if (url === null)
       throw badOption('pages', `got false; app.authority.${method} needs the page that its link leads to`)
     return url(name)
+  }
+  function withKeys(): ApiKeys {
+    const keys = apiKeysOf(accounts)
+    if (keys === null) throw new TypeError('app.authority: there are no API keys without the option apiKeys.')
+    return keys
   }
   function proofsOf({
     amr = [],
@@ -132,8 +141,24 @@ export function createAuthority({
         throw badOption('pages', 'got false; app.authority.requireSession needs a sign-in page to lead to')
       return requireSession(...required)
     },
-    revokeUser: async (userId) => {
+    async revokeUser(userId, { apiKeys = false, ...others } = {}) {
+      if (typeof apiKeys !== 'boolean' || Object.keys(others).length > 0)
+        throw new TypeError('app.authority.revokeUser: the options are { apiKeys }, true or false.')
       await sessions.revokeAll(idOf(userId), 'host', { origin: NO_REQUEST })
+      if (apiKeys) await withKeys().revokeAll(userId, BY_HOST)
+    },
+    apiKeys: {
+      async create(asked) {
+        const made = await withKeys().create(asked, { sid: null, origin: NO_REQUEST })
+        const { lastUsedAt: _never, ...shown } = shownKey(made)
+        return { ...shown, key: made.key }
+      },
+      list: async (userId) => (await withKeys().list(idOf(userId))).map(shownKey),
+      revoke: async (userId, id) => await withKeys().revoke(idOf(userId), id, BY_HOST),
+      async verify(key) {
+        const found = await withKeys().verify(key)
+        return { ...shownKey(found), userId: found.userId }
+      }
     },
     sessions: async (userId) => await listSessions(idOf(userId), sessions),
     revokeSession: async (userId, id) => await sessions.revoke(idOf(userId), id, 'host', NO_REQUEST),
@@ -201,6 +226,21 @@ export function createAuthority({
     off: (name, handler) => {
       events.off(name, handler)
     }
+  }
+}
+
+const BY_HOST = { by: 'host', origin: NO_REQUEST } as const
+
+function shownKey({ id, name, scopes, resource, createdAt, expiresAt, lastUsedAt }: ApiKeyRecord): UserApiKey {
+  const dateOf = (at: number | null): Date | null => (at === null ? null : new Date(at))
+  return {
+    id,
+    name,
+    scopes: [...scopes],
+    resource,
+    createdAt: new Date(createdAt),
+    expiresAt: dateOf(expiresAt),
+    lastUsedAt: dateOf(lastUsedAt)
   }
 }
 

@@ -7,8 +7,10 @@ import {
   hookOf,
   optionalTokenCheck,
   scopeCheck,
-  signInCheck
+  signInCheck,
+  tokenOrKeyCheck
 } from '../http/edge/hook.ts'
+import type { ApiKeys } from '../accounts/slots.ts'
 import type { ClientStore } from '../ports/client-store.ts'
 import type { Clock } from '../ports/clock.ts'
 import { logLine } from '../ports/log.ts'
@@ -19,7 +21,8 @@ import type { Settings } from '../settings/settings.ts'
 /** Hooks of the host's routes that check an access token. */
 export interface TokenGuards {
   /**
-   * An `onRequest` hook: verifies the Bearer access token and sets `request.auth`. 401 otherwise.
+   * An `onRequest` hook: verifies the Bearer access token, or an API key without a resource, and sets `request.auth`.
+   * 401 otherwise.
    * @see RFC 6750
    */
   authenticate: Hook
@@ -47,10 +50,11 @@ export interface TokenGuards {
 }
 
 export function tokenGuards(
-  token: Check<AccessTokenClaims>,
+  tokenAlone: Check<AccessTokenClaims>,
   { decorators: names, scopes: offered, acrValues }: Pick<Settings, 'decorators' | 'scopes' | 'acrValues'>,
-  { clients, clock, log }: { clients: ClientStore; clock: Clock; log: FastifyBaseLogger }
+  { keys, clients, clock, log }: { keys: ApiKeys | null; clients: ClientStore; clock: Clock; log: FastifyBaseLogger }
 ): TokenGuards {
+  const token = tokenOrKeyCheck(tokenAlone, keys, null)
   const unknown = new Set<string>()
   const warnOf = (scope: string): void => {
     if (offered.includes(scope) || unknown.has(scope)) return
@@ -62,7 +66,7 @@ export function tokenGuards(
   }
   return {
     authenticate: hookOf(token, names.auth),
-    authenticateOptional: hookOf(optionalTokenCheck(token), names.auth),
+    authenticateOptional: hookOf(optionalTokenCheck(token, keys), names.auth),
     requireFirstParty: hookOf(firstPartyCheck(claimsCheck(names.auth, names.requireFirstParty), clients), names.auth),
     requireScope(...given) {
       const scopes = scopesOf(given, names.requireScope)

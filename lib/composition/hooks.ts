@@ -71,8 +71,8 @@ export function withCheckedLimitHooks(limits: RateLimits, clock: Clock): RateLim
     ...limits,
     key: key === null ? null : hostHook(key, HOOK_ANSWERS['rateLimit.key'], clock),
     apiKey:
-      apiKey === null
-        ? null
+      apiKey === null || apiKey.verify === null
+        ? apiKey
         : { ...apiKey, verify: hostHook(apiKey.verify, HOOK_ANSWERS['rateLimit.apiKey.verify'], clock) },
     onLimit: onLimit === null ? null : hostHook(onLimit, HOOK_ANSWERS['rateLimit.onLimit'], clock)
   }

@@ -26,13 +26,19 @@ interface LimiterParts {
   owner: CookieOwner
   users: UserStore
   onceRehashed(user: User | null): Promise<User | null>
+  /** Decides where the host has no `rateLimit.apiKey.verify`. */
+  verifyKey(key: string): Promise<boolean>
 }
 
 /** The limits of the option `rateLimit` for routes, and the bound on messages. */
 export async function createLimits(
-  { rateLimit: limits }: Settings,
-  { attempts, clock, random, events, log, deviceSecret, owner, users, onceRehashed }: LimiterParts
+  { rateLimit: given }: Settings,
+  { attempts, clock, random, events, log, deviceSecret, owner, users, onceRehashed, verifyKey }: LimiterParts
 ): Promise<{ limiter: RequestLimiter; messages: MessageBound; known: KnownBrowsers }> {
+  const limits =
+    given === false || given.apiKey === null
+      ? given
+      : { ...given, apiKey: { ...given.apiKey, verify: given.apiKey.verify ?? verifyKey } }
   const store = surviveOutages({
     store: attempts,
     localStore: memoryAttemptStore({ clock }),

@@ -2,12 +2,14 @@ import type { FastifyBaseLogger } from 'fastify'
 import { onceRehashed } from '../accounts/authenticate-password.ts'
 import type { AccountsDeps } from '../accounts/deps.ts'
 import type { AccountSlots } from '../accounts/slots.ts'
+import { apiKeysOf } from '../accounts/ways-in.ts'
 import type { RedisClient } from '../adapters/redis/connection.ts'
 import { createClientKeys } from '../adapters/upstream/client-keys.ts'
 import { distanceOfHost, formPost, outbound } from '../adapters/node/outbound.ts'
 import { systemRandom } from '../adapters/node/system.ts'
 import { type BackChannelLogout, createBackChannelLogout } from '../authorize/logout.ts'
 import type { AuthorizeDeps } from '../authorize/deps.ts'
+import { OAuthError } from '../errors.ts'
 import { createEvents, type Events } from '../events.ts'
 import type { GrantDeps } from '../oauth/deps.ts'
 import { GRANTS } from '../oauth/grants/registry.ts'
@@ -154,6 +156,14 @@ export async function createServices(
     deviceSecret: secrets[0] ?? random.secret(),
     owner,
     users: stores.users,
+    async verifyKey(key) {
+      try {
+        return ((await apiKeysOf({ slots })?.verify(key)) ?? null) !== null
+      } catch (error) {
+        if (error instanceof OAuthError) return false
+        throw error
+      }
+    },
     onceRehashed: async (user) => await onceRehashed(user, accounts)
   })
   const connections = new Map<string, ConnectionWay>()
@@ -178,6 +188,7 @@ export async function createServices(
     ...keysOf(secrets, owner, random),
     url,
     settings,
+    prepare: stores.prepareOne,
     outbound: leaving,
     assertions: state.assertions,
     clients,
@@ -242,13 +253,17 @@ export async function createServices(
       slots: parts.flatMap(({ authorize }) => authorize ?? [])
     },
     health: createHealth(settings, { state, attempts: stores.attempts, ring, hashing: accounts.hashing, clock }),
-    sweep: stores.sweep,
+    async sweep() {
+      await stores.sweep()
+      for (const { sweep } of parts) await sweep?.(clock.now())
+    },
     async close() {
       accounts.hashing.close()
       await backChannel.close()
       ring.close()
       await limiter.close()
       await accounts.background.close()
+      for (const { close } of parts) await close?.()
       await accounts.outbox?.close()
     }
   }

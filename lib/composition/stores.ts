@@ -8,6 +8,7 @@ import { sharedConnection } from '../adapters/redis/shared-connection.ts'
 import { type RedisFactorStore, redisState, type RedisState } from '../adapters/redis/record-store.ts'
 import { StartError } from '../errors.ts'
 import type { Events } from '../events.ts'
+import type { Kernel } from '../feature.ts'
 import type { AttemptStore } from '../ports/attempt-store.ts'
 import type { Client, ClientStore } from '../ports/client-store.ts'
 import type { Clock } from '../ports/clock.ts'
@@ -44,6 +45,7 @@ interface Stores {
    * @throws StartError for a fault that only a person can fix; an outage is logged
    */
   prepare(): Promise<void>
+  prepareOne: Kernel['prepare']
   /** Removes expired records, and checks the shared clock. */
   sweep(): Promise<void>
 }
@@ -162,6 +164,7 @@ export function connectStores(
         ),
     attempts: counters === null ? memoryAttempts : tracedStore('attempts', counters),
 
+    prepareOne,
     async prepare() {
       await Promise.all([
         prepareOne('the state store', async () => {

@@ -46,9 +46,9 @@ export interface ApiKeyOption {
   header?: string | undefined
   /**
    * `(key) => boolean | { max }`, or a promise of it: `true` for a valid key. `{ max }` replaces the rule's `max`. If
-   * it throws, the address counts.
+   * it throws, the address counts. May be left out with the option `apiKeys`: those keys are verified.
    */
-  verify(key: string): boolean | { max: number } | Promise<boolean | { max: number }>
+  verify?: ((key: string) => boolean | { max: number } | Promise<boolean | { max: number }>) | undefined
 }
 
 /** The option `rateLimit` with its defaults filled in. */
@@ -57,7 +57,7 @@ export interface RateLimitsOf<Request, Reply> {
   /** Replaces the client's address as the counted key. */
   key: ((request: Request) => string | Promise<string>) | null
   /** `header` in lower case. */
-  apiKey: { header: string; verify: ApiKeyOption['verify'] } | null
+  apiKey: { header: string; verify: NonNullable<ApiKeyOption['verify']> | null } | null
   bypass: readonly string[]
   prefix: string
   onStoreError: OnStoreError

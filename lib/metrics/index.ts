@@ -78,6 +78,8 @@ const COUNTED: { [Name in AuthorityEventName]: (event: AuthorityEvents[Name], co
   link_required: (_event, count) => {
     count('authority.connection.link_required')
   },
+  api_key_created: () => {},
+  api_key_revoked: () => {},
   registered: (_event, count) => {
     count('authority.account.registered')
   },

@@ -117,6 +117,7 @@ const STORES = words<StoreName>({
   users: 1,
   clients: 1,
   factors: 1,
+  api_keys: 1,
   tokens: 1,
   one_time_tokens: 1,
   browser_sessions: 1,

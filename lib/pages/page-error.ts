@@ -29,6 +29,7 @@ const BY_CODE: Readonly<Record<OAuthErrorCode, MessageKey>> = {
   invalid_credential: 'errorPasskeyRefused',
   duplicate_factor: 'errorPasskeyTwice',
   factor_limit: 'errorFactorLimit',
+  api_key_limit: 'errorInvalidRequest',
   last_factor: 'errorLastFactor',
   username_taken: 'errorUsernameTaken',
   last_sign_in_method: 'errorLastMethod',

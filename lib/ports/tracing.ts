@@ -1,4 +1,5 @@
 import { type TracingChannel, tracingChannel } from 'node:diagnostics_channel'
+import type { ApiKeyStore } from './api-key-store.ts'
 import type { AssertionStore, ConsentStore, KeyStore, OneTimeTokenStore } from './state.ts'
 import type { AttemptStore } from './attempt-store.ts'
 import type { ClientStore } from './client-store.ts'
@@ -69,6 +70,14 @@ export const STORE_OPERATIONS = {
     renameFactor: 1,
     forgetDevices: 1,
     removeFactorsOfUser: 1
+  }),
+  api_keys: methodsOf<Omit<ApiKeyStore, 'kind' | 'durable' | 'prepare' | 'sweep'>>({
+    create: 1,
+    list: 1,
+    find: 1,
+    touch: 1,
+    revoke: 1,
+    revokeAll: 1
   }),
   tokens: methodsOf<TokenStore>({
     createFamily: 1,

@@ -58,6 +58,10 @@ export const SEAL = 'e'
 /** All second factors of a user. */
 export const FACTORS = 'a'
 export const passkeyClaimKey = (claim: string): string => `q:${plainName(claim)}`
+/** All API keys of a user. */
+export const API_KEYS = 'p'
+/** Leads from the digest of an API key to its user. */
+export const apiKeyPointerKey = (digest: string): string => `d:${plainName(digest)}`
 /** The partition of records of the service, without a user. */
 export const SERVICE = 'service'
 /** A separate partition, so that a trial write delays nothing else. */

@@ -18,6 +18,7 @@ export const PATHS = {
   account: '/account',
   sessions: '/sessions',
   connections: '/connections',
+  apiKeys: '/api-keys',
   factors: '/factors',
   factorsTotp: '/factors/totp',
   factorsTotpConfirm: '/factors/totp/confirm',

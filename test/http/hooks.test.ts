@@ -118,6 +118,7 @@ const HOOKS: Record<string, Expected> = {
 
 /** The methods of `app.authority` that are no hooks and make none. */
 const METHODS = [
+  'apiKeys',
   'verify',
   'issueTokens',
   'signIn',

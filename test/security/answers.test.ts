@@ -4,7 +4,7 @@ import { Writable } from 'node:stream'
 import { Type } from '@sinclair/typebox'
 import t from '../support/tap.ts'
 import { github } from '../../lib/connections/index.ts'
-import { memoryFactorStore, memoryState, memoryUserStore } from '../../lib/index.ts'
+import { memoryApiKeyStore, memoryFactorStore, memoryState, memoryUserStore } from '../../lib/index.ts'
 import { bearer, PASSWORD, signIn, signUp, testApp, plainUrl } from '../support/app.ts'
 import { basic, CLIENTS, KEYS, openidApp, SECRET, tokensOf } from '../support/openid.ts'
 
@@ -20,6 +20,7 @@ t.test('registers the routes of the reference and no others', async (t) => {
       secret: SECRET,
       connections: [github({ clientId: 'app', clientSecret: 'secret' })],
       factors: memoryFactorStore(),
+      apiKeys: memoryApiKeyStore(),
       emailSignIn: {},
       passkeys: { relatedOrigins: ['https://app.example.com'] },
       registration: { fields: Type.Object({ city: Type.Optional(Type.String()) }) }

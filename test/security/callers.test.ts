@@ -6,7 +6,7 @@
 import Fastify, { type FastifyInstance } from 'fastify'
 import { Type } from '@sinclair/typebox'
 import t from '../support/tap.ts'
-import { type AuthorityOptions, memoryFactorStore, memoryUserStore } from '../../lib/index.ts'
+import { type AuthorityOptions, memoryApiKeyStore, memoryFactorStore, memoryUserStore } from '../../lib/index.ts'
 import { useCallers } from '../../lib/http/edge/callers.ts'
 import { bearer, ISSUER, PASSWORD, plainUrl, signIn, signUp, type TestApp, testApp } from '../support/app.ts'
 import { testBrowser } from '../support/browser.ts'
@@ -64,6 +64,9 @@ const TABLE: Record<string, [sent: Partial<Sent>, letIn: readonly Caller[]]> = {
   'POST /auth/factors/two-step': [{ payload: { on: true } }, ACCOUNT],
   'PATCH /auth/factors/:id': [{ payload: { name: 'x' } }, ACCOUNT],
   'DELETE /auth/factors/:id': [{}, ACCOUNT],
+  'GET /auth/api-keys': [{}, ACCOUNT],
+  'POST /auth/api-keys': [{ payload: { name: 'x' } }, ACCOUNT],
+  'DELETE /auth/api-keys/:id': [{}, ACCOUNT],
   'GET /auth/userinfo': [{}, ['own token', 'first-party token', 'third-party token']],
   'POST /auth/userinfo': [{}, ['own token', 'first-party token', 'third-party token']],
   'GET /.well-known/jwks.json': [{}, ALL],
@@ -204,6 +207,7 @@ async function walked(options: Partial<AuthorityOptions>): Promise<
       clients,
       users,
       factors: memoryFactorStore(),
+      apiKeys: memoryApiKeyStore(),
       emailSignIn: {},
       scopes: ['openid', 'profile', 'offline_access', 'api'],
       ...options,

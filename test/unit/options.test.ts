@@ -1120,8 +1120,14 @@ t.test('has the documented defaults, and accepts each as a given value', async (
       authSession: 'authSession'
     }
   })
-  const { mfa, passkeys, ...given } = defaults
-  t.ok(mfa && passkeys)
+  const {
+    mfa,
+    passkeys,
+    rateLimit: { apiKey, ...rateLimit },
+    ...others
+  } = defaults as { rateLimit: Record<string, unknown> } & typeof defaults
+  t.ok(mfa && passkeys && apiKey)
+  const given = { ...others, rateLimit }
   t.ok(Object.keys(given).length > 12)
   t.doesNotThrow(() => settingsOf({ issuer: ISSUER, users, ...given }), 'each is what its option takes')
 })

@@ -5,6 +5,8 @@ import { noOthers } from '../../protocol/bounds.ts'
 import { recordState } from '../../records/state.ts'
 import type { FactorStore } from '../../ports/factor-store.ts'
 import { recordFactorStore } from '../../records/factor-store.ts'
+import type { ApiKeyStore } from '../../ports/api-key-store.ts'
+import { recordApiKeyStore } from '../../records/api-key-store.ts'
 
 type Kept = StoredRecord & { expiresAt: number }
 
@@ -83,4 +85,9 @@ export function memoryState({ maxFamiliesPerUser, maxSessionsPerUser, ...others 
  */
 export function memoryFactorStore(): Required<FactorStore> {
   return recordFactorStore(memoryRecords())
+}
+
+/** API keys in this process's memory: for tests, demos and development. They end with the process. */
+export function memoryApiKeyStore(): Required<ApiKeyStore> {
+  return recordApiKeyStore(memoryRecords())
 }

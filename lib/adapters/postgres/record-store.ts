@@ -9,6 +9,8 @@ import { noOthers } from '../../protocol/bounds.ts'
 import { recordState } from '../../records/state.ts'
 import type { FactorStore } from '../../ports/factor-store.ts'
 import { recordFactorStore } from '../../records/factor-store.ts'
+import type { ApiKeyStore } from '../../ports/api-key-store.ts'
+import { recordApiKeyStore } from '../../records/api-key-store.ts'
 
 interface PostgresRecordsOptions {
   /** The name of the function in messages about missing rights. */
@@ -244,5 +246,16 @@ export function postgresFactorStore(
   noOthers('postgresFactorStore', others)
   return recordFactorStore(
     postgresRecords(db, { what: 'postgresFactorStore', table: 'authority_factor_records', schema, namedStatements })
+  )
+}
+
+/** API keys in PostgreSQL, in a table of their own. All else is as for `postgresFactorStore`. */
+export function postgresApiKeyStore(
+  db: PostgresDatabase,
+  { schema, namedStatements = true, ...others }: PostgresFactorStoreOptions = {}
+): Required<ApiKeyStore> {
+  noOthers('postgresApiKeyStore', others)
+  return recordApiKeyStore(
+    postgresRecords(db, { what: 'postgresApiKeyStore', table: 'authority_api_key_records', schema, namedStatements })
   )
 }

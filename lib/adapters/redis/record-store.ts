@@ -15,6 +15,8 @@ import { recordState } from '../../records/state.ts'
 import { evictionPolicyOf, FACTOR_COMMANDS, lookAt, requireFitServer, trialKey } from './server.ts'
 import type { FactorStore } from '../../ports/factor-store.ts'
 import { recordFactorStore } from '../../records/factor-store.ts'
+import type { ApiKeyStore } from '../../ports/api-key-store.ts'
+import { recordApiKeyStore } from '../../records/api-key-store.ts'
 import { invalidOptions } from '../../errors.ts'
 
 interface RedisRecordsOptions {
@@ -176,23 +178,49 @@ export function redisFactorStore(
     // `prepare` refuses a server that evicts.
     ...recordFactorStore({ ...redisRecords(client, ours), durable: true, evicts: false }),
     prepare: () =>
-      requireFitServer(connection, { what: 'redisFactorStore', ...ours, commands: FACTOR_COMMANDS }, requireNoEviction),
+      requireFitServer(
+        connection,
+        { what: 'redisFactorStore', ...ours, commands: FACTOR_COMMANDS },
+        noEviction('redisFactorStore', 'second factors', 'and leave users with a password alone')
+      ),
     isAppendOnly: async () => (await lookAt(connection, trialKey(ours.prefix)))('aof_enabled') === '1'
   }
 }
 
-/** @throws StartError where the server may throw factors away, or does not tell. */
-function requireNoEviction(fieldOf: (name: string) => string | undefined): void {
-  const policy = fieldOf('maxmemory_policy')
-  if (policy === undefined)
-    throw invalidOptions(
-      'redisFactorStore must know whether the Redis server may throw second factors away: let the user of ' +
-        'this connection run INFO.'
-    )
-  if (policy !== 'noeviction')
-    throw invalidOptions(
-      `The Redis server with the second factors has maxmemory-policy ${policy}, so it may throw ` +
-        'them away when its memory is full, and leave users with a password alone. Set it to ' +
-        'noeviction, or keep the factors in a database.'
-    )
+/**
+ * API keys in Redis: under `api-keys:` after the prefix, which may be that of `redisState`. All else is as for
+ * `redisFactorStore`.
+ */
+export function redisApiKeyStore(
+  client: RedisClient,
+  { prefix = 'authority:', ...others }: RedisFactorStoreOptions = {}
+): Required<ApiKeyStore> {
+  noOthers('redisApiKeyStore', others)
+  const ours = { prefix: `${prefix}api-keys:` }
+  return {
+    ...recordApiKeyStore({ ...redisRecords(client, ours), durable: true, evicts: false }),
+    prepare: () =>
+      requireFitServer(
+        sharedConnection(client),
+        { what: 'redisApiKeyStore', ...ours, commands: FACTOR_COMMANDS },
+        noEviction('redisApiKeyStore', 'API keys', 'and end programs that use them')
+      )
+  }
 }
+
+/** Throws a start error where the server may throw these records away, or does not tell. */
+const noEviction =
+  (what: string, records: string, harm: string) =>
+  (fieldOf: (name: string) => string | undefined): void => {
+    const policy = fieldOf('maxmemory_policy')
+    if (policy === undefined)
+      throw invalidOptions(
+        `${what} must know whether the Redis server may throw ${records} away: let the user of this ` +
+          'connection run INFO.'
+      )
+    if (policy !== 'noeviction')
+      throw invalidOptions(
+        `The Redis server with the ${records} has maxmemory-policy ${policy}, so it may throw them away when its ` +
+          `memory is full, ${harm}. Set it to noeviction, or keep the ${records} in a database.`
+      )
+  }

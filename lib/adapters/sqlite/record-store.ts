@@ -7,6 +7,8 @@ import { noOthers } from '../../protocol/bounds.ts'
 import { recordState } from '../../records/state.ts'
 import type { FactorStore } from '../../ports/factor-store.ts'
 import { recordFactorStore } from '../../records/factor-store.ts'
+import type { ApiKeyStore } from '../../ports/api-key-store.ts'
+import { recordApiKeyStore } from '../../records/api-key-store.ts'
 
 interface SqliteRecordsOptions {
   /** A plain name. Each table is a store of its own. */
@@ -140,4 +142,9 @@ export function sqliteState(
  */
 export function sqliteFactorStore(db: SqliteDatabase): Required<FactorStore> {
   return recordFactorStore(sqliteRecords(db, { table: 'authority_factor_records' }))
+}
+
+/** API keys in a SQLite file, in a table of their own. All else is as for `sqliteFactorStore`. */
+export function sqliteApiKeyStore(db: SqliteDatabase): Required<ApiKeyStore> {
+  return recordApiKeyStore(sqliteRecords(db, { table: 'authority_api_key_records' }))
 }

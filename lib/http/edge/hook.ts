@@ -3,6 +3,7 @@ import { OAuthError } from '../../errors.ts'
 import { guarded, logRefusal, serviceError } from './error-reply.ts'
 import type { AccessTokenClaims } from '../../protocol/access-token.ts'
 import {
+  bearerToken,
   insufficientAuthentication,
   insufficientScope,
   isBearer,
@@ -132,10 +133,53 @@ export function tokenCheck(tokens: AccessTokens): Check<AccessTokenClaims> {
   return (request) => tokens.authenticate(request.headers.authorization)
 }
 
-/** The same where a token was sent. Without one, the request goes on with nobody signed in. */
-export function optionalTokenCheck(check: Check<AccessTokenClaims>): Check<AccessTokenClaims | null> {
+/** API keys, as far as a guard knows them. */
+interface KeyReader {
+  isKey(text: string): boolean
+  claimsFor(key: string, resource: string | null): Promise<AccessTokenClaims>
+}
+
+/** An `Authorization` header that is longer contains no API key. */
+const MAX_KEY_CREDENTIAL = 128
+
+/**
+ * The token check, or an API key for this resource: as a Bearer token, or in `x-api-key`. Text in `x-api-key` that is
+ * no key of this service is ignored, because a host may have keys of its own.
+ * @param keys `null`: API keys are off
+ * @throws OAuthError `invalid_request` for a key next to another credential
+ */
+export function tokenOrKeyCheck(
+  check: Check<AccessTokenClaims>,
+  keys: KeyReader | null,
+  resource: string | null
+): Check<AccessTokenClaims> {
+  if (keys === null) return check
   return (request) => {
-    if (isBearer(request.headers.authorization)) return check(request)
+    const { authorization } = request.headers
+    const sent = keyHeader(request, keys)
+    if (sent !== null)
+      return authorization === undefined
+        ? keys.claimsFor(sent, resource)
+        : new OAuthError('invalid_request', 'Send the API key alone, without the header Authorization.', {
+            withoutStack: true
+          })
+    const bearer =
+      authorization !== undefined && authorization.length <= MAX_KEY_CREDENTIAL ? bearerToken(authorization) : undefined
+    return bearer !== undefined && keys.isKey(bearer) ? keys.claimsFor(bearer, resource) : check(request)
+  }
+}
+
+function keyHeader({ headers: { 'x-api-key': sent } }: FastifyRequest, keys: KeyReader | null): string | null {
+  return typeof sent === 'string' && keys?.isKey(sent) === true ? sent : null
+}
+
+/** The same where a token or key was sent. Without one, the request goes on with nobody signed in. */
+export function optionalTokenCheck(
+  check: Check<AccessTokenClaims>,
+  keys: KeyReader | null
+): Check<AccessTokenClaims | null> {
+  return (request) => {
+    if (isBearer(request.headers.authorization) || keyHeader(request, keys) !== null) return check(request)
     anonymous.add(request)
     return null
   }

@@ -276,7 +276,7 @@ async function callerKey(
   const presented = apiKey === null ? undefined : request.headers[apiKey.header]
   if (apiKey !== null && typeof presented === 'string' && presented !== '') {
     try {
-      const verified = await apiKey.verify(presented)
+      const verified = (await apiKey.verify?.(presented)) ?? false
       // A key that does not verify is ignored, or each made-up key would have an allowance of its own.
       if (verified !== false)
         return { key: apiKeyKey(presented), max: verified === true ? max : Math.min(verified.max, MAX_COUNTED) }

@@ -10,7 +10,6 @@ import {
   type Option,
   type Options,
   orFalse,
-  required,
   section,
   text,
   words
@@ -59,7 +58,7 @@ const countingRule = (windowMs: number, max: number) => ruleOf<CountingRuleOptio
 
 const API_KEY = {
   header: text({ default: 'x-api-key', pattern: "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$", takes: 'a header name' }),
-  verify: required(fn<ApiKeyOption['verify']>())
+  verify: fn<NonNullable<ApiKeyOption['verify']>>()
 }
 
 const RULES = {
@@ -141,7 +140,11 @@ export function resolveRateLimits(given: RateLimitOptions | false = {}): RateLim
     onStoreError,
     key,
     onLimit,
-    // In the spelling of Node.js headers.
-    apiKey: apiKey === null ? null : { ...apiKey, header: filled(API_KEY, apiKey).header.toLowerCase() }
+    apiKey: apiKey === null ? null : inNodeSpelling(filled(API_KEY, apiKey))
   }
+}
+
+/** Node.js has the names of headers in lower case. */
+function inNodeSpelling<Key extends { header: string }>(key: Key): Key {
+  return { ...key, header: key.header.toLowerCase() }
 }

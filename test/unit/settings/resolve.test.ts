@@ -2,7 +2,7 @@ import { availableParallelism } from 'node:os'
 /** An option that the host leaves out, or gives as `undefined`, has its documented default, at every depth. */
 import { Kind, type TSchema, Type } from '@sinclair/typebox'
 import t from '../../support/tap.ts'
-import { memoryFactorStore, memoryState, memoryUserStore } from '../../../lib/index.ts'
+import { memoryApiKeyStore, memoryFactorStore, memoryState, memoryUserStore } from '../../../lib/index.ts'
 import { oidc } from '../../../lib/connections/index.ts'
 import { settingsOf } from '../../../lib/composition/compose.ts'
 import { OPTIONS_SCHEMA } from '../../../lib/composition/compose.ts'
@@ -122,6 +122,7 @@ const EVERYTHING = {
     maxPerUser: 3
   },
   emailSignIn: { signUp: true, link: false, expiresIn: 61 },
+  apiKeys: { store: memoryApiKeyStore(), prefix: 'acme', scopes: ['read'], maxPerUser: 3, expiresIn: 61, pages: false },
   rateLimit: {
     login: { windowMs: 1, max: 1, count: 'failed' },
     register: { windowMs: 2, max: 2, count: 'failed' },
@@ -210,6 +211,7 @@ t.test('covers every option in the example that these tests use', async (t) => {
     'clients.jwks',
     'clients.jwks.keys',
     'clients.jwksUri',
+    'apiKeys.find',
     'keys.secret',
     'connections.privateKey',
     'connections.keyId',
@@ -257,9 +259,17 @@ t.test('treats undefined as absent for an option that is alone in its section', 
     // An option with a required part can't be given without it, nor an option about factors without factors.
     if (
       path.length > 1 &&
-      ['apiKey', 'firebase', 'hasher', 'clock', 'connections', 'rememberDevice', 'emailSignIn', 'passkeys'].some(
-        (whole) => path.slice(0, -1).includes(whole)
-      )
+      [
+        'apiKey',
+        'firebase',
+        'hasher',
+        'clock',
+        'connections',
+        'rememberDevice',
+        'emailSignIn',
+        'apiKeys',
+        'passkeys'
+      ].some((whole) => path.slice(0, -1).includes(whole))
     )
       continue
     const options = path.reduceRight<unknown>((value, step) => ({ [step]: value }), undefined) as Given

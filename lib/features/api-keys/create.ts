@@ -1,0 +1,53 @@
+import { createBackground } from '../../accounts/background.ts'
+import { within } from '../../boundary/answers.ts'
+import type { Kernel, Parts } from '../../feature.ts'
+import { namingFailures } from '../../ports/outage.ts'
+import { tracedStore } from '../../ports/tracing.ts'
+import type { ApiKeyStore } from '../../ports/api-key-store.ts'
+import { apiKeyEndpoints } from './endpoints.ts'
+import { createApiKeys } from './keys.ts'
+import type { ApiKeySettings } from './options.ts'
+
+/** The longest that a store may take for one answer. */
+const BUDGET_MS = 5000
+
+export async function create({ store: given, ...on }: ApiKeySettings, kernel: Kernel): Promise<Parts> {
+  const { accounts, settings } = kernel
+  const { clock, onError } = accounts
+  await kernel.prepare('the API key store', async () => {
+    await given.prepare?.()
+  })
+  const bounded = (name: 'create' | 'list' | 'find' | 'touch' | 'revoke' | 'revokeAll') =>
+    [
+      name,
+      (...args: unknown[]) =>
+        within(BUDGET_MS, clock, () => (given[name] as (...args: unknown[]) => Promise<unknown>).apply(given, args))
+    ] as const
+  const calls = Object.fromEntries(
+    (['create', 'list', 'find', 'touch', 'revoke', 'revokeAll'] as const).map(bounded)
+  ) as unknown as ApiKeyStore
+  const store = tracedStore('api_keys', namingFailures('api_keys', calls))
+  const uses = createBackground({ clock, onError })
+  const keys = createApiKeys(on, {
+    ...accounts,
+    store,
+    uses,
+    audience: settings.accessToken.audience,
+    scopes: settings.scopes
+  })
+  return {
+    account: {
+      apiKeys: keys,
+      endRest: async (userId, origin) => {
+        await keys.revokeAll(userId, { by: 'account_removed', origin })
+      }
+    },
+    endpoints: apiKeyEndpoints(keys),
+    sweep: async (now) => {
+      await given.sweep?.(now)
+    },
+    close: async () => {
+      await uses.close()
+    }
+  }
+}

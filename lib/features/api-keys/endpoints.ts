@@ -1,0 +1,101 @@
+import { type Static, Type } from '@sinclair/typebox'
+import { requireProof } from '../../accounts/fresh-sign-in.ts'
+import type { ApiKeys } from '../../accounts/slots.ts'
+import { OAuthError } from '../../errors.ts'
+import { accountOf } from '../../http/edge/caller-guards.ts'
+import { originOf } from '../../http/edge/request-origin.ts'
+import { type Endpoint, endpoint } from '../../http/edge/endpoint.ts'
+import { Empty, Id } from '../../http/edge/schemas.ts'
+import type { ApiKeyRecord } from '../../ports/api-key-store.ts'
+
+const Time = Type.Union([Type.String(), Type.Null()], { description: 'RFC 3339' })
+const ApiKey = Type.Object({
+  id: Type.String(),
+  name: Type.String(),
+  scopes: Type.Array(Type.String()),
+  resource: Type.Union([Type.String(), Type.Null()], { description: '`null`: the own routes of the host.' }),
+  created_at: Type.String({ description: 'RFC 3339' }),
+  last_used_at: Time,
+  expires_at: Time
+})
+
+const time = (at: number | null): string | null => (at === null ? null : new Date(at).toISOString())
+
+const shown = ({
+  id,
+  name,
+  scopes,
+  resource,
+  createdAt,
+  lastUsedAt,
+  expiresAt
+}: ApiKeyRecord): Static<typeof ApiKey> => ({
+  id,
+  name,
+  scopes: [...scopes],
+  resource,
+  created_at: new Date(createdAt).toISOString(),
+  last_used_at: time(lastUsedAt),
+  expires_at: time(expiresAt)
+})
+
+/** The API keys of the signed-in user. */
+export function apiKeyEndpoints(keys: ApiKeys): Endpoint[] {
+  return [
+    endpoint({
+      method: 'GET',
+      path: 'apiKeys',
+      callers: 'account',
+      summary: 'List my API keys',
+      what: "Lists the user's API keys, the oldest first, also expired ones. No key itself is among the answers.",
+      answers: { 200: Type.Object({ api_keys: Type.Array(ApiKey) }) },
+      handle: async (request) => ({ api_keys: (await keys.list(accountOf(request).user.id)).map(shown) })
+    }),
+    endpoint({
+      method: 'POST',
+      path: 'apiKeys',
+      callers: 'account',
+      summary: 'Create an API key',
+      what:
+        'Makes a key. `key` is in this answer alone. Without `scopes` the key has none. `expires_in` is in seconds. ' +
+        'There is the event `api_key_created`. The sign-in must be at most five minutes old.',
+      body: Type.Object(
+        {
+          name: Type.String({ minLength: 1, maxLength: 100 }),
+          scopes: Type.Optional(Type.Array(Type.String({ minLength: 1, maxLength: 200 }), { maxItems: 50 })),
+          expires_in: Type.Optional(Type.Integer({ minimum: 1 }))
+        },
+        { additionalProperties: false }
+      ),
+      answers: { 201: Type.Composite([ApiKey, Type.Object({ key: Type.String() })]) },
+      errors: {
+        400: ['invalid_scope'],
+        401: { insufficient_user_authentication: 'the sign-in is not fresh, RFC 9470' },
+        409: { api_key_limit: '`apiKeys.maxPerUser` keys that have not expired' }
+      },
+      handle: async (request, _reply, { grants: { accounts } }) => {
+        const { user, sid, authentication } = accountOf(request)
+        const origin = originOf(request)
+        await requireProof('apiKeys', { user, sid, authentication, origin }, accounts)
+        const { name, scopes, expires_in: expiresIn } = request.body
+        const made = await keys.create({ userId: user.id, name, scopes, expiresIn }, { sid, origin })
+        return { ...shown(made), key: made.key }
+      }
+    }),
+    endpoint({
+      method: 'DELETE',
+      path: 'apiKeys/:id',
+      callers: 'account',
+      summary: 'Revoke one of my API keys',
+      what: 'Ends the key at once. There is the event `api_key_revoked`.',
+      params: Id,
+      answers: { 204: Empty },
+      errors: { 404: 'not_found' },
+      handle: async (request) => {
+        const cause = { by: 'user', origin: originOf(request) } as const
+        if (!(await keys.revoke(accountOf(request).user.id, request.params.id, cause)))
+          throw new OAuthError('not_found', 'There is no such API key.')
+      }
+    })
+  ]
+}

@@ -1,0 +1,149 @@
+import type { AccountsDeps } from '../../accounts/deps.ts'
+import type { ApiKeys, NewApiKey } from '../../accounts/slots.ts'
+import type { Background } from '../../accounts/background.ts'
+import { OAuthError } from '../../errors.ts'
+import type { ApiKeyStore, OwnedApiKey } from '../../ports/api-key-store.ts'
+import { apiKeyDigest, apiKeyOf, isApiKey } from '../../protocol/api-key.ts'
+import type { AccessTokenClaims } from '../../protocol/access-token.ts'
+import { invalidToken } from '../../protocol/bearer.ts'
+import { scopeMember } from '../../protocol/scope.ts'
+import { isActive } from '../../sessions/active-user.ts'
+
+const MAX_NAME = 100
+const MAX_SECONDS = 3_153_600_000
+/** The end of a key without one, in claims: the last second of the year 9999. */
+const NO_END_SECONDS = 253_402_300_799
+/** The last use of a key is known to the minute, so that a busy key makes one write. */
+const USE_EVERY_MS = 60_000
+
+/** True for a scope that no key can have, because it is for an endpoint of this service. */
+export const neverOfKeys = (scope: string): boolean =>
+  scope === 'openid' || scope === 'offline_access' || scope.startsWith('authority:')
+
+interface KeySettings {
+  prefix: string
+  /** `null`: all that a key can have. */
+  scopes: readonly string[] | null
+  maxPerUser: number
+  /** The longest lifetime, and that of a key that names none. `null`: none. */
+  expiresInMs: number | null
+}
+
+interface KeyDeps extends Pick<AccountsDeps, 'issuer' | 'users' | 'clock' | 'random' | 'events'> {
+  store: ApiKeyStore
+  /** The `aud` of claims of a key without a resource. */
+  audience: string | readonly string[]
+  /** The option `scopes`. */
+  scopes: readonly string[]
+  /** Writes uses behind the answer. */
+  uses: Background
+}
+
+/** The API keys of all users. */
+export function createApiKeys(settings: KeySettings, deps: KeyDeps): ApiKeys {
+  const { prefix, maxPerUser, expiresInMs } = settings
+  const { issuer, audience, store, users, clock, random, events, uses } = deps
+  const possible = deps.scopes.filter((scope) => !neverOfKeys(scope) && settings.scopes?.includes(scope) !== false)
+
+  /** One refusal for every key, so that nobody learns whether there was such a key. */
+  const refused = (detail: string): OAuthError => invalidToken('The API key is not valid.', detail)
+
+  async function find(key: string): Promise<OwnedApiKey> {
+    if (!isApiKey(prefix, key)) throw refused('form or checksum')
+    const found = await store.find(apiKeyDigest(key))
+    const now = clock.now()
+    if (found === null) throw refused('unknown or revoked')
+    if (found.expiresAt !== null && now >= found.expiresAt) throw refused('expired')
+    if (!isActive(await users.findById(found.userId))) throw refused('no user')
+    return found
+  }
+
+  function noteUse({ userId, id, lastUsedAt }: OwnedApiKey): void {
+    const now = clock.now()
+    if (lastUsedAt !== null && now - lastUsedAt < USE_EVERY_MS) return
+    uses.run(id, 'the last use of an API key could not be written', async () => {
+      await store.touch(userId, id, now)
+    })
+  }
+
+  function checked({ name, scopes = [], expiresIn }: NewApiKey) {
+    const invalid = (field: string, takes: string): OAuthError =>
+      new OAuthError('invalid_request', `${field}: it takes ${takes}.`, { field })
+    const trimmed = typeof name === 'string' ? name.trim() : ''
+    if (trimmed === '' || trimmed.length > MAX_NAME) throw invalid('name', `1 to ${MAX_NAME} characters`)
+    const others = scopes.filter((scope) => !possible.includes(scope))
+    if (others.length > 0) throw new OAuthError('invalid_scope', `A key can't have these scopes: ${others.join(' ')}.`)
+    const most = expiresInMs === null ? MAX_SECONDS : expiresInMs / 1000
+    if (expiresIn !== undefined && !(Number.isSafeInteger(expiresIn) && expiresIn >= 1 && expiresIn <= most))
+      throw invalid('expires_in', `whole seconds from 1 to ${most}`)
+    return {
+      name: trimmed,
+      scopes: [...new Set(scopes)],
+      lifetimeMs: expiresIn === undefined ? expiresInMs : expiresIn * 1000
+    }
+  }
+
+  return {
+    scopes: possible,
+    expiresInMs,
+    isKey: (text) => isApiKey(prefix, text),
+
+    async create(asked, { sid, origin }) {
+      const { name, scopes, lifetimeMs } = checked(asked)
+      const { userId } = asked
+      if (!isActive(await users.findById(userId)))
+        throw new OAuthError('invalid_grant', 'There is no such user, or the account is disabled.')
+      const now = clock.now()
+      const key = apiKeyOf(prefix, Buffer.from(random.secret(), 'base64url'))
+      const record = {
+        userId,
+        id: random.id(),
+        name,
+        scopes,
+        resource: null,
+        createdAt: now,
+        expiresAt: lifetimeMs === null ? null : now + lifetimeMs,
+        lastUsedAt: null
+      }
+      if ((await store.create({ ...record, digest: apiKeyDigest(key) }, maxPerUser, now)) === 'full')
+        throw new OAuthError('api_key_limit', `An account can have ${maxPerUser} API keys. Revoke one first.`)
+      events.emit('api_key_created', { userId, keyId: record.id, sid }, origin)
+      return { ...record, key }
+    },
+
+    list: async (userId) => await store.list(userId),
+
+    async verify(key) {
+      const found = await find(key)
+      noteUse(found)
+      return found
+    },
+
+    async claimsFor(key, resource) {
+      const found = await find(key)
+      if (found.resource !== resource) throw refused('resource')
+      noteUse(found)
+      const claims: AccessTokenClaims = {
+        iss: issuer,
+        sub: found.userId,
+        aud: resource ?? audience,
+        ...scopeMember(found.scopes),
+        iat: Math.floor(found.createdAt / 1000),
+        exp: found.expiresAt === null ? NO_END_SECONDS : Math.floor(found.expiresAt / 1000),
+        jti: found.id,
+        api_key: found.id
+      }
+      return Object.freeze(claims)
+    },
+
+    async revoke(userId, id, { by, origin }) {
+      const revoked = await store.revoke(userId, id)
+      if (revoked) events.emit('api_key_revoked', { userId, keyId: id, by }, origin)
+      return revoked
+    },
+
+    async revokeAll(userId, { by, origin }) {
+      for (const keyId of await store.revokeAll(userId)) events.emit('api_key_revoked', { userId, keyId, by }, origin)
+    }
+  }
+}

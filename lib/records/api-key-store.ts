@@ -1,0 +1,150 @@
+import { invalidOptions } from '../errors.ts'
+import type { ApiKeyRecord, ApiKeyStore, OwnedApiKey } from '../ports/api-key-store.ts'
+import { NEVER, type RecordStore } from '../ports/record-store.ts'
+import { partitionIn, partitionOf } from '../protocol/digest.ts'
+import { checkRecordStore, transactor } from './transact.ts'
+import { API_KEYS, apiKeyPointerKey, rowOf, type View } from './view.ts'
+
+/** A use is written where the stored one is at least as old. */
+const USE_EVERY_MS = 60_000
+
+/** All keys of a user are one record, so that a change is one commit and the number of keys is decided in it. */
+type PackedKeys = [userId: string, keys: PackedKey[]]
+type PackedKey = [
+  id: string,
+  digest: string,
+  name: string,
+  scopes: string[],
+  resource: string | null,
+  createdAt: number,
+  expiresAt: number | null,
+  lastUsedAt: number | null
+]
+/** Leads from the digest of a key to its user. It counts only together with the key in the user's record. */
+type Pointer = [userId: string]
+
+/**
+ * API keys over a store of records, such as one of a host. The store must not be that of a state: keys have a table or
+ * a prefix of their own. Throws where the store evicts, because a lost record would end the keys of a user.
+ */
+export function recordApiKeyStore(store: RecordStore): Required<ApiKeyStore> {
+  checkRecordStore('recordApiKeyStore', store)
+  if (store.evicts)
+    throw invalidOptions(
+      `recordApiKeyStore takes no store that may throw records away by itself, and "${store.kind}" has evicts: true.`
+    )
+  const { transact, look } = transactor(store)
+  const change = <Outcome>(userId: string, decide: (held: HeldKeys) => { outcome: Outcome; keys?: PackedKey[] }) =>
+    transact(partitionOf(userId), [API_KEYS], (view): Outcome => {
+      const { outcome, keys } = decide(heldIn(view, userId))
+      if (keys !== undefined) save(view, userId, keys)
+      return outcome
+    })
+  const dropPointers = async (digests: readonly string[]): Promise<void> => {
+    for (const digest of digests)
+      await transact(partitionIn(digest), [], (view) => {
+        view.remove(apiKeyPointerKey(digest))
+      })
+  }
+  const remove = async (userId: string, isEnded: (key: PackedKey) => boolean): Promise<string[]> => {
+    const ended = await change(userId, ({ keys }) => {
+      const outcome = keys.filter(isEnded)
+      return outcome.length === 0 ? { outcome } : { outcome, keys: keys.filter((key) => !isEnded(key)) }
+    })
+    await dropPointers(ended.map(([, digest]) => digest))
+    return ended.map(([id]) => id)
+  }
+
+  return {
+    kind: store.kind,
+    durable: store.durable,
+    async prepare() {
+      await store.prepare?.()
+    },
+    sweep: (now) => store.sweep(now),
+
+    async create({ userId, digest, ...key }, max, now) {
+      // The pointer comes first: alone it leads nowhere, and a key without one could never be found.
+      await transact(partitionIn(digest), [apiKeyPointerKey(digest)], (view) => {
+        const value: Pointer = [userId]
+        view.put(apiKeyPointerKey(digest), { kind: 'api_key', userId, value, expiresAt: key.expiresAt ?? NEVER })
+      })
+      const outcome = await change(userId, ({ keys }) => {
+        const live = keys.filter((packed) => !hasExpired(packed, now))
+        return live.length < max || live.some(([, known]) => known === digest)
+          ? { outcome: 'created' as const, keys: [...live.filter(([id]) => id !== key.id), pack(key, digest)] }
+          : { outcome: 'full' as const }
+      })
+      if (outcome === 'full') await dropPointers([digest])
+      return outcome
+    },
+
+    list: (userId) => look(partitionOf(userId), [API_KEYS], (view) => heldIn(view, userId).keys.map(unpack)),
+
+    async find(digest) {
+      const userId = await look(
+        partitionIn(digest),
+        [apiKeyPointerKey(digest)],
+        (view) => rowOf<Pointer>(view.get(apiKeyPointerKey(digest)), 1)?.[0] ?? null
+      )
+      if (userId === null) return null
+      return await look(partitionOf(userId), [API_KEYS], (view): OwnedApiKey | null => {
+        const found = heldIn(view, userId).keys.find(([, known]) => known === digest)
+        return found === undefined ? null : { userId, ...unpack(found) }
+      })
+    },
+
+    touch: (userId, id, now) =>
+      change(userId, ({ keys }) => {
+        const at = keys.findIndex(
+          ([known, , , , , , , lastUsedAt]) => known === id && (lastUsedAt ?? 0) + USE_EVERY_MS <= now
+        )
+        const key = keys[at]
+        if (key === undefined) return { outcome: undefined }
+        return { outcome: undefined, keys: keys.with(at, key.with(7, now) as PackedKey) }
+      }),
+    revoke: async (userId, id) => (await remove(userId, ([known]) => known === id)).length > 0,
+    revokeAll: (userId) => remove(userId, () => true)
+  }
+}
+
+interface HeldKeys {
+  keys: readonly PackedKey[]
+}
+
+/** The keys of this user. Throws where the record can't be read: its keys must not pass for none. */
+function heldIn(view: View, userId: string): HeldKeys {
+  const value = view.get(API_KEYS)
+  if (value === null) return { keys: [] }
+  const row = rowOf<PackedKeys>(value, 2)
+  if (row === null || row[0] !== userId || !Array.isArray(row[1]) || !row[1].every((key) => rowOf(key, 8) !== null))
+    throw new TypeError('A record of API keys has a form that this release cannot read.')
+  return { keys: row[1] }
+}
+
+function save(view: View, userId: string, keys: PackedKey[]): void {
+  if (keys.length === 0) {
+    view.remove(API_KEYS)
+    return
+  }
+  const value: PackedKeys = [userId, keys]
+  const ends = keys.map(([, , , , , , expiresAt]) => expiresAt ?? NEVER)
+  view.put(API_KEYS, { kind: 'api_keys', userId, value, expiresAt: Math.max(...ends) })
+}
+
+const hasExpired = ([, , , , , , expiresAt]: PackedKey, now: number): boolean => expiresAt !== null && now >= expiresAt
+
+const pack = (
+  { id, name, scopes, resource, createdAt, expiresAt, lastUsedAt }: ApiKeyRecord,
+  digest: string
+): PackedKey => [id, digest, name, [...scopes], resource, createdAt, expiresAt, lastUsedAt]
+
+const unpack = ([id, , name, scopes, resource, createdAt, expiresAt, lastUsedAt]: PackedKey): ApiKeyRecord => ({
+  id,
+  name,
+  scopes: [...scopes],
+  resource,
+  createdAt,
+  expiresAt,
+  lastUsedAt
+})
