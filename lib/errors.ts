@@ -14,6 +14,8 @@ const STATUS = {
   unauthorized_client: 400,
   unsupported_grant_type: 400,
   invalid_scope: 400,
+  /** RFC 8707 §2 */
+  invalid_target: 400,
   invalid_dpop_proof: 400,
   invalid_token: 401,
   insufficient_scope: 403,

@@ -23,6 +23,7 @@ import { registerRoutes } from './http/routes.ts'
 import { type AuthSession, sessionHooks } from './http/edge/session-hook.ts'
 import { LOCALES } from './pages/texts.ts'
 import { decorateAll, refuseTakenNames, refuseTakenRoutes, refuseUncalledHooks } from './composition/names.ts'
+import { type ProtectedResource, protectedResources } from './composition/protected-resources.ts'
 import { placesOf } from './settings/places.ts'
 import { redisClientOf } from './settings/redis-client.ts'
 import type { User } from './ports/user-store.ts'
@@ -30,6 +31,7 @@ import type { AccessTokenClaims } from './protocol/access-token.ts'
 import { ANY_SIGN_IN, stepUpOf } from './settings/auth-requirements.ts'
 import type { AuthorityOptions } from './settings/options.ts'
 import { PATHS, type PathName } from './settings/paths.ts'
+import type { ProtectedResourceOptions } from './settings/sections/resources.ts'
 import { warnOfUnsafeSettings } from './settings/warnings.ts'
 import { logLine } from './ports/log.ts'
 
@@ -41,6 +43,13 @@ export interface AuthorityDecorators extends TokenGuards {
    * origin. Otherwise 401; 403 for tokens of third-party clients and of machines.
    */
   requireUser: Hook
+  /**
+   * Makes the guard of an API of this app, which takes tokens for this API alone, and serves its metadata. Adds the API
+   * to `resources` if it is missing there. Call it before the app is ready.
+   * @throws StartError `FST_AUTHORITY_INVALID_OPTIONS`
+   * @see RFC 8707, RFC 9728
+   */
+  protectedResource: (options: ProtectedResourceOptions) => ProtectedResource
   authority: Authority
 }
 
@@ -174,10 +183,12 @@ const plugin: FastifyPluginAsync<AuthorityOptions> = async (host, given) => {
             url
           }))
   })
-  decorateAll(host, names, { ...guards, requireUser, authority })
+  const protectedResource = protectedResources(host, settings, { accessTokens, clock })
+  decorateAll(host, names, { ...guards, requireUser, protectedResource, authority })
   refuseUncalledHooks(host, {
     [names.requireScope]: guards.requireScope,
     [names.requireAuth]: guards.requireAuth,
+    [names.protectedResource]: protectedResource,
     [`${names.authority}.requireSession`]: authority.requireSession
   })
   const listed = Array.isArray(settings.clients) ? settings.clients : null

@@ -26,6 +26,7 @@ export const ERROR_MEANINGS: Readonly<Record<OAuthErrorCode, string>> = {
   unauthorized_client: 'This client may not use this grant.',
   unsupported_grant_type: 'The grant type is unknown here or turned off.',
   invalid_scope: 'The scope is malformed or more than may be granted.',
+  invalid_target: 'The resource is unknown, malformed, not for this client or not of this grant, or one must be named.',
   invalid_dpop_proof:
     'The DPoP proof is missing, malformed, used before, or made for another request, token or key. The description ' +
     'names the mistake.',

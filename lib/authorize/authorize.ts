@@ -1,5 +1,6 @@
 import { passwordChangedAt, userOf } from '../sessions/active-user.ts'
 import { disclosureOf } from '../tokens/disclosure.ts'
+import { namedResources, scopesWithin } from '../oauth/target.ts'
 import type { SignedInPerson } from '../sessions/browser-sessions.ts'
 import { isFirstParty, mayBeAnsweredAt, mayUse } from '../clients/rights.ts'
 import { OAuthError } from '../errors.ts'
@@ -134,6 +135,7 @@ async function gatherFacts(
   const now = clock.now()
   const user = session === null ? null : await userOf(session, { users, sessions })
   const signedIn = session === null || user === null ? null : { session, user }
+  const resources = namedResources(params, client, deps)
   const consent = await findConsent(client, signedIn, now, deps)
   const required = requiredAcr(request, client)
   const possible = required?.filter((value) => deps.acrValues.includes(value)) ?? null
@@ -142,7 +144,8 @@ async function gatherFacts(
     request,
     client,
     redirectUri,
-    scopes: grantableScopes(request, client, consent, deps),
+    resources,
+    scopes: scopesWithin(grantableScopes(request, client, consent, deps), resources, deps),
     signedIn,
     required,
     authentication,
@@ -192,7 +195,7 @@ async function issueCode(
   { origin }: BrowserContext,
   deps: AuthorizeDeps
 ): Promise<string | { session: OpenSession | null }> {
-  const { request, client, redirectUri, scopes, authentication, now } = facts
+  const { request, client, redirectUri, scopes, resources, authentication, now } = facts
   const {
     tokens,
     sessions,
@@ -216,7 +219,8 @@ async function issueCode(
         redirectUri,
         ...(request.codeChallenge === undefined ? {} : { codeChallenge: request.codeChallenge }),
         ...(request.nonce === undefined ? {} : { nonce: request.nonce }),
-        ...(Object.keys(request.claims).length === 0 ? {} : { claims: request.claims })
+        ...(Object.keys(request.claims).length === 0 ? {} : { claims: request.claims }),
+        ...(resources.length === 0 ? {} : { resources: resources.map(({ resource }) => resource) })
       }),
       codeDigest: digest(secret),
       codeExpiresAt: now + deps.authorizationCode.expiresInMs

@@ -6,6 +6,7 @@ import { type AuthorizationRequest } from '../protocol/authorization-request.ts'
 import { wantsSignUp } from '../protocol/authorization-params.ts'
 import { type AuthenticationContext, wasProvedJustNow } from '../protocol/authentication.ts'
 import { isPublicNativeRedirect } from '../protocol/redirect-uri.ts'
+import type { Resource } from '../protocol/resource.ts'
 import type { SignedInPerson } from '../sessions/browser-sessions.ts'
 import type { IdTokenHint } from '../tokens/id-tokens.ts'
 import type { MissingStep } from './deps.ts'
@@ -18,6 +19,8 @@ export interface Facts {
   redirectUri: string
   /** Granted if no check fails. */
   scopes: string[]
+  /** The APIs that the request names. @see RFC 8707 §2.1 */
+  resources: readonly Resource[]
   /** The user signed in in this browser. */
   signedIn: SignedInPerson | null
   required: RequiredAcr
@@ -153,6 +156,11 @@ const CHECKS: readonly Check[] = [
   }
 ]
 
+/** The items that a person allows: the APIs, each by its `resource`, and the scopes. */
+export function allowedOf({ scopes, resources }: Pick<Facts, 'scopes' | 'resources'>): string[] {
+  return [...resources.map(({ resource }) => resource), ...scopes]
+}
+
 /** The first obstacle. `null`: a code may be issued. */
 export function firstObstacle(facts: Facts): Obstacle | null {
   for (const { check } of CHECKS) {
@@ -219,11 +227,11 @@ function isRecent({ request: { maxAge }, authentication, now }: Facts): boolean 
 }
 
 function isAllowed(facts: Facts): boolean {
-  const { client, redirectUri, request, scopes, consent, answered } = facts
+  const { client, redirectUri, request, consent, answered } = facts
   if (request.prompt.includes('consent')) return false
   // For a client of the host's own the sign-in page is enough of an answer, because it names the client.
   if (isFirstParty(client)) return !isNativeRedirect(client, redirectUri) || answered !== null
-  if (consent === null || !scopes.every((scope) => consent.scopes.includes(scope))) return false
+  if (consent === null || !allowedOf(facts).every((one) => consent.scopes.includes(one))) return false
   return (
     answered === 'consent' ||
     !(isNativeRedirect(client, redirectUri) || (isPublicNativeRedirect(redirectUri) && isPublic(client)))

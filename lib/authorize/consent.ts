@@ -5,7 +5,7 @@ import type { User } from '../ports/user-store.ts'
 import { revokeConsent, type Sessions } from '../sessions/sessions.ts'
 import { passwordChangedAt } from '../sessions/active-user.ts'
 import type { AuthorizeDeps } from './deps.ts'
-import type { Facts } from './checks.ts'
+import { allowedOf, type Facts } from './checks.ts'
 
 /** A year. */
 const LIFETIME_MS = 365 * 24 * 60 * 60 * 1000
@@ -15,7 +15,7 @@ const LIFETIME_MS = 365 * 24 * 60 * 60 * 1000
  * @throws OAuthError `login_required` where nobody is signed in
  */
 export async function grantConsent(
-  { client, scopes, signedIn, now }: Facts,
+  { client, scopes, resources, signedIn, now }: Facts,
   origin: Origin,
   { consents, accounts }: AuthorizeDeps
 ): Promise<void> {
@@ -23,7 +23,7 @@ export async function grantConsent(
   await consents.grantConsent({
     userId: signedIn.user.id,
     clientId: client.clientId,
-    scopes,
+    scopes: allowedOf({ scopes, resources }),
     grantedAt: now,
     expiresAt: now + LIFETIME_MS
   })

@@ -15,7 +15,6 @@ export interface AuthorizeDeps extends GrantDeps {
   browserSessions: BrowserSessions
   consents: ConsentStore
   idTokens: IdTokens
-  issuer: string
   authorizationCode: { expiresInMs: number }
   /** True if a person can make an account, on our page or on the host's. */
   canSignUp: boolean

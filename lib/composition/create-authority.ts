@@ -13,6 +13,7 @@ import { invalidToken, isBearer, missingToken } from '../protocol/bearer.ts'
 import { type Events, NO_REQUEST } from '../events.ts'
 import type { GrantDeps } from '../oauth/deps.ts'
 import { issueTokens, reportIssued } from '../oauth/issue-tokens.ts'
+import { grantedBy } from '../oauth/target.ts'
 import type { Hook } from '../http/edge/hook.ts'
 import type { RequestLimiter } from '../http/edge/limit.ts'
 import type { RequestBrowser } from '../http/edge/request-browser.ts'
@@ -21,10 +22,8 @@ import type { User } from '../ports/user-store.ts'
 import type { PathName } from '../settings/paths.ts'
 import { badOption } from '../settings/option-error.ts'
 import { type AuthenticationProof, hostProof, proofsFor, TEST_PROOFS } from '../protocol/authentication.ts'
-import { grantScope, parseScope } from '../protocol/scope.ts'
 import { listSessions } from '../sessions/browser-sessions.ts'
 import type { AccessTokens } from '../tokens/access-tokens.ts'
-import { allowedScopes } from '../tokens/disclosure.ts'
 import type { Authority, FactorMethod } from './authority.ts'
 import type { Parts } from '../feature.ts'
 import type { ApiKeyRecord } from '../ports/api-key-store.ts'
@@ -110,16 +109,16 @@ export function createAuthority({
     async verify(token) {
       if (typeof token !== 'string') throw missingToken(' app.authority.verify got none.')
       if (isBearer(token)) throw invalidToken('Give app.authority.verify the token without its scheme.')
-      return await accessTokens.verify(token)
+      return await accessTokens.verify(token, null)
     },
     async issueTokens(userId, options = {}) {
       const { scope, clientId } = options
       const methods = proofsOf(options)
       const client = clientId === undefined ? null : await grants.clients.findById(clientId)
       if (clientId !== undefined && client === null) throw new OAuthError('invalid_client', 'There is no such client.')
-      const scopes = grantScope(parseScope(scope), allowedScopes(client, grants.scopes))
+      const granted = grantedBy({ scope }, client, grants)
       const user = await activeUser(userId)
-      const issue = { user, client, methods, scopes, origin: NO_REQUEST, grantType: 'host' }
+      const issue = { user, client, methods, ...granted, origin: NO_REQUEST, grantType: 'host' }
       const { sid, response } = await issueTokens(issue, grants)
       reportIssued(issue, sid, grants)
       return response

@@ -30,11 +30,12 @@ interface KeyParts {
 
 /** The algorithms of access tokens and of the ID tokens that clients want. Clients of a store get the usual one. */
 function managedAlgorithms(
-  { clients, accessToken: { alg: first } }: Settings,
+  { clients, accessToken: { alg: first }, apis: { resources } }: Settings,
   redirectLogin: boolean
 ): [string, ...string[]] {
   // With RS256, tokens signed before the option was changed are still valid, and an elliptic key costs nothing.
-  const always = first === 'RS256' ? ['RS256', 'ES256'] : ['ES256']
+  const ofApis = resources.flatMap(({ alg }) => alg ?? [])
+  const always = first === 'RS256' ? ['RS256', 'ES256'] : [...new Set(['ES256', ...ofApis])]
   if (!redirectLogin) return always as [string, ...string[]]
   const wanted = Array.isArray(clients)
     ? clients.map(({ idTokenSignedResponseAlg = 'RS256' }) => idTokenSignedResponseAlg)

@@ -17,7 +17,8 @@ const SHARED: ReadonlySet<string> = new Set<DecoratorName>([
   'authenticateOptional',
   'requireFirstParty',
   'requireUser',
-  'requireAuth'
+  'requireAuth',
+  'protectedResource'
 ])
 
 /** The shared decorators of our plugins, by server. */

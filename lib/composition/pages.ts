@@ -67,7 +67,7 @@ export function undoUrl(
 /** The dependencies of the hosted pages. */
 export function pageDeps(
   host: FastifyInstance,
-  { issuer, prefix, password: { minLength }, scopeTexts, secrets }: Settings,
+  { issuer, prefix, password: { minLength }, scopeTexts, apis, secrets }: Settings,
   pages: PagesSettings,
   {
     redirectLogin,
@@ -84,6 +84,7 @@ export function pageDeps(
   const { homeUrl, loginUrl } = pages
   refuse('pages.texts', ownTextMistake(pages.texts))
   refuse('scopes', scopeTextMistake(scopeTexts))
+  refuse('resources', scopeTextMistake(apis.texts))
   const link = (name: PathName): string => `${host.prefix}${parts.path(name)}`
   const added: PagePart[] = []
   const deps: PageDeps = {
@@ -98,7 +99,7 @@ export function pageDeps(
       renderers: Object.fromEntries(slots.flatMap(({ renderers = {} }) => Object.entries(renderers)))
     }),
     journeys: createJourneys(parts.authorize, { authorizeUrl: link('authorize'), homeUrl }),
-    scopeTexts,
+    scopeTexts: apis.texts,
     prefix,
     link,
     homeUrl,

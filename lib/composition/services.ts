@@ -96,20 +96,22 @@ export async function createServices(
   await stores.prepare()
   const accessTokenSeconds = settings.accessToken.expiresInSeconds
   const idTokenSeconds = settings.idToken.expiresInSeconds
+  const { resources, scopes } = settings.apis
+  const longestSeconds = Math.max(accessTokenSeconds, ...resources.map(({ expiresInSeconds }) => expiresInSeconds ?? 0))
   const ring = await keyRing(settings, {
     clock,
     state,
     events,
     log,
     redirectLogin,
-    tokenLifetimeMs: Math.max(accessTokenSeconds, idTokenSeconds) * 1000,
+    tokenLifetimeMs: Math.max(longestSeconds, idTokenSeconds) * 1000,
     hintLifetimeMs: Math.max(settings.session.expiresInMs, settings.refreshToken.expiresInMs, YEAR_MS)
   })
   const identity = idTokens(
     { issuer: settings.issuer, ...settings.idToken },
-    { ring, clock, random, claims: settings.claims, scopes: settings.scopes }
+    { ring, clock, random, claims: settings.claims, scopes }
   )
-  const revocations = createRevocations(accessTokenSeconds * 1000, clock)
+  const revocations = createRevocations(longestSeconds * 1000, clock)
   const tokens = accessTokens(
     {
       issuer: settings.issuer,
@@ -118,7 +120,7 @@ export async function createServices(
       clockSkewSeconds: CLOCK_SKEW_SECONDS,
       expiresInSeconds: accessTokenSeconds
     },
-    { ring, cache: verifiedTokenCache(VERIFIED_TOKENS), revocations, clock, random }
+    { ring, cache: verifiedTokenCache(VERIFIED_TOKENS), revocations, clock, random, resources }
   )
   const leaving = outbound(clock)
   const ownDistance = async () => await distanceOfHost(settings.issuer)
@@ -224,7 +226,10 @@ export async function createServices(
     tokens: state.tokens,
     sessions,
     accessTokens: tokens,
-    scopes: settings.scopes,
+    issuer: settings.issuer,
+    resources,
+    audience: [settings.accessToken.audience].flat(),
+    scopes,
     refreshToken: settings.refreshToken,
     claims: settings.claims
   }
@@ -242,7 +247,6 @@ export async function createServices(
     endpoints: parts.flatMap(({ endpoints }) => endpoints ?? []),
     authorize: {
       ...grants,
-      issuer: settings.issuer,
       idTokens: identity,
       consents: state.consents,
       browserSessions: browserSessions(settings.session, { store: state.browserSessions, sessions, clock, random }),

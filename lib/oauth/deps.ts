@@ -10,6 +10,7 @@ import type { AccessTokens } from '../tokens/access-tokens.ts'
 import type { ClaimsFunction } from '../tokens/disclosure.ts'
 import type { IdTokens } from '../tokens/id-tokens.ts'
 import type { Origin, Sessions } from '../sessions/sessions.ts'
+import type { Granted, Targets } from './target.ts'
 
 export type { ClaimsFunction } from '../tokens/disclosure.ts'
 export type { Origin } from '../sessions/sessions.ts'
@@ -22,8 +23,7 @@ interface RefreshTokenPolicy {
 }
 
 /** A sign-in by a grant, whose tokens are not handed out yet. */
-export interface GrantSignIn extends Omit<FirstFactor, 'clientId'> {
-  scopes: string[]
+export interface GrantSignIn extends Omit<FirstFactor, 'clientId'>, Granted {
   /** The nonce of the app. Only a token exchange has one. */
   nonce?: string | undefined
   /** `null`: second factors are off. */
@@ -40,7 +40,7 @@ export interface TokenSlots {
 }
 
 /** The dependencies of a grant. */
-export interface GrantDeps extends Required<TokenSlots> {
+export interface GrantDeps extends Required<TokenSlots>, Targets {
   accounts: AccountsDeps
   /** Those that are on. */
   grants: readonly Grant[]
@@ -56,8 +56,6 @@ export interface GrantDeps extends Required<TokenSlots> {
   accessTokens: AccessTokens
   /** `null`: OpenID Connect is off. */
   idTokens: IdTokens | null
-  /** The option `scopes`. */
-  scopes: readonly string[]
   passwordGrant: 'first-party' | 'clients' | false
   refreshToken: RefreshTokenPolicy
   claims: ClaimsFunction | null

@@ -8,6 +8,7 @@ import { disclosureOf, releasedClaims } from '../tokens/disclosure.ts'
 import type { GrantDeps } from './deps.ts'
 import { readAuthorizationDetails } from '../protocol/authorization-request.ts'
 import { invalidToken } from '../protocol/bearer.ts'
+import { isAudience, type Targets } from './target.ts'
 
 export type Introspection = { active: false } | ActiveToken
 
@@ -53,8 +54,8 @@ export async function introspect(token: string, client: Client, deps: GrantDeps)
 }
 
 async function ofAccessToken(token: string, client: Client, deps: GrantDeps): Promise<Introspection> {
-  const claims = await deps.accessTokens.verify(token)
-  if (!mayKnow(client, claims, deps.accounts.issuer)) return { active: false }
+  const claims = await deps.accessTokens.verify(token, 'any')
+  if (!mayKnow(client, claims, deps)) return { active: false }
   // A client's own token belongs to no session. Any other is active as long as its session is.
   if (claims.sid !== undefined || claims.sub !== claims.client_id)
     await liveSession(claims, { sessions: deps.sessions, users: deps.accounts.users })
@@ -86,10 +87,13 @@ async function ofAccessToken(token: string, client: Client, deps: GrantDeps): Pr
 
 /**
  * A client may ask about its own tokens and those with itself in the audience. The issuer as audience is the host's own
- * API, about whose tokens all of the host's own clients may ask.
+ * API, about whose tokens all of the host's own clients may ask. The client of an API may ask about tokens for the API
+ * alone.
  */
-function mayKnow(client: Client, { client_id: owner, aud }: AccessTokenClaims, issuer: string): boolean {
+function mayKnow(client: Client, { client_id: owner, aud }: AccessTokenClaims, targets: Targets): boolean {
   const audience = [aud].flat()
+  if (client.introspects !== undefined) return isAudience(client.introspects, audience, targets)
+  const { issuer } = targets
   return (
     owner === client.clientId ||
     audience.includes(client.clientId) ||
@@ -108,7 +112,8 @@ async function ofRefreshToken({ sid, digest }: Credential, client: Client, deps:
     sessions
   } = deps
   const family = await deps.tokens.peekToken({ sid, digest, now: clock.now(), graceMs: deps.refreshToken.reuseGraceMs })
-  if (family === null || family.clientId !== client.clientId) return { active: false }
+  if (family === null || family.clientId !== client.clientId || client.introspects !== undefined)
+    return { active: false }
   if ((await userOf(family, { users, sessions })) === null) return { active: false }
   return {
     active: true,

@@ -5,20 +5,20 @@ import { type AuthenticationContext, type AuthenticationProof, contextOf } from 
 import type { Client } from '../ports/client-store.ts'
 import { digest } from '../protocol/digest.ts'
 import { formatCredential, newCredentialId, sidOf } from '../protocol/credential.ts'
+import { formatAuthorizationDetails, readAuthorizationDetails } from '../protocol/authorization-request.ts'
+import type { Resource } from '../protocol/resource.ts'
 import { scopeMember } from '../protocol/scope.ts'
 import { hostClaims } from '../tokens/disclosure.ts'
 import type { GrantDeps, Origin, TokenResponse } from './deps.ts'
 import type { RefreshTokenFamily } from '../ports/token-store.ts'
-import { readAuthorizationDetails } from '../protocol/authorization-request.ts'
 import type { FirstFactorKind } from '../events.ts'
+import { type Granted, scopesFor, targetOf } from './target.ts'
 
-interface Issue {
+interface Issue extends Granted {
   user: User
   client: Client | null
   /** How the user was authenticated just now. */
   methods: AuthenticationProof[]
-  /** Granted scope. */
-  scopes: string[]
   origin: Origin
   grantType: string
   /** For an ID token as after a code: the nonce that it repeats. */
@@ -36,7 +36,7 @@ interface IssuedTokens {
  * sign leaves no family behind. The caller calls `reportIssued` once it is sure that the tokens are handed out.
  */
 export async function issueTokens(
-  { user, client, methods, scopes, origin, idToken }: Issue,
+  { user, client, methods, scopes, resources, origin, idToken }: Issue,
   deps: GrantDeps
 ): Promise<IssuedTokens> {
   const { clock, random } = deps.accounts
@@ -46,7 +46,8 @@ export async function issueTokens(
   const sid = sidOf(id)
   const scope = scopes.join(' ')
   const authentication = contextOf({ methods, authenticatedAt: now })
-  const accessToken = await signAccessToken({ user, client, scopes, sid, authentication }, deps)
+  const target = targetOf({}, { resources }, client, deps)
+  const access = await accessAnswer({ user, client, scopes, sid, authentication, target }, deps)
   const expiresAt = now + deps.refreshToken.expiresInMs
   const family = {
     sid,
@@ -62,28 +63,32 @@ export async function issueTokens(
     sessionSid: null,
     offline: true,
     // A refresh gives another ID token where there is one.
-    authorization: idToken === undefined ? null : '{}',
+    authorization:
+      idToken === undefined && resources.length === 0
+        ? null
+        : formatAuthorizationDetails({
+            ...(resources.length === 0 ? {} : { resources }),
+            ...(idToken === undefined ? { idToken: false } : {})
+          }),
     tokenDigest: digest(secret)
   }
   const signed =
-    client === null ? {} : await signIdToken({ user, client, scopes, family, accessToken, nonce: idToken?.nonce }, deps)
+    client === null
+      ? {}
+      : await signIdToken(
+          { user, client, scopes, family, accessToken: access.access_token, nonce: idToken?.nonce },
+          deps
+        )
   await deps.tokens.createFamily(family)
   return {
     sid,
-    response: {
-      access_token: accessToken,
-      token_type: 'Bearer',
-      expires_in: deps.accessTokens.expiresInSeconds,
-      refresh_token: formatCredential(id, secret),
-      ...signed,
-      ...scopeMember(scopes)
-    }
+    response: { ...access, refresh_token: formatCredential(id, secret), ...signed }
   }
 }
 
 /** Tells that tokens are handed out. */
 export function reportIssued(
-  { user, client, scopes, origin, grantType }: Omit<Issue, 'methods'>,
+  { user, client, scopes, origin, grantType }: Omit<Issue, 'methods' | 'resources'>,
   sid: string,
   deps: GrantDeps
 ): void {
@@ -94,26 +99,47 @@ export function reportIssued(
   )
 }
 
+/** The part of an answer that is the access token. */
+export type AccessAnswer = Pick<TokenResponse, 'access_token' | 'token_type' | 'expires_in' | 'scope'>
+
+interface AccessTokenOf {
+  user: User
+  client: Client | null
+  /** Granted scope. The token has the part that belongs to its API. */
+  scopes: readonly string[]
+  sid: string
+  authentication: AuthenticationContext
+  target: Resource | null
+}
+
 /**
  * An access token for a family, with the host's claims.
  * @throws OAuthError `unmet_authentication_requirements` for a sign-in that is worth less than the client must have
  */
-export async function signAccessToken(
-  of: { user: User; client: Client | null; scopes: string[]; sid: string; authentication: AuthenticationContext },
+export async function accessAnswer(
+  { user, client, scopes: granted, sid, authentication, target }: AccessTokenOf,
   deps: GrantDeps
-): Promise<string> {
-  if (!isContent(of.client, of.authentication.acr))
+): Promise<AccessAnswer> {
+  if (!isContent(client, authentication.acr))
     throw new OAuthError('unmet_authentication_requirements', 'This client needs a stronger sign-in.')
-  await deps.accessTokens.ready()
-  const extra = deps.claims === null ? {} : await hostClaims(of, deps)
-  return deps.accessTokens.mint({
-    sub: of.user.id,
-    sid: of.sid,
-    authentication: of.authentication,
+  await deps.accessTokens.ready(target)
+  const scopes = scopesFor(target, granted, deps)
+  const extra = deps.claims === null ? {} : await hostClaims({ user, client, scopes }, deps)
+  const token = deps.accessTokens.mint({
+    sub: user.id,
+    sid,
+    authentication,
     extra,
-    ...scopeMember(of.scopes),
-    ...(of.client === null ? {} : { client_id: of.client.clientId })
+    target,
+    ...scopeMember(scopes),
+    ...(client === null ? {} : { client_id: client.clientId })
   })
+  return {
+    access_token: token,
+    token_type: 'Bearer',
+    expires_in: deps.accessTokens.secondsFor(target),
+    ...scopeMember(scopes)
+  }
 }
 
 /**
@@ -139,7 +165,8 @@ export async function signIdToken(
   deps: GrantDeps
 ): Promise<{ id_token?: string }> {
   if (family.authorization === null || deps.idTokens === null || !scopes.includes('openid')) return {}
-  const { claims } = readAuthorizationDetails(family.authorization)
+  const { claims, idToken } = readAuthorizationDetails(family.authorization)
+  if (idToken === false) return {}
   return {
     id_token: await deps.idTokens.mint({
       user,

@@ -4,6 +4,7 @@ import { allowedScopes } from '../tokens/disclosure.ts'
 import type { Client } from '../ports/client-store.ts'
 import type { RefreshTokenFamily, TokenUse } from '../ports/token-store.ts'
 import type { User } from '../ports/user-store.ts'
+import { readAuthorizationDetails } from '../protocol/authorization-request.ts'
 import { digest } from '../protocol/digest.ts'
 import {
   type Credential,
@@ -13,7 +14,8 @@ import {
   sealSuccessor
 } from '../protocol/credential.ts'
 import type { GrantContext, GrantDeps, Origin } from './deps.ts'
-import { signAccessToken } from './issue-tokens.ts'
+import { type AccessAnswer, accessAnswer } from './issue-tokens.ts'
+import { type Asked, targetOf } from './target.ts'
 import { invalidToken } from '../protocol/bearer.ts'
 
 /**
@@ -35,16 +37,23 @@ export function stillGrantable(family: RefreshTokenFamily, client: Client | null
 
 /** A new access token of the family, for a user who is still there, and that user. */
 export async function signForFamily(
-  { family, client, scopes }: { family: RefreshTokenFamily; client: Client | null; scopes: string[] },
+  {
+    family,
+    client,
+    scopes,
+    asked
+  }: { family: RefreshTokenFamily; client: Client | null; scopes: string[]; asked: Asked },
   attempt: RefreshAttempt,
   deps: GrantDeps
-): Promise<{ user: User; accessToken: string }> {
+): Promise<{ user: User; access: AccessAnswer }> {
+  const { resources = [] } = readAuthorizationDetails(family.authorization ?? '{}')
+  const target = targetOf(asked, { resources }, client, deps)
   // The client was registered for less when the family began. It goes on where that is so again.
   if (!isContent(client, family.acr)) throw attempt.refused('acr')
   const user = await activeUser(family, attempt, deps)
   return {
     user,
-    accessToken: await signAccessToken({ user, client, scopes, sid: family.sid, authentication: family }, deps)
+    access: await accessAnswer({ user, client, scopes, sid: family.sid, authentication: family, target }, deps)
   }
 }
 
@@ -202,15 +211,10 @@ async function accessTokenFor(
 ): Promise<RefreshResponse> {
   const client = family.clientId === null ? null : await deps.clients.findById(family.clientId)
   if (family.clientId !== null && !mayRefreshHere(client)) throw refused('client')
-  const { accessToken } = await signForFamily(
-    { family, client, scopes: stillGrantable(family, client, deps) },
-    attempt,
-    deps
-  )
-  return {
-    access_token: accessToken,
-    expires_in: deps.accessTokens.expiresInSeconds
-  }
+  const {
+    access: { access_token, expires_in }
+  } = await signForFamily({ family, client, scopes: stillGrantable(family, client, deps), asked: {} }, attempt, deps)
+  return { access_token, expires_in }
 }
 
 function mayRefreshHere(client: Client | null): boolean {

@@ -23,7 +23,7 @@ export async function revokeToken(
   { sessions, accessTokens }: { sessions: Sessions; accessTokens: AccessTokens }
 ): Promise<void> {
   const refresh = parseCredential(token)
-  const claims = refresh === null ? await accessTokens.verify(token) : null
+  const claims = refresh === null ? await accessTokens.verify(token, 'any') : null
   if (claims !== null && claims.sid === undefined) {
     checkOwner(claims.client_id ?? null, client)
     // The token stays valid, so a 200 would be wrong. unsupported_token_type (RFC 7009 §2.2.1) is for a whole kind of

@@ -9,6 +9,7 @@ const BY_CODE: Readonly<Record<OAuthErrorCode, MessageKey>> = {
   unauthorized_client: 'errorClientRequest',
   unsupported_grant_type: 'errorClientRequest',
   invalid_scope: 'errorClientRequest',
+  invalid_target: 'errorClientRequest',
   invalid_dpop_proof: 'errorClientRequest',
   invalid_token: 'errorInvalidToken',
   insufficient_scope: 'errorAccessDenied',

@@ -78,6 +78,13 @@ export interface Client {
    * request: one of `acr_values_supported`. [Step-up](../guides/step-up.md)
    */
   acr?: string | undefined
+  /** The APIs that the client may ask for, by `resource`, among those that allow it. `[]`: none. */
+  resources?: string[] | undefined
+  /**
+   * For an API that asks the introspection endpoint: its `resource`. The answers are about tokens for it alone, and
+   * `active: false` for all others.
+   */
+  introspects?: string[] | undefined
 }
 
 /**

@@ -54,7 +54,7 @@ export interface AssertionStore {
 export interface Consent {
   userId: string
   clientId: string
-  /** Every scope that was allowed and not revoked. */
+  /** Every scope, and every API by its `resource`, that was allowed and not revoked. */
   scopes: string[]
   grantedAt: number
   expiresAt: number

@@ -1,13 +1,14 @@
 import { isObject } from './json.ts'
 import { OAuthError } from '../errors.ts'
 import { readParams, serializeParams } from './request-params.ts'
+import { joinResources } from './resource.ts'
 
 export type ResponseMode = 'query' | 'fragment' | 'form_post'
 export type Prompt = 'none' | 'login' | 'consent' | 'select_account' | 'create'
 
 /**
- * The parameters of an authorization request as they were sent: each a non-empty string, sent once. Unknown ones are
- * left out.
+ * The parameters of an authorization request as they were sent: each a non-empty string, sent once. Several values of
+ * `resource` are one string (`joinResources`). Unknown parameters are left out.
  */
 export type AuthorizationParams = { [Name in AuthorizationParamName]?: string }
 type AuthorizationParamName =
@@ -34,6 +35,8 @@ type AuthorizationParamName =
   | 'registration'
   | 'screen_hint'
   | 'connection'
+  | 'resource'
+  | 'audience'
 
 /** Limits in bytes. No RFC sets any. Real requests fit, and the whole request fits into a URL. */
 const LIMITS: Readonly<Record<AuthorizationParamName, number>> = {
@@ -59,7 +62,9 @@ const LIMITS: Readonly<Record<AuthorizationParamName, number>> = {
   request_uri: 2048,
   registration: 4096,
   screen_hint: 64,
-  connection: 64
+  connection: 64,
+  resource: 2048,
+  audience: 2048
 }
 /** Bytes of the whole request in a URL: Node takes 16 kB of request line and headers together. */
 const MAX_SERIALIZED = 8192
@@ -89,7 +94,12 @@ export function readAuthorizationParams(raw: unknown): AuthorizationParams {
       return name === 'state' ? value : value.slice(0, LIMITS[name] + 1)
     },
     // With two states, neither can be returned.
-    onRepeated: (name) => (name === 'state' || DECIDE_WHO_IS_ANSWERED.includes(name) ? undefined : REPEATED)
+    onRepeated: (name, values) =>
+      name === 'resource'
+        ? joinResources(values)
+        : name === 'state' || DECIDE_WHO_IS_ANSWERED.includes(name)
+          ? undefined
+          : REPEATED
   })
   if (params.request === undefined || (params.state !== undefined && params.response_mode !== undefined)) return params
   const { state, responseMode } = readRequestObject(params.request)

@@ -192,7 +192,8 @@ export function verifyCodeChallenge(verifier: string | undefined, challenge: str
  * tokens and userinfo. Kept as JSON in `RefreshTokenFamily.authorization`.
  */
 export interface AuthorizationDetails {
-  redirectUri: string
+  /** Absent for a grant without a redirect. */
+  redirectUri?: string
   /**
    * Absent where the request had none, which only a confidential client with `requirePkce: false` may. @see RFC 7636
    * §4.4
@@ -201,6 +202,10 @@ export interface AuthorizationDetails {
   nonce?: string
   /** @see OpenID Connect Core 1.0 §5.5 */
   claims?: ClaimsRequest
+  /** The APIs that were named, by the `aud` of their tokens. @see RFC 8707 §2.1 */
+  resources?: readonly string[]
+  /** `false`: a grant that gives no ID tokens. */
+  idToken?: false
 }
 
 export function formatAuthorizationDetails(details: AuthorizationDetails): string {

@@ -2,6 +2,7 @@ import { isObject } from './json.ts'
 import { OAuthError } from '../errors.ts'
 import { CLIENT_PARAMS, type ClientParams } from './client-authentication.ts'
 import { digest } from './digest.ts'
+import { joinResources } from './resource.ts'
 
 /**
  * Reads the parameters of a request from its query or body. An empty parameter counts as not sent; an unknown one is
@@ -16,14 +17,17 @@ export function readParams<Name extends string>(
   {
     onTooLong,
     onRepeated
-  }: { onTooLong?: (name: Name, value: string) => string; onRepeated?: (name: Name) => string | undefined } = {}
+  }: {
+    onTooLong?: (name: Name, value: string) => string
+    onRepeated?: (name: Name, values: readonly string[]) => string | undefined
+  } = {}
 ): { [Key in Name]?: string } {
   if (raw !== undefined && (typeof raw !== 'object' || Array.isArray(raw)))
     throw new OAuthError('invalid_request', 'The request must hold its parameters by name.')
   const params: { [Key in Name]?: string } = {}
   for (const name of Object.keys(limits) as Name[]) {
     const sent = isObject(raw) && Object.hasOwn(raw, name) ? raw[name] : undefined
-    const value = isRepeated(sent) ? (onRepeated?.(name) ?? sent) : sent
+    const value = isRepeated(sent) ? (onRepeated?.(name, sent) ?? sent) : sent
     if (value === undefined || value === '') continue
     if (typeof value !== 'string') throw new OAuthError('invalid_request', `${name} must be a string, sent once.`)
     const fits = Buffer.byteLength(value) <= limits[name]
@@ -34,7 +38,7 @@ export function readParams<Name extends string>(
 }
 
 /** The result of the parsers of queries and forms for a repeated parameter. */
-const isRepeated = (value: unknown): boolean =>
+const isRepeated = (value: unknown): value is string[] =>
   Array.isArray(value) && value.length > 1 && value.every((one) => typeof one === 'string')
 
 /**
@@ -97,7 +101,7 @@ export function readLogoutParams(raw: unknown): LogoutParams {
 }
 
 /** Parameters of every token request, each with its limit in bytes of UTF-8. */
-const COMMON = { grant_type: 256, scope: 4096, ...CLIENT_PARAMS } as const
+const COMMON = { grant_type: 256, scope: 4096, resource: 2048, audience: 2048, ...CLIENT_PARAMS } as const
 type Common = Exclude<keyof typeof COMMON, 'grant_type'>
 
 /** The sent parameters of a token request: each a non-empty string. `Name`: the names of its grant. */
@@ -115,7 +119,11 @@ export function parseTokenRequest<Name extends string>(
   body: unknown,
   limits: Readonly<Record<Name, number>>
 ): TokenRequestParams<Name> {
-  const params = readParams<string>(body, { ...limits, ...COMMON })
+  const params = readParams<string>(
+    body,
+    { ...limits, ...COMMON },
+    { onRepeated: (name, values) => (name === 'resource' ? joinResources(values) : undefined) }
+  )
   required(params, 'grant_type')
   return params as TokenRequestParams<Name>
 }

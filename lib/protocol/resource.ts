@@ -1,18 +1,42 @@
 /** Resources: APIs that access tokens are for. @see RFC 8707, RFC 9728 */
 import { isLoopbackHost } from './redirect-uri.ts'
 
+/** An API that tokens of this service can be for. */
+export interface Resource {
+  /** The `aud` of its tokens: as configured, and joined to the issuer's origin if it was a path. */
+  resource: string
+  /** The form by which resources are compared. */
+  canonical: string
+  /** Its name for people. */
+  name: string | null
+  /** Its scopes. None of them is a scope of another resource or of the option `scopes`. */
+  scopes: readonly string[]
+  /** The ids of the clients that may ask for it. `null`: all. */
+  allowedClients: readonly string[] | null
+  /** The lifetime of its tokens. `null`: as the option `accessToken` says. */
+  expiresInSeconds: number | null
+  /** The algorithm of its tokens. `null`: as the option `accessToken` says. */
+  alg: string | null
+}
+
+/** A resource of the configuration as a URL: a path is joined to the issuer's origin. */
+export function resourceUrl(given: string, issuer: string): string {
+  return given.startsWith('/') ? new URL(issuer).origin + given : given
+}
+
 /**
  * A form in which two spellings of one resource are equal: scheme and host in lower case, no default port, and no lone
  * slash for an empty path. `null` for text that names no resource: an absolute https URL (http on loopback) without
  * user name, query and fragment.
+ * @param also an origin that may be http elsewhere: that of an insecure issuer
  * @see RFC 8707 §2
  */
-export function canonicalResource(text: string): string | null {
+export function canonicalResource(text: string, also?: string): string | null {
   if (/[?#\s\\]/.test(text)) return null
   try {
     const { protocol, hostname, origin, pathname, username, password } = new URL(text)
     if (username !== '' || password !== '') return null
-    if (protocol !== 'https:' && !(protocol === 'http:' && isLoopbackHost(hostname))) return null
+    if (protocol !== 'https:' && origin !== also && !(protocol === 'http:' && isLoopbackHost(hostname))) return null
     return pathname === '/' ? origin : origin + pathname
   } catch {
     return null
@@ -24,6 +48,10 @@ export function audiencesOf(resource: string): string[] {
   const { pathname } = new URL(resource)
   return pathname === '/' ? [resource, resource.endsWith('/') ? resource.slice(0, -1) : `${resource}/`] : [resource]
 }
+
+/** Several values of the parameter `resource` as one: no resource contains a line break. @see RFC 8707 §2 */
+export const joinResources = (values: readonly string[]): string => values.join('\n')
+export const splitResources = (joined: string): string[] => joined.split('\n').filter((value) => value !== '')
 
 /** The URL of the metadata of a resource. @see RFC 9728 §3.1 */
 export function resourceMetadataUrl(resource: string): URL {

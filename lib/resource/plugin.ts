@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyPluginAsync } from 'fastify'
+import type { FastifyPluginAsync } from 'fastify'
 import fp from 'fastify-plugin'
 import { jwtEngine } from '../adapters/jwt/jwt-engine.ts'
 import { outbound } from '../adapters/node/outbound.ts'
@@ -7,12 +7,13 @@ import { StartError } from '../errors.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Outbound } from '../ports/outbound.ts'
 import type { AccessTokenClaims } from '../protocol/access-token.ts'
+import { DPOP_ALGS } from '../protocol/dpop.ts'
 import { isJwsAlg, JWS_ALGS, type JwsAlg } from '../protocol/jws.ts'
-import { canonicalResource, resourceMetadataUrl } from '../protocol/resource.ts'
+import { canonicalResource } from '../protocol/resource.ts'
 import { isScopeToken } from '../protocol/scope.ts'
 import { badOption, invalid, noSuchOption } from '../settings/option-error.ts'
 import { issuerAt } from './issuer.ts'
-import { type McpAuth, metadataRoutes, type ResourceGuards, resourceGuards } from './resource-guards.ts'
+import { type ResourceGuards, resourceGuards, serveMetadata } from './resource-guards.ts'
 import { resourceTokenCheck } from './token-check.ts'
 
 export interface ResourceServerOptions {
@@ -42,17 +43,7 @@ declare module 'fastify' {
   }
 }
 
-declare module 'http' {
-  interface IncomingMessage {
-    /** The verified token, as the MCP SDK hands it to tools. Set by `app.authenticate` of a resource. */
-    auth?: McpAuth
-  }
-}
-
 const NAMES = ['issuer', 'resource', 'scopes', 'name', 'introspection', 'jwksUri', 'algs'] as const
-
-/** The resources of each server, because the root has metadata only where there is one. */
-const resourcesOf = new WeakMap<object, Set<string>>()
 
 /** The plugin with a clock and a way out of its own, for tests. */
 export function resourceServerWith(deps: {
@@ -76,9 +67,14 @@ export function resourceServerWith(deps: {
       { issuer, resource, introspects: introspection !== null },
       { source, clock: deps.clock }
     )
-    const guards = resourceGuards(check, options, { clock: deps.clock, acrValues: null })
+    const guards = resourceGuards(check, options, {
+      clock: deps.clock,
+      acrValues: null,
+      names: { auth: 'auth', requireScope: 'requireScope', requireAuth: 'requireAuth' }
+    })
     app.decorateRequest('auth', null as unknown as AccessTokenClaims)
-    for (const [name, guard] of Object.entries(guards)) app.decorate(name, guard as never)
+    for (const name of ['authenticate', 'requireScope', 'requireAuth'] as const)
+      app.decorate(name, guards[name] as never)
     serveMetadata(app, options)
   }
 }
@@ -97,6 +93,7 @@ interface CheckedOptions {
   introspection: { clientId: string; clientSecret: string } | null
   jwksUri: string | null
   algs: readonly JwsAlg[]
+  dpopAlgs: readonly string[]
 }
 
 function checked(given: ResourceServerOptions): CheckedOptions {
@@ -127,7 +124,8 @@ function checked(given: ResourceServerOptions): CheckedOptions {
     name: name ?? null,
     introspection: introspection === undefined ? null : credentialsOf(introspection),
     jwksUri: jwksUri ?? null,
-    algs
+    algs,
+    dpopAlgs: DPOP_ALGS
   }
 }
 
@@ -137,16 +135,6 @@ function credentialsOf(given: unknown): { clientId: string; clientSecret: string
   if (typeof clientSecret !== 'string' || clientSecret === '')
     throw invalid('introspection.clientSecret', clientSecret, 'the secret of the client', true)
   return { clientId, clientSecret }
-}
-
-function serveMetadata(app: FastifyInstance, options: CheckedOptions): void {
-  const all = resourcesOf.get(app.server) ?? new Set<string>()
-  resourcesOf.set(app.server, all.add(options.resource))
-  const { pathname } = resourceMetadataUrl(options.resource)
-  metadataRoutes(app, options, [pathname])
-  const root = '/.well-known/oauth-protected-resource'
-  if (pathname === root || app.hasRoute({ method: 'GET', url: root })) return
-  metadataRoutes(app, options, [root], () => all.size === 1)
 }
 
 const nameTaken = (name: string): StartError =>

@@ -6,7 +6,7 @@ import { OAuthError } from '../errors.ts'
 import { type Check, claimsCheck, type Hook, hookOf, scopeCheck, signInCheck } from '../http/edge/hook.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { AccessTokenClaims } from '../protocol/access-token.ts'
-import { DPOP_ALGS } from '../protocol/dpop.ts'
+import { insufficientScope } from '../protocol/bearer.ts'
 import { resourceMetadata, resourceMetadataUrl } from '../protocol/resource.ts'
 import { type AuthRequirements, scopesOf, stepUpOf } from '../settings/auth-requirements.ts'
 
@@ -37,6 +37,23 @@ interface ResourceFacts {
   name: string | null
   /** The usual scopes of the API, which the first challenge names. */
   scopes: readonly string[]
+  /** The algorithms of proofs for tokens that are bound to a key. Empty: there are no such tokens. @see RFC 9449 */
+  dpopAlgs: readonly string[]
+}
+
+interface GuardDeps {
+  clock: Clock
+  /** The values that a requirement may name. `null`: any. */
+  acrValues: readonly string[] | null
+  /** The names of the decorators. */
+  names: { auth: string; requireScope: string; requireAuth: string }
+}
+
+declare module 'http' {
+  interface IncomingMessage {
+    /** The verified token, as the MCP SDK hands it to tools. Set by the guard of a resource. */
+    auth?: McpAuth
+  }
 }
 
 /** The facts about a verified token as the MCP SDK hands them to tools, in `request.raw.auth`. */
@@ -55,88 +72,121 @@ const NOT_IN_DOCS: { schema: FastifySchema & { hide: boolean } } = { schema: { h
 
 const AUTHORIZATION = /^(?:bearer|dpop) +/i
 
-/** @param acrValues the values that a requirement may name; `null`: any */
 export function resourceGuards(
   check: Check<AccessTokenClaims>,
-  { resource, scopes }: ResourceFacts,
-  { clock, acrValues }: { clock: Clock; acrValues: readonly string[] | null }
-): ResourceGuards {
-  const url = resourceMetadataUrl(resource).href
-  const challenged =
-    (inner: Check<AccessTokenClaims>): Check<AccessTokenClaims> =>
-    async (request) => {
-      const found = await Promise.resolve(inner(request)).catch((error: unknown) => {
-        if (error instanceof OAuthError) return error
-        throw error
-      })
-      return found instanceof OAuthError ? withChallenge(found, request, { url, scopes }) : found
+  facts: ResourceFacts,
+  { clock, acrValues, names: { auth, requireScope, requireAuth } }: GuardDeps
+): ResourceGuards & {
+  /** The refusal of an operation, for a handler to throw: 403, and a challenge with all scopes of the operation. */
+  insufficientScope: (scopes: readonly string[]) => OAuthError
+} {
+  const challenged = (inner: Check<AccessTokenClaims>): Check<AccessTokenClaims> => {
+    const answer = (found: AccessTokenClaims | OAuthError, request: FastifyRequest): AccessTokenClaims | OAuthError =>
+      found instanceof OAuthError ? withChallenge(found, request.headers.authorization, facts) : found
+    const refuse = (error: unknown, request: FastifyRequest): AccessTokenClaims | OAuthError => {
+      if (error instanceof OAuthError) return answer(error, request)
+      throw error
     }
-  const claims = (hook: string): ReturnType<typeof claimsCheck> => claimsCheck('auth', hook)
+    // A token that was verified before is found without a promise.
+    return (request) => {
+      try {
+        const found = inner(request)
+        return found instanceof Promise
+          ? found.then(
+              (later) => answer(later, request),
+              (error: unknown) => refuse(error, request)
+            )
+          : answer(found, request)
+      } catch (error) {
+        return refuse(error, request)
+      }
+    }
+  }
+  const told = (request: FastifyRequest, found: AccessTokenClaims | OAuthError): AccessTokenClaims | OAuthError => {
+    if (!(found instanceof OAuthError)) tellMcp(request, found, facts.resource)
+    return found
+  }
   return {
     authenticate: hookOf(
-      challenged(async (request) => {
-        const found = await check(request)
-        if (!(found instanceof OAuthError)) tellMcp(request, found, resource)
-        return found
+      challenged((request) => {
+        const found = check(request)
+        return found instanceof Promise ? found.then((later) => told(request, later)) : told(request, found)
       }),
-      'auth'
+      auth
     ),
     requireScope(...given) {
-      return hookOf(challenged(scopeCheck(claims('requireScope'), scopesOf(given, 'requireScope'))), 'auth')
+      return hookOf(challenged(scopeCheck(claimsCheck(auth, requireScope), scopesOf(given, requireScope))), auth)
     },
     requireAuth(required) {
       const values = acrValues ?? (required.acr === undefined ? [] : [required.acr])
-      const stepUp = stepUpOf(required, 'requireAuth', values)
-      return hookOf(challenged(signInCheck(claims('requireAuth'), stepUp, values, clock, isOfUser)), 'auth')
-    }
+      const stepUp = stepUpOf(required, requireAuth, values)
+      return hookOf(challenged(signInCheck(claimsCheck(auth, requireAuth), stepUp, values, clock, isOfUser)), auth)
+    },
+    insufficientScope: (scopes) =>
+      withChallenge(insufficientScope(scopesOf(scopes, 'insufficientScope')), undefined, facts)
   }
 }
 
 /** The own token of a client has the client as its subject. @see RFC 9068 §2.2 */
 const isOfUser = ({ sub, client_id }: AccessTokenClaims): boolean => sub !== client_id
 
+/** The resources of each server, because the root has metadata only if there is one. */
+const resourcesOf = new WeakMap<object, Set<string>>()
+
 /**
- * Serves the metadata of the resource at these paths, while `isOn`.
+ * Serves the metadata of the resource at its well-known path, and at the root while there is no other resource.
+ * Resources of several hosts may have one path: then each has it for its own host.
  * @see RFC 9728 §3
  */
-export function metadataRoutes(
+export function serveMetadata(app: FastifyInstance, facts: ResourceFacts): void {
+  const all = resourcesOf.get(app.server) ?? new Set<string>()
+  resourcesOf.set(app.server, all)
+  if (all.has(facts.resource)) return
+  const { pathname, host } = resourceMetadataUrl(facts.resource)
+  all.add(facts.resource)
+  const isTaken = (url: string): boolean => app.hasRoute({ method: 'GET', url })
+  metadataRoute(app, facts, pathname, isTaken(pathname) ? { host } : {})
+  const root = '/.well-known/oauth-protected-resource'
+  if (pathname !== root && !isTaken(root)) metadataRoute(app, facts, root, {}, () => all.size === 1)
+}
+
+function metadataRoute(
   app: FastifyInstance,
   facts: ResourceFacts,
-  paths: readonly string[],
+  path: string,
+  constraints: { host?: string },
   isOn: () => boolean = () => true
 ): void {
-  const document = JSON.stringify(resourceMetadata({ ...facts, dpopAlgs: DPOP_ALGS }))
-  for (const path of paths) {
-    app.get(path, NOT_IN_DOCS, async (_request, reply) => {
-      if (!isOn()) {
-        reply.callNotFound()
-        return reply
-      }
-      reply
-        .headers({ 'access-control-allow-origin': '*', 'cache-control': 'public, max-age=300' })
-        .type('application/json; charset=utf-8')
-        .serializer((text: string) => text)
-      return document
-    })
-    app.options(path, NOT_IN_DOCS, async (_request, reply) =>
-      reply
-        .code(204)
-        .headers({
-          'access-control-allow-origin': '*',
-          'access-control-allow-methods': 'GET, HEAD',
-          'access-control-allow-headers': '*',
-          'access-control-max-age': '600'
-        })
-        .send()
-    )
-  }
+  const document = JSON.stringify(resourceMetadata(facts))
+  app.get(path, { ...NOT_IN_DOCS, constraints }, async (_request, reply) => {
+    if (!isOn()) {
+      reply.callNotFound()
+      return reply
+    }
+    reply
+      .headers({ 'access-control-allow-origin': '*', 'cache-control': 'public, max-age=300' })
+      .type('application/json; charset=utf-8')
+      .serializer((text: string) => text)
+    return document
+  })
+  app.options(path, { ...NOT_IN_DOCS, constraints }, async (_request, reply) =>
+    reply
+      .code(204)
+      .headers({
+        'access-control-allow-origin': '*',
+        'access-control-allow-methods': 'GET, HEAD',
+        'access-control-allow-headers': '*',
+        'access-control-max-age': '600'
+      })
+      .send()
+  )
 }
 
 /** Adds the place of the metadata and the scheme `DPoP` to the challenge of a refusal. */
 function withChallenge(
   refusal: OAuthError,
-  request: FastifyRequest,
-  { url, scopes }: { url: string; scopes: readonly string[] }
+  authorization: string | undefined,
+  { resource, scopes, dpopAlgs }: ResourceFacts
 ): OAuthError {
   const { error, message, headers, statusCode, detail, cause, code, members } = refusal
   const ofProof = error === 'invalid_dpop_proof'
@@ -145,13 +195,17 @@ function withChallenge(
   if (given === '') return refusal
   const [, params = ''] = /^Bearer ?(.*)$/s.exec(given) ?? []
   const isMissing = params === ''
-  const metadata = `resource_metadata="${url}"`
+  const metadata = `resource_metadata="${resourceMetadataUrl(resource).href}"`
   const asked = isMissing && scopes.length > 0 ? `, scope="${scopes.join(' ')}"` : ''
-  const algs = `algs="${DPOP_ALGS.join(' ')}"`
+  const algs = `algs="${dpopAlgs.join(' ')}"`
+  const described = isMissing || params.includes('error_description=') ? '' : `, error_description="${message}"`
   const challenge =
-    ofProof || (!isMissing && /^dpop /i.test(request.headers.authorization ?? ''))
-      ? `Bearer ${metadata}, DPoP ${params}, ${algs}`
-      : `Bearer ${params}${isMissing ? '' : ', '}${metadata}${asked}, DPoP ${algs}`
+    ofProof || (!isMissing && dpopAlgs.length > 0 && /^dpop /i.test(authorization ?? ''))
+      ? `Bearer ${metadata}, DPoP ${params}${described}, ${algs}`
+      : [
+          `Bearer ${params}${isMissing ? '' : ', '}${metadata}${asked}${described}`,
+          ...(dpopAlgs.length === 0 ? [] : [`DPoP ${algs}`])
+        ].join(', ')
   return new OAuthError(error, message, {
     statusCode: ofProof ? 401 : statusCode,
     headers: { ...headers, 'www-authenticate': challenge },
@@ -163,14 +217,22 @@ function withChallenge(
   })
 }
 
-function tellMcp(request: FastifyRequest, claims: AccessTokenClaims, resource: string): void {
-  const auth: McpAuth = {
-    token: (request.headers.authorization ?? '').replace(AUTHORIZATION, ''),
+/** The facts by the claims, which are one object for one token, so that a token is read once. */
+const toldOf = new WeakMap<AccessTokenClaims, McpAuth>()
+
+function tellMcp({ raw, headers }: FastifyRequest, claims: AccessTokenClaims, resource: string): void {
+  let auth = toldOf.get(claims)
+  if (auth === undefined) toldOf.set(claims, (auth = mcpAuth(headers.authorization ?? '', claims, resource)))
+  raw.auth = auth
+}
+
+function mcpAuth(authorization: string, claims: AccessTokenClaims, resource: string): McpAuth {
+  return {
+    token: authorization.replace(AUTHORIZATION, ''),
     clientId: claims.client_id ?? '',
     scopes: claims.scope?.split(' ') ?? [],
     expiresAt: claims.exp,
     resource: new URL(resource),
     extra: { sub: claims.sub }
   }
-  Object.assign(request.raw, { auth })
 }

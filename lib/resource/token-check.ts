@@ -60,7 +60,7 @@ export function resourceTokenCheck(
     const { key, payload } = signedBy(keys, alg, token)
     const claims = checkAccessTokenClaims(payload, policy, clock.now())
     if (claims.client_id === undefined) throw invalidToken('The token lacks a claim.', 'client_id')
-    cache.set(token, { key, exp: claims.exp, sid: claims.sid, claims })
+    cache.set(token, { key, resource, exp: claims.exp, sid: claims.sid, claims })
     return claims
   }
 

@@ -6,6 +6,7 @@ import type { Client } from '../ports/client-store.ts'
 import { contextOf } from '../protocol/authentication.ts'
 import type { GrantDeclaration } from '../oauth/deps.ts'
 import { checkClientRedirectUri, checkWebUri } from '../protocol/redirect-uri.ts'
+import type { Resource } from '../protocol/resource.ts'
 import type { Settings } from './settings.ts'
 import { type TypeCheck, TypeCompiler } from '@sinclair/typebox/compiler'
 import { misfit, MisfitError } from '../errors.ts'
@@ -35,8 +36,11 @@ export interface ClientRules {
  * With one `typ` for access tokens and ID tokens, an API distinguishes them by audience, and the audience of an ID
  * token is its client.
  */
-export function reservedIds({ audience, typ }: Settings['accessToken']): readonly string[] {
-  return typ === 'JWT' ? [audience].flat() : []
+export function reservedIds(
+  { audience, typ }: Settings['accessToken'],
+  resources: readonly Resource[]
+): readonly string[] {
+  return typ === 'JWT' ? [audience, ...resources.map(({ resource }) => resource)].flat() : []
 }
 
 /**
@@ -44,7 +48,7 @@ export function reservedIds({ audience, typ }: Settings['accessToken']): readonl
  * @throws StartError `FST_AUTHORITY_INVALID_OPTIONS`
  */
 export function checkClients(
-  { clients, factors, scopes, keys, accessToken, acrValues }: Settings,
+  { clients, factors, apis: { scopes, resources }, keys, accessToken, acrValues }: Settings,
   grants: readonly GrantDeclaration[]
 ): void {
   if (!Array.isArray(clients)) return
@@ -56,7 +60,7 @@ export function checkClients(
     seen.add(client.clientId)
     checkClient(
       client,
-      { scopes, algorithms, reserved: reservedIds(accessToken), acrValues, grants },
+      { scopes, algorithms, reserved: reservedIds(accessToken, resources), acrValues, grants },
       (field, got, takes) => invalid(`${path}.${field}`, got, takes)
     )
     const signIns = grants.flatMap(({ type, signsIn }) => (isListed(client, type) ? (signsIn ?? []) : []))
@@ -103,7 +107,8 @@ function checkClient(
         'its ID tokens for access tokens'
     )
   const unknown = client.scopes?.find((scope) => !scopes.includes(scope))
-  if (unknown !== undefined) throw refusal('scopes', unknown, `scopes of the option scopes (${scopes.join(' ')})`)
+  if (unknown !== undefined)
+    throw refusal('scopes', unknown, `scopes of the options scopes and resources (${scopes.join(' ')})`)
   checkUris(client, refusal)
   checkProof(client, refusal)
   checkGrants(client, grants, refusal)

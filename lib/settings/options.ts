@@ -32,6 +32,7 @@ import { PAGES_OPTION } from './sections/pages.ts'
 import { PASSWORD_OPTION } from './sections/password.ts'
 import { RATE_LIMIT_OPTION } from './sections/rate-limit.ts'
 import { REGISTRATION_OPTION } from './sections/registration.ts'
+import { RESOURCE_OPTIONS } from './sections/resources.ts'
 import { TOKEN_OPTIONS, type TokenOptions } from './sections/tokens.ts'
 
 /**
@@ -173,7 +174,8 @@ const PLAIN_OPTIONS = {
   /**
    * Other names for the plugin's decorators, for a host that has these names already or registers the plugin twice. A
    * second service without a `prefix` or names of its own for `authenticateOptional`, `requireFirstParty`,
-   * `requireUser` and `requireAuth` leaves those of the first, which accept tokens of the first alone.
+   * `requireUser`, `requireAuth` and `protectedResource` leaves those of the first, which accept tokens of the first
+   * alone.
    */
   decorators: DECORATORS_OPTION,
   claims: fn<ClaimsFunction>(),
@@ -187,7 +189,7 @@ const PLAIN_OPTIONS = {
 }
 
 /** The options that no feature brings. Spread here alone, because the published types of a spread lose its comments. */
-export const KERNEL_OPTIONS = { ...PLAIN_OPTIONS, ...TOKEN_OPTIONS, ...FACTOR_OPTIONS }
+export const KERNEL_OPTIONS = { ...PLAIN_OPTIONS, ...TOKEN_OPTIONS, ...RESOURCE_OPTIONS, ...FACTOR_OPTIONS }
 
 /**
  * The options of `register(authPlugin, …)`. `docs/reference/options.md` has the table. `Account` is the row type of the
@@ -197,6 +199,7 @@ export interface AuthorityOptions<Account extends User = User>
   extends
     Given<Omit<typeof PLAIN_OPTIONS, 'issuer' | 'users' | 'prefix' | 'claims'>>,
     TokenOptions,
+    Given<typeof RESOURCE_OPTIONS>,
     Given<typeof FACTOR_OPTIONS>,
     FeatureOptions {
   /**

@@ -9,6 +9,7 @@ import { resolvePages } from './sections/pages.ts'
 import { resolvePassword } from './sections/password.ts'
 import { resolveRateLimits } from './sections/rate-limit.ts'
 import { resolveRegistration } from './sections/registration.ts'
+import { type Apis, apisOf } from './sections/resources.ts'
 import { resolveTokens } from './sections/tokens.ts'
 import { Kind, type TSchema } from '@sinclair/typebox'
 
@@ -73,19 +74,25 @@ export function resolveSettings(options: AuthorityOptions, all: readonly Feature
     ...(factors === null && !hasOwnPage ? [] : [MFA_ACR]),
     ...(factors === null || factors.passkeys === null ? [] : [PASSKEY_ACR])
   ])
-  const { scopes } = settings
+  const { scopes, resources, ...plain } = settings
+  const tokens = resolveTokens(options)
+  const own = {
+    scopes: isList(scopes) ? scopes : Object.keys(scopes),
+    /** The host's descriptions for people. */
+    scopeTexts: isList(scopes) ? {} : scopes
+  }
+  const apis: Apis = apisOf(resources, { ...own, ...tokens, issuer, keys: settings.keys })
   return {
-    ...settings,
-    ...resolveTokens(options),
+    ...plain,
+    ...tokens,
+    ...own,
+    apis,
     /** The paths that the host has moved. */
     paths: Object.fromEntries(
       Object.entries(settings.paths ?? {}).filter(([, place]) => place !== undefined)
     ) as Readonly<{ [Name in MovablePath]?: string }>,
     /** The first seals, all open. Empty without a secret. */
     secrets: [secret].flat(),
-    scopes: isList(scopes) ? scopes : Object.keys(scopes),
-    /** The host's descriptions for people. */
-    scopeTexts: isList(scopes) ? {} : scopes,
     /** The values of `acr` that sign-ins can have, from weak to strong. */
     acrValues: ACR_VALUES.filter((value) => acr.has(value)),
     pages,

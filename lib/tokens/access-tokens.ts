@@ -12,6 +12,7 @@ import {
   tokenHeaderReader
 } from '../protocol/access-token.ts'
 import { bearerCredential, bearerToken, invalidToken, MAX_TOKEN_LENGTH, missingToken } from '../protocol/bearer.ts'
+import { audiencesOf, type Resource } from '../protocol/resource.ts'
 import type { Revocations } from '../sessions/sessions.ts'
 
 /** The input for a new token. `iss`, `aud`, `exp`, `iat` and `jti` are added. */
@@ -28,28 +29,41 @@ interface AccessTokenSubject {
   authentication?: AuthenticationContext
   /** Host claims. They never replace a registered claim. */
   extra?: Record<string, unknown>
+  /** The API that the token is for. `null`: the service's own audience. */
+  target?: Resource | null
 }
 
+/** The audience that a reader asks for: an API, `null` for the service's own, or any of them. */
+export type Reader = Pick<Resource, 'resource'> | null | 'any'
+
 export interface AccessTokens {
-  readonly expiresInSeconds: number
-  /** Resolves when a signing key is available. At the start it may still be generated. */
-  ready(): Promise<void>
+  /** The lifetime of a token for this API. `null`: for the service's own audience. */
+  secondsFor(target: Pick<Resource, 'expiresInSeconds'> | null): number
+  /**
+   * Resolves when a signing key is available for tokens for this API. At the start it may still be generated. Left out:
+   * for all tokens.
+   */
+  ready(target?: Pick<Resource, 'alg'> | null): Promise<void>
   /** @throws OAuthError `temporarily_unavailable` before `ready` */
   mint(subject: AccessTokenSubject): string
   /**
    * Verifies the token of an `Authorization` header. Every request comes this way: a header that was verified before,
    * or a token that this process made, is found by its text without parsing. Common refusals are returned, because
    * throwing costs as much as the rest: no token, and a good token that has expired or was revoked.
+   * @param reader the audience that the token must have
    * @throws OAuthError any other refusal
    */
-  authenticate(authorization: string | undefined): AccessTokenClaims | OAuthError | Promise<AccessTokenClaims>
+  authenticate(
+    authorization: string | undefined,
+    reader: Exclude<Reader, 'any'>
+  ): AccessTokenClaims | OAuthError | Promise<AccessTokenClaims>
   /**
    * The frozen claims of a good token: at once if the token was seen before or its key is known, otherwise by a
    * promise.
    * @throws OAuthError `invalid_token`; `temporarily_unavailable` if its key is unknown and the key store is
    * unreachable
    */
-  verify(token: string): AccessTokenClaims | Promise<AccessTokenClaims>
+  verify(token: string, reader: Reader): AccessTokenClaims | Promise<AccessTokenClaims>
 }
 
 interface AccessTokenDeps {
@@ -58,6 +72,8 @@ interface AccessTokenDeps {
   revocations: Revocations
   clock: Clock
   random: Random
+  /** The APIs of the service. More may come until the start ends. */
+  resources: readonly Resource[]
 }
 
 /**
@@ -91,57 +107,73 @@ export function accessTokens(
   policy: AccessTokenPolicy & { expiresInSeconds: number; typ: 'at+jwt' | 'JWT' },
   deps: AccessTokenDeps
 ): AccessTokens {
-  const { ring, cache, revocations, clock, random } = deps
+  const { ring, cache, revocations, clock, random, resources } = deps
   const readHeader = tokenHeaderReader(policy.typ === 'JWT' ? 'at+jwt or JWT' : 'at+jwt')
 
-  function seen(credential: string): AccessTokenClaims | OAuthError | undefined {
+  function seen(credential: string, reader: Reader): AccessTokenClaims | OAuthError | undefined {
     const verified = cache.get(credential)
-    // The key has left the ring, so verify again, which refuses the token.
+    // The key has left the ring, or the token is for another audience: verify again, which refuses the token.
     if (verified === undefined || ring.find(verified.key.kid) !== verified.key) return undefined
+    if (reader !== 'any' && verified.resource !== (reader?.resource ?? null)) return undefined
     if (clock.now() >= verified.exp * 1000) return invalidToken('The token has expired.', 'exp')
     if (revocations.has(verified.sid)) return invalidToken('The token was revoked.', 'revoked here')
     verified.claims ??= deepFreeze(payloadOf(credential))
     return verified.claims
   }
 
-  function judge(token: string): AccessTokenClaims | Promise<AccessTokenClaims> {
+  function judge(token: string, reader: Reader): AccessTokenClaims | Promise<AccessTokenClaims> {
     if (token.length > MAX_TOKEN_LENGTH) throw invalidToken('The token is malformed.')
     const { alg, kid } = readHeader(token)
     // Every token of this service has a `kid`.
     if (kid === undefined) throw invalidToken('The token is signed with an unknown key.', 'kid')
     const key = ring.find(kid)
-    if (key !== undefined) return check(token, alg, key)
+    if (key !== undefined) return check(token, alg, key, reader)
     // Another instance may have made a key a moment ago.
     return ring.refresh().then(() => {
       const found = ring.find(kid)
       if (found === undefined) throw invalidToken('The token is signed with an unknown key.', 'kid')
-      return check(token, alg, found)
+      return check(token, alg, found, reader)
     })
   }
 
-  function check(token: string, alg: string, key: LoadedKey): AccessTokenClaims {
-    const claims = checkAccessTokenClaims(signedPayload(key, alg, token), policy, clock.now())
+  function check(token: string, alg: string, key: LoadedKey, reader: Reader): AccessTokenClaims {
+    const audience =
+      reader === null
+        ? policy.audience
+        : reader === 'any'
+          ? [policy.audience, ...resources.map(({ resource }) => audiencesOf(resource))].flat(2)
+          : audiencesOf(reader.resource)
+    const claims = checkAccessTokenClaims(signedPayload(key, alg, token), { ...policy, audience }, clock.now())
     if (revocations.has(claims.sid)) throw invalidToken('The token was revoked.', 'revoked here')
-    cache.set(bearerCredential(token), { key, exp: claims.exp, sid: claims.sid, claims: null })
+    if (reader !== 'any')
+      cache.set(bearerCredential(token), {
+        key,
+        resource: reader?.resource ?? null,
+        exp: claims.exp,
+        sid: claims.sid,
+        claims: null
+      })
     return claims
   }
 
+  const secondsFor: AccessTokens['secondsFor'] = (target) => target?.expiresInSeconds ?? policy.expiresInSeconds
   return {
-    expiresInSeconds: policy.expiresInSeconds,
-    ready: async () => {
-      await ring.ready()
+    secondsFor,
+    async ready(target) {
+      const algs = target === undefined ? [null, ...resources.map(({ alg }) => alg)] : [target?.alg]
+      await Promise.all([...new Set(algs)].map(async (alg) => await ring.ready(alg ?? undefined)))
     },
 
-    mint({ sub, scope, sid, client_id, authentication, extra }) {
+    mint({ sub, scope, sid, client_id, authentication, extra, target = null }) {
       const iat = Math.floor(clock.now() / 1000)
-      const exp = iat + policy.expiresInSeconds
+      const exp = iat + secondsFor(target)
       // Leaves out undefined values. The engine always writes `nbf`, which is cheap if the field exists.
       const auth_time = authentication === undefined ? undefined : Math.floor(authentication.authenticatedAt / 1000)
       const acr = authentication?.acr ?? undefined
       const amr = authentication === undefined || authentication.amr.length === 0 ? undefined : authentication.amr
       const payload = {
         iss: policy.issuer,
-        aud: policy.audience,
+        aud: target?.resource ?? policy.audience,
         sub,
         client_id,
         scope,
@@ -155,28 +187,28 @@ export function accessTokens(
         jti: random.id(),
         ...unregistered(extra)
       }
-      const key = ring.signingKey()
+      const key = ring.signingKey(target?.alg ?? undefined)
       const token = key.sign(payload, policy.typ)
       // Caches the token that this process has just made, so that its first use needs no verification.
-      cache.set(bearerCredential(token), { key, exp, sid, claims: null })
+      cache.set(bearerCredential(token), { key, resource: target?.resource ?? null, exp, sid, claims: null })
       return token
     },
 
-    authenticate(authorization) {
+    authenticate(authorization, reader) {
       if (authorization === undefined) return missingToken()
-      const known = seen(authorization)
+      const known = seen(authorization, reader)
       if (known !== undefined) return known
       const token = bearerToken(authorization)
       if (token === undefined) return missingToken(' The header Authorization has another scheme.')
       // The token may be cached under another spelling of the scheme or other spaces.
       const credential = bearerCredential(token)
-      return (credential === authorization ? undefined : seen(credential)) ?? judge(token)
+      return (credential === authorization ? undefined : seen(credential, reader)) ?? judge(token, reader)
     },
 
-    verify(token) {
-      const known = seen(bearerCredential(token))
+    verify(token, reader) {
+      const known = seen(bearerCredential(token), reader)
       if (known instanceof OAuthError) throw known
-      return known ?? judge(token)
+      return known ?? judge(token, reader)
     }
   }
 }

@@ -14,9 +14,11 @@ export interface VerifiedTokenCache {
   clear(): void
 }
 
-/** `key`, `exp` and `sid` are separate fields, because every hit is checked by them. Only the host reads `claims`. */
+/** Every hit is checked by `key`, `resource`, `exp` and `sid`, so these are fields. Only the host reads `claims`. */
 export interface VerifiedToken {
   readonly key: VerifyingKey
+  /** The API that the token was verified for. `null`: the service's own audience. */
+  readonly resource: string | null
   /** Seconds since the epoch. */
   readonly exp: number
   readonly sid: string | undefined
@@ -60,8 +62,8 @@ export function verifiedTokenCache(capacity: number): VerifiedTokenCache {
       }
       return entry.credential === credential ? entry : undefined
     },
-    set(credential, { key, exp, sid, claims }) {
-      put(credential.slice(-KEY_LENGTH), { credential: flat(credential), key, exp, sid, claims })
+    set(credential, { key, resource, exp, sid, claims }) {
+      put(credential.slice(-KEY_LENGTH), { credential: flat(credential), key, resource, exp, sid, claims })
     },
     clear() {
       young = new Map()

@@ -107,6 +107,8 @@ const HOOKS: Record<string, Expected> = {
     passes: ['good'],
     refuses: { ...THIRD, "a machine's": [403, 'access_denied'] }
   },
+  // A token for the service is not for an API.
+  protectedResource: { hooks: (app) => [app.protectedResource({ resource: '/api' })], passes: [] },
   // These two only read the browser session.
   readSession: { hooks: (app) => [app.authority.readSession], passes: ALL },
   requireSession: {
@@ -231,7 +233,8 @@ t.test('runs the handler only with a valid token, however the host calls a hook'
         const [status, code] = refuses[token] ?? [401, 'invalid_token']
         t.match([reply.statusCode, reply.json()], [status, { code: 'FST_AUTHORITY_OAUTH' }], label)
         const challenge = reply.headers['www-authenticate']
-        if (token === 'none' && code === 'invalid_token') t.equal(challenge, 'Bearer', label)
+        if (token === 'none' && code === 'invalid_token')
+          t.match(challenge, name === 'protectedResource' ? /^Bearer resource_metadata="[^"]+"$/ : /^Bearer$/, label)
         else if (code === 'access_denied' || code === 'login_required') t.equal(challenge, undefined, label)
         else t.match(challenge, `Bearer error="${code}"`, label)
       }

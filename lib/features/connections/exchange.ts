@@ -10,14 +10,12 @@ import type { AssertionStore } from '../../ports/state.ts'
 import type { Connection } from '../../ports/upstream.ts'
 import { appIdTokenEnd } from '../../protocol/upstream-answer.ts'
 import { invalidClient } from '../../protocol/client-authentication.ts'
-import { grantScope, parseScope } from '../../protocol/scope.ts'
 import {
   ACCESS_TOKEN,
   assertionDigest,
   readTokenExchange,
   type TokenExchangeParams
 } from '../../protocol/request-params.ts'
-import { allowedScopes } from '../../tokens/disclosure.ts'
 import {
   type Grant,
   grant,
@@ -27,6 +25,7 @@ import {
   type TokenResponse
 } from '../../oauth/deps.ts'
 import { commitTokens } from '../../oauth/issue-tokens.ts'
+import { type Granted, grantedBy } from '../../oauth/target.ts'
 import { TOKEN_EXCHANGE } from './grants.ts'
 
 /**
@@ -93,9 +92,9 @@ async function exchangeToken(
   if (connection === undefined)
     throw new OAuthError('invalid_request', 'There is no such connection, or it takes no ID tokens of apps.')
   if (nonce === null && connection.appNonce) throw new OAuthError('invalid_request', 'nonce is missing.')
-  const scopes = grantScope(parseScope(params.scope), allowedScopes(client, deps.scopes))
+  const granted = grantedBy(params, client, deps)
   try {
-    return await exchange({ token: subjectToken, nonce, connection, scopes }, context, deps)
+    return await exchange({ token: subjectToken, nonce, connection, granted }, context, deps)
   } catch (error) {
     if (!(error instanceof UpstreamError)) throw error
     throw refusal(error, connection, context, deps)
@@ -106,12 +105,12 @@ interface Exchange {
   token: string
   nonce: string | null
   connection: Connection
-  scopes: string[]
+  granted: Granted
 }
 
 /** @throws UpstreamError */
 async function exchange(
-  { token, nonce, connection, scopes }: Exchange,
+  { token, nonce, connection, granted }: Exchange,
   context: GrantCall,
   deps: Deps
 ): Promise<TokenResponse | OAuthError> {
@@ -162,13 +161,13 @@ async function exchange(
     writes,
     methods: [person.proof]
   }
-  const asked = { ...first, scopes, nonce: nonce ?? undefined }
+  const asked = { ...first, ...granted, nonce: nonce ?? undefined }
   const needed = await deps.beforeTokens({ ...asked, factors: await factorsOf(user, accounts) }, context, 'sign_in')
   if (needed !== null) return needed
   const done = await settled(first, { locale: undefined, origin }, accounts)
   if (done === null) throw new UpstreamError('disabled', 'The account was changed meanwhile.')
   const response = await commitTokens(
-    { ...done, client, scopes, origin, grantType: 'token_exchange', idToken: { nonce: nonce ?? undefined } },
+    { ...done, client, ...granted, origin, grantType: 'token_exchange', idToken: { nonce: nonce ?? undefined } },
     async () => {
       const [confirmed, now] = await Promise.all([
         stillFederated({ person, connection }, user, accounts),

@@ -1,11 +1,10 @@
 import type { Passkeys } from '../../accounts/factor-kinds.ts'
 import { isFirstParty } from '../../clients/rights.ts'
 import { OAuthError } from '../../errors.ts'
-import { grantScope, parseScope } from '../../protocol/scope.ts'
 import { required, type TokenRequestParams } from '../../protocol/request-params.ts'
-import { allowedScopes } from '../../tokens/disclosure.ts'
 import type { GrantContext, GrantDeps, TokenResponse } from '../../oauth/deps.ts'
 import { commitTokens } from '../../oauth/issue-tokens.ts'
+import { grantedBy } from '../../oauth/target.ts'
 
 /**
  * A sign-in by a passkey, for the host's own front ends: a client with the right to the password grant may use this
@@ -24,7 +23,7 @@ export async function passkeyGrant(
     throw new OAuthError('unauthorized_client', 'The passkey grant is for registered clients.')
   if (!isFirstParty(client))
     throw new OAuthError('unauthorized_client', 'The passkey grant is for first-party clients.')
-  const scopes = grantScope(parseScope(params.scope), allowedScopes(client, deps.scopes))
+  const granted = grantedBy(params, client, deps)
   const { user, proof, confirm } = await passkeys.proveAlone({
     credential,
     clientId: client?.clientId ?? null,
@@ -32,7 +31,7 @@ export async function passkeyGrant(
     locale: undefined
   })
   return await commitTokens(
-    { user, by: 'passkey', client, methods: [proof], scopes, origin, grantType: 'passkey' },
+    { user, by: 'passkey', client, methods: [proof], ...granted, origin, grantType: 'passkey' },
     async () => {
       if ((await confirm()) === null) throw new OAuthError('invalid_grant', 'The passkey was not accepted.')
       return null

@@ -21,14 +21,18 @@ import { commitTokens } from '../../oauth/issue-tokens.ts'
  * on with this. It is given only after a right first factor. `null`: no second step.
  */
 export async function mfaRequired(
-  { scopes, factors: found, ...first }: GrantSignIn,
+  { scopes, resources, factors: found, ...first }: GrantSignIn,
   { client, origin, knows }: GrantCall,
   accounts: ProvingDeps
 ): Promise<OAuthError | null> {
   const clientId = client?.clientId ?? null
   const { factors } = accounts
   if (found === null || !(await asksSecondFactor({ ...first, clientId }, found, factors, accounts))) return null
-  const token = await sealStep({ ...first, clientId, scope: scopes.join(' ') }, { page: false, clientId }, accounts)
+  const token = await sealStep(
+    { ...first, clientId, scope: scopes.join(' '), resources },
+    { page: false, clientId },
+    accounts
+  )
   accounts.events.emit('second_factor_required', { userId: first.user.id, clientId }, origin)
   const isKnown = knows(secondFactorCheck(first.user, found, { kind: 'totp' }))
   const options = passkeysOf(accounts)?.optionsFor({ user: first.user, found, purpose: 'second_factor' }) ?? null
@@ -110,6 +114,7 @@ export async function mfaGrant(
           client,
           methods: [...methods, proof],
           scopes,
+          resources: step.resources ?? [],
           origin,
           grantType: 'mfa',
           idToken: isExchange ? { nonce: step.nonce } : undefined

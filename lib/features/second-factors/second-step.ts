@@ -26,6 +26,8 @@ import type { Browser } from '../../sessions/browser-sessions.ts'
 export interface PendingStep extends FirstFactor {
   /** The scope that a client asked for with the first factor. */
   scope: string
+  /** The APIs that the client named, by the `aud` of their tokens. */
+  resources?: readonly string[] | undefined
   /** Of a token exchange: the nonce that the ID token repeats. */
   nonce?: string | undefined
   /**
@@ -52,7 +54,7 @@ const contextOf = (service: string, place: StepPlace): string =>
  * address.
  */
 export async function sealStep(
-  { user, by, connection, identity, writes, methods, clientId, scope, nonce, invitedAt }: PendingStep,
+  { user, by, connection, identity, writes, methods, clientId, scope, resources, nonce, invitedAt }: PendingStep,
   place: StepPlace,
   deps: StepDeps
 ): Promise<string> {
@@ -76,6 +78,7 @@ export async function sealStep(
       at: now,
       clientId,
       scope,
+      resources,
       nonce,
       invitedAt,
       mark: markOf(bound, by)
@@ -106,22 +109,22 @@ export async function openStep(ticket: string, place: StepPlace, deps: StepDeps)
   } = deps
   const opened = ticket.length > 8192 ? null : sealer.open(ticket, contextOf(service, place))
   if (opened === null) return null
-  const { userId, by, connection, identity, writes, methods, at, clientId, scope, nonce, invitedAt, mark } = JSON.parse(
-    opened
-  ) as {
-    userId: string
-    by: PendingStep['by']
-    connection?: string
-    identity?: Identity
-    writes?: SignInWrites
-    methods: string
-    at: number
-    clientId: string | null
-    scope: string
-    nonce?: string
-    invitedAt?: number
-    mark: string
-  }
+  const { userId, by, connection, identity, writes, methods, at, clientId, scope, resources, nonce, invitedAt, mark } =
+    JSON.parse(opened) as {
+      userId: string
+      by: PendingStep['by']
+      connection?: string
+      identity?: Identity
+      writes?: SignInWrites
+      methods: string
+      at: number
+      clientId: string | null
+      scope: string
+      resources?: string[]
+      nonce?: string
+      invitedAt?: number
+      mark: string
+    }
   const now = clock.now()
   const proofs = readProofs(methods, at)
   if (now - at >= COOKIES.step.seconds * 1000) return null
@@ -129,7 +132,7 @@ export async function openStep(ticket: string, place: StepPlace, deps: StepDeps)
   const user = await holderOf({ userId, by, connection, identity, writes, mark }, deps)
   return user === null
     ? null
-    : { user, by, connection, identity, writes, methods: proofs, clientId, scope, nonce, invitedAt }
+    : { user, by, connection, identity, writes, methods: proofs, clientId, scope, resources, nonce, invitedAt }
 }
 
 /**

@@ -172,7 +172,7 @@ async function provenClient(
 async function tokenWith(scope: string, request: FastifyRequest, { grants }: GuardDeps): Promise<AccessTokenClaims> {
   const token = headerOrFormToken(request.headers.authorization, isForm(request) ? request.body : undefined)
   if (token === undefined) throw missingToken()
-  const claims = await grants.accessTokens.verify(token)
+  const claims = await grants.accessTokens.verify(token, null)
   if (claims.client_id !== undefined) rememberClient(request, claims.client_id)
   if (claims.scope?.split(' ').includes(scope) !== true) throw insufficientScope([scope])
   return claims

@@ -14,7 +14,7 @@ import {
 import type { Clock } from '../../ports/clock.ts'
 import type { ClientStore } from '../../ports/client-store.ts'
 import { requireFirstParty } from '../../clients/rights.ts'
-import type { AccessTokens } from '../../tokens/access-tokens.ts'
+import type { AccessTokens, Reader } from '../../tokens/access-tokens.ts'
 
 /**
  * A hook that lets a request go on only with what it looks for, in whichever way it is called. With a callback, as
@@ -127,10 +127,10 @@ function refusalOf(error: unknown): OAuthError {
 const anonymous = new WeakSet<FastifyRequest>()
 
 /**
- * The access token of a request. @see RFC 6750 §2.1, §3
+ * The access token of a request, for this API. `null`: for the service's own audience. @see RFC 6750 §2.1, §3
  */
-export function tokenCheck(tokens: AccessTokens): Check<AccessTokenClaims> {
-  return (request) => tokens.authenticate(request.headers.authorization)
+export function tokenCheck(tokens: AccessTokens, target: Exclude<Reader, 'any'> = null): Check<AccessTokenClaims> {
+  return (request) => tokens.authenticate(request.headers.authorization, target)
 }
 
 /** API keys, as far as a guard knows them. */

@@ -8,7 +8,7 @@ import {
   clientRequest,
   denyAuthorization
 } from '../../authorize/authorize.ts'
-import type { Facts } from '../../authorize/checks.ts'
+import { allowedOf, type Facts } from '../../authorize/checks.ts'
 import { grantConsent } from '../../authorize/consent.ts'
 import { serializeParams } from '../../protocol/request-params.ts'
 import { type AuthorizationParams, readAuthorizationParams, satisfied } from '../../protocol/authorization-params.ts'
@@ -130,10 +130,10 @@ async function ask(
       client: { name, id: client.clientId, redirectHost: host === '' ? protocol : host },
       scopes: asksToContinue(facts)
         ? []
-        : scopes.map((scope) => shownScope(scope, pages.messagesFor(request, { uiLocales }).lang, scopeTexts)),
+        : allowedOf(facts).map((one) => shownScope(one, pages.messagesFor(request, { uiLocales }).lang, scopeTexts)),
       lifetimeSeconds: scopes.includes('offline_access')
         ? authorize.refreshToken.expiresInMs / 1000
-        : authorize.accessTokens.expiresInSeconds,
+        : authorize.accessTokens.secondsFor(facts.resources[0] ?? null),
       clientLogoUri: client.logoUri ?? null,
       clientUri: client.clientUri ?? null
     },

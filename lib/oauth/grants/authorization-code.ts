@@ -14,7 +14,8 @@ import { digest } from '../../protocol/digest.ts'
 import { type Credential, formatCredential, parseCredential } from '../../protocol/credential.ts'
 import { required } from '../../protocol/request-params.ts'
 import { type GrantContext, type GrantDeps, type TokenResponse, grant } from '../deps.ts'
-import { reportIssued, signAccessToken, signIdToken } from '../issue-tokens.ts'
+import { accessAnswer, reportIssued, signIdToken } from '../issue-tokens.ts'
+import { type Asked, namedResources, targetOf } from '../target.ts'
 
 type Params = TokenRequestParams<'code' | 'redirect_uri' | 'code_verifier'>
 
@@ -67,6 +68,7 @@ async function authorizationCodeGrant(
   if (client === null) throw invalidClient(undefined)
   const presented = parseCredential(required(params, 'code'))
   if (presented === null) throw refused('malformed')
+  namedResources(params, client, deps)
   // Before the code is used up, for signing keys may not be ready yet.
   await deps.accessTokens.ready()
   await deps.idTokens?.ready(client)
@@ -80,7 +82,7 @@ async function authorizationCodeGrant(
     throw refused(failed.name)
   }
   try {
-    const { user, response } = await answer(family, { client, details }, deps)
+    const { user, response } = await answer(family, params, { client, details }, deps)
     reportIssued(
       { user, client, scopes: family.scope.split(' '), origin, grantType: 'authorization_code' },
       family.sid,
@@ -100,6 +102,7 @@ async function authorizationCodeGrant(
 /** The tokens of a family that has just begun, without its refresh token. */
 async function answer(
   family: RefreshTokenFamily,
+  asked: Asked,
   { client, details }: { client: Client; details: AuthorizationDetails },
   deps: GrantDeps
 ): Promise<{ user: User; response: TokenResponse }> {
@@ -107,18 +110,13 @@ async function answer(
   if (!isActive(user)) throw refused('user gone or disabled')
   if (await deps.sessions.isOver(user, family)) throw refused('signed in before the password was changed')
   const scopes = family.scope.split(' ')
-  const accessToken = await signAccessToken({ user, client, scopes, sid: family.sid, authentication: family }, deps)
-  const idToken = await signIdToken({ user, client, scopes, family, accessToken, nonce: details.nonce }, deps)
-  return {
-    user,
-    response: {
-      access_token: accessToken,
-      token_type: 'Bearer',
-      expires_in: deps.accessTokens.expiresInSeconds,
-      ...idToken,
-      scope: family.scope
-    }
-  }
+  const target = targetOf(asked, { resources: details.resources ?? [] }, client, deps)
+  const access = await accessAnswer({ user, client, scopes, sid: family.sid, authentication: family, target }, deps)
+  const idToken = await signIdToken(
+    { user, client, scopes, family, accessToken: access.access_token, nonce: details.nonce },
+    deps
+  )
+  return { user, response: { ...access, ...idToken } }
 }
 
 async function redeem(
@@ -136,7 +134,7 @@ async function redeem(
     tokenDigest,
     expiresAt: now + deps.refreshToken.expiresInMs,
     idleExpiresAt: now + Math.min(deps.refreshToken.idleTimeoutMs, deps.refreshToken.expiresInMs),
-    onlineExpiresAt: now + deps.accessTokens.expiresInSeconds * 1000,
+    onlineExpiresAt: now + Math.max(...[null, ...deps.resources].map(deps.accessTokens.secondsFor)) * 1000,
     userAgent: origin.userAgent?.slice(0, 256) ?? null
   })
   if (result.outcome === 'redeemed') return result.family

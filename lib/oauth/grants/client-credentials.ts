@@ -1,11 +1,11 @@
 import { isPublic } from '../../clients/rights.ts'
 import { OAuthError } from '../../errors.ts'
 import { invalidClient } from '../../protocol/client-authentication.ts'
-import { grantScope, parseScope, scopeMember } from '../../protocol/scope.ts'
+import { scopeMember } from '../../protocol/scope.ts'
 import type { TokenRequestParams } from '../../protocol/request-params.ts'
 import { CLAIM_SCOPES } from '../../protocol/user-claims.ts'
-import { allowedScopes } from '../../tokens/disclosure.ts'
 import { type GrantContext, type GrantDeps, type TokenResponse, grant } from '../deps.ts'
+import { grantedBy, impliedResource, scopesFor, targetOf } from '../target.ts'
 
 /** Scopes that are about a user, which a client's own token can't have. */
 const USER_SCOPES: readonly string[] = ['openid', 'offline_access', ...CLAIM_SCOPES]
@@ -39,12 +39,18 @@ async function clientCredentialsGrant(
   if (client === null) throw invalidClient(undefined)
   if (isPublic(client))
     throw new OAuthError('unauthorized_client', 'The client credentials grant is for clients with a secret.')
-  const allowed = allowedScopes(client, deps.scopes).filter((scope) => !USER_SCOPES.includes(scope))
-  const scopes = grantScope(parseScope(params.scope), allowed)
-  await deps.accessTokens.ready()
+  const named =
+    params.resource === undefined && params.audience === undefined
+      ? { ...params, ...impliedResource(client, deps) }
+      : params
+  const granted = grantedBy(named, client, deps, USER_SCOPES)
+  const target = targetOf({}, granted, client, deps)
+  const scopes = scopesFor(target, granted.scopes, deps)
+  await deps.accessTokens.ready(target)
   const accessToken = deps.accessTokens.mint({
     sub: client.clientId,
     client_id: client.clientId,
+    target,
     ...scopeMember(scopes)
   })
   deps.accounts.events.emit(
@@ -55,7 +61,7 @@ async function clientCredentialsGrant(
   return {
     access_token: accessToken,
     token_type: 'Bearer',
-    expires_in: deps.accessTokens.expiresInSeconds,
+    expires_in: deps.accessTokens.secondsFor(target),
     ...scopeMember(scopes)
   }
 }

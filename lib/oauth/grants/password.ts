@@ -4,10 +4,9 @@ import { confirmAuthentic, proveByPassword } from '../../accounts/authenticate-p
 import { isFirstParty } from '../../clients/rights.ts'
 import { OAuthError } from '../../errors.ts'
 import { passwordProof } from '../../protocol/authentication.ts'
-import { grantScope, parseScope } from '../../protocol/scope.ts'
 import { required, type TokenRequestParams } from '../../protocol/request-params.ts'
-import { allowedScopes } from '../../tokens/disclosure.ts'
 import { grant } from '../deps.ts'
+import { grantedBy } from '../target.ts'
 import type { GrantCall, GrantDeps, TokenResponse } from '../deps.ts'
 import { commitTokens } from '../issue-tokens.ts'
 
@@ -48,12 +47,12 @@ async function passwordGrant(
     throw new OAuthError('unauthorized_client', 'The password grant is for registered clients.')
   if (!isFirstParty(client))
     throw new OAuthError('unauthorized_client', 'The password grant is for first-party clients.')
-  const scopes = grantScope(parseScope(params.scope), allowedScopes(client, deps.scopes))
+  const granted = grantedBy(params, client, deps)
 
   const clientId = client?.clientId ?? null
   const { user, factors } = await proveByPassword({ username, password, clientId, origin }, deps.accounts)
   const methods = [passwordProof(deps.accounts.clock.now())]
-  const first = { user, by: 'password' as const, methods, scopes }
+  const first = { user, by: 'password' as const, methods, ...granted }
   // The password was right, so this is no failure: the attempt is given back.
   const needed = await deps.beforeTokens({ ...first, factors }, call, 'sign_in')
   if (needed !== null) return needed

@@ -2,9 +2,10 @@ import { OAuthError } from '../../errors.ts'
 import type { Client } from '../../ports/client-store.ts'
 import type { RefreshTokenFamily } from '../../ports/token-store.ts'
 import { parseCredential } from '../../protocol/credential.ts'
-import { parseScope, scopeMember } from '../../protocol/scope.ts'
+import { parseScope } from '../../protocol/scope.ts'
 import { required, type TokenRequestParams } from '../../protocol/request-params.ts'
 import { signIdToken } from '../issue-tokens.ts'
+import { type Asked, namedResources } from '../target.ts'
 import { type GrantContext, type GrantDeps, type TokenResponse, grant } from '../deps.ts'
 import {
   commitUse,
@@ -44,6 +45,7 @@ async function refreshTokenGrant(
   const presented = parseCredential(required(params, 'refresh_token'))
   const requested = parseScope(params.scope)
   if (presented === null) throw refused('malformed')
+  namedResources(params, client, deps)
   const attempt: RefreshAttempt = { presented, origin, refused }
 
   // Before the token is replaced, for signing keys may not be ready yet.
@@ -54,14 +56,14 @@ async function refreshTokenGrant(
   const clientId = client?.clientId ?? null
   if (deps.refreshToken.rotate === 'never') {
     const family = await commitUse(attempt, clientId, deps)
-    const response = await answer(family, attempt, { client, requested }, deps)
+    const response = await answer(family, attempt, { client, requested, asked: params }, deps)
     reportRefresh(family, false, attempt, deps)
     return response
   }
   const { result, refreshToken } = await withRotation(
     attempt,
     clientId,
-    async (family) => await answer(family, attempt, { client, requested }, deps),
+    async (family) => await answer(family, attempt, { client, requested, asked: params }, deps),
     deps
   )
   return { ...result, refresh_token: refreshToken }
@@ -70,7 +72,7 @@ async function refreshTokenGrant(
 async function answer(
   family: RefreshTokenFamily,
   attempt: RefreshAttempt,
-  { client, requested }: { client: Client | null; requested: string[] | undefined },
+  { client, requested, asked }: { client: Client | null; requested: string[] | undefined; asked: Asked },
   deps: GrantDeps
 ): Promise<TokenResponse> {
   const granted = family.scope.split(' ')
@@ -81,15 +83,10 @@ async function answer(
   const scopes = stillGrantable(family, client, deps).filter(
     (scope) => requested === undefined || requested.includes(scope)
   )
-  const { user, accessToken } = await signForFamily({ family, client, scopes }, attempt, deps)
+  const { user, access } = await signForFamily({ family, client, scopes, asked }, attempt, deps)
+  const accessToken = access.access_token
   const idToken = client === null ? {} : await signIdToken({ user, client, scopes, family, accessToken }, deps)
-  return {
-    access_token: accessToken,
-    token_type: 'Bearer',
-    expires_in: deps.accessTokens.expiresInSeconds,
-    ...idToken,
-    ...scopeMember(scopes)
-  }
+  return { ...access, ...idToken }
 }
 
 function refused(detail: string): Error {

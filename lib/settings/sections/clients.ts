@@ -16,6 +16,7 @@ const JWKS = option<NonNullable<Client['jwks']>>(
   )
 )
 const uri = text({ takes: 'a URI' })
+const resource = text({ pattern: '^(?:https?://|/)', takes: 'a resource as the option resources has it' })
 const uris = words({ takes: 'an array of URIs' })
 
 /** A registered client, listed or from a client store. The texts are the comments of `Client`. */
@@ -44,5 +45,7 @@ export const CLIENT_FIELDS = {
   idTokenSignedResponseAlg: oneOf(['RS256', 'ES256', 'PS256', 'EdDSA'], { otherwise: '`RS256`' }),
   idTokenClaims: oneOf(['requested', 'scopes'], { otherwise: '`idToken.claims`' }),
   backchannelLogoutUri: uri,
-  acr: text({ otherwise: 'any level' })
+  acr: text({ otherwise: 'any level' }),
+  resources: list(resource, { takes: 'an array of resources', otherwise: 'all that allow it' }),
+  introspects: list(resource, { takes: 'an array of resources', otherwise: 'its own tokens' })
 }

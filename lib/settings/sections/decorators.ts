@@ -16,6 +16,8 @@ export const DECORATORS = {
   requireScope: name({ default: 'requireScope' }),
   /** The hook that asks for a recent sign-in, or a stronger one. */
   requireAuth: name({ default: 'requireAuth' }),
+  /** The function that makes the guard of an API. */
+  protectedResource: name({ default: 'protectedResource' }),
   /** The methods for the host's own code. */
   authority: name({ default: 'authority' }),
   /** On the request: the claims of the access token. */

@@ -117,7 +117,7 @@ t.test('guards scopes and sign-ins with the challenge of the resource', async (t
   t.equal(statusCode, 403)
   t.equal(
     headers['www-authenticate'],
-    `Bearer error="insufficient_scope", scope="orders:write", resource_metadata="${METADATA}", ${ALGS}`
+    `Bearer error="insufficient_scope", scope="orders:write", resource_metadata="${METADATA}", error_description="The token must grant the scope orders:write.", ${ALGS}`
   )
   const old = await get(`Bearer ${issuer.token({ acr: 'password', auth_time: 1 })}`, {}, '/v1/fresh')
   t.equal(old.statusCode, 401)

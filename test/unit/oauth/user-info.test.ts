@@ -5,7 +5,7 @@ import { userInfo } from '../../../lib/oauth/introspect.ts'
 import { type World, world } from '../tokens/world.ts'
 
 async function ask(one: World, accessToken: string): Promise<Record<string, unknown>> {
-  return await userInfo(await one.accessTokens.verify(accessToken), {
+  return await userInfo(await one.accessTokens.verify(accessToken, null), {
     ...one,
     accounts: { users: one.users }
   } as unknown as GrantDeps)

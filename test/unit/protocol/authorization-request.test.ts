@@ -55,7 +55,7 @@ t.test('keeps the sent parameters', async (t) => {
     'an empty one counts as not sent'
   )
   t.same(
-    readAuthorizationParams(query({ ...BASE, extra: 'foobar', resource: ['a', 'b'], __proto__: 'x', toString: 'x' })),
+    readAuthorizationParams(query({ ...BASE, extra: 'foobar', others: ['a', 'b'], __proto__: 'x', toString: 'x' })),
     BASE,
     'OIDF-oidcc-ensure-request-with-unknown-parameter-succeeds unknown ones are ignored'
   )

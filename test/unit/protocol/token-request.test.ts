@@ -28,7 +28,7 @@ t.test('reads the parameters of a token request, and ignores unknown ones', asyn
     'values are left as they came'
   )
   t.same(
-    parseTokenRequest({ grant_type: 'password', nonsense: 1, audience: ['x'] }, LIMITS),
+    parseTokenRequest({ grant_type: 'password', nonsense: 1, others: ['x'] }, LIMITS),
     { grant_type: 'password' },
     'unknown ones are ignored'
   )

@@ -25,7 +25,10 @@ const EVERYTHING = {
   state: memoryState(),
   redis: true,
   secret: [SECRET, `${SECRET}2`],
-  keys: [{ kty: 'OKP', crv: 'Ed25519', alg: 'EdDSA', kid: 'one' }],
+  keys: [
+    { kty: 'OKP', crv: 'Ed25519', alg: 'EdDSA', kid: 'one' },
+    { kty: 'EC', crv: 'P-256', alg: 'ES256', kid: 'two' }
+  ],
   clients: [
     {
       clientId: 'web',
@@ -44,12 +47,23 @@ const EVERYTHING = {
       idTokenSignedResponseAlg: 'EdDSA',
       idTokenClaims: 'scopes',
       acr: 'password',
+      resources: ['https://api.example/orders'],
+      introspects: ['https://api.example/orders'],
       backchannelLogoutUri: 'https://app.example/logout'
     }
   ],
   passwordGrant: false,
   scopes: ['openid', 'read'],
   accessToken: { expiresIn: 60, audience: 'https://api.example', typ: 'JWT' },
+  resources: [
+    {
+      resource: 'https://api.example/orders',
+      name: 'Orders',
+      scopes: { 'orders:read': 'see your orders' },
+      accessToken: { expiresIn: 62, alg: 'ES256' },
+      allowedClients: ['web']
+    }
+  ],
   refreshToken: { expiresIn: 6000, idleTimeout: 600, rotate: 'never', reuseGraceSeconds: 1 },
   idToken: { expiresIn: 61, claims: 'scopes' },
   authorizationCode: { expiresIn: 30 },
@@ -146,6 +160,7 @@ const EVERYTHING = {
     requireUser: 'i',
     requireScope: 'b',
     requireAuth: 'h',
+    protectedResource: 'j',
     authority: 'c',
     auth: 'd',
     authSession: 'e'
@@ -268,7 +283,8 @@ t.test('treats undefined as absent for an option that is alone in its section', 
         'rememberDevice',
         'emailSignIn',
         'apiKeys',
-        'passkeys'
+        'passkeys',
+        'resources'
       ].some((whole) => path.slice(0, -1).includes(whole))
     )
       continue
@@ -399,6 +415,7 @@ t.test('fills in every default', async (t) => {
       requireUser: 'requireUser',
       requireScope: 'requireScope',
       requireAuth: 'requireAuth',
+      protectedResource: 'protectedResource',
       authority: 'authority',
       auth: 'auth',
       authSession: 'authSession'
@@ -451,6 +468,7 @@ t.test('keeps every given value', async (t) => {
       requireUser: 'i',
       requireScope: 'b',
       requireAuth: 'h',
+      protectedResource: 'j',
       authority: 'c',
       auth: 'd',
       authSession: 'e'

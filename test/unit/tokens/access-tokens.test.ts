@@ -46,7 +46,7 @@ async function instance(alg = 'ES256') {
   const revoked = revocations(900_000, clock)
   const tokens = accessTokens(
     { issuer: ISSUER, audience: ISSUER, clockSkewSeconds: 60, expiresInSeconds: 900, typ: 'at+jwt' },
-    { ring, cache: verifiedTokenCache(100), revocations: revoked, clock, random: systemRandom() }
+    { ring, cache: verifiedTokenCache(100), revocations: revoked, clock, random: systemRandom(), resources: [] }
   )
   return {
     clock,
@@ -62,7 +62,7 @@ async function instance(alg = 'ES256') {
 
 /** The header of a request; some refusals are returned. */
 async function authenticate(tokens: AccessTokens, authorization: string | undefined): Promise<AccessTokenClaims> {
-  const found = await tokens.authenticate(authorization)
+  const found = await tokens.authenticate(authorization, null)
   if (found instanceof OAuthError) throw found
   return found
 }
@@ -71,7 +71,7 @@ async function authenticate(tokens: AccessTokens, authorization: string | undefi
 const WAYS: Record<string, (tokens: AccessTokens, token: string) => Promise<AccessTokenClaims>> = {
   authenticate: async (tokens, token) => await authenticate(tokens, `Bearer ${token}`),
   'authenticate, spelled otherwise': async (tokens, token) => await authenticate(tokens, `bEARER ${token}`),
-  verify: async (tokens, token) => await tokens.verify(token)
+  verify: async (tokens, token) => await tokens.verify(token, null)
 }
 
 /** Made here, or made elsewhere and verified here. */
@@ -80,7 +80,7 @@ const WARM: Record<string, (tokens: AccessTokens) => Promise<string>> = {
   'a token verified here': async (tokens) => {
     const { tokens: elsewhere } = await instance()
     const token = elsewhere.mint(SUBJECT)
-    await tokens.verify(token)
+    await tokens.verify(token, null)
     return token
   }
 }
@@ -98,9 +98,9 @@ t.test('verifies the signature of a token only once', async (t) => {
   const { tokens: elsewhere } = await instance()
   const { tokens, verifications } = await instance()
   const token = elsewhere.mint(SUBJECT)
-  const first = await tokens.verify(token)
+  const first = await tokens.verify(token, null)
   for (const way of Object.values(WAYS)) t.strictSame(await way(tokens, token), first)
-  t.notOk(tokens.authenticate(`Bearer ${token}`) instanceof Promise, 'at once')
+  t.notOk(tokens.authenticate(`Bearer ${token}`, null) instanceof Promise, 'at once')
   t.equal(verifications(), 1)
 })
 
@@ -147,8 +147,8 @@ t.test('returns the same claims for a token of this instance as a verifier reads
       ...(JSON.parse('{"__proto__": {"scope": "admin"}}') as object)
     }
   })
-  t.strictSame(tokens.authenticate(`Bearer ${token}`), key.verify(token))
-  t.match(tokens.authenticate(`Bearer ${token}`), {
+  t.strictSame(tokens.authenticate(`Bearer ${token}`, null), key.verify(token))
+  t.match(tokens.authenticate(`Bearer ${token}`, null), {
     iss: ISSUER,
     scope: 'openid',
     at: '1970-01-01T00:00:00.000Z',
@@ -215,7 +215,7 @@ for (const [what, warm] of Object.entries(WARM)) {
       const { tokens } = await instance()
       const token = await warm(tokens)
       const [header = '', payload = '', signature = ''] = token.split('.')
-      const admin = Buffer.from(JSON.stringify({ ...(await tokens.verify(token)), scope: 'admin' })).toString(
+      const admin = Buffer.from(JSON.stringify({ ...(await tokens.verify(token, null)), scope: 'admin' })).toString(
         'base64url'
       )
       const swap = (text: string, at: number): string =>

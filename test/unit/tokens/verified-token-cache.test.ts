@@ -4,6 +4,7 @@ import { type VerifiedToken, verifiedTokenCache } from '../../../lib/tokens/veri
 const key = { kid: 'k', alg: 'none', publicJwk: null, sign: () => '', verify: () => ({}) }
 const claims = (sub: string): VerifiedToken => ({
   key,
+  resource: null,
   exp: 2,
   sid: undefined,
   claims: { iss: 'i', aud: 'a', sub, exp: 2, iat: 1, jti: sub }

@@ -82,7 +82,7 @@ export async function world({
   })
   const access = accessTokens(
     { issuer: ISSUER, audience, clockSkewSeconds: 60, expiresInSeconds: 900, typ: 'at+jwt' },
-    { ring, cache: verifiedTokenCache(100), revocations: revoked, clock, random }
+    { ring, cache: verifiedTokenCache(100), revocations: revoked, clock, random, resources: [] }
   )
   const clientStore: ClientStore = {
     findById: async (clientId) => clients.find((client) => client.clientId === clientId) ?? null
@@ -97,6 +97,9 @@ export async function world({
     accessTokens: access,
     clients: clientStore,
     claims: claims ?? null,
+    issuer: ISSUER,
+    audience: [audience].flat(),
+    resources: [],
     scopes: SCOPES,
     idTokens: idTokens(
       { issuer: ISSUER, expiresInSeconds: 900, claims: 'requested' },

@@ -1,0 +1,84 @@
+import type { FastifyInstance } from 'fastify'
+import type { OAuthError } from '../errors.ts'
+import { type Hook, tokenCheck } from '../http/edge/hook.ts'
+import type { Clock } from '../ports/clock.ts'
+import { logLine } from '../ports/log.ts'
+import { canonicalResource, resourceUrl } from '../protocol/resource.ts'
+import { resourceGuards, serveMetadata } from '../resource/resource-guards.ts'
+import type { AuthRequirements } from '../settings/auth-requirements.ts'
+import { badOption, schemaError } from '../settings/option-error.ts'
+import { addApi, PROTECTED_RESOURCE, type ProtectedResourceOptions } from '../settings/sections/resources.ts'
+import type { Settings } from '../settings/settings.ts'
+import type { AccessTokens } from '../tokens/access-tokens.ts'
+
+/**
+ * The guard of an API of this app: an `onRequest` hook that takes tokens for this API alone and sets `request.auth`.
+ * Otherwise 401, with a challenge that names the metadata of the API.
+ */
+export interface ProtectedResource extends Hook {
+  /** Makes a hook to follow this one: 403 unless all these scopes were granted. */
+  requireScope: (...scopes: string[]) => Hook
+  /**
+   * Makes a hook to follow this one: 401 `insufficient_user_authentication` unless the user signed in recently enough,
+   * and well enough.
+   * @see RFC 9470
+   */
+  requireAuth: (required: AuthRequirements) => Hook
+  /** The refusal of an operation, for a handler to throw: 403, and a challenge with all scopes of the operation. */
+  insufficientScope: (scopes: readonly string[]) => OAuthError
+}
+
+/** Makes `app.protectedResource`. @see RFC 9728 */
+export function protectedResources(
+  host: FastifyInstance,
+  settings: Settings,
+  { accessTokens, clock }: { accessTokens: AccessTokens; clock: Clock }
+): (options: ProtectedResourceOptions) => ProtectedResource {
+  const { apis, issuer, acrValues, decorators: names } = settings
+  let isOpen = true
+  host.addHook('onReady', (done) => {
+    isOpen = false
+    const { undescribed } = apis
+    if (undescribed.length > 0)
+      host.log.warn(
+        ...logLine(
+          'FST_AUTHORITY_NOTICE',
+          `people see these scopes of APIs by their bare names: ${undescribed.join(', ')}. Give each a description: ` +
+            `scopes: { '${undescribed[0]}': 'see your orders' }.`
+        )
+      )
+    done()
+  })
+  return (given) => {
+    const path = names.protectedResource
+    if (!isOpen)
+      throw badOption(path, 'it was called after the app was ready; call it before app.ready() or app.listen()')
+    if (host.prefix !== '')
+      throw badOption(
+        path,
+        `the plugin was registered below the prefix ${host.prefix}, and the metadata of an API belong to the root; ` +
+          'register it in a plugin without a prefix'
+      )
+    const error = schemaError(PROTECTED_RESOURCE, given)
+    if (error !== null) throw error
+    const canonical = canonicalResource(resourceUrl(given.resource, issuer), new URL(issuer).origin)
+    const known = apis.resources.find((one) => one.canonical === canonical)
+    const api = known ?? addApi(given, path, settings, apis)
+    const scopes = Array.isArray(given.scopes) ? (given.scopes as string[]) : Object.keys(given.scopes ?? {})
+    const unknown = scopes.find((scope) => !api.scopes.includes(scope))
+    if (unknown !== undefined)
+      throw badOption(`${path}.scopes`, `${unknown} is no scope that the option resources has for ${api.resource}`)
+    const facts = { resource: api.resource, issuer, name: api.name ?? given.name ?? null, dpopAlgs: [] }
+    serveMetadata(host, { ...facts, scopes: api.scopes })
+    const { authenticate, ...others } = resourceGuards(
+      tokenCheck(accessTokens, api),
+      { ...facts, scopes: scopes.length === 0 ? api.scopes : scopes },
+      {
+        clock,
+        acrValues,
+        names: { auth: names.auth, requireScope: `${path}.requireScope`, requireAuth: `${path}.requireAuth` }
+      }
+    )
+    return Object.assign(authenticate, others)
+  }
+}

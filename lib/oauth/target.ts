@@ -1,0 +1,161 @@
+/** The APIs and scopes of a grant, and the API of each of its access tokens. Every grant decides them here. */
+import { OAuthError } from '../errors.ts'
+import type { Client } from '../ports/client-store.ts'
+import { canonicalResource, type Resource, resourceUrl, splitResources } from '../protocol/resource.ts'
+import { grantScope, parseScope } from '../protocol/scope.ts'
+import { allowedScopes } from '../tokens/disclosure.ts'
+
+/** Parameters of a request. `resource` may have several values (`joinResources`). */
+export interface Asked {
+  scope?: string | undefined
+  resource?: string | undefined
+  /** Auth0's name for `resource`. */
+  audience?: string | undefined
+}
+
+/** A grant of a person, or of a client to itself. */
+export interface Granted {
+  scopes: string[]
+  /** The APIs, by the `aud` of their tokens. Empty: tokens are for the service's own audience. */
+  resources: readonly string[]
+}
+
+export interface Targets {
+  issuer: string
+  /** All APIs of the service. */
+  resources: readonly Resource[]
+  /** The option `accessToken.audience`. */
+  audience: readonly string[]
+  /** The option `scopes`, and the scopes of all APIs. */
+  scopes: readonly string[]
+}
+
+const invalidTarget = (description: string): OAuthError => new OAuthError('invalid_target', description)
+
+/** True if the texts name one resource. */
+function names(text: string, { canonical }: Resource, issuer: string): boolean {
+  return canonicalResource(resourceUrl(text, issuer), new URL(issuer).origin) === canonical
+}
+
+/** True if this client may ask for tokens for this API. A token for an API always has a client. @see RFC 9068 §2.2 */
+function mayTarget(client: Client | null, resource: Resource, { issuer }: Targets): boolean {
+  if (client === null) return false
+  return (
+    resource.allowedClients?.includes(client.clientId) !== false &&
+    client.resources?.some((text) => names(text, resource, issuer)) !== false
+  )
+}
+
+/** The API of this `aud`, if the client may still have tokens for it. @throws OAuthError `invalid_target` */
+function targetable(audience: string, client: Client | null, targets: Targets): Resource {
+  const found = targets.resources.find(({ resource }) => resource === audience)
+  if (found === undefined || !mayTarget(client, found, targets))
+    throw invalidTarget('The client may not have tokens for this resource any more.')
+  return found
+}
+
+/**
+ * The APIs that a request names. The service's own audience alone counts as none.
+ * @throws OAuthError `invalid_target` for a resource that is unknown, malformed, or not for this client
+ * @see RFC 8707 §2
+ */
+export function namedResources({ resource, audience }: Asked, client: Client | null, targets: Targets): Resource[] {
+  const texts = [...new Set([...splitResources(resource ?? ''), ...(audience === undefined ? [] : [audience])])]
+  if (texts.every((text) => targets.audience.includes(text))) return []
+  const found = texts.map((text) =>
+    targets.resources.find((one) => !text.startsWith('/') && names(text, one, targets.issuer))
+  )
+  if (found.some((one) => one === undefined || !mayTarget(client, one, targets)))
+    throw invalidTarget(
+      client === null
+        ? 'A request for a token for an API needs a client.'
+        : 'The client may not have tokens for this resource, or there is no such resource.'
+    )
+  return [...new Set(found as Resource[])]
+}
+
+/** True if one of these texts of the configuration names an API in the audience of a token. */
+export function isAudience(
+  texts: readonly string[],
+  audience: readonly string[],
+  { resources, issuer }: Targets
+): boolean {
+  return resources.some((one) => audience.includes(one.resource) && texts.some((text) => names(text, one, issuer)))
+}
+
+/** Leaves out the scopes of APIs that are not among these. */
+export function scopesWithin(
+  scopes: readonly string[],
+  named: readonly Pick<Resource, 'resource'>[],
+  { resources }: Pick<Targets, 'resources'>
+): string[] {
+  const others = resources.filter(({ resource }) => !named.some((one) => one.resource === resource))
+  return scopes.filter((scope) => !others.some((other) => other.scopes.includes(scope)))
+}
+
+/**
+ * The grant of a request without a page: all requested scopes, or all that the client may have for what it names.
+ * Scopes of APIs that are not named are left out.
+ * @param but scopes that this kind of grant never has
+ * @throws OAuthError `invalid_scope`, `invalid_target`
+ */
+export function grantedBy(asked: Asked, client: Client | null, targets: Targets, but: readonly string[] = []): Granted {
+  const named = oneOf(namedResources(asked, client, targets))
+  const requested = parseScope(asked.scope)
+  const allowed = allowedScopes(client, targets.scopes).filter((scope) => !but.includes(scope))
+  const known = requested?.filter(
+    (scope) => !allowed.includes(scope) || scopesWithin([scope], named, targets).length > 0
+  )
+  if (known?.length === 0)
+    throw new OAuthError('invalid_scope', 'These scopes are of APIs that resource does not name.')
+  return {
+    scopes: grantScope(known, scopesWithin(allowed, named, targets)),
+    resources: named.map(({ resource }) => resource)
+  }
+}
+
+function oneOf(named: Resource[]): Resource[] {
+  if (named.length > 1) throw invalidTarget('A token is for one resource: name one.')
+  return named
+}
+
+/**
+ * The API of a machine client that names none: the only one of its `resources`.
+ * @throws OAuthError `invalid_target` if it may have tokens for several
+ */
+export function impliedResource(client: Client, targets: Targets): { resource?: string } {
+  const possible = targets.resources.filter((resource) => mayTarget(client, resource, targets))
+  if (possible.length > 1) throw invalidTarget('The client may have tokens for several resources: name one.')
+  const [only] = possible
+  return only === undefined || client.resources === undefined ? {} : { resource: only.resource }
+}
+
+/**
+ * The API of an access token of a grant: the named one, otherwise the only one of the grant. `null`: the service's own
+ * audience.
+ * @throws OAuthError `invalid_target`
+ * @see RFC 8707 §2.2
+ */
+export function targetOf(
+  asked: Asked,
+  { resources }: Pick<Granted, 'resources'>,
+  client: Client | null,
+  targets: Targets
+): Resource | null {
+  const [named] = oneOf(namedResources(asked, client, targets))
+  if (named !== undefined && !resources.includes(named.resource))
+    throw invalidTarget('The resource was not named when access was granted.')
+  const [only, ...more] = resources
+  if (named !== undefined || only === undefined) return named ?? null
+  if (more.length > 0) throw invalidTarget('The grant is for several resources: name one.')
+  return targetable(only, client, targets)
+}
+
+/** The scopes of an access token of a grant. */
+export function scopesFor(
+  target: Resource | null,
+  scopes: readonly string[],
+  targets: Pick<Targets, 'resources'>
+): string[] {
+  return target === null ? scopesWithin(scopes, [], targets) : scopes.filter((scope) => target.scopes.includes(scope))
+}

@@ -1,0 +1,87 @@
+import t from '../support/tap.ts'
+import { decodeJwt } from '../support/jwt.ts'
+import { bearer } from '../support/app.ts'
+import { formAction } from '../support/browser.ts'
+import { authorizeAs, CALLBACK, redeem } from '../support/openid.ts'
+import { MAIL, ORDERS, password, path, started, token } from './support/apis.ts'
+
+t.test('lets the token request and each refresh choose among the resources of the grant', async (t) => {
+  const test = await started(t)
+  const scope = 'openid offline_access orders:read mail:read'
+  const codeFor = async (resources: string[]): Promise<string> =>
+    (await authorizeAs(test.browser, path(resources, { scope }))).code ?? ''
+  t.equal((await redeem(test.app, await codeFor([ORDERS, MAIL]))).json().error, 'invalid_target', 'none of several')
+  t.equal((await redeem(test.app, await codeFor([ORDERS]), { resource: MAIL })).json().error, 'invalid_target')
+  t.equal((await redeem(test.app, await codeFor([]), { resource: MAIL })).json().error, 'invalid_target')
+
+  const first = await redeem(test.app, await codeFor([ORDERS, MAIL]), { resource: `${ORDERS}/` })
+  t.equal(first.statusCode, 200)
+  t.match(decodeJwt(first.json().access_token).claims, { aud: ORDERS, scope: 'orders:read' })
+  t.type(first.json().id_token, 'string')
+  let { refresh_token: refreshToken } = first.json()
+  const refresh = async (params: Record<string, string>): ReturnType<typeof token> => {
+    const answer = await token(test, {
+      grant_type: 'refresh_token',
+      client_id: 'spa',
+      refresh_token: refreshToken,
+      ...params
+    })
+    refreshToken = answer.body.refresh_token ?? refreshToken
+    return answer
+  }
+  const mail = await refresh({ resource: MAIL })
+  t.match(mail.claims, { aud: MAIL, scope: 'mail:read' })
+  t.type(mail.body.id_token, 'string')
+  t.equal((await refresh({})).body.error, 'invalid_target')
+  t.equal((await refresh({ resource: 'https://unknown.example.com' })).body.error, 'invalid_target')
+  t.match((await refresh({ audience: ORDERS })).claims, { aud: ORDERS, scope: 'orders:read' }, 'the grant lives on')
+  const bare = await test.app.inject({ method: 'POST', url: '/auth/refresh', headers: bearer(refreshToken) })
+  t.same([bare.statusCode, bare.json().error], [400, 'invalid_target'])
+
+  const single = await redeem(test.app, await codeFor([ORDERS]))
+  t.match(decodeJwt(single.json().access_token).claims, { aud: ORDERS, scope: 'orders:read' })
+  const again = await test.app.inject({
+    method: 'POST',
+    url: '/auth/refresh',
+    headers: bearer(single.json().refresh_token)
+  })
+  t.match(decodeJwt(again.json().access_token).claims, { aud: ORDERS, scope: 'orders:read' })
+  t.equal(again.json().expires_in, 120)
+})
+
+t.test('gives no ID token at a refresh of a password grant that names a resource', async (t) => {
+  const test = await started(t)
+  const { body } = await token(test, { ...password, resource: ORDERS, scope: 'openid orders:read' })
+  const next = await token(test, {
+    grant_type: 'refresh_token',
+    client_id: 'spa',
+    refresh_token: body.refresh_token ?? ''
+  })
+  t.match(next.claims, { aud: ORDERS, scope: 'orders:read' })
+  t.equal(next.body.id_token, undefined)
+})
+
+t.test('names the APIs on the consent page, and asks again for another one', async (t) => {
+  const test = await started(t, {
+    clients: [{ clientId: 'other', redirectUris: [CALLBACK], firstParty: false, name: 'Other' }]
+  })
+  const ask = async (resource: string) => {
+    let { reply, url } = await test.browser.follow(
+      await test.browser.get(path([resource], { client_id: 'other', scope: 'openid' }))
+    )
+    if (url.includes('/auth/login?'))
+      ({ reply, url } = await test.browser.follow(
+        await test.browser.submit(url, { username: 'ann', password: 'correct horse battery' })
+      ))
+    return { reply, url }
+  }
+  const first = await ask(ORDERS)
+  t.match(first.reply.body, 'Orders')
+  const { reply } = await test.browser.follow(
+    await test.browser.submit(formAction(first.reply.body), { decision: 'allow' })
+  )
+  t.match(reply.headers.location ?? reply.body, 'code=')
+  const second = await ask(MAIL)
+  t.match(second.url, '/auth/consent')
+  t.match(second.reply.body, MAIL)
+})
