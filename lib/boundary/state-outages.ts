@@ -1,5 +1,5 @@
 import { isOutage, refusesWrites } from '../ports/outage.ts'
-import type { AssertionStore, OneTimeTokenStore, State } from '../ports/state.ts'
+import { type AssertionStore, changedStores, type OneTimeTokenStore, type State } from '../ports/state.ts'
 import type { Clock } from '../ports/clock.ts'
 import { outcomeFrom, within } from './answers.ts'
 
@@ -175,15 +175,13 @@ export function surviveStateOutages(
       : given
   }
 
+  const stores = changedStores(state, guarded)
   return {
     kind: state.kind,
     shared: state.shared,
-    tokens: guarded(state.tokens),
-    oneTimeTokens: checkedCodes(guarded(state.oneTimeTokens)),
-    browserSessions: guarded(state.browserSessions),
-    consents: guarded(state.consents),
-    keys: guarded(state.keys),
-    ...(state.assertions === undefined ? {} : { assertions: checkedAssertions(guarded(state.assertions)) }),
+    ...stores,
+    oneTimeTokens: checkedCodes(stores.oneTimeTokens),
+    ...(stores.assertions === undefined ? {} : { assertions: checkedAssertions(stores.assertions) }),
     tryWrite,
     ...(state.prepare === undefined ? {} : { prepare: state.prepare.bind(state) }),
     ...(state.time === undefined

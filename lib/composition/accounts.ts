@@ -110,7 +110,7 @@ export function accountsDeps(
     slots
   }: AccountParts
 ): AccountsDeps {
-  const { hasher, isBreached, pepper, importPepper, minLength, maxBytes, contextWords, ...costs } = settings.password
+  const { password } = settings
   const reports =
     (code: LogCode) =>
     (error: unknown, what: string): void => {
@@ -134,17 +134,17 @@ export function accountsDeps(
     service: JSON.stringify([owner.issuer, owner.prefix]),
     users,
     hashing: createPasswordHashing(
-      { ...costs, peppers: pepper ? settings.secrets.map((secret) => deriveKey(secret, 'pepper')) : [] },
+      { ...password, peppers: password.pepper ? settings.secrets.map((secret) => deriveKey(secret, 'pepper')) : [] },
       {
-        hasher: hasher ?? argon2Hasher(),
-        imported: toldOfOnce(importedHashVerifier({ bcryptPepper: importPepper }), users, log),
+        hasher: password.hasher ?? argon2Hasher(),
+        imported: toldOfOnce(importedHashVerifier({ bcryptPepper: password.importPepper }), users, log),
         events,
         clock,
         onUnusable: unusableReports(log)
       }
     ),
     policy: createPasswordPolicy(
-      { minLength, maxBytes, contextWords: [...issuerWords, ...contextWords], isBreached },
+      { ...password, contextWords: [...issuerWords, ...password.contextWords] },
       {
         clock,
         onHookFailure: (error) => {

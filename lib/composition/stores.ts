@@ -4,7 +4,7 @@ import { memoryState } from '../adapters/memory/record-store.ts'
 import { systemClock, systemRandom } from '../adapters/node/system.ts'
 import { redisAttemptStore } from '../adapters/redis/attempt-store.ts'
 import type { RedisClient } from '../adapters/redis/connection.ts'
-import { sharedConnection } from '../adapters/redis/shared-connection.ts'
+import { sharedConnection } from '../adapters/redis/server.ts'
 import { type RedisFactorStore, redisState, type RedisState } from '../adapters/redis/record-store.ts'
 import { StartError } from '../errors.ts'
 import type { Events } from '../events.ts'
@@ -12,7 +12,7 @@ import type { Kernel } from '../feature.ts'
 import type { AttemptStore } from '../ports/attempt-store.ts'
 import type { Client, ClientStore } from '../ports/client-store.ts'
 import type { Clock } from '../ports/clock.ts'
-import type { State } from '../ports/state.ts'
+import { changedStores, type State } from '../ports/state.ts'
 import { namingFailures } from '../ports/outage.ts'
 import type { FactorStore } from '../ports/factor-store.ts'
 import type { UserStore } from '../ports/user-store.ts'
@@ -241,16 +241,7 @@ export function connectStores(
 }
 
 function tracedState(state: State): State {
-  const { tokens, oneTimeTokens, browserSessions, consents, keys, assertions } = state
-  return {
-    ...state,
-    tokens: tracedStore('tokens', tokens),
-    oneTimeTokens: tracedStore('one_time_tokens', oneTimeTokens),
-    browserSessions: tracedStore('browser_sessions', browserSessions),
-    consents: tracedStore('consents', consents),
-    keys: tracedStore('keys', keys),
-    ...(assertions === undefined ? {} : { assertions: tracedStore('assertions', assertions) })
-  }
+  return { ...state, ...changedStores(state, (store, name) => tracedStore(name, store)) }
 }
 
 async function evictionPolicyOf(state: State & Partial<Pick<RedisState, 'evictionPolicy'>>): Promise<string | null> {

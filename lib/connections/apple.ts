@@ -1,6 +1,5 @@
 import type { ConnectionOption, ConnectionOptions } from '../ports/provider.ts'
-import { authenticatedAt, text } from './claims.ts'
-import { connection, openidProvider, optionsOf } from './make.ts'
+import { authenticatedAt, connection, openidProvider, optionsOf, text } from './make.ts'
 
 const ISSUER = 'https://appleid.apple.com'
 /**

@@ -1,7 +1,6 @@
 import { UpstreamError } from '../errors.ts'
 import type { ConnectionOption, ConnectionOptions } from '../ports/provider.ts'
-import { object, text } from './claims.ts'
-import { connection, oauthProvider, optionsOf } from './make.ts'
+import { connection, oauthProvider, object, optionsOf, text } from './make.ts'
 
 const ISSUER = 'https://discord.com'
 

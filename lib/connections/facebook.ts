@@ -1,8 +1,7 @@
 import { createHmac } from 'node:crypto'
 import { UpstreamError } from '../errors.ts'
 import type { ConnectionOption, ConnectionOptions } from '../ports/provider.ts'
-import { object, text } from './claims.ts'
-import { connection, oauthProvider, optionsOf } from './make.ts'
+import { connection, oauthProvider, object, optionsOf, text } from './make.ts'
 
 export interface FacebookOptions extends ConnectionOptions {
   clientSecret: string

@@ -1,7 +1,6 @@
 import { UpstreamError } from '../errors.ts'
 import type { ConnectionOption, ConnectionOptions } from '../ports/provider.ts'
-import { authenticatedAt, profileClaims, text } from './claims.ts'
-import { connection, openidProvider, optionsOf } from './make.ts'
+import { authenticatedAt, connection, openidProvider, optionsOf, profileClaims, text } from './make.ts'
 
 const ISSUER = 'https://accounts.google.com'
 const DOMAIN = /^[a-z0-9-]+(?:\.[a-z0-9-]+)+$/

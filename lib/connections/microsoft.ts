@@ -1,7 +1,6 @@
 import { UpstreamError } from '../errors.ts'
 import type { ConnectionOption, ConnectionOptions, ProviderMistake } from '../ports/provider.ts'
-import { authenticatedAt, profileClaims, text } from './claims.ts'
-import { connection, openidProvider, openidWishes, optionsOf } from './make.ts'
+import { authenticatedAt, connection, openidProvider, openidWishes, optionsOf, profileClaims, text } from './make.ts'
 
 const HOST = 'https://login.microsoftonline.com'
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/

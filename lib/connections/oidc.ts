@@ -1,6 +1,14 @@
 import type { ConnectionOption, ConnectionOptions, ProviderEndpoints, ProviderMistake } from '../ports/provider.ts'
-import { authenticatedAt, profileClaims, text } from './claims.ts'
-import { connection, openidProvider, openidWishes, optionsOf, parameterMistake } from './make.ts'
+import {
+  authenticatedAt,
+  connection,
+  openidProvider,
+  openidWishes,
+  optionsOf,
+  parameterMistake,
+  profileClaims,
+  text
+} from './make.ts'
 
 const SIGNATURE = /^(?:(?:RS|PS|ES)(?:256|384|512)|EdDSA)$/
 

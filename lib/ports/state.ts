@@ -40,6 +40,36 @@ export interface State {
   sweep(now: number): void | Promise<void>
 }
 
+type NoStore = string | boolean | ((...given: never[]) => unknown)
+
+/** The stores of a state, each with its name in traces. */
+const STATE_STORES = {
+  tokens: 'tokens',
+  oneTimeTokens: 'one_time_tokens',
+  browserSessions: 'browser_sessions',
+  consents: 'consents',
+  keys: 'keys',
+  assertions: 'assertions'
+} as const satisfies {
+  [Name in keyof State as NonNullable<State[Name]> extends NoStore ? never : Name]-?: string
+}
+
+type StoreOfState = keyof typeof STATE_STORES
+
+/** The stores of the state, each changed. A store that the state lacks stays absent. */
+export function changedStores(
+  state: State,
+  change: <Store extends object>(store: Store, traced: (typeof STATE_STORES)[StoreOfState]) => Store
+): Pick<State, StoreOfState> {
+  const names = Object.keys(STATE_STORES) as StoreOfState[]
+  return Object.fromEntries(
+    names.flatMap((name) => {
+      const store = state[name]
+      return store === undefined ? [] : [[name, change(store, STATE_STORES[name])]]
+    })
+  ) as unknown as Pick<State, StoreOfState>
+}
+
 /** Assertions of other parties that count once, such as an ID token that an app exchanges. Outages reject. */
 export interface AssertionStore {
   /**

@@ -1,16 +1,17 @@
 import type { GrantDeclaration } from '../oauth/deps.ts'
 import { parseBypassList } from '../limits/bypass-list.ts'
 import { checkClients } from './check-clients.ts'
-import { checkIssuer, checkNames, checkPaths, checkPages } from './check-addresses.ts'
+import { checkIssuer, checkNames, checkPages, checkPaths } from './check-addresses.ts'
 import { resolveSettings, type Settings, withoutUndefined } from './settings.ts'
 import { badOption, invalid, makingOf, schemaError } from './option-error.ts'
 import type { AuthorityOptions, FeatureSection, optionsSchema } from './options.ts'
 import { FACTOR_METHODS } from '../protocol/second-factors.ts'
 import { checkPasskeys } from './sections/passkeys.ts'
 import { FACTOR_STORE_METHODS, FACTOR_STORE_TAKES } from './sections/factors.ts'
-import { isRedisClient } from './redis-client.ts'
 import { SECRET_TAKES } from './schema-words.ts'
 import { ARGON2_MAX_WORK } from '../protocol/bounds.ts'
+import type { FastifyInstance } from 'fastify'
+import type { RedisClient } from '../adapters/redis/connection.ts'
 
 /** OWASP's equivalent argon2id settings all have at least this product of KiB and passes. */
 const MIN_ARGON2_WORK = 35_840
@@ -243,5 +244,36 @@ function hasMethod(value: unknown, name: string): boolean {
     (typeof value === 'object' || typeof value === 'function') &&
     value !== null &&
     typeof (value as Record<string, unknown>)[name] === 'function'
+  )
+}
+
+/**
+ * The client of the option `redis`, or `null`.
+ * @throws StartError if the app has none by that name
+ */
+export function redisClientOf(host: FastifyInstance, { redis }: Settings): RedisClient | null {
+  if (redis !== true) return redis
+  const found: unknown = (host as unknown as { redis?: unknown }).redis
+  if (found === undefined)
+    throw invalid('redis', true, 'true only after @fastify/redis is registered in the same app; or an ioredis client')
+  // With namespaces, `app.redis` is their collection, and only the host knows which one is meant.
+  if (!isRedisClient(found))
+    throw invalid(
+      'redis',
+      true,
+      'true only where @fastify/redis is registered without a namespace; else that client, such as app.redis.name'
+    )
+  return found
+}
+
+/** True if it has the methods of an ioredis `Redis` or `Cluster` that the library uses. */
+function isRedisClient(value: unknown): value is RedisClient {
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    ['evalsha', 'eval', 'pipeline', 'connect', 'on', 'off'].every(
+      (name) => typeof (value as Record<string, unknown>)[name] === 'function'
+    ) &&
+    typeof (value as { status?: unknown }).status === 'string'
   )
 }

@@ -4,7 +4,7 @@ import t from '../support/tap.ts'
 import { redisAttemptStore } from '../../lib/adapters/redis/attempt-store.ts'
 import { redisConnection } from '../../lib/adapters/redis/connection.ts'
 import { defineScript } from '../../lib/adapters/redis/refusal.ts'
-import { sharedConnection } from '../../lib/adapters/redis/shared-connection.ts'
+import { sharedConnection } from '../../lib/adapters/redis/server.ts'
 import { redisState } from '../../lib/adapters/redis/record-store.ts'
 import { startRedis } from '../support/redis-server.ts'
 

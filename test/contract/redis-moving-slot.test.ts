@@ -5,7 +5,7 @@
 import t from '../support/tap.ts'
 import { redisAttemptStore } from '../../lib/adapters/redis/attempt-store.ts'
 import { redisRecords, redisState } from '../../lib/adapters/redis/record-store.ts'
-import { sharedConnection } from '../../lib/adapters/redis/shared-connection.ts'
+import { sharedConnection } from '../../lib/adapters/redis/server.ts'
 import { NEVER } from '../../lib/ports/record-store.ts'
 import { partitionOf } from '../../lib/protocol/digest.ts'
 import { startRedisCluster } from '../support/redis-server.ts'

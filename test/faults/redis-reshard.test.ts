@@ -2,7 +2,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import t from '../support/tap.ts'
 import { redisAttemptStore } from '../../lib/adapters/redis/attempt-store.ts'
-import { sharedConnection } from '../../lib/adapters/redis/shared-connection.ts'
+import { sharedConnection } from '../../lib/adapters/redis/server.ts'
 import { redisState } from '../../lib/adapters/redis/record-store.ts'
 import { partitionOf } from '../../lib/protocol/digest.ts'
 import { startRedisCluster } from '../support/redis-server.ts'

@@ -1,6 +1,7 @@
 import t from '../support/tap.ts'
 import Fastify, { type FastifyInstance } from 'fastify'
 import authPlugin, { type AuthorityOptions } from '../../lib/index.ts'
+import { GRANTS } from '../../lib/oauth/grants/registry.ts'
 import { LOCALES } from '../../lib/pages/texts.ts'
 import { CLIENTS, KEYS } from '../support/openid.ts'
 import { ownOptions } from './coexistence/support/host.ts'
@@ -8,6 +9,7 @@ import { ownOptions } from './coexistence/support/host.ts'
 type Teardown = Pick<typeof t, 'teardown'>
 
 const SIGNING = ['ES256', 'EdDSA', 'PS256', 'RS256']
+const GRANT_TYPES = GRANTS.map(({ type }) => type)
 const WELL_KNOWN = '/.well-known/oauth-authorization-server'
 const OPENID = '/.well-known/openid-configuration'
 
@@ -53,7 +55,7 @@ t.test('lists the features of the configuration in the metadata', async (t) => {
     token_endpoint: 'https://auth.example.com/auth/token',
     revocation_endpoint: 'https://auth.example.com/auth/revoke',
     jwks_uri: 'https://auth.example.com/.well-known/jwks.json',
-    grant_types_supported: ['password', 'refresh_token', 'client_credentials'],
+    grant_types_supported: GRANT_TYPES.filter((type) => type !== 'authorization_code'),
     response_types_supported: [],
     scopes_supported: ['openid', 'admin'],
     acr_values_supported: ['password'],
@@ -99,7 +101,7 @@ t.test('OIDC-Discovery-3 R8414-2 serves the same document at both addresses when
     revocation_endpoint: 'https://auth.example.com/auth/revoke',
     introspection_endpoint: 'https://auth.example.com/auth/introspect',
     jwks_uri: 'https://auth.example.com/.well-known/jwks.json',
-    grant_types_supported: ['password', 'authorization_code', 'refresh_token', 'client_credentials'],
+    grant_types_supported: GRANT_TYPES,
     response_types_supported: ['code'],
     scopes_supported: ['openid', 'profile', 'email', 'offline_access'],
     token_endpoint_auth_methods_supported: ['none', 'client_secret_basic', 'client_secret_post', 'private_key_jwt'],

@@ -1,5 +1,5 @@
-import { invalidOptions, StartError } from '../../errors.ts'
-import type { RedisConnection } from './connection.ts'
+import { invalidOptions, kindOf, StartError } from '../../errors.ts'
+import { type RedisClient, type RedisConnection, redisConnection, type RedisConnectionOptions } from './connection.ts'
 import { defineKeyScript, list, RedisRefusal, textOrNull, texts } from './refusal.ts'
 
 /** The first version with every command that the scripts use. */
@@ -121,7 +121,7 @@ export async function requireRights(
     if (missing.length > 0)
       throw invalidOptions(
         `The user of the Redis connection may not run ${missing.join(', ')} on keys that begin ` +
-          `with "${prefix}", and ${what} does. The guide on where the state is kept lists all rights.`
+          `with "${prefix}", and ${what} does. The guide "The state" lists all rights.`
       )
   }
   for (const outcome of [done, tried]) {
@@ -130,9 +130,26 @@ export async function requireRights(
     if (!(error instanceof RedisRefusal && REFUSED.includes(error.code))) throw error
     throw invalidOptions(
       `The Redis server refuses what ${what} does: the user of this connection needs scripts ` +
-        '(EVAL, EVALSHA) and the commands that the guide on where the state is kept lists, on keys ' +
+        '(EVAL, EVALSHA) and the commands that the guide "The state" lists, on keys ' +
         `that begin with "${prefix}".`,
       error
     )
   }
+}
+
+const connections = new WeakMap<RedisClient, RedisConnection>()
+
+/**
+ * The connection shared by all stores of this client, so that their calls of one turn of the event loop go in one
+ * write. The first call for a client decides the options.
+ */
+export function sharedConnection(client: RedisClient, options?: RedisConnectionOptions): RedisConnection {
+  if (typeof (client as Partial<RedisClient> | null | undefined)?.evalsha !== 'function')
+    throw new TypeError(
+      'A store on Redis takes an ioredis client. ' +
+        `It got ${typeof client === 'string' ? 'a string: connect first, as new Redis(url)' : kindOf(client)}.`
+    )
+  const known = connections.get(client) ?? redisConnection(client, options)
+  connections.set(client, known)
+  return known
 }

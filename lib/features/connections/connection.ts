@@ -1,4 +1,4 @@
-import type { UpstreamReports } from './upstream/outages.ts'
+import type { UpstreamReports } from './upstream/engine.ts'
 import { upstream } from './upstream/upstream.ts'
 import { OWN_FIELDS } from '../../accounts/register.ts'
 import { misfit } from '../../errors.ts'

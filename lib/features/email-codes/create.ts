@@ -1,10 +1,10 @@
 import { getsCodes } from '../../accounts/ways-in.ts'
 import type { Kernel, Parts } from '../../feature.ts'
-import type { EmailSignInSettings } from './deps.ts'
+import type { EmailSignInSettings } from './ask.ts'
 import { emailCodePage } from './pages/email-code.ts'
 import { emailLinkPage } from './pages/email-link.ts'
 import { RENDERERS } from './pages/renderers.ts'
-import { pagePart } from './pages/send-code.ts'
+import { pagePart } from './pages/pending.ts'
 
 export function create(on: EmailSignInSettings, kernel: Kernel): Parts {
   const { redeemCode } = kernel.accounts.oneTimeTokens

@@ -3,7 +3,7 @@ import { EMAIL_ACR } from '../../protocol/authentication.ts'
 import { invalid } from '../../settings/option-error.ts'
 import type { AuthorityOptions } from '../../settings/options.ts'
 import { filled, SECRET_TAKES } from '../../settings/schema-words.ts'
-import type { EmailSignInSettings } from './deps.ts'
+import type { EmailSignInSettings } from './ask.ts'
 import { EMAIL_CODE_OPTIONS, EMAIL_SIGN_IN, type EmailSignInOptions } from './options.ts'
 
 /** Sign-in by a code that goes to the address of the account. */

@@ -1,5 +1,5 @@
 import { outbound } from '../../../lib/adapters/node/outbound.ts'
-import type { UpstreamReports } from '../../../lib/features/connections/upstream/outages.ts'
+import type { UpstreamReports } from '../../../lib/features/connections/upstream/engine.ts'
 import { upstream } from '../../../lib/features/connections/upstream/upstream.ts'
 import { UpstreamError } from '../../../lib/errors.ts'
 import type { ConnectionOption } from '../../../lib/ports/provider.ts'

@@ -85,7 +85,7 @@ t.test('loads only the option files of second factors and email codes with the p
     under('features/second-factors/create.ts').includes('features/second-factors/prove-factor.ts'),
     'and the walk finds them where they are'
   )
-  t.ok(under('features/email-codes/sign-in.ts').includes('features/email-codes/code.ts'))
+  t.ok(under('features/email-codes/sign-in.ts').includes('features/email-codes/ask.ts'))
   t.end()
 })
 

@@ -8,7 +8,7 @@ import {
 } from '../../../lib/index.ts'
 import { contentOf } from '../../../lib/mail/content.ts'
 import { languageOf } from '../../../lib/texts/language.ts'
-import { LOCALES, messagesOf } from '../../../lib/pages/texts.ts'
+import { directionOf, LOCALES, messagesOf } from '../../../lib/pages/texts.ts'
 import { everyMessage, linkMessage } from '../../support/messages.ts'
 import { holdsInTable } from '../../support/table.ts'
 
@@ -62,7 +62,7 @@ t.test('renders every kind in every language with a subject, a heading, a link a
           },
           {
             subject: `${heading} – Example Shop`,
-            start: `<!doctype html>\n<html lang="${locale}" dir="${locale === 'ar' ? 'rtl' : 'ltr'}">`,
+            start: `<!doctype html>\n<html lang="${locale}" dir="${directionOf(locale)}">`,
             startsWithHeading: true,
             absentInText: [],
             absentInHtml: [],

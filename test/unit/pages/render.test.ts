@@ -470,7 +470,7 @@ t.test('leaves no placeholder open on any page in any language', async (t) => {
             spaces: html.match(/\u3002 \S/g),
             twoColons: html.match(/[\uff1a:]\s*[\uff1a:]/g)
           },
-          { leftOpen: null, root: { lang, dir: lang === 'ar' ? 'rtl' : 'ltr' }, spaces: null, twoColons: null }
+          { leftOpen: null, root: { lang, dir: directionOf(lang) }, spaces: null, twoColons: null }
         )
       }
     }

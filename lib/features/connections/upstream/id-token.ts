@@ -2,7 +2,7 @@ import * as oauth from 'oauth4webapi'
 import { UpstreamError } from '../../../errors.ts'
 import type { Provider } from '../../../ports/provider.ts'
 import { type AppTokenRules, checkAppIdToken } from '../../../protocol/upstream-answer.ts'
-import { failing, otherIssuer } from './failing.ts'
+import { failing, otherIssuer } from './engine.ts'
 import type { kept } from '../../../adapters/upstream/kept.ts'
 
 type Keys = ReturnType<typeof kept<{ keys: unknown[] }>>

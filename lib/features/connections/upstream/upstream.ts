@@ -7,19 +7,16 @@ import type { Assertion, UpstreamClient } from '../../../ports/provider.ts'
 import type { Upstream, UpstreamFlow, UpstreamResult, UpstreamTokens } from '../../../ports/upstream.ts'
 import { type Distance, nearer, PRIVATE_NETWORK, THIS_MACHINE } from '../../../protocol/distance.ts'
 import { checkUpstreamAnswer } from '../../../protocol/upstream-answer.ts'
-import { clientAuthentication } from './client-authentication.ts'
-import { failing, refusal } from './failing.ts'
+import { clientAuthentication, keySetAt, metadataOf } from './metadata.ts'
+import { engineFetch, failing, inTime, refusal, tokensOf, type UpstreamReports, watchOutages } from './engine.ts'
 import {
   askProvider,
   type ProviderAnswer,
   type ProviderRequest,
   type Reach
 } from '../../../adapters/upstream/ask-provider.ts'
-import { engineFetch, tokensOf } from './engine-fetch.ts'
-import { inTime, type UpstreamReports, watchOutages } from './outages.ts'
 import { appTokenClaims, decoded, signatureCheck } from './id-token.ts'
 import { kept } from '../../../adapters/upstream/kept.ts'
-import { keySetAt, metadataOf } from './metadata.ts'
 import { mergedClaims, resultOf } from './result.ts'
 
 const METADATA_MAX_AGE_MS = 86_400_000

@@ -1,7 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { Type } from '@sinclair/typebox'
-import { readCode } from '../code.ts'
-import type { EmailSignInDeps } from '../deps.ts'
+import { type EmailSignInDeps, readCode } from '../ask.ts'
 import { signInByEmail, signUpByEmail } from '../sign-in.ts'
 import { completeProfile } from '../../../accounts/register.ts'
 import { OAuthError } from '../../../errors.ts'
@@ -13,8 +12,7 @@ import { type Form, queryParam, required } from '../../../http/pages/page-routes
 import { leadOnFrom, signInBrowser } from '../../../http/pages/lead-on.ts'
 import { tellsPasskeys } from '../../../http/pages/parts.ts'
 import { missingFields } from '../../../http/pages/profile-fields.ts'
-import { type CarriedEmail, emailCookie } from './pending.ts'
-import { sendCode } from './send-code.ts'
+import { type CarriedEmail, emailCookie, sendCode } from './pending.ts'
 
 interface Shown {
   step: 'ask' | 'enter' | 'finish'

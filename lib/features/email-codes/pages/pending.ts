@@ -1,7 +1,9 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { PendingCode } from '../code.ts'
-import type { EmailSignInDeps } from '../deps.ts'
+import { type EmailSignInDeps, type PendingCode, readRecipient, sendSignInCode } from '../ask.ts'
 import { journeyOf, type SealedCookies } from '../../../http/edge/sealed-cookies.ts'
+import { getsCodes } from '../../../accounts/ways-in.ts'
+import type { PageDeps, PagePart, Submission, Visit } from '../../../http/pages/deps.ts'
+import { goOn } from '../../../http/pages/form-page.ts'
 
 /**
  * The content of the cookie of a browser that has asked for a code, or has entered it and is to sign up. `only`: the
@@ -50,6 +52,46 @@ export function emailCookie(sealed: SealedCookies, { clock }: Pick<EmailSignInDe
     },
     clear(reply) {
       sealed.clear(reply, 'email')
+    }
+  }
+}
+
+interface Sending {
+  deps: PageDeps
+  accounts: EmailSignInDeps
+  /** The id of the one user whom the code may sign in. */
+  only: string | undefined
+}
+
+/** The same answer for all names. It is a redirect, so that reloading the page sends no second message. */
+export async function sendCode(
+  typed: string,
+  { request, journey, locale, origin }: Visit,
+  { deps: { browser, link, sealed }, accounts, only }: Sending
+): Promise<Submission<never>> {
+  const name = readRecipient(typed)
+  const device = await browser.knownAs(request, name)
+  return {
+    limit: { rule: 'emailCode', recipient: name, device },
+    async work() {
+      const code = await sendSignInCode({ name, device }, { locale, origin }, accounts)
+      return async (reply) => {
+        emailCookie(sealed, accounts).set(reply, { step: 'enter', code, only }, journey.query)
+        return await goOn(`${link('emailCode')}${journey.query}`)(reply)
+      }
+    }
+  }
+}
+
+/** How the sign-in page and the page of proving again lead to the page of the code. */
+export function pagePart(deps: PageDeps, accounts: EmailSignInDeps): PagePart {
+  return {
+    login: ({ query }) => ({ emailCodeUrl: `${deps.link('emailCode')}${query}` }),
+    again: {
+      takes: ({ decision }) => decision === 'email',
+      reauthenticate: async ({ user }) =>
+        user.passwordHash === null && getsCodes(user, accounts) ? { sendsCode: true } : null,
+      submit: async ({ user }, _form, visit) => await sendCode(user.username, visit, { deps, accounts, only: user.id })
     }
   }
 }
