@@ -19,7 +19,6 @@ const OPEN: readonly OneTimeTokenPurpose[] = [
   'password_reset',
   'verify_email',
   'email_change',
-  'resend_verification',
   'contested_sign_up',
   'enrolment'
 ]
@@ -36,6 +35,10 @@ export async function endOpenTokens(
     })
   )
 }
+
+/** True if the browser with this secret asked for the message with the token, which was found. */
+export const isAskedBy = (purpose: 'password_reset' | 'verify_email', token: string, asker: string): boolean =>
+  asker !== '' && isBoundTo(token, purpose === 'verify_email' ? 1 : 2, asker)
 
 /**
  * The token of a message with its present user; `null` if the link is not good. Does not use it up. A link proves the

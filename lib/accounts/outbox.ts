@@ -12,6 +12,8 @@ export interface MessageCause {
   locale: string | undefined
   /** For the event that tells what became of the message. */
   origin: Origin
+  /** A secret of the browser that asked for the message. Its token is bound to it, and nobody is told of it. */
+  asker?: string | undefined
 }
 
 /** A message with its cause. */
@@ -136,7 +138,7 @@ export function createOutbox(
     onError
   })
   return {
-    post({ origin, ...message }) {
+    post({ origin, asker: _asker, ...message }) {
       const user = withoutHash(message.user)
       add({
         message: {

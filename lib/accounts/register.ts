@@ -20,6 +20,7 @@ interface Registration {
   /** The language of what the person is sent. */
   locale?: string | undefined
   origin: Origin
+  asker?: string | undefined
 }
 
 /**
@@ -42,15 +43,16 @@ export const OWN_FIELDS = new Set([
 ])
 
 /**
- * Creates an account. If an email must be verified first, the answer is `pending` for free and taken names alike, after
- * the same steps, and only the mail differs. Otherwise the answer is the new user.
+ * Creates an account. If an email must be verified first, `user` is `null` for free and taken names alike, after the
+ * same steps: the difference is in the mail. Otherwise the new user. `proof` is a digest of the password's hash, also
+ * where nobody got that hash.
  * @throws OAuthError `invalid_request` naming the field; `invalid_password` with the reason; `username_taken` (only if
  * no email has to be verified); `temporarily_unavailable`
  */
 export async function register(
-  { username, password, fields, locale, origin }: Registration,
+  { username, password, fields, locale, origin, asker }: Registration,
   deps: AccountsDeps
-): Promise<{ user: User } | 'pending'> {
+): Promise<{ user: User | null; proof: string }> {
   const { create } = deps.users
   if (create === undefined)
     throw new OAuthError('server_error', 'There is no registration here.', { detail: 'the user store has no create' })
@@ -78,16 +80,16 @@ export async function register(
     if (!deps.verifyEmail)
       throw new OAuthError('username_taken', 'The username is taken.', { field: 'username', cause: error })
     await waitForWrite(name, deps)
-    sendAlreadyRegistered(name, { locale, origin }, deps)
-    return 'pending'
+    sendAlreadyRegistered(name, { locale, origin, asker }, deps)
+    return { user: null, proof: digest(passwordHash) }
   }
   expectSignIn(user.id, deps)
   if (deps.users.setEmailVerified !== undefined) {
     deps.background.run(`verify ${user.id}`, 'an email verification message could not be prepared', async () => {
-      await requestEmailVerification(user, { locale, origin }, deps)
+      await requestEmailVerification(user, { locale, origin, asker }, deps)
     })
   }
-  return deps.verifyEmail ? 'pending' : { user }
+  return { user: deps.verifyEmail ? null : user, proof: digest(passwordHash) }
 }
 
 /**

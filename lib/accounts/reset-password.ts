@@ -23,7 +23,7 @@ const LIFETIME_MS = 30 * 60 * 1000
  * Within five minutes of a link no other is sent.
  */
 export async function requestPasswordReset(
-  { username, locale, origin }: { username: string; locale?: string | undefined; origin: Origin },
+  { username, locale, ...cause }: Omit<MessageCause, 'locale'> & { username: string; locale?: string | undefined },
   deps: AccountsDeps
 ): Promise<void> {
   const name = normalizeUsername(username)
@@ -31,8 +31,8 @@ export async function requestPasswordReset(
   resetInBackground(name, deps, async () => {
     const user = await deps.users.findByUsername(name)
     if (!isActive(user) || ownerConnection(user, deps) !== null) return
-    deps.events.emit('password_reset_requested', { userId: user.id }, origin)
-    await sendResetOnce(user, { kind: 'password_reset', locale, origin }, deps)
+    deps.events.emit('password_reset_requested', { userId: user.id }, cause.origin)
+    await sendResetOnce(user, { kind: 'password_reset', locale, ...cause }, deps)
   })
 }
 
@@ -76,14 +76,15 @@ export function sendAlreadyRegistered(username: string, cause: MessageCause, dep
 
 /**
  * Sets a new password by the token of a message, ends everything that the former one opened and signs nobody in. A
- * token names the hash that it may replace, so one of parallel calls replaces it. If anything fails before all has
- * ended, the token stays, and the same request finishes the work.
+ * token sets one password: it names the hash that it may replace, and of parallel calls one replaces that. If anything
+ * fails before all has ended, the token stays, and the same request finishes the work.
+ * @returns the user as they are now
  * @throws OAuthError `invalid_token` with status 400; `invalid_password` with the reason; `temporarily_unavailable`
  */
 export async function confirmPasswordReset(
   { token, password, locale, origin }: { token: string; password: string; locale?: string | undefined; origin: Origin },
   deps: AccountsDeps
-): Promise<void> {
+): Promise<User> {
   const { users, policy, hashing } = deps
   if (users.setPasswordHash === undefined)
     throw new OAuthError('server_error', 'Passwords can not be reset here.', {
@@ -99,24 +100,29 @@ export async function confirmPasswordReset(
   if (user === null) throw invalidLink()
 
   const given: NewPassword = { by: 'reset', locale, origin }
+  let { passwordHash } = user
   if (setsPasswordOf(token, user)) {
-    // The password was changed after this request began. That ended all links, and so this one.
-    if (!(await setNewPassword(user, await hashing.hash(password), given, deps))) throw invalidLink()
+    passwordHash = await hashing.hash(password)
+    // The password was changed after this began. That ended the links of before, and this is one.
+    if (!(await setNewPassword(user, passwordHash, given, deps))) throw invalidLink()
   } else {
     // This link set the password already, and something failed after that.
     if (!(await isUnfinished(user, deps)) || (await verifyOnce(user, password, deps)) !== 'match') throw invalidLink()
     await finishNewPassword(user, given, deps)
   }
   await proveAddress(user, since, origin, deps)
+  return { ...user, passwordHash }
 }
 
 /**
- * Checks that the token of a message would set a password now. Does not use it up.
+ * The user whose password the token of a message would set now. Uses nothing up.
+ *
  * @throws OAuthError `invalid_token` with status 400
  */
-export async function checkResetToken(token: string, deps: AccountsDeps): Promise<void> {
+export async function checkResetToken(token: string, deps: AccountsDeps): Promise<User> {
   const user = await ownerOf(token, deps)
   if (user === null || !(setsPasswordOf(token, user) || (await isUnfinished(user, deps)))) throw invalidLink()
+  return user
 }
 
 /** The user of a token, if the token was sent to their present address. */
@@ -149,7 +155,11 @@ export async function sendResetOnce(user: User, message: ResetMessage, deps: Acc
 
 async function sendReset(user: User, message: ResetMessage, deps: AccountsDeps): Promise<void> {
   if (deps.outbox === null) return
-  const { token, digest } = oneTimeToken(user.id, deps.random.secret(), [addressOf(user), user.passwordHash ?? ''])
+  const { token, digest } = oneTimeToken(user.id, deps.random.secret(), [
+    addressOf(user),
+    user.passwordHash ?? '',
+    message.asker ?? ''
+  ])
   const expiresAt = deps.clock.now() + LIFETIME_MS
   await deps.oneTimeTokens.put({ purpose: 'password_reset', digest, userId: user.id, expiresAt })
   deps.outbox.post({

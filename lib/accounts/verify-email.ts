@@ -36,7 +36,7 @@ export async function requestEmailVerification(user: User, cause: MessageCause, 
 }
 
 async function sendVerification(user: User, cause: MessageCause, deps: AccountsDeps): Promise<void> {
-  const { token, digest } = oneTimeToken(user.id, deps.random.secret(), [addressOf(user)])
+  const { token, digest } = oneTimeToken(user.id, deps.random.secret(), [addressOf(user), cause.asker ?? ''])
   const expiresAt = deps.clock.now() + LIFETIME_MS
   await deps.oneTimeTokens.put({ purpose: 'verify_email', digest, userId: user.id, expiresAt })
   deps.outbox?.post({
@@ -65,15 +65,16 @@ export function awaitsConfirmation(user: User, { users, outbox }: Pick<AccountsD
  * Marks the address as the user's own, or gives the account the address that the token is for. A token works once. It
  * is used up last, so that it works again where a store fails.
  *
+ * @returns the user as before, whose stored address is confirmed now; `null` after a change of address
  * @throws OAuthError `invalid_token` with status 400
  */
 export async function verifyEmail(
   { token, stay, locale, origin }: Omit<Confirmation, 'locale'> & { locale?: string | undefined },
   deps: AccountsDeps
-): Promise<void> {
+): Promise<User | null> {
   if (isEmailChange(token)) {
     await confirmEmailChange({ token, stay, locale, origin }, deps)
-    return
+    return null
   }
   if (deps.users.setEmailVerified === undefined)
     throw new OAuthError('server_error', 'Email addresses can not be verified here.', {
@@ -85,6 +86,7 @@ export async function verifyEmail(
   const consumed = await deps.oneTimeTokens.consume('verify_email', digestOfOneTimeToken(token) ?? '', deps.clock.now())
   if (consumed === null) throw invalidLink()
   deps.events.emit('email_verified', { userId: found.user.id }, origin)
+  return found.user
 }
 
 /** The person who signed up, or wants another address, and the time of the link. */
@@ -145,48 +147,13 @@ function canDisown(user: User, { users }: AccountsDeps): boolean {
   return user.emailVerified !== true && users.setPasswordHash !== undefined
 }
 
-/** Long enough to read a page. */
-const RESEND_LIFETIME_MS = 15 * 60 * 1000
-
 /**
- * A ticket for a person who has just proved the password of an unconfirmed account on the sign-in page: with it they
- * have the message sent again. `null` if there is nothing to send.
- */
-export async function resendTicket(username: string, deps: AccountsDeps): Promise<string | null> {
-  const name = normalizeUsername(username)
-  const user =
-    name === null || deps.outbox === null || deps.users.setEmailVerified === undefined
-      ? null
-      : await deps.users.findByUsername(name)
-  if (user === null || addressOf(user) === '') return null
-  const { token, digest } = oneTimeToken(user.id, deps.random.secret(), [addressOf(user)])
-  await deps.oneTimeTokens.put({
-    purpose: 'resend_verification',
-    digest,
-    userId: user.id,
-    expiresAt: deps.clock.now() + RESEND_LIFETIME_MS
-  })
-  return token
-}
-
-/**
- * Sends the confirmation message again, unless one was sent less than five minutes ago or the address is confirmed. If
- * the account is contested, the reader of the mail gets a reset link instead, which proves the address as well.
- * @throws OAuthError `invalid_token` with status 400
- */
-export async function resendVerification(ticket: string, cause: MessageCause, deps: AccountsDeps): Promise<void> {
-  const found = await findMessageToken('resend_verification', ticket, deps)
-  if (found === null) throw invalidLink()
-  await sendVerificationAgain(found.user, cause, deps)
-}
-
-/**
- * "Send the message again" after a sign-up, for any caller who gives this name: sends the message of a repeated
- * sign-up, without its password. Always resolves, in a time that reveals nothing, because the name is read after the
- * reply. Within five minutes no other message is sent.
+ * "Send it again", for any caller who says this name. With `signsUp`, a confirmed account gets the message of a
+ * repeated sign-up. A contested account gets a reset link, which proves the address as well. Always resolves, in a time
+ * that reveals nothing: the name is read after the reply. One address gets one message in five minutes.
  */
 export async function requestVerificationAgain(
-  { username, ...cause }: { username: string } & MessageCause,
+  { username, signsUp, ...cause }: { username: string; signsUp: boolean } & MessageCause,
   deps: AccountsDeps
 ): Promise<void> {
   const name = normalizeUsername(username)
@@ -194,8 +161,8 @@ export async function requestVerificationAgain(
   deps.background.run(`verify again ${name}`, 'an email verification message could not be prepared', async () => {
     const user = await deps.users.findByUsername(name)
     if (!isActive(user)) return
-    if (user.emailVerified === true) await sendResetOnce(user, { kind: 'already_registered', ...cause }, deps)
-    else await sendVerificationAgain(user, cause, deps)
+    if (user.emailVerified !== true) await sendVerificationAgain(user, cause, deps)
+    else if (signsUp) await sendResetOnce(user, { kind: 'already_registered', ...cause }, deps)
   })
 }
 

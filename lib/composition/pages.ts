@@ -10,6 +10,7 @@ import {
   sessionCookie
 } from '../http/edge/sealed-cookies.ts'
 import { createJourneys } from '../http/pages/journeys.ts'
+import { createWaiting } from '../http/pages/waiting.ts'
 import type { PageDeps, PagePart, PageSlots } from '../http/pages/deps.ts'
 import { createPageReply } from '../http/pages/reply.ts'
 import { ownTextMistake, scopeTextMistake } from '../pages/own-texts.ts'
@@ -86,6 +87,8 @@ export function pageDeps(
   refuse('scopes', scopeTextMistake(scopeTexts))
   refuse('resources', scopeTextMistake(apis.texts))
   const link = (name: PathName): string => `${host.prefix}${parts.path(name)}`
+  const sealed = sealedCookies(owner, cookieSealers({ secrets }, owner, parts.authorize.accounts.random))
+  const journeys = createJourneys(parts.authorize, { authorizeUrl: link('authorize'), homeUrl })
   const added: PagePart[] = []
   const deps: PageDeps = {
     ...parts,
@@ -98,7 +101,8 @@ export function pageDeps(
       passkeys: slots.some(({ passkeys }) => passkeys === true),
       renderers: Object.fromEntries(slots.flatMap(({ renderers = {} }) => Object.entries(renderers)))
     }),
-    journeys: createJourneys(parts.authorize, { authorizeUrl: link('authorize'), homeUrl }),
+    journeys,
+    waiting: createWaiting(sealed, parts.authorize.accounts),
     scopeTexts: apis.texts,
     prefix,
     link,
@@ -109,7 +113,7 @@ export function pageDeps(
       return route === link('verifyEmail') ? { url: link('login'), by: 'sign_in' } : null
     },
     loginUrl,
-    sealed: sealedCookies(owner, cookieSealers({ secrets }, owner, parts.authorize.accounts.random)),
+    sealed,
     minLength,
     offers: {
       signup: loginUrl === null && parts.authorize.canSignUp,

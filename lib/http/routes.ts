@@ -25,7 +25,8 @@ import { isPageReply } from './pages/reply.ts'
 import { reauthenticatePage } from './pages/reauthenticate.ts'
 import { securitySchemes } from './edge/operations.ts'
 import type { PathName } from '../settings/paths.ts'
-import { forgotPasswordPage, resetPasswordPage, undoPage, verifyEmailPage } from './pages/message-links.ts'
+import { checkEmailPage, forgotPasswordPage } from './pages/check-email.ts'
+import { resetPasswordPage, undoPage, verifyEmailPage } from './pages/message-links.ts'
 import { signupPage } from './pages/signup.ts'
 
 interface RouteDeps extends HttpDeps, GuardDeps {
@@ -172,5 +173,6 @@ export function accountPages(child: FastifyInstance, deps: PageDeps): void {
     resetPasswordPage(child, deps)
     undoPage(child, deps)
   }
+  if (outbox !== null) checkEmailPage(child, deps)
   if ((users.setEmailVerified ?? users.update) !== undefined && outbox !== null) verifyEmailPage(child, deps)
 }

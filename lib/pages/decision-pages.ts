@@ -118,7 +118,20 @@ ${form(
 
 /** The click uses the token up, not the visit, because mail scanners follow links. */
 export function verifyEmail(model: PageModels['verify_email']): string {
-  const { messages, action, error, token, username, sentAt, canDisown, newAddress, loginUrl, done, disowned } = model
+  const {
+    messages,
+    action,
+    error,
+    token,
+    username,
+    sentAt,
+    canDisown,
+    newAddress,
+    loginUrl,
+    continueUrl,
+    done,
+    disowned
+  } = model
   if (disowned)
     return finished(model, {
       icon: 'lock',
@@ -130,8 +143,9 @@ export function verifyEmail(model: PageModels['verify_email']): string {
     return finished(model, {
       icon: 'check',
       heading: messages.verifyDoneTitle,
-      text: messages.verifyDoneText,
-      loginUrl
+      text: continueUrl === null ? messages.verifyDoneText : '',
+      loginUrl: continueUrl ?? loginUrl,
+      label: continueUrl === null ? messages.loginLink : messages.accountBack
     })
   const state = formState(error, [], '')
   return layout(model, {

@@ -139,6 +139,11 @@ export function chip({ messages }: CommonModel, username: string, otherUrl: stri
   }</div>`
 }
 
+/** The account of a form with a password, for password managers. No route reads it. */
+export function usernameOf(username: string): Html {
+  return html`<input type="text" name="username" value="${username}" autocomplete="username" readonly hidden>\n`
+}
+
 /** `label`: the id of the heading above the list. */
 export function scopeList(scopes: readonly ShownScope[], messages: Messages, label: string | null = null): Html {
   return html`<ul class="scopes"${label !== null && html` aria-labelledby="${label}"`}>

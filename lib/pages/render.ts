@@ -20,6 +20,7 @@ import {
 import type { FeatureModels } from '../features/options.ts'
 import type { PageModels, PageName } from './model.ts'
 import {
+  checkEmail,
   forgotPassword,
   login,
   reauthenticate,
@@ -42,6 +43,7 @@ export const RENDERERS: Omit<Renderers, keyof FeatureModels> = {
   set_up_second_factor: setUpSecondFactor,
   signup,
   forgot_password: forgotPassword,
+  check_email: checkEmail,
   reset_password: resetPassword,
   verify_email: verifyEmail,
   undo,

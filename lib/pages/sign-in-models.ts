@@ -3,16 +3,14 @@ import type { ConnectButton, FormModel, PasskeyForm, ProfileField, ShownEnrolmen
 /** Pages that lead to a session: sign-in, registration, and the links of messages. */
 export interface SignInModels {
   /**
-   * `again`: a user is signed in, and the target requires a more recent or stronger sign-in. `resendToken`: set after
-   * the right password for an unconfirmed address; the form returns it in a hidden field `token`, with the `decision`
-   * `resend`. `passwordLater`: the password may stay empty, because an address may lead to another sign-in page.
-   * `tellsPasskeys`: the hidden field `passkeys` is `yes` if the browser can make one, here and on the page
-   * `second_factor`. Without it the page `passkey_prompt` never shows.
+   * `again`: a user is signed in, and the target requires a more recent or stronger sign-in.
+   * `passwordLater`: the password may stay empty, because an address may lead to another sign-in page. `tellsPasskeys`:
+   * the hidden field `passkeys` is `yes` if the browser can make one, here and on the page `second_factor`. Without it
+   * the page `passkey_prompt` never shows.
    */
   login: FormModel & {
     again: boolean
     username: string
-    resendToken: string | null
     signupUrl: string | null
     forgotUrl: string | null
     emailCodeUrl: string | null
@@ -76,23 +74,36 @@ export interface SignInModels {
     sent: boolean
     loginUrl: string
   }
-  /** `sent`: a message is on its way, whether the account exists or not. */
   signup: FormModel & {
     username: string
     fields: ProfileField[]
     minLength: number
     loginUrl: string
-    sent: boolean
     connections: ConnectButton[]
   }
-  forgot_password: FormModel & { username: string; loginUrl: string; sent: boolean }
-  /** The form returns `token` in a hidden field. `done`: the new password works. */
-  reset_password: FormModel & { token: string; minLength: number; loginUrl: string; done: boolean }
+  forgot_password: FormModel & { username: string; loginUrl: string }
+  /**
+   * A message is on its way, whether the account exists or not; with `unconfirmed` only a press sends it. A button
+   * `decision` with the value `resend` sends it again, and `resent` reports it. `otherUrl`: the way to type another
+   * name.
+   */
+  check_email: FormModel & {
+    awaits: 'signup' | 'unconfirmed' | 'forgot'
+    username: string
+    resent: boolean
+    otherUrl: string
+    loginUrl: string
+  }
+  /**
+   * The form returns `token` in a hidden field, and has the `username` for password managers. `done`: the new password
+   * works.
+   */
+  reset_password: FormModel & { token: string; username: string; minLength: number; loginUrl: string; done: boolean }
   /**
    * The account that signed up, and the time of the message (milliseconds since the epoch). `canDisown`: a button
    * `decision` with the value `not_me` ends the account's password, for a person who did not sign up. `newAddress`: the
-   * future address of `username`; `null` if the account has it already. `done`: the address is confirmed. `disowned`:
-   * the password has ended.
+   * future address of `username`; `null` if the account has it already. `done`: the address is confirmed; `continueUrl`
+   * is for a person who is signed in. `disowned`: the password has ended.
    */
   verify_email: FormModel & {
     token: string
@@ -101,6 +112,7 @@ export interface SignInModels {
     canDisown: boolean
     newAddress: string | null
     loginUrl: string
+    continueUrl: string | null
     done: boolean
     disowned: boolean
   }

@@ -17,7 +17,7 @@ import {
 } from './fields.ts'
 import { passkeyForm, tellsPasskeysField, withoutPasskeys } from './passkey-forms.ts'
 import { type Html, attributes, formatHtml, html } from './html.ts'
-import { address, layout, name } from './layout.ts'
+import { address, layout, name, usernameOf } from './layout.ts'
 import type { IconName } from './stylesheet.ts'
 import { way, ways } from './ways.ts'
 import { spaceOf } from './texts.ts'
@@ -31,7 +31,6 @@ export function login(model: PageModels['login']): string {
     error,
     again,
     username,
-    resendToken,
     signupUrl,
     forgotUrl,
     emailCodeUrl,
@@ -60,14 +59,6 @@ ${onward(model)}`
         submit(messages.loginSubmit),
         '\n'
       ]),
-      resendToken !== null && [
-        '\n',
-        form(action, null, [
-          hidden('token', resendToken),
-          submit(messages.resendSubmit, { decision: 'resend', look: 'quiet' }),
-          '\n'
-        ])
-      ],
       '\n',
       serverFault(model),
       ways(model, {
@@ -194,8 +185,7 @@ export function reauthenticate(model: PageModels['reauthenticate']): string {
 }
 
 export function signup(model: PageModels['signup']): string {
-  const { messages, action, error, username, fields, minLength, loginUrl, sent, connections } = model
-  if (sent) return inbox(model, { text: messages.signupSentText, loginUrl, username })
+  const { messages, action, error, username, fields, minLength, loginUrl, connections } = model
   // Check boxes come last, next to their button.
   const boxes = fields.filter(({ type }) => type === 'checkbox')
   const others = fields.filter(({ type }) => type !== 'checkbox')
@@ -225,8 +215,7 @@ export function signup(model: PageModels['signup']): string {
 }
 
 export function forgotPassword(model: PageModels['forgot_password']): string {
-  const { messages, action, error, username, loginUrl, sent } = model
-  if (sent) return inbox(model, { text: messages.forgotSentText, loginUrl, username })
+  const { messages, action, error, username, loginUrl } = model
   const state = formState(error, ['username'], 'username')
   return layout(model, {
     heading: messages.forgotTitle,
@@ -241,7 +230,7 @@ export function forgotPassword(model: PageModels['forgot_password']): string {
 }
 
 export function resetPassword(model: PageModels['reset_password']): string {
-  const { messages, action, error, token, minLength, loginUrl, done } = model
+  const { messages, action, error, token, username, minLength, loginUrl, done } = model
   if (done)
     return finished(model, { icon: 'check', heading: messages.resetDoneTitle, text: messages.resetDoneText, loginUrl })
   const state = formState(error, ['password'], 'password')
@@ -251,6 +240,7 @@ export function resetPassword(model: PageModels['reset_password']): string {
     content: [
       form(action, state, [
         hidden('token', token),
+        usernameOf(username),
         newPasswordField(state, model, { label: messages.newPasswordLabel, minLength }),
         submit(messages.resetSubmit),
         '\n'
@@ -267,39 +257,47 @@ function onward({ clientName, messages }: CommonModel): Html | null {
     : html`<p class="lead">${formatHtml(messages.continueTo, { client: name(clientName) })}</p>`
 }
 
-/** The address, and a second try: the same form with the typed values. */
-function inbox(
-  model: PageModels['signup'] | PageModels['forgot_password'],
-  { text, loginUrl, username }: { text: string; loginUrl: string; username: string }
-): string {
-  const { messages, action } = model
+/** The address, and a second try. The texts are the same whether the account exists or not. */
+export function checkEmail(model: PageModels['check_email']): string {
+  const { messages, action, error, awaits, username, resent, otherUrl, loginUrl } = model
+  const text = {
+    signup: messages.signupSentText,
+    unconfirmed: messages.errorEmailNotVerified,
+    forgot: messages.forgotSentText
+  }[awaits]
   return layout(model, {
-    heading: messages.sentTitle,
+    heading: awaits === 'unconfirmed' ? messages.verifyTitle : messages.sentTitle,
     icon: 'mail',
-    content: html`<div class="message">${username !== '' && address(username)}
+    error,
+    content: html`${resent && html`<p class="note" role="status" tabindex="-1" autofocus>${messages.resentNote}</p>\n`}
+<div class="message">${address(username)}
 <p>${text}</p>
 <p class="hint">${messages.checkSpam}</p>
-${
-  username !== '' &&
-  form(
-    action,
-    null,
-    html`${hidden('username', username)}${submit(messages.resendSubmit, { decision: 'resend', look: 'quiet' })}
+${form(
+  action,
+  formState(error, [], ''),
+  html`${submit(messages.resendSubmit, { decision: 'resend', look: 'quiet' })}
 `
-  )
-}</div>`,
-    links: html`<p>${link(loginUrl, messages.backToLogin)}</p>`
+)}${serverFault(model)}</div>`,
+    links: html`<p>${link(otherUrl, messages.emailCodeOther)}</p>
+<p>${link(loginUrl, messages.backToLogin)}</p>`
   })
 }
 
 export function finished(
   model: CommonModel,
-  { icon, heading, text, loginUrl }: { icon: IconName; heading: string; text: string; loginUrl: string | null }
+  {
+    icon,
+    heading,
+    text,
+    loginUrl,
+    label = model.messages.loginLink
+  }: { icon: IconName; heading: string; text: string; loginUrl: string | null; label?: string }
 ): string {
   return layout(model, {
     heading,
     icon,
-    lead: html`<p>${text}</p>`,
-    content: loginUrl !== null && actionLink(loginUrl, model.messages.loginLink)
+    lead: text !== '' && html`<p>${text}</p>`,
+    content: loginUrl !== null && actionLink(loginUrl, label)
   })
 }

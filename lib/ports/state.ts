@@ -132,7 +132,6 @@ export type MessageTokenPurpose = 'password_reset' | 'verify_email' | 'email_cha
 /**
  * Purposes of one-time tokens: those of messages, and these. `password_change`: the digest of the hash set by a change
  * that has not ended everything yet. `kept_session`: the sign-in that stayed when the password was changed.
- * `resend_verification`: the sign-in page gives it to a person who knew the password of an unconfirmed account.
  * `contested_sign_up`: the password of an unconfirmed account that another person wanted to sign up for. `enrolment`:
  * the link that the host hands to a user who has lost every second factor. `sign_in_code`: the short code sent to an
  * address. Its owner stands for the address, with or without a user, and only `redeemCode` uses it up. `factor_undo`,
@@ -144,7 +143,6 @@ export type OneTimeTokenPurpose =
   | MessageTokenPurpose
   | 'password_change'
   | 'kept_session'
-  | 'resend_verification'
   | 'contested_sign_up'
   | 'enrolment'
   | 'sign_in_code'

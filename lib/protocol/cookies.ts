@@ -37,9 +37,9 @@ export const COOKIES = {
   prompted: { key: null, seconds: 30 * 86_400, once: false, begun: null, maxBytes: 16 },
   enrolment: { key: 'factors', seconds: 3600, once: false, begun: null, maxBytes: 640 },
   flow: { key: 'own', seconds: 600, once: true, begun: 'by_anyone', maxBytes: null },
-  query: { key: 'own', seconds: 600, once: false, begun: 'by_anyone', maxBytes: null },
+  query: { key: 'own', seconds: 86_400, once: false, begun: 'by_anyone', maxBytes: null },
   codes: { key: 'own', seconds: 600, once: false, begun: 'of_user', maxBytes: null },
-  email: { key: 'own', seconds: null, once: false, begun: 'of_user', maxBytes: null },
+  waiting: { key: 'own', seconds: null, once: false, begun: 'of_user', maxBytes: null },
   step: { key: 'factors', seconds: 600, once: false, begun: 'of_user', maxBytes: null },
   link: { key: 'own', seconds: 600, once: true, begun: 'of_user', maxBytes: null },
   answer: { key: 'own', seconds: 60, once: false, begun: 'by_anyone', maxBytes: null }

@@ -58,7 +58,7 @@ interface MintedOneTimeToken {
 const SECRET_LENGTH = PARTITION_LENGTH + 43
 const BINDING_LENGTH = 16
 /** The longest content of a token with two bindings: an address of 254 characters and a session id, in base64url. */
-const ONE_TIME_FORMAT = /^[A-Za-z0-9_-]{59}(?:[A-Za-z0-9_-]{16}){0,2}$|^[A-Za-z0-9_-]{91}[A-Za-z0-9_-]{2,512}$/
+const ONE_TIME_FORMAT = /^[A-Za-z0-9_-]{59}(?:[A-Za-z0-9_-]{16}){0,3}$|^[A-Za-z0-9_-]{91}[A-Za-z0-9_-]{2,512}$/
 const CARRIED_FROM = SECRET_LENGTH + 2 * BINDING_LENGTH
 
 /**

@@ -38,6 +38,7 @@ export const PATHS = {
   secondFactorLink: '/second-factor/link',
   secondFactorSetUp: '/second-factor/set-up',
   signup: '/signup',
+  checkEmail: '/check-email',
   accountProfile: '/account/profile',
   accountEmail: '/account/email',
   accountPassword: '/account/password',

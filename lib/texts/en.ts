@@ -17,6 +17,7 @@ const PAGES = {
   loginTitle: 'Sign in',
   loginSubmit: 'Sign in',
   resendSubmit: 'Send the message again',
+  resentNote: 'A message is on its way. You can ask again in five minutes.',
   forgotLink: 'Forgot your password?',
   signupQuestion: 'No account yet?',
   signupLink: 'Create an account',

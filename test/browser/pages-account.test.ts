@@ -67,28 +67,24 @@ for (const { name, options } of WITH_AND_AT_NIGHT_WITHOUT) {
       await page.goto(provider.authorizeUrl())
       await followLink(page, 'Create an account')
       await fill(page, { [USERNAME]: 'dora@example.com', Password: PASSWORD })
-      t.equal((await press(page, 'Create account')).status(), 202)
+      await press(page, 'Create account')
       t.equal(await heading(page), 'Check your inbox')
+      await page.reload()
+      t.equal(await heading(page), 'Check your inbox', 'reloaded')
       await provider.messages.next('verify_email')
       await followLink(page, 'Back to sign-in')
       await signInOn(page, { username: 'dora@example.com' })
-      t.strictSame(
-        await alerts(page),
-        ['Your email address is not confirmed yet. Follow the link in the message that we sent you.'],
-        'not before'
-      )
-      t.equal((await press(page, 'Send the message again')).status(), 202, 'H3')
-      t.equal(await heading(page), 'Check your inbox')
+      t.equal(await heading(page), 'Confirm your email address', 'not before')
+      t.strictSame(await alerts(page), [], 'the password was right')
+      await press(page, 'Send the message again')
+      t.equal(await heading(page), 'Confirm your email address')
       const again = (await provider.messages.next('verify_email')).url ?? ''
 
       // Opens the link first, as mail scanners and people do.
       for (let times = 0; times < 3; times++) await page.goto(again)
       t.equal(await heading(page), 'Confirm your email address')
-      t.equal((await press(page, 'Confirm address')).status(), 200)
-      t.equal(await heading(page), 'Your email address is confirmed')
-      await followLink(page, 'Sign in')
-      await signInOn(page, { username: 'dora@example.com' })
-      t.equal(page.url(), `${provider.origin}/`)
+      await press(page, 'Confirm address')
+      t.match(await answerAt(page, provider), { code: /./ }, 'back in the app')
 
       await page.goto(again)
       t.equal(await heading(page), 'This link no longer works')
@@ -102,7 +98,7 @@ for (const { name, options } of WITH_AND_AT_NIGHT_WITHOUT) {
       await page.goto(provider.authorizeUrl({ login_hint: 'emil@example.com' }))
       await followLink(page, 'Forgot your password?')
       t.strictSame(await valuesOf(page, USERNAME), ['emil@example.com'], 'the hint is kept')
-      t.equal((await press(page, 'Send link')).status(), 202)
+      await press(page, 'Send link')
       t.equal(await heading(page), 'Check your inbox')
       const { url } = await provider.messages.next('password_reset')
       await page.goto(url)
@@ -112,16 +108,8 @@ for (const { name, options } of WITH_AND_AT_NIGHT_WITHOUT) {
       t.strictSame(await alerts(page), ['The password needs at least 8 characters.'])
       t.strictSame(await valuesOf(page, 'New password'), [''])
       await fill(page, { 'New password': NEXT_PASSWORD })
-      t.equal((await press(page, 'Save password')).status(), 200)
-      t.equal(await heading(page), 'Your password has been changed')
-      t.notMatch(await page.content(), new URL(url).searchParams.get('token') ?? '')
-      await followLink(page, 'Sign in')
-      await signInOn(page, { username: 'emil@example.com' })
-      t.strictSame(await alerts(page), ['The username or password is wrong.'], 'the old one')
-      await signInOn(page, { username: 'emil@example.com', password: NEXT_PASSWORD })
-      t.equal(page.url(), `${provider.origin}/`)
-      await page.goto(provider.authorizeUrl())
-      t.match(await answerAt(page, provider), { code: /./ })
+      await press(page, 'Save password')
+      t.match(await answerAt(page, provider), { code: /./ }, 'back in the app')
 
       await page.goto(url)
       t.equal(await heading(page), 'This link no longer works', 'the link works once')
@@ -134,7 +122,7 @@ for (const { name, options } of WITH_AND_AT_NIGHT_WITHOUT) {
       for (const username of ['ann', 'nobody']) {
         await page.goto(`${provider.origin}/auth/forgot-password`)
         await fill(page, { [USERNAME]: username })
-        t.equal((await press(page, 'Send link')).status(), 202)
+        await press(page, 'Send link')
         // Except for the name, which the person typed.
         seen.push((await page.content()).replaceAll(/<bdi>(?:ann|nobody)<\/bdi>|value="(?:ann|nobody)"/g, ''))
       }

@@ -128,7 +128,7 @@ for (const [where, open] of Object.entries(STATES)) {
     await subject.messages.next('verify_email')
     failAt(1)
     t.equal((await ask(subject.browser)).statusCode, 503)
-    t.notOk(subject.browser.cookies.has(cookieName('email')))
+    t.notOk(subject.browser.cookies.has(cookieName('waiting')))
     t.same(subject.sent(), [], 'nothing is sent that could not be stored')
     t.same(calls, ['oneTimeTokens.put'])
 

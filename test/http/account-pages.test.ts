@@ -35,7 +35,6 @@ t.test('sign-up: shows the form with the login hint and the links of the journey
       username: 'Ada',
       minLength: 8,
       loginUrl: `/auth/login${JOURNEY}`,
-      sent: false,
       connections: [],
       fields: [
         { name: 'age', label: 'Your age', type: 'number', required: true, value: '', choices: [] },
@@ -107,8 +106,7 @@ t.test('sign-up: shows each error with its status, and keeps the input except th
         content: {
           error: { error, field, text: /\w/ },
           username: form.username,
-          action: `/auth/signup${JOURNEY}`,
-          sent: false
+          action: `/auth/signup${JOURNEY}`
         }
       },
       JSON.stringify(bad)
@@ -205,12 +203,18 @@ t.test('answers a sign-up with confirmation the same for free and taken names, a
     const username = `user${seen.length}@example.com`
     if (fields !== null) await test.w.addUser({ username, email: username, ...fields })
     const { hashes } = await test.w.hashesOf(async () => {
-      const reply = await test.post(`/auth/signup${JOURNEY}`, { username, password: PASSWORD, nickname: 'A' })
+      const sent = await test.post(`/auth/signup${JOURNEY}`, { username, password: PASSWORD, nickname: 'A' })
+      t.equal(sent.statusCode, 303)
+      const reply = await test.follow(sent)
       seen.push(JSON.parse(JSON.stringify(visible(reply, test.last())).replaceAll(username, 'NAME')))
     })
     t.equal(hashes, 1)
   }
-  t.match(seen[0], { statusCode: 202, page: 'signup', content: { sent: true, error: null, username: 'NAME' } })
+  t.match(seen[0], {
+    statusCode: 200,
+    page: 'check_email',
+    content: { awaits: 'signup', error: null, username: 'NAME' }
+  })
   for (const other of seen.slice(1)) t.strictSame(other, seen[0])
   t.strictSame(test.signedIn, [])
 })
@@ -222,11 +226,11 @@ t.test('answers the forgotten password page the same for every name', async (t) 
   for (const fields of [{}, { disabled: true }, { passwordHash: '' }, { emailVerified: false }, null]) {
     const username = `user${seen.length}@example.com`
     if (fields !== null) await test.w.addUser({ username, email: username, ...fields })
-    const reply = await test.post(`/auth/forgot-password${JOURNEY}`, { username })
+    const reply = await test.follow(await test.post(`/auth/forgot-password${JOURNEY}`, { username }))
     seen.push(JSON.parse(JSON.stringify(visible(reply, test.last())).replaceAll(username, 'NAME')))
   }
   for (const username of ['no name\u0000', 'x'.repeat(300), '<b>', 'a@b@c']) {
-    const reply = await test.post(`/auth/forgot-password${JOURNEY}`, { username })
+    const reply = await test.follow(await test.post(`/auth/forgot-password${JOURNEY}`, { username }))
     seen.push(
       JSON.parse(
         JSON.stringify(visible(reply, { ...test.last(), content: { ...test.last().content, username: 'NAME' } }))
@@ -234,13 +238,13 @@ t.test('answers the forgotten password page the same for every name', async (t) 
     )
   }
   t.match(seen[0], {
-    statusCode: 202,
-    page: 'forgot_password',
+    statusCode: 200,
+    page: 'check_email',
     content: {
-      sent: true,
+      awaits: 'forgot',
       error: null,
       username: 'NAME',
-      action: `/auth/forgot-password${JOURNEY}`,
+      action: `/auth/check-email${JOURNEY}`,
       loginUrl: `/auth/login${JOURNEY}`
     }
   })
@@ -262,8 +266,7 @@ t.test('forgotten password: shows the form, and an error for an empty form', asy
       action: '/auth/forgot-password?return_to=%2Fcart',
       error: null,
       username: 'ada',
-      loginUrl: '/auth/login?return_to=%2Fcart',
-      sent: false
+      loginUrl: '/auth/login?return_to=%2Fcart'
     },
     settings: { statusCode: 200, clientName: null, uiLocales: [] }
   })
@@ -271,7 +274,7 @@ t.test('forgotten password: shows the form, and an error for an empty form', asy
     t.equal((await test.post('/auth/forgot-password', form)).statusCode, 400)
     t.match(test.last(), {
       page: 'forgot_password',
-      content: { sent: false, error: { error: 'invalid_request', field: 'username' } }
+      content: { error: { error: 'invalid_request', field: 'username' } }
     })
   }
 })
@@ -290,8 +293,16 @@ t.test('reset: opening the link keeps it valid, and the form works once without 
   )
   t.strictSame(test.last(), {
     page: 'reset_password',
-    content: { action: '/auth/reset-password', error: null, token, minLength: 8, loginUrl: '/auth/login', done: false },
-    settings: { statusCode: 200, clientName: null, uiLocales: [], secretAddress: true }
+    content: {
+      action: '/auth/reset-password',
+      error: null,
+      token,
+      username: 'ada@example.com',
+      minLength: 8,
+      loginUrl: '/auth/login',
+      done: false
+    },
+    settings: { statusCode: 200, clientName: null, uiLocales: [], formActions: [], secretAddress: true }
   })
   t.strictSame(await test.w.sids(user.id), ['thief'])
 
@@ -307,12 +318,12 @@ t.test('reset: opening the link keeps it valid, and the form works once without 
   )
 
   const reply = await test.post('/auth/reset-password', { token, password: NEXT_PASSWORD })
-  t.equal(reply.statusCode, 200)
+  t.equal(reply.statusCode, 303)
+  await test.follow(reply)
   t.match(test.last(), {
     page: 'reset_password',
     content: { error: null, token: '', done: true, loginUrl: '/auth/login' }
   })
-  t.equal(reply.headers['set-cookie'], undefined)
   t.strictSame(test.signedIn, [])
   t.strictSame(await test.w.sids(user.id), [])
   t.equal(await test.w.deps.hashing.verify((await test.w.passwordHashOf(user.id)) ?? null, NEXT_PASSWORD), 'match')
@@ -332,14 +343,13 @@ t.test('sets one password when 50 forms use the same reset token at once', async
   )
   t.strictSame(
     replies.map(({ statusCode }) => statusCode).filter((status) => status !== 400),
-    [200]
+    [303]
   )
-  const winner = replies.findIndex(({ statusCode }) => statusCode === 200)
+  const winner = replies.findIndex(({ statusCode }) => statusCode === 303)
   t.equal(
     await test.w.deps.hashing.verify((await test.w.passwordHashOf(user.id)) ?? null, `${NEXT_PASSWORD} ${winner}`),
     'match'
   )
-  t.equal(test.sent.filter(({ content }) => content.done === true).length, 1)
   t.equal(test.w.count('password_changed'), 1)
 })
 
@@ -357,7 +367,7 @@ t.test('shows the same error page for every kind of invalid link, opened or post
     const expired = await mint(late)
     test.w.clock.step(24 * 60 * 60 * 1000)
     const used = await mint(ada)
-    t.equal((await test.post(path, { token: used, password: NEXT_PASSWORD })).statusCode, 200)
+    t.equal((await test.post(path, { token: used, password: NEXT_PASSWORD })).statusCode, 303)
     const replaced = await mint(bob)
     await mint(bob)
     const other =
@@ -427,10 +437,11 @@ t.test('confirms an address only with the button, and once', async (t) => {
       canDisown: true,
       newAddress: null,
       loginUrl: '/auth/login?return_to=%2Fcart',
+      continueUrl: null,
       done: false,
       disowned: false
     },
-    settings: { statusCode: 200, clientName: null, uiLocales: [], secretAddress: true }
+    settings: { statusCode: 200, clientName: null, uiLocales: [], formActions: [], secretAddress: true }
   })
   t.equal((await test.w.store.findById(user.id))?.emailVerified, false, 'to open the link confirms nothing')
   t.equal(test.w.count('email_verified'), 0)
@@ -439,8 +450,9 @@ t.test('confirms an address only with the button, and once', async (t) => {
   )
   t.strictSame(
     replies.map(({ statusCode }) => statusCode).toSorted((a, b) => a - b),
-    [200, ...Array<number>(9).fill(400)]
+    [303, ...Array<number>(9).fill(400)]
   )
+  await test.follow(replies.find(({ statusCode }) => statusCode === 303) as (typeof replies)[number])
   t.match(
     test.sent.find(({ content }) => content.done === true),
     { page: 'verify_email', content: { token: '', loginUrl: '/auth/login?return_to=%2Fcart' } }
@@ -521,7 +533,7 @@ t.test('shows an error page for an authorization request of an invalid client, b
   t.equal(await test.w.store.findByUsername('eve'), null)
   t.equal(
     (await test.post('/auth/reset-password', { token, password: NEXT_PASSWORD })).statusCode,
-    200,
+    303,
     'the token is as good as before'
   )
 })
@@ -536,7 +548,8 @@ t.test('answers 503 when reading the authorization request throws', async (t) =>
         },
         async from() {
           throw new Error('no connections here')
-        }
+        },
+        kept: async () => await readJourney({ url: '/' } as Parameters<typeof readJourney>[0])
       }
     })
   })

@@ -102,11 +102,9 @@ const WAYS: Array<{
     page: true,
     async act(scene) {
       const { browser, headers, query } = scene
-      const refused = await browser.submit(`/auth/login${query}`, ANN, headers)
-      const [, action = ''] = /<form[^>]* action="([^"]*)"/.exec(refused.body) ?? []
-      const [, token = ''] = /name="token" value="([^"]*)"/.exec(refused.body) ?? []
-      const sent = await browser.submit(action.replaceAll('&amp;', '&'), { decision: 'resend', token }, headers)
-      if (sent.statusCode !== 202) throw new Error(`resend: ${sent.statusCode}`)
+      await browser.submit(`/auth/login${query}`, ANN, headers)
+      const sent = await browser.submit(`/auth/check-email${query}`, { decision: 'resend' }, headers)
+      if (sent.statusCode !== 303) throw new Error(`resend: ${sent.statusCode}`)
     }
   },
   {

@@ -47,33 +47,29 @@ t.test('links from an expired link to the page that sends a new one', async (t) 
   t.notMatch((await app.inject('/auth/consent')).body, 'This link no longer works')
 })
 
-t.test('sign-up resends its message, with the same answer for everybody, once in five minutes', async (t) => {
+t.test('sign-up resends its message, once in five minutes', async (t) => {
   const { app, clock, close, messages } = await testApp({
     registration: { username: 'email', verifyEmail: true },
     rateLimit: { register: false }
   })
   t.teardown(close)
   const browser = testBrowser(app)
-  const ask = async (username: string) => {
-    const reply = await browser.submit('/auth/signup', { username, decision: 'resend' })
+  const ask = async () => {
+    const reply = await browser.submit('/auth/check-email', { decision: 'resend' })
     await turns()
-    return reply
+    return (await browser.follow(reply)).reply
   }
   const kinds = (): string[] => messages.messages.map(({ kind }) => kind)
-  const first = await browser.submit('/auth/signup', { username: 'ann@example.com', password: PASSWORD })
+  await browser.submit('/auth/signup', { username: 'ann@example.com', password: PASSWORD })
   await turns()
   t.same(kinds(), ['verify_email'])
-  const again = await ask('ann@example.com')
-  t.equal(again.statusCode, 202)
+  const again = await ask()
+  t.equal(again.statusCode, 200)
   t.same(kinds(), ['verify_email'], 'the first is on its way')
   clock.step(5 * 60_000)
-  await ask('ann@example.com')
+  await ask()
   t.same(kinds(), ['verify_email', 'verify_email'])
-  const stranger = await ask('nobody@example.com')
-  t.equal(kinds().length, 2, 'nobody is written to who has no account')
-  const plain = (html: string): string => html.replace(/(?:ann|nobody)@example\.com|req-\w+/g, '')
-  t.equal(plain(stranger.body), plain(again.body), 'one answer for all who ask')
-  t.equal(plain(stranger.body), plain(first.body))
+  t.match(again.body, 'ann@example.com')
   t.equal((await browser.submit('/auth/signup', { decision: 'resend' })).statusCode, 400)
 })
 

@@ -89,7 +89,7 @@ t.test('verifyEmail works without a second field, by JSON and by the page', asyn
   const page = await browser.get('/auth/signup')
   t.equal(page.body.match(/<input /g)?.length, 2, 'the address and the password')
   t.match(page.body, /<input id="username" name="username" type="text"[^>]* autocomplete="username" inputmode="email"/)
-  t.equal((await browser.submit('/auth/signup', { username: 'bob@example.com', password: PASSWORD })).statusCode, 202)
+  t.equal((await browser.submit('/auth/signup', { username: 'bob@example.com', password: PASSWORD })).statusCode, 303)
   t.equal((await messages.next('verify_email')).user.email, 'bob@example.com')
   const wrong = await browser.submit('/auth/signup', { username: 'bob', password: PASSWORD })
   t.equal(wrong.statusCode, 400)

@@ -206,7 +206,9 @@ t.test('lets the reader of the new address stop the change, and tells the accoun
   const mail = await messages.next('email_change')
   const browser = testBrowser(app)
   t.match((await browser.get(mail.url)).body, /name="decision" value="not_me"/)
-  const stopped = await browser.submit('/auth/verify-email', { token: mail.token, decision: 'not_me' })
+  const { reply: stopped } = await browser.follow(
+    await browser.submit('/auth/verify-email', { token: mail.token, decision: 'not_me' })
+  )
   t.match(stopped, { statusCode: 200, body: /The change does not take place/ })
   t.match(await messages.next('email_change_refused'), { user: { email: ANN } })
   t.equal((await browser.submit('/auth/verify-email', { token: mail.token })).statusCode, 400, 'the link is used up')

@@ -113,6 +113,8 @@ const TABLE: Record<string, [sent: Partial<Sent>, letIn: readonly Caller[]]> = {
       ]
     )
   ),
+  'GET /auth/check-email': [{}, ALL],
+  'POST /auth/check-email': [{ headers: FORM, payload: 'decision=resend' }, OWN_PAGE],
   'GET /auth/forgot-password': [{}, ALL],
   'POST /auth/forgot-password': [{ headers: FORM, payload: 'username=' }, OWN_PAGE],
   'GET /auth/reset-password': [{}, ALL],
@@ -161,7 +163,7 @@ const CONFIGURATIONS: Array<[what: string, options: Partial<AuthorityOptions>, w
   [
     'no pages',
     { pages: false, emailSignIn: false },
-    /authorize|consent|openid-configuration|login|email-|second-factor|reauthenticate|passkey-prompt|passkeys.js|auth.security|signup|forgot|reset-password|verify-email|undo|logout|pages|auth\/session$|(?:GET|POST) .auth.account/
+    /authorize|consent|openid-configuration|login|email-|second-factor|reauthenticate|passkey-prompt|passkeys.js|auth.security|signup|check-email|forgot|reset-password|verify-email|undo|logout|pages|auth\/session$|(?:GET|POST) .auth.account/
   ],
   [
     'a shared secret',

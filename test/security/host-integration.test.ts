@@ -159,7 +159,7 @@ t.test('answers 503 when claims throws, and continues when render or sendMessage
   t.match(page.body, '<form')
   t.notMatch(page.body, CANARY)
   fail.send = true
-  t.equal((await browser.submit('/auth/forgot-password', { username: 'ann' })).statusCode, 202)
+  t.equal((await browser.submit('/auth/forgot-password', { username: 'ann' })).statusCode, 303)
 })
 
 t.test('readSession: answers 503 in an outage, and never reports another user or none', async (t) => {

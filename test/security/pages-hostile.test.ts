@@ -109,12 +109,14 @@ t.test('shows posted values as text, and never the password', async (t) => {
   t.teardown(subject.close)
   for (const value of XSS) {
     for (const path of ['login', 'signup', 'forgot-password']) {
-      const reply = await subject.browser.submit(`/auth/${path}`, {
-        username: value,
-        password: `secret ${value}`,
-        decision: value,
-        token: value
-      })
+      const { reply } = await subject.browser.follow(
+        await subject.browser.submit(`/auth/${path}`, {
+          username: value,
+          password: `secret ${value}`,
+          decision: value,
+          token: value
+        })
+      )
       const page = checked(reply, `${path} ${value}`)
       doesNotMatch(reply.body, /secret /)
       if (path === 'login')

@@ -159,7 +159,7 @@ t.test('ends all other sessions on a password change, and all sessions on a rese
   const { token } = await subject.messages.next('password_reset')
   t.equal(
     (await here.submit(`/auth/reset-password?token=${token}`, { token, password: 'one more new password' })).statusCode,
-    200
+    303
   )
   t.equal(await opens(subject, cookieOf(here)), false)
   t.equal((await app.inject({ url: '/me', headers: bearer(tokens.access_token) })).statusCode, 401)

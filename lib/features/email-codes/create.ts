@@ -4,7 +4,7 @@ import type { EmailSignInSettings } from './ask.ts'
 import { emailCodePage } from './pages/email-code.ts'
 import { emailLinkPage } from './pages/email-link.ts'
 import { RENDERERS } from './pages/renderers.ts'
-import { pagePart } from './pages/pending.ts'
+import { pagePart } from './pages/send-code.ts'
 
 export function create(on: EmailSignInSettings, kernel: Kernel): Parts {
   const { redeemCode } = kernel.accounts.oneTimeTokens

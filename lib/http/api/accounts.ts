@@ -44,7 +44,7 @@ const register = endpoint({
   handle: async (request, reply, { grants: { accounts }, limiter, registration }) => {
     const names = Object.keys(registration?.fields.properties ?? {})
     const { username, password, ...given } = request.body as { username: string; password: string }
-    const result = await limiter.reserve(
+    const { user } = await limiter.reserve(
       request,
       reply,
       { rule: 'register' },
@@ -62,8 +62,8 @@ const register = endpoint({
           throw error instanceof OAuthError ? aboutUsername(error, names) : error
         })
     )
-    reply.code(result === 'pending' ? 202 : 201)
-    return result === 'pending' ? REGISTERED : publicProfile(result.user, names)
+    reply.code(user === null ? 202 : 201)
+    return user === null ? REGISTERED : publicProfile(user, names)
   }
 })
 

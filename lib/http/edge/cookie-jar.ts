@@ -22,6 +22,8 @@ export interface WrittenCookie {
 /** The cookies of one registration: their names, and how a reply sets them. */
 export interface CookieJar {
   nameOf(kind: CookieName): string
+  /** The parts of names of this kind that tell its cookies apart, as the request has them; `''`: the one without. */
+  idsOf(request: FastifyRequest, kind: CookieName): string[]
   /**
    * Sets the cookies, and removes others from the browser to make room for them. A reply has one cookie of each name.
    * With `yields`, what the person has begun here stays: another site may have made the browser send the request, or
@@ -63,6 +65,8 @@ const MAX_COOKIE_BYTES = 4096
  */
 const MAX_ANSWER_BYTES = 2048
 const MAX_FLOWS = 2
+/** Journeys on which a browser waits for a message. */
+const MAX_WAITING = 3
 
 /** The beginning of a flow's value: the kind of its beginner, and the time, in base 36. */
 const FLOW_MARK = /^[ox][0-9a-z]{8}\./
@@ -128,10 +132,10 @@ export function cookieJar({ issuer, prefix, takesAnswers = false }: CookieOwner)
     )
   }
 
-  /** The flows that our own pages began, or other sites, the oldest first. */
-  const flowsBy = (mark: 'o' | 'x', cookies: readonly Sent[]): Sent[] =>
+  /** The cookies of this kind whose values begin with the mark, by the time after it: the oldest first. */
+  const oldestFirst = (kind: CookieName, cookies: readonly Sent[], mark = ''): Sent[] =>
     cookies
-      .filter((cookie) => isOf(cookie, 'flow') && cookie.value.startsWith(mark))
+      .filter((cookie) => isOf(cookie, kind) && cookie.value.startsWith(mark))
       .toSorted((a, b) => (a.value < b.value ? -1 : 1))
 
   /** The cookies that go for these, and whether they fit then. Those that the reply sets stay. */
@@ -150,20 +154,22 @@ export function cookieJar({ issuer, prefix, takesAnswers = false }: CookieOwner)
     // They take no room from what is ours, so that nobody is locked out by them.
     const planted = sent.filter((cookie) => !mayBeOurs(cookie, found))
     let staying = sent.filter((cookie) => !planted.includes(cookie))
-    const ours = flowsBy('o', staying)
+    const ours = oldestFirst('flow', staying, 'o')
     // In the order in which they go. The newest flow of another site is the first.
-    const flows = [...flowsBy('x', staying).toReversed(), ...ours]
+    const flows = [...oldestFirst('flow', staying, 'x').toReversed(), ...ours]
     const leaving = yields
       ? flows.filter((flow) => flow !== ours.at(-1))
-      : [
-          ...flows,
-          ...[...OF_A_USER, 'enrolment' as const].flatMap((kind) => staying.filter((cookie) => isOf(cookie, kind)))
-        ]
+      : [...flows, ...[...OF_A_USER, 'enrolment' as const].flatMap((kind) => oldestFirst(kind, staying))]
     const leave = (left: readonly Sent[]): void => {
       staying = staying.filter((cookie) => !left.includes(cookie))
     }
     const room = MAX_COOKIE_BYTES - (takesAnswers ? MAX_ANSWER_BYTES : 0)
     const isShort = (): boolean => sumOf(staying) + sumOf(coming) > room
+    // A flow of this browser, or a journey on which it waits, goes for a newer one.
+    if (cookies.some((cookie) => isOf(cookie, 'waiting'))) {
+      const waiting = oldestFirst('waiting', staying)
+      leave(waiting.slice(0, Math.max(0, waiting.length + 1 - MAX_WAITING)))
+    }
     if (cookies.some((cookie) => isOf(cookie, 'flow'))) leave(leaving.splice(0, flows.length + 1 - MAX_FLOWS))
     for (;;) {
       const unnamed = staying.filter((cookie) => isOf(cookie, 'query') && !isNamed(cookie, [...staying, ...coming]))
@@ -179,6 +185,10 @@ export function cookieJar({ issuer, prefix, takesAnswers = false }: CookieOwner)
 
   return {
     nameOf,
+    idsOf: (request, kind) =>
+      sentCookies(request).flatMap((cookie) =>
+        isOf(cookie, kind) ? [cookie.name.slice(nameOf(kind).length + 1)] : []
+      ),
     clear,
     pending,
     fits: (reply, cookies, options) => roomFor(reply, cookies, options).fits,

@@ -5,7 +5,7 @@ import { digest } from '../../protocol/digest.ts'
 import { cookieJar, type CookieOwner, cookieValues, type WrittenCookie } from './cookie-jar.ts'
 
 /** The cookies whose content only this service can read. Nothing of it is kept on the server. */
-export const SEALED = ['flow', 'query', 'codes', 'email', 'link', 'answer'] as const
+export const SEALED = ['flow', 'query', 'codes', 'waiting', 'link', 'answer'] as const
 export type SealedName = (typeof SEALED)[number]
 type SealedKind = Exclude<SealedName, 'query'>
 
@@ -34,6 +34,8 @@ export interface SealedCookies {
     kind: SealedKind,
     id?: string
   ): { content: unknown; query: string | null; journey: string } | null
+  /** The ids of the cookies of this kind that the request has. */
+  ids(request: FastifyRequest, kind: SealedKind): string[]
   /** @throws OAuthError `invalid_request` where it does not fit */
   set(reply: FastifyReply, kind: SealedKind, written: Written): void
   fits(reply: FastifyReply, kind: SealedKind, written: Written): boolean
@@ -81,6 +83,7 @@ export function sealedCookies(owner: CookieOwner, sealers: Readonly<Record<Seale
       const query = kept?.[0] ?? null
       return { content, journey, query: query !== null && journeyOf(query) === journey ? query : null }
     },
+    ids: (request, kind) => jar.idsOf(request, kind),
     set(reply, kind, written) {
       const whole = cookiesOf(kind, written)
       const isLong = written.mayLoseQuery === true && !jar.fits(reply, whole, written)

@@ -9,6 +9,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { ClientRequest } from '../../authorize/authorize.ts'
 import type { AuthorizationParams } from '../../protocol/authorization-params.ts'
 import type { Form } from './page-routes.ts'
+import type { Waiting } from './waiting.ts'
 import type { ConnectButton, FormModel } from '../../pages/common-model.ts'
 import type { PageModels } from '../../pages/model.ts'
 import type { Renderers } from '../../pages/render.ts'
@@ -26,6 +27,7 @@ export interface PageDeps extends PageErrorDeps, Pick<HttpDeps, 'limiter' | 'reg
   cookies: Cookies
   sealed: SealedCookies
   journeys: Journeys
+  waiting: Waiting
   /** Least length of a new password, in code points. */
   minLength: number
   /** The address of an endpoint as a page or a redirect has it: with the prefix of the host's instance. */
@@ -100,6 +102,8 @@ export interface Journeys {
   read(request: FastifyRequest): Promise<Journey>
   /** The same of a query string, `''` or `?…`, that was kept meanwhile. */
   from(query: string): Promise<Journey>
+  /** The same for a link of a message. Without the query, or if its client is gone, the person goes on home. */
+  kept(query: string | null | undefined): Promise<Journey>
 }
 
 /** Fields that a part adds to the model of a page. */

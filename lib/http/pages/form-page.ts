@@ -9,9 +9,12 @@ import type { Declaration } from '../edge/callers.ts'
 import { localeOf, originOf } from '../edge/request-origin.ts'
 import type { Journey, Leave, PageDeps, Submission, Visit } from './deps.ts'
 import { attempt, type Attempted, formError } from './errors.ts'
-import { type Form, formOf, formPost, pageGet } from './page-routes.ts'
+import { type Form, formOf, formPost, pageGet, queryParams } from './page-routes.ts'
 import type { PageContent, PageSettings } from './reply.ts'
 import { onceUnderWay } from '../../accounts/under-way.ts'
+
+/** The longest name that can be typed, in characters. A longer one is carried in part. */
+const MAX_NAME = 256
 
 /** Leads the browser on with a GET. */
 export function goOn(url: string): Leave {
@@ -44,6 +47,8 @@ export interface FormPage<Name extends FormPageName, Shown extends object> {
   tokenInAddress?: true
   /** The journey, where it is not that of the page's own address. */
   journeyOf?(request: FastifyRequest): Promise<Journey>
+  /** A button of another page carries its `username` here with the `decision` `carry`, and nothing is done. */
+  takesName?: true
   /** The form leads on to the client, or to where else the journey goes. */
   leadsOn?: true
   /**
@@ -83,7 +88,10 @@ interface Press<Shown> {
   cookie?: string | undefined
 }
 
-type FormPageDeps = Pick<PageDeps, 'browser' | 'journeys' | 'limiter' | 'link' | 'minLength' | 'pages' | 'path'>
+type FormPageDeps = Pick<
+  PageDeps,
+  'browser' | 'journeys' | 'limiter' | 'link' | 'minLength' | 'pages' | 'path' | 'waiting'
+>
 
 /**
  * Adds the routes of a page with a form: GET shows it, POST does what it asks for, and then shows what became of it,
@@ -93,7 +101,7 @@ type FormPageDeps = Pick<PageDeps, 'browser' | 'journeys' | 'limiter' | 'link' |
 export function formPage<Name extends FormPageName, Shown extends object>(
   child: FastifyInstance,
   page: FormPage<Name, Shown>,
-  { browser, journeys, limiter, link, minLength, pages, path }: FormPageDeps
+  { browser, journeys, limiter, link, minLength, pages, path, waiting }: FormPageDeps
 ): void {
   const {
     name,
@@ -173,6 +181,11 @@ export function formPage<Name extends FormPageName, Shown extends object>(
     async (request, reply) => {
       const visit = await visitOf(request, reply)
       const form = formOf(request)
+      if (page.takesName === true && form.decision === 'carry') {
+        const { username = '' } = form
+        if (username !== '') waiting.carry(reply, visit.journey, username.slice(0, MAX_NAME))
+        return await goOn(withQuery(link(page.path), queryParams(request) as Record<string, string>))(reply)
+      }
       const press = async (): Promise<Attempted<Shown | Leave>> =>
         await attempt(async () => {
           const { limit, before, work } = await page.submit(form, visit)

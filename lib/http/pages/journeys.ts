@@ -59,6 +59,13 @@ export function createJourneys(
 
   return {
     read: async (request) => await journeyOf(queryParams(request)),
-    from: async (query) => await journeyOf(parseForm(query.slice(1)))
+    from: async (query) => await journeyOf(parseForm(query.slice(1))),
+    async kept(query) {
+      try {
+        return await journeyOf(parseForm((query ?? '').slice(1)))
+      } catch {
+        return await journeyOf({})
+      }
+    }
   }
 }

@@ -3,9 +3,13 @@ import { authorize as decide } from '../../authorize/authorize.ts'
 import type { SessionBegun, StepNeeded } from '../../accounts/slots.ts'
 import { originOf } from '../edge/request-origin.ts'
 import { follow } from './authorize.ts'
-import type { Arrival, Journey, Leave, PageDeps } from './deps.ts'
+import type { Arrival, Journey, Leave, PageDeps, Visit } from './deps.ts'
 import { goOn } from './form-page.ts'
-import type { Form } from './page-routes.ts'
+import { type Form, tokenIn } from './page-routes.ts'
+import type { FoundWaits, Waiting, WaitingKind } from './waiting.ts'
+import { invalidLink, isAskedBy } from '../../accounts/message-tokens.ts'
+import { signInByLink } from '../../authorize/sign-in.ts'
+import { logLine } from '../../ports/log.ts'
 import { pageBefore } from './parts.ts'
 import type { Browser } from '../../sessions/browser-sessions.ts'
 
@@ -80,4 +84,75 @@ export async function signInBrowser(
 ): Promise<Browser> {
   const read = await browser.read(request)
   return asksAll || trusted === null ? read : { ...read, remembered: trusted.read(request) }
+}
+
+type LinkPurpose = Parameters<typeof isAskedBy>[0]
+
+/** How the browser of a link goes on, by what it waits for. */
+interface LinkBrowser {
+  /** The request for the message of this link, if this browser made it; else `null`. */
+  asked(request: FastifyRequest): FoundWaits | null
+  /** The journey that the request belongs to. In any other browser, the address of the page tells it. */
+  journeyOf(request: FastifyRequest): Promise<Journey>
+  /**
+   * After the button: signs in where this browser asked for the message and knows the password, and leads to where the
+   * person came from. Otherwise to the page that tells the result, which can be reloaded.
+   */
+  onward(
+    by: { userId: string; proof: FoundWaits['proof'] } | null,
+    result: { kind: WaitingKind; name: string },
+    visit: Visit,
+    form: Form
+  ): Promise<Leave>
+}
+
+/** Of the pages behind links in messages. */
+export function linkBrowser(purpose: LinkPurpose, path: 'verifyEmail' | 'resetPassword', deps: PageDeps): LinkBrowser {
+  const { authorize, journeys, link, waiting } = deps
+  const asked: LinkBrowser['asked'] = (request) => {
+    const token = tokenIn(request)
+    return token === '' ? null : waiting.find(request, ({ id }) => isAskedBy(purpose, token, id))
+  }
+  return {
+    asked,
+    async journeyOf(request) {
+      const waits = asked(request)
+      return waits === null ? await journeys.read(request) : await journeys.kept(waits.query)
+    },
+    async onward(by, result, { request, journey }, form) {
+      const leave: Leave = async (reply) => {
+        waiting.set(reply, journey, result)
+        return await goOn(`${link(path)}${journey.query}`)(reply)
+      }
+      if (by?.proof === undefined || asked(request) === null) return leave
+      const { userId, proof } = by
+      const clientId = new URLSearchParams(journey.query.slice(1)).get('client_id')
+      try {
+        const begun = await signInByLink(
+          { userId, proof, clientId },
+          await signInBrowser(request, { asksAll: true }, deps),
+          authorize
+        )
+        return begun === null ? leave : await leadOnFrom(begun, { request, journey }, form, deps)
+      } catch (error) {
+        // The link is used up, so the person must hear what it did.
+        request.log.error(
+          ...logLine('FST_AUTHORITY_WORK_FAILED', 'a person could not be signed in after a link', { err: error })
+        )
+        return leave
+      }
+    }
+  }
+}
+
+/** The result that this browser is told without a token. @throws OAuthError `invalid_token` where there is none */
+export function resultOf<Kind extends WaitingKind>(
+  { request, journey }: Pick<Visit, 'request' | 'journey'>,
+  kinds: readonly Kind[],
+  waiting: Waiting
+): { kind: Kind; name: string } {
+  const waits = waiting.of(request, journey)
+  const kind = kinds.find((one) => one === waits?.kind)
+  if (waits === null || kind === undefined) throw invalidLink()
+  return { kind, name: waits.name }
 }

@@ -1,13 +1,14 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { Type } from '@sinclair/typebox'
 import { normalizeUsername } from '../../accounts/username.ts'
-import { resendTicket, resendVerification } from '../../accounts/verify-email.ts'
 import { signIn } from '../../authorize/sign-in.ts'
+import { OAuthError } from '../../errors.ts'
+import { digest } from '../../protocol/digest.ts'
 import type { SignedInPerson } from '../../sessions/browser-sessions.ts'
 import { serializeParams } from '../../protocol/request-params.ts'
 import { Credential, JourneySchema, Password, Username } from '../edge/schemas.ts'
 import { buttonImages, connectButtons, elsewhere, freshness } from './parts.ts'
-import type { AddedTo, Journey, PageDeps, RefusedForm, Submission, Visit } from './deps.ts'
+import type { AddedTo, Journey, Leave, PageDeps, RefusedForm, Submission, Visit } from './deps.ts'
 import { type FormPage, formPage, goOn } from './form-page.ts'
 import { type Form, pageGet, queryParam, required } from './page-routes.ts'
 import { leadOnFrom, signInBrowser } from './lead-on.ts'
@@ -16,8 +17,6 @@ interface Shown {
   /** True if a signed-in user has come to be asked again. */
   again: boolean
   username: string
-  /** For an account that must be confirmed first and whose password was right. */
-  resendToken: string | null
   /** The part of the journey without a client that it does not carry: that a fresh sign-in was asked for. */
   asked: Record<string, string>
   refused?: RefusedForm
@@ -32,23 +31,15 @@ const WHAT = {
   form:
     'Signs in by the form of the page. It sets a new session cookie, and leads to the address where ' +
     'the sign-in began, or else to `pages.home`. Exists if `pages.loginUrl` is not set. It shares the ' +
-    'limits of the password grant. If the email address must be confirmed first, the page says so ' +
-    'after the right password. A second form with `token` and `decision=resend` sends that message ' +
-    'again. With passkeys, a third form signs in by `credential` alone, and wrong ones count under ' +
+    'limits of the password grant. If the email address must be confirmed first, the right password ' +
+    'leads to the page `/auth/check-email`. With `decision=carry` the page shows the `username` again, and ' +
+    'no password is read. With passkeys, a second form signs in by `credential` alone, and wrong ones count under ' +
     'the rule `refresh`.'
 }
 
 /** `GET` and `POST /auth/login`: the sign-in page, or the way to the host's own. */
 export function loginPage(child: FastifyInstance, deps: PageDeps): void {
-  const {
-    authorize: { accounts },
-    journeys,
-    link,
-    loginUrl,
-    offers,
-    parts,
-    path
-  } = deps
+  const { journeys, link, loginUrl, offers, parts, path, waiting } = deps
 
   const takesNames = parts.some((part) => part.takesNames === true)
   const passkeys = parts.find(({ asksPasskey }) => asksPasskey !== undefined)?.asksPasskey
@@ -68,34 +59,32 @@ export function loginPage(child: FastifyInstance, deps: PageDeps): void {
     fields: ['username', 'password', ...(passkeys === undefined ? [] : ['credential'])],
     passkeys,
     leadsOn: true,
+    takesName: true,
     async open({ request, journey }) {
       const person = await signedInOnTheirWay(request, deps)
       if (person !== null && mayGoOn(request)) return goOn(journey.next)
       // An authorization request comes here from the sign-up page, where the person said that they have an account.
       if (journey.wantsSignUp && offers.signup && queryParam(request, 'client_id') === '')
         return goOn(`${link('signup')}${journey.query}`)
-      return { again: person !== null, username: journey.loginHint ?? '', resendToken: null, asked: freshness(request) }
+      const username = person?.user.username ?? (waiting.nameOn(request, journey) || (journey.loginHint ?? ''))
+      return { again: person !== null, username, asked: freshness(request) }
     },
     async submit(form, visit) {
-      if (form.decision === 'resend') return resend(form, visit, deps)
       return (await elsewhere(form, visit, deps)) ?? passwordSignIn(form, visit, deps)
     },
     async again(form, refused, { request }) {
-      const { username = '', decision } = form
-      if (decision === 'resend') throw refused
+      const { username = '' } = form
       return {
         again: false,
         username,
         // The browser might give the same passkey again, so it is asked only after a click.
         ...((form.credential ?? '') === '' ? {} : { refused: { form, error: refused } }),
-        resendToken: refused.reason === 'email_not_verified' ? await resendTicket(username, accounts) : null,
         asked: freshness(request)
       }
     },
-    content: async ({ again, username, resendToken, refused }, { request, journey }) => ({
+    content: async ({ again, username, refused }, { request, journey }) => ({
       again,
       username,
-      resendToken,
       signupUrl: offers.signup ? `${link('signup')}${journey.query}` : null,
       emailCodeUrl: null,
       passkey: null,
@@ -138,36 +127,28 @@ function passwordSignIn(form: Form, { request, journey }: Visit, deps: PageDeps)
         { username, password, clientId: clientId === '' ? null : clientId, known },
         await signInBrowser(request, journey, deps),
         authorize
-      )
+      ).catch(async (error: unknown) => {
+        if (error instanceof OAuthError && error.reason === 'email_not_verified') return null
+        throw error
+      })
+      if (done === null) return await confirmFirst(username, journey, deps)
       leaves(done.user)
       return await leadOnFrom(done, { request, journey }, form, deps)
     }
   }
 }
 
-/** The button next to "your email address is not confirmed yet". */
-function resend(
-  { token = '' }: Form,
-  { request, locale, origin, journey: { query, clientName, uiLocales } }: Visit,
-  { authorize: { accounts }, link, minLength, pages }: PageDeps
-): Submission<Shown> {
-  return {
-    limit: 'failures',
-    async work() {
-      await resendVerification(token, { locale, origin }, accounts)
-      const content = {
-        action: `${link('signup')}${query}`,
-        error: null,
-        username: '',
-        fields: [],
-        minLength,
-        loginUrl: `${link('login')}${query}`,
-        sent: true,
-        connections: []
-      }
-      return async (reply) =>
-        await pages.send(request, reply, 'signup', content, { statusCode: 202, clientName, uiLocales })
-    }
+/** To the page that has the message sent again. The browser has just proved the password. */
+async function confirmFirst(
+  name: string,
+  journey: Journey,
+  { authorize: { accounts }, link, waiting }: PageDeps
+): Promise<Leave> {
+  const user = await accounts.users.findByUsername(normalizeUsername(name) ?? '')
+  const proof = { of: digest(user?.passwordHash ?? ''), at: accounts.clock.now() }
+  return async (reply) => {
+    waiting.set(reply, journey, { kind: 'unconfirmed', name, proof })
+    return await goOn(`${link('checkEmail')}${journey.query}`)(reply)
   }
 }
 

@@ -6,18 +6,20 @@ import {
   type PendingVerification,
   verifyEmail
 } from '../../accounts/verify-email.ts'
-import { JourneySchema, OneTimeTokenValue, Password, Username } from '../edge/schemas.ts'
+import { OneTimeTokenValue, Password } from '../edge/schemas.ts'
 import type { PageDeps } from './deps.ts'
 import { formPage } from './form-page.ts'
-import { queryParam, required } from './page-routes.ts'
-import { checkResetToken, confirmPasswordReset, requestPasswordReset } from '../../accounts/reset-password.ts'
+import { linkBrowser, resultOf } from './lead-on.ts'
+import { queryParam } from './page-routes.ts'
+import { digest } from '../../protocol/digest.ts'
+import { checkResetToken, confirmPasswordReset } from '../../accounts/reset-password.ts'
 import { checkUndo, type PendingUndo, undoByLink } from '../../accounts/undo.ts'
 
-/** `token` is `''` once it is used up. */
+/** `token` is `''` once it is used up, and `result` tells what became of it. */
 interface Shown {
   token: string
   pending: PendingVerification
-  outcome: 'asked' | 'confirmed' | 'disowned'
+  result: 'confirmed' | 'changed' | 'disowned' | 'stopped' | null
 }
 
 /**
@@ -30,12 +32,14 @@ export function verifyEmailPage(child: FastifyInstance, deps: PageDeps): void {
   const {
     authorize: { accounts },
     browser,
-    link
+    link,
+    waiting
   } = deps
-  const asked = async (token: string): Promise<Shown> => ({
+  const { asked, journeyOf, onward } = linkBrowser('verify_email', 'verifyEmail', deps)
+  const pendingOf = async (token: string): Promise<Shown> => ({
     token,
     pending: await checkVerificationToken(token, accounts),
-    outcome: 'asked'
+    result: null
   })
 
   formPage<'verify_email', Shown>(
@@ -56,40 +60,65 @@ export function verifyEmailPage(child: FastifyInstance, deps: PageDeps): void {
           'Confirms the email address, as `POST /auth/email/verify` does. With `decision=not_me`, for a ' +
           "person who did not sign up, it ends the account's password and all its sessions, and the address " +
           'stays unconfirmed. For a new address of an account, `not_me` uses the link up and tells the ' +
-          'account.'
+          'account. The browser that signed up is signed in, after the second factor of the account.'
       },
       querystring: Type.Object({ token: OneTimeTokenValue }),
       body: Type.Object({ token: OneTimeTokenValue, decision: Type.Optional(Type.Literal('not_me')) }),
       fields: [],
       tokenInAddress: true,
-      open: async ({ request }) => await asked(queryParam(request, 'token')),
-      submit: ({ token = '', decision }, { request, reply, origin, locale }) => ({
+      leadsOn: true,
+      journeyOf,
+      secretOf: (request) => asked(request)?.id,
+      async open(visit) {
+        const token = queryParam(visit.request, 'token')
+        if (token !== '') return await pendingOf(token)
+        const { kind, name } = resultOf(visit, ['confirmed', 'changed', 'disowned', 'stopped'], waiting)
+        const newAddress = kind === 'changed' || kind === 'stopped' ? name : null
+        return { token, pending: { username: name, sentAt: 0, canDisown: false, newAddress }, result: kind }
+      },
+      submit: ({ token = '', ...form }, visit) => ({
         limit: 'failures',
         async work() {
-          const { pending } = await asked(token)
-          const isDisowned = decision === 'not_me'
-          await (isDisowned
-            ? disownAccount({ token, origin }, accounts)
-            : verifyEmail({ token, stay: (sid) => browser.stay(request, reply, sid), locale, origin }, accounts))
-          return { token: '', pending, outcome: isDisowned ? 'disowned' : 'confirmed' }
+          const { request, reply, origin, locale } = visit
+          const {
+            pending: { username, newAddress }
+          } = await pendingOf(token)
+          if (form.decision === 'not_me') {
+            await disownAccount({ token, origin }, accounts)
+            return await onward(
+              null,
+              { kind: newAddress === null ? 'disowned' : 'stopped', name: newAddress ?? username },
+              visit,
+              form
+            )
+          }
+          const stay = (sid: string): ReturnType<typeof browser.stay> => browser.stay(request, reply, sid)
+          const user = await verifyEmail({ token, stay, locale, origin }, accounts)
+          return await onward(
+            user && { userId: user.id, proof: asked(request)?.proof },
+            user === null ? { kind: 'changed', name: newAddress ?? username } : { kind: 'confirmed', name: username },
+            visit,
+            form
+          )
         }
       }),
       async again({ token = '' }, refused) {
         // If the token is not good or can't be read, there is no content for the page.
-        return await asked(token).catch(() => {
+        return await pendingOf(token).catch(() => {
           throw refused
         })
       },
-      content: ({ token, pending: { username, sentAt, canDisown, newAddress }, outcome }, { journey }) => ({
-        token,
-        username,
-        sentAt,
-        canDisown,
-        newAddress,
-        loginUrl: `${link('login')}${journey.query}`,
-        done: outcome === 'confirmed',
-        disowned: outcome === 'disowned'
-      })
+      async content({ token, pending, result }, { request, journey }) {
+        const isSignedIn = result !== null && (await browser.signedIn(request)) !== null
+        return {
+          token,
+          ...pending,
+          loginUrl: `${link('login')}${journey.query}`,
+          continueUrl: isSignedIn ? (deps.offers.account ? link('account') : deps.homeUrl) : null,
+          done: result === 'confirmed' || result === 'changed',
+          disowned: result === 'disowned' || result === 'stopped'
+        }
+      }
     },
     deps
   )
@@ -97,15 +126,17 @@ export function verifyEmailPage(child: FastifyInstance, deps: PageDeps): void {
 
 /**
  * The page behind the link of a reset message. Opening it uses nothing up, because mail programs open links too. Its
- * form sets the password as `POST /auth/password-reset/confirm` does, under one limit with it, and signs nobody in.
+ * form sets the password as `POST /auth/password-reset/confirm` does, under one limit with it.
  */
 export function resetPasswordPage(child: FastifyInstance, deps: PageDeps): void {
   const {
     authorize: { accounts },
     link,
-    minLength
+    minLength,
+    waiting
   } = deps
-  formPage<'reset_password', { token: string; done: boolean }>(
+  const { asked, journeyOf, onward } = linkBrowser('password_reset', 'resetPassword', deps)
+  formPage<'reset_password', { token: string; username: string; done: boolean }>(
     child,
     {
       name: 'reset_password',
@@ -119,76 +150,50 @@ export function resetPasswordPage(child: FastifyInstance, deps: PageDeps): void 
         page:
           'The link of a reset message leads to this page. Opening it does not use the link up, because ' +
           'mail programs open links too. `HEAD` works too.',
-        form: 'Sets the new password, as `POST /auth/password-reset/confirm` does. It signs nobody in.'
+        form:
+          'Sets the new password, as `POST /auth/password-reset/confirm` does. The browser that asked for the ' +
+          'link is signed in, after the second factor of the account, and goes on to where the person came from.'
       },
       querystring: Type.Object({ token: OneTimeTokenValue }),
       body: Type.Object({ token: OneTimeTokenValue, password: Password }),
       fields: ['password'],
       tokenInAddress: true,
-      async open({ request }) {
-        const token = queryParam(request, 'token')
-        await checkResetToken(token, accounts)
-        return { token, done: false }
+      leadsOn: true,
+      journeyOf,
+      secretOf: (request) => asked(request)?.id,
+      async open(visit) {
+        const token = queryParam(visit.request, 'token')
+        if (token !== '') return { token, username: (await checkResetToken(token, accounts)).username, done: false }
+        return { token, username: resultOf(visit, ['reset'], waiting).name, done: true }
       },
-      submit: ({ token = '', password = '' }, { origin, locale }) => ({
+      submit: ({ token = '', password = '', ...form }, visit) => ({
         limit: 'failures',
         async work() {
-          await confirmPasswordReset({ token, password, locale, origin }, accounts)
-          return { token: '', done: true }
+          const { locale, origin } = visit
+          const { id, username, passwordHash } = await confirmPasswordReset(
+            { token, password, locale, origin },
+            accounts
+          )
+          const proof = { of: digest(passwordHash ?? ''), at: accounts.clock.now() }
+          return await onward({ userId: id, proof }, { kind: 'reset', name: username }, visit, form)
         }
       }),
-      again({ token = '' }, refused) {
+      async again({ token = '' }, refused) {
         // No other password would help.
         if (refused.error === 'invalid_token') throw refused
-        return { token, done: false }
+        const username = await checkResetToken(token, accounts).then(
+          (user) => user.username,
+          () => ''
+        )
+        return { token, username, done: false }
       },
-      content: ({ token, done }, { journey }) => ({
+      content: ({ token, username, done }, { journey }) => ({
         token,
+        username,
         minLength,
         loginUrl: `${link('login')}${journey.query}`,
         done
       })
-    },
-    deps
-  )
-}
-
-/**
- * Asks for a reset message as `POST /auth/password-reset` does, under one limit with it. One answer for all who ask.
- */
-export function forgotPasswordPage(child: FastifyInstance, deps: PageDeps): void {
-  const {
-    authorize: { accounts },
-    link
-  } = deps
-  formPage<'forgot_password', { username: string; sent: boolean }>(
-    child,
-    {
-      name: 'forgot_password',
-      path: 'forgotPassword',
-      summaries: { page: 'Forgotten password page', form: 'Ask for a password reset by a form' },
-      errors: { form: { 429: { too_many_requests: 'rule `passwordReset`' } } },
-      what: {
-        page: 'The page for a forgotten password. Exists if `POST /auth/password-reset` does.',
-        form: 'Sends a message with a link, as `POST /auth/password-reset` does. The answer is always 202.'
-      },
-      querystring: JourneySchema,
-      body: Type.Object({ username: Username }),
-      fields: ['username'],
-      open: async ({ journey }) => ({ username: journey.loginHint ?? '', sent: false }),
-      submit(form, { origin, locale }) {
-        const { username } = required(form, ['username'])
-        return {
-          limit: { rule: 'passwordReset' },
-          async work() {
-            await requestPasswordReset({ username, locale, origin }, accounts)
-            return { username, sent: true }
-          }
-        }
-      },
-      again: ({ username = '' }) => ({ username, sent: false }),
-      content: ({ username, sent }, { journey }) => ({ username, loginUrl: `${link('login')}${journey.query}`, sent }),
-      statusCode: ({ sent }) => (sent ? 202 : 200)
     },
     deps
   )

@@ -154,6 +154,10 @@ export function queryParam(request: FastifyRequest, name: string): string {
   return value
 }
 
+/** The token of the page behind a link: in its form, else in its address. */
+export const tokenIn = (request: FastifyRequest): string =>
+  request.method === 'POST' ? (formOf(request).token ?? '') : queryParam(request, 'token')
+
 const FORWARDED = ['x-forwarded-for', 'x-forwarded-host', 'forwarded', 'via']
 
 /**

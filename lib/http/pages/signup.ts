@@ -1,16 +1,15 @@
 import type { FastifyInstance } from 'fastify'
 import { beginSession } from '../../accounts/begin-session.ts'
 import { register } from '../../accounts/register.ts'
-import { requestVerificationAgain } from '../../accounts/verify-email.ts'
 import { OAuthError } from '../../errors.ts'
 import { logLine } from '../../ports/log.ts'
 import { passwordProof } from '../../protocol/authentication.ts'
 import { aboutUsername, type Registration } from '../edge/registration.ts'
 import { JourneySchema } from '../edge/schemas.ts'
 import { buttonImages, connectButtons, elsewhere } from './parts.ts'
-import type { PageDeps, Submission, Visit } from './deps.ts'
+import type { PageDeps } from './deps.ts'
 import { formPage, goOn } from './form-page.ts'
-import { type Form, queryParam, required } from './page-routes.ts'
+import { type Form, queryParam } from './page-routes.ts'
 import { leadOn } from './lead-on.ts'
 import { profileForm } from './profile-fields.ts'
 
@@ -24,26 +23,12 @@ export function signupPage(child: FastifyInstance, deps: PageDeps, registration:
     authorize: { accounts },
     browser,
     link,
-    minLength
+    minLength,
+    waiting
   } = deps
   const profile = profileForm(registration)
 
-  /** The button below "check your inbox". It knows the name that was typed and says the same to all. */
-  function again(
-    form: Form,
-    { origin, locale }: Pick<Visit, 'origin' | 'locale'>
-  ): Submission<{ form: Form | null; sent: boolean }> {
-    const { username } = required(form, ['username'])
-    return {
-      limit: { rule: 'register' },
-      async work() {
-        await requestVerificationAgain({ username, locale, origin }, accounts)
-        return { form, sent: true }
-      }
-    }
-  }
-
-  formPage<'signup', { form: Form | null; sent: boolean }>(
+  formPage<'signup', { form: Form | null }>(
     child,
     {
       name: 'signup',
@@ -58,30 +43,41 @@ export function signupPage(child: FastifyInstance, deps: PageDeps, registration:
           '/auth/register` does and `pages.loginUrl` is not set.',
         form:
           'Creates an account as `POST /auth/register` does, and signs the new user in. With ' +
-          '`registration.verifyEmail` nobody is signed in. Then the answer is 202 for everyone, and the ' +
-          'page says that a message is on its way. The form keeps all entries but the password.'
+          '`registration.verifyEmail` nobody is signed in. Then everyone is led to the page `/auth/check-email`. ' +
+          'The form keeps all entries but the password.'
       },
       querystring: JourneySchema,
       body: registration.body,
       fields: profile.names,
       leadsOn: true,
-      open: async () => ({ form: null, sent: false }),
+      takesName: true,
+      open: async () => ({ form: null }),
       async submit(form, visit) {
         const { request, journey, origin, locale } = visit
+        const asker = waiting.idFor(request, journey, form.username ?? '')
         const led = await elsewhere(form, visit, deps)
         if (led !== null) return led
-        if (form.decision === 'resend' && accounts.verifyEmail) return again(form, { origin, locale })
         const input = profile.read(form)
         return {
           limit: { rule: 'register' },
           async work() {
-            const registered = await register({ ...input, locale, origin }, accounts).catch((error: unknown) => {
-              throw error instanceof OAuthError ? aboutUsername(error, profile.names) : error
-            })
-            if (registered === 'pending') return { form, sent: true }
+            const { user, proof } = await register({ ...input, locale, origin, asker }, accounts).catch(
+              (error: unknown) => {
+                throw error instanceof OAuthError ? aboutUsername(error, profile.names) : error
+              }
+            )
             return async (reply) => {
+              if (user === null) {
+                const { username: name } = input
+                waiting.set(reply, journey, {
+                  kind: 'signup',
+                  name,
+                  id: asker,
+                  proof: { of: proof, at: accounts.clock.now() }
+                })
+                return await goOn(`${link('checkEmail')}${journey.query}`)(reply)
+              }
               try {
-                const { user } = registered
                 const begun = await beginSession(
                   {
                     user,
@@ -107,17 +103,15 @@ export function signupPage(child: FastifyInstance, deps: PageDeps, registration:
           }
         }
       },
-      again: (form) => ({ form, sent: false }),
+      again: (form) => ({ form }),
       images: buttonImages(deps),
-      content: async ({ form, sent }, { request, journey }) => ({
-        username: form === null ? (journey.loginHint ?? '') : (form.username ?? ''),
+      content: async ({ form }, { request, journey }) => ({
+        username: form === null ? waiting.nameOn(request, journey) || (journey.loginHint ?? '') : (form.username ?? ''),
         fields: profile.show(form),
         minLength,
         loginUrl: `${link('login')}${journey.query}`,
-        sent,
-        connections: sent ? [] : await connectButtons(request, journey, deps)
-      }),
-      statusCode: ({ sent }) => (sent ? 202 : 200)
+        connections: await connectButtons(request, journey, deps)
+      })
     },
     deps
   )

@@ -5,7 +5,7 @@ import { memoryFactorStore, memoryState, memoryUserStore } from '../../../lib/in
 import { testBrowser } from '../../support/browser.ts'
 import { ANN, ask, emailApp, enter, hasSession, otherThan, PAGE, STRANGER } from './support.ts'
 
-const SIGNED_OUT = [cookieName('session'), cookieName('email')]
+const SIGNED_OUT = [cookieName('session'), cookieName('waiting')]
 
 /** Ann, signed out in a browser in which she had signed in by a code. */
 async function annAtHome(t: Parameters<typeof emailApp>[0], options: Parameters<typeof emailApp>[1] = {}) {

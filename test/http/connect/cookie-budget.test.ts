@@ -65,7 +65,7 @@ for (const responseMode of ['query', 'form_post'] as const) {
     }
     const url = request(noise(400)).replace('/auth/authorize', '/auth/email-code')
     await browser.submit(url, { username: 'ann@example.com' })
-    t.equal(kindsIn(browser, 'email').length, 1)
+    t.equal(kindsIn(browser, 'waiting').length, 1)
     within(t, browser, 'after asking for a code')
     await browser.get(request(noise(300)).replace('connection=acme&', ''), CROSS)
     const started = await test.start(`?return_to=/${noise(300)}`)
@@ -135,7 +135,7 @@ t.test('keeps the sign-ins that the user began when other sites begin more', asy
     const reply = await browser.get(request(noise(count % 2 === 0 ? 900 : 100)), CROSS)
     t.match(reply.headers.location, /^\/auth\/login/, 'it leads to the sign-in page')
     within(t, browser, 'after a start of another site')
-    for (const kind of ['step', 'email']) t.equal(kindsIn(browser, kind).length, 1, kind)
+    for (const kind of ['step', 'waiting']) t.equal(kindsIn(browser, kind).length, 1, kind)
   }
   t.equal((await give(browser)).statusCode, 303)
   t.equal(await test.who(), sub)

@@ -18,7 +18,9 @@ import { groupsOf, type HttpDeps } from '../../../lib/http/edge/endpoint.ts'
 import { useErrorReply } from '../../../lib/http/edge/error-reply.ts'
 import type { Journey, PageDeps } from '../../../lib/http/pages/deps.ts'
 import { createRequestLimiter } from '../../../lib/http/edge/limit.ts'
-import { sessionCookie, type SessionCookie } from '../../../lib/http/edge/sealed-cookies.ts'
+import { SEALED, sealedCookies, sessionCookie, type SessionCookie } from '../../../lib/http/edge/sealed-cookies.ts'
+import { createWaiting } from '../../../lib/http/pages/waiting.ts'
+import type { Sealer } from '../../../lib/ports/cryptography.ts'
 import { usePageErrors } from '../../../lib/http/pages/errors.ts'
 import type { PageReply } from '../../../lib/http/pages/reply.ts'
 import { registerFormParser } from '../../../lib/http/pages/page-routes.ts'
@@ -29,6 +31,8 @@ import { registrationWith } from '../../../lib/http/edge/registration.ts'
 import { origin, world, type World, type WorldOptions } from '../../unit/accounts/world.ts'
 
 export const ORIGIN = 'https://auth.example.com'
+const OWNER = { issuer: ORIGIN, prefix: '/auth' }
+type Sealers = Parameters<typeof sealedCookies>[1]
 const noCookie = (name: string): SessionCookie => ({
   name,
   read: () => undefined,
@@ -57,12 +61,13 @@ export interface PagesApp {
   signedIn: string[]
   logged: Array<Record<string, unknown>>
   get(url: string, headers?: Record<string, string>): Promise<LightMyRequestResponse>
-  /** Posts a form as our own page would, unless `headers` say otherwise. */
+  /** Posts a form as our own page would. */
   post(
     url: string,
     form: Record<string, string> | string,
     headers?: Record<string, string>
   ): Promise<LightMyRequestResponse>
+  follow(reply: LightMyRequestResponse): Promise<LightMyRequestResponse>
   /** The token in the message. */
   resetToken(username?: string): Promise<string>
   verifyToken(userId: string): Promise<string>
@@ -84,6 +89,7 @@ export interface PagesAppOptions extends WorldOptions {
 const PATHS: Record<string, string> = {
   signup: '/signup',
   forgotPassword: '/forgot-password',
+  checkEmail: '/check-email',
   resetPassword: '/reset-password',
   verifyEmail: '/verify-email',
   login: '/login',
@@ -153,12 +159,18 @@ export async function pagesApp(
     deviceKey: Buffer.alloc(32, 7),
     userOf: async (account) => await w.store.findByUsername(account),
     onceRehashed: async (user) => user,
-    deviceCookie: sessionCookie({
-      issuer: 'https://auth.example.com',
-      prefix: '/auth',
-      of: 'device'
-    })
+    deviceCookie: sessionCookie({ ...OWNER, of: 'device' })
   })
+  const journeys: PageDeps['journeys'] = {
+    read: readJourney,
+    from: async (query) => await readJourney({ url: query } as FastifyRequest),
+    kept: async (query) => await readJourney({ url: query ?? '' } as FastifyRequest)
+  }
+  const plain: Sealer = {
+    seal: (text) => Buffer.from(text).toString('base64url'),
+    open: (text) => (text === '' ? null : Buffer.from(text, 'base64url').toString())
+  }
+  const sealed = sealedCookies(OWNER, Object.fromEntries(SEALED.map((kind) => [kind, plain])) as Sealers)
   const deps: PageDeps = {
     authorize: {
       accounts: w.deps,
@@ -188,12 +200,7 @@ export async function pagesApp(
     registration:
       options.registration === false ? null : await registrationWith(options.fields ?? null, (names) => names),
     path: (name) => `/auth${PATHS[name]}`,
-    journeys: {
-      read: readJourney,
-      from: async () => {
-        throw new Error('no connections here')
-      }
-    },
+    journeys,
     cookies: {
       session: noCookie('session'),
       step: noCookie('step'),
@@ -202,12 +209,8 @@ export async function pagesApp(
       prompted: noCookie('prompted'),
       enrolment: null
     },
-    sealed: {
-      read: () => null,
-      set() {},
-      fits: () => true,
-      clear() {}
-    },
+    sealed,
+    waiting: createWaiting(sealed, w.deps),
     browser: {
       hasCookie: () => false,
       signedIn: async () => null,
@@ -293,6 +296,11 @@ export async function pagesApp(
         url,
         headers: { 'content-type': 'application/x-www-form-urlencoded', ...headers },
         payload: typeof form === 'string' ? form : String(new URLSearchParams(form))
+      }),
+    follow: async ({ headers: { location = '' }, cookies }) =>
+      await app.inject({
+        url: location,
+        headers: { cookie: cookies.map(({ name, value }) => `${name}=${value}`).join('; ') }
       }),
     async resetToken(username = 'ada@example.com') {
       await requestPasswordReset({ username, origin }, w.deps)

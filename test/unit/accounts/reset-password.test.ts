@@ -29,7 +29,7 @@ t.test('sets a new password and ends all sessions, without signing the user in',
       expiresAt: new Date(w.clock.now() + 1_800_000)
     }
   ])
-  t.equal(await confirmPasswordReset({ token, password: NEXT_PASSWORD, origin }, w.deps), undefined)
+  t.match(await confirmPasswordReset({ token, password: NEXT_PASSWORD, origin }, w.deps), { id: user.id })
   await turns()
   t.equal(await w.deps.hashing.verify((await w.passwordHashOf(user.id)) ?? null, NEXT_PASSWORD), 'match')
   t.strictSame(await w.sids(user.id), [])
@@ -381,7 +381,7 @@ t.test('keeps the link usable after a store failure or a full hashing queue', as
   const user = await w.addUser()
   await w.addSession(user.id, 'mine')
   const token = await tokenFor(w)
-  const confirm = (deps = w.deps): Promise<void> =>
+  const confirm = (deps = w.deps): Promise<unknown> =>
     confirmPasswordReset({ token, password: NEXT_PASSWORD, origin }, deps)
   await t.rejects(confirm(), { message: 'down' })
   t.strictSame(await w.sids(user.id), [], 'what must end has ended before anything is set')

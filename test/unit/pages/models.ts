@@ -67,7 +67,6 @@ export const MODELS: PageModels = {
     ...form,
     again: false,
     username: '',
-    resendToken: null,
     signupUrl: '/auth/signup',
     forgotUrl: '/auth/forgot-password',
     emailCodeUrl: '/auth/email-code',
@@ -142,7 +141,6 @@ export const MODELS: PageModels = {
     ],
     minLength: 8,
     loginUrl,
-    sent: false,
     connections
   },
   email_code: {
@@ -163,8 +161,17 @@ export const MODELS: PageModels = {
     tellsPasskeys: false,
     codeUrl: '/auth/email-code?client_id=acme'
   },
-  forgot_password: { ...COMMON, ...form, username: '', loginUrl, sent: false },
-  reset_password: { ...COMMON, ...form, token: 'reset-token', minLength: 8, loginUrl, done: false },
+  forgot_password: { ...COMMON, ...form, username: '', loginUrl },
+  check_email: {
+    ...COMMON,
+    ...form,
+    awaits: 'signup',
+    username: 'ann@mail.example',
+    resent: false,
+    otherUrl: '/auth/signup?client_id=acme',
+    loginUrl
+  },
+  reset_password: { ...COMMON, ...form, token: 'reset-token', username: 'ann', minLength: 8, loginUrl, done: false },
   verify_email: {
     ...COMMON,
     ...form,
@@ -174,6 +181,7 @@ export const MODELS: PageModels = {
     canDisown: true,
     newAddress: null,
     loginUrl,
+    continueUrl: null,
     done: false,
     disowned: false
   },

@@ -166,7 +166,7 @@ async function straightOn(
     return null
   const isBusy =
     deps.cookies.step.read(request) !== undefined ||
-    deps.sealed.read(request, 'email') !== null ||
+    deps.waiting.find(request, ({ kind }) => kind === 'code' || kind === 'proved') !== null ||
     cookies.read(request, 'link', '') !== null
   if (isBusy && !isFromOurPage(request, issuer)) return null
   const asksAgain = params.prompt !== undefined || params.max_age !== undefined

@@ -12,7 +12,8 @@ import { type Form, queryParam, required } from '../../../http/pages/page-routes
 import { leadOnFrom, signInBrowser } from '../../../http/pages/lead-on.ts'
 import { tellsPasskeys } from '../../../http/pages/parts.ts'
 import { missingFields } from '../../../http/pages/profile-fields.ts'
-import { type CarriedEmail, emailCookie, sendCode } from './pending.ts'
+import { pendingIn, sendCode } from './send-code.ts'
+import type { Waits } from '../../../http/pages/waiting.ts'
 
 interface Shown {
   step: 'ask' | 'enter' | 'finish'
@@ -27,33 +28,33 @@ interface Shown {
  * created.
  */
 export function emailCodePage(child: FastifyInstance, deps: PageDeps, accounts: EmailSignInDeps): void {
-  const { authorize, link, registration } = deps
-  const cookie = emailCookie(deps.sealed, accounts)
+  const { authorize, link, registration, waiting } = deps
   const signIn = { accounts, browserSessions: authorize.browserSessions }
   const missing = missingFields(registration, {})
 
-  const shownOf = (carried: CarriedEmail | null, hint = ''): Shown =>
-    carried === null
-      ? { step: 'ask', username: hint, form: null }
-      : carried.step === 'enter'
-        ? { step: 'enter', username: carried.code.name, form: null }
-        : { step: 'finish', username: carried.name, form: null }
+  const shownOf = (waits: Waits | null, hint = ''): Shown =>
+    waits?.kind === 'code' || waits?.kind === 'proved'
+      ? { step: waits.kind === 'code' ? 'enter' : 'finish', username: waits.name, form: null }
+      : { step: 'ask', username: hint, form: null }
   const here = ({ query }: Visit['journey']): string => `${link('emailCode')}${query}`
 
   function enter(form: Form, { request, journey, locale }: Visit): Submission<Shown> {
-    const carried = cookie.of(request, journey.query)
-    if (carried?.step !== 'enter') throw againElsewhere()
+    const waits = waiting.of(request, journey)
+    if (waits?.kind !== 'code') throw againElsewhere()
     const code = readCode(required(form, ['code']).code)
     return {
       limit: { rule: 'login' },
       async work() {
         const clientId = clientOf(request)
-        const { only } = carried
+        const { name, only } = waits
         const signingIn = await signInBrowser(request, { asksAll: journey.asksAll || only !== undefined }, deps)
         if (only !== undefined && signingIn.session?.userId !== only) throw againElsewhere()
-        const begun = await signInByEmail({ pending: carried.code, code, only, clientId, locale }, signingIn, signIn)
-        if (begun !== 'sign_up') return done(await leadOnFrom(begun, { request, journey }, form, deps))
-        const { name } = carried.code
+        const begun = await signInByEmail(
+          { pending: pendingIn(waits), code, only, clientId, locale },
+          signingIn,
+          signIn
+        )
+        if (begun !== 'sign_up') return done(await leadOnFrom(begun, { request, journey }, form, deps), journey)
         if (completeProfile({}, registration?.fields.required ?? []) !== null)
           return done(
             await leadOnFrom(
@@ -61,14 +62,11 @@ export function emailCodePage(child: FastifyInstance, deps: PageDeps, accounts: 
               { request, journey, isSignUp: true },
               form,
               deps
-            )
+            ),
+            journey
           )
         return async (reply) => {
-          cookie.set(
-            reply,
-            { step: 'proved', name, expiresAt: accounts.clock.now() + accounts.emailSignIn.expiresInMs },
-            journey.query
-          )
+          waiting.set(reply, journey, { kind: 'proved', name, ...provedFor(accounts) })
           return await goOn(here(journey))(reply)
         }
       }
@@ -90,18 +88,16 @@ export function emailCodePage(child: FastifyInstance, deps: PageDeps, accounts: 
             { request, journey, isSignUp: true },
             form,
             deps
-          )
+          ),
+          journey
         )
     }
   }
 
-  const onlyIn = (carried: CarriedEmail | null): string | undefined =>
-    carried?.step === 'enter' ? carried.only : undefined
-
   const done =
-    (leave: Leave): Leave =>
+    (leave: Leave, journey: Visit['journey']): Leave =>
     async (reply) => {
-      cookie.clear(reply)
+      waiting.clear(reply, journey)
       return await leave(reply)
     }
 
@@ -128,20 +124,23 @@ export function emailCodePage(child: FastifyInstance, deps: PageDeps, accounts: 
     ),
     fields: ['username', 'code', ...missing.names],
     leadsOn: true,
-    open: async ({ request, journey }) => shownOf(cookie.of(request, journey.query), journey.loginHint),
+    takesName: true,
+    open: async ({ request, journey }) =>
+      shownOf(waiting.of(request, journey), waiting.nameOn(request, journey) || journey.loginHint),
     async submit(form, visit) {
       const { request, journey } = visit
-      const carried = cookie.of(request, journey.query)
+      const waits = waiting.of(request, journey)
+      const only = waits?.kind === 'code' ? waits.only : undefined
       if (form.decision === 'other')
         return {
           limit: null,
           work: async () =>
-            done(goOn(onlyIn(carried) === undefined ? here(journey) : `${link('reauthenticate')}${journey.query}`))
+            done(goOn(only === undefined ? here(journey) : `${link('reauthenticate')}${journey.query}`), journey)
         }
-      if (form.decision === 'resend' && carried?.step === 'enter')
-        return await sendCode(carried.code.name, visit, { deps, accounts, only: carried.only })
-      if (carried?.step === 'proved' && form.username === undefined && form.code === undefined)
-        return finish(form, visit, carried.name)
+      if (form.decision === 'resend' && waits?.kind === 'code')
+        return await sendCode(waits.name, visit, { deps, accounts, only })
+      if (waits?.kind === 'proved' && form.username === undefined && form.code === undefined)
+        return finish(form, visit, waits.name)
       if (form.code !== undefined) return enter(form, visit)
       const { username } = required(form, ['username'])
       return (
@@ -149,10 +148,8 @@ export function emailCodePage(child: FastifyInstance, deps: PageDeps, accounts: 
       )
     },
     again(form, refused, { request, journey }) {
-      const carried = cookie.of(request, journey.query)
-      if (carried === null || (form.username !== undefined && form.decision !== 'resend'))
-        return shownOf(null, form.username)
-      return { ...shownOf(carried), form }
+      if (form.username !== undefined && form.decision !== 'resend') return shownOf(null, form.username)
+      return { ...shownOf(waiting.of(request, journey), form.username), form }
     },
     content: ({ step, username, form }, { journey }) => ({
       step,
@@ -165,6 +162,12 @@ export function emailCodePage(child: FastifyInstance, deps: PageDeps, accounts: 
   }
   formPage(child, page, deps)
 }
+
+/** The lifetime of a proved address. */
+export const provedFor = ({ clock, emailSignIn }: EmailSignInDeps): { id: string; until: number } => ({
+  id: '',
+  until: clock.now() + emailSignIn.expiresInMs
+})
 
 const clientOf = (request: FastifyRequest): string | null => queryParam(request, 'client_id') || null
 

@@ -7,10 +7,12 @@ import { invalidLink } from '../../../accounts/message-tokens.ts'
 import { OneTimeTokenValue } from '../../../http/edge/schemas.ts'
 import type { PageDeps } from '../../../http/pages/deps.ts'
 import { formPage, goOn } from '../../../http/pages/form-page.ts'
-import { queryParam } from '../../../http/pages/page-routes.ts'
+import { queryParam, tokenIn } from '../../../http/pages/page-routes.ts'
+import type { FoundWaits } from '../../../http/pages/waiting.ts'
 import { leadOnFrom, signInBrowser } from '../../../http/pages/lead-on.ts'
 import { tellsPasskeys } from '../../../http/pages/parts.ts'
-import { emailCookie } from './pending.ts'
+import { provedFor } from './email-code.ts'
+import { pendingIn } from './send-code.ts'
 
 /** `username` is `null` in a browser that did not ask. */
 interface Shown {
@@ -25,19 +27,20 @@ interface Shown {
  * can be tricked into signing in a stranger who waits in another browser.
  */
 export function emailLinkPage(child: FastifyInstance, deps: PageDeps, accounts: EmailSignInDeps): void {
-  const { authorize, journeys, link, registration } = deps
-  const cookie = emailCookie(deps.sealed, accounts)
+  const { authorize, journeys, link, registration, waiting } = deps
   const signIn = { accounts, browserSessions: authorize.browserSessions }
 
+  const waitsFor = (request: FastifyRequest, opened: ReturnType<typeof openLink>): FoundWaits | null =>
+    waiting.find(request, (one) => one.kind === 'code' && opened?.belongsTo(pendingIn(one)) === true)
   function pendingOf(
     request: FastifyRequest,
     token: string
   ): { pending: PendingCode; code: string; only: string | undefined } | null {
     const opened = openLink(token, accounts)
     if (opened === null) throw invalidLink()
-    const carried = cookie.read(request)
-    return carried?.step === 'enter' && carried.query !== null && opened.belongsTo(carried.code)
-      ? { pending: carried.code, code: opened.code, only: carried.only }
+    const waits = waitsFor(request, opened)
+    return waits !== null && waits.query !== null
+      ? { pending: pendingIn(waits), code: opened.code, only: waits.only }
       : null
   }
   const shownOf = (request: FastifyRequest, token: string): Shown => ({
@@ -67,7 +70,7 @@ export function emailLinkPage(child: FastifyInstance, deps: PageDeps, accounts: 
       fields: [],
       tokenInAddress: true,
       leadsOn: true,
-      journeyOf: async (request) => await journeys.from(cookie.read(request)?.query ?? ''),
+      journeyOf: async (request) => await journeys.kept(waitsFor(request, openLink(tokenIn(request), accounts))?.query),
       open: async ({ request }) => shownOf(request, queryParam(request, 'token')),
       submit(form, { request, journey, locale }) {
         const { token = '' } = form
@@ -83,11 +86,7 @@ export function emailLinkPage(child: FastifyInstance, deps: PageDeps, accounts: 
             const { name } = found.pending
             if (begun === 'sign_up' && completeProfile({}, registration?.fields.required ?? []) === null) {
               return async (reply) => {
-                cookie.set(
-                  reply,
-                  { step: 'proved', name, expiresAt: accounts.clock.now() + accounts.emailSignIn.expiresInMs },
-                  journey.query
-                )
+                waiting.set(reply, journey, { kind: 'proved', name, ...provedFor(accounts) })
                 return await goOn(`${link('emailCode')}${journey.query}`)(reply)
               }
             }
@@ -98,7 +97,7 @@ export function emailLinkPage(child: FastifyInstance, deps: PageDeps, accounts: 
               deps
             )
             return async (reply) => {
-              cookie.clear(reply)
+              waiting.clear(reply, journey)
               return await leave(reply)
             }
           }

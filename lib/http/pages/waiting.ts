@@ -1,0 +1,147 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { normalizeUsername } from '../../accounts/username.ts'
+import type { Clock } from '../../ports/clock.ts'
+import type { Random } from '../../ports/cryptography.ts'
+import { journeyOf, type SealedCookies } from '../edge/sealed-cookies.ts'
+
+const MINUTE_MS = 60_000
+
+/** How long a browser waits for each thing, by default: as long as the link of its message works. */
+const LIFETIMES_MS = {
+  /** A name was typed and carried to another page. */
+  typed: 30 * MINUTE_MS,
+  /** The person signed up, and the address has to be confirmed. */
+  signup: 24 * 60 * MINUTE_MS,
+  /** The person signed in with the right password, and the address has to be confirmed first. */
+  unconfirmed: 24 * 60 * MINUTE_MS,
+  /** A link for a new password was asked for. */
+  forgot: 30 * MINUTE_MS,
+  /** A code was asked for, and `code` tells how it is checked. */
+  code: 10 * MINUTE_MS,
+  /** The code was right, and the person is to sign up. */
+  proved: 10 * MINUTE_MS,
+  /** The button behind a link was pressed, and the page tells the result. */
+  confirmed: 10 * MINUTE_MS,
+  changed: 10 * MINUTE_MS,
+  disowned: 10 * MINUTE_MS,
+  stopped: 10 * MINUTE_MS,
+  reset: 10 * MINUTE_MS
+} as const
+
+export type WaitingKind = keyof typeof LIFETIMES_MS
+
+/** The content of the cookie of a browser that waits for a message, or carries a typed name. */
+export interface Waits {
+  kind: WaitingKind
+  /** As it was typed. */
+  name: string
+  /** A secret of this browser. The tokens of the messages that it asks for are bound to it. */
+  id: string
+  /** Milliseconds since the epoch: of the typed name, and of the end. */
+  at: number
+  until: number
+  /**
+   * A digest of the password hash that this browser has chosen or proved, and when. It is there for free and taken
+   * names alike, so that the size of the cookie tells nothing.
+   */
+  proof?: { of: string; at: number } | undefined
+  /** Of a code: the known browser, and the one user whom the code may sign in. */
+  device?: string | null
+  only?: string | undefined
+}
+
+type NewWaits = Pick<Waits, 'kind' | 'name'> & Partial<Omit<Waits, 'at'>>
+
+/** The kinds that tell the result of a link, which ends the request. */
+const RESULTS: ReadonlySet<WaitingKind> = new Set(['confirmed', 'changed', 'disowned', 'stopped', 'reset'])
+
+/** The same with the query of its journey. `null`: it was too long to be carried. */
+export type FoundWaits = Waits & { query: string | null }
+
+interface OnJourney {
+  query: string
+}
+
+/**
+ * One sealed cookie for each journey, three at most: what the browser waits for. A cookie alone proves nothing. It
+ * prefills a name and leads on. Together with a link that is bound to its `id`, the browser may be signed in.
+ */
+export interface Waiting {
+  /** The cookie of this journey; `null`: the browser waits for nothing. */
+  of(request: FastifyRequest, journey: OnJourney): Waits | null
+  /** The newest cookie of any journey that fits. */
+  find(request: FastifyRequest, fits: (waits: Waits) => boolean): FoundWaits | null
+  /** The name that was typed on this journey in the last half hour; `''`: none. */
+  nameOn(request: FastifyRequest, journey: OnJourney): string
+  /** The id for a message that this browser asks for. It stays the same as long as the name is the same. */
+  idFor(request: FastifyRequest, journey: OnJourney, name: string): string
+  /** Replaces the cookie of the journey. The id, the proof and the end of a request with the same name stay. */
+  set(reply: FastifyReply, journey: OnJourney, waits: NewWaits): void
+  /** Carries a name that was typed on one page to another. A request with the same name goes on. */
+  carry(reply: FastifyReply, journey: OnJourney, name: string): void
+  clear(reply: FastifyReply, journey: OnJourney): void
+}
+
+export function createWaiting(
+  sealed: SealedCookies,
+  { clock, random }: { clock: Clock; random: Pick<Random, 'secret'> }
+): Waiting {
+  const read = (request: FastifyRequest, id: string): FoundWaits | null => {
+    const found = sealed.read(request, 'waiting', id)
+    if (found === null || found.journey !== id) return null
+    const waits = { ...(found.content as Waits), query: found.query }
+    return clock.now() < waits.until ? waits : null
+  }
+  const of: Waiting['of'] = (request, { query }) => read(request, journeyOf(query))
+  const sameAs = (waits: Waits | null, name: string): Waits | null => {
+    const normal = (typed: string): string => normalizeUsername(typed) ?? typed
+    return waits !== null && normal(waits.name) === normal(name) ? waits : null
+  }
+  function set(
+    reply: FastifyReply,
+    { query }: OnJourney,
+    { kind, name, id, until = clock.now() + LIFETIMES_MS[kind], proof, ...more }: NewWaits
+  ): void {
+    const at = clock.now()
+    const kept = RESULTS.has(kind) ? null : sameAs(of(reply.request, { query }), name)
+    const same = id === undefined || id === kept?.id ? kept : null
+    const content: Waits = {
+      ...more,
+      kind,
+      name,
+      at,
+      id: id ?? same?.id ?? random.secret(),
+      until: Math.max(until, same?.until ?? 0),
+      proof: proof ?? same?.proof
+    }
+    sealed.set(reply, 'waiting', {
+      id: journeyOf(query),
+      mark: at.toString(36),
+      query,
+      mayLoseQuery: true,
+      content,
+      seconds: Math.ceil((content.until - at) / 1000)
+    })
+  }
+  return {
+    of,
+    find: (request, fits) =>
+      sealed
+        .ids(request, 'waiting')
+        .flatMap((id) => read(request, id) ?? [])
+        .filter(fits)
+        .toSorted((a, b) => b.at - a.at)[0] ?? null,
+    nameOn(request, journey) {
+      const waits = of(request, journey)
+      return waits !== null && clock.now() < waits.at + LIFETIMES_MS.typed ? waits.name : ''
+    },
+    idFor: (request, journey, name) => sameAs(of(request, journey), name)?.id ?? random.secret(),
+    set,
+    carry(reply, journey, name) {
+      set(reply, journey, { kind: 'typed', ...sameAs(of(reply.request, journey), name), name })
+    },
+    clear(reply, { query }) {
+      sealed.clear(reply, 'waiting', journeyOf(query))
+    }
+  }
+}

@@ -1,0 +1,163 @@
+/** The limits and attacks of the cookie of a browser that waits for a message. */
+import t from '../support/tap.ts'
+import { memoryUserStore } from '../../lib/index.ts'
+import { PASSWORD } from '../support/app.ts'
+import { formAction, testBrowser } from '../support/browser.ts'
+import { cookieName } from '../support/cookies.ts'
+import { giveSecondFactor } from '../support/second-factor.ts'
+import { turns } from '../unit/accounts/world.ts'
+import { appOf, BOB, hasSession, known, NEXT, press, queryOf, send } from './support/journeys.ts'
+
+t.test("rejects the link of another person's request: nobody is signed in to a stranger's account", async (t) => {
+  const subject = await appOf(t)
+  const { browser, other } = subject
+  await known(subject)
+  await send(t, browser, 'forgot', 'victim')
+  await turns()
+  await other.submit('/auth/signup', { username: 'eve@example.com', password: PASSWORD })
+  const link = await subject.link()
+  const { url } = await press(browser, link)
+  t.match(url, /\/auth\/verify-email$/)
+  t.notOk(hasSession(browser), 'a sign-up')
+  await turns()
+  const reset = testBrowser(subject.app)
+  await reset.submit('/auth/forgot-password', { username: 'eve@example.com' })
+  t.match((await press(browser, await subject.link(), { password: NEXT })).url, /\/auth\/reset-password$/)
+  t.notOk(hasSession(browser), 'a reset')
+})
+
+t.test('only confirms where another password was set since the sign-up, by whichever way', async (t) => {
+  const subject = await appOf(t)
+  const { browser } = subject
+  await send(t, browser, 'signUp', 'one')
+  const link = await subject.link()
+  await subject.users.setPasswordHash((await subject.user()).id, 'another hash')
+  const { url } = await press(browser, link)
+  t.match(url, '/auth/verify-email?')
+  t.notOk(hasSession(browser))
+})
+
+t.test('signs nobody in to an account that was disabled before the button, or during it', async (t) => {
+  for (const at of ['before', 'during']) {
+    const users = memoryUserStore()
+    let isOn = true
+    const { findById, setPasswordHash } = users
+    users.findById = async (id) => {
+      const user = await findById.call(users, id)
+      return user && { ...user, disabled: !isOn }
+    }
+    users.setPasswordHash = async (...given) => {
+      const done = await setPasswordHash.apply(users, given)
+      isOn = false
+      return done
+    }
+    const subject = await appOf(t, users)
+    const { browser } = subject
+    await known(subject)
+    await send(t, browser, 'forgot', 'one')
+    const link = await subject.link()
+    isOn = at === 'during'
+    const { reply } = await press(browser, link, { password: NEXT })
+    t.equal(reply.statusCode, at === 'before' ? 400 : 200, at)
+    t.notOk(hasSession(browser), at)
+  }
+})
+
+t.test('asks for the second step after a reset, also in a browser that is remembered', async (t) => {
+  const subject = await appOf(t)
+  const { browser } = subject
+  await known(subject)
+  await giveSecondFactor(subject, (await subject.user()).id)
+  await send(t, browser, 'forgot', 'one')
+  const { url, reply } = await press(browser, await subject.link(), { password: NEXT })
+  t.match(url, '/auth/second-factor?')
+  t.equal(reply.statusCode, 200)
+  t.notOk(hasSession(browser))
+})
+
+t.test('of parallel presses of a link one sets the password, and the browser is signed in', async (t) => {
+  const users = memoryUserStore()
+  const { setPasswordHash } = users
+  users.setPasswordHash = async (...given) => {
+    await turns()
+    return await setPasswordHash.apply(users, given)
+  }
+  const subject = await appOf(t, users)
+  const { browser } = subject
+  await known(subject)
+  await send(t, browser, 'forgot', 'one')
+  const link = await subject.link()
+  const action = formAction((await browser.get(link)).body)
+  const token = new URL(link).searchParams.get('token') ?? ''
+  const replies = await Promise.all(
+    Array.from({ length: 5 }, async () => await browser.submit(action, { token, password: NEXT }))
+  )
+  await turns()
+  t.equal(subject.messages.messages.filter(({ kind }) => kind === 'password_changed').length, 1)
+  t.same(
+    replies.map(({ statusCode }) => statusCode),
+    Array(5).fill(303)
+  )
+  t.ok(hasSession(browser))
+})
+
+t.test('keeps three journeys apart, and the oldest of four goes', async (t) => {
+  const subject = await appOf(t)
+  const { browser, clock } = subject
+  const links: string[] = []
+  for (const state of ['one', 'two', 'three', 'four']) {
+    const username = `${state}@example.com`
+    await browser.submit(`/auth/signup${queryOf(state)}`, { username, password: PASSWORD })
+    links.push(await subject.link())
+    clock.step(1000)
+  }
+  const waiting = [...browser.cookies.keys()].filter((name) => name.startsWith(cookieName('waiting')))
+  t.equal(waiting.length, 3)
+  t.ok([...browser.cookies].join('; ').length < 4096)
+  t.match((await browser.get(`/auth/check-email${queryOf('three')}`)).body, 'three@example.com')
+  t.match((await press(browser, links[0] ?? '')).url, /\/auth\/verify-email$/, 'only confirms')
+  const { url } = await press(browser, links[2] ?? '')
+  t.equal(new URL(url).searchParams.get('state'), 'three')
+})
+
+t.test('says the same of free and of taken names, in the reply and in the size of its cookies', async (t) => {
+  const subject = await appOf(t)
+  await known(subject)
+  const [taken, free] = await Promise.all(
+    [BOB, 'new@example.com'].map(async (username) => {
+      const browser = testBrowser(subject.app)
+      const { statusCode, headers } = await browser.submit(`/auth/signup${queryOf('one')}`, {
+        username,
+        password: NEXT
+      })
+      const bytes = [...browser.cookies.values()].join('').length
+      return { same: [statusCode, headers.location, [...browser.cookies.keys()]], bytes }
+    })
+  )
+  t.same(taken?.same, free?.same)
+  // The values are compressed, so that their lengths differ by a few bytes. A missing digest would be fifty.
+  t.ok(Math.abs((taken?.bytes ?? 0) - (free?.bytes ?? 0)) < 20)
+})
+
+t.test('carries a typed name without reading the password, and no name to another journey', async (t) => {
+  const { browser, app, clock } = await appOf(t)
+  for (const page of ['/auth/forgot-password', '/auth/email-code', '/auth/signup', '/auth/login']) {
+    browser.cookies.clear()
+    const to = `${page}${queryOf('one')}`
+    const carried = await browser.submit(to, { username: BOB, password: 'x'.repeat(3000), decision: 'carry' })
+    t.equal(carried.statusCode, 303, page)
+    t.match((await browser.get(String(carried.headers.location))).body, `value="${BOB}"`, page)
+    t.match((await browser.get(`/auth/login${queryOf('one')}`)).body, `value="${BOB}"`, page)
+    t.notMatch((await browser.get(`/auth/login${queryOf('two')}`)).body, BOB, page)
+    t.notOk([...browser.cookies.values()].join().includes(BOB), 'sealed')
+  }
+  const refused = await browser.submit(
+    '/auth/login',
+    { username: BOB, decision: 'carry' },
+    { 'sec-fetch-site': 'cross-site', origin: 'https://evil.example' }
+  )
+  t.equal(refused.statusCode, 403, 'another site types nothing')
+  clock.step(31 * 60_000)
+  t.notMatch((await browser.get(`/auth/login${queryOf('one')}`)).body, BOB, 'half an hour')
+  t.equal((await testBrowser(app).get('/auth/check-email')).headers.location, '/auth/login')
+})
