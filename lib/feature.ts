@@ -11,7 +11,7 @@ import type { AssertionStore } from './ports/state.ts'
 import type { Log } from './ports/log.ts'
 import type { Outbound } from './ports/outbound.ts'
 import type { Sealer } from './ports/cryptography.ts'
-import type { AuthorityOptions, FeatureSection } from './settings/options.ts'
+import type { AuthorityOptions, FeatureSection, SharedSettings } from './settings/options.ts'
 import type { PathName } from './settings/paths.ts'
 import type { Settings } from './settings/settings.ts'
 
@@ -26,6 +26,7 @@ export interface Feature<On = unknown> extends FeatureSection {
   grants?: readonly GrantDeclaration[]
   resolve(given: AuthorityOptions): On | null
   answersByPost?(on: On): boolean
+  shares?(on: On): SharedSettings
   /** Imports the rest of the feature. It is called where the feature is on, and never where it is off. */
   load(): Promise<{ create(on: On, kernel: Kernel): Parts | Promise<Parts> }>
 }
@@ -39,7 +40,7 @@ export interface Kernel {
   sealerFor(purpose: string): Sealer
   /** The URL of an endpoint, made from the issuer, never from a request. */
   url(name: PathName): string
-  settings: Pick<Settings, 'accessToken' | 'factors' | 'registration' | 'scopes' | 'session'>
+  settings: Pick<Settings, 'accessToken' | 'registration' | 'scopes' | 'session'>
   /** Prepares a store at the start, within a time limit. An outage is logged, and the start goes on. */
   prepare(name: string, prepare: () => Promise<void>): Promise<void>
   outbound: Outbound

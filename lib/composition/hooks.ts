@@ -9,7 +9,7 @@ import { HOOK_ANSWERS, hostHook } from '../boundary/host-hooks.ts'
 
 /** The settings with every hook of the host's wrapped: its answers are checked, and its time is limited. */
 export function withCheckedHooks(settings: Settings, log: Pick<FastifyBaseLogger, 'warn'>): Settings {
-  const { claims, factors, password, pages, rateLimit } = settings
+  const { claims, password, pages, rateLimit } = settings
   const clock = settings.clock ?? systemClock
   return {
     ...settings,
@@ -17,10 +17,6 @@ export function withCheckedHooks(settings: Settings, log: Pick<FastifyBaseLogger
       claims === null
         ? null
         : hostHook(claims, toldOfOwn(HOOK_ANSWERS.claims, onceAMinute('warn', { clock, log })), clock),
-    factors:
-      factors === null || factors.required === null
-        ? factors
-        : { ...factors, required: hostHook(factors.required, HOOK_ANSWERS['mfa.required'], clock) },
     password: { ...password, ...passwordHooks(password) },
     pages:
       pages === false || pages.render === null

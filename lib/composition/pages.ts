@@ -47,12 +47,12 @@ export function messageUrls(
 /** The link for a person who did not do what the message reports. */
 export function accountUrl(
   host: FastifyInstance,
-  { issuer, pages, factors }: Settings,
+  { issuer, pages, shared }: Settings,
   path: (name: PathName) => string
 ): AccountsDeps['accountUrl'] {
   return pages === false || !pages.account
     ? null
-    : `${new URL(issuer).origin}${host.prefix}${path(factors === null ? 'account' : 'security')}`
+    : `${new URL(issuer).origin}${host.prefix}${path(shared.factors === undefined ? 'account' : 'security')}`
 }
 
 /** The link that takes back the change that the message reports. */
@@ -131,7 +131,7 @@ function refuse(option: string, mistake: ReturnType<typeof ownTextMistake>): voi
   if (mistake !== null) throw badOption(`${option}.${mistake.path}`, mistake.problem)
 }
 
-export function cookiesOf({ session, factors }: Settings, owner: CookieOwner): Cookies {
+export function cookiesOf({ session, shared: { factors } }: Settings, owner: CookieOwner): Cookies {
   const lasting = (of: keyof Cookies, ms = 0): SessionCookie => sessionCookie({ ...owner, seconds: ms / 1000, of })
   const rememberDeviceMs = factors?.rememberDeviceMs ?? null
   return {
@@ -140,7 +140,7 @@ export function cookiesOf({ session, factors }: Settings, owner: CookieOwner): C
     trusted: rememberDeviceMs === null ? null : lasting('trusted', rememberDeviceMs),
     device: lasting('device'),
     prompted: lasting('prompted'),
-    enrolment: factors === null ? null : lasting('enrolment')
+    enrolment: factors === undefined ? null : lasting('enrolment')
   }
 }
 

@@ -91,7 +91,7 @@ export function connectStores(
           }
         })
   const clock = shared ?? ownClock
-  const factors = settings.factors?.store ?? null
+  const factors = settings.shared.factors?.store ?? null
   const owner = stateOwner(given, service)
   const memoryAttempts = memoryAttemptStore({ clock })
 
@@ -210,7 +210,7 @@ export function connectStores(
                 if (settings.secrets.length > 0)
                   await checkFactorSeal(factors, {
                     issuer: settings.issuer,
-                    seals: settings.factors?.methods.some((method) => method !== 'passkey') === true,
+                    seals: settings.shared.factors?.seals === true,
                     sealer: factorSealer(settings.secrets, systemRandom())
                   })
                 if ((await isAppendOnly(factors)) === false)

@@ -2,11 +2,19 @@
 import type { ApiKeyFeatureOptions } from './api-keys/options.ts'
 import type { ConnectionsOption, ConnectModels } from './connections/options.ts'
 import type { EmailCodeModels, EmailCodeOptions } from './email-codes/options.ts'
+import type { PasskeyOption } from './passkeys/options.ts'
+import type { SecondFactorOptions } from './second-factors/options.ts'
 
 export type { ApiKeyFeatureOptions, ApiKeyOptions } from './api-keys/options.ts'
 export type { AccountLink, ConnectionsOption, ConnectModels } from './connections/options.ts'
 export type { EmailCodeModels, EmailCodeOptions, EmailSignInOptions } from './email-codes/options.ts'
+export type { PasskeyOption, PasskeyOptions } from './passkeys/options.ts'
+export type { MfaContext, MfaOptions, SecondFactorOptions } from './second-factors/options.ts'
 
-export type FeatureOptions = ApiKeyFeatureOptions & ConnectionsOption & EmailCodeOptions
+export type FeatureOptions = ApiKeyFeatureOptions &
+  ConnectionsOption &
+  EmailCodeOptions &
+  PasskeyOption &
+  SecondFactorOptions
 
 export type FeatureModels = ConnectModels & EmailCodeModels

@@ -48,7 +48,7 @@ export function reservedIds(
  * @throws StartError `FST_AUTHORITY_INVALID_OPTIONS`
  */
 export function checkClients(
-  { clients, factors, apis: { scopes, resources }, keys, accessToken, acrValues }: Settings,
+  { clients, shared: { factors }, apis: { scopes, resources }, keys, accessToken, acrValues }: Settings,
   grants: readonly GrantDeclaration[]
 ): void {
   if (!Array.isArray(clients)) return
@@ -66,12 +66,12 @@ export function checkClients(
     const signIns = grants.flatMap(({ type, signsIn }) => (isListed(client, type) ? (signsIn ?? []) : []))
     // Users of such a client get tokens for a password, without any page.
     const byPasswordAlone = signIns.includes('password') && !signIns.includes('any')
-    if (byPasswordAlone && client.acr !== undefined && !passwordReaches(client.acr, factors !== null))
+    if (byPasswordAlone && client.acr !== undefined && !passwordReaches(client.acr, factors !== undefined))
       throw invalid(
         `${path}.acr`,
         client.acr,
         'what the grant "password" can be worth where the client has no other ' +
-          `(${factors === null ? 'with the option factors that is more' : 'a sign-in elsewhere is none of it'})`
+          `(${factors === undefined ? 'with the option factors that is more' : 'a sign-in elsewhere is none of it'})`
       )
     // A row in a client store keeps its other grants. This one is refused when it is used.
     for (const { type, clients: { firstParty } = {} } of grants) {

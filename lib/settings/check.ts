@@ -5,9 +5,6 @@ import { checkIssuer, checkNames, checkPages, checkPaths } from './check-address
 import { resolveSettings, type Settings, withoutUndefined } from './settings.ts'
 import { badOption, invalid, makingOf, schemaError } from './option-error.ts'
 import type { AuthorityOptions, FeatureSection, optionsSchema } from './options.ts'
-import { FACTOR_METHODS } from '../protocol/second-factors.ts'
-import { checkPasskeys } from './sections/passkeys.ts'
-import { FACTOR_STORE_METHODS, FACTOR_STORE_TAKES } from './sections/factors.ts'
 import { SECRET_TAKES } from './schema-words.ts'
 import { ARGON2_MAX_WORK } from '../protocol/bounds.ts'
 import type { FastifyInstance } from 'fastify'
@@ -38,8 +35,6 @@ export function checkedSettings(
   const settings = resolveSettings(shaped, features)
   checkCosts(settings)
   checkSecrets(shaped)
-  checkFactors(shaped)
-  checkPasskeys(shaped.passkeys, settings)
   checkClients(settings, grants)
   checkPages(shaped)
   checkRegistration(shaped, settings)
@@ -137,50 +132,6 @@ function checkSecrets({ secret, password, keys, accessToken }: AuthorityOptions)
     if (kid !== undefined && kids.indexOf(kid) !== kids.lastIndexOf(kid))
       throw invalid(`keys[${index}].kid`, kid, 'an id that no other key has')
   }
-}
-
-function checkFactors({ factors, mfa, pages, secret }: AuthorityOptions): void {
-  if (factors === undefined) {
-    if (Object.keys(mfa ?? {}).length > 0) throw invalid('mfa', mfa, 'nothing where the option factors is not set')
-    return
-  }
-  const { methods = FACTOR_METHODS, required = false, rememberDevice = false, totpIssuer } = mfa ?? {}
-  // Without methods, existing factors are asked for and nobody sets one up: the first step of a rollout.
-  if (methods.length > 0 && methods.every((method) => method === 'recovery_code'))
-    throw invalid(
-      'mfa.methods',
-      methods,
-      'an array with "totp" or "passkey" in it: recovery codes stand in for one of these'
-    )
-  if (required !== false && !methods.includes('totp'))
-    throw invalid(
-      'mfa.methods',
-      methods,
-      'an array with "totp" in it where mfa.required is set: it is what people are led to set up'
-    )
-  if (pages === false && rememberDevice !== false)
-    throw invalid(
-      'mfa.rememberDevice',
-      rememberDevice,
-      'false where pages is false: the box for it is on the page of the second factor'
-    )
-  if (totpIssuer?.includes(':') === true)
-    throw invalid('mfa.totpIssuer', totpIssuer, 'a name without a colon: apps part it from the account by one')
-  if (required !== false && pages === false)
-    throw invalid(
-      'mfa.required',
-      required,
-      'false where pages is false: a second factor is set up on them before anybody is signed in'
-    )
-  const missing = FACTOR_STORE_METHODS.find((method) => !hasMethod(factors, method))
-  if (missing !== undefined)
-    throw invalid('factors', factors, `${FACTOR_STORE_TAKES}: ${makingOf(factors) ?? `it lacks ${missing}`}`)
-  if (factors.durable && secret === undefined)
-    throw invalid(
-      'secret',
-      secret,
-      `${SECRET_TAKES}, where factors is a store that outlives the process: it seals the keys of authenticator apps`
-    )
 }
 
 function isRepetition(secret: string): boolean {

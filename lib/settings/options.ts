@@ -6,6 +6,7 @@ import type { ScopeTexts } from '../pages/own-texts.ts'
 import type { Client, ClientStore } from '../ports/client-store.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { JsonWebKeyObject } from '../ports/cryptography.ts'
+import type { FactorStore } from '../ports/factor-store.ts'
 import type { SendMessage } from '../ports/message.ts'
 import type { State } from '../ports/state.ts'
 import type { User, UserStore } from '../ports/user-store.ts'
@@ -27,7 +28,6 @@ import {
 } from './schema-words.ts'
 import { CLIENT_FIELDS } from './sections/clients.ts'
 import { DECORATORS_OPTION } from './sections/decorators.ts'
-import { FACTOR_OPTIONS } from './sections/factors.ts'
 import { PAGES_OPTION } from './sections/pages.ts'
 import { PASSWORD_OPTION } from './sections/password.ts'
 import { RATE_LIMIT_OPTION } from './sections/rate-limit.ts'
@@ -189,7 +189,7 @@ const PLAIN_OPTIONS = {
 }
 
 /** The options that no feature brings. Spread here alone, because the published types of a spread lose its comments. */
-export const KERNEL_OPTIONS = { ...PLAIN_OPTIONS, ...TOKEN_OPTIONS, ...RESOURCE_OPTIONS, ...FACTOR_OPTIONS }
+export const KERNEL_OPTIONS = { ...PLAIN_OPTIONS, ...TOKEN_OPTIONS, ...RESOURCE_OPTIONS }
 
 /**
  * The options of `register(authPlugin, …)`. `docs/reference/options.md` has the table. `Account` is the row type of the
@@ -200,7 +200,6 @@ export interface AuthorityOptions<Account extends User = User>
     Given<Omit<typeof PLAIN_OPTIONS, 'issuer' | 'users' | 'prefix' | 'claims'>>,
     TokenOptions,
     Given<typeof RESOURCE_OPTIONS>,
-    Given<typeof FACTOR_OPTIONS>,
     FeatureOptions {
   /**
    * The issuer identifier: an absolute URL without query or fragment; `https:` unless the host is a loopback one. A
@@ -235,6 +234,20 @@ export interface FeatureSection {
   answersByPost?(on: unknown): boolean
   /** The values of `acr` that sign-ins can have with the feature. */
   acr?: readonly string[]
+  shares?(on: unknown): SharedSettings
+  /** Notices at the start, also of a feature that is off. */
+  notices?(given: AuthorityOptions): string[]
+}
+
+/** The settings of features that the kernel reads too. */
+export interface SharedSettings {
+  /**
+   * The store that the kernel prepares and sweeps. `seals`: its records are sealed. `rememberDeviceMs`: how long a
+   * browser stays remembered; `null`: none does.
+   */
+  factors?: { store: FactorStore; seals: boolean; rememberDeviceMs: number | null }
+  /** True if browsers ask for the list of related origins. */
+  listsOrigins?: boolean
 }
 
 /** The option schema: the check at start and the reference page are made from it. */

@@ -30,7 +30,7 @@ export interface Places {
 /** The mounted routes of these settings. */
 export function placesOf(
   host: FastifyInstance,
-  { issuer, prefix, paths, keys, pages, clients, factors }: Settings
+  { issuer, prefix, paths, keys, pages, clients, shared }: Settings
 ): Places {
   // A shared secret has no public keys, so there is no key set, and nobody else could verify an ID token.
   const hasKeySet = keys === null || Array.isArray(keys)
@@ -55,9 +55,7 @@ export function placesOf(
     wellKnown: {
       metadata,
       ...(hasKeySet ? { jwks: place(paths.jwks ?? '/.well-known/jwks.json', 'jwks.json') } : {}),
-      ...((factors?.passkeys?.relatedOrigins ?? []).length === 0
-        ? {}
-        : { webauthn: place('/.well-known/webauthn', 'webauthn') }),
+      ...(shared.listsOrigins === true ? { webauthn: place('/.well-known/webauthn', 'webauthn') } : {}),
       ...(openidConfiguration === undefined ? {} : { openidConfiguration })
     }
   }

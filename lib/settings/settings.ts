@@ -1,10 +1,9 @@
 import type { ScopeTexts } from '../pages/own-texts.ts'
-import { ACR_VALUES, MFA_ACR, PASSKEY_ACR, PASSWORD_ACR } from '../protocol/authentication.ts'
-import { type AuthorityOptions, type FeatureSection, KERNEL_OPTIONS } from './options.ts'
+import { ACR_VALUES, MFA_ACR, PASSWORD_ACR } from '../protocol/authentication.ts'
+import { type AuthorityOptions, type FeatureSection, KERNEL_OPTIONS, type SharedSettings } from './options.ts'
 import type { MovablePath } from './paths.ts'
 import { filled } from './schema-words.ts'
 import { resolveDecorators } from './sections/decorators.ts'
-import { resolveFactors } from './sections/factors.ts'
 import { resolvePages } from './sections/pages.ts'
 import { resolvePassword } from './sections/password.ts'
 import { resolveRateLimits } from './sections/rate-limit.ts'
@@ -62,17 +61,15 @@ export interface Settings extends ReturnType<typeof resolveSettings> {}
 /** Fills in the defaults. All other code reads the result. */
 export function resolveSettings(options: AuthorityOptions, all: readonly FeatureSection[]) {
   const { issuer, secret = [], pages: givenPages, registration } = options
-  const { mfa: _mfa, passkeys: _passkeys, secret: _secret, ...settings } = filled(KERNEL_OPTIONS, options)
+  const { secret: _secret, ...settings } = filled(KERNEL_OPTIONS, options)
   const pages = givenPages === false ? (false as const) : resolvePages(givenPages, issuer)
-  const factors = resolveFactors(options, pages === false ? new URL(issuer).hostname : pages.title)
   const features = all.map((feature) => ({ ...feature, on: feature.resolve(options) })).filter(({ on }) => on !== null)
   // A sign-in page of the host's own can ask for a second factor of its own, and vouch for it.
   const hasOwnPage = pages !== false && pages.loginUrl !== null
   const acr = new Set([
     PASSWORD_ACR,
     ...features.flatMap((feature) => feature.acr ?? []),
-    ...(factors === null && !hasOwnPage ? [] : [MFA_ACR]),
-    ...(factors === null || factors.passkeys === null ? [] : [PASSKEY_ACR])
+    ...(hasOwnPage ? [MFA_ACR] : [])
   ])
   const { scopes, resources, ...plain } = settings
   const tokens = resolveTokens(options)
@@ -98,8 +95,8 @@ export function resolveSettings(options: AuthorityOptions, all: readonly Feature
     pages,
     password: resolvePassword(options.password),
     registration: registration === false ? (false as const) : resolveRegistration(registration),
-    /** `null`: no second factors. */
-    factors,
+    shared: Object.assign({}, ...features.map(({ on, shares }) => shares?.(on))) as SharedSettings,
+    notices: all.flatMap(({ notices }) => notices?.(options) ?? []),
     /** The settings of each feature that is on, by its name. */
     features: Object.fromEntries(features.map(({ name, on }) => [name, on])) as Readonly<Record<string, unknown>>,
     /** True if another site may answer by `POST`. */

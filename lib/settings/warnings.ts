@@ -17,10 +17,11 @@ export function warnOfUnsafeSettings(
     issuer,
     keys,
     secrets,
-    factors,
+    notices,
+    shared: { factors },
     clients,
     scopes
-  }: Pick<Settings, 'issuer' | 'keys' | 'secrets' | 'factors' | 'clients' | 'scopes'>,
+  }: Pick<Settings, 'issuer' | 'keys' | 'secrets' | 'notices' | 'shared' | 'clients' | 'scopes'>,
   facts: { misplaced: Places['misplaced']; memoryState: boolean; ownCounters: boolean; severalProcesses: boolean }
 ): onRequestHookHandler | null {
   const warn = (text: string): void => {
@@ -75,21 +76,13 @@ export function warnOfUnsafeSettings(
       'signing keys are kept in memory: they change at every start, and no other process knows ' +
         'them. Set the option secret (32 bytes or more) to keep and share them.'
     )
-  if (factors !== null && !factors.store.durable && !facts.memoryState)
+  if (factors !== undefined && !factors.store.durable && !facts.memoryState)
     warn(
       'second factors are kept in memory: when this process ends, a user who has set one up is ' +
         'asked for the password alone. Set the option factors to a store that outlives the ' +
         'process, such as sqliteFactorStore(db) or postgresFactorStore(db).'
     )
-  if (factors?.passkeysImpossible === true)
-    host.log.info(
-      ...logLine(
-        'FST_AUTHORITY_NOTICE',
-        `passkeys are off: browsers have none for pages of ${issuer}. They take an https: issuer ` +
-          'whose host is a name and no address, or http://localhost in development. With passkeys: ' +
-          'false this is not said.'
-      )
-    )
+  for (const text of notices) host.log.info(...logLine('FST_AUTHORITY_NOTICE', text))
   if (trustProxy === true)
     warn(
       'trustProxy is true, so every client can choose the address that its attempts are counted ' +

@@ -238,7 +238,7 @@ t.test('treats a host that hides its options as a host without trustProxy', asyn
   } as unknown as FastifyInstance
   const watch = warnOfUnsafeSettings(
     bare,
-    { issuer: ISSUER, keys: null, secrets: [SECRET], factors: null, clients: [], scopes: ['openid'] },
+    { issuer: ISSUER, keys: null, secrets: [SECRET], notices: [], shared: {}, clients: [], scopes: ['openid'] },
     { misplaced: null, memoryState: true, ownCounters: true, severalProcesses: false }
   )
   t.type(watch, 'function')

@@ -4,15 +4,17 @@ import { grant } from '../../oauth/deps.ts'
 import { withFactors } from '../second-factors/deps.ts'
 import { createPasskeys } from './add-passkey.ts'
 import { passkeyEndpoints } from './endpoints.ts'
-import { PASSKEY_GRANT } from './options.ts'
+import type { FactorSettings } from '../second-factors/options.ts'
+import { PASSKEY_GRANT, type PasskeySettings } from './options.ts'
 import { passkeyGrant } from './grant.ts'
 import { passkeyPage, passkeyPromptPage } from './pages/add.ts'
 import { passkeyPart } from './pages/sign-in.ts'
 
-export function create(_on: true, kernel: Kernel): Parts {
-  const accounts = withFactors(kernel)
-  const on = kernel.settings.factors?.passkeys ?? null
-  if (on === null) return {}
+export function create(
+  { factors, passkeys: on }: { factors: FactorSettings; passkeys: PasskeySettings },
+  kernel: Kernel
+): Parts {
+  const accounts = withFactors(factors, kernel)
   const { relatedOrigins } = on
   const passkeys = createPasskeys(
     {

@@ -1,4 +1,75 @@
 import { CREDENTIAL } from '../second-factors/options.ts'
+import {
+  filled,
+  flag,
+  type Given,
+  integer,
+  orFalse,
+  section,
+  shortText,
+  text,
+  words
+} from '../../settings/schema-words.ts'
+
+const PASSKEYS = {
+  /**
+   * The domain of the passkeys (the Relying Party ID): the host of the issuer, or a domain above it that is no public
+   * suffix. **It can never be changed**: a change makes all passkeys unusable, so choose the domain that all your
+   * sign-ins will share.
+   */
+  rpId: text({
+    minLength: 1,
+    maxLength: 253,
+    otherwise: 'the host of the issuer',
+    takes: 'the host of the issuer, or a domain above it, in lower case'
+  }),
+  /** The service name that browsers may show. */
+  rpName: shortText(64, { otherwise: '`pages.title`, else the host of the issuer' }),
+  /**
+   * Other origins whose pages may use these passkeys: below `rpId`, or of another site. Origins of other sites are
+   * listed at `/.well-known/webauthn`, which browsers ask the host `rpId` for.
+   */
+  relatedOrigins: words({
+    uniqueItems: true,
+    maxItems: 50,
+    default: [],
+    takes: 'an array of origins such as "https://app.example.com", each once'
+  }),
+  /** True to propose a passkey after a sign-in by password. */
+  prompt: flag({ default: true }),
+  /** How many passkeys and security keys an account may have. */
+  maxPerUser: integer(1, 100, { default: 20 })
+}
+
+/** Passkeys and security keys. Requires the option `factors`. */
+export interface PasskeyOptions extends Given<typeof PASSKEYS> {}
+
+export const PASSKEY_OPTIONS = {
+  /**
+   * Passkeys and security keys. On with `factors` if browsers have passkeys for the issuer: its host is a name and no
+   * address, and it is `https:`, or localhost. `false` turns them off, and none of their code is loaded.
+   */
+  passkeys: orFalse(section<PasskeyOptions>(PASSKEYS), { takes: 'an object, or false' })
+}
+
+export interface PasskeyOption extends Given<typeof PASSKEY_OPTIONS> {}
+
+/**
+ * True if browsers have passkeys for pages of this issuer.
+ * @see W3C WebAuthn Level 3 §5.1.3, Secure Contexts §3.1
+ */
+export function canHavePasskeys(issuer: string): boolean {
+  const { protocol, hostname } = new URL(issuer)
+  const isLocal = hostname === 'localhost' || hostname.endsWith('.localhost')
+  const isAddress = hostname.startsWith('[') || /^[\d.]+$/.test(hostname)
+  return !isAddress && (protocol === 'https:' || isLocal)
+}
+
+export type PasskeySettings = ReturnType<typeof resolvePasskeys>
+
+export function resolvePasskeys(given: PasskeyOptions | undefined, issuer: string, title: string) {
+  return filled(PASSKEYS, given, { rpId: new URL(issuer).hostname, rpName: title })
+}
 
 /** Signs in by a passkey alone. */
 export const PASSKEY_GRANT = {

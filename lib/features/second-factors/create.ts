@@ -5,7 +5,7 @@ import { factorAuthority } from './authority.ts'
 import { authorizeSlots } from './authorize.ts'
 import { withFactors } from './deps.ts'
 import { factorEndpoints } from './endpoints.ts'
-import { MFA_GRANT } from './options.ts'
+import { type FactorSettings, MFA_GRANT } from './options.ts'
 import { enrolmentRequired, mfaGrant, mfaRequired } from './mfa-grant.ts'
 import { secondFactorLinkPage } from './pages/second-factor-link.ts'
 import { secondFactorPage } from './pages/second-factor.ts'
@@ -14,8 +14,8 @@ import { setUpSecondFactorPage } from './pages/set-up-second-factor.ts'
 import { beginWithFactors, openPageStep } from './second-step.ts'
 import { isFromBeforeRequirement } from './two-step.ts'
 
-export function create(_on: true, kernel: Kernel): Parts {
-  const accounts = withFactors(kernel)
+export function create(on: FactorSettings, kernel: Kernel): Parts {
+  const accounts = withFactors(on, kernel)
   return {
     account: {
       afterFirstFactor: async (...sign) => await beginWithFactors(...sign, accounts),

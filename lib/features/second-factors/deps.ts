@@ -1,3 +1,5 @@
+import { HOOK_ANSWERS, hostHook } from '../../boundary/host-hooks.ts'
+import type { FactorSettings } from './options.ts'
 import type { SecondFactorCheck } from '../../limits/rules.ts'
 import type { FactorStore, UserFactors } from '../../ports/factor-store.ts'
 import type { Sealer } from '../../ports/cryptography.ts'
@@ -31,16 +33,18 @@ export interface FactorDeps {
 export type ProvingDeps = AccountsDeps & { factors: FactorDeps }
 
 /** The kernel's dependencies with those of second factors. */
-export function withFactors({ accounts, clients, factors, keysFor, settings }: Kernel): ProvingDeps {
-  const { factors: on, session } = settings
-  if (factors === null || on === null) throw new TypeError('Second factors are on without a store.')
-  const { methods, rememberDeviceMs, required, totpIssuer } = on
+export function withFactors(
+  { methods, rememberDeviceMs, required, totpIssuer }: FactorSettings,
+  { accounts, clients, factors, keysFor, settings }: Kernel
+): ProvingDeps {
+  if (factors === null) throw new TypeError('Second factors are on without a store.')
+  const hook = required === null ? null : hostHook(required, HOOK_ANSWERS['mfa.required'], accounts.clock)
   return {
     ...accounts,
     factors: {
       ...factors,
       totpIssuer,
-      sessionLifetimeMs: session.expiresInMs,
+      sessionLifetimeMs: settings.session.expiresInMs,
       recoveryKeys: keysFor('recovery codes'),
       importKey: keysFor('imported apps')[0],
       remembered:
@@ -50,10 +54,10 @@ export function withFactors({ accounts, clients, factors, keysFor, settings }: K
       policy: {
         methods,
         required:
-          required === null
+          hook === null
             ? null
             : async (user, clientId) =>
-                await required(user, { client: clientId === null ? null : await clients.findById(clientId), clientId })
+                await hook(user, { client: clientId === null ? null : await clients.findById(clientId), clientId })
       }
     }
   }

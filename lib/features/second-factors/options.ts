@@ -1,4 +1,125 @@
 import { TOKEN_EXCHANGE_GRANT } from '../../protocol/request-params.ts'
+import { Type } from '@sinclair/typebox'
+import { FACTOR_METHODS } from '../../protocol/second-factors.ts'
+import type { Client } from '../../ports/client-store.ts'
+import type { FactorStore } from '../../ports/factor-store.ts'
+import type { User } from '../../ports/user-store.ts'
+import {
+  filled,
+  type Given,
+  list,
+  oneOf,
+  option,
+  orFalse,
+  seconds,
+  section,
+  shortText
+} from '../../settings/schema-words.ts'
+
+/** The request for a second factor: its client, or `null` without one. */
+export interface MfaContext {
+  client: Client | null
+  clientId: string | null
+}
+
+type Required = (user: User, context: MfaContext) => boolean | Promise<boolean>
+
+const REMEMBERED = {
+  /** Seconds that a browser stays remembered, from the sign-in in which the user ticked the box. */
+  expiresIn: seconds(60, 31_536_000, { default: 2_592_000, to: 'Ms' })
+}
+
+const MFA = {
+  /**
+   * The kinds that users can set up. Existing factors keep counting, so that taking a kind away locks nobody out. `[]`
+   * offers none, which is the first step of a rolling update that turns factors on.
+   */
+  methods: list(oneOf(FACTOR_METHODS, {}), {
+    default: FACTOR_METHODS,
+    uniqueItems: true,
+    takes: 'an array of "totp", "passkey", "recovery_code", each once'
+  }),
+  /**
+   * The users who must have a second factor: `true` for all, or a function `(user, { client, clientId }) => boolean`
+   * (`null`: the sign-in has no client). A user who must and has none sets one up after the first factor, before any
+   * session, code or token is issued. A session without a second factor gets no code. If the function throws, takes
+   * longer than five seconds or returns anything but `true` and `false`, the answer is 503 and nobody gets in.
+   */
+  required: option<boolean | Required>(
+    Type.Union([Type.Boolean(), Type.Function([], Type.Unknown())], { takes: 'true, false or a function' }),
+    false
+  ),
+  /** The issuer name in authenticator apps, without a colon. */
+  totpIssuer: shortText(64, { otherwise: '`pages.title`, else the host of the issuer' }),
+  /**
+   * Adds a box "do not ask again in this browser" to the page of the second factor. A remembered browser is no factor:
+   * `acr` and `amr` are those of the password, and all that requires more still asks (`requireAuth`, `acr_values`,
+   * `clients[].acr`, `prompt=login`, `max_age`, the security page). A change of the password or of the factors ends it,
+   * and so does `app.authority.forgetDevices`.
+   */
+  rememberDevice: orFalse(section<Given<typeof REMEMBERED>>(REMEMBERED), {
+    default: false,
+    takes: 'false or { expiresIn }'
+  })
+}
+
+/** Second factors and the users who must have one. Requires the option `factors`. */
+export interface MfaOptions extends Given<typeof MFA> {}
+
+/**
+ * The methods of every factor store. Checking them finds a wrong option; `host-factor-store` finds every wrong answer.
+ */
+export const FACTOR_STORE_METHODS = [
+  'findFactors',
+  'findByHandle',
+  'claimHandle',
+  'addTotp',
+  'addPasskey',
+  'useTotp',
+  'usePasskey',
+  'useRecoveryCode',
+  'replaceRecoveryCodes',
+  'countFailure',
+  'removeFactor',
+  'removeProvisional',
+  'renameFactor',
+  'forgetDevices',
+  'removeFactorsOfUser'
+] as const satisfies ReadonlyArray<keyof FactorStore>
+
+export const FACTOR_STORE_TAKES =
+  'a FactorStore, such as memoryFactorStore(), sqliteFactorStore(db) or postgresFactorStore(db)'
+
+export const FACTOR_OPTIONS = {
+  /**
+   * The store of second factors: authenticator apps and recovery codes. With it, users can set one up on the account
+   * page, and users who have one are asked for it after the password, at every way in. Keep it in the database of the
+   * users, because a user whose factors are lost needs only a password. A store that outlives the process requires
+   * `secret`, which seals the keys of the apps. Without the option there are no second factors, no routes for them, and
+   * no queries.
+   */
+  factors: option<FactorStore>(Type.Any({ otherwise: 'none', takes: FACTOR_STORE_TAKES })),
+  /** The second factors, and the users who must have one. Requires `factors`. */
+  mfa: section<MfaOptions>(MFA)
+}
+
+export interface SecondFactorOptions extends Given<typeof FACTOR_OPTIONS> {}
+
+const EVERYBODY = (): boolean => true
+
+export type FactorSettings = ReturnType<typeof resolveFactors>
+
+export function resolveFactors(factors: FactorStore, mfa: MfaOptions | undefined, title: string) {
+  const { rememberDevice, required, ...settings } = filled(MFA, mfa, { totpIssuer: title })
+  return {
+    ...settings,
+    store: factors,
+    /** `null`: nobody must have one. */
+    required: typeof required === 'function' ? required : required ? EVERYBODY : null,
+    /** `null`: no browser is remembered. */
+    rememberDeviceMs: rememberDevice === false ? null : filled(REMEMBERED, rememberDevice).expiresInMs
+  }
+}
 
 export const CREDENTIAL = {
   bytes: 16384,

@@ -1,4 +1,5 @@
 import type { Kernel, Parts } from '../../feature.ts'
+import type { FactorSettings } from '../second-factors/options.ts'
 import { withFactors } from '../second-factors/deps.ts'
 import { confirmEnrolment, reopenEnrolment, startEnrolment } from './enrol.ts'
 import { totpEndpoints } from './endpoints.ts'
@@ -6,8 +7,8 @@ import { importTotp } from './import.ts'
 import { totpPage } from './pages.ts'
 import { appsFor, proveByCode, readCode } from './prove.ts'
 
-export function create(_on: true, kernel: Kernel): Parts {
-  const accounts = withFactors(kernel)
+export function create(on: FactorSettings, kernel: Kernel): Parts {
+  const accounts = withFactors(on, kernel)
   return {
     account: {
       apps: {
