@@ -40,7 +40,7 @@ export interface AnswerToClient {
 /** The outcome of an authorization request. */
 export type AuthorizeOutcome =
   | AnswerToClient
-  /** A person has to do something first. The page may tell them `facts`. */
+  /** A person has to do something first. The page may show them `facts`. */
   | { to: 'sign_in' | 'sign_up' | 'second_factor' | 'enrolment' }
   | { to: 'consent'; facts: Facts }
 
@@ -98,7 +98,7 @@ export async function authorize(
     const { signedIn, authentication } = facts
     if (obstacle !== null || signedIn === null || authentication === null) return { to: obstacle ?? 'sign_in', facts }
     const issued = await issueCode({ ...facts, authentication }, signedIn, context, deps)
-    // The session or the consent ended in another tab a moment ago.
+    // The session or the consent has just ended in another tab.
     if (typeof issued !== 'string') return await authorize(asked, { ...context, ...issued }, deps)
     return answer(asked, { code: issued }, deps)
   } catch (error) {
@@ -117,7 +117,7 @@ function signsInBeforeAnError({ params, client }: ClientRequest, { session }: Br
   return !isFirstParty(client) && session === null && !wordsOf(params.prompt).includes('none')
 }
 
-/** The answer where the person denies it. @see RFC 6749 §4.1.2.1 */
+/** The answer if the person refuses. @see RFC 6749 §4.1.2.1 */
 export function denyAuthorization(asked: ClientRequest, deps: AuthorizeDeps): AnswerToClient {
   return answer(asked, errorParams(new OAuthError('access_denied', 'The user did not allow it.'), deps), deps)
 }

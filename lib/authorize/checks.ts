@@ -193,7 +193,7 @@ function anotherSignIn(facts: Facts): Obstacle | null {
 }
 
 /**
- * The same for the step that a signed-in person owes. A second factor is a part of signing in; setting one up is more.
+ * The same for the missing step of a signed-in person. A second factor is a part of signing in; setting one up is more.
  */
 function addToSignIn(facts: Facts, missing: Exclude<MissingStep, null>): Obstacle | null {
   if (missing === 'sign_in') return anotherSignIn(facts)
@@ -221,7 +221,7 @@ function mayBeTold(facts: Facts): boolean {
   return isFirstParty(facts.client) || isAllowed(facts)
 }
 
-/** By the time that `auth_time` will have. */
+/** Compares with the `auth_time` of the tokens. */
 function isRecent({ request: { maxAge }, authentication, now }: Facts): boolean {
   return authentication === null || maxAge === undefined || now - authentication.authenticatedAt <= maxAge * 1000
 }

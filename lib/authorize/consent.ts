@@ -56,10 +56,11 @@ interface TakingBack {
 }
 
 /**
- * Takes the consent back and ends all tokens of the client for the user. `false` if there was no consent. The tokens
- * end first, so that after a failure the consent is still there for another try. They end again after that, for a code
- * that was given in between. If this last step fails, the consent and all earlier tokens are gone, but later ones go on
- * until another call ends them. Only the API can retry then, because the account page no longer lists the client.
+ * Revokes the consent and ends all tokens of the client for the user. `false` if there was no consent. The tokens end
+ * first, so that after a failure the consent is still there for another try. They end again after that, because a code
+ * may have been issued in between. If this last step fails, the consent and all earlier tokens are gone, but later
+ * tokens live until another call ends them. Only the API can retry then, because the account page no longer lists the
+ * client.
  */
 export async function takeBackConsent(
   { userId, clientId, by, sid, origin }: TakingBack,

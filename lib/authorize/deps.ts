@@ -74,8 +74,8 @@ export interface AuthorizeSlots {
   /** True if a sign-in of this account can reach the level `acr` by its present factors. */
   reaches?(acr: string, user: User, asking: Asking): Promise<boolean>
   /**
-   * The step on a page of ours that brings a session to `acr`. `null`: another proof of the same, or a new sign-in. One
-   * feature answers it.
+   * The step on a page of ours that brings a session to `acr`. `null`: a proof of the same kind again, or a new
+   * sign-in. One feature answers it.
    */
   towards?(acr: string, person: SignedInPerson, asking: Asking & { accountPages: boolean }): Promise<StepTowards | null>
 }

@@ -43,7 +43,7 @@ export async function logout(
 ): Promise<LogoutOutcome> {
   const hint = await readHint(params, deps)
   const client = await clientOf(params, hint, deps)
-  // With a hint that proves nothing the person is asked, and not led back.
+  // If the hint proves nothing, the person is asked, and not led back.
   const redirectUri = hint === null && params.id_token_hint !== undefined ? null : registeredUri(params, client, deps)
   if (session !== null && !confirmed && !isOf(session, hint))
     return { outcome: 'confirm', session, client, redirectUri }
@@ -89,8 +89,8 @@ async function clientOf(
 }
 
 /**
- * Compared character by character, and unlike redirect URIs with the port of a loopback one. A URI that could not be
- * registered today matches nothing.
+ * Compared character by character. Unlike with redirect URIs, the port of a loopback address counts too. A URI that
+ * could not be registered today matches nothing.
  */
 function registeredUri(
   { post_logout_redirect_uri: uri }: LogoutParams,
@@ -111,7 +111,7 @@ function isOf(session: BrowserSession, hint: IdTokenHint | null): boolean {
   return hint !== null && hint.sub === session.userId && (hint.sid === undefined || hint.sid === session.sid)
 }
 
-/** The session that a hint names by itself, where its client is still one of ours. */
+/** The session that a hint names by itself, if its client is still registered. */
 function sessionOf(hint: IdTokenHint | null, client: Client | null): Pick<BrowserSession, 'userId' | 'sid'> | null {
   return hint?.sid === undefined || client === null ? null : { userId: hint.sub, sid: hint.sid }
 }
@@ -138,7 +138,7 @@ export interface BackChannelLogoutDeps {
   capacity?: number
 }
 
-/** A client that has to hear of a session's end. */
+/** A client to tell of a session's end. */
 interface Notice {
   clientId: string
   userId: string

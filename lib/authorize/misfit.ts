@@ -17,8 +17,8 @@ export function addressIn(uri: string): string | undefined {
 }
 
 /**
- * A value for the log, without its query and fragment, which may hold secrets, and without what a terminal would take
- * for a command or a new line.
+ * A value for the log: without query and fragment, which may contain secrets, and without characters that a terminal
+ * would execute or break the line at.
  */
 const shown = (value: string): string =>
   JSON.stringify(value.split(/[?#]/, 1)[0]?.slice(0, MOST_SHOWN) ?? '').replaceAll(/[^\x20-\x7e]/g, escaped)
@@ -37,7 +37,7 @@ function shapeOf(uri: string, registered: readonly string[]): string {
   return origin + parts.map((part) => (known.has(part) ? part : `<${part.length} characters>`)).join('/')
 }
 
-/** Tells of a request whose client is not registered. All such ids are one cause, because strangers make them up. */
+/** Logs a request whose client is not registered. All such ids count as one cause, because strangers make them up. */
 export function unknownClient(clientId: string): Advice {
   return {
     code: CODE,
@@ -48,7 +48,7 @@ export function unknownClient(clientId: string): Advice {
   }
 }
 
-/** Tells of a registered client that sent an address that is not registered for it. */
+/** Logs a registered client that sent an address that is not registered for it. */
 export function unregisteredUri(
   { clientId, ...client }: Client,
   list: 'redirectUris' | 'postLogoutRedirectUris',

@@ -23,7 +23,7 @@ export async function reachesOne(
 ): Promise<boolean> {
   if (values.some((value) => !isAbove(value))) return true
   for (const value of values) if (await reaches(value, user, asking, deps)) return true
-  // A provider may vouch for more the next time.
+  // The provider may prove more the next time.
   return values.includes(PASSWORD_ACR) && (await waysIn(user, deps.accounts)).links.length > 0
 }
 

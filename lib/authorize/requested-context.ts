@@ -4,14 +4,14 @@ import type { BrowserSession } from '../ports/session-store.ts'
 import { ACR_VALUES, type AuthenticationContext, contextOf } from '../protocol/authentication.ts'
 import type { AuthorizationRequest } from '../protocol/authorization-request.ts'
 
-/** The values of which `acr` has to be one; `null`: every value will do, and so will none. */
+/** `acr` must be one of these values; `null`: any value or none will do. */
 export type RequiredAcr = readonly string[] | null
 
 /**
- * The level that an authorization request requires. An essential claim has to be met. So has `acr_values`, because
- * otherwise a client that an API sent here for more would come back with the same level for ever. Values without a
- * meaning for this server are wishes. Less than the client's own requirement is never enough, because the address is in
- * the hands of the person.
+ * The level that an authorization request requires. An essential claim must be met. `acr_values` must be met too,
+ * because a client that an API sent here for more would otherwise come back with the same level for ever. Values
+ * without a meaning for this server are wishes. The client's own requirement is the minimum in any case, because the
+ * person can change the address.
  * @see OpenID Connect Core 1.0 §5.5.1.1, §15.1, RFC 9470 §5
  */
 export function requiredAcr(

@@ -93,8 +93,8 @@ export function originOfUrl(url: string): string {
 }
 
 /**
- * Lets in tokens of no client, and of clients that are the host's own by the client list of now. A token of a client
- * that is gone is refused.
+ * Accepts tokens without a client, and those of clients that are the host's own in the present client list. A token of
+ * a removed client is refused.
  * @throws OAuthError `insufficient_scope`
  */
 export async function requireFirstParty(

@@ -38,8 +38,8 @@ interface AccountParts {
 }
 
 /**
- * A matching hash of another format is about to be replaced, although an application that this one replaces may still
- * need it.
+ * Says once that a matching hash of another format is about to be replaced, because an application that this one
+ * replaces may still need it.
  */
 function toldOfOnce(imported: ImportedHashVerifier, users: UserStore, log: FastifyBaseLogger): ImportedHashVerifier {
   let told = users.setPasswordHash === undefined

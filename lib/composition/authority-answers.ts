@@ -10,7 +10,7 @@ export interface UserConsent {
 export interface UserIdentity {
   /** For `unlinkIdentity`: a digest that reveals neither issuer nor subject. */
   id: string
-  /** The connection of the last sign-in with it. */
+  /** The connection of the last sign-in with this account. */
   connection: string
   issuer: string
   subject: string

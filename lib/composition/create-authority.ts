@@ -91,7 +91,7 @@ export function createAuthority({
     return acr === undefined ? [hostProof(amr, now)] : proofsFor(acr, now)
   }
   async function existing(userId: unknown): Promise<User> {
-    // A store need not handle values that are not ids.
+    // Stores need not handle values that are not ids.
     const user = typeof userId === 'string' ? await accounts.users.findById(userId) : null
     if (user === null) throw new OAuthError('invalid_grant', 'There is no such user.')
     return user

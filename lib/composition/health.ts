@@ -13,9 +13,9 @@ import { refusesWrites } from '../ports/outage.ts'
 /** The health of the service, as this instance sees it. It reveals neither where a store is nor why it fails. */
 export interface Health {
   /**
-   * True if requests may come here: the state answers, signing keys exist, and the counters answer or are not needed
-   * (`rateLimit.onStoreError`). A full queue is no reason, because every instance has it at the same time and answers
-   * sign-ins alone with 503.
+   * True if this instance can take requests: the state answers, signing keys exist, and the counters answer or are not
+   * needed (`rateLimit.onStoreError`). A full queue does not count, because all instances have it at the same time, and
+   * only sign-ins get 503 then.
    */
   ready: boolean
   /** `up`: a write succeeded. */
@@ -32,7 +32,7 @@ export interface Health {
 
 /** Time limit of a look. */
 const BUDGET_MS = 1000
-/** The same record as at the start. It expires a second later. */
+/** The record that the start writes too. It expires a second later. */
 const TRIAL = [{ rule: 'trial', key: '', windowMs: 1000, max: 1000 }]
 
 interface HealthParts {
@@ -44,7 +44,7 @@ interface HealthParts {
   clock: Clock
 }
 
-/** Looks at all at once. Callers during a look share it, so that a public route is no load on the stores. */
+/** Looks at everything in parallel. Calls during a look share it, so that a public route is no load on the stores. */
 export function createHealth(
   { rateLimit, password }: Pick<Settings, 'rateLimit' | 'password'>,
   { state, attempts, ring, hashing, clock }: HealthParts

@@ -29,7 +29,7 @@ export function withCheckedHooks(settings: Settings, log: Pick<FastifyBaseLogger
 /** Claims of a token's owner, issuer and lifetime. The host's values for them are dropped from every token. */
 const OF_THE_TOKEN = ['sub', 'iss', 'aud', 'exp', 'iat', 'jti']
 
-/** Warns of claims that no token takes over from the host. */
+/** Warns of the host's claims that tokens leave out. */
 function toldOfOwn(read: typeof HOOK_ANSWERS.claims, advise: Advise): typeof HOOK_ANSWERS.claims {
   return (answer) => {
     const claims = read(answer)

@@ -33,7 +33,7 @@ function managedAlgorithms(
   { clients, accessToken: { alg: first }, apis: { resources } }: Settings,
   redirectLogin: boolean
 ): [string, ...string[]] {
-  // With RS256, tokens signed before the option was changed are still valid, and an elliptic key costs nothing.
+  // RS256 keeps tokens valid that were signed before the option changed. An elliptic key costs nothing.
   const ofApis = resources.flatMap(({ alg }) => alg ?? [])
   const always = first === 'RS256' ? ['RS256', 'ES256'] : [...new Set(['ES256', ...ofApis])]
   if (!redirectLogin) return always as [string, ...string[]]
@@ -80,7 +80,7 @@ export async function keyRing(
     {
       clock,
       engine: jwtEngine,
-      // Without a secret nothing could seal them, so they stay in this process.
+      // Without a secret nothing can seal the keys, so they stay in this process.
       store: first === undefined ? memoryState().keys : state.keys,
       sealer: first === undefined ? PLAIN : aesSealer([first, ...former]),
       onChange(change, { kid, alg, signsFrom }) {

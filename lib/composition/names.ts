@@ -8,9 +8,8 @@ import { badOption } from '../settings/option-error.ts'
 const OF_REQUESTS: readonly DecoratorName[] = ['auth', 'authSession']
 
 /**
- * Names that two of our plugins in one app may share. `authSession` is set by whichever hook ran, so they share it. The
- * hooks came after hosts had chosen other names for a second plugin: without names of its own, it shares the first
- * plugin's.
+ * Names that two of our plugins in one app may share. Both set `authSession` in the same way. The hooks were added
+ * later than the option for a second plugin, so a plugin without names of its own shares those of the first.
  */
 const SHARED: ReadonlySet<string> = new Set<DecoratorName>([
   'authSession',
@@ -75,10 +74,9 @@ function isOurs(host: FastifyInstance, what: string, name: string): boolean {
 }
 
 /**
- * Reports a path that the host and the plugin both have, with the option that moves ours, because Fastify's bare
- * FST_ERR_DUPLICATED_ROUTE names a route that the host's author may not know. Holds for routes registered after it,
+ * Reports a path that the host and the plugin both have, with the option that moves ours. Fastify's own
+ * FST_ERR_DUPLICATED_ROUTE names a route that the host's author may not know. Covers routes that are registered later,
  * ours and the host's.
- *
  * @throws StartError `FST_AUTHORITY_ROUTE_TAKEN`
  */
 export function refuseTakenRoutes(host: FastifyInstance, path: (name: PathName) => string): void {

@@ -27,7 +27,10 @@ const hashOf = promisify(
     done: (error: Error | null, key: Buffer) => void
   ) => void
 )
-/** Every password hasher of the option `password` verifies scrypt hashes, and replaces them at the first sign-in. */
+/**
+ * The cost of the scrypt hashes. Every password hasher of the option `password` verifies them, and replaces them at the
+ * first sign-in.
+ */
 const COST = { ln: 14, r: 8, p: 1 }
 
 /**

@@ -199,7 +199,7 @@ export async function createServices(
   })
   slots.push(...parts.flatMap(({ account }) => account ?? []))
   for (const { connections: added = [] } of slots) for (const [id, way] of added) connections.set(id, way)
-  // In the background: the decoy exists before the first sign-in, or that one waits for it.
+  // In the background: the decoy is ready before the first sign-in, or that one waits for it.
   accounts.hashing.ready().catch((error: unknown) => {
     log.error(...logLine('FST_AUTHORITY_HASHER_BROKEN', 'the password hasher does not work', { err: error }))
   })

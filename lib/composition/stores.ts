@@ -132,7 +132,7 @@ export function connectStores(
       shared?.doubt()
       reports.onDegraded(error)
     },
-    // If the state was unreachable at start, the first request finds out its owner.
+    // If the state was unreachable at the start, the first request reads its owner.
     settled: () => (owner.isClaimed() ? shared?.settled() : claimFirst())
   })
   return {
@@ -232,7 +232,7 @@ export function connectStores(
 
     async sweep() {
       memoryAttempts.sweep()
-      // A clock that cannot be compared stays as it was; the next minute looks again.
+      // If the clocks can't be compared, ours stays as it was; the next minute tries again.
       await shared?.compare().catch(() => {})
       await state.sweep(clock.now())
       await factors?.sweep?.(clock.now())
@@ -248,7 +248,7 @@ async function evictionPolicyOf(state: State & Partial<Pick<RedisState, 'evictio
   return (await state.evictionPolicy?.()) ?? null
 }
 
-/** True if the store soon writes each change to a file. `null` if that does not apply. */
+/** True if the store writes each change to a file soon. `null` if the question does not apply. */
 async function isAppendOnly(
   store: FactorStore & Partial<Pick<RedisFactorStore, 'isAppendOnly'>>
 ): Promise<boolean | null> {

@@ -13,7 +13,7 @@ interface ManagedKeyOptions {
   announceMs: number
   /** The longest life of a token of any kind. A key stays published for that long after its last token. */
   tokenLifetimeMs: number
-  /** How long its public half verifies hints after that. */
+  /** How long after that the public half of a key still verifies hints. */
   hintLifetimeMs: number
   /** How often the ring reads the store. */
   pollMs: number

@@ -16,7 +16,7 @@ export interface AttemptDeps {
   reserve(attemptId: string, limits: readonly AttemptLimit[]): Promise<AttemptOutcome>
   /** Never rejects. */
   refund(attemptId: string, limits: readonly AttemptLimit[]): void | Promise<void>
-  /** Tells the caller the state of the limits. */
+  /** Reports the state of the limits to the caller. */
   show(standings: readonly AttemptStanding[]): void
   /** Rejects with the refusal for the caller. */
   refuse(by: AttemptStanding): Promise<never>

@@ -11,7 +11,7 @@ const MAC_BYTES = 8
 /** `<deviceId>.<macs>` and up to eleven more pairs of MACs, each 22 characters of base64url. */
 const KNOWN = /^[\w-]{22}(?:\.[\w-]{22}){1,12}$/
 
-/** The device id and the entries of a token; nothing of a text that is none. */
+/** The device id and the entries of a token; empty for any other text. */
 const partsOf = (token: string | undefined, format: RegExp): string[] =>
   token !== undefined && format.test(token) ? token.split('.') : []
 

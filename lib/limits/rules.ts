@@ -10,7 +10,9 @@ export interface SecondFactorCheck {
   userId: string
   /** Changes with the password and the factors of the user, so that a browser known by a former value is a stranger. */
   proof: string
-  /** Six digits can be guessed, so the attempt counts before the check. Recovery codes and passkeys cannot. */
+  /**
+   * True if the attempt counts before the check, because six digits can be guessed. Recovery codes and passkeys cannot.
+   */
   canBeGuessed: boolean
 }
 

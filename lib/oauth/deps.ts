@@ -33,7 +33,7 @@ export interface GrantSignIn extends Omit<FirstFactor, 'clientId'>, Granted {
 /** Answers of a feature to questions of the token endpoint. */
 export interface TokenSlots {
   /**
-   * The answer without tokens, if the sign-in takes a further step. Asked after a right first factor, and again when
+   * The answer without tokens, if the sign-in needs a further step. Asked after a right first factor, and again when
    * the tokens are committed, because the answer may have changed in between.
    */
   beforeTokens?(first: GrantSignIn, call: GrantCall, at: 'sign_in' | 'commit'): Promise<OAuthError | null>
@@ -74,7 +74,7 @@ export type SignUpCheck = { rule: 'register' } | { rule: 'connect'; kept: true }
 
 /** A call of the token endpoint. */
 export interface GrantCall extends GrantContext {
-  /** Counts an account that the grant makes. @throws OAuthError where there were too many */
+  /** Counts a new account of the grant. @throws OAuthError where there were too many */
   reserveSignUp(check: SignUpCheck): Promise<void>
   /** True if the user has given their second factor in this browser before, where codes of a disabled app count. */
   knows(check: SecondFactorCheck): boolean
@@ -123,10 +123,10 @@ export interface GrantDeclaration<Name extends string = string> {
     confidential?: true
     /** Only those with a redirect URI. */
     redirectUris?: true
-    /** Not those with `firstParty: false`, for this reason. */
+    /** The reason why clients with `firstParty: false` may not have it. */
     firstParty?: string
   }
-  /** A user signs in by it: with a password alone, or in any way. Absent: nobody does. */
+  /** How users sign in by it: with a password alone, or in any way. Absent: nobody does. */
   signsIn?: 'password' | 'any'
   /** Its parameters, besides `scope` and those of client authentication. */
   params: Readonly<Record<Name, GrantParam>>

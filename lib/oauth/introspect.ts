@@ -22,13 +22,13 @@ interface ActiveToken {
   /** Seconds since the epoch, like the other times. */
   exp: number
   auth_time: number | undefined
-  /** As the token says it: fixed when its user signed in. @see RFC 9470 §6.2 */
+  /** As in the token, since its user signed in. @see RFC 9470 §6.2 */
   acr: string | undefined
   amr: readonly string[] | undefined
   sid: string | undefined
   /**
-   * This and the rest only for access tokens: a refresh token is for this server alone, and its family does not know
-   * when it was made.
+   * This and the members below are only for access tokens. A refresh token is for this server alone, and its family
+   * does not store when it was made.
    */
   aud?: string | readonly string[]
   iat?: number
@@ -38,9 +38,9 @@ interface ActiveToken {
 }
 
 /**
- * The present facts of a token, by the stores, for a client that has proved its identity. The answer has no claim about
- * the person, and the question counts as no use. A token that is not good and one of another client get the same
- * `active: false`.
+ * The present facts of a token, read from the stores, for a client that has proved its identity. The answer has no
+ * claim about the person, and does not count as a use. An invalid token and one of another client get the same `active:
+ * false`.
  * @see RFC 7662 §2.2, §4
  */
 export async function introspect(token: string, client: Client, deps: GrantDeps): Promise<Introspection> {

@@ -62,7 +62,7 @@ export async function issueTokens(
     userAgent: origin.userAgent?.slice(0, 256) ?? null,
     sessionSid: null,
     offline: true,
-    // A refresh gives another ID token where there is one.
+    // Refreshes give ID tokens too, if there is one now.
     authorization:
       idToken === undefined && resources.length === 0
         ? null
@@ -143,7 +143,8 @@ export async function accessAnswer(
 }
 
 /**
- * The ID token of a family that came of an authorization code or a token exchange with `openid`; nothing for others.
+ * The ID token of a family that began with an authorization code or a token exchange with `openid`; nothing for other
+ * families.
  * @see OpenID Connect Core 1.0 §3.1.3.3, §12.2
  */
 export async function signIdToken(
@@ -188,9 +189,9 @@ interface By {
 }
 
 /**
- * Issues the tokens of a user who has just proved their identity, and hands them out once `confirm` resolves. It is
- * asked after the commit, because an event between the check and the commit that ended sign-ins (another password, a
- * disabled account, a second factor) could not end this family. The family ends if it rejects, or resolves to an answer
+ * Issues the tokens of a user who has just proved their identity, and hands them out after `confirm` resolves.
+ * `confirm` is asked after the commit, because an event between the check and the commit (another password, a disabled
+ * account, a second factor) could not end this family. The family ends if `confirm` rejects, or resolves to an answer
  * without tokens.
  */
 export async function commitTokens<Instead extends OAuthError | null>(

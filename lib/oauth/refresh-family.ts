@@ -29,13 +29,13 @@ export interface RefreshAttempt {
   refused: (detail: string) => Error
 }
 
-/** The granted scope of the family, less what may no longer be granted. */
+/** The granted scope of the family that is still allowed. */
 export function stillGrantable(family: RefreshTokenFamily, client: Client | null, deps: GrantDeps): string[] {
   const allowed = allowedScopes(client, deps.scopes)
   return family.scope.split(' ').filter((scope) => allowed.includes(scope))
 }
 
-/** A new access token of the family, for a user who is still there, and that user. */
+/** A new access token of the family, and its user, who must still be active. */
 export async function signForFamily(
   {
     family,
@@ -48,7 +48,8 @@ export async function signForFamily(
 ): Promise<{ user: User; access: AccessAnswer }> {
   const { resources = [] } = readAuthorizationDetails(family.authorization ?? '{}')
   const target = targetOf(asked, { resources }, client, deps)
-  // The client was registered for less when the family began. It goes on where that is so again.
+  // The client required less when the family began. The family works again once the client requires no more than
+  // before.
   if (!isContent(client, family.acr)) throw attempt.refused('acr')
   const user = await activeUser(family, attempt, deps)
   return {
@@ -58,8 +59,8 @@ export async function signForFamily(
 }
 
 /**
- * Uses the token without replacing it. `clientId`: whose family it must be; left out, anyone's. The use is committed
- * first, in one trip to the store. A failure after it costs nothing, because the token stays the same.
+ * Uses the token without replacing it. `clientId`: the client whose family it must be; absent, any client's. The use is
+ * committed first, in one trip to the store. A failure after it costs nothing, because the token stays the same.
  */
 export async function commitUse(
   attempt: RefreshAttempt,
@@ -73,10 +74,11 @@ export async function commitUse(
 }
 
 /**
- * Replaces the token by its successor, does `work` with the family, and resolves to both results. The compare-and-swap
- * is the first step, so one trip to the store does it. The loser of a race, or a client that comes back within the
- * grace time, gets the winner's successor. If `work` fails (a user store that is down, a claim that can't be made) the
- * successor is given back, and when all who got it have done so the swap is taken back: a failure uses no token up.
+ * Replaces the token by its successor, runs `work` with the family, and resolves to both results. The compare-and-swap
+ * is the first step, so it takes one trip to the store. The loser of a race, or a client that comes back within the
+ * grace time, gets the winner's successor. If `work` fails (an outage of the user store, a claim that can't be made),
+ * the successor is given back, and once every call that got it has done so the swap is undone. So a failure uses no
+ * token up.
  */
 export async function withRotation<Result>(
   attempt: RefreshAttempt,
@@ -120,8 +122,8 @@ export function reportRefresh(
 }
 
 /**
- * A disabled or deleted user's sessions all end with the first refresh that notices; one from before the present
- * password ends alone.
+ * The active user of a family. All sessions of a disabled or deleted user end at the first refresh that sees it. A
+ * family from before the present password ends alone.
  */
 async function activeUser(
   family: RefreshTokenFamily,
@@ -150,7 +152,7 @@ function tokenUse({ presented }: RefreshAttempt, clientId: string | null | undef
   }
 }
 
-/** The store has revoked the family already; this instance's access tokens of it follow. */
+/** The store has revoked the family already. This ends its access tokens in this instance. */
 function replayed(family: RefreshTokenFamily, { origin, refused }: RefreshAttempt, deps: GrantDeps): Error {
   deps.sessions.forget(family.sid)
   deps.accounts.events.emit(
@@ -169,8 +171,8 @@ interface RefreshResponse {
 }
 
 /**
- * `POST /auth/refresh`: a new access token for a refresh token. There is no place for client authentication in this
- * request, so tokens of confidential clients are refused, whose secret the token endpoint asks for.
+ * `POST /auth/refresh`: a new access token for a refresh token. This request has no place for client authentication, so
+ * tokens of confidential clients are refused: the token endpoint asks for their secret.
  * @throws OAuthError `invalid_token`
  * @see RFC 6749 §6, RFC 9700 §4.14
  */
@@ -182,7 +184,7 @@ export async function refreshAccessToken(
   const presented = parseCredential(token)
   if (presented === null) throw refused('malformed')
   const attempt: RefreshAttempt = { presented, origin, refused }
-  // Before the token is replaced, for signing keys may not be ready yet.
+  // Before the token is replaced, because signing keys may not be ready yet.
   await deps.accessTokens.ready()
   return deps.refreshToken.rotate === 'always' ? await rotate(attempt, deps) : await use(attempt, deps)
 }

@@ -26,8 +26,8 @@ export async function revokeToken(
   const claims = refresh === null ? await accessTokens.verify(token, 'any') : null
   if (claims !== null && claims.sid === undefined) {
     checkOwner(claims.client_id ?? null, client)
-    // The token stays valid, so a 200 would be wrong. unsupported_token_type (RFC 7009 §2.2.1) is for a whole kind of
-    // tokens.
+    // The token stays valid, so a 200 would be wrong. The error unsupported_token_type (RFC 7009 §2.2.1) is about a
+    // whole kind of tokens.
     throw new OAuthError(
       'invalid_request',
       'This access token belongs to no session and can not be revoked; it ends when it expires.'
@@ -41,8 +41,8 @@ export async function revokeToken(
 
 /**
  * A caller without a client owns the tokens that were issued without one. RFC 7009 §2.1 asks for an error and names
- * none: `unauthorized_client`, for the token is good and the credentials are; it is this client that may not do this.
- * (`invalid_grant` would say that the token is bad, and a client library would take that for a sign-out that worked.)
+ * none. `unauthorized_client` fits, because token and credentials are good and this client may not do this.
+ * `invalid_grant` would say that the token is bad, and a client library would take that for a successful sign-out.
  */
 function checkOwner(owner: string | null, client: Client | null): void {
   if (owner !== (client?.clientId ?? null))

@@ -53,7 +53,8 @@ interface Deps {
 }
 
 /**
- * Notes the sign-in that stays when the password changes, instead of the one of an earlier change; `null`: none does.
+ * Notes the sign-in that stays when the password changes, and replaces the note of an earlier change; `null`: none
+ * stays.
  */
 export async function keepSignIn(
   userId: string,
@@ -71,8 +72,8 @@ export async function keepSignIn(
 }
 
 /**
- * True if a sign-in is from before the user's present password, and not the one that changed it. It should have ended
- * with the change. This refuses it if that failed. The store is asked only about a sign-in that is older than the
+ * True if a sign-in is older than the user's present password and is not the one that changed it. The change should
+ * have ended it; this refuses it if that failed. The store is asked only about a sign-in that is older than the
  * password.
  */
 export async function isFromFormerPassword(

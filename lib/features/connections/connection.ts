@@ -36,7 +36,7 @@ interface Parts {
   log: Log<'info' | 'error'>
   /** The address to which a provider sends the browser back. */
   callbackUrl(id: string): string
-  /** Seals what links keep of a provider. */
+  /** Seals the provider's tokens that links store. */
   sealer: Sealer
 }
 
@@ -133,7 +133,7 @@ function connectionOf(
   }: ConnectionSettings,
   { clock, log, sealer, callbackUrl, upstream, own, fits }: Made
 ): Connection {
-  /** The result of the host's function, or nothing if it fails, because no sign-in depends on it. */
+  /** The result of the host's function, or nothing if it fails. No sign-in depends on it. */
   const asked = <Answer>(hook: string, ask: () => Answer, otherwise: Answer): Answer => {
     try {
       return ask()

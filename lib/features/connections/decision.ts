@@ -1,7 +1,7 @@
 import { UpstreamError, type UpstreamFailure } from '../../errors.ts'
 import type { Linking } from '../../ports/upstream.ts'
 
-/** All that decides what becomes of a sign-in at another provider, looked up beforehand. */
+/** The facts that decide on a sign-in at another provider, looked up beforehand. */
 interface FederatedFacts {
   /** `link`: a signed-in user adds the identity to their account. */
   mode: 'signin' | 'link'

@@ -66,7 +66,7 @@ export function connectionEndpoints(connections: ReadonlyMap<string, Pick<Connec
       handle: async (request, _reply, { grants: { accounts } }) => {
         const { user, sid, authentication } = accountOf(request)
         const origin = originOf(request)
-        // A thief of a session must not take away the ways by which its owner comes back.
+        // A thief of a session must not remove the owner's ways to come back.
         await requireProof('unlink', { user, sid, authentication, origin }, accounts)
         const cause = { by: 'user', locale: localeOf(request), origin } as const
         const outcome = await unlinkIdentity(user, request.params.id, cause, accounts)
@@ -80,8 +80,7 @@ export function connectionEndpoints(connections: ReadonlyMap<string, Pick<Connec
 type Shown = Omit<PageModels['account_connections'], keyof AccountModel>
 
 /**
- * The person's accounts at other providers, as `GET /auth/connections` has them; takes one away, and leads to
- * connecting another.
+ * The person's accounts at other providers, like `GET /auth/connections`. Removes one, and begins to connect another.
  */
 export function connectionsPage(child: FastifyInstance, deps: ConnectPageDeps): void {
   const {
@@ -150,7 +149,7 @@ export function connectionsPage(child: FastifyInstance, deps: ConnectPageDeps): 
           ...(await proven('unlink', form, await proofOf('unlink', path, visit, deps), visit, accounts)),
           limit: null,
           async work() {
-            // One that is not there is gone: the button was pressed twice, or on two devices.
+            // A link that does not exist is gone: the button was pressed twice, or on two devices.
             if ((await unlinkIdentity(user, id, { by: 'user', locale, origin }, accounts)) === 'last_sign_in_method')
               throw lastSignInMethod()
             return 'unlinked'

@@ -45,7 +45,7 @@ interface ExchangeDeps {
   /** Those that take ID tokens of apps. */
   connections: ReadonlyMap<string, Connection>
   assertions: AssertionStore
-  /** The fields of a new account; `null`: the host wants more than the provider said. */
+  /** The fields of a new account; `null`: a field that the host requires is missing. */
   complete(profile: Readonly<Record<string, unknown>>): Record<string, unknown> | null
 }
 type Deps = GrantDeps & { takes: ExchangeDeps }
@@ -117,7 +117,7 @@ async function exchange(
   const { client, origin } = context
   const { accounts, takes: parts } = deps
   if (!(await connection.enabled())) throw new UpstreamError('disabled', 'The connection is turned off.')
-  // Before the token is used up, for signing keys may not be ready yet.
+  // Before the token is used up, because signing keys may not be ready yet.
   await deps.accessTokens.ready()
   const said = await connection.upstream.verifyIdToken(token, {
     audiences: connection.audiences,

@@ -13,7 +13,7 @@ import { domainOf } from '../../accounts/ways-in.ts'
  * the sign-in first.
  */
 export interface FederatedPerson extends Identity {
-  /** In the one form that usernames have, and only where the provider verified it. */
+  /** In the normal form of usernames, and only if the provider verified it. */
   email?: string
   /** The fields from the provider that an account may take. */
   profile: Record<string, unknown>
@@ -23,8 +23,8 @@ export interface FederatedPerson extends Identity {
 }
 
 /**
- * The meaning of a checked sign-in at another provider here. An address that the provider did not verify, or that can't
- * be a username here, counts as none. `askedFresh`: the provider was asked to authenticate the person again.
+ * The person of a checked sign-in at another provider. An address that the provider did not verify, or that can't be a
+ * username here, is left out. `askedFresh`: the provider was asked to authenticate the person again.
  */
 export function personOf(
   { assertion, claims, tokens }: Pick<UpstreamResult, 'assertion' | 'claims'> & Partial<Pick<UpstreamResult, 'tokens'>>,
@@ -49,15 +49,15 @@ export function personOf(
   }
 }
 
-/** Of these, apps make links and pictures. @see OpenID Connect Core 1.0 §5.1 */
+/** Apps use these as links and pictures. @see OpenID Connect Core 1.0 §5.1 */
 const LINKS = ['picture', 'profile', 'website']
 
 /** The longest text from a provider, in characters. */
 const MAX_TEXT = 2048
 
 /**
- * Without addresses that would run something where they are clicked or shown, such as `javascript:` ones, and without
- * what no database would take: people fill in these elsewhere, and a sign-in must not fail by a name.
+ * Leaves out addresses that would run code when clicked or shown, such as `javascript:` ones, and values that no
+ * database can store. People fill these in at the provider, and a sign-in must not fail by a name.
  */
 function withoutOddValues(profile: Record<string, unknown>): Record<string, unknown> {
   const isOddLink = (value: unknown): boolean =>
@@ -84,7 +84,7 @@ function proofOf(
   return { method: 'connection', ...times, ...(amr.length === 0 ? {} : { amr }), ...(acr === undefined ? {} : { acr }) }
 }
 
-/** True if the connection takes people with this address; a connection without `domains` takes everybody. */
+/** True if the connection accepts people with this address. A connection without `domains` accepts everybody. */
 export function acceptsEmail({ domains }: Pick<Connection, 'domains'>, email: string | undefined): boolean {
   return domains.length === 0 || (email !== undefined && domains.includes(domainOf(email)))
 }
@@ -95,9 +95,9 @@ export function hasConfirmed(user: User, email: string | undefined): boolean {
 }
 
 /**
- * A new account of a person without a password. Without an address it gets a name of its own, and never the person's
- * name at the provider, by which others may know another person here. `attempt`: how many times a name was taken.
- * `provedAt`: when the connection proved the address; 0: it only claims to have done so.
+ * A new account without a password. Without an address it gets a made-up username, never the person's name at the
+ * provider, which may be the name of another person here. `attempt`: how many times a name was taken. `provedAt`: when
+ * the connection proved the address; 0: the connection only claims to have done so.
  */
 export function newAccount(
   { issuer, subject, email }: Identity & { email?: string },

@@ -49,7 +49,7 @@ export async function federatedSignIn(
   const found = await federatedUser({ ...arrival, origin: browser.origin }, deps.accounts)
   if (found.to !== 'user') return found
   const { user, isNew, writes } = found
-  // A factor that goes with the take-over, such as that of the person who named the address first, need not be proved.
+  // A factor that the take-over ends, such as that of the person who first named the address, need not be proved.
   if (writes?.takesOver === true && !(await keepsFactor(user, deps.accounts)))
     await endProvisional(user, { by: 'identity_linked', locale: arrival.locale, origin: browser.origin }, deps.accounts)
   const begun = await beginSession(
@@ -74,8 +74,8 @@ export async function federatedSignIn(
 }
 
 /**
- * Tells the host of a sign-in that stands. No reply waits for it, and what it throws is logged without the tokens that
- * it was given.
+ * Tells the host of a completed sign-in. No reply waits for it. An error of the host's function is logged without the
+ * tokens that it got.
  */
 export function tellHost(
   { id, onSignIn }: Pick<Connection, 'id' | 'onSignIn'>,
@@ -101,8 +101,8 @@ interface Link {
   user: User
   stays: StayingSignIn
   /**
-   * `by_sign_in`: the account has the address of the identity. So its owner may not have been the first to sign up with
-   * it: what others opened ends.
+   * `by_sign_in`: the account has the address of the identity, so another person may have signed up with it first.
+   * Everything that others opened ends.
    */
   contested: 'by_sign_in' | null
   origin: Origin

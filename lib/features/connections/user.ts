@@ -15,8 +15,9 @@ import { normalizeUsername } from '../../accounts/username.ts'
 import { isManagedElsewhere } from '../../accounts/ways-in.ts'
 
 /**
- * If anybody can have any number of identities, a sign-up counts as a registration by password does. The provider
- * bounds sign-ups if it decides on the mailbox, or serves people of certain domains.
+ * The limit of a sign-up. If anybody can have any number of identities at the provider, it counts like a registration
+ * by password. A provider that decides on the mailbox, or that serves people of certain domains, bounds sign-ups by
+ * itself.
  */
 export function signUpCheck({ domains }: { domains: readonly string[] }, authoritative: boolean): SignUpCheck {
   return domains.length === 0 && !authoritative ? { rule: 'register' } : { rule: 'connect', kept: true }
@@ -39,8 +40,8 @@ export interface FederatedArrival {
    */
   reserveSignUp(check: SignUpCheck): Promise<void>
   /**
-   * The fields of a new account, made of the person's profile. A field that does not fit the host's schema is left out.
-   * `null`: the person has to fill in missing ones.
+   * The fields of a new account, from the person's profile. A field that does not fit the host's schema is left out.
+   * `null`: required fields are missing, and the person has to fill them in.
    */
   complete(profile: Readonly<Record<string, unknown>>): Record<string, unknown> | null
 }
@@ -54,10 +55,7 @@ type FederatedUser =
   | { to: 'confirm'; userId: string }
   | { to: 'ask' }
 
-/**
- * Another person than the one who is to prove their identity has signed in there, or one whom this service does not
- * know.
- */
+/** The person who signed in there is not the one who must prove their identity, or is unknown here. */
 export class OtherPersonError extends UpstreamError {
   constructor() {
     super('mismatch', 'Another person has signed in at the provider than the one who was asked to.')
@@ -69,9 +67,9 @@ const ATTEMPTS = 4
 
 /**
  * The user of a person who has signed in at another provider, registered if the decision is to do so; or the person's
- * next step. An existing account is not changed: `writes` is written once the last factor is proved. Of parallel calls
- * with one identity one makes a user, and all of them get that user. The caller that signs the user in checks again by
- * `stillFederated`, and notes it by `noteFederatedUse`.
+ * next step. An existing account is not changed: `writes` is written once the last factor is proved. One of parallel
+ * calls with one identity makes a user, and all of them get that user. The caller that signs the user in checks again
+ * by `stillFederated`, and notes it by `noteFederatedUse`.
  * @throws UpstreamError with the reason
  */
 export async function federatedUser(arrival: FederatedArrival, deps: AccountsDeps): Promise<FederatedUser> {
@@ -121,7 +119,7 @@ export async function stillFederated(
   return isActive(now) && now.id === user.id && !isManagedElsewhere(now, id, deps) ? now : null
 }
 
-/** Whose the identity is, and where nobody's, which account has the address. */
+/** The owner of the identity; if nobody has it, the account with its address. */
 async function lookUp(
   { connection, person }: Pick<FederatedArrival, 'connection' | 'person'>,
   users: UserStore
@@ -131,7 +129,7 @@ async function lookUp(
   if (owner !== null || person.email === undefined) return { owner, account: null }
   const named = await users.findByUsername(person.email)
   const account = named === null && managesAddress(connection, person.email) ? await soleOf(person.email, users) : named
-  // It may have been made with this very identity between the two looks, by a parallel callback.
+  // A parallel callback may have made the account with this identity between the two looks.
   const nowOf = account === null ? null : await ownerOf()
   return nowOf === null ? { owner: null, account } : { owner: nowOf, account: null }
 }
@@ -212,7 +210,7 @@ async function registered(
   }
 }
 
-/** The provider's present values that differ from the account's, if the host wants them followed. */
+/** The provider's present values that differ from the account's, if the host wants the account to follow them. */
 function profileOf(
   user: User,
   { connection, person }: FederatedArrival,

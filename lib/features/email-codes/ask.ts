@@ -11,7 +11,7 @@ import type { OneTimeTokenStore } from '../../ports/state.ts'
 import type { Sealer } from '../../ports/cryptography.ts'
 
 /**
- * The typed name of a person who wants a code, in its one form.
+ * The typed name of a person who wants a code, in its normal form.
  * @throws OAuthError `invalid_request` for a text that can't be a name or one address, before anything is read or
  * counted
  */
@@ -27,8 +27,8 @@ export function readRecipient(typed: string): string {
 
 /**
  * Sends a code to the stored address of the user of this name, or to nobody: the steps are the same, and one code is
- * stored in either case. It ends the one before, but ends that of a known browser only from that browser. If people can
- * sign up by email, an address without a user gets a code too; nothing is created for it here.
+ * stored in either case. It ends the code before it; the code of a known browser ends only by a request of that
+ * browser. If people can sign up by email, an address without a user gets a code too; nothing is created for it here.
  */
 export async function sendSignInCode(
   { name, device }: Pick<PendingCode, 'name' | 'device'>,
@@ -77,7 +77,7 @@ export async function sendSignInCode(
  */
 export const mailboxOf = (name: string, user: User | null): string => (user === null ? name : addressOf(user))
 
-/** Whom to write to. `null`: nobody gets a message, and the page looks the same. */
+/** The recipient. `null`: nobody gets a message, and the page looks the same. */
 function recipientOf(
   name: string,
   user: User | null,
@@ -100,7 +100,7 @@ const linkContext = ({ issuer }: EmailSignInDeps): string => JSON.stringify(['si
  */
 const markOf = (nonce: string): string => digest(`sign-in link ${nonce}`)
 
-/** The content of a link. `null`: it is no link of ours, or too old. Nothing is read from a store or used up. */
+/** The content of a link. `null`: it is not one of ours, or too old. Reads no store and uses nothing up. */
 export function openLink(
   token: string,
   deps: EmailSignInDeps

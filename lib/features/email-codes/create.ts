@@ -8,7 +8,7 @@ import { pagePart } from './pages/send-code.ts'
 
 export function create(on: EmailSignInSettings, kernel: Kernel): Parts {
   const { redeemCode } = kernel.accounts.oneTimeTokens
-  // The memory and Redis have it, and another state without it is a start error.
+  // The states of this package have it. Another state without it stops the start.
   if (redeemCode === undefined) return {}
   const accounts = {
     ...kernel.accounts,

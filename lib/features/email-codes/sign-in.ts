@@ -40,8 +40,8 @@ function refusal(outcome: Exclude<CodeOutcome, 'redeemed'>): OAuthError {
 
 /**
  * Signs in the person who types the code that was sent to their address, in the browser that asked for it, or has their
- * second factor asked for. The code is used up first, so that of parallel calls one goes on. `sign_up`: no user has the
- * address, which is proved now, and the person may have an account.
+ * second factor asked for. The code is used up first, so that only one of parallel calls continues. `sign_up`: no user
+ * has the address, which is proved now, and the person may have an account.
  * @throws OAuthError `invalid_code` with the reason, alike for all names; `temporarily_unavailable`
  */
 export async function signInByEmail(
@@ -80,7 +80,8 @@ export async function signInByEmail(
     throw fail('unknown')
   }
   if (!isActive(user) || ownerConnection(user, accounts) !== null) throw fail('unknown')
-  // If a factor also counts against a reader of the mail, the account is taken once that factor is proved.
+  // If the account has a factor that also counts against a reader of the mail, the account is taken after that factor
+  // is proved.
   const waits = !isProved(user) && (await keepsFactor(user, accounts))
   const owner = isProved(user) || waits ? user : await takeMailbox(user, { locale, origin }, accounts)
   const begun = await begin(
@@ -94,8 +95,8 @@ export async function signInByEmail(
 }
 
 /**
- * Begins the session, and looks again after the commit: who was disabled or removed, or has another address by then,
- * has lost it.
+ * Begins the session, and looks again after the commit. A user who was disabled or removed meanwhile, or has another
+ * address, gets none.
  */
 async function begin(
   user: User,
@@ -135,7 +136,7 @@ interface EmailSignUp {
 }
 
 /**
- * Makes an account without a password for a proved mailbox, and signs its owner in. Of parallel calls one makes it.
+ * Makes an account without a password for a proved mailbox, and signs its owner in. One of parallel calls makes it.
  * @throws OAuthError `invalid_code` if another user has the address meanwhile: they sign in by a code of its own
  */
 export async function signUpByEmail(

@@ -22,14 +22,13 @@ interface ProfileChange {
   user: User
   /** The sign-in that asks. */
   sid: string
-  /** Of `ownProfileFields`, checked against the host's schema. `null` removes one. */
+  /** Fields of `ownProfileFields`, checked against the host's schema. `null` removes one. */
   changes: Record<string, unknown>
   origin: Origin
 }
 
 /**
- * Changes these fields and no others. Of parallel changes of one field the last stays.
- *
+ * Changes these fields and no others. The last of parallel changes of one field stays.
  * @throws OAuthError `invalid_request` naming the field; `invalid_token` where the user is gone
  */
 export async function changeProfile(

@@ -134,7 +134,7 @@ const account = endpoint({
     'sign-in must be at most five minutes old, or the request must have the `password`. With a fresh sign-in the ' +
     'body is optional. Exists if the user store has `remove`.',
   body: Removal,
-  // Fastify hands in `null` where there is no body: with a fresh sign-in there need not be one.
+  // Fastify passes `null` if there is no body. With a fresh sign-in no body is needed.
   check() {
     const check = strictValidator(() => TypeCompiler.Compile(Removal))
     return (value) => value === null || check(value)
@@ -150,7 +150,7 @@ const account = endpoint({
     const { user, stay } = accountOf(request)
     const body = request.body as { password?: string } | null | undefined
     const { 'content-length': length = '0', 'transfer-encoding': encoding } = request.headers
-    // A body that is `null` is none of ours.
+    // A body that is `null` is invalid here.
     if (body === null && (length !== '0' || encoding !== undefined))
       throw new OAuthError('invalid_request', 'The body must be an object.')
     await prove('removal', request, reply, body?.password, deps)
@@ -232,7 +232,7 @@ export const sessions = [
 /** A signed-in user's own account. A method that the user store lacks has no route. */
 export const ownAccount = [profile, changedProfile, email, emailResend, account, ...sessions]
 
-/** A password is an attempt like that of a sign-in, and counts with those. */
+/** A password counts as an attempt, like that of a sign-in. */
 async function prove(
   change: AccountChange,
   request: FastifyRequest,
@@ -245,7 +245,7 @@ async function prove(
     await requireProof(change, { user, sid, authentication, password, origin: originOf(request) }, accounts)
   }
   if (password === undefined) await work()
-  // As sign-ins count it, whatever the store spells.
+  // Counted under the same name as sign-ins, whatever its spelling in the store.
   else
     await limiter.reserve(
       request,

@@ -25,7 +25,7 @@ export interface PasskeyConfig {
   relatedOrigins: readonly string[]
   prompt: boolean
   maxPerUser: number
-  /** Challenges are made with the first, and known by any of them. */
+  /** The first key makes challenges; all keys verify them. */
   challengeKeys: readonly [Uint8Array, ...Uint8Array[]]
 }
 
@@ -64,7 +64,7 @@ export function isChallengeOf(
   return isChallengeFor(purposeText(purpose, deps), challenge, { keys, now: deps.clock.now() })
 }
 
-/** By a sign-in, or by the ticket of a sign-in that still owes its second factor. */
+/** The purpose of an addition: by a sign-in, or by the ticket of a sign-in whose second factor is missing. */
 export function additionBy(of: Enroller, kind: PasskeyKind, epoch: number): Addition {
   const userId = of.user.id
   return of.sid === null
@@ -81,7 +81,7 @@ const described = ({ credentialId, transports }: PasskeyFactor): PasskeyDescript
   transports: [...transports]
 })
 
-/** The passkeys that can be asked for here: those that were made for this server's Relying Party ID. */
+/** The passkeys that can be used here: those that were made for this server's Relying Party ID. */
 const usable = (passkeys: readonly PasskeyFactor[], { rpId }: PasskeyConfig): PasskeyFactor[] =>
   passkeys.filter((one) => one.rpId === rpId)
 

@@ -94,7 +94,7 @@ export function passkeyEndpoints(
         return { id: factorId }
       }
     }),
-    // Alike for everybody, and nothing is stored for it.
+    // The same for everybody; nothing is stored for it.
     endpoint({
       method: 'GET',
       path: 'passkeyChallenge',

@@ -112,7 +112,7 @@ export async function provePasskey(
   }
   try {
     const given = readAssertion(credential)
-    // Looked for among this user's own, since another user may have a credential with the same id.
+    // Looked for among this user's passkeys, because another user may have a credential with the same id.
     const passkey = found.passkeys.find(({ credentialId }) => credentialId === given.id)
     if (passkey === undefined) return await fail('wrong', refused('the user has no such credential', 'unknown_passkey'))
     if (given.userHandle !== null && handleIn(given.userHandle) !== found.handle)
@@ -153,8 +153,8 @@ function verified(
 }
 
 /**
- * Claims the challenge. This is the commit: of any number of parallel calls with one answer, one succeeds. A passkey
- * that is refused for its counter is told of to its owner.
+ * Claims the challenge. This is the commit: one of any number of parallel calls with one answer succeeds. The owner of
+ * a passkey that is refused for its counter is told.
  */
 async function use(
   { challenge, signCount, backedUp }: Assertion,
@@ -184,7 +184,7 @@ async function use(
   return used.outcome
 }
 
-/** Why this user may not sign in by a passkey; `null`: they may. */
+/** The reason why this user may not sign in by a passkey; `null`: they may. */
 function failureOf(
   user: User | null,
   { verifyEmail, connections }: Pick<ProvingDeps, 'verifyEmail' | 'connections'>

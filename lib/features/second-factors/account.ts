@@ -30,7 +30,7 @@ export function accountSlots(
 }
 
 /**
- * A user without a password can't show more than an emailed code and their second factor. A user with a passkey shows
+ * A user without a password can show an emailed code and their second factor, and no more. A user with a passkey shows
  * that, or the recovery code that replaces a lost one.
  */
 function isAllByEmail({ passwordHash }: User, { passkeys }: UserFactors, { acr, amr }: AuthenticationContext): boolean {
@@ -43,7 +43,7 @@ function isAllByEmail({ passwordHash }: User, { passkeys }: UserFactors, { acr, 
 
 type EndingFactor = RemovedFactor & { createdAt: number; provisional: boolean }
 
-/** Of each factor what can be told of it, and what decides whether it ends. */
+/** The facts of each factor for its message, and those that decide whether it ends. */
 const factorsIn = ({ totp, passkeys }: UserFactors): EndingFactor[] => [
   ...totp.map(({ id, createdAt, provisional }) => ({ id, createdAt, provisional, kind: 'totp' as const })),
   ...passkeys.map(({ id, createdAt, provisional }) => ({ id, createdAt, provisional, kind: 'passkey' as const }))
@@ -56,7 +56,7 @@ async function end(user: User, ending: Ending, cause: MessageCause, deps: Provin
   switch (ending.what) {
     case 'provisional': {
       const ended = found.filter(({ provisional }) => provisional)
-      // The owner of the address never set it up, and a message that it is gone would only puzzle them.
+      // The owner of the address did not set it up, and a message about its end would only puzzle them.
       const outbox = ending.by === 'disowned' ? null : deps.outbox
       await endFactors(user, ended, async () => await store.removeProvisional(userId), cause, { ...deps, outbox })
       return

@@ -16,7 +16,7 @@ interface Addition {
   factorId: string
   /** The sign-ins that stay if the addition turns two-step sign-in on; `null`: it does not. */
   turnsOn: Staying | null
-  /** Finds in what the user has the factor that this addition stored, and not one that an earlier one did. */
+  /** True if the factor of this addition is stored, and not one of an earlier addition. */
   isStored(found: UserFactors): boolean
   /** Writes it. */
   store(): Promise<AddedFactor>
@@ -44,7 +44,7 @@ export async function storeFactor(of: Enroller, addition: Addition, deps: Deps):
   const stored = await commit(of, addition, deps)
   if (stored.outcome !== 'added') return stored
   addition.tell()
-  // Once more, for a sign-in by the password alone that began in between.
+  // Again, for a sign-in by the password alone that began in between.
   if (turnsOn !== null && sid !== null) await orInBackground(`addition ${user.id} ${sid}`, endOthers, deps)
   return stored
 }
@@ -84,8 +84,8 @@ const addedMeanwhile = (): OAuthError =>
   new OAuthError('invalid_token', 'Other factors were set up or removed meanwhile. Begin again.', { statusCode: 400 })
 
 /**
- * True if the sign-in that adds a factor goes on, or the first factor before it still counts. An event that ended it
- * before the commit (such as a reset) could not end this factor, by which a thief might come back.
+ * True if the sign-in that adds a factor still lives, or the first factor before it still counts. An event that ended
+ * it before the commit (such as a reset) could not end this factor, and a thief might come back by it.
  */
 export async function holds(of: Enroller, { users, sessions }: Pick<Deps, 'users' | 'sessions'>): Promise<boolean> {
   return of.sid === null

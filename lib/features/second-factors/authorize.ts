@@ -28,9 +28,9 @@ export function authorizeSlots(accounts: ProvingDeps): Required<AuthorizeSlots> 
 }
 
 /**
- * The step that is missing by the client's requirement or by the host's policy. The signed-in person is asked in the
- * session that they have: no other name is taken, and a host's own sign-in page needs no second factor of its own.
- * Rejects if a hook or a store fails.
+ * The missing step by the client's requirement or by the host's policy. It is asked of the person in their present
+ * session: no other name is accepted, and a host's own sign-in page needs no second factor of its own. Rejects if a
+ * hook or a store fails.
  */
 async function missingStep(
   { session, user }: SignedInPerson,
@@ -56,8 +56,8 @@ async function missingStep(
 }
 
 /**
- * A code in a mailbox has no higher level with a second factor: a user with neither password nor connection reaches
- * `mfa` by a passkey alone.
+ * An emailed code does not reach a higher level with a second factor: a user with neither password nor connection
+ * reaches `mfa` by a passkey alone.
  */
 async function reaches(
   acr: string,
@@ -69,7 +69,7 @@ async function reaches(
   const { links, others, password } = await waysIn(user, accounts)
   if (others.includes('passkey')) return true
   const canGivePassword = !hostedSignIn || password
-  // A security key is worth as much with a password alone.
+  // A security key reaches this level only together with a password.
   if (acr === PASSKEY_ACR)
     return canGivePassword && found.passkeys.some(({ rpId }) => rpId === passkeysOf(accounts)?.rpId)
   const hasSecond = hasFactor(found)
@@ -77,7 +77,7 @@ async function reaches(
   return canGivePassword || (hasSecond && links.length > 0)
 }
 
-/** A user without a fitting factor is led to its set-up, and not through a proof that would change nothing. */
+/** Leads a user without a fitting factor to its set-up, not to a proof that would change nothing. */
 async function stepTowards(
   acr: string,
   { session, user }: SignedInPerson,
@@ -96,7 +96,7 @@ async function stepTowards(
     return acr === PASSKEY_ACR ? (lacksCode ? 'second_factor' : 'never') : null
   }
   const { apps, passkeys } = newKindsOf(accounts)
-  // With a second factor the sign-in would be worth it, or that of the account would.
+  // True if a second factor, now or after its set-up, would bring the sign-in to this level.
   const helps = acr === MFA_ACR && !hasSecond && (lacksCode || user.passwordHash !== null)
   if (!helps) return accountPages && passkeys !== null ? 'passkey' : 'never'
   if (passkeys === null && apps === null) return 'never'

@@ -14,9 +14,9 @@ import { addressed, type MessageCause } from '../../accounts/outbox.ts'
 /** The dependencies of second factors, if the option `factors` is set. */
 export interface FactorDeps {
   store: FactorStore
-  /** For the keys of apps, and for what a browser or a client carries between two steps. */
+  /** Seals the keys of apps, and the state that a browser or a client carries between two steps. */
   sealer: Sealer
-  /** The keys under which recovery codes are kept, one for each secret, that of today first. */
+  /** The keys of the stored digests of recovery codes, one for each secret, the present one first. */
   recoveryKeys: readonly Uint8Array[]
   /** Makes the ids of apps that come from another system. */
   importKey: Uint8Array
@@ -107,8 +107,8 @@ export interface FactorPolicy {
    */
   methods: readonly FactorMethod[]
   /**
-   * True if this user must have a second factor for this client, or without one. `null`: no user has to. A hook without
-   * an answer in time rejects, which is an outage and never a no.
+   * True if this user must have a second factor for this client, or without one. `null`: no user has to. If the hook
+   * gives no answer in time, it rejects: that is an outage and never a no.
    */
   required: ((user: User, clientId: string | null) => Promise<boolean>) | null
 }

@@ -36,7 +36,7 @@ const markOf = ({ id, passwordHash }: User): string => digest(`enrolment ${id} $
 const boundTo = ({ passwordHash }: User, epoch: number): string[] => [passwordHash ?? '', String(epoch)]
 
 /**
- * Makes the token of a link, good for 24 hours and once; one of before stops working, and so does what it led to.
+ * Makes the token of a link, good for 24 hours and one use. The earlier link and its invitation end.
  * @throws OAuthError `invalid_request` where the user is disabled or has a second factor; `not_found` where nothing can
  * be set up here
  */
@@ -57,7 +57,7 @@ export async function makeEnrolmentLink(user: User, deps: ProvingDeps): Promise<
       'The user has a second factor. If it is lost, remove it first with resetFactors.',
       { statusCode: 409 }
     )
-  // No browser is remembered where there is no factor.
+  // Without a factor no browser is remembered, so this ends nothing else.
   const epoch = await store.forgetDevices(user.id)
   const { token, digest } = oneTimeToken(user.id, random.secret(), boundTo(user, epoch))
   const expiresAt = clock.now() + LIFETIME_MS
@@ -66,10 +66,7 @@ export async function makeEnrolmentLink(user: User, deps: ProvingDeps): Promise<
   return { token, expiresAt }
 }
 
-/**
- * Whose link it is, if it is good now. Uses nothing up.
- * @throws OAuthError `invalid_token` with status 400
- */
+/** The user of the link, if it is good now. Does not use it up. @throws OAuthError `invalid_token` with status 400 */
 export async function checkEnrolmentLink(token: string, deps: ProvingDeps): Promise<User> {
   return (await found(token, deps)).user
 }
@@ -88,7 +85,7 @@ async function found(
 }
 
 /**
- * Uses the link up. Of any number of parallel calls, one gets the invitation, which the browser keeps.
+ * Uses the link up. One of any number of parallel calls gets the invitation, which the browser keeps.
  * @throws OAuthError `invalid_token` with status 400
  */
 export async function redeemEnrolmentLink(

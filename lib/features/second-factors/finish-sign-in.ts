@@ -95,7 +95,7 @@ export async function stepUp(
   const proof = await proveFactor(given, user, found, { clientId, origin, locale, isKnown }, accounts)
   const methods = [...session.methods.filter(({ method }) => method !== proof.method), proof]
   const renewed = await browserSessions.renew(methods, browser)
-  // It has ended meanwhile, or another tab has replaced its secret.
+  // The session has ended meanwhile, or another tab has replaced its secret.
   if (renewed === null) throw signInAgain()
   let now = null
   try {
@@ -120,9 +120,9 @@ export async function stepUp(
 const signInAgain = (): OAuthError => new OAuthError('login_required', 'Sign in again.')
 
 /**
- * Signs a user in by the factor that they had to add before: an app or a passkey, which is stored according to `added`.
- * `null`: the factor is stored but there is no session, because the account changed meanwhile, or the state is out of
- * reach. The recovery codes have to be shown all the same.
+ * Signs a user in by the factor that they had to add first: an app or a passkey, which is stored according to `added`.
+ * `null`: the factor is stored but there is no session, because the account changed meanwhile, or the state can't be
+ * reached. The recovery codes must be shown in that case too.
  */
 export async function signInEnrolled(
   step: PendingStep,

@@ -81,17 +81,17 @@ interface Removal extends MessageCause {
   /** The sign-in that asks, which goes on while the user has another factor. */
   stays?: StayingSignIn
   /**
-   * Takes out of the sign-in that asks what its second factor proved, so that it goes on without the last factor.
-   * Called before that one goes: where this fails, the factor stays. Without it, the last factor ends the sign-in.
+   * Removes the proof of the second factor from the sign-in that asks, so that it can continue without the last factor.
+   * Called before the removal, so that the factor stays if this fails. Without it, the last factor ends the sign-in.
    */
   lower?(): Promise<StayingSignIn>
 }
 
 /**
  * Removes a factor of the user. The caller asks for a fresh sign-in. The last passkey of a user without another way to
- * sign in stays, and so does the last factor of a user who must have one; the host may remove it. All that may rest on
- * it ends: the other sign-ins, and with the last factor also the one that asks, because the level in its tokens can't
- * be taken back. `left`: true if the user has another.
+ * sign in stays, and so does the last factor of a user who must have one; the host may remove it. Everything that may
+ * depend on the factor ends: the other sign-ins, and with the last factor also the one that asks, because the level in
+ * its tokens can't be taken back. `left`: true if the user has another factor.
  * @throws OAuthError `not_found`, `last_factor`
  */
 export async function removeFactor(
@@ -130,8 +130,8 @@ export async function removeFactor(
     left = hasFactor(await store.findFactors(userId))
     await sessions.revokeAll(userId, 'factors_changed', { stays: lowered ?? (left ? stays : null), origin })
   }
-  // The answer of a removal was lost. It may have been done, or the store may do it later, so the rest of it follows as
-  // soon as the factor is found gone.
+  // The answer of a removal was lost. The store may have removed the factor, or may do so later, so the rest follows as
+  // soon as the factor is gone.
   const finishLost = async (): Promise<boolean> => {
     if (has(await store.findFactors(userId), factorId)) return false
     // The reply is gone, so no browser could learn the new secret of a session that stays.
@@ -149,8 +149,8 @@ export async function removeFactor(
       ? lastWayIn()
       : new OAuthError('last_factor', 'The account must have a second factor, and this is the last one.')
   if (outcome === 'unknown') throw new OAuthError('not_found', 'There is no such factor.')
-  // The store can't know that what is left (an app, a security key) is no way to sign in alone, and a link may have
-  // gone meanwhile. Then the passkey is put back.
+  // The store can't know that the remaining factors (an app, a security key) sign nobody in alone, and a link may have
+  // been removed meanwhile. Then the passkey is put back.
   const putBack = async (passkey: PasskeyFactor): Promise<boolean> => {
     const now = await users.findById(userId)
     if (now === null) return false
@@ -159,8 +159,8 @@ export async function removeFactor(
     await store.addPasskey({ userId, factor: passkey, limit: MOST, turnsOn: found.twoStepChosen })
     return true
   }
-  // A record that can't be read tells nothing: the passkey is gone, so it is told, and everything that rested on it
-  // ends.
+  // A record that can't be read proves nothing, so the passkey counts as removed: its owner is told, and everything
+  // that depended on it ends.
   const isBack =
     way !== undefined &&
     (await putBack(way).catch((error: unknown) => {
@@ -168,7 +168,7 @@ export async function removeFactor(
       return false
     }))
   if (isBack) throw lastWayIn()
-  // The look after a former try that failed would tell of this removal once more, and end the sign-in that asks.
+  // The look behind a failed earlier try would report this removal once more, and end the sign-in that asks.
   background.drop(`removal ${factorId}`)
   tell()
   // A failure from here on is not the caller's: the factor is gone, and a repeat would answer `not_found`. So the work
@@ -204,15 +204,15 @@ function readsNot(error: unknown): true {
   throw error
 }
 
-/** How long a reset that failed half-way is known as one. */
+/** How long the note of a reset that failed half-way is kept. */
 const UNFINISHED_FOR_MS = 60 * 60 * 1000
 
 /**
  * Removes all factors of a user who has lost them, for a host that knows who asks. All sign-ins end, before and after,
- * and who had one is told. Resolves to how many factors there were. `admin`: who of the host's did so, for the event.
- *
- * A note is stored before the removal and discarded when the user has been told. If the answer of the removal is lost,
- * a repeat finds no factors. It tells the user because of the note, unless the look behind the reply was first.
+ * and a user who had a factor is told. Resolves to the former number of factors. `admin`: the host's administrator, for
+ * the event.  A note is stored before the removal and discarded when the user has been told. If the answer of the
+ * removal is lost, a repeat finds no factors, but tells the user because of the note, unless the look behind the reply
+ * was first.
  */
 export async function resetFactors(
   user: User,
@@ -253,8 +253,8 @@ export async function resetFactors(
   const isTold = removed > 0 || (await isNoted())
   if (isTold) await tell()
   await endAll()
-  // A sign-in that began between the end of all and the removal may have added one. From now on it finds that it has
-  // ended.
+  // A sign-in that began between the end of all sign-ins and the removal may have added a factor. From now on it finds
+  // that it has ended.
   const late = await store.removeFactorsOfUser(user.id)
   if (!isTold && late > 0) await tell()
   return removed + late

@@ -17,8 +17,8 @@ import type { GrantCall, GrantContext, GrantDeps, GrantSignIn, GuessAtFactor } f
 import { commitTokens } from '../../oauth/issue-tokens.ts'
 
 /**
- * The answer of a grant without tokens if the sign-in takes a second step: nothing is issued, and the same client goes
- * on with this. It is given only after a right first factor. `null`: no second step.
+ * The answer of a grant without tokens if the sign-in needs a second step: nothing is issued, and the same client
+ * continues with this ticket. It is given only after a right first factor. `null`: no second step.
  */
 export async function mfaRequired(
   { scopes, resources, factors: found, ...first }: GrantSignIn,
@@ -51,8 +51,8 @@ export async function mfaRequired(
 }
 
 /**
- * The same for a user who has to set one up before; `null` if they don't. It takes a page, because the client has no
- * step to go on with.
+ * The same for a user who must set a factor up first; `null` if they need not. That happens on a page, because the
+ * client has no step for it.
  */
 export async function enrolmentRequired(
   { user, methods }: Pick<FirstFactor, 'user' | 'methods'>,
@@ -92,7 +92,7 @@ export async function mfaGrant(
   if (step === null || found === null || !hasFactor(found))
     throw new OAuthError('invalid_grant', 'The mfa_token is invalid or has expired.')
   const { user, by, connection, methods } = step
-  // A sign-in that one grant began is no way round the right to the other.
+  // A sign-in that began with one grant does not replace the right to the other.
   if (client !== null && !mayUse(client, by === 'connection' ? TOKEN_EXCHANGE_GRANT : 'password'))
     throw new OAuthError('unauthorized_client', 'The client may not use this grant type.')
   return {

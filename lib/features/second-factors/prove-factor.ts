@@ -49,8 +49,8 @@ export function readFactor(
 }
 
 /**
- * Proves a second factor and uses it up: of any number of parallel calls with one code, one succeeds. To be limited by
- * the rule `secondFactor`.
+ * Proves a second factor and uses it up: one of any number of parallel calls with one code succeeds. The caller limits
+ * it by the rule `secondFactor`.
  * @throws OAuthError `invalid_grant` with the reason
  */
 export async function proveFactor(

@@ -28,11 +28,11 @@ export interface PendingStep extends FirstFactor {
   scope: string
   /** The APIs that the client named, by the `aud` of their tokens. */
   resources?: readonly string[] | undefined
-  /** Of a token exchange: the nonce that the ID token repeats. */
+  /** The nonce that the ID token repeats. Only a token exchange has one. */
   nonce?: string | undefined
   /**
-   * The device epoch of the user in which a link of the host had them set up a factor; it is good while they are in
-   * that.
+   * The device epoch of the user when a link of the host invited them. The invitation counts while the epoch stays the
+   * same.
    */
   invitedAt?: number | undefined
 }
@@ -49,8 +49,8 @@ const contextOf = (service: string, place: StepPlace): string =>
   JSON.stringify(['second step', service, place.page ? place.needs : 'grant', place.page ? null : place.clientId])
 
 /**
- * A ticket for the second step: nothing is stored for it, and nothing but the second step takes it. It names the user
- * and the password hash of now, so that it ends with a change of the password; and where the mailbox was proved, its
+ * A ticket for the second step. Nothing is stored for it, and only the second step accepts it. It contains the user and
+ * the present password hash, so that it ends with a change of the password; and, if the mailbox was proved, its
  * address.
  */
 export async function sealStep(
@@ -64,8 +64,8 @@ export async function sealStep(
     factors: { sealer }
   } = deps
   const now = clock.now()
-  // This sign-in may be replacing a hash of an old format. The ticket is bound to the new hash then, or it would be
-  // refused as if the password had changed.
+  // This sign-in may be replacing a hash of an old format. The ticket is bound to the new hash, because it would
+  // otherwise be refused as if the password had changed.
   const bound = (await onceRehashed(user, deps)) ?? user
   return sealer.seal(
     JSON.stringify({
@@ -97,9 +97,9 @@ function short(writes: SignInWrites | undefined): SignInWrites | undefined {
 }
 
 /**
- * The user of a ticket, in their present state. `null`: it is none, or not one for this place, it is older than ten
- * minutes, its session would be over, or the account has changed (disabled, another password, another address after a
- * code to the former one).
+ * The user of a ticket, in their present state. `null`: it is no ticket, or not one for this place, it is older than
+ * ten minutes, its session would be over, or the account has changed (disabled, another password, another address after
+ * a code to the former one).
  */
 export async function openStep(ticket: string, place: StepPlace, deps: StepDeps): Promise<PendingStep | null> {
   const {
@@ -136,8 +136,9 @@ export async function openStep(ticket: string, place: StepPlace, deps: StepDeps)
 }
 
 /**
- * Begins the session, or has the second factor asked for, or one set up. @returns `null` where the sign-in does not
- * hold any more
+ * Begins the session, or asks for the second factor or its set-up. @returns `null` if the sign-in does not hold any
+ * more
+ * @returns `null` where the sign-in does not hold any more
  */
 export async function beginWithFactors(
   first: SignIn,
@@ -172,8 +173,8 @@ export async function beginWithFactors(
     ...first,
     methods: await markedExempt(first, { isRemembered: isRemembered(found) }, factors, accounts),
     async confirm() {
-      // Turning two-step sign-in on has ended all sessions of that moment. This one came after that, or is seen by
-      // it. A browser that was forgotten meanwhile does not count either.
+      // Turning two-step sign-in on ends all sessions of that moment. A later session sees it here. A browser that was
+      // forgotten meanwhile does not count either.
       const [confirmed, now] = await Promise.all([first.confirm(), factors.store.findFactors(user.id)])
       seen.second = await owes(now)
       return seen.second ? null : confirmed

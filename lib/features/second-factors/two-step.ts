@@ -25,8 +25,9 @@ interface Asker extends MessageCause {
 }
 
 /**
- * Turns two-step sign-in on for a user with a passkey. All their other sign-ins end, since these took one step. To be
- * asked by a fresh sign-in. Resolves to new recovery codes; to `null` where it was on, or codes are not set up here.
+ * Turns two-step sign-in on for a user with a passkey. All their other sign-ins end, because these took one step. The
+ * caller asks for a fresh sign-in. Resolves to new recovery codes; to `null` if it was on, or codes are not set up
+ * here.
  * @throws OAuthError `last_factor` where there is neither app nor passkey; `login_required` where the sign-in has ended
  */
 export async function turnTwoStepOn({ stays, ...asker }: Asker & Staying, deps: ProvingDeps): Promise<string[] | null> {
@@ -59,7 +60,8 @@ export async function turnTwoStepOn({ stays, ...asker }: Asker & Staying, deps: 
 }
 
 /**
- * Turns it off, so that the first factor is enough again, and ends the recovery codes. To be asked by a fresh sign-in.
+ * Turns it off, so that the first factor is enough again, and ends the recovery codes. The caller asks for a fresh
+ * sign-in.
  * @throws OAuthError `last_factor` where the account has an app, or the host requires a second factor of it
  */
 export async function turnTwoStepOff(asker: Asker, deps: ProvingDeps): Promise<void> {
@@ -88,8 +90,8 @@ function tell({ user, sid, locale, origin }: Asker, on: boolean, { events, outbo
 }
 
 /**
- * A change whose answer was lost may have been made. It is looked for behind the reply, and told and finished as one
- * that was answered: two-step sign-in is never turned off again because of it.
+ * A change whose answer was lost may have been made. A look behind the reply finishes and reports it like one that was
+ * answered. Two-step sign-in is never turned off again because of it.
  */
 async function orTellLater<Outcome>(
   asker: Asker,
@@ -132,7 +134,7 @@ export function newRecoveryCodes(
 }
 
 /**
- * Replaces all recovery codes of the user, and resolves to the new ones. Stores have their HMACs alone.
+ * Replaces all recovery codes of the user, and resolves to the new ones. The store has only their HMACs.
  * @throws OAuthError `invalid_request` where no second step is asked for, for which they could stand in
  */
 export async function replaceRecoveryCodes(
@@ -177,8 +179,8 @@ export async function isFromBeforeRequirement(
 }
 
 /**
- * The proofs of a session that begins without a second factor though the host requires one, marked so: the browser is
- * remembered, or nobody requires it for the client that takes part.
+ * Marks the proofs of a session that may begin without a second factor though the host requires one: the browser is
+ * remembered, or the host requires none for this client.
  */
 export async function markedExempt(
   first: Parameters<typeof mustEnrol>[0],

@@ -85,7 +85,7 @@ const password = endpoint({
   handle: async (request, reply, { grants, limiter }) => {
     const { user, sid, authentication, stay } = accountOf(request)
     await requireProof('password', { user, sid, authentication, origin: originOf(request) }, grants.accounts)
-    // Under the normalised name, as sign-ins count it.
+    // Counted under the normalised name, like sign-ins.
     await limiter.reserve(
       request,
       reply,

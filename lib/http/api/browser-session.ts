@@ -10,7 +10,7 @@ import type { RequestBrowser } from '../edge/request-browser.ts'
 
 /** After this time a page should ask again. */
 const ASK_AGAIN_SECONDS = 300
-/** The page is of the host's own origin, so it may know what the host knows. */
+/** The page is on the host's own origin, so it may know everything that the host knows. */
 const SCOPES = ['openid', 'profile', 'email']
 const shared = {
   path: 'session',

@@ -51,7 +51,7 @@ const jwks = endpoint({
   }
 })
 
-/** All of its URLs come from the issuer and the mounted paths, none from a request: nobody can forge them. */
+/** All its URLs are made from the issuer and the mounted paths, never from a request, so nobody can forge them. */
 const shared = {
   method: 'GET',
   callers: 'anyone',
@@ -105,7 +105,10 @@ const metadata = endpoint({
     'serve it from the root as well.'
 })
 
-/** The same where OpenID clients look, if clients can send people here. @see OpenID Connect Discovery 1.0 §4 */
+/**
+ * The same document at the address for OpenID clients, if clients can send people here.
+ * @see OpenID Connect Discovery 1.0 §4
+ */
 const openidConfiguration = endpoint({
   ...shared,
   path: 'openidConfiguration',

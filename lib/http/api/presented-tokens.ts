@@ -119,7 +119,7 @@ const shared = {
       { additionalProperties: true }
     )
   },
-  // Nobody could verify what a shared secret has signed.
+  // Tokens signed by a shared secret have no public key.
   isOn: ({ wellKnown }) => wellKnown.jwks !== null,
   handle: async (request, _reply, { grants, clientsOf }) =>
     await userInfo(tokenOf(request), { ...grants, clients: clientsOf(request) })

@@ -4,7 +4,7 @@ import { type ValueError, ValueErrorType } from '@sinclair/typebox/errors'
 import { Kind, type TSchema } from '@sinclair/typebox'
 import { OAuthError } from '../../errors.ts'
 
-/** Most bytes of a body, but for those that routes set apart. */
+/** The largest body in bytes, except on routes with a limit of their own. */
 export const BODY_LIMIT = 16_384
 /**
  * How deep a body may be nested: deeper than our schemas or a host's profile fields need, and not so deep that a
@@ -46,7 +46,7 @@ export function registerBodyParsers(child: FastifyInstance, { forms }: { forms: 
   })
 }
 
-/** Why a body was refused: JSON that can be read was refused for a key that could become a prototype when copied. */
+/** The reason why a body was refused. Readable JSON was refused for a key that could become a prototype when copied. */
 function unreadable(json: string): string {
   try {
     JSON.parse(json)
@@ -157,7 +157,7 @@ function problemOf({ type, value, schema, message }: ValueError): string {
 }
 
 /**
- * An error of the host's own code on a route of ours, as Fastify's error handler hands it over: what it sends of one
+ * An error of the host's own code on a route of ours, in the shape that Fastify's error handler gives it: its members
  * cannot be enumerated.
  */
 function fastifyShape(error: Error & { statusCode?: number; code?: string; error?: string }): Record<string, unknown> {

@@ -30,7 +30,7 @@ interface AccountCaller {
   authentication: AuthenticationContext
   /** The browser session by which they ask, or in which the family began. */
   sessionSid: string | null
-  /** Has this sign-in stay when all others of the user end. */
+  /** Keeps this sign-in when all others of the user end. */
   stay(reply: FastifyReply): StayingSignIn
 }
 
@@ -53,7 +53,7 @@ export const accountOf = (request: FastifyRequest): AccountCaller => found(accou
 export const clientOf = (request: FastifyRequest): Client => found(clients, request)
 export const tokenOf = (request: FastifyRequest): AccessTokenClaims => found(tokens, request)
 
-/** The guard of each kind of callers; of one kind always the same hooks. */
+/** The guard of each kind of callers. The same kind always has the same hooks. */
 export function createGuards(deps: GuardDeps): (callers: Callers) => Guard {
   const ownPage: Guard = { onRequest: ownPageHook(deps.grants.accounts.issuer) }
   const account: Guard = {
@@ -84,7 +84,7 @@ export function createGuards(deps: GuardDeps): (callers: Callers) => Guard {
 }
 
 /**
- * Lets in only requests of a page of our own. A request of another site is not even parsed, and counts under no limit,
+ * Lets in only requests from our own pages. A request of another site is not even parsed, and counts under no limit,
  * because otherwise any site could use up its visitor's attempts.
  */
 function ownPageHook(issuer: string): onRequestHookHandler {
@@ -125,9 +125,7 @@ async function accountOfToken(
   }
 }
 
-/**
- * Checks first where the request comes from, so that another site is not even told whether its visitor is signed in.
- */
+/** Checks the sender first, so that another site does not even learn whether its visitor is signed in. */
 async function accountOfBrowser(request: FastifyRequest, { grants, browser }: GuardDeps): Promise<AccountCaller> {
   if (!isFromOwnPage(request, grants.accounts.issuer)) throw crossSite()
   const signedIn = await browser.signedIn(request)

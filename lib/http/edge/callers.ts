@@ -66,7 +66,7 @@ export function callableBy(callers: Callers, declared: Omit<Declaration, 'caller
 }
 
 /**
- * Holds for every route that is registered in `child` after it: one that does not say who may call it stops the start.
+ * Applies to every route that is registered in `child` afterwards: a route without declared callers stops the start.
  */
 export function useCallers(child: FastifyInstance, guardOf: (callers: Callers) => Guard): void {
   child.addHook('onRoute', (route) => {
@@ -77,7 +77,7 @@ export function useCallers(child: FastifyInstance, guardOf: (callers: Callers) =
         `fastify-authority: the route ${[route.method].flat().join(', ')} ${route.url} does not say who may call it.`
       )
     const { onRequest, preHandler } = guardOf(callers)
-    // The HEAD route that Fastify makes of a GET route has the hooks of that already.
+    // Fastify's HEAD route of a GET route has its hooks already.
     if (onRequest !== undefined && ![route.onRequest].flat().includes(onRequest))
       route.onRequest = [route.onRequest ?? [], onRequest].flat()
     if (preHandler !== undefined && ![route.preHandler].flat().includes(preHandler))

@@ -3,7 +3,7 @@ import { OAuthError } from '../../errors.ts'
 import { type CookieName, COOKIES, kindsBegun } from '../../protocol/cookies.ts'
 import { digest } from '../../protocol/digest.ts'
 
-/** The registration of the plugin whose cookies they are. */
+/** The registration of the plugin that owns the cookies. */
 export interface CookieOwner {
   issuer: string
   /** The option `prefix`. */
@@ -37,7 +37,7 @@ export interface CookieJar {
   clear(reply: FastifyReply, name: string): void
   pending(reply: FastifyReply, name: string): string | undefined
   /**
-   * Takes the cookies of these kinds that the request brought out of the browser, except those that the reply sets and
+   * Removes the cookies of these kinds that the request brought from the browser, except those that the reply sets and
    * those whose values begin with `spared`, the partition of their user.
    */
   forget(reply: FastifyReply, kinds: readonly CookieName[], spared?: string): void
@@ -49,7 +49,7 @@ export interface CookieJar {
  */
 export const UNDER_WAY = [...kindsBegun('by_anyone'), ...kindsBegun('of_user')]
 
-/** Those of them that are of one user. */
+/** The kinds that belong to one user. */
 export const OF_A_USER = kindsBegun('of_user')
 
 const KINDS = Object.keys(COOKIES) as CookieName[]
@@ -60,8 +60,8 @@ const KINDS = Object.keys(COOKIES) as CookieName[]
  */
 const MAX_COOKIE_BYTES = 4096
 /**
- * A provider's answer by POST comes without cookies, from any page. So it has a fixed part of the room, where it can't
- * take out anything else.
+ * The room for a provider's answer by POST. It comes without cookies, from any page, so it has a fixed room in which it
+ * can't displace anything else.
  */
 const MAX_ANSWER_BYTES = 2048
 const MAX_FLOWS = 2
@@ -117,11 +117,11 @@ export function cookieJar({ issuer, prefix, takesAnswers = false }: CookieOwner)
       return hasOurName({ name, value }) && value !== '' ? [{ name, value }] : []
     })
 
-  /** True for the query of a journey that one of these is on. */
+  /** True if one of these cookies names the journey with this query. */
   const isNamed = (query: Sent, by: readonly Sent[]): boolean =>
     isOf(query, 'query') && by.some(({ value }) => value.includes(`.${query.name.slice(nameOf('query').length + 1)}.`))
 
-  /** True if we can have set it: its kind exists, it is no longer than those are, and alone under its name. */
+  /** True if the cookie may be one of ours: its kind exists, it is not too long, and it is alone under its name. */
   const mayBeOurs = (cookie: Sent, all: readonly Sent[]): boolean => {
     const kind = KINDS.find((one) => isOf(cookie, one))
     return (
@@ -138,7 +138,7 @@ export function cookieJar({ issuer, prefix, takesAnswers = false }: CookieOwner)
       .filter((cookie) => isOf(cookie, kind) && cookie.value.startsWith(mark))
       .toSorted((a, b) => (a.value < b.value ? -1 : 1))
 
-  /** The cookies that go for these, and whether they fit then. Those that the reply sets stay. */
+  /** The cookies that must be removed for these, and whether they fit then. Cookies that the reply sets stay. */
   function roomFor(
     reply: FastifyReply,
     cookies: readonly WrittenCookie[],
@@ -151,11 +151,11 @@ export function cookieJar({ issuer, prefix, takesAnswers = false }: CookieOwner)
     const sent = found.filter(
       (cookie) => !written.has(cookie.name) && pending(reply, cookie.name) === undefined && !isOf(cookie, 'answer')
     )
-    // They take no room from what is ours, so that nobody is locked out by them.
+    // Planted cookies take no room from ours, so that they lock nobody out.
     const planted = sent.filter((cookie) => !mayBeOurs(cookie, found))
     let staying = sent.filter((cookie) => !planted.includes(cookie))
     const ours = oldestFirst('flow', staying, 'o')
-    // In the order in which they go. The newest flow of another site is the first.
+    // In the order of removal. The newest flow of another site comes first.
     const flows = [...oldestFirst('flow', staying, 'x').toReversed(), ...ours]
     const leaving = yields
       ? flows.filter((flow) => flow !== ours.at(-1))

@@ -25,7 +25,7 @@ export interface Cors {
   anyOrigin: CorsPolicy
   /** Pages that browsers navigate to, and endpoints for servers. */
   noOrigin: CorsPolicy
-  /** The same at a path that another group has too, whose preflights are not ours to answer. */
+  /** The same for a path that another group has too, and whose preflights are not answered here. */
   noOriginBesides: CorsPolicy
 }
 
@@ -34,7 +34,7 @@ type AllowsOrigin = (request: FastifyRequest, origin: string) => boolean | Promi
 type Apply = (request: FastifyRequest, reply: FastifyReply, methods: ReadonlySet<string>) => void | Promise<void>
 
 const PREFLIGHT_MAX_AGE_SECONDS = 600
-/** Headers that scripts need and could not read otherwise: why a token was refused, and when to try again. */
+/** Headers that scripts could not read otherwise: the reason of a refusal, and the time of the next try. */
 const EXPOSED_HEADERS = 'WWW-Authenticate, Retry-After, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset'
 /**
  * The CORS headers of answers, and `private-network`, which browsers may come to ask for. @see
@@ -48,21 +48,18 @@ const HEADER_NAMES = /^[\w!#$%&'*+.^`|~-]+(?:[ \t]*,[ \t]*[\w!#$%&'*+.^`|~-]+)*$
 /** Keeps a route out of the document of @fastify/swagger. */
 const NOT_IN_DOCS: FastifySchema & { hide: boolean } = { hide: true }
 
-/** The ids of the clients that requests have proven to be of. */
+/** The proven client of each request. */
 const provenClientIds = new WeakMap<FastifyRequest, string>()
 
-/**
- * Remembers which client a request is of, once that is proven. Endpoints that take an access token know the client by
- * it alone.
- */
+/** Remembers the proven client of a request. Endpoints that take an access token know the client only by it. */
 export function rememberClient(request: FastifyRequest, clientId: string): void {
   provenClientIds.set(request, clientId)
 }
 
 /**
- * Of listed clients, the set of origins is made once. With a store, nobody knows at a preflight which client the
- * request will name, so preflights of all web origins are allowed, which lets nobody read anything; the answer to the
- * request can be read only by the origins of its client.
+ * For listed clients, the set of origins is made once. With a store, nobody knows at a preflight which client the
+ * request will name, so preflights of all web origins are allowed. That lets nobody read anything, because the answer
+ * to the request can be read only by the origins of its client.
  */
 export function createCors(clients: readonly Client[] | ClientsOf): Cors {
   if (typeof clients === 'function') {
@@ -87,7 +84,7 @@ function anyOrigin(child: FastifyInstance): void {
   })
 }
 
-/** No origin but our own, whatever the host's CORS plugin has set. @see RFC 9700 §2.6 */
+/** Only our own origin, whatever the host's CORS plugin has set. @see RFC 9700 §2.6 */
 function noOrigin(child: FastifyInstance): void {
   onRoutes(child, (_request, reply) => {
     removeCorsHeaders(reply)
@@ -174,12 +171,12 @@ function allowRequest(request: FastifyRequest, reply: FastifyReply, methods: Rea
   reply.header('access-control-max-age', String(PREFLIGHT_MAX_AGE_SECONDS))
 }
 
-/** Takes back what a host's CORS plugin has set. */
+/** Removes the headers of a host's CORS plugin. */
 export function removeCorsHeaders(reply: FastifyReply): void {
   for (const name of CORS_HEADERS) if (reply.hasHeader(name)) reply.removeHeader(name)
 }
 
-/** Set also where a request has no `Origin`, or a cache could give its answer to a request that has one. */
+/** Set for requests without `Origin` too, because a cache could give that answer to a request that has one. */
 function varyByOrigin(reply: FastifyReply): void {
   if (!reply.hasHeader('vary')) {
     reply.header('vary', 'Origin')
@@ -250,7 +247,7 @@ function remembering(clients: ClientStore): ClientStore {
 export type IsRegistered = (request: FastifyRequest, origin: string) => boolean | Promise<boolean>
 
 /**
- * Of listed clients, the set of origins is made once. A store can't be asked by origin: there the origin must be one of
+ * For listed clients, the set of origins is made once. A store can't be asked by origin, so the origin must be one of
  * the client that the request names, which may be in its body.
  */
 export function registeredOrigins(clients: readonly Client[] | ClientsOf): {
@@ -271,10 +268,7 @@ export function registeredOrigins(clients: readonly Client[] | ClientsOf): {
   }
 }
 
-/**
- * The client that the request says it is of. It has proved nothing yet: its page must still be of an origin of that
- * client.
- */
+/** The client that the request names, not yet proven: its page must still be of an origin of that client. */
 function claimedClientId({ body, headers }: FastifyRequest): string | undefined {
   const { client_id: clientId } = typeof body === 'object' && body !== null ? (body as { client_id?: unknown }) : {}
   try {

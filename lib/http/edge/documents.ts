@@ -12,7 +12,7 @@ interface RouteSchema extends FastifySchema {
   response?: Record<string, TSchema>
 }
 
-/** The documents that it hands in to be completed: one of the two. */
+/** The document to complete: one of the two. */
 interface Documents {
   openapiObject?: { tags?: Tag[]; components?: { securitySchemes?: Record<string, unknown> } }
   swaggerObject?: { tags?: Tag[]; securityDefinitions?: Record<string, unknown> | null }
@@ -55,10 +55,10 @@ const TAGS = {
 const ids = new WeakMap<object, Map<string, string>>()
 
 /**
- * Lets @fastify/swagger complete what the host's document says of every route that is registered in `child` after it:
- * an id that does not change when the route is moved, who may call it, and its answers. All of this is made when a
- * document is, and costs nothing before. The host's own `transform` is not asked for these routes: most know schemas of
- * one kind only.
+ * Lets @fastify/swagger complete the host's document for every route that is registered in `child` afterwards: an id
+ * that stays when the route is moved, its callers, and its answers. All of this is made when a document is made, and
+ * costs nothing before. The host's own `transform` is not called for these routes, because most know schemas of one
+ * kind only.
  */
 export function useDocuments(child: FastifyInstance, deps: DocumentsDeps): void {
   child.addHook('onRoute', (route) => {
@@ -103,8 +103,7 @@ export function namesOf(names: readonly PathName[], path: (name: PathName) => st
 }
 
 /**
- * Says so where the host registers @fastify/swagger after us: its document would have none of our routes, and nothing
- * else would tell.
+ * Warns if the host registers @fastify/swagger after us: its document would have none of our routes, without any sign.
  */
 export function tellOfLateDocuments(host: FastifyInstance): void {
   if (host.hasDecorator('swagger')) return
@@ -238,8 +237,8 @@ function idOf(method: string, url: string): string {
 type Json = Record<string, unknown>
 
 /**
- * A described route in the words of Swagger 2.0, which knows no `const`, no alternatives, no `null` and no content of
- * an answer. `defined`: the names of the security schemes that the document has.
+ * A described route in Swagger 2.0, which has no `const`, no alternatives, no `null` and no content of an answer.
+ * `defined`: the names of the security schemes in the document.
  */
 function forSwagger2(schema: Json, defined: readonly string[]): Json {
   const {

@@ -51,9 +51,9 @@ export interface Endpoint extends Declaration {
   description?: string
   params?: TObject
   body?: TSchema | ((deps: HttpDeps) => TSchema)
-  /** The check of the body, if it is another than that by `body`. */
+  /** The check of the body, if `body` alone is not the check. */
   check?(deps: HttpDeps): ReturnType<typeof strictValidator>
-  /** By status. An endpoint with one status gets it without a word of the handler. */
+  /** By status. If there is one status, the handler need not set it. */
   answers: Readonly<Record<number, TSchema>>
   what: string
   /** The answers may be cached: the handler sets `Cache-Control`. */

@@ -8,13 +8,12 @@ import type { AttemptStanding } from '../../ports/attempt-store.ts'
 import type { Clock } from '../../ports/clock.ts'
 import { originOf } from './request-origin.ts'
 
-/** Replies that the host's error handler writes. */
+/** The replies that the host's error handler has taken over. */
 const hostReplies = new WeakSet<FastifyReply>()
 
 /**
- * One shape for every error of our routes. Errors that are not ours (a host's hook, its rate limit) go on to the error
- * handler that the host has when they happen: it may have been set after us, and Fastify's own chain of handlers knows
- * only earlier ones.
+ * One shape for every error of our routes. Other errors (of a host's hook, its rate limit) go to the error handler that
+ * the host has at that moment: it may have been set after us, and Fastify's own chain knows only earlier ones.
  */
 export function useErrorReply(child: FastifyInstance, host: FastifyInstance): void {
   const handOn = toHostHandler(host)
@@ -24,15 +23,15 @@ export function useErrorReply(child: FastifyInstance, host: FastifyInstance): vo
   })
 }
 
-/** Hands an error on to the handler that the host has when it happens. */
+/** Passes an error to the error handler that the host has at that moment. */
 export function toHostHandler(
   host: FastifyInstance
 ): (error: FastifyError, request: FastifyRequest, reply: FastifyReply) => unknown {
   const inherited = host.errorHandler
   return (error, request, reply) => {
     hostReplies.add(reply)
-    // Fastify's own handler is reached by throwing, because it would log twice if it were called from here. A thrown
-    // value that is no Error can't be thrown on: Fastify would send it as a payload with 200.
+    // Fastify's own handler runs if the error is thrown; it would log twice if it were called from here. A thrown value
+    // that is no Error can't be thrown again, because Fastify would send it as a payload with 200.
     if (host.errorHandler === inherited && error instanceof Error) throw error
     return host.errorHandler(error, request, reply)
   }
@@ -67,12 +66,12 @@ export function sendOAuthError(error: OAuthError, request: FastifyRequest, reply
 }
 
 /**
- * A failure of the service is logged as error, with its cause and the call of a store that it came from. A refused
- * request is logged for debugging alone, or strangers could fill the log; so is an overload, which has one line of its
+ * A failure of the service is logged as an error, with its cause and the failed call of a store. A refused request is
+ * logged at the level debug, because strangers could fill the log otherwise. So is an overload, which has a line of its
  * own (FST_AUTHORITY_HASH_QUEUE_FULL).
  */
 export function logRefusal(error: OAuthError, request: FastifyRequest): void {
-  // Fastify, or the host's error handler, tells of the host's own mistake.
+  // Fastify, or the host's error handler, reports the host's own mistake.
   if (error.code === 'FST_AUTHORITY_NO_GUARD') return
   const { cause, detail } = error
   if (error.statusCode >= 500 && (cause !== undefined || error.error !== 'temporarily_unavailable')) {
@@ -99,7 +98,7 @@ export function noStore(reply: FastifyReply): void {
   reply.header('pragma', 'no-cache')
 }
 
-/** For every route whose answers say something about a person. */
+/** A hook for routes whose answers say something about a person. */
 export function noStoreHook(_request: FastifyRequest, reply: FastifyReply, done: () => void): void {
   noStore(reply)
   done()
@@ -119,8 +118,8 @@ export async function guarded<T>(work: () => Promise<T>): Promise<T> {
 }
 
 /**
- * The wire form of a failure of the service: 503 with `Retry-After` for a store that is down, for that may soon be
- * over; 500 for a bug, or for an answer of the host's code that does not fit, where a repeat would fail as well.
+ * The wire form of a failure of the service. 503 with `Retry-After` for an outage of a store, which may soon end; 500
+ * for a bug, or for an invalid result of the host's code, which a repeat would not change.
  */
 export function serviceError(error: unknown): OAuthError {
   return !isOutage(error) && (isMisfit(error) || isBug(error))
@@ -198,7 +197,7 @@ export class LimitedError extends OAuthError {
 
 export type Log = Pick<FastifyBaseLogger, 'info' | 'warn' | 'error'>
 
-/** Says which rule refuses, and where to change it. */
+/** Logs which rule refuses, and where to change it. */
 export function refusalReports(to: { clock: Pick<Clock, 'monotonic'>; log: Log }): (info: LimitInfo) => void {
   const tell = onceAMinute('info', to)
   return ({ rule, max, windowMs }) => {
@@ -251,7 +250,7 @@ export async function refuse(
   throw new LimitedError(info, custom)
 }
 
-/** An answer that does not fit is a mistake in the host's code and logged as one; anything else may be an outage. */
+/** An invalid result is a mistake in the host's code and logged as one; any other error may be an outage. */
 export function hookFailed(log: Log, error: unknown, what: string): void {
   log[isMisfit(error) ? 'error' : 'warn'](...logLine('FST_AUTHORITY_HOOK_FAILED', what, { err: error }))
 }

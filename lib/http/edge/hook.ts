@@ -17,9 +17,9 @@ import { requireFirstParty } from '../../clients/rights.ts'
 import type { AccessTokens, Reader } from '../../tokens/access-tokens.ts'
 
 /**
- * A hook that lets a request go on only with what it looks for, in whichever way it is called. With a callback, as
- * Fastify and @fastify/auth call it, it calls `done(error)`. Without one, from your own code, it returns a promise that
- * rejects: `await app.authenticate(request, reply)`. The error is an `OAuthError`. A hook sends no answer.
+ * A hook that lets a request continue only if its check finds what it looks for, however it is called. With a callback,
+ * as Fastify and @fastify/auth call it, it calls `done(error)`. Without one, from your own code, it returns a promise
+ * that rejects: `await app.authenticate(request, reply)`. The error is an `OAuthError`. A hook sends no answer.
  */
 export interface Hook {
   (request: FastifyRequest, reply?: FastifyReply): Promise<void>
@@ -27,7 +27,7 @@ export interface Hook {
 }
 
 /**
- * Finds what a request has to bring, without a promise where nothing has to be looked up. A refusal may be thrown or
+ * Finds the credentials of a request, without a promise if nothing must be looked up. A refusal may be thrown or
  * returned, because a throw costs more than all the rest.
  */
 export type Check<Found> = (request: FastifyRequest) => Found | OAuthError | Promise<Found | OAuthError>
@@ -79,9 +79,9 @@ export function hookOf<Found>(check: Check<Found>, to: string, answer?: Answer):
 }
 
 /**
- * How a hook with a callback lets a request go on. Fastify hands a callback to asynchronous hooks too. One that passes
- * all its arguments on and awaits the answer goes on by the answer, so that what it checks afterwards counts; the
- * callback is called where nobody awaits. A refusal comes by the callback alone, and the answer never does.
+ * Lets a request continue after a hook with a callback. Fastify passes a callback to asynchronous hooks too. If such a
+ * hook passes all its arguments on and awaits the answer, it continues by the answer, so that its later checks count;
+ * otherwise the callback is called. A refusal comes by the callback alone, and the answer never resolves.
  */
 function goingOn(done: HookHandlerDoneFunction): { open(): void; answer: PromiseLike<void> } {
   const waiting: Array<() => void> = []
@@ -101,7 +101,7 @@ function goingOn(done: HookHandlerDoneFunction): { open(): void; answer: Promise
     open() {
       isOpen = true
       for (const resolve of waiting) resolve()
-      // `await` asks for the answer one microtask later.
+      // `await` reads `then` one microtask later.
       if (waiting.length === 0)
         queueMicrotask(() => {
           queueMicrotask(tell)
@@ -133,7 +133,7 @@ export function tokenCheck(tokens: AccessTokens, target: Exclude<Reader, 'any'> 
   return (request) => tokens.authenticate(request.headers.authorization, target)
 }
 
-/** API keys, as far as a guard knows them. */
+/** The methods of API keys that a guard needs. */
 interface KeyReader {
   isKey(text: string): boolean
   claimsFor(key: string, resource: string | null): Promise<AccessTokenClaims>
@@ -186,8 +186,8 @@ export function optionalTokenCheck(
 }
 
 /**
- * The result that a guard before this one left on the request. A route without one is a mistake of the host's, which a
- * refusal of the token would hide.
+ * The result that an earlier guard left on the request. A route without such a guard is the host's mistake, and a
+ * refusal of the token would hide it.
  * @param auth the name of the request's decorator
  * @param hook the name of the hook that looks for it
  */
@@ -205,7 +205,7 @@ export function claimsCheck(auth: string, hook: string): (request: FastifyReques
 
 type Claims = ReturnType<typeof claimsCheck>
 
-/** Refuses tokens of third-party clients, by what is registered now. */
+/** Refuses tokens of third-party clients, by the present registration. */
 export function firstPartyCheck(claimsOf: Claims, clients: ClientStore): Check<AccessTokenClaims> {
   return async (request) => {
     const claims = claimsOf(request)
@@ -247,7 +247,7 @@ export function signInCheck(
   }
 }
 
-/** 403 for a token without a user, because no sign-in would make it another. */
+/** 403 for a token without a user, because a sign-in would not change that. */
 export function withoutUser(): OAuthError {
   return new OAuthError('access_denied', 'A token of a user is needed.', { withoutStack: true })
 }

@@ -9,15 +9,15 @@ import { knownDeviceKey } from '../../limits/attempt-keys.ts'
 import type { SecondFactorCheck } from '../../limits/rules.ts'
 
 /**
- * Browsers in which an account had a session, by the same cookie that gives them an allowance of their own. Nothing is
+ * Browsers in which an account had a session. The cookie that gives them an allowance of their own shows it; nothing is
  * stored.
  */
 export interface KnownBrowsers {
-  /** The id of a browser in which the user had a session with the password of now; `null` of any other. */
+  /** The id of a browser in which the user had a session with the present password; `null` for any other. */
   idOf(request: FastifyRequest, user: User): string | null
   /** True if the request has the cookie at all, valid or not. */
   mayKnow(request: FastifyRequest): boolean
-  /** Makes it so. Never rejects: no sign-in fails by it. */
+  /** Makes the browser known. Never rejects, so that no sign-in fails by it. */
   add(request: FastifyRequest, reply: FastifyReply, user: User): Promise<void>
 }
 
@@ -30,7 +30,7 @@ interface KnownBrowsersDeps {
   log: Log
 }
 
-/** No username has a NUL. A browser that gave the password alone is known for the limits, and not here. */
+/** No username contains a NUL. A browser in which only the password was given is known for the limits, and not here. */
 const sessionAccountOf = ({ id }: User): string => `\0session ${id}`
 /** A value that changes with the password, and is the same for all users without one. */
 const passwordOf = (user: User | null): string => user?.passwordHash ?? ''
@@ -99,7 +99,7 @@ export async function attemptDevice(
     async remember(reply, left) {
       if (reply.sent || !isFromBrowser(request)) return
       try {
-        // The user as the work leaves them: it may have replaced the password hash, or be about to do so.
+        // The user after the work, which may have replaced the password hash, or be about to do so.
         const password = passwordOf(await onceRehashed(left ?? (await userOf(account))))
         deviceCookie.set(reply, extendDevice(deviceKey, token, { account, password }, random.id()))
       } catch (error) {
@@ -119,7 +119,7 @@ function isFromBrowser(request: Pick<FastifyRequest, 'headers'>): boolean {
   return request.headers['sec-fetch-site'] !== undefined
 }
 
-/** Browsers in which a user has given their second factor, with the password and the factors of now. */
+/** Browsers in which a user has given their second factor, with the present password and factors. */
 interface FactorBrowsers {
   /** The key of attempts in such a browser; `null` for any other browser. */
   keyOf(request: FastifyRequest, check: SecondFactorCheck): string | null
@@ -128,8 +128,8 @@ interface FactorBrowsers {
   add(request: FastifyRequest, reply: FastifyReply, check: SecondFactorCheck): void
 }
 
-// No username has a NUL. A browser that has given the password alone is not known here, because anyone who knows the
-// password would have as many allowances as they like.
+// No username contains a NUL. A browser in which only the password was given is not known here, because anyone who
+// knows the password could have any number of allowances.
 const factorAccountOf = ({ userId }: SecondFactorCheck): string => `\0second-factor ${userId}`
 
 export function factorBrowsers({

@@ -37,7 +37,7 @@ export interface AttemptCheck {
   kept?: boolean
   /** The normalised username, whether such a user exists or not. */
   account?: string
-  /** A normalised name that is sent something: it counts under the same rule as the address that asks. */
+  /** The normalised name of a recipient. It counts under the same rule as the address that asks. */
   recipient?: string
   /**
    * The id of a browser in which the recipient has had a session: requests there have an allowance of their own, apart
@@ -55,14 +55,14 @@ export interface AttemptUser {
   known: User | null
   /** True if the user of a `secondFactor` check has given their second factor in this browser before. */
   isKnown: boolean
-  /** Called by the work with the user as it leaves them, where it knows. */
+  /** Called by the work with the user after it, if it knows. */
   leaves(user: User): void
 }
 
 export interface RequestLimiter {
   /**
-   * For passwords and other things that can be guessed or cost much: counts the attempt, does the work, and takes the
-   * count back where the outcome says so (see limits/attempt).
+   * For passwords and other secrets that can be guessed or cost much: counts the attempt, does the work, and gives the
+   * count back depending on the outcome (see limits/attempt).
    * @throws LimitedError where a limit refuses: before the work has done anything
    */
   reserve<T>(
@@ -72,7 +72,7 @@ export interface RequestLimiter {
     work: (user: AttemptUser) => Promise<T>
   ): Promise<T>
   /**
-   * The same for an attempt by the host's own code, where there is no request and so no address: under the rule
+   * The same for an attempt by the host's own code. It has no request and so no address, and counts under the rule
    * `account` alone.
    * @throws LimitedError
    */
@@ -239,18 +239,18 @@ async function limitsOf(
 ): Promise<AttemptLimit[]> {
   const limits: AttemptLimit[] = []
   const rule = options.rules[check.rule]
-  // The bypass list goes by the address, also where an API key or the host's own key would be counted.
+  // The bypass list compares the address, even if an API key or the host's own key would be counted.
   if (rule !== false && check.userId !== undefined)
     limits.push(limitOf(check.rule, rule, { key: userKey(check.userId), max: rule.max }))
   else if (rule !== false && !bypass.has(request.ip)) {
     const named = await callerKey(request, rule.max, options, deps)
     limits.push(limitOf(check.rule, rule, named ?? { key: addressKey(request.ip), max: rule.max }))
-    // It comes after the limit of the address, for the answer shows the first.
+    // It comes after the limit of the address, because the answer shows the first limit.
     const network = named === null && check.rule === 'login' ? networkKey(request.ip) : null
     if (network !== null) limits.push(limitOf(check.rule, rule, { key: network, max: networkMax(rule.max) }))
   }
-  // Applies to all callers, from any number of addresses, and by a bypass too, because it protects the recipient's
-  // mailbox. Strangers use up nothing of the recipient's own allowance in a known browser.
+  // Applies to all callers, from any number of addresses, and to the bypass list too, because it protects the
+  // recipient's mailbox. Strangers use up nothing of the recipient's own allowance in a known browser.
   if (rule !== false && check.recipient !== undefined)
     limits.push(limitOf(check.rule, rule, { key: recipientKey(check.recipient, check.device ?? null), max: rule.max }))
   const account = options.rules.account
@@ -277,7 +277,7 @@ async function callerKey(
   if (apiKey !== null && typeof presented === 'string' && presented !== '') {
     try {
       const verified = (await apiKey.verify?.(presented)) ?? false
-      // A key that does not verify is ignored, or each made-up key would have an allowance of its own.
+      // A key that does not verify is ignored, because otherwise each made-up key would have an allowance of its own.
       if (verified !== false)
         return { key: apiKeyKey(presented), max: verified === true ? max : Math.min(verified.max, MAX_COUNTED) }
     } catch (error) {

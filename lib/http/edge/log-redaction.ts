@@ -12,8 +12,8 @@ const URL_HEADERS = ['referer', 'location', ':path']
 const LOGGER_METHODS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal']
 
 /**
- * A URL of our routes as a log may show it: the path and the names of its parameters; of values only those that are no
- * secret. It works on the text, so that a URL that can't be parsed is redacted too.
+ * A URL of our routes for the log: the path, the names of its parameters, and only those values that are no secret. It
+ * works on the text, so that a URL that can't be parsed is redacted too.
  */
 export function redactUrl(url: string): string {
   // A host may have set ; as a delimiter of the query. No path of ours has one.
@@ -51,8 +51,8 @@ function shownValue(name: string, value: unknown): string {
 }
 
 /**
- * In front of the host's logger. Its own target is empty, for a proxy must not change what a frozen logger has; and
- * methods run on the logger itself, which may have private fields.
+ * Stands in front of the host's logger. The proxy has an empty target, because a proxy must not change the members of a
+ * frozen logger. Methods run on the logger itself, which may have private fields.
  */
 function redactingLogger(logger: FastifyBaseLogger, secrets: ReadonlySet<string>): FastifyBaseLogger {
   if (typeof logger !== 'object' || logger === null || isNone(logger)) return logger
@@ -94,7 +94,9 @@ function isNoop(method: unknown): boolean {
   return typeof method === 'function' && method.name === 'noop' && method.length === 0
 }
 
-/** Fastify refuses a logger that lacks one, but only where a factory made it: ours must not make the difference. */
+/**
+ * Fastify refuses a logger that lacks one of these, but only if a factory made it. Ours must not make that difference.
+ */
 function isLoggerMethod(key: string | symbol): boolean {
   return typeof key === 'string' && LOGGER_METHODS.includes(key)
 }
@@ -116,7 +118,7 @@ interface RequestLike extends Record<string, unknown> {
   url: string
 }
 
-/** Behaves as the request does, with other values in the members that show the URL. */
+/** Behaves like the request, with other values in the members that show the URL. */
 function requestView(request: RequestLike, secrets: ReadonlySet<string>): object {
   if (Object.getPrototypeOf(request) === Object.prototype)
     return {
@@ -135,7 +137,8 @@ function requestView(request: RequestLike, secrets: ReadonlySet<string>): object
 }
 
 /**
- * The same for a reply of Fastify or a response of Node.js: they lead to the request, and know where a redirect goes.
+ * The same for a reply of Fastify or a response of Node.js, because they contain the request, and the target of a
+ * redirect.
  */
 function replyView(reply: Record<string, unknown>, secrets: ReadonlySet<string>): object {
   const { request, req, getHeaders } = reply

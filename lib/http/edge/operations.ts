@@ -60,7 +60,7 @@ type Security = ReadonlyArray<Readonly<Record<string, readonly string[]>>>
 export interface SecuritySchemes {
   openapi: Readonly<Record<string, object>>
   swagger: Readonly<Record<string, object>>
-  /** The security of one operation. `[]`: none. An empty alternative: it goes without. */
+  /** The security of one operation. `[]`: none. An empty alternative: it also works without. */
   of(operation: { declared: Partial<Declaration>; isPage: boolean }): Security
 }
 
@@ -117,7 +117,7 @@ export function securitySchemes({ grants, openid, path, hostPrefix, cookieName }
         ? { authorizationCode: { authorizationUrl: urlOf('authorize'), ...urls } }
         : {}),
       ...(on.includes('password') ? { password: urls } : {}),
-      // There is always a client that may be given it: a store may have one at any time.
+      // Always listed, because a client store may have such a client at any time.
       clientCredentials: {
         tokenUrl: urls.tokenUrl,
         scopes: Object.fromEntries(Object.entries(scopes).filter(([scope]) => !(scope in SCOPES)))

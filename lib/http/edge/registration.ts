@@ -11,7 +11,7 @@ export interface Registration {
   /** The fields of a registration, as JSON or by the sign-up page. A field with a default may be missing. */
   body: TObject
   compiled: TypeCheck<TObject>
-  /** The fields that a person may change later, as a change takes them; `null`: there are none. */
+  /** The fields that a person may change later, in the schema of a change; `null`: there are none. */
   profile: ProfileFields | null
   /** The defaults of these fields, new for each caller. */
   defaultsOf(names: readonly string[]): Record<string, unknown>
@@ -19,12 +19,12 @@ export interface Registration {
   fits(schema: TSchema, value: unknown): boolean
 }
 
-/** Of names of fields, those that a person may change by themselves. */
+/** Selects the names of fields that a person may change by themselves. */
 type OwnFields = (names: readonly string[]) => readonly string[]
 
 interface ProfileFields {
   names: readonly string[]
-  /** For documents: any of the fields, and `null` for one that need not be there. */
+  /** For documents: all fields optional, and `null` allowed for those that may be removed. */
   body: TObject
   /** Checks a change exactly as it came. */
   validate: ReturnType<typeof strictValidator>
@@ -146,7 +146,7 @@ function profileFields(
         { additionalProperties: false }
       )
     ),
-    // Removed fields are taken out first, so that a field that does not fit is reported in the words of its own schema.
+    // Removed fields are left out first, so that the error of an invalid field comes from its own schema.
     validate: (value) =>
       check(
         typeof value === 'object' && value !== null && !Array.isArray(value)

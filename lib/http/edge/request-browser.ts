@@ -37,7 +37,7 @@ export interface RequestBrowser {
   renew(request: FastifyRequest, reply: FastifyReply, userId: string, methods: AuthenticationProof[]): Promise<void>
   /**
    * The sign-in that stays when all others of its user end. The browser gets a new secret if its cookie belongs to that
-   * session. Changes nothing by itself. The reply must not be sent before that end.
+   * session. Changes nothing by itself. The reply must not be sent before the others end.
    */
   stay(request: FastifyRequest, reply: FastifyReply, sid: string): StayingSignIn
   /** Ends the session, if there is one, and removes its cookie and all unfinished flows from the browser. */

@@ -29,8 +29,8 @@ export function originOf(request: FastifyRequest): Origin {
 }
 
 /**
- * The language in which the person behind the request is to be written to: the one of the page that posted it, so
- * `ui_locales` of the address before `Accept-Language`; `undefined` where neither asks for one that the pages have.
+ * The language of messages to the person behind the request: that of the page that posted it, so `ui_locales` of the
+ * address before `Accept-Language`; `undefined` if neither names a language of the pages.
  */
 export function localeOf({ query, headers }: FastifyRequest): string | undefined {
   const { ui_locales: uiLocales } = query as { ui_locales?: unknown }

@@ -50,7 +50,7 @@ export const ErrorResponse = Type.Object(
 /** `{}`, because several client libraries insist on JSON. */
 export const Nothing = Type.Object({}, { additionalProperties: false })
 
-/** The same for every person, or it would tell who has an account. */
+/** The same for every person, because it would otherwise reveal who has an account. */
 export const Message = Type.Object({ message: Type.String() })
 
 export const Id = Type.Object({ id: Type.String({ maxLength: 128 }) })
@@ -58,13 +58,13 @@ export const Id = Type.Object({ id: Type.String({ maxLength: 128 }) })
 export const Empty = Type.Null({ description: 'No content' })
 
 export const Username = Type.String({ minLength: 1, maxLength: 254 })
-/** As long as a form may be: an upper bound for the parser. The reader of a field has the real one. */
+/** The length of a form: an upper bound for the parser. The reader of a field has the real one. */
 const FIELD_LIMIT = 16_384
 /** The password policy has the real bound. */
 export const Password = Type.String({ minLength: 1, maxLength: FIELD_LIMIT })
 /** A passkey's answer, as JSON. */
 export const Credential = Type.String({ maxLength: FIELD_LIMIT })
-/** Only a bound for the parser's sake. */
+/** A bound for the parser only. */
 export const EmailAddress = Type.String({ minLength: 1, maxLength: 254 })
 export const OneTimeTokenValue = Type.String({ minLength: 1, maxLength: 640 })
 

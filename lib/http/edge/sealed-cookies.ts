@@ -26,7 +26,7 @@ interface Written {
 
 export interface SealedCookies {
   /**
-   * `null` where there is none, more than one, or none that this service sealed as this kind. `query` is `null` where
+   * `null` if there is no cookie, more than one, or none that this service sealed as this kind. `query` is `null` if
    * the journey is not in the browser any more.
    */
   read(
@@ -54,7 +54,7 @@ export function sealedCookies(owner: CookieOwner, sealers: Readonly<Record<Seale
   const nameOf = (kind: CookieName, id = ''): string => (id === '' ? jar.nameOf(kind) : `${jar.nameOf(kind)}_${id}`)
   const opened = (request: FastifyRequest, kind: SealedName, id?: string): unknown => {
     const values = cookieValues(request, nameOf(kind, id))
-    // Two of one name: one of them was planted.
+    // If two have one name, one of them was planted.
     const [value = ''] = values.length === 1 ? values : []
     const plain = sealers[kind].open(value.split('.').slice(2).join('.'))
     return plain === null ? null : JSON.parse(plain)
@@ -100,7 +100,7 @@ export function sealedCookies(owner: CookieOwner, sealers: Readonly<Record<Seale
 export interface SessionCookie {
   name: string
   /**
-   * `undefined` where there is none or more than one: two cookies of this name mean that one was injected, for example
+   * `undefined` if there is no cookie or more than one. Of two cookies with this name one was injected, for example
    * from a subdomain, so neither is trusted.
    */
   read(request: Pick<FastifyRequest, 'headers'>): string | undefined
@@ -114,7 +114,7 @@ export interface SessionCookie {
   pending(reply: FastifyReply): string | undefined
 }
 
-/** Those of one registration of the plugin. */
+/** The session cookies of one registration of the plugin. */
 export interface Cookies {
   /** The session of the signed-in user. */
   session: SessionCookie
@@ -140,8 +140,7 @@ interface SessionCookieOptions extends CookieOwner {
 }
 
 /**
- * The cookie is `Lax`, for it must come with a client's link to the
- * authorization endpoint.
+ * The cookie is `Lax`, because it must come with a client's link to the authorization endpoint.
  * @see RFC 6265bis §4.1.3.2
  */
 export function sessionCookie({ of = 'session', seconds = 0, ...owner }: SessionCookieOptions): SessionCookie {

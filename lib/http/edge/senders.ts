@@ -31,9 +31,8 @@ export function guardSenders(
   { issuer, advise, isRegistered, needsBody, hostAnswersPreflights }: SendersDeps
 ): void {
   const { origin: ownOrigin } = new URL(issuer)
-  // Requests to these routes name no client that a store could be asked for. A page can add an `Authorization` header
-  // only after a preflight, which the host answers here: a request that has the header comes from an origin that the
-  // host allows.
+  // Requests to these routes name no client for a lookup. A page can add an `Authorization` header only after a
+  // preflight, which the host answers here. So a request with the header comes from an origin that the host allows.
   const hostJudges = needsBody && hostAnswersPreflights
 
   function isAllowed(request: FastifyRequest): boolean | Promise<boolean> {

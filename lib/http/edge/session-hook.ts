@@ -20,7 +20,7 @@ export interface AuthSession {
   readonly sub: string
   /** Public name of the browser session, as ID tokens have it. */
   readonly sid: string
-  /** When the user proved who they are: the oldest of the proofs that `acr` rests on. */
+  /** The time when the user proved their identity: the oldest of the proofs behind `acr`. */
   readonly authenticatedAt: Date
   /** The level of the sign-in: `password`; `null` if the host signed the user in without a level. */
   readonly acr: string | null
@@ -41,9 +41,7 @@ interface SessionHookDeps {
    * The page on which a signed-in user proves their identity again; `null`: the sign-in page, which is the host's own.
    */
   reauthenticatePath: string | null
-  /**
-   * The page that adds what is missing to a sign-in; `null`: a new sign-in is all that can help; `never`: nor can that.
-   */
+  /** The page that adds the missing proof to a sign-in; `null`: only a new sign-in can help; `never`: nothing can. */
   stepPath(person: SignedInPerson, acr: string): Promise<{ path: string } | 'never' | null>
   /** Sends an error as a page of ours, in the person's language; `null`: there are no pages. */
   sendErrorPage: ((error: OAuthError, request: FastifyRequest, reply: FastifyReply) => Promise<unknown>) | null
@@ -61,7 +59,7 @@ interface SessionHooks {
   requireUser: Hook
 }
 
-/** A session is written as used once in this time at most, so that a page with many requests makes one write. */
+/** The use of a session is written once in this time at most, so that a page with many requests causes one write. */
 const USE_EVERY_MS = 60_000
 
 /** The `onRequest` hooks for a host's own pages and front ends. Each counts as a use of the session. */
@@ -215,8 +213,8 @@ function shown(session: BrowserSession): AuthSession {
 }
 
 /**
- * The address to which the sign-in leads back, a path of this origin. The sign-in page checks it again. A form is not
- * carried: its page is shown again, if the browser says which.
+ * The address to which the sign-in leads back, a path of this origin. The sign-in page checks it again. A form can't be
+ * repeated after it: its page is shown again, if the browser says which one.
  */
 function wayBack(request: FastifyRequest, issuer: string): string | undefined {
   if (isSafe(request)) return localPath(request.originalUrl, issuer) ?? undefined

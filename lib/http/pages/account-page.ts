@@ -30,7 +30,7 @@ const AS_SHOWN =
   'The address of the form names the session that the page was shown to. In another session the form does nothing, ' +
   'and the page says so.'
 
-/** A visit of who is signed in in the browser. */
+/** The visit of a signed-in person. */
 export interface PersonVisit extends Visit {
   person: SignedInPerson
 }
@@ -38,7 +38,7 @@ export interface PersonVisit extends Visit {
 type AccountPageName = { [Name in FormPageName]: PageModels[Name] extends AccountModel ? Name : never }[FormPageName]
 
 interface AccountSubmission extends Pick<Submission<never>, 'limit' | 'before'> {
-  /** Resolves to what was done, which the page says when the browser has come back to it, or to the way on. */
+  /** Resolves to the note that the page shows when the browser has come back to it, or to the way on. */
   work(): Promise<AccountNote | Leave>
 }
 
@@ -50,7 +50,7 @@ interface AccountPage<Name extends AccountPageName, Shown extends object> extend
   /** The content of the page; `form`: again, with the typed entries. A way on if the person has no use for the page. */
   open(visit: PersonVisit, form: Form | null): Promise<Shown | Leave>
   submit(form: Form, visit: PersonVisit): AccountSubmission | Promise<AccountSubmission>
-  /** For nobody, where that is not the sign-in. */
+  /** The answer if nobody is signed in, unless that is the sign-in page. */
   withoutPerson?(visit: Visit): Leave | null
   content(shown: Shown, visit: Visit): Omit<PageModels[Name], keyof AccountModel>
   passkeys?: FormPage<Name, Held<Shown>>['passkeys']
@@ -63,9 +63,9 @@ interface Held<Shown> {
 }
 
 /**
- * A page of the account of who is signed in in this browser; others sign in first. No access token counts here. A form
- * does nothing for anybody but the sign-in that its page was shown to, and every post that did something leads to a
- * GET, so that a reload repeats nothing.
+ * A page of the account of the person who is signed in in this browser; others sign in first. No access token counts
+ * here. A form counts only for the sign-in that its page was shown to, and every successful post leads to a GET, so
+ * that a reload repeats nothing.
  */
 export function accountPage<Name extends AccountPageName, Shown extends object>(
   child: FastifyInstance,
@@ -130,7 +130,7 @@ export function accountPage<Name extends AccountPageName, Shown extends object>(
   formPage(child, held, deps)
 }
 
-/** Leads to the page by a GET, which says what was done. */
+/** Leads to the page by a GET, which shows the result. */
 export function accountPageAfter(
   path: PathName,
   { journey: { query } }: Visit,
@@ -170,7 +170,10 @@ function andBack(to: PathName, path: PathName, { journey: { query, uiLocales } }
   })
 }
 
-/** The limit of guesses at this user's password, the same as of sign-ins, however the store spells the name. */
+/**
+ * The limit of guesses at this user's password, the same as for sign-ins, whatever the spelling of the name in the
+ * store.
+ */
 export function passwordLimit(user: User): AttemptCheck {
   return { rule: 'login', account: normalizeUsername(user.username) ?? user.username }
 }
@@ -196,18 +199,20 @@ const NOTES: readonly string[] = [
   'nothing'
 ] satisfies AccountNote[]
 
-/** The result of the post that led here. A link from elsewhere has done nothing, and must not say so. */
+/**
+ * The result of the post that led here. A link from elsewhere has done nothing, so the page must not say that it has.
+ */
 export function noteOf(request: FastifyRequest): AccountNote | null {
   const note = queryParam(request, 'done')
   return NOTES.includes(note) && isFromHere(request) ? (note as AccountNote) : null
 }
 
-/** Browsers that don't say where a navigation began may have been here. @see W3C Fetch Metadata Request Headers §2.4 */
+/** True also for browsers that don't say where a navigation began. @see W3C Fetch Metadata Request Headers §2.4 */
 export function isFromHere({ headers: { 'sec-fetch-site': site } }: FastifyRequest): boolean {
   return site === undefined || site === 'same-origin'
 }
 
-/** The proof that the page asks for before it goes on. */
+/** The proof that the page asks for first. */
 export interface Proof {
   askPassword: boolean
   signInUrl: string | null
@@ -236,7 +241,7 @@ export async function proofOf(
 }
 
 /**
- * Has the proof done before the work: the password under the limit of sign-ins, as the JSON endpoints count it.
+ * Checks the proof before the work: the password under the limit of sign-ins, as for the JSON endpoints.
  * @throws OAuthError `invalid_request` where the password was not typed; `insufficient_user_authentication`
  */
 export async function proven(

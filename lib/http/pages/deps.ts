@@ -32,7 +32,7 @@ export interface PageDeps extends PageErrorDeps, Pick<HttpDeps, 'limiter' | 'reg
   minLength: number
   /** The address of an endpoint as a page or a redirect has it: with the prefix of the host's instance. */
   link(name: PathName): string
-  /** Which pages there are, for others to lead to; `consents`: clients can ask people for consent. */
+  /** The pages that exist, for links on others; `consents`: clients can ask people for consent. */
   offers: { signup: boolean; reset: boolean; account: boolean; consents: boolean }
   /** The host's own texts of scopes. */
   scopeTexts: ScopeTexts
@@ -44,14 +44,14 @@ export interface PageDeps extends PageErrorDeps, Pick<HttpDeps, 'limiter' | 'reg
   parts: readonly PagePart[]
 }
 
-/** A request for a page, and where its person came from and goes on to. */
+/** A request for a page, and the journey of its person. */
 export interface Visit {
   request: FastifyRequest
-  /** For cookies alone: the page or the way on is sent by who called. */
+  /** For cookies only. The caller sends the page or the way on. */
   reply: FastifyReply
   journey: Journey
   origin: Origin
-  /** The language of what this makes be sent. */
+  /** The language of messages that this causes. */
   locale: string | undefined
 }
 
@@ -73,7 +73,7 @@ export interface Submission<Shown> {
 
 /** The origin and the goal of a person on a hosted page: an authorization request, a path of the host, or none. */
 export interface Journey {
-  /** `''`, or `?…` to append to the addresses of pages and forms, so that the journey goes on there. */
+  /** `''`, or `?…` to append to the addresses of pages and forms, so that the journey continues there. */
   query: string
   clientName: string | null
   /** BCP 47, most wanted first. */
@@ -100,7 +100,7 @@ export interface Journeys {
    * @throws OAuthError for a bad client or redirect URI, which nothing leads on to
    */
   read(request: FastifyRequest): Promise<Journey>
-  /** The same of a query string, `''` or `?…`, that was kept meanwhile. */
+  /** The journey of a query string, `''` or `?…`, that was stored meanwhile. */
   from(query: string): Promise<Journey>
   /** The same for a link of a message. Without the query, or if its client is gone, the person goes on home. */
   kept(query: string | null | undefined): Promise<Journey>
@@ -150,7 +150,7 @@ export interface PagePart {
   straightOn?(params: AuthorizationParams, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply | null>
   /** The sign-in page asks for a passkey. */
   asksPasskey?: NonNullable<PageSettings['passkeys']>
-  /** The page that proposes something after a sign-in, on the way of the journey; `null`: none. */
+  /** A page with a proposal after a sign-in, before the journey continues; `null`: none. */
   proposal?(begun: SessionBegun | StepNeeded, arrival: Arrival, form: Form): Promise<PathName | null>
   /** The path of a page that a user who has just signed in sees first; `null`: none. */
   leadOn?(userId: string, visit: Pick<Visit, 'request' | 'journey'>): string | null

@@ -54,7 +54,7 @@ export function usePageErrors(child: FastifyInstance, deps: PageErrorDeps, host?
 /** Characters of a refused address that a page shows. */
 const MOST_SHOWN = 300
 
-/** Spells out white space, so that nobody can write sentences of their own on the page by an address. */
+/** Encodes white space, so that nobody can put sentences of their own on the page by an address. */
 const asOneWord = (address: string): string => address.slice(0, MOST_SHOWN).replace(/\s/g, encodeURIComponent)
 
 /** Never rejects. */
@@ -86,8 +86,8 @@ export async function sendErrorPage(
 export type Attempted<T> = { done: T } | { refused: OAuthError }
 
 /**
- * Does the work of a form. Resolves to its result, or to the error that the form shows. A body of the host's `onLimit`
- * replaces the page, so that error is thrown.
+ * Does the work of a form. Resolves to its result, or to the error for the form. If the host's `onLimit` returned a
+ * body, that replaces the page, so its error is thrown.
  * @throws LimitedError with a body of the host's own
  */
 export async function attempt<T>(work: () => Promise<T>): Promise<Attempted<T>> {
@@ -108,7 +108,7 @@ interface FormErrorSettings {
   minLength?: number
 }
 
-/** Logs a refusal, sets its headers, and says what a page shows of it, in the page's language. */
+/** Logs a refusal, sets its headers, and returns the error that a page shows, in the page's language. */
 export function formError(
   error: OAuthError,
   request: FastifyRequest,
@@ -117,7 +117,7 @@ export function formError(
 ): PageError {
   logRefusal(error, request)
   for (const [name, value] of Object.entries(error.headers)) reply.header(name, value)
-  // The text of an error about a field that the person does not see would not help them.
+  // An error about a field that the person does not see is shown in general words.
   const hidden = error.field !== undefined && !fields.includes(error.field)
   const shown = hidden ? new OAuthError(error.error, error.message, { headers: error.headers }) : error
   return pageErrorOf(shown, pages.messagesFor(request, { uiLocales }), minLength === undefined ? {} : { minLength })

@@ -21,7 +21,7 @@ export function goOn(url: string): Leave {
   return async (reply) => await reply.redirect(url, 303)
 }
 
-/** Adds parameters to a path that may have some. */
+/** Adds parameters to a path, which may have some already. */
 export function withQuery(path: string, params: Record<string, string> = {}): string {
   const query = serializeParams(params)
   return query === '' ? path : `${path}${path.includes('?') ? '&' : '?'}${query}`
@@ -29,7 +29,9 @@ export function withQuery(path: string, params: Record<string, string> = {}): st
 
 export type FormPageName = { [Name in PageName]: PageModels[Name] extends FormModel ? Name : never }[PageName]
 
-/** A page with a form that posts to the page's own address. `Shown` is what one view of it differs in from the next. */
+/**
+ * A page with a form that posts to the page's own address. `Shown` is the part that differs between two views of it.
+ */
 export interface FormPage<Name extends FormPageName, Shown extends object> {
   name: Name
   path: PathName
@@ -49,7 +51,7 @@ export interface FormPage<Name extends FormPageName, Shown extends object> {
   journeyOf?(request: FastifyRequest): Promise<Journey>
   /** A button of another page carries its `username` here with the `decision` `carry`, and nothing is done. */
   takesName?: true
-  /** The form leads on to the client, or to where else the journey goes. */
+  /** The form leads on to the client, or to another target of the journey. */
   leadsOn?: true
   /**
    * The content for a GET. It changes nothing and counts under no limit, because any page can make a browser send it.
@@ -68,8 +70,8 @@ export interface FormPage<Name extends FormPageName, Shown extends object> {
     visit: Visit
   ): Omit<PageModels[Name], keyof FormModel> | Promise<Omit<PageModels[Name], keyof FormModel>>
   /**
-   * The secret by which the request's browser is known. A second press of a button gets the outcome of the first press
-   * while that is under way. Without a secret, each press counts.
+   * The secret of the request's browser. A second press of a button gets the outcome of the first press while that is
+   * under way. Without a secret, each press counts.
    */
   secretOf?(request: FastifyRequest): string | undefined
   /** Absolute URLs of images on the page besides the logo of all pages. */
@@ -94,9 +96,9 @@ type FormPageDeps = Pick<
 >
 
 /**
- * Adds the routes of a page with a form: GET shows it, POST does what it asks for, and then shows what became of it,
- * shows the form again with the error, or leads on. Only a page of our own may post the form, no answer is cached, and
- * the work is done under the limit that the submission names.
+ * Adds the routes of a page with a form. GET shows it. POST does its work, and then shows the result, shows the form
+ * again with the error, or leads on. Only a page of our own may post the form, no answer is cached, and the work is
+ * done under the limit of the submission.
  */
 export function formPage<Name extends FormPageName, Shown extends object>(
   child: FastifyInstance,
@@ -214,8 +216,8 @@ export function formPage<Name extends FormPageName, Shown extends object>(
 
 /**
  * Does the work of a button once while it is under way, however often the button is pressed. A double click sends the
- * form twice before the first answer comes, and the browser drops that answer. The second request gets what the first
- * gets. A copy of the proof in another browser, as far as a request tells the two apart, does not.
+ * form twice before the first answer comes, and the browser drops that answer. The second request gets the result of
+ * the first. A copy of the proof in another browser gets nothing, as far as a request tells the two apart.
  */
 export function pressedOnce<Result>(): (
   proof: string,

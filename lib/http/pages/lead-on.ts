@@ -13,13 +13,13 @@ import { logLine } from '../../ports/log.ts'
 import { pageBefore } from './parts.ts'
 import type { Browser } from '../../sessions/browser-sessions.ts'
 
-/** The page that asks for what a sign-in still owes. */
+/** The page that asks for the missing step of a sign-in. */
 export const pathOfStep = (needs: StepNeeded['needs']): 'secondFactorSetUp' | 'secondFactor' =>
   needs === 'enrolment' ? 'secondFactorSetUp' : 'secondFactor'
 
 /**
- * After a first factor, whichever it was: gives the browser what it has now, and leads on to where the journey goes, or
- * to the second factor.
+ * After any first factor: sets the browser's cookies, and leads on to the target of the journey, or to the second
+ * factor.
  */
 export function leadOn(
   begun: SessionBegun | StepNeeded,
@@ -51,7 +51,7 @@ export function leadOn(
 }
 
 /**
- * `leadOn` from a form of ours: where a sign-in elsewhere waits to be confirmed, that comes first, and else perhaps the
+ * `leadOn` from a form of ours. A sign-in elsewhere that waits for its confirmation comes first, or else perhaps the
  * proposal of a passkey.
  */
 export async function leadOnFrom(
@@ -74,8 +74,8 @@ export async function leadOnFrom(
 }
 
 /**
- * The browser for a sign-in of this journey, in which it may be remembered and then need not give a second factor. For
- * what asks for all that the account takes, it is a browser like any other.
+ * The browser for a sign-in of this journey. If it is remembered, it need not give a second factor. If the journey asks
+ * for all factors of the account, it is a browser like any other.
  */
 export async function signInBrowser(
   request: FastifyRequest,

@@ -14,10 +14,10 @@ import { type Form, pageGet, queryParam, required } from './page-routes.ts'
 import { leadOnFrom, signInBrowser } from './lead-on.ts'
 
 interface Shown {
-  /** True if a signed-in user has come to be asked again. */
+  /** True if a signed-in user must be asked again. */
   again: boolean
   username: string
-  /** The part of the journey without a client that it does not carry: that a fresh sign-in was asked for. */
+  /** The part that a journey without a client does not contain: that a fresh sign-in was asked for. */
   asked: Record<string, string>
   refused?: RefusedForm
 }
@@ -160,8 +160,9 @@ async function signedInOnTheirWay(request: FastifyRequest, { browser }: PageDeps
 }
 
 /**
- * A page of the host has no reason to ask who is signed in to sign in. It asks for a new sign-in by `prompt=login`, as
- * it does right after a sign-out. An authorization request that leads here wants a sign-in.
+ * True if a signed-in user may go on without a sign-in. A page of the host sends signed-in people here only by
+ * `prompt=login` for a new sign-in, or right after a sign-out. An authorization request that leads here requires a
+ * sign-in.
  */
 function mayGoOn(request: FastifyRequest): boolean {
   return queryParam(request, 'client_id') === '' && !['login', 'create'].includes(queryParam(request, 'prompt'))

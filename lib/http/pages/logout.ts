@@ -31,7 +31,7 @@ export function logoutRoutes(child: FastifyInstance, deps: PageDeps): void {
       await answer(request, reply, { params: readLogoutParams(queryParams(request)), confirmed: false }, deps)
   )
 
-  // The document describes no body, for it would call it required, and an empty request is a whole one.
+  // The document describes no body, because it would call it required, and an empty request is complete.
   child.post(
     deps.path('logout'),
     postFromAnyPage(
@@ -120,7 +120,8 @@ async function send(
       }
     )
   }
-  // Only what the request brought: a request that another site embeds comes without cookies, and must not remove any.
+  // Removes only cookies that the request brought. A request that another site embeds comes without cookies, and must
+  // not remove any.
   browser.clearCookie(reply)
   if (result.outcome === 'redirect') return await reply.redirect(result.location, 303)
   return await pages.send(

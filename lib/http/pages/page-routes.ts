@@ -69,7 +69,7 @@ export function formPost(
   }
 }
 
-/** The settings of a route that pages of clients post to as well. It must not change anything for the post alone. */
+/** The settings of a route to which pages of clients post too. The post alone must not change anything. */
 export function postFromAnyPage(
   described: Parameters<typeof describeRoute>[0],
   declared: Omit<Declaration, 'callers'> = {}
@@ -126,7 +126,7 @@ export function formOf(request: FastifyRequest): Form {
 }
 
 /**
- * The fields of these names. One that is empty or missing is a slip of the person, and no attempt: it is refused before
+ * The fields of these names. An empty or missing field is a slip of the person, and no attempt: it is refused before
  * anything is counted.
  * @throws OAuthError `invalid_request` naming the first such field
  */
@@ -147,7 +147,7 @@ export function queryParams(request: FastifyRequest): SentParams {
   return parseForm(query)
 }
 
-/** One of them; `''` where it is missing. @throws OAuthError `invalid_request` where it is repeated */
+/** One of the parameters; `''` if it is missing. @throws OAuthError `invalid_request` where it is repeated */
 export function queryParam(request: FastifyRequest, name: string): string {
   const value = queryParams(request)[name] ?? ''
   if (typeof value !== 'string') throw new OAuthError('invalid_request', `${name} must be a string, sent once.`)

@@ -16,9 +16,9 @@ interface RegistrationInput {
 
 /** The form of the sign-up page over the host's `registration.fields`. */
 interface ProfileForm {
-  /** Names of all that a person can fill in. */
+  /** The names of all fields that a person can fill in. */
   names: readonly string[]
-  /** The host's fields as the page shows them: with what was typed, or before that with the schema's defaults. */
+  /** The host's fields for the page: with the typed values, or before that with the schema's defaults. */
   show(typed: Form | null): ProfileField[]
   /**
    * The registration as the JSON endpoint would take it, by the same schema.
@@ -27,7 +27,7 @@ interface ProfileForm {
   read(form: Form): RegistrationInput
 }
 
-/** The form of what a profile lacks of the fields that an account must have. */
+/** The form of the required fields that a profile lacks. */
 interface MissingFieldsForm extends Pick<ProfileForm, 'names' | 'show'> {
   /** @throws OAuthError `invalid_request` naming the field */
   read(form: Form): Record<string, unknown>
@@ -86,7 +86,7 @@ export function profileForm(registration: Registration): ProfileForm {
       const { username = '', password = '' } = form
       const empty = inputs.find((input) => input.required && !Object.hasOwn(given, input.name))
       if (empty !== undefined) throw fieldError(empty.name, { text: 'it is required.', reason: 'required' })
-      // Without a prototype, or the schema would find inherited members where a field is missing.
+      // Without a prototype, because the schema would otherwise find inherited members for a missing field.
       const input = Object.assign(Object.create(null) as Record<string, unknown>, given, { username, password })
       if (!compiled.Check(input)) throw errorOf(compiled.Errors(input).First())
       return { username, password, fields: { ...defaultsOf(withoutInput), ...given } }
@@ -101,7 +101,7 @@ interface Input {
   required: boolean
 }
 
-/** Those of these fields that a form can hold. */
+/** The fields that a form can contain. */
 function inputsOf({ fields, fits }: Registration, names: readonly string[]): Input[] {
   return names.flatMap((name) => {
     const schema = fields.properties[name]
@@ -150,7 +150,7 @@ export function profileChangeForm(registration: Registration, names: readonly st
   }
 }
 
-/** A field with what was typed, or before that with the schema's default. */
+/** A field with the typed value, or before that with the schema's default. */
 function shownField(input: Input, typed: Form | null): ProfileField {
   const { name, schema, type } = input
   return shown(input, typed === null ? defaultOf(schema, type) : shownAs(type, typed[name] ?? ''))

@@ -151,7 +151,7 @@ export function reauthenticatePage(child: FastifyInstance, deps: PageDeps): void
   )
 }
 
-/** Renews the session, or has the second factor asked for. `isSame`: checks that the proof still holds. */
+/** Renews the session, or asks for the second factor. `isSame`: checks that the proof still holds. */
 export async function renewSignIn(
   first: Pick<FirstFactor, 'user' | 'by' | 'methods'>,
   { request, journey }: Visit,

@@ -27,13 +27,13 @@ export interface PageSettings {
   /** Default 200. */
   statusCode?: number
   clientName?: string | null
-  /** Those that the authorization request asks for, most wanted first. They come before `Accept-Language`. */
+  /** The languages that the authorization request asks for, most wanted first. They come before `Accept-Language`. */
   uiLocales?: readonly string[]
   /** Targets of the page's forms besides this origin: Chromium applies `form-action` to redirects too. */
   formActions?: readonly string[]
   /** Absolute URLs of images besides the logo of all pages. */
   images?: readonly string[]
-  /** The page's own URL holds a token, so the browser tells nobody more of it than the origin. */
+  /** The page's own URL contains a token, so the browser tells others its origin only. */
   secretAddress?: boolean
   /** The page asks for a passkey. `renewUrl`: a path of this origin that its script loads from; `null`: none. */
   passkeys?: { renewUrl: string | null } | undefined
@@ -91,7 +91,7 @@ export function createPageReply({
   pages
 }: PageReplyOptions): PageReply {
   const { origin, protocol } = new URL(issuer)
-  // With `no-referrer` a form of the page would come with `Origin: null`, which says nothing of where it is from.
+  // With `no-referrer` a form of the page would come with `Origin: null`, which does not say where it is from.
   const originAlone = protocol === 'https:' ? 'strict-origin' : 'origin'
   const { title, logoUrl, logoUrlDark, faviconUrl, colorScheme, stylesheetUrl, links: footer, texts, render } = pages
   const builtIn: Partial<Renderers> = { ...RENDERERS, ...renderers }
@@ -153,7 +153,7 @@ export function createPageReply({
         colorScheme,
         stylesheetUrl,
         footer,
-        // A page of an error repeats nothing of what was refused, and each language's address would.
+        // An error page repeats nothing of the refused request, and the addresses of other languages would.
         languages:
           page === 'error' || page === 'connect_failed' ? [] : languagesOf(request, settings.statusCode ?? 200),
         requestId: requestIdOf(request),
@@ -207,7 +207,7 @@ function vary(reply: FastifyReply, names: readonly string[]): void {
   reply.header('vary', [...before, ...missing].join(', '))
 }
 
-/** Of the address of a page: what says which language, and what was said of a form that is done. */
+/** Parameters of a page's address that belong to one view: the language, and the note of a finished form. */
 const OF_ONE_VIEW = ['ui_locales', 'done', 'session']
 
 /** Several times what clients send, in characters. */
@@ -220,8 +220,7 @@ const MAX_QUERY = 1500
 function languagesOf({ method, url }: FastifyRequest, statusCode: number): CommonModel['languages'] {
   if (method !== 'GET' && statusCode < 400) return []
   const [, query = ''] = /^[^?#]*\?([^#]*)/.exec(url) ?? []
-  // The query stands in each address: that of a request with a parameter of its greatest length would make a page of a
-  // hundred kilobytes.
+  // Each address contains the query. With a parameter of the greatest length, the page would have a hundred kilobytes.
   if (query.length > MAX_QUERY) return []
   const kept = query.split('&').filter((pair) => pair !== '' && !OF_ONE_VIEW.includes(pair.split('=', 1)[0] ?? ''))
   return LOCALES.map((lang) => ({

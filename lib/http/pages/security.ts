@@ -4,16 +4,16 @@ export interface ContentSecurity {
   /** The URLs of stylesheet and script, without a query: a source of a policy has none. */
   style: string
   script: string
-  /** Of every page: the logo and its like. */
+  /** Images of every page, such as the logo. */
   images: readonly string[]
-  /** The host's own stylesheet: it may load from its origin what it needs. */
+  /** The host's own stylesheet. It may load anything from its origin. */
   stylesheet: string | null
   /** The script of the pages that ask for a passkey; `null`: there are none. */
   passkeys: string | null
 }
 
 interface PagePolicy {
-  /** The host's own HTML, which may load what it has on its own origin. */
+  /** True for the host's own HTML, which may load anything from its own origin. */
   own: boolean
   formActions: readonly string[]
   /** Images of the page, besides those of all pages. */
@@ -70,7 +70,7 @@ const REFUSED_SCHEMES = new Set([
   'ftp:'
 ])
 
-/** `null` for a path of this origin, and for what is no web address. */
+/** The origin of a web address; `null` for a path of this origin, and for any other text. */
 function originSource(url: string): string | null {
   const { protocol, origin } = new URL(url, 'https://page.invalid')
   return (protocol === 'https:' || protocol === 'http:') && origin !== 'https://page.invalid' && SOURCE.test(origin)

@@ -14,8 +14,8 @@ import { leadOn } from './lead-on.ts'
 import { profileForm } from './profile-fields.ts'
 
 /**
- * Makes an account as `POST /auth/register` does, under one limit with it, and signs the new user in; where an email
- * must be confirmed first, one answer for all who ask.
+ * Makes an account like `POST /auth/register`, under the same limit, and signs the new user in. If an email must be
+ * confirmed first, the answer is the same for everybody.
  */
 export function signupPage(child: FastifyInstance, deps: PageDeps, registration: Registration): void {
   const {
@@ -93,7 +93,7 @@ export function signupPage(child: FastifyInstance, deps: PageDeps, registration:
                 if (begun !== null)
                   return await leadOn(begun, { ...journey, nativeRequest: null }, request, deps)(reply)
               } catch (error) {
-                // The account exists now: the sign-up form would only find its name taken.
+                // The account exists now, so the sign-up form would only report its name as taken.
                 request.log.error(
                   ...logLine('FST_AUTHORITY_WORK_FAILED', 'a new user could not be signed in', { err: error })
                 )

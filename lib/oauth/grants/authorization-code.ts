@@ -69,7 +69,7 @@ async function authorizationCodeGrant(
   const presented = parseCredential(required(params, 'code'))
   if (presented === null) throw refused('malformed')
   namedResources(params, client, deps)
-  // Before the code is used up, for signing keys may not be ready yet.
+  // Before the code is used up, because signing keys may not be ready yet.
   await deps.accessTokens.ready()
   await deps.idTokens?.ready(client)
 
@@ -90,8 +90,8 @@ async function authorizationCodeGrant(
     )
     return family.offline ? { ...response, refresh_token: formatCredential(presented.id, secret) } : response
   } catch (error) {
-    // For example an outage, or a disabled user. The code is used up and no tokens were handed out, so the family is
-    // ended.
+    // The cause may be an outage or a disabled user. The code is used up and no tokens were handed out, so the family
+    // is ended.
     await deps.sessions.revoke(family.userId, family.sid, 'undone', origin).catch((failure: unknown) => {
       deps.accounts.onError(failure, 'a session whose tokens could not be made was not ended')
     })

@@ -31,7 +31,7 @@ export const PASSWORD = grant({
 
 function accountOf(username: string | undefined): { account?: string } {
   if (username === undefined) return {}
-  // Count a text that cannot be a username like one, so that the count does not tell which names can exist.
+  // A text that cannot be a username counts too, so that the count does not tell which names can exist.
   return { account: normalizeUsername(username) ?? username }
 }
 
@@ -64,7 +64,7 @@ async function passwordGrant(
         factorsOf(user, deps.accounts)
       ])
       if (confirmed === null) throw new OAuthError('invalid_grant', 'The username or password is wrong.')
-      // Turning two-step sign-in on has ended all sign-ins of that moment. This one came after that, or sees it here.
+      // Turning two-step sign-in on ends all sign-ins of that moment. A later sign-in sees it here.
       return await deps.beforeTokens({ ...first, factors: now }, call, 'commit')
     },
     deps

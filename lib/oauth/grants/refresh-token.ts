@@ -17,8 +17,8 @@ import {
 } from '../refresh-family.ts'
 
 /**
- * The refresh token grant. Replaces the token, unless `refreshToken.rotate` is `never`: then it counts a use, and the
- * answer has none. A narrower `scope` applies to the access token only; the family keeps its scope.
+ * The refresh token grant. Replaces the token. With `refreshToken.rotate: 'never'` it counts a use instead, and the
+ * answer has no refresh token. A narrower `scope` applies to the access token only; the family keeps its scope.
  * @see RFC 6749 §6, RFC 9700 §4.14
  */
 export const REFRESH_TOKEN = grant({
@@ -48,7 +48,7 @@ async function refreshTokenGrant(
   namedResources(params, client, deps)
   const attempt: RefreshAttempt = { presented, origin, refused }
 
-  // Before the token is replaced, for signing keys may not be ready yet.
+  // Before the token is replaced, because signing keys may not be ready yet.
   await deps.accessTokens.ready()
   if (client !== null) await deps.idTokens?.ready(client)
   // The store looks for a family of this client only, so that a client with another client's old token can't sign its
@@ -78,8 +78,8 @@ async function answer(
   const granted = family.scope.split(' ')
   const beyond = requested?.filter((scope) => !granted.includes(scope)) ?? []
   if (beyond.length > 0) throw new OAuthError('invalid_scope', `These scopes were not granted: ${beyond.join(' ')}.`)
-  // A scope that was granted and may no longer be is left out, and the answer says so, so that a client that always
-  // sends its scope goes on.
+  // A granted scope that is no longer allowed is left out, and the answer says so. So a client that always sends its
+  // scope continues to work.
   const scopes = stillGrantable(family, client, deps).filter(
     (scope) => requested === undefined || requested.includes(scope)
   )

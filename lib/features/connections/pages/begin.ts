@@ -35,7 +35,7 @@ export async function enabledConnection(id: unknown, { connections }: ConnectDep
 interface Begin {
   connection: Connection
   journey: Pick<Journey, 'query' | 'loginHint' | 'uiLocales'>
-  /** The parameters of the page's address, with what was asked of the sign-in. */
+  /** The parameters of the page's address, with the requirements for the sign-in. */
   asked: SentParams
   /** The user who links the identity. `null`: a sign-in. */
   linkTo: ConnectFlow['linkTo']
@@ -44,7 +44,7 @@ interface Begin {
 }
 
 /**
- * Begins a sign-in at another provider: sets the cookie that it is bound to, and says where the browser goes.
+ * Begins a sign-in at another provider: sets its cookie, and returns the address for the browser.
  * @throws OAuthError `invalid_request` where the journey is too long; UpstreamError `outage`
  */
 export async function beginConnect(
@@ -90,7 +90,9 @@ export async function beginConnect(
   return url
 }
 
-/** Only this service can answer the rest, which is not sent on: `consent`, `acr_values`, `claims`. */
+/**
+ * The other parameters (`consent`, `acr_values`, `claims`) are not sent on, because only this service can answer them.
+ */
 function wishesOf(asked: SentParams): { prompt: string[]; maxAge: number | null } {
   const { prompt, max_age: maxAge = '' } = readAuthorizationParams(asked)
   return { prompt: wordsOf(prompt), maxAge: /^\d{1,12}$/.test(maxAge) ? Number(maxAge) : null }
@@ -117,8 +119,8 @@ export function isLookingAhead({ headers: { 'sec-purpose': purpose, purpose: for
 }
 
 /**
- * A page that goes on by itself, and by a link for who sees it. A redirect would not do after a form: `form-action`
- * holds for redirects too, and whatever a provider, or a client, redirects to can't be listed.
+ * A page that leads on by itself, and by a link if it does not. A form must not be answered by a redirect:
+ * `form-action` holds for redirects too, and it can't list every address to which a provider or a client redirects.
  */
 export async function sendAway(
   url: string,
@@ -133,9 +135,9 @@ export async function sendAway(
 }
 
 /**
- * `GET /auth/connect/:id`: leads to the provider. A link and no form, because `form-action` would have to list wherever
- * that redirects to. Only a page of ours leads here: what comes from elsewhere sees the sign-in page first, so that no
- * other site signs people in.
+ * `GET /auth/connect/:id`: leads to the provider. It is a link and not a form, because `form-action` would have to list
+ * the targets of the provider's redirects. Only a page of ours leads here. A browser that another site sends sees the
+ * sign-in page first, so that no other site signs people in.
  */
 export function connectStart(child: FastifyInstance, deps: ConnectPageDeps): void {
   const {

@@ -22,15 +22,15 @@ const ANSWER = Type.Object({
   iss: Type.Optional(Type.String()),
   error: Type.Optional(Type.String())
 })
-/** A second one of these is an attempt to have one part of us read the one, and another part the other. */
+/** If one of these is sent twice, one part of the code could read the first value and another part the second. */
 const ONCE = ['code', 'state', 'iss', 'error', 'id_token']
-/** The parameters that are read of a posted answer. The rest would only fill the cookie. */
+/** The parameters of a posted answer that are read. The others would only fill the cookie. */
 const READ = ['code', 'state', 'iss', 'error', 'user']
 const STATE = /^[A-Za-z0-9_-]{43}$/
 
 /**
- * `GET` and `POST /auth/connect/:id/callback`: where the provider sends the browser back. It comes from another site,
- * so no guard of ours is on it: the flow's cookie is.
+ * `GET` and `POST /auth/connect/:id/callback`: the provider sends the browser back here. The request comes from another
+ * site, so the flow's cookie guards it, and no guard of ours does.
  */
 export function connectCallback(child: FastifyInstance, deps: ConnectPageDeps): void {
   const {
@@ -75,7 +75,7 @@ export function connectCallback(child: FastifyInstance, deps: ConnectPageDeps): 
       const state = stateOf(sent)
       const flow = state === null ? null : cookies.read(request, 'flow', state)
       const posted = state === null ? null : cookies.read(request, 'answer', state)
-      // Whatever becomes of it, it is over.
+      // The flow is over, whatever its outcome.
       for (const kind of ['flow', 'answer'] as const) if (state !== null) cookies.clear(reply, kind, state)
       let counted = false
       try {
@@ -113,8 +113,8 @@ export function connectCallback(child: FastifyInstance, deps: ConnectPageDeps): 
     }
   )
 
-  // The browser sends no `Lax` cookie with another site's form, and does with the GET that it is led to. Nothing is
-  // looked at before that.
+  // The browser sends no `Lax` cookie with another site's form, but it does with the GET to which it is led. Nothing is
+  // read before that.
   child.post<{ Params: { id: string } }>(
     place,
     postFromAnyPage(
@@ -150,7 +150,7 @@ export function connectCallback(child: FastifyInstance, deps: ConnectPageDeps): 
   )
 }
 
-/** The state that an answer is to; `null` where it has none of ours, or says something twice. */
+/** The state that an answer belongs to; `null` if it has none of ours, or contains a parameter twice. */
 function stateOf(answer: URLSearchParams): string | null {
   const state = answer.get('state')
   return state !== null && STATE.test(state) && ONCE.every((name) => answer.getAll(name).length < 2) ? state : null
@@ -197,16 +197,16 @@ async function signIn(
   )
   if (outcome.to === 'session') {
     const { begun, isNew } = outcome
-    // With a second factor to come nobody is signed in yet, and what the provider gave is kept nowhere until then.
+    // If a second factor is still to come, nobody is signed in yet, and the provider's data is stored nowhere until
+    // then.
     if ('session' in begun)
       tellHost(connection, { user: begun.user, claims: result.claims, tokens: result.tokens, isNew }, accounts)
-    // An app on a device gets its code as the answer to a page of ours. This is none. @see RFC 8252 §8.6
-    // The second factor is asked for on a page of ours, so that needs none in between.
+    // An app on a device gets its code from a page of ours. This is no page.
     if (journey.clientName === null || 'ticket' in begun)
       return leadOn(begun, { ...journey, nativeRequest: null }, request, deps)
     const { clientName } = journey
-    // A page and no redirect: the browser may have come by a form of the provider, whose `form-action` holds for every
-    // redirect after it and knows our origin at most, and not the client's.
+    // A page instead of a redirect: the browser may have come by a form of the provider. The provider's `form-action`
+    // holds for all following redirects, and lists our origin at most, not the client's.
     return async (reply) => {
       deps.browser.setCookie(reply, begun.cookie)
       await deps.browser.makeKnown(request, reply, begun.user)
@@ -218,7 +218,7 @@ async function signIn(
       id: accounts.random.id(),
       startedAt: accounts.clock.now(),
       connection: connection.id,
-      // The profile is for a new account alone, and the cookie leaves room for the second step of the old one.
+      // Only a new account needs the profile. Without it the cookie has room for the second step of the old account.
       person: outcome.to === 'confirm' ? { ...person, profile: { name: person.profile['name'] } } : person,
       userId: outcome.to === 'confirm' ? outcome.userId : null,
       query: flow.query,
@@ -228,7 +228,7 @@ async function signIn(
   }
 }
 
-/** By who began it, and in the session that they began it in. */
+/** Links the identity, if the user who began the flow is signed in, in the same session. */
 async function link(
   { connection, result, flow, linkTo }: Answered & { linkTo: NonNullable<ConnectFlow['linkTo']> },
   request: FastifyRequest,

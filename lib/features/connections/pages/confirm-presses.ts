@@ -69,7 +69,7 @@ export function confirmPresses(deps: ConnectPageDeps): ConfirmPresses {
   return {
     async finish<Done extends Finished>(waiting: Waiting, work: Work<Done>) {
       const { pending, request, reply } = waiting
-      // A proof is for a link or for a sign-up, so the first press did the same work.
+      // A proof is for one kind of work, a link or a sign-up, so the first press did the same work.
       const pressed = (await oncePressed(
         JSON.stringify([pending.id, browser.cookieOf(request)]),
         request,

@@ -225,7 +225,7 @@ async function askForFields(
   )
 }
 
-/** Not for the form, which could not be mended. */
+/** The refusal, if no other entry in the form could change it. */
 function refusalOf(error: unknown): UpstreamError {
   if (error instanceof UpstreamError) return error
   throw error
@@ -250,7 +250,7 @@ async function signUp(waiting: Waiting, useUp: () => Promise<void>, deps: Connec
     {
       connection,
       person: { ...person, profile: given },
-      // An account with the address that has come to be meanwhile is linked by its owner alone.
+      // Only its owner links an account with this address that was made meanwhile.
       authoritative: false,
       browser: await browser.read(request),
       clientId: new URLSearchParams(journey.query.slice(1)).get('client_id'),

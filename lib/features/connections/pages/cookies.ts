@@ -19,10 +19,10 @@ export interface ConnectFlow extends UpstreamFlow {
   ours: boolean
   /** The journey's query, `''` or `?…`. */
   query: string
-  /** True if a fresh sign-in was asked for, which the journey may not say. */
+  /** True if a fresh sign-in was asked for. The journey may not contain that. */
   fresh: boolean
   /**
-   * Since when the person must have signed in there, in milliseconds since the epoch; `null`: that does not matter, or
+   * The earliest time of the sign-in at the provider, in milliseconds since the epoch; `null`: it does not matter, or
    * can't be proved.
    */
   authenticatedSince: number | null
@@ -36,15 +36,15 @@ interface ConnectAnswer {
 
 /** A person who has signed in elsewhere and has to complete the sign-in here. */
 export interface PendingConnect {
-  /** Another one for each proof, which is good once. */
+  /** The id of the proof, which counts once. */
   id: string
   startedAt: number
   connection: string
   person: FederatedPerson
-  /** The account to link it to; `null`: there is to be one, which needs more than is known. */
+  /** The account to link it to; `null`: a new account, for which more fields are needed. */
   userId: string | null
   query: string
-  /** True if a later sign-in of the user leads to the question by itself. */
+  /** True if a later sign-in of the user leads to the question about the link. */
   offered: boolean
 }
 
@@ -63,7 +63,10 @@ function withLess({ person, ...pending }: PendingConnect): PendingConnect {
   return { ...pending, person: { ...person, profile: Object.fromEntries(fields.slice(1)) } }
 }
 
-/** The cookies of sign-ins elsewhere. That of a flow is named by it, so that sign-ins in several tabs don't meet. */
+/**
+ * The cookies of sign-ins elsewhere. The cookie of a flow has the flow's name, so that sign-ins in several tabs do not
+ * mix.
+ */
 interface ConnectCookies {
   /** `null` where there is none, more than one, or none that this service made for this purpose within its lifetime. */
   read<K extends Kind>(request: FastifyRequest, kind: K, state: string): Kinds[K] | null
@@ -76,10 +79,7 @@ interface ConnectCookies {
    */
   setProof(reply: FastifyReply, pending: PendingConnect): void
   clear(reply: FastifyReply, kind: Kind, state: string): void
-  /**
-   * Resolves to true if no copy of the cookie was used before: that of the flow with this state, or of the proof with
-   * this id.
-   */
+  /** Resolves to true if no copy of the cookie was used before. `id`: the state of a flow, or the id of a proof. */
   useUp(kind: Once, id: string): Promise<boolean>
 }
 

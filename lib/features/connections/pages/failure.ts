@@ -13,8 +13,8 @@ import type { PageDeps } from '../../../http/pages/deps.ts'
 import type { ConnectFlow } from './cookies.ts'
 
 /**
- * The text for each failure, most of which the person can't mend. No text says which of their own accounts is disabled,
- * or why.
+ * The text for each failure. The person can do nothing about most of them. No text says which of their own accounts is
+ * disabled, or why.
  */
 const SHOWN: Readonly<Record<UpstreamFailure, { code: OAuthErrorCode; reason: OAuthErrorReason }>> = {
   denied: { code: 'connection_denied', reason: 'connection_denied' },
@@ -40,7 +40,7 @@ export class StaleSignInError extends UpstreamError {
 
 interface Failed {
   connection: string
-  /** The journey's query, so that the person can start again; `''` where it is not known. */
+  /** The journey's query, so that the person can start again; `''` if it is unknown. */
   query: string
   /**
    * True if the request was counted under a limit. Only then there is an event, because otherwise strangers could make
@@ -52,8 +52,8 @@ interface Failed {
 }
 
 /**
- * The page that a sign-in elsewhere ends on where it came to nothing, with its status, and the way to start again.
- * Throws on what is no failure of that sign-in.
+ * The page for a failed sign-in elsewhere, with its status and the way to start again. Throws errors that are no
+ * failure of that sign-in.
  */
 export async function failConnect(
   error: unknown,
@@ -71,7 +71,7 @@ export async function failConnect(
   if (!(error instanceof UpstreamError)) throw error
   if (counted) events.emit('connection_failed', { connection, reason: error.reason }, originOf(request))
   const { code, reason } = SHOWN[error instanceof OtherPersonError ? 'disabled' : error.reason]
-  // The cause holds nothing that was sent. See UpstreamError.
+  // The cause contains nothing of the request. See UpstreamError.
   const shown = new OAuthError(code, error.message, {
     reason: error instanceof StaleSignInError ? 'connection_stale' : reason,
     detail: `connection ${connection}: ${error.reason}`,

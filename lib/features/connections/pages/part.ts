@@ -88,8 +88,8 @@ async function buttonsOf(
 }
 
 /**
- * The address to which a sign-in leads that may be the one that the page waits for: the page, if it belongs to the same
- * journey. A sign-in that another site began is never offered.
+ * The next address of a sign-in for which the confirmation page may wait: that page, if it belongs to the same journey.
+ * A sign-in that another site began is never offered.
  */
 function confirmUrl(
   request: FastifyRequest,
@@ -115,9 +115,8 @@ function linksNext(
 }
 
 /**
- * The way to the connection that takes the people of the typed address, by its domain alone, and the password is not
- * read: nobody is looked up, so the answer is the same whether there is such a user or not. `null`: no connection takes
- * them.
+ * The way to the connection that manages the domain of the typed address. The password is not read and nobody is looked
+ * up, so the answer is the same whether there is such a user or not. `null`: no connection manages the domain.
  */
 async function elsewhere(
   { username = '', password = '' }: Form,
@@ -145,9 +144,9 @@ async function elsewhere(
 /**
  * Leads an authorization request that names a connection to the provider, past the sign-in page. Only by a GET, because
  * a form may not be redirected there. If a user is signed in, a page of ours must have led here, so that no other site
- * replaces their session, and the request itself must ask for another sign-in: a session that lacks something else
- * would be sent round for ever. Another site leads a person who has begun a second step, a code or a link here to no
- * provider, because a sign-in would end that. `null`: show the sign-in page.
+ * replaces their session, and the request itself must ask for another sign-in: otherwise a session that lacks something
+ * else would be sent round for ever. Another site cannot lead a person who has begun a second step, a code or a link to
+ * a provider, because a sign-in would end that. `null`: show the sign-in page.
  */
 async function straightOn(
   deps: ConnectPageDeps,

@@ -23,9 +23,8 @@ interface Shown {
 }
 
 /**
- * `GET` and `POST /auth/email-code`: asks for an address, then for the code that was sent there, and where nobody has
- * the address for what a new account must have. Nobody is signed in here before the code was right, and nothing is
- * created.
+ * `GET` and `POST /auth/email-code`: asks for an address, then for the code that was sent there, and for the fields of
+ * a new account if nobody has the address. Before a right code nobody is signed in and nothing is created.
  */
 export function emailCodePage(child: FastifyInstance, deps: PageDeps, accounts: EmailSignInDeps): void {
   const { authorize, link, registration, waiting } = deps
@@ -171,7 +170,7 @@ export const provedFor = ({ clock, emailSignIn }: EmailSignInDeps): { id: string
 
 const clientOf = (request: FastifyRequest): string | null => queryParam(request, 'client_id') || null
 
-/** This browser has asked for no code, or too long ago. */
+/** The error if this browser has asked for no code, or too long ago. */
 function againElsewhere(): OAuthError {
   return new OAuthError('invalid_code', 'No code was asked for in this browser, or too long ago.', {
     reason: 'email_code_again',

@@ -21,10 +21,10 @@ interface Shown {
 }
 
 /**
- * The page that the link of a sign-in message leads to. Opening it uses nothing up and signs nobody in, since mail
- * programs open links too. Some of them even press buttons, so the button that signs in is shown only in the browser
- * that asked for the code. Any other browser is told to go on in that one, and nothing is looked up for it. So nobody
- * can be tricked into signing in a stranger who waits in another browser.
+ * The page behind the link of a sign-in message. Opening it uses nothing up and signs nobody in, because mail programs
+ * open links too. Some of them even press buttons, so only the browser that asked for the code gets the button that
+ * signs in. Any other browser is told to continue in that one, and nothing is looked up for it. So nobody can be
+ * tricked into signing in a stranger who waits in another browser.
  */
 export function emailLinkPage(child: FastifyInstance, deps: PageDeps, accounts: EmailSignInDeps): void {
   const { authorize, journeys, link, registration, waiting } = deps

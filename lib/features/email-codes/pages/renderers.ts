@@ -78,7 +78,7 @@ ${submit(messages.emailCodeOther, { decision: 'other', look: 'quiet' })}
   })
 }
 
-/** The button uses the link up, not the visit, and only in the browser that asked for it. */
+/** The button uses the link up; the visit does not. Only the browser that asked for it has the button. */
 function emailLink(model: PageModels['email_link']): string {
   const { messages, action, error, token, username, tellsPasskeys, codeUrl } = model
   if (username === null)

@@ -10,7 +10,7 @@ import { goOn } from '../../../http/pages/form-page.ts'
 import { required } from '../../../http/pages/page-routes.ts'
 import { accountPage, accountPageAfter, passwordLimit, proofOf } from '../../../http/pages/account-page.ts'
 
-/** Changes the password as `POST /auth/password` does, under one limit with it. */
+/** Changes the password like `POST /auth/password`, under the same limit. */
 export function passwordPage(child: FastifyInstance, deps: PageDeps): void {
   const {
     authorize: { accounts },
@@ -92,7 +92,7 @@ export function passwordPage(child: FastifyInstance, deps: PageDeps): void {
               accounts
             )
             const now = await accounts.users.findById(user.id)
-            // The browser was known by the former password, and is so by the new one.
+            // Makes the browser known by the new password, as it was by the former one.
             if (now !== null) await browser.makeKnown(request, reply, now)
             return accountPageAfter('accountPassword', visit, 'password', deps)
           }

@@ -12,7 +12,7 @@ import { FOR_THE_PERSON, signInFirst } from '../../../http/pages/account-page.ts
 type AccountLinks = PageModels['account']['links']
 type Part = keyof AccountLinks
 
-/** A part of the account page is there where its stores can do what it is for. */
+/** The parts of the account page. A part exists if the stores support it. */
 function partsOf(deps: PageDeps): Record<Part, AccountPart> {
   const {
     authorize: {
@@ -93,7 +93,7 @@ export function accountOverview(child: FastifyInstance, deps: PageDeps): void {
           parts.map(([name, part]) => [name, part.add === null ? null : `${link(part.path)}${journey.query}`])
         ) as AccountLinks,
         logoutUrl: link('logout'),
-        // An authorization request is no place to come back to: its client would be behind a link that names the host.
+        // An authorization request is no address to come back to: a link that names the host would lead to its client.
         backUrl: queryParam(request, 'client_id') === '' ? journey.next : homeUrl
       },
       { uiLocales: journey.uiLocales }

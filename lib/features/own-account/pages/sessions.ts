@@ -73,7 +73,7 @@ export function sessionsPage(child: FastifyInstance, deps: PageDeps): void {
             return decision === 'end_others' ? 'others' : await signOut()
           }
           if (id === undefined || id === '') throw new OAuthError('invalid_request', 'session: it is required.')
-          // One that is not there has ended: the button was pressed twice, or on two devices.
+          // A sign-in that does not exist has ended: the button was pressed twice, or on two devices.
           await sessions.revoke(user.id, id, 'user', origin)
           return id === session.sid ? await signOut() : 'session'
         }
@@ -100,10 +100,7 @@ async function clientNames(
   return (clientId) => names.get(clientId) ?? clientId
 }
 
-/**
- * The person's consents for third-party clients, and the buttons that take a consent back with all tokens of that
- * client.
- */
+/** The person's consents for third-party clients, with buttons that revoke a consent and all tokens of that client. */
 export function accessPage(child: FastifyInstance, deps: PageDeps): void {
   const { authorize, pages, scopeTexts } = deps
   accountPage<'account_access', { clients: AccountAccess[]; hasMore: boolean }>(
@@ -143,8 +140,7 @@ export function accessPage(child: FastifyInstance, deps: PageDeps): void {
         return {
           limit: null,
           async work() {
-            // A consent that does not exist was taken back already. A text that can't be a client's id reaches no
-            // store.
+            // A consent that does not exist was revoked already. A text that can't be a client's id reaches no store.
             const known = (await consentsOf(user, authorize)).some((consent) => consent.clientId === clientId)
             if (known)
               await takeBackConsent(

@@ -110,8 +110,8 @@ interface Proposal {
 
 /**
  * `GET` and `POST /auth/passkey-prompt`: proposes a passkey to a user who has just signed in by a password, or signed
- * up without one, and has none. It is on the way of a journey, which goes on in any case, at once if there is nothing
- * to propose.
+ * up without one, and has no passkey. The journey continues after it in any case, and at once if there is nothing to
+ * propose.
  */
 export function passkeyPromptPage(child: FastifyInstance, deps: PageDeps, { accounts, passkeys }: PasskeyPages): void {
   async function propose({ request, journey, origin }: Visit): Promise<Proposal | Leave> {
@@ -171,7 +171,7 @@ export function passkeyPromptPage(child: FastifyInstance, deps: PageDeps, { acco
       },
       async again(_form, refused, visit) {
         const proposal = await propose(visit)
-        // The way on is in the error page's own link then.
+        // The error page has its own link that leads on.
         if (typeof proposal === 'function') throw refused
         return proposal
       },

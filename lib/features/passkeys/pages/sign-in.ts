@@ -81,7 +81,7 @@ export function passkeyPart(deps: PageDeps, { accounts, passkeys }: PasskeyPages
   }
 }
 
-/** The user's factors with the passkeys alone by which they can sign in. `null`: there are none. */
+/** The user's factors, with only the passkeys by which they can sign in. `null`: there are none. */
 async function usable(
   user: SignedInPerson['user'],
   accounts: ProvingDeps,
@@ -151,10 +151,11 @@ function idOf(credential: string): string | null {
 }
 
 /**
- * True if a sign-in leads by the page that proposes a passkey: one by password, or a sign-up without one, in a browser
- * that can make one and was not asked in the last 30 days, of a user who has none. A sign-up without a password is
- * asked in any case, so that the user can sign in by a passkey alone. Not for an app on a device, which waits for its
- * answer, and not if a signed-in user signs in again for a page of ours. A failure here stops no sign-in.
+ * True if a sign-in leads through the page that proposes a passkey: a sign-in by password, or a sign-up without one, of
+ * a user without a passkey, in a browser that can make one and was not asked in the last 30 days. After a sign-up
+ * without a password the page is shown in any case, so that the user can sign in by a passkey alone. Never for an app
+ * on a device, which waits for its answer, nor if a signed-in user signs in again for a page of ours. A failure here
+ * stops no sign-in.
  */
 async function proposesPasskey(
   begun: SessionBegun | StepNeeded,

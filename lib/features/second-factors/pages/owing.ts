@@ -34,8 +34,7 @@ export function owingIn(
     const user = 'step' in owing ? owing.step.user : owing.person.user
     const found = await accounts.factors.store.findFactors(user.id)
     if (hasFactor(found)) return null
-    // A ticket has what its sign-in brought: a hash that was brought up to date meanwhile is another one to the
-    // invitation.
+    // A ticket has the user as they signed in. To the invitation, a hash that was updated meanwhile is another one.
     return {
       ...owing,
       isInvited:

@@ -23,7 +23,8 @@ export function secondFactorLinkPage(child: FastifyInstance, deps: PageDeps, acc
     token,
     username: (await checkEnrolmentLink(token, accounts)).username
   })
-  // A page of the host's own begins a session by itself, and comes back to where a session of just now sets one up.
+  // A page of the host's own begins a session by itself, and comes back to this page, where a recent session may set a
+  // factor up.
   const loginPage = withQuery(
     link('login'),
     loginUrl === null ? {} : { return_to: link('secondFactorSetUp'), prompt: 'login' }
@@ -62,7 +63,7 @@ export function secondFactorLinkPage(child: FastifyInstance, deps: PageDeps, acc
           const invitation = await redeemEnrolmentLink({ token, origin }, accounts)
           return async (reply) => {
             cookies.enrolment?.set(reply, invitation)
-            // A sign-in that was begun before it is not one of who is invited.
+            // A sign-in that began before the link was used is not an invited one.
             cookies.step.clear(reply)
             return await goOn(loginPage)(reply)
           }

@@ -41,7 +41,7 @@ export function secondFactorPage(child: FastifyInstance, deps: PageDeps, account
     const step = ticket === undefined ? null : await openStep(ticket, { page: true, needs: 'second_factor' }, accounts)
     if (step === null) return await ofSession(request)
     const found = await factors.store.findFactors(step.user.id)
-    // They were reset meanwhile: the password is enough, but it has to be given for a sign-in without a second factor.
+    // The factors were reset meanwhile. The password alone is enough now, but it must be given again.
     return hasFactor(found) ? { step, found } : null
   }
 
@@ -69,7 +69,7 @@ export function secondFactorPage(child: FastifyInstance, deps: PageDeps, account
     return options === null ? null : passkeyFormOf(options, deps)
   }
 
-  /** The journey begins again where its first step is no good any more. That is no error of the person. */
+  /** The journey begins again if its first step does not count any more. That is no error of the person. */
   const beginAgain =
     (visit: Visit): Leave =>
     async (reply) => {

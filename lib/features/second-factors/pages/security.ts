@@ -23,7 +23,7 @@ const FIRST: readonly AuthenticationMethod[] = ['password', 'connection', 'email
 
 type Overview = Omit<PageModels['account_security'], keyof AccountModel>
 
-/** Whose recovery codes are shown, and where that leads. */
+/** The owner of the shown recovery codes, and the next address. */
 export const whose = ({ person: { user }, journey: { query } }: PersonVisit, { link }: PageDeps) => ({
   user,
   backUrl: savedUrl(`${link('security')}${query}`)
@@ -97,7 +97,7 @@ export function securityPage(child: FastifyInstance, deps: PageDeps, accounts: P
         } = visit
         const again = codes.areSaved(visit) || form !== null ? null : codes.again(visit, whose(visit, deps))
         if (again !== null) return again
-        // One look: the browser hides each passkey that a list of them lacks.
+        // All are read at once, because the browser hides each passkey that a list lacks.
         const found = await accounts.factors.store.findFactors(user.id)
         const { on, because } = await twoStepNow(user, found, accounts)
         const isAsked = on && hasFactor(found)
@@ -186,7 +186,7 @@ export function securityPage(child: FastifyInstance, deps: PageDeps, accounts: P
             const { factors: listed } = await listFactors(user.id, accounts)
             const stays = browser.stay(request, reply, sid)
             const lower = async () => {
-              // The rest of this sign-in is its first factor.
+              // The other proofs of this sign-in are its first factor.
               const first = visit.person.session.methods.filter(({ method }) => FIRST.includes(method))
               await browser.renew(request, reply, user.id, first)
               return browser.stay(request, reply, sid)

@@ -20,8 +20,8 @@ import { passkeyFormOf } from './passkey-form.ts'
 import { enrollerOf, type Owing, owingIn, userOf } from './owing.ts'
 
 /**
- * `forAccount`: the host wants the account to have one. `enrolment` and `passkey` are `null` where the address of the
- * account has to be confirmed first, and each where it is not set up here.
+ * `forAccount`: the host requires a factor of the account. `enrolment` and `passkey` are `null` until the address of
+ * the account is confirmed, and each is `null` if it can't be set up here.
  */
 interface Shown {
   owing: Owing
@@ -83,7 +83,7 @@ export function setUpSecondFactorPage(child: FastifyInstance, deps: PageDeps, ac
     return await withQr(begun ?? (await newApps.start(of)))
   }
 
-  /** A passkey where the form has one, or else an app. */
+  /** Adds the passkey in the form, or else an app. */
   async function added(owing: Owing, form: Form, { request, reply, locale, origin }: Visit): Promise<PasskeyAdded> {
     const stays = 'step' in owing ? null : browser.stay(request, reply, owing.person.session.sid)
     const given = { ...enrollerOf(owing, accounts), stays, name: form.name ?? '', locale, origin }
@@ -192,7 +192,7 @@ export function setUpSecondFactorPage(child: FastifyInstance, deps: PageDeps, ac
                 browser.setCookie(reply, begun.cookie)
                 return await codes.show(made, visit, whose(userOf(owing), visit))(reply)
               }
-              // They are in no other answer, so the journey goes on by a link of this one.
+              // No other answer contains the codes, so the journey continues by a link of this one.
               return await pages.send(
                 request,
                 reply,

@@ -25,8 +25,8 @@ interface Whose {
 }
 
 /**
- * The page with new recovery codes. No store has them, so until the person says that the codes are saved, for ten
- * minutes at most, a sealed cookie does: a reload, or another visit, shows them again.
+ * The page with new recovery codes. No store has them. Until the person says that the codes are saved, for ten minutes
+ * at most, a sealed cookie has them, so that a reload or another visit shows them again.
  */
 interface ShownCodes {
   show(codes: readonly string[], visit: Visit, whose: Whose): Leave
@@ -34,7 +34,7 @@ interface ShownCodes {
   again(visit: Visit, whose: Whose): Leave | null
   /** True if the person has just said that the codes are saved. The browser has none afterwards. */
   areSaved(visit: Visit): boolean
-  /** Has the browser show no codes any more, because they have ended. */
+  /** Ends the display of codes in this browser, because the codes have ended. */
   forget(visit: Visit): void
 }
 
@@ -59,11 +59,11 @@ export function shownCodes({ authorize, sealed, pages }: Pick<PageDeps, 'authori
     show(codes, visit, whose) {
       const { id: userId } = whose.user
       const kept: KeptCodes = { userId, codes: [...codes], until: clock.now() + COOKIES.codes.seconds * 1000 }
-      // The sign-in or the link that waits behind this page makes no room for them.
+      // This cookie does not displace those of a sign-in or a link that waits behind this page.
       const written = { mark: partitionOf(userId), query: '', content: kept, yields: true }
       return async (reply) => {
         if (sealed.fits(reply, 'codes', written)) sealed.set(reply, 'codes', written)
-        // Those that it may have were replaced.
+        // Earlier codes in the cookie were replaced.
         else sealed.clear(reply, 'codes')
         return await page(kept.codes, visit, whose)(reply)
       }
@@ -95,8 +95,8 @@ export async function withQr({ enrolment, secret, uri }: Enrolment): Promise<Sho
 }
 
 /**
- * Makes the browser in which a factor was set up known for it, as a sign-in with it does. Under the factors of now, so
- * another change makes the browser unknown again. A failure stops nobody: the reply has the recovery codes.
+ * Makes the browser known in which a factor was set up, as a sign-in with it does. It is known for the present factors,
+ * so another change makes it unknown again. A failure stops nobody, because the reply has the recovery codes.
  */
 export async function knowBrowser(
   user: User,
