@@ -48,6 +48,24 @@ await serve('server', async (origin) => {
   return 'GET / 200, register 201'
 })
 
+await serve('api', async (origin) => {
+  const person = { username: 'ann@example.com', password: 'seven green boats' }
+  await fetch(`${origin}/auth/register`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(person)
+  })
+  const api = `http://127.0.0.1:${Number(new URL(origin).port) + 1}`
+  const statuses = []
+  for (const target of [{ resource: api }, {}]) {
+    const body = new URLSearchParams({ grant_type: 'password', client_id: 'shell', ...person, ...target })
+    const { access_token: token } = await (await fetch(`${origin}/auth/token`, { method: 'POST', body })).json()
+    statuses.push((await fetch(`${api}/orders`, { headers: { authorization: `Bearer ${token}` } })).status)
+  }
+  if (statuses.join() !== '200,401') throw new Error(`the API answered ${statuses.join()}`)
+  return 'the API took a token for itself, and refused one for the issuer'
+})
+
 await serve('spa-react', async (origin) => {
   await get(`${origin}/`)
   await get(`${origin}/me`)

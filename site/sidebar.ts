@@ -33,6 +33,7 @@ const GROUPS: readonly Group[] = [
       'guides/hosted-pages.md',
       'guides/host-pages.md',
       'guides/step-up.md',
+      'guides/apis.md',
       'guides/api-in-another-process.md',
       'guides/machine-clients.md',
       'guides/api-keys.md',

@@ -21,8 +21,8 @@ export interface AuthClientOptions {
    */
   redirectUri?: string | undefined
   /**
-   * Sent as `audience`, for providers with that parameter. `fastify-authority` ignores it: the server's option
-   * `accessToken.audience` decides.
+   * The API that the access token is for: one of the server's option `resources`. `scope` names its scopes too. The
+   * token is for that API alone, so `getUser()` has the claims of the ID token.
    */
   audience?: string | undefined
   /** Default: `openid profile email`. `offline_access` is added by itself. */

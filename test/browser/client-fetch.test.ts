@@ -1,4 +1,5 @@
 /** `fetch` of the browser client in Chromium: where the token goes, and what a 401 does. */
+import { decodeJwt } from '../support/jwt.ts'
 import type { Page, Request } from 'playwright-core'
 import t, { type Test } from '../support/tap.ts'
 import { clientSubject, CORS, intercept, respond, signIn, type Subject } from './support/client-app.ts'
@@ -140,3 +141,20 @@ t.test(
     )
   }
 )
+
+t.test('gets tokens for the API of the option audience, and the profile from the ID token', async (t) => {
+  const api = 'https://api.example.com'
+  const subject = await clientSubject(
+    t,
+    { client: `{ audience: '${api}', scope: 'openid profile orders:read' }` },
+    { resources: [{ resource: api, scopes: { 'orders:read': 'see your orders' } }], idToken: { claims: 'scopes' } }
+  )
+  // Userinfo refuses a token for an API.
+  const page = await chromium.newPage(t, { allow: [FAILED] })
+  await signIn(page, subject)
+  for (const force of [false, true]) {
+    const token = await subject.app.value(page, `auth.getAccessToken({ force: ${force} })`)
+    t.match(decodeJwt(String(token)).claims, { aud: api, scope: 'orders:read', client_id: 'app' })
+  }
+  t.match(await subject.app.value(page, 'auth.getUser()'), { preferred_username: 'ann' })
+})

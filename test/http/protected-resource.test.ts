@@ -47,6 +47,7 @@ async function service(
   }
 }
 
+// covers R9728-2
 t.test('adds an API at a path, whose tokens no other guard takes', async (t) => {
   const { app, tokenFor } = await service(t, (app) => {
     const notes = app.protectedResource({

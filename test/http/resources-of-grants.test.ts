@@ -5,6 +5,7 @@ import { formAction } from '../support/browser.ts'
 import { authorizeAs, CALLBACK, redeem } from '../support/openid.ts'
 import { MAIL, ORDERS, password, path, started, token } from './support/apis.ts'
 
+// covers R8707-2.2
 t.test('lets the token request and each refresh choose among the resources of the grant', async (t) => {
   const test = await started(t)
   const scope = 'openid offline_access orders:read mail:read'
@@ -61,6 +62,7 @@ t.test('gives no ID token at a refresh of a password grant that names a resource
   t.equal(next.body.id_token, undefined)
 })
 
+// covers R8707-2.1
 t.test('names the APIs on the consent page, and asks again for another one', async (t) => {
   const test = await started(t, {
     clients: [{ clientId: 'other', redirectUris: [CALLBACK], firstParty: false, name: 'Other' }]

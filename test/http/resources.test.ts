@@ -4,6 +4,7 @@ import { bearer, ISSUER } from '../support/app.ts'
 import { authorizeAs, authorizePath, basic, SECRET } from '../support/openid.ts'
 import { asMachine, machine, MAIL, ORDERS, password, path, started, token } from './support/apis.ts'
 
+// covers R8707-3
 t.test('refuses a token for an API at the service, though this process has just made or verified it', async (t) => {
   const test = await started(t)
   const { app } = test
@@ -29,6 +30,7 @@ t.test('refuses a token for an API at the service, though this process has just 
   }
 })
 
+// covers R9068-3
 t.test('issues a token for the named API, with the scopes and the settings of that API alone', async (t) => {
   const test = await started(t)
   for (const [resource, aud] of [
@@ -54,6 +56,7 @@ t.test('issues a token for the named API, with the scopes and the settings of th
   t.equal((await token(test, { ...password, audience: ISSUER })).claims.aud, ISSUER)
 })
 
+// covers R8707-2
 t.test('refuses a resource that is unknown, malformed or not for the client, and never drops it', async (t) => {
   const test = await started(t)
   for (const resource of [
@@ -107,6 +110,7 @@ t.test('makes a machine client with several possible resources name one', async 
   t.match(only.claims, { aud: ORDERS, scope: 'orders:read orders:write' }, 'the only one of its list')
 })
 
+// covers R7662-4
 t.test('tells an API about tokens for the API alone', async (t) => {
   const test = await started(t)
   const introspect = async (about: string, headers: Record<string, string>): Promise<Record<string, unknown>> =>

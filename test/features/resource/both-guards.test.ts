@@ -86,6 +86,7 @@ for (const [name, guarded] of Object.entries({ inProcess, otherProcess })) {
     }
   })
 
+  // covers R9728-5.1
   t.test(`${name}: names the metadata and the usual scopes to a request without a token`, async (t) => {
     const { app, proofs } = await guarded(t)
     for (const headers of [{}, { authorization: 'Basic dTpw' }]) {
