@@ -30,7 +30,6 @@ interface Field {
   /** Below the input. Its id describes the input. */
   hint?: ((id: string) => Html) | null
   /** On the line of the label, but after the input in tab order. */
-  beside?: Html | null
   extra?: Readonly<Record<string, string | boolean>>
 }
 
@@ -47,7 +46,6 @@ function field(
     optional = null,
     choices = [],
     hint = null,
-    beside = null,
     extra = {}
   }: Field
 ): Html {
@@ -87,7 +85,6 @@ function field(
   return html`<div class="field">${[
     caption,
     type === 'password' ? html`<div class="secret" dir="ltr">${input}</div>` : input,
-    beside !== null && html`<span class="beside">${beside}</span>`,
     notes
   ]}</div>\n`
 }
@@ -119,13 +116,12 @@ export function usernameField(
 export function currentPasswordField(
   state: FormState,
   { messages }: CommonModel,
-  { beside, required }: { beside: Html | null; required: boolean }
+  { required }: { required: boolean }
 ): Html {
   return field(state, 'password', {
     label: messages.passwordLabel,
     type: 'password',
     autocomplete: 'current-password',
-    beside,
     required,
     extra: { ...AS_TYPED, 'data-reveal': messages.showPassword }
   })
@@ -271,11 +267,11 @@ export function hidden(name: string, value: string): Html {
   return html`<input type="hidden" name="${name}" value="${value}">\n`
 }
 
-/** Always a POST, because its values do not belong in an address. */
-export function form(action: string, state: FormState | null, content: HtmlValue): Html {
+/** Always a POST, because its values do not belong in an address. `named`: the form whose name `carry` takes along. */
+export function form(action: string, state: FormState | null, content: HtmlValue, id: 'named' | null = null): Html {
   const error = state !== null && state.wrong === null ? state.error : null
   return html`${error !== null && html`<p class="alert" role="alert" id="form-error">${error.text}</p>`}
-<form method="post" action="${safeUrl(action)}">
+<form${attributes({ method: 'post', action: safeUrl(action), id })}>
 ${content}</form>`
 }
 

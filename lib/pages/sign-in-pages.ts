@@ -19,7 +19,7 @@ import { passkeyForm, tellsPasskeysField, withoutPasskeys } from './passkey-form
 import { type Html, attributes, formatHtml, html } from './html.ts'
 import { address, layout, name, usernameOf } from './layout.ts'
 import type { IconName } from './stylesheet.ts'
-import { way, ways } from './ways.ts'
+import { carry, way, ways } from './ways.ts'
 import { spaceOf } from './texts.ts'
 import type { CommonModel } from './common-model.ts'
 import type { PageModels } from './model.ts'
@@ -49,17 +49,20 @@ ${onward(model)}`
       : onward(model),
     passkeyScript: passkey?.scriptUrl,
     content: [
-      form(action, state, [
-        tellsPasskeysField(tellsPasskeys),
-        usernameField(state, model, username, { passkeys: passkey !== null }),
-        currentPasswordField(state, model, {
-          beside: forgotUrl === null ? null : link(forgotUrl, messages.forgotLink),
-          required: !passwordLater
-        }),
-        submit(messages.loginSubmit),
-        '\n'
-      ]),
+      form(
+        action,
+        state,
+        [
+          tellsPasskeysField(tellsPasskeys),
+          usernameField(state, model, username, { passkeys: passkey !== null }),
+          currentPasswordField(state, model, { required: !passwordLater }),
+          submit(messages.loginSubmit),
+          '\n'
+        ],
+        'named'
+      ),
       '\n',
+      forgotUrl !== null && carry(forgotUrl, messages.forgotLink, 'plain'),
       serverFault(model),
       ways(model, {
         passkey:

@@ -163,7 +163,6 @@ ${LINES}
 .field{display:grid;grid-template-columns:minmax(0,1fr) auto;gap:.375rem .75rem;align-items:baseline}
 .field>*{grid-column:1/-1;min-width:0}
 .field>label{grid-area:1/1/auto/auto}
-.field>.beside{grid-area:1/2/auto/auto;font-size:.875rem;text-align:end}
 label{font-weight:550;font-size:.875rem;line-height:1.43}
 label i{font-style:normal;font-weight:400;color:var(--quiet)}
 input,select{width:100%;min-height:var(--h);padding:.5rem .8125rem;font:inherit;color:inherit;
@@ -219,7 +218,7 @@ a:hover{text-decoration-thickness:2px}
 [aria-invalid]:focus-visible{outline-color:var(--wrong)}
 .note:focus-visible{outline:0}
 .links{display:grid;gap:.75rem;margin-top:.5rem;text-align:center}
-.links a,.beside a{display:inline-block;padding-block:.75rem;margin-block:-.75rem}
+.links a{display:inline-block;padding-block:.75rem;margin-block:-.75rem}
 .alert,.wrong{color:var(--wrong)}
 .wrong:not(:empty){display:flex;gap:.375rem}
 .wrong::before{${shape(WARNING, '1rem')};margin-top:.125rem}

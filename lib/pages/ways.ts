@@ -56,9 +56,25 @@ function brandMark(brand: string | null): Html | null {
     : html`<svg viewBox="0 0 24 24" width="20" height="20" aria-hidden="true" focusable="false">${mark}</svg>`
 }
 
-/** A link in the list of ways. The icon adds nothing to its text. */
+/** A way that carries the typed name. The icon adds nothing to its text. */
 export function way(url: string, icon: IconName, label: string): Html {
-  return html`<a href="${safeUrl(url)}"><span data-icon="${icon}" aria-hidden="true"></span><span>${label}</span></a>
+  return carry(url, html`<span data-icon="${icon}" aria-hidden="true"></span><span>${label}</span>`)
+}
+
+/**
+ * A button that carries the typed name of the page's form to another page, whose address is `url`. It stands after the
+ * form, because browsers press the first button of a form on Enter. The other page drops the password unread.
+ */
+export function carry(url: string, label: HtmlValue, look: 'plain' | null = null): Html {
+  return html`<button${attributes({
+    type: 'submit',
+    class: look,
+    form: 'named',
+    formaction: safeUrl(url),
+    formnovalidate: true,
+    name: 'decision',
+    value: 'carry'
+  })}>${label}</button>
 `
 }
 

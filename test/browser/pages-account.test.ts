@@ -55,7 +55,7 @@ for (const { name, options } of WITH_AND_AT_NIGHT_WITHOUT) {
       await page.goto(provider.authorizeUrl({ prompt: 'login' }))
       await followLink(page, 'Create an account')
       await followLink(page, 'Sign in')
-      await followLink(page, 'Forgot your password?')
+      await press(page, 'Forgot your password?')
       await followLink(page, 'Back to sign-in')
       await signInOn(page)
       t.equal(await userAt(page, provider), provider.ann.id)
@@ -96,7 +96,7 @@ for (const { name, options } of WITH_AND_AT_NIGHT_WITHOUT) {
       await provider.addUser('emil@example.com')
       const page = await newPage(t, options)
       await page.goto(provider.authorizeUrl({ login_hint: 'emil@example.com' }))
-      await followLink(page, 'Forgot your password?')
+      await press(page, 'Forgot your password?')
       t.strictSame(await valuesOf(page, USERNAME), ['emil@example.com'], 'the hint is kept')
       await press(page, 'Send link')
       t.equal(await heading(page), 'Check your inbox')
@@ -113,6 +113,22 @@ for (const { name, options } of WITH_AND_AT_NIGHT_WITHOUT) {
 
       await page.goto(url)
       t.equal(await heading(page), 'This link no longer works', 'the link works once')
+    })
+
+    t.test('carries the typed name to the other pages, and drops the password', async (t) => {
+      const provider = await startProvider(t, { emailSignIn: {} })
+      const page = await newPage(t, options)
+      await page.goto(provider.authorizeUrl())
+      await fill(page, { [USERNAME]: 'ann', Password: PASSWORD })
+      const posted = page.waitForRequest((request) => request.method() === 'POST')
+      await press(page, 'Forgot your password?')
+      t.match((await posted).url(), '/auth/forgot-password?')
+      t.strictSame(await valuesOf(page, USERNAME), ['ann'])
+      await followLink(page, 'Back to sign-in')
+      t.strictSame(await valuesOf(page, USERNAME), ['ann'])
+      await press(page, 'Send me a code by email')
+      t.strictSame(await valuesOf(page, USERNAME), ['ann'])
+      t.equal((await provider.app.inject('/auth/login')).body.includes('value="ann"'), false)
     })
 
     t.test('gives the same answer for an unknown username', async (t) => {

@@ -42,8 +42,8 @@ for (const { name, options } of WITH_AND_AT_NIGHT_WITHOUT) {
       t.strictSame(order, [
         'password',
         ...(options.javaScriptEnabled === false ? [] : ['Show password']),
-        'Forgot your password?',
         'Sign in',
+        'Forgot your password?',
         'Create an account'
       ])
       await page.reload()
@@ -123,7 +123,7 @@ t.test('accepts a pasted password, and labels the fields for password managers',
   for (const [address, label, expected] of [
     [`${provider.origin}/auth/login`, 'Password', { username: 'username', password: 'current-password' }],
     [`${provider.origin}/auth/signup`, 'Password', { username: 'username', password: 'new-password' }],
-    [url, 'New password', { password: 'new-password' }]
+    [url, 'New password', { username: 'username', password: 'new-password' }]
   ] as const) {
     await page.goto(`${provider.origin}/auth/login`)
     await fill(page, { [USERNAME]: secret })
@@ -139,7 +139,7 @@ t.test('accepts a pasted password, and labels the fields for password managers',
       ),
       expected
     )
-    t.equal(await page.locator('button[type=submit]').count(), 1)
+    t.equal(await page.locator('form button[type=submit]').count(), 1)
   }
 })
 

@@ -13,7 +13,7 @@ t.test('signs a user in by an emailed code in the browser that asked for it', as
   const subject = await emailApp(t)
   const { browser, events } = subject
   const login = await browser.get('/auth/login')
-  t.match(login.body, /href="\/auth\/email-code"[^]*Send me a code by email/)
+  t.match(login.body, /formaction="\/auth\/email-code"[^]*Send me a code by email/)
   t.match((await browser.get(PAGE)).body, /autocomplete="username"/)
   const asked = await ask(browser)
   t.equal(asked.statusCode, 303)

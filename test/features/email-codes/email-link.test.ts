@@ -110,7 +110,7 @@ t.test('continues the authorization request of a client after a code and after a
     const subject = await oidcApp(t)
     const { browser } = subject
     const login = await browser.follow(await browser.get(authorizePath({ ui_locales: 'de', nonce: 'n' })))
-    t.match(login.reply.body, /href="\/auth\/email-code\?client_id=spa/)
+    t.match(login.reply.body, /formaction="\/auth\/email-code\?client_id=spa/)
     const query = new URL(login.url).search
     const asked = await ask(browser, ANN, query)
     t.equal(asked.headers.location, `${PAGE}${query}`)

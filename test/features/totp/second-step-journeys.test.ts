@@ -66,7 +66,7 @@ t.test('keeps the second factor after a password reset', async (t) => {
   await app.authority.startPasswordReset(sub)
   const { token } = await subject.messages.next('password_reset')
   const browser = testBrowser(app)
-  t.equal((await browser.submit('/auth/reset-password', { token: token ?? '', password: NEXT })).statusCode, 200)
+  t.equal((await browser.submit('/auth/reset-password', { token: token ?? '', password: NEXT })).statusCode, 303)
   t.notOk(browser.cookies.has(cookieName('session')))
   t.equal((await logIn(browser, 'ann', NEXT)).headers.location, '/auth/second-factor')
   t.match(await app.authority.factors(sub), { factors: [{ kind: 'totp' }], recoveryCodesLeft: 10 })

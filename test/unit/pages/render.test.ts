@@ -315,7 +315,7 @@ t.test('names fields so that browsers and password managers fill them, with one 
     const root = page(name)
     // The button that ends an account's password is the second one, and never the one that Enter presses.
     t.same(
-      all(root, 'button').map(({ attributes }) => attributes),
+      all(one(root, 'form'), 'button').map(({ attributes }) => attributes),
       [
         { type: 'submit' },
         ...(name === 'verify_email' ? [{ type: 'submit', class: 'quiet', name: 'decision', value: 'not_me' }] : [])
