@@ -4,7 +4,7 @@ import type { AccountsDeps } from './deps.ts'
 import { settled } from './sign-in-writes.ts'
 import type { Commit, SessionBegun, SignIn, StepNeeded } from './slots.ts'
 import type { BrowserSession } from '../ports/session-store.ts'
-import { canonicalAddress } from '../limits/attempt-keys.ts'
+import { canonicalAddress } from '../limits/attempt.ts'
 import { addressed } from './outbox.ts'
 
 interface SessionDeps {

@@ -21,8 +21,7 @@ import { formatCredential, newCredentialId, sidOf } from '../protocol/credential
 import { type Facts, firstObstacle } from './checks.ts'
 import { type Advised, type AuthorizeDeps, type BrowserContext, missingStepOf } from './deps.ts'
 import { addressIn, unknownClient, unregisteredUri } from './misfit.ts'
-import { reachesOne } from './reachable.ts'
-import { contextFor, requiredAcr } from './requested-context.ts'
+import { contextFor, reachesOne, requiredAcr } from './requested-context.ts'
 
 /** An authorization request of a known client, with a redirect URI at which it may be answered. */
 export interface ClientRequest {

@@ -9,8 +9,7 @@ import { isPublicNativeRedirect } from '../protocol/redirect-uri.ts'
 import type { Resource } from '../protocol/resource.ts'
 import type { SignedInPerson } from '../sessions/browser-sessions.ts'
 import type { IdTokenHint } from '../tokens/id-tokens.ts'
-import type { MissingStep } from './deps.ts'
-import type { RequiredAcr } from './requested-context.ts'
+import type { MissingStep, RequiredAcr } from './deps.ts'
 
 /** Everything that the decision on an authorization request needs, looked up beforehand. */
 export interface Facts {

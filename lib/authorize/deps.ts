@@ -6,7 +6,9 @@ import type { Client } from '../ports/client-store.ts'
 import type { User } from '../ports/user-store.ts'
 import type { AuthenticationContext } from '../protocol/authentication.ts'
 import type { AuthorizationRequest } from '../protocol/authorization-request.ts'
-import type { RequiredAcr } from './requested-context.ts'
+
+/** `acr` must be one of these values; `null`: any value or none will do. */
+export type RequiredAcr = readonly string[] | null
 
 /**
  * Dependencies of the browser journey, besides those of the grants, because it begins what the code grant continues.

@@ -1,11 +1,19 @@
 import { isContent } from '../clients/rights.ts'
 import type { Client } from '../ports/client-store.ts'
 import type { BrowserSession } from '../ports/session-store.ts'
-import { ACR_VALUES, type AuthenticationContext, contextOf } from '../protocol/authentication.ts'
+import {
+  ACR_VALUES,
+  type AuthenticationContext,
+  contextOf,
+  MFA_ACR,
+  PASSKEY_ACR,
+  PASSWORD_ACR
+} from '../protocol/authentication.ts'
 import type { AuthorizationRequest } from '../protocol/authorization-request.ts'
-
-/** `acr` must be one of these values; `null`: any value or none will do. */
-export type RequiredAcr = readonly string[] | null
+import { waysIn } from '../accounts/ways-in.ts'
+import type { User } from '../ports/user-store.ts'
+import type { SignedInPerson } from '../sessions/browser-sessions.ts'
+import type { Asking, AuthorizeDeps, AuthorizeSlots, StepTowards, RequiredAcr } from './deps.ts'
 
 /**
  * The level that an authorization request requires. An essential claim must be met. `acr_values` must be met too,
@@ -45,4 +53,42 @@ function claimedAcr({ id_token: idToken }: AuthorizationRequest['claims']): stri
   const acr = idToken?.acr
   if (acr === undefined || acr === null || (acr.value === undefined && acr.values === undefined)) return null
   return [...(acr.value === undefined ? (acr.values ?? []) : [acr.value])].filter((value) => typeof value === 'string')
+}
+
+type ReachDeps = Pick<AuthorizeDeps, 'accounts' | 'slots'>
+
+async function reaches(acr: string, user: User, asking: Asking, { accounts, slots }: ReachDeps): Promise<boolean> {
+  for (const slot of slots) if ((await slot.reaches?.(acr, user, asking)) === true) return true
+  return acr === PASSWORD_ACR && (!asking.hostedSignIn || (await waysIn(user, accounts)).password)
+}
+
+/**
+ * True if a sign-in of this account can reach one of these levels. `email` and `connection` are neither lower nor
+ * higher than others, so a request for one is taken literally.
+ */
+export async function reachesOne(
+  values: readonly string[],
+  user: User,
+  asking: Asking,
+  deps: ReachDeps
+): Promise<boolean> {
+  if (values.some((value) => !isAbove(value))) return true
+  for (const value of values) if (await reaches(value, user, asking, deps)) return true
+  // The provider may prove more the next time.
+  return values.includes(PASSWORD_ACR) && (await waysIn(user, deps.accounts)).links.length > 0
+}
+
+const isAbove = (acr: string): boolean => acr === PASSWORD_ACR || acr === MFA_ACR || acr === PASSKEY_ACR
+
+/** See `AuthorizeSlots.towards`. */
+export async function stepTowards(
+  acr: string,
+  person: SignedInPerson,
+  asking: Parameters<NonNullable<AuthorizeSlots['towards']>>[2],
+  deps: ReachDeps
+): Promise<StepTowards | null> {
+  if (!isAbove(acr)) return null
+  for (const { towards } of deps.slots) if (towards !== undefined) return await towards(acr, person, asking)
+  if (!(await reaches(acr, person.user, asking, deps))) return 'never'
+  return asking.hostedSignIn ? 'reauthenticate' : null
 }

@@ -1,5 +1,5 @@
 import { BlockList, isIPv4, isIPv6 } from 'node:net'
-import { canonicalAddress, ipv6Groups, mappedIPv4 } from './attempt-keys.ts'
+import { canonicalAddress, ipv6Groups, mappedIPv4 } from './attempt.ts'
 
 export interface BypassList {
   /**

@@ -1,4 +1,4 @@
-/** One limit that an attempt must pass. `key` is canonical and contains no user input (see limits/attempt-keys). */
+/** One limit that an attempt must pass. `key` is canonical and contains no user input (see limits/attempt). */
 export interface AttemptLimit {
   rule: string
   key: string

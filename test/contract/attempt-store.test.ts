@@ -2,7 +2,7 @@ import t from '../support/tap.ts'
 import { memoryAttemptStore } from '../../lib/adapters/memory/attempt-store.ts'
 import { attemptStoreContract } from '../../lib/testing/attempt-store-contract.ts'
 import { runContract } from '../../lib/testing/contract.ts'
-import { delayed } from '../../lib/testing/faulty-stores.ts'
+import { delayed } from '../../lib/testing/doubles.ts'
 
 const test = (prefix: string) => (name: string, run: () => Promise<void>) => t.test(`${prefix} ${name}`, run)
 

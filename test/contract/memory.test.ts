@@ -3,7 +3,7 @@ import { memoryState } from '../../lib/adapters/memory/record-store.ts'
 import { memoryUserStore } from '../../lib/adapters/memory/user-store.ts'
 import { partitionOf } from '../../lib/protocol/digest.ts'
 import { runContract } from '../../lib/testing/contract.ts'
-import { delayed } from '../../lib/testing/faulty-stores.ts'
+import { delayed } from '../../lib/testing/doubles.ts'
 import { stateContract } from './suites/state-contract.ts'
 import { userStoreContract } from '../../lib/testing/user-store-contract.ts'
 

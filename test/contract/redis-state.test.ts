@@ -3,7 +3,7 @@ import t, { type Test } from '../support/tap.ts'
 import { redisState } from '../../lib/adapters/redis/record-store.ts'
 import type { State } from '../../lib/ports/state.ts'
 import { runContract } from '../../lib/testing/contract.ts'
-import { delayed } from '../../lib/testing/faulty-stores.ts'
+import { delayed } from '../../lib/testing/doubles.ts'
 import { stateContract } from './suites/state-contract.ts'
 import { startRedis, startRedisCluster } from '../support/redis-server.ts'
 

@@ -4,7 +4,7 @@ import t from '../support/tap.ts'
 import { type AuthorityOptions, memoryState, memoryUserStore, type UserStore } from '../../lib/index.ts'
 import { bearer, ISSUER, type LightMyRequestResponse, PASSWORD, signIn, type TestApp, testApp } from '../support/app.ts'
 import { testBrowser } from '../support/browser.ts'
-import { delayed } from '../../lib/testing/faulty-stores.ts'
+import { delayed } from '../../lib/testing/doubles.ts'
 import { CLIENTS, KEYS, tokensOf } from '../support/openid.ts'
 import { turns } from '../unit/accounts/world.ts'
 

@@ -1,7 +1,7 @@
 import { deepEqual, equal, match, notEqual, ok } from 'node:assert/strict'
 import { isIP } from 'node:net'
 import * as fc from 'fast-check'
-import { addressKey, canonicalAddress, networkKey } from '../../lib/limits/attempt-keys.ts'
+import { addressKey, canonicalAddress, networkKey } from '../../lib/limits/attempt.ts'
 import { parseBypassList } from '../../lib/limits/bypass-list.ts'
 import { almost, property, thrownBy, wordsOf } from './support/property.ts'
 

@@ -1,7 +1,7 @@
 import type { FactorStore } from '../../lib/ports/factor-store.ts'
 import type { RecordStore } from '../../lib/ports/record-store.ts'
 import { recordFactorStore } from '../../lib/records/factor-store.ts'
-import { delayed, losesAnswers } from '../../lib/testing/faulty-stores.ts'
+import { delayed, losesAnswers } from '../../lib/testing/doubles.ts'
 import { inTurn } from '../contract/support/instances.ts'
 
 /** An instance that remembers records. A Redis of the tests throws nothing away. */

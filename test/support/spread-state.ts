@@ -1,7 +1,7 @@
 import type { RecordStore, RecordWrite } from '../../lib/ports/record-store.ts'
 import type { State } from '../../lib/ports/state.ts'
 import { type RecordStateOptions, recordState } from '../../lib/records/state.ts'
-import { delayed } from '../../lib/testing/faulty-stores.ts'
+import { delayed } from '../../lib/testing/doubles.ts'
 
 /**
  * Wraps the store in an unreliable connection: the answer of every third commit is lost, and every fifth commit before

@@ -12,8 +12,7 @@ import type { Connection, ConnectionSignIn } from '../../ports/upstream.ts'
 import type { User } from '../../ports/user-store.ts'
 import { isActive } from '../../sessions/active-user.ts'
 import type { Origin, StayingSignIn } from '../../sessions/sessions.ts'
-import { acceptsEmail, type FederatedPerson } from './person.ts'
-import { allowed, decideFederated } from './decision.ts'
+import { acceptsEmail, allowed, decideFederated, type FederatedPerson } from './person.ts'
 import { isManagedElsewhere } from '../../accounts/ways-in.ts'
 
 /** A sign-in at another provider that was checked, in this browser. */

@@ -6,8 +6,15 @@ import type { Origin } from '../../sessions/sessions.ts'
 import { makesProvisional } from '../../accounts/address-proof.ts'
 import { createAndTell, profileFields } from '../../accounts/register.ts'
 import type { AccountsDeps } from '../../accounts/deps.ts'
-import { acceptsEmail, type FederatedPerson, hasConfirmed, newAccount } from './person.ts'
-import { allowed, decideFederated, type FederatedDecision } from './decision.ts'
+import {
+  acceptsEmail,
+  allowed,
+  decideFederated,
+  type FederatedDecision,
+  type FederatedPerson,
+  hasConfirmed,
+  newAccount
+} from './person.ts'
 import type { SignInWrites } from '../../accounts/slots.ts'
 import { linkOf } from '../../accounts/identities.ts'
 import type { SignUpCheck } from '../../oauth/deps.ts'

@@ -5,7 +5,7 @@ import type { Random } from '../../ports/cryptography.ts'
 import type { User } from '../../ports/user-store.ts'
 import type { Log } from './error-reply.ts'
 import type { SessionCookie } from './sealed-cookies.ts'
-import { knownDeviceKey } from '../../limits/attempt-keys.ts'
+import { knownDeviceKey } from '../../limits/attempt.ts'
 import type { SecondFactorCheck } from '../../limits/rules.ts'
 
 /**

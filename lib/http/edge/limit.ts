@@ -1,17 +1,19 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Events } from '../../events.ts'
-import { type AttemptDeps, countFailure, reserveAttempt } from '../../limits/attempt.ts'
 import {
   accountKey,
   addressKey,
   apiKeyKey,
+  type AttemptDeps,
+  countFailure,
   customKey,
   knownDeviceKey,
   networkKey,
   recipientKey,
+  reserveAttempt,
   secondFactorKey,
   userKey
-} from '../../limits/attempt-keys.ts'
+} from '../../limits/attempt.ts'
 import { type BypassList, parseBypassList } from '../../limits/bypass-list.ts'
 import {
   networkMax,

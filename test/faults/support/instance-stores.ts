@@ -14,7 +14,7 @@ import {
 import type { State } from '../../../lib/ports/state.ts'
 import type { User, UserStore } from '../../../lib/ports/user-store.ts'
 import type { TokenUse } from '../../../lib/ports/token-store.ts'
-import { losesAnswers } from '../../../lib/testing/faulty-stores.ts'
+import { losesAnswers } from '../../../lib/testing/doubles.ts'
 import type { InstanceSettings, Place, PlantedInStores, RedisPlace } from './settings.ts'
 
 export interface Stores {

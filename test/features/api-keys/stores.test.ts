@@ -11,7 +11,7 @@ import {
 } from '../../../lib/index.ts'
 import { memoryRecords } from '../../../lib/adapters/memory/record-store.ts'
 import { apiKeyDigest, apiKeyOf, isApiKey } from '../../../lib/protocol/api-key.ts'
-import { delayed } from '../../../lib/testing/faulty-stores.ts'
+import { delayed } from '../../../lib/testing/doubles.ts'
 import { startPostgres } from '../../support/postgres-server.ts'
 import { startRedis } from '../../support/redis-server.ts'
 

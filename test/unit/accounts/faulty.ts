@@ -1,7 +1,7 @@
 import type { AccountsDeps } from '../../../lib/accounts/deps.ts'
 import { createEvents } from '../../../lib/events.ts'
 import { revocations, sessions as createSessions } from '../../../lib/sessions/sessions.ts'
-import { delayed } from '../../../lib/testing/faulty-stores.ts'
+import { delayed } from '../../../lib/testing/doubles.ts'
 import type { World } from './world.ts'
 
 /** The outcome of one call to a store. `lost`: it was done, but its answer never arrives. */

@@ -8,7 +8,7 @@ import { UpstreamError } from '../../../lib/errors.ts'
 import type { Connection } from '../../../lib/ports/upstream.ts'
 import type { LinkedIdentity, User, UserStore } from '../../../lib/ports/user-store.ts'
 import { browserSessions } from '../../../lib/sessions/browser-sessions.ts'
-import { delayed } from '../../../lib/testing/faulty-stores.ts'
+import { delayed } from '../../../lib/testing/doubles.ts'
 import { origin, world } from './world.ts'
 
 export type IdentityStore = Required<UserStore>

@@ -1,6 +1,6 @@
 import Database from 'libsql'
 import t from '../../support/tap.ts'
-import { decideFederated } from '../../../lib/features/connections/decision.ts'
+import { decideFederated } from '../../../lib/features/connections/person.ts'
 import { memoryUserStore } from '../../../lib/adapters/memory/user-store.ts'
 import type { SqliteDatabase } from '../../../lib/adapters/sqlite/database.ts'
 import { sqliteUserStore } from '../../../lib/adapters/sqlite/user-store.ts'

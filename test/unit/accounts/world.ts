@@ -16,8 +16,7 @@ import { createEvents, EVENT_NAMES } from '../../../lib/events.ts'
 import { messageBound } from '../../../lib/limits/attempt.ts'
 import type { Message, SendMessage } from '../../../lib/ports/message.ts'
 import type { User, UserStore } from '../../../lib/ports/user-store.ts'
-import { fastHasher, steppedClock } from '../../../lib/testing/doubles.ts'
-import { delayed } from '../../../lib/testing/faulty-stores.ts'
+import { delayed, fastHasher, steppedClock } from '../../../lib/testing/doubles.ts'
 
 /** The sid of the user's family of this readable name. */
 export const sidFor = (userId: string, name: string): string => partitionOf(userId) + name

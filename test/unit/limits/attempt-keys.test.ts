@@ -9,7 +9,7 @@ import {
   knownDeviceKey,
   messageKey,
   networkKey
-} from '../../../lib/limits/attempt-keys.ts'
+} from '../../../lib/limits/attempt.ts'
 
 // covers RL-8
 t.test('normalises each spelling of an IP address to one form', async (t) => {

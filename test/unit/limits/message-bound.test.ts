@@ -1,6 +1,5 @@
 import t from '../../support/tap.ts'
-import { messageKey } from '../../../lib/limits/attempt-keys.ts'
-import { messageBound } from '../../../lib/limits/attempt.ts'
+import { messageBound, messageKey } from '../../../lib/limits/attempt.ts'
 import type { Rule } from '../../../lib/limits/rules.ts'
 
 const RULE: Rule = { windowMs: 1000, max: 5, count: 'all' }

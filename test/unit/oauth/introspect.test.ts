@@ -2,7 +2,7 @@ import t from '../../support/tap.ts'
 import type { Client } from '../../../lib/ports/client-store.ts'
 import { digest } from '../../../lib/protocol/digest.ts'
 import { newCredentialId, sidOf } from '../../../lib/protocol/credential.ts'
-import { introspect, type Introspection } from '../../../lib/oauth/introspect.ts'
+import { introspect, type Introspection } from '../../../lib/oauth/presented-token.ts'
 import type { GrantDeps } from '../../../lib/oauth/deps.ts'
 import { clients, ISSUER, type World, world } from '../tokens/world.ts'
 

@@ -1,7 +1,7 @@
 import t from '../../support/tap.ts'
 import { formatAuthorizationDetails } from '../../../lib/protocol/authorization-request.ts'
 import type { GrantDeps } from '../../../lib/oauth/deps.ts'
-import { userInfo } from '../../../lib/oauth/introspect.ts'
+import { userInfo } from '../../../lib/oauth/presented-token.ts'
 import { type World, world } from '../tokens/world.ts'
 
 async function ask(one: World, accessToken: string): Promise<Record<string, unknown>> {

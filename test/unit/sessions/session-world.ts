@@ -5,8 +5,7 @@ import type { BrowserSession, SessionUse } from '../../../lib/ports/session-stor
 import type { RefreshTokenFamily } from '../../../lib/ports/token-store.ts'
 import { passwordProof } from '../../../lib/protocol/authentication.ts'
 import { parseCredential } from '../../../lib/protocol/credential.ts'
-import { steppedClock } from '../../../lib/testing/doubles.ts'
-import { delayed } from '../../../lib/testing/faulty-stores.ts'
+import { delayed, steppedClock } from '../../../lib/testing/doubles.ts'
 import { browserSessions } from '../../../lib/sessions/browser-sessions.ts'
 import { revocations as createRevocations, sessions as createSessions } from '../../../lib/sessions/sessions.ts'
 

@@ -15,9 +15,8 @@ import {
   type ProviderRequest,
   type Reach
 } from '../../../adapters/upstream/ask-provider.ts'
-import { appTokenClaims, decoded, signatureCheck } from './id-token.ts'
+import { appTokenClaims, decoded, mergedClaims, resultOf, signatureCheck } from './result.ts'
 import { kept } from '../../../adapters/upstream/kept.ts'
-import { mergedClaims, resultOf } from './result.ts'
 
 const METADATA_MAX_AGE_MS = 86_400_000
 const KEYS_MAX_AGE_MS = 600_000
