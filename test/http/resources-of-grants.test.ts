@@ -1,6 +1,7 @@
 import t from '../support/tap.ts'
 import { decodeJwt } from '../support/jwt.ts'
-import { bearer } from '../support/app.ts'
+import type { Client } from '../../lib/index.ts'
+import { bearer, ISSUER } from '../support/app.ts'
 import { formAction } from '../support/browser.ts'
 import { authorizeAs, CALLBACK, redeem } from '../support/openid.ts'
 import { MAIL, ORDERS, password, path, started, token } from './support/apis.ts'
@@ -86,4 +87,23 @@ t.test('names the APIs on the consent page, and asks again for another one', asy
   const second = await ask(MAIL)
   t.match(second.url, '/auth/consent')
   t.match(second.reply.body, MAIL)
+})
+
+t.test('refuses a refresh while the client may not have tokens for the API, and keeps the grant', async (t) => {
+  const client: Client = { clientId: 'spa', grantTypes: ['password', 'refresh_token'], resources: [ORDERS] }
+  let row: Client | null = client
+  const test = await started(t, { clients: { findById: async (id) => (id === 'spa' ? row : null) } })
+  const { body } = await token(test, { ...password, resource: ORDERS })
+  let refreshToken = body.refresh_token ?? ''
+  const refresh = async (): ReturnType<typeof token> => {
+    const answer = await token(test, { grant_type: 'refresh_token', client_id: 'spa', refresh_token: refreshToken })
+    refreshToken = answer.body.refresh_token ?? refreshToken
+    return answer
+  }
+  row = { ...client, resources: [] }
+  t.equal((await refresh()).body.error, 'invalid_target')
+  t.equal((await token(test, { ...password, resource: ORDERS })).body.error, 'invalid_target')
+  t.equal((await token(test, password)).claims.aud, ISSUER, 'a token for the service is still there')
+  row = client
+  t.equal((await refresh()).claims.aud, ORDERS)
 })
