@@ -1,7 +1,6 @@
 import type { Feature } from '../../feature.ts'
 import { invalid } from '../../settings/option-error.ts'
-import { neverOfKeys } from './keys.ts'
-import { API_KEY_OPTIONS, type ApiKeySettings, apiKeySettings } from './options.ts'
+import { API_KEY_OPTIONS, type ApiKeySettings, apiKeySettings, neverOfKeys } from './options.ts'
 
 /** Keys of people for their own programs. */
 export const apiKeys: Feature<ApiKeySettings> = {

@@ -1,3 +1,4 @@
+import { neverOfKeys } from './options.ts'
 import type { AccountsDeps } from '../../accounts/deps.ts'
 import type { ApiKeys, NewApiKey } from '../../accounts/slots.ts'
 import type { Background } from '../../accounts/background.ts'
@@ -15,10 +16,6 @@ const MAX_SECONDS = 3_153_600_000
 const NO_END_SECONDS = 253_402_300_799
 /** The last use of a key is known to the minute, so that a busy key makes one write. */
 const USE_EVERY_MS = 60_000
-
-/** True for a scope that no key can have, because it is for an endpoint of this service. */
-export const neverOfKeys = (scope: string): boolean =>
-  scope === 'openid' || scope === 'offline_access' || scope.startsWith('authority:')
 
 interface KeySettings {
   prefix: string

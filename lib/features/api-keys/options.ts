@@ -68,3 +68,7 @@ export const API_KEY_OPTIONS = {
 }
 
 export interface ApiKeyFeatureOptions extends Given<typeof API_KEY_OPTIONS> {}
+
+/** True for a scope that no key can have, because it is for an endpoint of this service. */
+export const neverOfKeys = (scope: string): boolean =>
+  scope === 'openid' || scope === 'offline_access' || scope.startsWith('authority:')
