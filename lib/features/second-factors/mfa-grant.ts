@@ -1,7 +1,7 @@
 import { appsOf, passkeysOf, type ProvingDeps } from './deps.ts'
 import { hasFactor } from '../../protocol/second-factors.ts'
 import { ACCESS_TOKEN, TOKEN_EXCHANGE_GRANT, type TokenRequestParams } from '../../protocol/request-params.ts'
-import { proveFactor, readFactor } from './prove-factor.ts'
+import { proveFactor, readFactor } from './finish-sign-in.ts'
 import { secondFactorCheck } from './deps.ts'
 import { asksSecondFactor, mustEnrol, tellOfEnrolment } from './two-step.ts'
 import { openStep, sealStep } from './second-step.ts'

@@ -11,7 +11,7 @@ import { makeUndoLink } from '../../accounts/undo.ts'
 import { addressed } from '../../accounts/outbox.ts'
 import { requireConfirmedAddress, storeFactor } from '../second-factors/addition.ts'
 import { newRecoveryCodes } from '../second-factors/two-step.ts'
-import { sealTotpSecret } from './secret.ts'
+import { sealTotpSecret } from './prove.ts'
 
 const LIFETIME_MS = 10 * 60 * 1000
 /** Authenticator apps of one user. */

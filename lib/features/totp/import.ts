@@ -10,7 +10,7 @@ import { fromBase32 } from '../../protocol/totp.ts'
 import { twoStepOf } from '../../protocol/second-factors.ts'
 import { MAX_APPS } from './enrol.ts'
 import { orInBackground } from '../second-factors/addition.ts'
-import { openTotpSecret, sealTotpSecret } from './secret.ts'
+import { openTotpSecret, sealTotpSecret } from './prove.ts'
 
 /**
  * RFC 4226 §4 R6 asks for 16 bytes, but the keys that many systems have made are of 10. Beyond 128 the key of

@@ -1,13 +1,12 @@
-import { type ProvingDeps } from '../second-factors/deps.ts'
-import { tellOfFailure } from '../second-factors/deps.ts'
+import { type ProvingDeps, tellOfFailure } from '../second-factors/deps.ts'
 import { addressed } from '../../accounts/outbox.ts'
-import { openTotpSecret, sealTotpSecret } from './secret.ts'
 import type { AuthenticationProof } from '../../protocol/authentication.ts'
 import type { User } from '../../ports/user-store.ts'
 import type { TotpFactor } from '../../ports/factor-store.ts'
 import { OAuthError } from '../../errors.ts'
-import { readTotpCode, matchTotp } from '../../protocol/totp.ts'
+import { matchTotp, readTotpCode } from '../../protocol/totp.ts'
 import type { GivenAt } from '../../accounts/factor-kinds.ts'
+import type { Sealer } from '../../ports/cryptography.ts'
 
 /**
  * Wrong codes in a row after which an app is disabled where the browser is not known, whatever the limits say. After as
@@ -98,4 +97,26 @@ export async function proveByCode(
   }
   await tellOfFailure(user, { origin, locale }, deps)
   return fail('wrong')
+}
+
+/** Binds a sealed secret to its user and factor: copied into the row of another, it does not open. */
+const contextOf = (issuer: string, userId: string, factorId: string): string =>
+  JSON.stringify(['totp', issuer, userId, factorId])
+
+export function sealTotpSecret(
+  secret: Uint8Array,
+  { issuer, userId, factorId }: { issuer: string; userId: string; factorId: string },
+  sealer: Sealer
+): string {
+  return sealer.seal(Buffer.from(secret).toString('base64url'), contextOf(issuer, userId, factorId))
+}
+
+/** `null` where none of the values of the option `secret` opens it. */
+export function openTotpSecret(
+  { id, sealedSecret }: Pick<TotpFactor, 'id' | 'sealedSecret'>,
+  { issuer, userId }: { issuer: string; userId: string },
+  sealer: Sealer
+): Buffer | null {
+  const opened = sealer.open(sealedSecret, contextOf(issuer, userId, id))
+  return opened === null ? null : Buffer.from(opened, 'base64url')
 }

@@ -1,5 +1,5 @@
 import t from '../../support/tap.ts'
-import { openTotpSecret, sealTotpSecret } from '../../../lib/features/totp/secret.ts'
+import { openTotpSecret, sealTotpSecret } from '../../../lib/features/totp/prove.ts'
 import { aesSealer } from '../../../lib/adapters/node/sealer.ts'
 
 const sealer = aesSealer(['s'.repeat(32)])

@@ -82,7 +82,7 @@ t.test('loads only the option files of second factors and email codes with the p
     [...loads(new URL(file, root))].map((one) => one.replace(root, '')).filter((one) => FACTORS.test(one))
   t.strictSame(under('index.ts'), [])
   t.ok(
-    under('features/second-factors/create.ts').includes('features/second-factors/prove-factor.ts'),
+    under('features/second-factors/create.ts').includes('features/second-factors/finish-sign-in.ts'),
     'and the walk finds them where they are'
   )
   t.ok(under('features/email-codes/sign-in.ts').includes('features/email-codes/ask.ts'))

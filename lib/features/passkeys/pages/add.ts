@@ -10,7 +10,7 @@ import { Credential, FactorName, JourneySchema } from '../../../http/edge/schema
 import type { Leave, PageDeps, Visit } from '../../../http/pages/deps.ts'
 import { formPage, goOn, withQuery } from '../../../http/pages/form-page.ts'
 import { required } from '../../../http/pages/page-routes.ts'
-import { passkeyFormOf } from '../../second-factors/pages/passkey-form.ts'
+import { passkeyFormOf } from '../../second-factors/pages/parts.ts'
 import { accountPage, signInUrl } from '../../../http/pages/account-page.ts'
 import type { MessageCause } from '../../../accounts/outbox.ts'
 import type { SignedInPerson } from '../../../sessions/browser-sessions.ts'

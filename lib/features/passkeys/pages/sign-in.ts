@@ -13,7 +13,7 @@ import type { UserFactors } from '../../../ports/factor-store.ts'
 import { logLine } from '../../../ports/log.ts'
 import type { SignedInPerson } from '../../../sessions/browser-sessions.ts'
 import type { ProvingDeps } from '../../second-factors/deps.ts'
-import { passkeyFormOf } from '../../second-factors/pages/passkey-form.ts'
+import { passkeyFormOf } from '../../second-factors/pages/parts.ts'
 
 /** The dependencies of the pages of passkeys. */
 export interface PasskeyPages {

@@ -12,12 +12,11 @@ import type { PasskeyForm, ShownEnrolment } from '../../../pages/common-model.ts
 import { Credential, FactorName, JourneySchema, SecondFactorCode } from '../../../http/edge/schemas.ts'
 import { pageBefore } from '../../../http/pages/parts.ts'
 import type { Journey, Leave, PageDeps, Visit } from '../../../http/pages/deps.ts'
-import { knowBrowser, savedUrl, shownCodes, withQr } from './shown-codes.ts'
+import { knowBrowser, passkeyFormOf, savedUrl, shownCodes, withQr } from './parts.ts'
 import { formPage, goOn } from '../../../http/pages/form-page.ts'
 import { type Form, required } from '../../../http/pages/page-routes.ts'
 import { leadOn } from '../../../http/pages/lead-on.ts'
-import { passkeyFormOf } from './passkey-form.ts'
-import { enrollerOf, type Owing, owingIn, userOf } from './owing.ts'
+import { enrollerOf, type Owing, owingIn, userOf } from './enrolment.ts'
 
 /**
  * `forAccount`: the host requires a factor of the account. `enrolment` and `passkey` are `null` until the address of
