@@ -40,7 +40,7 @@ export interface Kernel {
   sealerFor(purpose: string): Sealer
   /** The URL of an endpoint, made from the issuer, never from a request. */
   url(name: PathName): string
-  settings: Pick<Settings, 'accessToken' | 'registration' | 'scopes' | 'session'>
+  settings: Pick<Settings, 'accessToken' | 'apis' | 'registration' | 'scopes' | 'session'>
   /** Prepares a store at the start, within a time limit. An outage is logged, and the start goes on. */
   prepare(name: string, prepare: () => Promise<void>): Promise<void>
   outbound: Outbound

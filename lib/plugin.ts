@@ -152,8 +152,9 @@ const plugin: FastifyPluginAsync<AuthorityOptions> = async (host, given) => {
     },
     names
   )
+  const keys = apiKeysOf(grants.accounts)
   const guards = tokenGuards(token, settings, {
-    keys: apiKeysOf(grants.accounts),
+    keys,
     clients: grants.clients,
     clock,
     log: host.log
@@ -183,7 +184,7 @@ const plugin: FastifyPluginAsync<AuthorityOptions> = async (host, given) => {
             url
           }))
   })
-  const protectedResource = protectedResources(host, settings, { accessTokens, clock })
+  const protectedResource = protectedResources(host, settings, { accessTokens, keys, clock })
   decorateAll(host, names, { ...guards, requireUser, protectedResource, authority })
   refuseUncalledHooks(host, {
     [names.requireScope]: guards.requireScope,

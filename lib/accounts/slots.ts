@@ -91,6 +91,8 @@ export interface NewApiKey {
   userId: string
   name: string
   scopes?: readonly string[] | undefined
+  /** An API of the option `resources`. Left out or `null`: the host's own routes. */
+  resource?: string | null | undefined
   /** Seconds. Left out: as the option `apiKeys.expiresIn` says. */
   expiresIn?: number | undefined
 }
@@ -103,15 +105,12 @@ interface ApiKeyEnd {
 
 /** Keys of users for their own programs. */
 export interface ApiKeys {
-  /** The scopes that a key without a resource can have. */
-  scopes: readonly string[]
-  /** The longest lifetime. `null`: a key need not end. */
-  expiresInMs: number | null
   /** True for a text with the form and the checksum of a key. Asks no store. */
   isKey(text: string): boolean
   /**
    * @param cause `sid`: the sign-in that asks; `null`: the host does
-   * @throws OAuthError `invalid_request`, `invalid_scope`, `api_key_limit`; `invalid_grant` without an active user
+   * @throws OAuthError `invalid_request`, `invalid_scope`, `invalid_target`, `api_key_limit`; `invalid_grant` without
+   * an active user
    */
   create(asked: NewApiKey, cause: { sid: string | null; origin: Origin }): Promise<OwnedApiKey & { key: string }>
   list(userId: string): Promise<ApiKeyRecord[]>

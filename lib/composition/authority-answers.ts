@@ -38,13 +38,14 @@ export interface UserApiKey {
 export interface UserApiKeys {
   /**
    * Makes a key for a user. `key` is in this answer alone. `expiresIn` is in seconds.
-   * @throws OAuthError `invalid_request`, `invalid_scope`; `api_key_limit`; `invalid_grant` if there is no such user or
-   * the account is disabled
+   * @throws OAuthError `invalid_request`, `invalid_scope`, `invalid_target`, `api_key_limit`; `invalid_grant` without
+   * an active user
    */
   create(asked: {
     userId: string
     name: string
     scopes?: readonly string[] | undefined
+    resource?: string | null | undefined
     expiresIn?: number | undefined
   }): Promise<Omit<UserApiKey, 'lastUsedAt'> & { key: string }>
   /** The oldest first, expired ones too. */

@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify'
+import type { ApiKeys } from '../accounts/slots.ts'
 import type { OAuthError } from '../errors.ts'
-import { type Hook, tokenCheck } from '../http/edge/hook.ts'
+import { type Hook, tokenCheck, tokenOrKeyCheck } from '../http/edge/hook.ts'
 import type { Clock } from '../ports/clock.ts'
 import { logLine } from '../ports/log.ts'
 import { canonicalResource, resourceUrl } from '../protocol/resource.ts'
@@ -12,8 +13,8 @@ import type { Settings } from '../settings/settings.ts'
 import type { AccessTokens } from '../tokens/access-tokens.ts'
 
 /**
- * The guard of an API of this app: an `onRequest` hook that takes tokens for this API alone and sets `request.auth`.
- * Otherwise 401, with a challenge that names the metadata of the API.
+ * The guard of an API of this app: an `onRequest` hook that takes tokens and API keys for this API alone and sets
+ * `request.auth`. Otherwise 401, with a challenge that names the metadata of the API.
  */
 export interface ProtectedResource extends Hook {
   /** Makes a hook to follow this one: 403 unless all these scopes were granted. */
@@ -32,7 +33,7 @@ export interface ProtectedResource extends Hook {
 export function protectedResources(
   host: FastifyInstance,
   settings: Settings,
-  { accessTokens, clock }: { accessTokens: AccessTokens; clock: Clock }
+  { accessTokens, keys, clock }: { accessTokens: AccessTokens; keys: ApiKeys | null; clock: Clock }
 ): (options: ProtectedResourceOptions) => ProtectedResource {
   const { apis, issuer, acrValues, decorators: names } = settings
   let isOpen = true
@@ -71,7 +72,7 @@ export function protectedResources(
     const facts = { resource: api.resource, issuer, name: api.name ?? given.name ?? null, dpopAlgs: [] }
     serveMetadata(host, { ...facts, scopes: api.scopes })
     const { authenticate, ...others } = resourceGuards(
-      tokenCheck(accessTokens, api),
+      tokenOrKeyCheck(tokenCheck(accessTokens, api), keys, api.resource),
       { ...facts, scopes: scopes.length === 0 ? api.scopes : scopes },
       {
         clock,

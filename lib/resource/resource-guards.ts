@@ -127,8 +127,8 @@ export function resourceGuards(
   }
 }
 
-/** The own token of a client has the client as its subject. @see RFC 9068 §2.2 */
-const isOfUser = ({ sub, client_id }: AccessTokenClaims): boolean => sub !== client_id
+/** The own token of a client has the client as its subject. No sign-in makes an API key another. @see RFC 9068 §2.2 */
+const isOfUser = ({ sub, client_id, api_key }: AccessTokenClaims): boolean => sub !== client_id && api_key === undefined
 
 /** The resources of each server, because the root has metadata only if there is one. */
 const resourcesOf = new WeakMap<object, Set<string>>()
@@ -222,7 +222,8 @@ const toldOf = new WeakMap<AccessTokenClaims, McpAuth>()
 
 function tellMcp({ raw, headers }: FastifyRequest, claims: AccessTokenClaims, resource: string): void {
   let auth = toldOf.get(claims)
-  if (auth === undefined) toldOf.set(claims, (auth = mcpAuth(headers.authorization ?? '', claims, resource)))
+  if (auth === undefined)
+    toldOf.set(claims, (auth = mcpAuth(headers.authorization ?? String(headers['x-api-key']), claims, resource)))
   raw.auth = auth
 }
 

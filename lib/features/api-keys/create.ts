@@ -33,7 +33,8 @@ export async function create({ store: given, ...on }: ApiKeySettings, kernel: Ke
     store,
     uses,
     audience: settings.accessToken.audience,
-    scopes: settings.scopes
+    scopes: settings.scopes,
+    resources: settings.apis.resources
   })
   return {
     account: {

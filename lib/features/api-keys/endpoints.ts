@@ -57,19 +57,21 @@ export function apiKeyEndpoints(keys: ApiKeys): Endpoint[] {
       callers: 'account',
       summary: 'Create an API key',
       what:
-        'Makes a key. `key` is in this answer alone. Without `scopes` the key has none. `expires_in` is in seconds. ' +
+        'Makes a key. `key` is in this answer alone. Without `scopes` the key has none. `resource` is an API of ' +
+        'the service, and without it the key is for the own routes of the host. `expires_in` is in seconds. ' +
         'There is the event `api_key_created`. The sign-in must be at most five minutes old.',
       body: Type.Object(
         {
           name: Type.String({ minLength: 1, maxLength: 100 }),
           scopes: Type.Optional(Type.Array(Type.String({ minLength: 1, maxLength: 200 }), { maxItems: 50 })),
+          resource: Type.Optional(Type.String({ minLength: 1, maxLength: 2048 })),
           expires_in: Type.Optional(Type.Integer({ minimum: 1 }))
         },
         { additionalProperties: false }
       ),
       answers: { 201: Type.Composite([ApiKey, Type.Object({ key: Type.String() })]) },
       errors: {
-        400: ['invalid_scope'],
+        400: ['invalid_scope', 'invalid_target'],
         401: { insufficient_user_authentication: 'the sign-in is not fresh, RFC 9470' },
         409: { api_key_limit: '`apiKeys.maxPerUser` keys that have not expired' }
       },
@@ -77,8 +79,8 @@ export function apiKeyEndpoints(keys: ApiKeys): Endpoint[] {
         const { user, sid, authentication } = accountOf(request)
         const origin = originOf(request)
         await requireProof('apiKeys', { user, sid, authentication, origin }, accounts)
-        const { name, scopes, expires_in: expiresIn } = request.body
-        const made = await keys.create({ userId: user.id, name, scopes, expiresIn }, { sid, origin })
+        const { expires_in: expiresIn, ...asked } = request.body
+        const made = await keys.create({ ...asked, userId: user.id, expiresIn }, { sid, origin })
         return { ...shown(made), key: made.key }
       }
     }),

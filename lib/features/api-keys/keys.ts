@@ -7,6 +7,7 @@ import type { ApiKeyStore, OwnedApiKey } from '../../ports/api-key-store.ts'
 import { apiKeyDigest, apiKeyOf, isApiKey } from '../../protocol/api-key.ts'
 import type { AccessTokenClaims } from '../../protocol/access-token.ts'
 import { invalidToken } from '../../protocol/bearer.ts'
+import { canonicalResource, type Resource, resourceUrl } from '../../protocol/resource.ts'
 import { scopeMember } from '../../protocol/scope.ts'
 import { isActive } from '../../sessions/active-user.ts'
 
@@ -32,6 +33,8 @@ interface KeyDeps extends Pick<AccountsDeps, 'issuer' | 'users' | 'clock' | 'ran
   audience: string | readonly string[]
   /** The option `scopes`. */
   scopes: readonly string[]
+  /** The APIs. More may come until the start ends. */
+  resources: readonly Resource[]
   /** Writes uses behind the answer. */
   uses: Background
 }
@@ -40,7 +43,7 @@ interface KeyDeps extends Pick<AccountsDeps, 'issuer' | 'users' | 'clock' | 'ran
 export function createApiKeys(settings: KeySettings, deps: KeyDeps): ApiKeys {
   const { prefix, maxPerUser, expiresInMs } = settings
   const { issuer, audience, store, users, clock, random, events, uses } = deps
-  const possible = deps.scopes.filter((scope) => !neverOfKeys(scope) && settings.scopes?.includes(scope) !== false)
+  const canHave = (scope: string): boolean => !neverOfKeys(scope) && settings.scopes?.includes(scope) !== false
 
   /** One refusal for every key, so that nobody learns whether there was such a key. */
   const refused = (detail: string): OAuthError => invalidToken('The API key is not valid.', detail)
@@ -63,30 +66,39 @@ export function createApiKeys(settings: KeySettings, deps: KeyDeps): ApiKeys {
     })
   }
 
-  function checked({ name, scopes = [], expiresIn }: NewApiKey) {
+  /** The API that a key is asked for. @throws OAuthError `invalid_target` */
+  function resourceNamed(text: string): Resource {
+    const canonical = canonicalResource(resourceUrl(text, issuer), new URL(issuer).origin)
+    const found = deps.resources.find((one) => one.canonical === canonical)
+    if (found === undefined) throw new OAuthError('invalid_target', 'There is no such resource.')
+    return found
+  }
+
+  function checked({ name, scopes = [], resource: asked, expiresIn }: NewApiKey) {
     const invalid = (field: string, takes: string): OAuthError =>
       new OAuthError('invalid_request', `${field}: it takes ${takes}.`, { field })
     const trimmed = typeof name === 'string' ? name.trim() : ''
     if (trimmed === '' || trimmed.length > MAX_NAME) throw invalid('name', `1 to ${MAX_NAME} characters`)
-    const others = scopes.filter((scope) => !possible.includes(scope))
+    const resource = asked === undefined || asked === null ? null : resourceNamed(asked)
+    const offered = resource?.scopes ?? deps.scopes
+    const others = scopes.filter((scope) => !(offered.includes(scope) && canHave(scope)))
     if (others.length > 0) throw new OAuthError('invalid_scope', `A key can't have these scopes: ${others.join(' ')}.`)
     const most = expiresInMs === null ? MAX_SECONDS : expiresInMs / 1000
     if (expiresIn !== undefined && !(Number.isSafeInteger(expiresIn) && expiresIn >= 1 && expiresIn <= most))
       throw invalid('expires_in', `whole seconds from 1 to ${most}`)
     return {
       name: trimmed,
+      resource: resource?.resource ?? null,
       scopes: [...new Set(scopes)],
       lifetimeMs: expiresIn === undefined ? expiresInMs : expiresIn * 1000
     }
   }
 
   return {
-    scopes: possible,
-    expiresInMs,
     isKey: (text) => isApiKey(prefix, text),
 
     async create(asked, { sid, origin }) {
-      const { name, scopes, lifetimeMs } = checked(asked)
+      const { name, scopes, resource, lifetimeMs } = checked(asked)
       const { userId } = asked
       if (!isActive(await users.findById(userId)))
         throw new OAuthError('invalid_grant', 'There is no such user, or the account is disabled.')
@@ -97,7 +109,7 @@ export function createApiKeys(settings: KeySettings, deps: KeyDeps): ApiKeys {
         id: random.id(),
         name,
         scopes,
-        resource: null,
+        resource,
         createdAt: now,
         expiresAt: lifetimeMs === null ? null : now + lifetimeMs,
         lastUsedAt: null

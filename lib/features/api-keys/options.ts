@@ -3,7 +3,6 @@ import type { ApiKeyStore } from '../../ports/api-key-store.ts'
 import { API_KEY_PREFIX } from '../../protocol/api-key.ts'
 import {
   filled,
-  flag,
   type Given,
   integer,
   option,
@@ -36,9 +35,7 @@ const API_KEYS = {
   /** How many unexpired keys a user can have. */
   maxPerUser: integer(1, 1000, { default: 20 }),
   /** Seconds that a key is good for, at most. Without it, a key that names no end has none. */
-  expiresIn: seconds(60, 3_153_600_000, { otherwise: 'no end', to: 'Ms' }),
-  /** True for the page on which people manage their keys. */
-  pages: flag({ default: true })
+  expiresIn: seconds(60, 3_153_600_000, { otherwise: 'no end', to: 'Ms' })
 }
 
 /** Keys by which people's own programs act for them. */
@@ -60,8 +57,8 @@ export const API_KEY_OPTIONS = {
    * `app.authenticate` accepts them, and no endpoint of the account does. The guide on API keys explains them.
    */
   apiKeys: option<ApiKeyStore | ApiKeyOptions>(
-    Type.Union([STORE, section(API_KEYS, { takes: '{ store, prefix, scopes, maxPerUser, expiresIn, pages }' })], {
-      takes: `${STORE_TAKES}, or { store, prefix, scopes, maxPerUser, expiresIn, pages }`,
+    Type.Union([STORE, section(API_KEYS, { takes: '{ store, prefix, scopes, maxPerUser, expiresIn }' })], {
+      takes: `${STORE_TAKES}, or { store, prefix, scopes, maxPerUser, expiresIn }`,
       otherwise: 'none'
     })
   )
