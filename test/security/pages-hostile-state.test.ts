@@ -134,7 +134,7 @@ t.test('shares limits between sign-up page and register, and between forgot page
     (await app.inject({ method: 'POST', url: '/auth/password-reset', payload: { username: 'ann' } })).statusCode
   t.strictSame(
     [await forgot(), await asked(), await forgot(), await forgot(), await asked()],
-    [202, 202, 202, 429, 429]
+    [303, 202, 303, 429, 429]
   )
 })
 
