@@ -71,7 +71,7 @@ const MISTAKES: Record<
       unlinkIdentity: async (userId, identity, otherFactors) =>
         await store.unlinkIdentity((await store.findByIdentity(identity))?.id ?? userId, identity, otherFactors)
     }),
-    found: ['unlinkIdentity: is unknown where this user has no such link, whoever else has it']
+    found: ['unlinkIdentity: is unknown where this user has no such link, even if another user has it']
   },
   'creates the user and links in two steps': {
     make: (store) => ({
@@ -162,13 +162,13 @@ const MISTAKES: Record<
   },
   'drops the sealed value': {
     make: (store) => ({ linkIdentity: async (id, { sealed: _sealed, ...link }) => await store.linkIdentity(id, link) }),
-    found: ['linkIdentity: leads to that user from then on, and is listed as it was given']
+    found: ['linkIdentity: leads to that user afterwards, and is listed as it was given']
   },
   'drops the provisional flag of a link': {
     make: (store) => ({
       linkIdentity: async (id, { provisional: _provisional, ...link }) => await store.linkIdentity(id, link)
     }),
-    found: ['linkIdentity: leads to that user from then on, and is listed as it was given']
+    found: ['linkIdentity: leads to that user afterwards, and is listed as it was given']
   },
   'creates a link by using it': {
     make(store) {
