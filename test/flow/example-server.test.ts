@@ -81,9 +81,10 @@ t.test('runs from sign-up to sign-out, also across kill -9', async (t) => {
     const confirm = (): Promise<Response> =>
       fetch(page, {
         ...form({ token: message.token, password: 'eight blue kites at dusk' }),
-        headers: { origin: `http://localhost:${port}` }
+        headers: { origin: `http://localhost:${port}` },
+        redirect: 'manual'
       })
-    t.equal((await confirm()).status, 200)
+    t.equal((await confirm()).status, 303)
     t.equal((await confirm()).status, 400)
     t.equal(
       (await fetch(`${first.origin}/auth/refresh`, { method: 'POST', ...bearer(refreshToken) })).status,
