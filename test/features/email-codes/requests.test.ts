@@ -26,7 +26,7 @@ async function through(
   by: keyof typeof wayOf
 ): Promise<{ page: string; answer: Record<string, string> }> {
   const { reply: login } = await browser.follow(await browser.get(path))
-  const [, url = ''] = /<a href="([^"]*\/email-code[^"]*)"/.exec(login.body) ?? []
+  const [, url = ''] = / formaction="([^"]*\/email-code[^"]*)"/.exec(login.body) ?? []
   const page = url.replaceAll('&amp;', '&')
   const query = page.slice(PAGE.length)
   await ask(browser, ANN, query)
