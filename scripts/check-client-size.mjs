@@ -86,7 +86,7 @@ try {
   async function passkeyScript() {
     const {
       outputFiles: [{ text }]
-    } = await build({ entryPoints: ['lib/pages/passkey-script.ts'], bundle: true, format: 'esm', write: false })
+    } = await build({ entryPoints: ['lib/pages/script.ts'], bundle: true, format: 'esm', write: false })
     const { PASSKEY_SCRIPT: script } = await import(`data:text/javascript,${encodeURIComponent(text)}`)
     return {
       minified: script.length,

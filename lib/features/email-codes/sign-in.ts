@@ -9,7 +9,7 @@ import type { SessionBegun, StepNeeded, SignInWrites } from '../../accounts/slot
 import { createAndTell, creation, profileFields } from '../../accounts/register.ts'
 import { canSignUp, digestOfCode, type EmailSignInDeps, mailboxOf, ownerOf, type PendingCode } from './ask.ts'
 import { addressOf } from '../../accounts/outbox.ts'
-import { takeMailbox } from '../../accounts/take-mailbox.ts'
+import { takeMailbox } from '../../accounts/sign-in-writes.ts'
 import { ownerConnection } from '../../accounts/ways-in.ts'
 
 interface SignInDeps {

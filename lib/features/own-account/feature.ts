@@ -5,5 +5,5 @@ export const account: Feature<true> = {
   name: 'account',
   options: {},
   resolve: () => true,
-  load: async () => await import('./create.ts')
+  load: async () => await import('./pages/routes.ts')
 }

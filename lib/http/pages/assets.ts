@@ -1,6 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { PASSKEY_SCRIPT } from '../../pages/passkey-script.ts'
-import { PAGE_SCRIPT } from '../../pages/script.ts'
+import { PAGE_SCRIPT, PASSKEY_SCRIPT } from '../../pages/script.ts'
 import { type Look, stylesheet } from '../../pages/stylesheet.ts'
 import { digest } from '../../protocol/digest.ts'
 import { callableBy } from '../edge/callers.ts'

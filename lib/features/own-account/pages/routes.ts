@@ -8,6 +8,8 @@ import type { PageModels } from '../../../pages/model.ts'
 import { localeOf, originOf } from '../../../http/edge/request-origin.ts'
 import { pageGet, queryParam } from '../../../http/pages/page-routes.ts'
 import { FOR_THE_PERSON, signInFirst } from '../../../http/pages/account-page.ts'
+import type { Parts } from '../../../feature.ts'
+import { ownAccount } from '../endpoints.ts'
 
 type AccountLinks = PageModels['account']['links']
 type Part = keyof AccountLinks
@@ -99,4 +101,29 @@ export function accountOverview(child: FastifyInstance, deps: PageDeps): void {
       { uiLocales: journey.uiLocales }
     )
   })
+}
+
+export function create(): Parts {
+  return {
+    endpoints: ownAccount,
+    pages: {
+      groups: (deps) =>
+        deps.offers.account
+          ? [
+              {
+                cors: 'noOrigin',
+                register(child) {
+                  ownAccountPages(child, deps)
+                }
+              },
+              {
+                cors: 'noOriginBesides',
+                register(child) {
+                  accountOverview(child, deps)
+                }
+              }
+            ]
+          : []
+    }
+  }
 }
