@@ -3,7 +3,7 @@ import type { AccountsDeps } from '../../accounts/deps.ts'
 import type { ApiKeys, NewApiKey } from '../../accounts/slots.ts'
 import type { Background } from '../../accounts/background.ts'
 import { OAuthError } from '../../errors.ts'
-import type { ApiKeyStore, OwnedApiKey } from '../../ports/api-key-store.ts'
+import type { ApiKeyRecord, ApiKeyStore, OwnedApiKey } from '../../ports/api-key-store.ts'
 import { apiKeyDigest, apiKeyOf, isApiKey } from '../../protocol/api-key.ts'
 import type { AccessTokenClaims } from '../../protocol/access-token.ts'
 import { invalidToken } from '../../protocol/bearer.ts'
@@ -45,6 +45,18 @@ export function createApiKeys(settings: KeySettings, deps: KeyDeps): ApiKeys {
   const { issuer, audience, store, users, clock, random, events, uses } = deps
   const canHave = (scope: string): boolean => !neverOfKeys(scope) && settings.scopes?.includes(scope) !== false
 
+  /** The scopes that a key for this API can have now. `null`: the service has no such API any more. */
+  function offeredBy(resource: string | null): readonly string[] | null {
+    const offered = resource === null ? deps.scopes : deps.resources.find((one) => one.resource === resource)?.scopes
+    return offered?.filter(canHave) ?? null
+  }
+
+  /** The key without the scopes that the options have taken back since it was made. */
+  function current<Key extends ApiKeyRecord>(key: Key): Key {
+    const offered = offeredBy(key.resource) ?? []
+    return { ...key, scopes: key.scopes.filter((scope) => offered.includes(scope)) }
+  }
+
   /** One refusal for every key, so that nobody learns whether there was such a key. */
   const refused = (detail: string): OAuthError => invalidToken('The API key is not valid.', detail)
 
@@ -54,8 +66,9 @@ export function createApiKeys(settings: KeySettings, deps: KeyDeps): ApiKeys {
     const now = clock.now()
     if (found === null) throw refused('unknown or revoked')
     if (found.expiresAt !== null && now >= found.expiresAt) throw refused('expired')
+    if (offeredBy(found.resource) === null) throw refused('the resource was removed from the options')
     if (!isActive(await users.findById(found.userId))) throw refused('no user')
-    return found
+    return current(found)
   }
 
   function noteUse({ userId, id, lastUsedAt }: OwnedApiKey): void {
@@ -80,8 +93,8 @@ export function createApiKeys(settings: KeySettings, deps: KeyDeps): ApiKeys {
     const trimmed = typeof name === 'string' ? name.trim() : ''
     if (trimmed === '' || trimmed.length > MAX_NAME) throw invalid('name', `1 to ${MAX_NAME} characters`)
     const resource = asked === undefined || asked === null ? null : resourceNamed(asked)
-    const offered = resource?.scopes ?? deps.scopes
-    const others = scopes.filter((scope) => !(offered.includes(scope) && canHave(scope)))
+    const offered = offeredBy(resource?.resource ?? null) ?? []
+    const others = scopes.filter((scope) => !offered.includes(scope))
     if (others.length > 0) throw new OAuthError('invalid_scope', `A key can't have these scopes: ${others.join(' ')}.`)
     const most = expiresInMs === null ? MAX_SECONDS : expiresInMs / 1000
     if (expiresIn !== undefined && !(Number.isSafeInteger(expiresIn) && expiresIn >= 1 && expiresIn <= most))
@@ -120,7 +133,7 @@ export function createApiKeys(settings: KeySettings, deps: KeyDeps): ApiKeys {
       return { ...record, key }
     },
 
-    list: async (userId) => await store.list(userId),
+    list: async (userId) => (await store.list(userId)).map(current),
 
     async verify(key) {
       const found = await find(key)

@@ -1,7 +1,7 @@
 /** Keys for one API of the option `resources`. */
-import Fastify from 'fastify'
+import Fastify, { type FastifyInstance } from 'fastify'
 import t from '../../support/tap.ts'
-import authPlugin, { memoryApiKeyStore, memoryUserStore } from '../../../lib/index.ts'
+import authPlugin, { memoryApiKeyStore, memoryUserStore, type ResourceOptions } from '../../../lib/index.ts'
 import { bearer, tellCode } from '../../support/app.ts'
 
 t.test('accepts a key of one API at that API alone', async (t) => {
@@ -58,14 +58,64 @@ t.test('accepts a key of one API at that API alone', async (t) => {
   t.equal((await app.inject({ url: '/orders', headers: bearer(own.key) })).statusCode, 401)
   const both = { 'x-api-key': key, authorization: 'Bearer x' }
   t.equal((await app.inject({ url: '/orders', headers: both })).statusCode, 400)
-  for (const asked of [
-    { resource: 'https://unknown.example' },
-    { resource: 'https://orders.example', scopes: ['bills:read'] },
-    { resource: 'https://orders.example', scopes: ['reports:read'] },
-    { scopes: ['orders:read'] }
-  ])
-    await t.rejects(apiKeys.create({ userId, name: 'x', ...asked }), {
-      name: 'OAuthError',
-      message: /scopes|resource/
-    })
+  for (const [asked, error] of [
+    [{ resource: 'https://unknown.example' }, 'invalid_target'],
+    [{ resource: 'https://orders.example', scopes: ['bills:read'] }, 'invalid_scope'],
+    [{ resource: 'https://orders.example', scopes: ['reports:read'] }, 'invalid_scope'],
+    [{ scopes: ['orders:read'] }, 'invalid_scope'],
+    [{ resource: null, scopes: ['reports:read', 'bills:read'] }, 'invalid_scope']
+  ] as const)
+    await t.rejects(apiKeys.create({ userId, name: 'x', ...asked }), { name: 'OAuthError', error })
+})
+
+t.test('takes scopes and resources from existing keys when the options no longer have them', async (t) => {
+  const users = memoryUserStore()
+  const store = memoryApiKeyStore()
+  const { id: userId } = await users.create({ username: 'ann', passwordHash: null })
+  const started = async (scopes: string[], resources: ResourceOptions[], keyScopes?: string[]) => {
+    const app = Fastify()
+    t.teardown(() => app.close())
+    const apiKeys = { store, ...(keyScopes === undefined ? {} : { scopes: keyScopes }) }
+    await app.register(authPlugin, { issuer: 'http://localhost:3000', users, apiKeys, scopes, resources })
+    const [{ resource } = { resource: '' }] = resources
+    const guards = [app.authenticate, ...(resource === '' ? [] : [app.protectedResource({ resource })])]
+    for (const [index, guard] of guards.entries())
+      app.get(`/${index}`, { onRequest: guard as never, errorHandler: tellCode }, async ({ auth }) => auth)
+    return app
+  }
+  const orders = { resource: 'https://orders.example', scopes: { 'orders:read': 'see', 'orders:write': 'change' } }
+  const before = await started(['openid', 'reports:read', 'reports:write'], [orders])
+  const { apiKeys } = before.authority
+  const own = await apiKeys.create({ userId, name: 'Own', scopes: ['reports:read', 'reports:write'] })
+  const api = await apiKeys.create({
+    userId,
+    name: 'API',
+    scopes: ['orders:read', 'orders:write'],
+    resource: orders.resource
+  })
+  const scopeAt = async (app: FastifyInstance, url: string, key: string): Promise<unknown> =>
+    (await app.inject({ url, headers: { 'x-api-key': key } })).json().scope
+  t.equal(await scopeAt(before, '/0', own.key), 'reports:read reports:write')
+  t.equal(await scopeAt(before, '/1', api.key), 'orders:read orders:write')
+
+  const fewer = [{ ...orders, scopes: { 'orders:read': 'see' } }]
+  const after = await started(['openid', 'reports:read'], fewer)
+  t.equal(await scopeAt(after, '/0', own.key), 'reports:read')
+  t.equal(await scopeAt(after, '/1', api.key), 'orders:read')
+  t.same((await after.authority.apiKeys.verify(api.key)).scopes, ['orders:read'])
+  t.same(
+    (await after.authority.apiKeys.list(userId)).map(({ scopes }) => scopes),
+    [['reports:read'], ['orders:read']]
+  )
+  // A scope that moves to an API is none of a key for the host's own routes.
+  const moved = await started(['openid'], [{ ...orders, scopes: { 'reports:read': 'see' } }])
+  t.equal(await scopeAt(moved, '/0', own.key), undefined)
+  const narrowed = await started(['openid', 'reports:read'], fewer, ['orders:read'])
+  t.equal(await scopeAt(narrowed, '/0', own.key), undefined)
+  t.equal(await scopeAt(narrowed, '/1', api.key), 'orders:read')
+
+  const without = await started(['openid', 'reports:read'], [])
+  await t.rejects(without.authority.apiKeys.verify(api.key), { name: 'OAuthError', error: 'invalid_token' })
+  t.equal((await without.inject({ url: '/0', headers: { 'x-api-key': api.key } })).statusCode, 401)
+  t.match(await without.authority.apiKeys.list(userId), [{ scopes: ['reports:read'] }, { id: api.id, scopes: [] }])
 })
