@@ -164,6 +164,7 @@ export type {
   NewSignInMessage,
   NoticeKind,
   NoticeMessage,
+  PasswordChangedMessage,
   UndoableMessage,
   SendMessage
 } from './ports/message.ts'

@@ -5,6 +5,7 @@ import { type Origin, revokeConsent, type StayingSignIn } from '../sessions/sess
 import type { AccountsDeps } from './deps.ts'
 import { endProvisional } from './identities.ts'
 import { addressed } from './outbox.ts'
+import { apiKeysOf } from './ways-in.ts'
 
 /** The origin of a new password, and the sign-ins that stay. */
 export interface NewPassword {
@@ -42,6 +43,7 @@ export async function setNewPassword(
       detail: 'the user store has no setPasswordHash'
     })
   await endAll(user, given, deps)
+  const hasApiKeys = await keepsApiKeys(user, deps)
   await oneTimeTokens.put({
     purpose: 'password_change',
     digest: nameOf(user.id, next),
@@ -50,8 +52,9 @@ export async function setNewPassword(
   })
   if (!(await users.setPasswordHash(user.id, next, user.passwordHash, clock.now()))) return false
   events.emit('password_changed', { userId: user.id, sid: given.stays?.sid ?? null, by: given.by }, given.origin)
-  if (given.by !== 'disowned')
-    deps.outbox?.post({ kind: 'password_changed', user: addressed(user), locale: given.locale, origin: given.origin })
+  const { by, locale, origin } = given
+  if (by !== 'disowned')
+    deps.outbox?.post({ kind: 'password_changed', user: addressed(user), hasApiKeys, locale, origin })
   await finishNewPassword(user, given, deps)
   return true
 }
@@ -124,6 +127,20 @@ export async function endConsents(
   await Promise.all(
     given.map(async ({ clientId }) => await revokeConsent(userId, clientId, { by, origin }, { consents, events }))
   )
+}
+
+/**
+ * True if the user has keys that have not expired. An outage counts as yes, because a thief may have made one, and is
+ * no reason to keep the former password.
+ */
+async function keepsApiKeys({ id }: User, deps: AccountsDeps): Promise<boolean> {
+  try {
+    const keys = (await apiKeysOf(deps)?.list(id)) ?? []
+    return keys.some(({ expiresAt }) => expiresAt === null || expiresAt > deps.clock.now())
+  } catch (error) {
+    deps.onError(error, 'the API keys of a user with a new password could not be listed')
+    return true
+  }
 }
 
 function nameOf(userId: string, passwordHash: string): string {

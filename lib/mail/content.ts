@@ -58,6 +58,7 @@ export function contentOf(
         `${JSON.stringify(message.kind)}${about === message.kind ? '' : ` (${about})`}.`
     )
   const { heading, text } = texts[about]
+  const keysStay = message.kind === 'password_changed' && message.hasApiKeys === true
   const named = oneLine(title, MAX_TITLE)
   return {
     lang,
@@ -65,7 +66,7 @@ export function contentOf(
     subject: named === '' ? heading : `${heading} – ${named}`,
     title: named,
     heading,
-    text,
+    text: keysStay ? text + languageOf(lang).space + texts.apiKeysStay : text,
     code: message.kind === 'sign_in_code' ? codeOf(message, lang, now) : null,
     details: message.kind === 'new_sign_in' ? detailsOf(message, lang) : [],
     action: actionOf(message, lang, now),

@@ -65,6 +65,12 @@ export interface NoticeMessage<Kind extends NoticeKind = NoticeKind> extends Mes
   expiresAt?: undefined
 }
 
+/** The account has a new password. */
+export interface PasswordChangedMessage extends NoticeMessage<'password_changed'> {
+  /** True if the user has API keys, because a new password ends none. Default false. */
+  hasApiKeys?: boolean | undefined
+}
+
 /** An account at another provider was linked. */
 export interface IdentityLinkedMessage extends NoticeMessage<'identity_linked'> {
   /**
@@ -152,10 +158,19 @@ export type Message =
       [
         Kind in Exclude<
           NoticeKind,
-          'identity_linked' | 'factor_added' | 'factor_removed' | 'account_removed' | 'email_changed'
+          | 'password_changed'
+          | 'identity_linked'
+          | 'factor_added'
+          | 'factor_removed'
+          | 'account_removed'
+          | 'email_changed'
         >
       ]: NoticeMessage<Kind>
-    }[Exclude<NoticeKind, 'identity_linked' | 'factor_added' | 'factor_removed' | 'account_removed' | 'email_changed'>]
+    }[Exclude<
+      NoticeKind,
+      'password_changed' | 'identity_linked' | 'factor_added' | 'factor_removed' | 'account_removed' | 'email_changed'
+    >]
+  | PasswordChangedMessage
   | UndoableMessage<'email_changed'>
   | IdentityLinkedMessage
   | FactorAddedMessage

@@ -486,6 +486,7 @@ const MAILS: MailTexts = {
   secureWithoutPassword:
     'If that was not you, open your account page at once: choose “Sign out everywhere else”, and remove what is not yours.',
   undo: 'If that was not you, press the button at once. It takes the change back, signs all devices out and sends you a link to set a new password.',
+  apiKeysStay: 'Your API keys still work. Remove those that you do not know.',
   notAsked: 'If you did not ask us for that, get in touch with us at once.',
   validity: 'The link is valid for {duration} and works once.',
   codeValidity: 'The code is valid for {duration} and works once.',

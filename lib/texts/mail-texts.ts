@@ -33,6 +33,8 @@ export type MailTexts = Readonly<
     secureWithoutPassword: string
     /** The same advice for a change that a button takes back. */
     undo: string
+    /** Follows the text of `password_changed` for a user with API keys. */
+    apiKeysStay: string
     /** The same advice for a change by the host. */
     notAsked: string
     signInTime: string

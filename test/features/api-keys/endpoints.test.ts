@@ -1,6 +1,8 @@
 /** A user's own keys over HTTP, and the limits and the secrecy of keys. */
 import t from '../../support/tap.ts'
-import { type AuthorityOptions, memoryApiKeyStore } from '../../../lib/index.ts'
+import { type ApiKeyRecord, type AuthorityOptions, memoryApiKeyStore, renderMessage } from '../../../lib/index.ts'
+import { LOCALES } from '../../../lib/pages/texts.ts'
+import { languageOf } from '../../../lib/texts/language.ts'
 import { bearer, PASSWORD, signIn, signUp, testApp } from '../../support/app.ts'
 import { everything, replyToo } from '../../support/canary.ts'
 import { logLines } from '../../support/log-lines.ts'
@@ -167,4 +169,41 @@ t.test('keeps keys out of stores, logs, events and messages', async (t) => {
   t.ok(records.length > 5 && lines.length > 10 && events.length > 3)
   for (const [what, seen] of Object.entries({ records, lines, events, messages: messages.messages }))
     t.notOk(JSON.stringify(seen).includes(secret), what)
+})
+
+t.test('says in the message of a new password that the API keys stay, if the user has any', async (t) => {
+  const inner = memoryApiKeyStore()
+  let isDown = false
+  let former: ApiKeyRecord[] = []
+  const list: typeof inner.list = async (userId) => {
+    if (isDown) throw new Error('down')
+    const present = await inner.list(userId)
+    // A store may keep expired keys.
+    return (former = present.length === 0 ? former : present)
+  }
+  const { app, clock, messages, sub } = await world(t, { apiKeys: { ...inner, list } })
+  let passwords = 0
+  const told = async (hasApiKeys: boolean, why: string): Promise<void> => {
+    await app.authority.changePassword(sub, `${PASSWORD} ${++passwords}`)
+    const message = await messages.next('password_changed')
+    t.match(message, { hasApiKeys }, why)
+    for (const locale of LOCALES) {
+      const { text } = renderMessage({ ...message, locale })
+      t.equal(text.replace(/\s+/g, ' ').includes(languageOf(locale).mails.apiKeysStay), hasApiKeys, `${why} ${locale}`)
+    }
+  }
+  await told(false, 'none')
+  const { id, key } = await app.authority.apiKeys.create({ userId: sub, name: 'x', expiresIn: 60 })
+  await told(true, 'one')
+  t.equal((await app.authority.apiKeys.verify(key)).id, id)
+  isDown = true
+  await told(true, 'an outage')
+  isDown = false
+  clock.step(60_000)
+  await told(false, 'expired')
+  const plain = await testApp()
+  t.teardown(plain.close)
+  const { sub: other } = await signUp(plain.app)
+  await plain.app.authority.changePassword(other, `${PASSWORD} 2`)
+  t.match(await plain.messages.next('password_changed'), { hasApiKeys: false })
 })
