@@ -209,6 +209,7 @@ const plugin: FastifyPluginAsync<AuthorityOptions> = async (host, given) => {
       jwks: places.wellKnown.jwks?.constraints ?? null,
       metadata: places.wellKnown.metadata?.constraints ?? {},
       webauthn: places.wellKnown.webauthn?.constraints ?? null,
+      changePassword: places.wellKnown.changePassword?.constraints ?? null,
       openidConfiguration: places.wellKnown.openidConfiguration?.constraints ?? {}
     },
     cors: createCors(listed ?? clientsOf),

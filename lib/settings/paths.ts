@@ -58,6 +58,7 @@ export const PATHS = {
   connect: '/connect',
   jwks: '/.well-known/jwks.json',
   webauthn: '/.well-known/webauthn',
+  changePassword: '/.well-known/change-password',
   metadata: null,
   openidConfiguration: null
 } as const

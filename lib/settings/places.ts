@@ -24,13 +24,14 @@ export interface Places {
     metadata?: WellKnownPlace
     openidConfiguration?: WellKnownPlace
     webauthn?: WellKnownPlace
+    changePassword?: WellKnownPlace
   }
 }
 
 /** The mounted routes of these settings. */
 export function placesOf(
   host: FastifyInstance,
-  { issuer, prefix, paths, keys, pages, clients, shared }: Settings
+  { issuer, prefix, paths, keys, pages, users, clients, shared }: Settings
 ): Places {
   // A shared secret has no public keys, so there is no key set, and nobody else could verify an ID token.
   const hasKeySet = keys === null || Array.isArray(keys)
@@ -56,6 +57,9 @@ export function placesOf(
       metadata,
       ...(hasKeySet ? { jwks: place(paths.jwks ?? '/.well-known/jwks.json', 'jwks.json') } : {}),
       ...(shared.listsOrigins === true ? { webauthn: place('/.well-known/webauthn', 'webauthn') } : {}),
+      ...(pages !== false && pages.account && users.setPasswordHash !== undefined
+        ? { changePassword: place('/.well-known/change-password', 'change-password') }
+        : {}),
       ...(openidConfiguration === undefined ? {} : { openidConfiguration })
     }
   }

@@ -86,6 +86,20 @@ const isSignedIn = async (browser: TestBrowser): Promise<boolean> =>
   (await browser.get('/auth/account')).statusCode === 200
 const idsIn = (html: string): string[] => [...html.matchAll(/name="session" value="([^"]+)"/g)].map(([, id = '']) => id)
 
+t.test('leads password managers to the page of the password, where there is one', async (t) => {
+  const asked = async (options: Partial<AuthorityOptions>): Promise<[number, unknown]> => {
+    const { app } = await subjectOf(t, options)
+    const { statusCode, headers } = await app.inject({ url: '/.well-known/change-password' })
+    return [statusCode, headers.location]
+  }
+  t.same(await asked({}), [302, '/auth/account/password'])
+  t.same(await asked({ prefix: '/id' }), [302, '/id/account/password'])
+  t.same(await asked({ pages: false }), [404, undefined])
+  t.same(await asked({ pages: { account: false } }), [404, undefined])
+  const { setPasswordHash: _, ...users } = memoryUserStore()
+  t.same(await asked({ users }), [404, undefined])
+})
+
 t.test('redirects a signed-out, unknown or disabled user to the sign-in page and back', async (t) => {
   const users = memoryUserStore()
   const disabled = new Set<string>()
@@ -210,7 +224,7 @@ t.test('rejects a form of a page that was open while another user signed in', as
       t.match(reply, { statusCode: 303, headers: { location: `${page}?done=nothing` } }, address)
       t.match((await done(browser, reply)).body, /role="status">Nothing was changed/)
     }
-    t.match((await browser.get('/auth/account')).body, /signed in as <b><bdi>bob</)
+    t.match((await browser.get('/auth/account')).body, /class="chip" title="bob"/)
     t.equal((await browser.submit(`${page}?session=a&session=b`, form)).statusCode, 400)
   }
   t.strictSame(
@@ -594,7 +608,7 @@ t.test('email address: sends a link to the new address, and requires the passwor
   t.match((await eve.get(page)).body, /eve@mail\.example/, 'nothing has changed yet')
   t.equal(
     (await use(eve, url.replace(ISSUER, ''), { token: new URL(url).searchParams.get('token') ?? '' })).statusCode,
-    200
+    303
   )
   t.match((await eve.get(page)).body, /new@mail\.example<\/bdi><\/b> is confirmed/)
 })

@@ -72,6 +72,7 @@ const TABLE: Record<string, [sent: Partial<Sent>, letIn: readonly Caller[]]> = {
   'GET /.well-known/jwks.json': [{}, ALL],
   'GET /.well-known/oauth-authorization-server': [{}, ALL],
   'GET /.well-known/openid-configuration': [{}, ALL],
+  'GET /.well-known/change-password': [{}, ALL],
   'GET /auth/session': [{}, ['browser']],
   'POST /auth/session': [{}, ['browser']],
   'DELETE /auth/session': [{}, OWN_PAGE],
@@ -163,7 +164,7 @@ const CONFIGURATIONS: Array<[what: string, options: Partial<AuthorityOptions>, w
   [
     'no pages',
     { pages: false, emailSignIn: false },
-    /authorize|consent|openid-configuration|login|email-|second-factor|reauthenticate|passkey-prompt|passkeys.js|auth.security|signup|check-email|forgot|reset-password|verify-email|undo|logout|pages|auth\/session$|(?:GET|POST) .auth.account/
+    /authorize|change-password|consent|openid-configuration|login|email-|second-factor|reauthenticate|passkey-prompt|passkeys.js|auth.security|signup|check-email|forgot|reset-password|verify-email|undo|logout|pages|auth\/session$|(?:GET|POST) .auth.account/
   ],
   [
     'a shared secret',

@@ -163,12 +163,16 @@ function successes({ response = {} }: RouteSchema, { method, isPage }: Operation
         headers: LOCATION
       }
     }
-  const declared = Object.entries(response).filter(([status]) => status.startsWith('2'))
+  const declared = Object.entries(response).filter(([status]) => /^[23]/.test(status))
   if (declared.length === 0) return { 200: ANY }
   return Object.fromEntries(
     declared.map(([status, schema]) => [
       status,
-      schema['description'] === undefined ? { ...schema, description: 'Done.' } : schema
+      {
+        ...(status.startsWith('3') ? { headers: LOCATION } : {}),
+        ...schema,
+        description: schema['description'] ?? 'Done.'
+      }
     ])
   )
 }

@@ -8,6 +8,8 @@ import type { PageModels } from '../../../pages/model.ts'
 import { localeOf, originOf } from '../../../http/edge/request-origin.ts'
 import { pageGet, queryParam } from '../../../http/pages/page-routes.ts'
 import { FOR_THE_PERSON, signInFirst } from '../../../http/pages/account-page.ts'
+import { endpoint } from '../../../http/edge/endpoint.ts'
+import { Empty } from '../../../http/edge/schemas.ts'
 import type { Parts } from '../../../feature.ts'
 import { ownAccount } from '../endpoints.ts'
 
@@ -103,9 +105,24 @@ export function accountOverview(child: FastifyInstance, deps: PageDeps): void {
   })
 }
 
+/** @see W3C A Well-Known URL for Changing Passwords */
+const changePassword = endpoint({
+  method: 'GET',
+  path: 'changePassword',
+  callers: 'anyone',
+  summary: 'The way to the password page',
+  what:
+    'Leads to `/auth/account/password`, for browsers and password managers that know no address of a site but this ' +
+    '(W3C A Well-Known URL for Changing Passwords). Exists if that page does.',
+  answers: { 302: Empty },
+  handle({ server }, reply, { path }) {
+    reply.header('location', `${server.prefix}${path('accountPassword')}`)
+  }
+})
+
 export function create(): Parts {
   return {
-    endpoints: ownAccount,
+    endpoints: [...ownAccount, changePassword],
     pages: {
       groups: (deps) =>
         deps.offers.account
