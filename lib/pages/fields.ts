@@ -1,4 +1,5 @@
 import { attributes, formatHtml, type Html, html, type HtmlValue, safeUrl, select } from './html.ts'
+import { usernameOf } from './layout.ts'
 import { durationOf, format, formatNumbers, type Messages } from './texts.ts'
 import type { CommonModel, PageError, ProfileField } from './common-model.ts'
 
@@ -127,14 +128,14 @@ export function currentPasswordField(
   })
 }
 
-/** The current password, for actions that need more than a session. Never contains a value. */
-export function passwordAgainField(state: FormState, { messages }: CommonModel): Html {
-  return field(state, 'current_password', {
-    label: messages.currentPasswordLabel,
+/** The current password, for actions that need more than a session, with its account. Never contains a value. */
+export function passwordAgainField(state: FormState, model: CommonModel & { username: string }): Html {
+  return html`${usernameOf(model.username)}${field(state, 'current_password', {
+    label: model.messages.currentPasswordLabel,
     type: 'password',
     autocomplete: 'current-password',
-    extra: { ...AS_TYPED, 'data-reveal': messages.showPassword }
-  })
+    extra: { ...AS_TYPED, 'data-reveal': model.messages.showPassword }
+  })}`
 }
 
 /** Never contains a value. Has no `maxlength`, because that would cut a pasted password silently. */

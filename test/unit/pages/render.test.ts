@@ -349,6 +349,19 @@ t.test('names fields so that browsers and password managers fill them, with one 
   t.equal(input(page('verify_email'), 'token').value, 'verify-token')
 })
 
+t.test('names the account in every form with a password, for password managers', async (t) => {
+  const forms = (Object.keys(MODELS) as PageName[])
+    .flatMap((name) => all(page(name, { askPassword: true, asksPassword: true, signInUrl: null } as object), 'form'))
+    .filter((form) => all(form, 'input').some(({ attributes }) => attributes.type === 'password'))
+  t.ok(forms.length >= 8, 'sign-in, sign-up, reset, and five pages for a person who is signed in')
+  for (const form of forms)
+    t.match(
+      all(form, 'input').filter(({ attributes }) => attributes.autocomplete?.startsWith('username') === true),
+      [{ attributes: { name: 'username' } }],
+      form.attributes.action ?? ''
+    )
+})
+
 t.test('focuses the field that the user has to type into next', async (t) => {
   const focus = (root: Element): string | undefined =>
     all(root).find(({ attributes }) => attributes.autofocus !== undefined)?.attributes.name
