@@ -68,6 +68,8 @@ export type OAuthErrorReason =
   | 'email_form'
   | 'email_differs'
   | 'required'
+  /** Scopes of several APIs were chosen for one API key. */
+  | 'one_api'
   | 'wrong_password'
   /** The request of the app, or the answer of a provider, is longer than cookies can carry. */
   | 'sign_in_too_long'

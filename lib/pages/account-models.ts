@@ -18,6 +18,7 @@ export type AccountNote =
   | 'session'
   | 'others'
   | 'access'
+  | 'api_key_removed'
   | 'factor_added'
   | 'factor_removed'
   | 'factor_renamed'
@@ -89,7 +90,7 @@ export interface AccountModels {
     /** `null` without an address. */
     emailVerified: boolean | null
     links: Record<
-      'profile' | 'email' | 'password' | 'security' | 'connections' | 'sessions' | 'access' | 'remove',
+      'profile' | 'email' | 'password' | 'security' | 'connections' | 'sessions' | 'access' | 'apiKeys' | 'remove',
       string | null
     >
     logoutUrl: string

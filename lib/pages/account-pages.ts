@@ -27,6 +27,7 @@ export function account(model: PageModels['account']): string {
     [links.connections, 'connectionsTitle'],
     [links.sessions, 'sessionsTitle'],
     [links.access, 'accessTitle'],
+    [links.apiKeys, 'apiKeysTitle'],
     [logoutUrl, 'logoutSubmit'],
     [links.remove, 'removeTitle']
   ]
@@ -167,7 +168,7 @@ ${form(target, state, [
 }
 
 /** Follows a list whose page shows the first rows only. */
-function cutNote({ messages }: AccountModel, hasMore: boolean, rows: number): HtmlValue {
+export function cutNote({ messages }: AccountModel, hasMore: boolean, rows: number): HtmlValue {
   return (
     hasMore &&
     html`<p class="hint">${format(messages.listCut, { count: rows })}</p>
@@ -242,6 +243,7 @@ const NOTES: Readonly<Record<AccountNote, MessageKey>> = {
   session: 'doneSession',
   others: 'doneOthers',
   access: 'doneAccess',
+  api_key_removed: 'doneApiKeyRemoved',
   unlinked: 'doneUnlinked',
   password_link: 'donePasswordLink',
   factor_added: 'doneFactorAdded',

@@ -324,7 +324,7 @@ export function action(url: string, label: HtmlValue, look: 'quiet' | 'plain' | 
 }
 
 /** Copies the text of the element with this id. The script shows it. */
-function copyButton({ copyCode, copiedCode }: Messages, id: string): Html {
+export function copyButton({ copyCode, copiedCode }: Messages, id: string): Html {
   return html`<button${attributes({
     type: 'button',
     class: 'quiet small',

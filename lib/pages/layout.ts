@@ -153,7 +153,8 @@ ${scopes.map(
 )}</ul>`
 }
 
-function saidOf({ name, description, own }: ShownScope, messages: Messages): Html {
+/** The description of a scope, or its name. */
+export function saidOf({ name, description, own }: ShownScope, messages: Messages): Html {
   if (own !== null)
     return own.lang === messages.lang
       ? html`<span>${own.text}</span>`

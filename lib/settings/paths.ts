@@ -44,6 +44,7 @@ export const PATHS = {
   accountPassword: '/account/password',
   accountSessions: '/account/sessions',
   accountAccess: '/account/access',
+  accountApiKeys: '/account/api-keys',
   accountConnections: '/account/connections',
   accountRemove: '/account/remove',
   security: '/security',

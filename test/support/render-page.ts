@@ -1,9 +1,10 @@
+import { RENDERERS as API_KEYS } from '../../lib/features/api-keys/pages.ts'
 import { RENDERERS as CONNECTIONS } from '../../lib/features/connections/pages/renderers.ts'
 import { RENDERERS as EMAIL_CODES } from '../../lib/features/email-codes/pages/renderers.ts'
 import type { PageModels, PageName } from '../../lib/pages/model.ts'
 import { RENDERERS, type Renderers } from '../../lib/pages/render.ts'
 
-export const OF_FEATURES = { ...CONNECTIONS, ...EMAIL_CODES }
+export const OF_FEATURES = { ...API_KEYS, ...CONNECTIONS, ...EMAIL_CODES }
 const ALL: Renderers = { ...RENDERERS, ...OF_FEATURES }
 
 /** The built-in HTML of any page, of the kernel or of a feature. */

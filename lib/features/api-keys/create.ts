@@ -6,6 +6,7 @@ import { tracedStore } from '../../ports/tracing.ts'
 import type { ApiKeyStore } from '../../ports/api-key-store.ts'
 import { apiKeyEndpoints } from './endpoints.ts'
 import { createApiKeys } from './keys.ts'
+import { apiKeyPages } from './pages.ts'
 import type { ApiKeySettings } from './options.ts'
 
 /** The longest that a store may take for one answer. */
@@ -44,6 +45,7 @@ export async function create({ store: given, ...on }: ApiKeySettings, kernel: Ke
       }
     },
     endpoints: apiKeyEndpoints(keys),
+    pages: on.pages ? apiKeyPages(keys, on) : {},
     sweep: async (now) => {
       await given.sweep?.(now)
     },

@@ -39,8 +39,14 @@ interface KeyDeps extends Pick<AccountsDeps, 'issuer' | 'users' | 'clock' | 'ran
   uses: Background
 }
 
+/** The scopes that keys can have now: those of the host's own routes, with `api` null, and those of each API. */
+export interface KeyOffer {
+  api: Resource | null
+  scopes: readonly string[]
+}
+
 /** The API keys of all users. */
-export function createApiKeys(settings: KeySettings, deps: KeyDeps): ApiKeys {
+export function createApiKeys(settings: KeySettings, deps: KeyDeps): ApiKeys & { offers(): KeyOffer[] } {
   const { prefix, maxPerUser, expiresInMs } = settings
   const { issuer, audience, store, users, clock, random, events, uses } = deps
   const canHave = (scope: string): boolean => !neverOfKeys(scope) && settings.scopes?.includes(scope) !== false
@@ -108,6 +114,9 @@ export function createApiKeys(settings: KeySettings, deps: KeyDeps): ApiKeys {
   }
 
   return {
+    offers: () =>
+      [null, ...deps.resources].map((api) => ({ api, scopes: offeredBy(api === null ? null : api.resource) ?? [] })),
+
     isKey: (text) => isApiKey(prefix, text),
 
     async create(asked, { sid, origin }) {

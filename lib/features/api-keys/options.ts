@@ -1,8 +1,11 @@
+import type { AccountModel } from '../../pages/account-models.ts'
+import type { CommonModel, ShownScope } from '../../pages/common-model.ts'
 import { type TSchema, Type } from '@sinclair/typebox'
 import type { ApiKeyStore } from '../../ports/api-key-store.ts'
 import { API_KEY_PREFIX } from '../../protocol/api-key.ts'
 import {
   filled,
+  flag,
   type Given,
   integer,
   option,
@@ -35,7 +38,9 @@ const API_KEYS = {
   /** How many unexpired keys a user can have. */
   maxPerUser: integer(1, 1000, { default: 20 }),
   /** Seconds that a key is good for, at most. Without it, a key that names no end has none. */
-  expiresIn: seconds(60, 3_153_600_000, { otherwise: 'no end', to: 'Ms' })
+  expiresIn: seconds(60, 3_153_600_000, { otherwise: 'no end', to: 'Ms' }),
+  /** The account page has a page for the keys. */
+  pages: flag({ default: true })
 }
 
 /** Keys by which people's own programs act for them. */
@@ -57,14 +62,49 @@ export const API_KEY_OPTIONS = {
    * `app.authenticate` accepts them, and no endpoint of the account does. The guide on API keys explains them.
    */
   apiKeys: option<ApiKeyStore | ApiKeyOptions>(
-    Type.Union([STORE, section(API_KEYS, { takes: '{ store, prefix, scopes, maxPerUser, expiresIn }' })], {
-      takes: `${STORE_TAKES}, or { store, prefix, scopes, maxPerUser, expiresIn }`,
+    Type.Union([STORE, section(API_KEYS, { takes: '{ store, prefix, scopes, maxPerUser, expiresIn, pages }' })], {
+      takes: `${STORE_TAKES}, or { store, prefix, scopes, maxPerUser, expiresIn, pages }`,
       otherwise: 'none'
     })
   )
 }
 
 export interface ApiKeyFeatureOptions extends Given<typeof API_KEY_OPTIONS> {}
+
+/** An API key of the user. */
+export interface AccountApiKey {
+  /** The form returns it as `key`, by a submit button. */
+  id: string
+  name: string
+  scopes: ShownScope[]
+  /** The name of its API. `null`: the host's own routes. */
+  api: string | null
+  /** Milliseconds since the epoch. */
+  createdAt: number
+  lastUsedAt: number | null
+  /** `null`: never. */
+  expiresAt: number | null
+}
+
+/** The models of the pages of API keys. */
+export interface ApiKeyModels {
+  /**
+   * Buttons `key` with the id of a key. One form with the `decision` `create`, the hidden field `newest`, the fields
+   * `name` and `expires_in`, and a box for each scope. `groups`: the boxes of the host's own routes, and of each API by
+   * its `name`. `signInUrl`: the user signs in again before a key is made.
+   */
+  account_api_keys: AccountModel & {
+    keys: AccountApiKey[]
+    hasMore: boolean
+    newest: string
+    name: string
+    groups: Array<{ name: string | null; scopes: Array<{ field: string; scope: ShownScope; checked: boolean }> }>
+    lifetimes: Array<{ seconds: number | null; chosen: boolean }>
+    signInUrl: string | null
+  }
+  /** A new key, which is shown once. `backUrl` leads to the page `account_api_keys`. */
+  account_api_key: CommonModel & { username: string; name: string; key: string; backUrl: string }
+}
 
 /** True for a scope that no key can have, because it is for an endpoint of this service. */
 export const neverOfKeys = (scope: string): boolean =>

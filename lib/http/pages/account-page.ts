@@ -187,6 +187,7 @@ const NOTES: readonly string[] = [
   'session',
   'others',
   'access',
+  'api_key_removed',
   'factor_added',
   'factor_removed',
   'factor_renamed',

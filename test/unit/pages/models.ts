@@ -213,6 +213,7 @@ export const MODELS: PageModels = {
       connections: '/auth/account/connections',
       sessions: '/auth/account/sessions',
       access: '/auth/account/access',
+      apiKeys: '/auth/account/api-keys',
       remove: '/auth/account/remove'
     },
     logoutUrl: '/auth/logout',
@@ -356,6 +357,55 @@ export const MODELS: PageModels = {
         lastUsedAt: Date.UTC(2026, 0, 2, 12)
       }
     ]
+  },
+  account_api_keys: {
+    ...COMMON,
+    ...form,
+    ...account,
+    keys: [
+      {
+        id: 'key-1',
+        name: 'Nightly',
+        scopes: [{ name: 'photos:write', description: null, own: null }],
+        api: 'Photos',
+        createdAt: Date.UTC(2026, 0, 1, 12),
+        lastUsedAt: Date.UTC(2026, 0, 2, 12),
+        expiresAt: Date.UTC(2026, 3, 1, 12)
+      }
+    ],
+    hasMore: true,
+    newest: 'key-1',
+    name: 'Backup',
+    groups: [
+      {
+        name: null,
+        scopes: [
+          { field: 'scope profile', scope: { name: 'profile', description: 'scopeProfile', own: null }, checked: true }
+        ]
+      },
+      {
+        name: 'Photos',
+        scopes: [
+          {
+            field: 'scope photos:write',
+            scope: { name: 'photos:write', description: null, own: { text: 'change photos', lang: 'en' } },
+            checked: false
+          }
+        ]
+      }
+    ],
+    lifetimes: [
+      { seconds: 2_592_000, chosen: true },
+      { seconds: null, chosen: false }
+    ],
+    signInUrl: null
+  },
+  account_api_key: {
+    ...COMMON,
+    username: 'ann',
+    name: 'Nightly',
+    key: 'fa_003aUlTJC7tjlCTQj2uNU3MFagCXG9LRKRcwGkBIDlf1Yo7hP',
+    backUrl: '/auth/account/api-keys'
   },
   account_access: {
     hasMore: true,

@@ -29,8 +29,8 @@ const LETTERS: Readonly<Record<string, RegExp>> = {
   Kore: /\p{Script=Hangul}/u,
   Arab: /\p{Script=Arabic}/u
 }
-/** Names and ranges apart, no word of the Latin alphabet is left in those. */
-const withoutNames = (text: string): string => text.replace(/\{\w+\}|\{\w+, plural,(?: \w+ \{[^{}]*\})+\}|a–z/g, '')
+/** Names, ranges and the name API apart, no word of the Latin alphabet is left in those. */
+const withoutNames = (text: string): string => text.replace(/\{\w+\}|\{\w+, plural,(?: \w+ \{[^{}]*\})+\}|a–z|API/g, '')
 const placeholders = (text: string): string[] =>
   [...new Set([...text.matchAll(/\{(\w+)(?=[},])/g)].map(([, name = '']) => name))].sort()
 

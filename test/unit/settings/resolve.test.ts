@@ -136,7 +136,7 @@ const EVERYTHING = {
     maxPerUser: 3
   },
   emailSignIn: { signUp: true, link: false, expiresIn: 61 },
-  apiKeys: { store: memoryApiKeyStore(), prefix: 'acme', scopes: ['read'], maxPerUser: 3, expiresIn: 61 },
+  apiKeys: { store: memoryApiKeyStore(), prefix: 'acme', scopes: ['read'], maxPerUser: 3, expiresIn: 61, pages: false },
   rateLimit: {
     login: { windowMs: 1, max: 1, count: 'failed' },
     register: { windowMs: 2, max: 2, count: 'failed' },

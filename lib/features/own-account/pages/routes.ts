@@ -55,6 +55,7 @@ function partsOf(deps: PageDeps): Record<Part, AccountPart> {
     security: ofParts('security'),
     sessions: part('accountSessions', true, sessionsPage),
     access: part('accountAccess', offers.consents, accessPage),
+    apiKeys: ofParts('apiKeys'),
     remove: part('accountRemove', users.remove !== undefined, removePage)
   }
 }

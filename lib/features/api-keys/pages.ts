@@ -1,0 +1,290 @@
+import type { FastifyInstance } from 'fastify'
+import { Type } from '@sinclair/typebox'
+import { freshnessIn, mayChange, requireProof } from '../../accounts/fresh-sign-in.ts'
+import type { ApiKeys } from '../../accounts/slots.ts'
+import { OAuthError } from '../../errors.ts'
+import { accountPage, MOST_ROWS, type PersonVisit, signInUrl } from '../../http/pages/account-page.ts'
+import type { Leave, PageDeps, PageSlots } from '../../http/pages/deps.ts'
+import { goOn } from '../../http/pages/form-page.ts'
+import { type Form, required } from '../../http/pages/page-routes.ts'
+import type { AccountModel } from '../../pages/account-models.ts'
+import { accountFrame, cutNote, signInAgain } from '../../pages/account-pages.ts'
+import { copyButton, form, formState, hidden, itemSubmit, link, profileField, submit } from '../../pages/fields.ts'
+import { attributes, formatHtml, type Html, html } from '../../pages/html.ts'
+import { layout, name, saidOf, scopeList } from '../../pages/layout.ts'
+import type { PageModels } from '../../pages/model.ts'
+import { shownScope } from '../../pages/own-texts.ts'
+import type { Renderers } from '../../pages/render.ts'
+import { durationOf, format, timeOf } from '../../pages/texts.ts'
+import type { KeyOffer } from './keys.ts'
+import type { ApiKeyModels, ApiKeySettings } from './options.ts'
+
+const PATH = 'accountApiKeys'
+const DAY_SECONDS = 86_400
+const LIFETIMES = [30, 90, 365].map((days) => days * DAY_SECONDS)
+const USUAL_SECONDS = 90 * DAY_SECONDS
+/** Begins the names of the boxes of scopes, because a form sends each field once. */
+const SCOPE = 'scope '
+
+type OfferedKeys = ApiKeys & { offers(): KeyOffer[] }
+type KeyPageSettings = Pick<ApiKeySettings, 'expiresInMs'>
+
+/** The page `/auth/account/api-keys`. */
+export function apiKeyPages(keys: OfferedKeys, settings: KeyPageSettings): PageSlots {
+  return {
+    renderers: RENDERERS,
+    part: (deps) => ({
+      account: {
+        apiKeys: {
+          path: PATH,
+          add(child) {
+            apiKeysPage(child, deps, keys, settings)
+          }
+        }
+      }
+    })
+  }
+}
+
+/** The lifetimes that a person can choose, in seconds. `null`: no end. */
+function lifetimesOf({ expiresInMs }: KeyPageSettings): Array<number | null> {
+  if (expiresInMs === null) return [...LIFETIMES, null]
+  const most = expiresInMs / 1000
+  return [...LIFETIMES.filter((seconds) => seconds < most), most]
+}
+
+function apiKeysPage(child: FastifyInstance, deps: PageDeps, keys: OfferedKeys, settings: KeyPageSettings): void {
+  const {
+    authorize: { accounts },
+    link: linkTo,
+    pages,
+    scopeTexts
+  } = deps
+
+  /** Shows the key. A reload posts the form again, and `newest` says that the key was made. */
+  const showKey =
+    (made: { name: string; key: string }, { request, person, journey: { query, uiLocales } }: PersonVisit): Leave =>
+    async (reply) =>
+      await pages.send(
+        request,
+        reply,
+        'account_api_key',
+        { username: person.user.username, name: made.name, key: made.key, backUrl: `${linkTo(PATH)}${query}` },
+        { uiLocales }
+      )
+
+  /** The chosen scopes and their API. @throws OAuthError `invalid_request` for scopes of two APIs */
+  function chosen(sent: Form): { scopes: string[]; resource: string | null } {
+    const scopes = Object.keys(sent).flatMap((field) => (field.startsWith(SCOPE) ? field.slice(SCOPE.length) : []))
+    const offers = keys.offers().filter((offer) => scopes.some((scope) => offer.scopes.includes(scope)))
+    if (offers.length > 1) throw new OAuthError('invalid_request', 'A key is for one API.', { reason: 'one_api' })
+    return { scopes, resource: offers[0]?.api?.resource ?? null }
+  }
+
+  accountPage<'account_api_keys', Omit<PageModels['account_api_keys'], keyof AccountModel>>(
+    child,
+    {
+      name: 'account_api_keys',
+      path: PATH,
+      summaries: { page: 'Page of API keys', form: 'Make or remove an API key by a form' },
+      errors: {
+        form: { 401: 'insufficient_user_authentication', 409: { api_key_limit: '`apiKeys.maxPerUser` keys' } }
+      },
+      what: {
+        page:
+          "The person's API keys. Exists if `GET /auth/account` does and `apiKeys` is set, unless " +
+          '`apiKeys.pages` is `false`.',
+        form:
+          '`decision=create` makes a key as `POST /auth/api-keys` does, and the answer shows it once. Each ' +
+          'scope is a field `scope <name>`, and the scopes decide the API of the key. `newest` is the id of the ' +
+          'newest key that the page showed: after another, nothing is made, so that a reload makes no second ' +
+          'key. `key` is the id of a key to remove. A key that does not exist counts as removed.'
+      },
+      body: Type.Object({
+        decision: Type.Optional(Type.Literal('create')),
+        newest: Type.Optional(Type.String({ maxLength: 128 })),
+        name: Type.Optional(Type.String({ maxLength: 100 })),
+        expires_in: Type.Optional(Type.String({ maxLength: 10 })),
+        key: Type.Optional(Type.String({ maxLength: 128 }))
+      }),
+      fields: ['name', 'expires_in'],
+      async open(visit, sent) {
+        const all = await keys.list(visit.person.user.id)
+        const { lang } = pages.messagesFor(visit.request, visit.journey)
+        const offers = keys.offers()
+        const lifetimes = lifetimesOf(settings)
+        const wanted =
+          sent?.expires_in ?? String(lifetimes.findLast((one) => one !== null && one <= USUAL_SECONDS) ?? lifetimes[0])
+        const apiNames = new Map(
+          offers.flatMap(({ api }) => (api === null ? [] : [[api.resource, api.name ?? api.resource]]))
+        )
+        return {
+          keys: all.slice(-MOST_ROWS).map(({ id, name: own, scopes, resource, createdAt, lastUsedAt, expiresAt }) => ({
+            id,
+            name: own,
+            scopes: scopes.map((scope) => shownScope(scope, lang, scopeTexts)),
+            api: resource === null ? null : (apiNames.get(resource) ?? resource),
+            createdAt,
+            lastUsedAt,
+            expiresAt
+          })),
+          hasMore: all.length > MOST_ROWS,
+          newest: all.at(-1)?.id ?? '',
+          name: sent?.name ?? '',
+          groups: offers.flatMap(({ api, scopes }) =>
+            scopes.length === 0
+              ? []
+              : {
+                  name: api === null ? null : (api.name ?? api.resource),
+                  scopes: scopes.map((scope) => ({
+                    field: SCOPE + scope,
+                    scope: shownScope(scope, lang, scopeTexts),
+                    checked: sent?.[SCOPE + scope] !== undefined
+                  }))
+                }
+          ),
+          lifetimes: lifetimes.map((seconds) => ({ seconds, chosen: wanted === String(seconds ?? 'never') })),
+          signInUrl: (await mayChange('apiKeys', freshnessIn(visit.person, visit.origin), accounts))
+            ? null
+            : signInUrl(PATH, visit, deps)
+        }
+      },
+      async submit(sent, visit) {
+        const {
+          person: { user, session },
+          origin
+        } = visit
+        if (sent.key !== undefined) {
+          const { key: id } = required(sent, ['key'])
+          return {
+            limit: null,
+            async work() {
+              await keys.revoke(user.id, id, { by: 'user', origin })
+              return 'api_key_removed'
+            }
+          }
+        }
+        if ((sent.newest ?? '') !== ((await keys.list(user.id)).at(-1)?.id ?? ''))
+          return { limit: null, work: async () => goOn(`${linkTo(PATH)}${visit.journey.query}`) }
+        const { name: own } = required(sent, ['name'])
+        const expiresIn = sent.expires_in === 'never' ? undefined : Number(sent.expires_in)
+        const asked = { userId: user.id, name: own, ...chosen(sent), expiresIn }
+        await requireProof('apiKeys', freshnessIn(visit.person, origin), accounts)
+        return {
+          limit: null,
+          work: async () => showKey(await keys.create(asked, { sid: session.sid, origin }), visit)
+        }
+      },
+      content: (shown) => shown
+    },
+    deps
+  )
+}
+
+function accountApiKeys(model: PageModels['account_api_keys']): string {
+  const { messages, action, error, keys, hasMore, signInUrl: again } = model
+  return accountFrame(
+    model,
+    messages.apiKeysTitle,
+    html`<p>${messages.apiKeysText}</p>
+${
+  keys.length > 0 &&
+  form(
+    action,
+    null,
+    html`<ul class="items">
+${keys.map(
+  ({ id, name: own, scopes, api, createdAt, lastUsedAt, expiresAt }, index) => html`<li>
+<div><p id="key-${index}">${name(own)}</p>
+${
+  api !== null &&
+  html`<p class="hint"><bdi>${api}</bdi></p>
+`
+}<p class="hint">${
+    lastUsedAt === null
+      ? format(messages.apiKeySince, { since: timeOf(createdAt, messages) })
+      : format(messages.apiKeyTimes, { since: timeOf(createdAt, messages), used: timeOf(lastUsedAt, messages) })
+  }</p>
+<p class="hint">${
+    expiresAt === null ? messages.apiKeyForever : format(messages.apiKeyUntil, { time: timeOf(expiresAt, messages) })
+  }</p></div>
+${scopes.length > 0 && scopeList(scopes, messages)}
+${itemSubmit(messages.factorRemove, { name: 'key', value: id, about: `key-${index}` })}
+</li>
+`
+)}</ul>
+${cutNote(model, hasMore, keys.length)}`
+  )
+}
+${
+  again === null
+    ? creation(model)
+    : [error !== null && html`<p class="alert" role="alert">${error.text}</p>`, signInAgain(model, again)]
+}`
+  )
+}
+
+function creation(model: PageModels['account_api_keys']): Html {
+  const { messages, title, action, error, newest, name: typed, groups, lifetimes } = model
+  const state = formState(error, ['name', 'expires_in'], '')
+  const valueOf = (seconds: number | null): string => String(seconds ?? 'never')
+  return html`<h2>${messages.apiKeyCreate}</h2>
+${form(
+  action,
+  state,
+  html`${hidden('newest', newest)}${profileField(state, model, {
+    name: 'name',
+    label: messages.apiKeyNameLabel,
+    type: 'text',
+    required: true,
+    value: typed,
+    choices: []
+  })}${
+    groups.length > 1 &&
+    html`<p class="hint">${messages.apiKeyOneApi}</p>
+`
+  }${groups.map(
+    ({ name: api, scopes }, at) => html`<fieldset><legend><bdi>${api ?? title}</bdi></legend>
+${scopes.map(
+  ({ field, scope, checked }, index) => html`<div class="check"><input${attributes({
+    type: 'checkbox',
+    id: `scope-${at}-${index}`,
+    name: field,
+    value: 'on',
+    checked
+  })}><label for="scope-${at}-${index}">${saidOf(scope, messages)}</label></div>
+`
+)}</fieldset>
+`
+  )}${profileField(state, model, {
+    name: 'expires_in',
+    label: messages.apiKeyLifetime,
+    type: 'select',
+    required: true,
+    value: valueOf(lifetimes.find(({ chosen }) => chosen)?.seconds ?? null),
+    choices: lifetimes.map(({ seconds }) => ({
+      value: valueOf(seconds),
+      label: seconds === null ? messages.apiKeyForever : durationOf(seconds, messages)
+    }))
+  })}${submit(messages.apiKeyCreate, { decision: 'create' })}
+`
+)}`
+}
+
+function accountApiKey(model: PageModels['account_api_key']): string {
+  const { messages, username, name: own, key, backUrl } = model
+  return layout(model, {
+    heading: messages.apiKeyMadeTitle,
+    icon: 'check',
+    lead: html`<p>${messages.apiKeyMadeText}</p>`,
+    content: html`<p>${name(own)}</p>
+<p class="code"><code dir="ltr" id="api-key">${key}</code>${copyButton(messages, 'api-key')}</p>
+<p class="actions">${link(backUrl, messages.apiKeysTitle)}</p>`,
+    links: html`<p>${formatHtml(messages.signedInAs, { username: name(username) })}</p>`
+  })
+}
+
+export const RENDERERS: Pick<Renderers, keyof ApiKeyModels> = {
+  account_api_keys: accountApiKeys,
+  account_api_key: accountApiKey
+}
