@@ -6,7 +6,7 @@ import type { PageModels } from './model.ts'
 import { finished } from './sign-in-pages.ts'
 
 export function consent(model: PageModels['consent']): string {
-  const { messages, asks, action, error, username, client, scopes, lifetimeSeconds, clientUri } = model
+  const { messages, asks, action, error, username, otherUrl, client, scopes, lifetimeSeconds, clientUri } = model
   const isConsent = asks === 'consent'
   const clientName = name(client.name)
   return layout(model, {
@@ -14,7 +14,11 @@ export function consent(model: PageModels['consent']): string {
     error,
     icon: clientIcon(model),
     lead: html`<p>${formatHtml(isConsent ? messages.consentText : messages.continueText, { client: clientName })}</p>
-${clientUri !== null && html`<p class="hint">${link(clientUri, new URL(clientUri).host)}</p>`}${chip(model, username)}`,
+${clientUri !== null && html`<p class="hint">${link(clientUri, new URL(clientUri).host)}</p>`}${chip(
+      model,
+      username,
+      otherUrl
+    )}`,
     content: html`${
       scopes.length > 0 &&
       html`<p id="scopes">${formatHtml(messages.consentScopes, { client: clientName })}</p>

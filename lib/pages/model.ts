@@ -12,6 +12,8 @@ export interface PageModels extends SignInModels, AccountModels, FeatureModels {
     /** `continue`: an app of the host's own only asks the person to continue, and `scopes` is empty. */
     asks: 'consent' | 'continue'
     username: string
+    /** The sign-in page for another account. */
+    otherUrl: string
     client: { name: string; id: string; redirectHost: string }
     scopes: ShownScope[]
     /** The lifetime of the access, in seconds. */

@@ -11,6 +11,7 @@ export interface SignInModels {
   login: FormModel & {
     again: boolean
     username: string
+    otherUrl: string | null
     signupUrl: string | null
     forgotUrl: string | null
     emailCodeUrl: string | null

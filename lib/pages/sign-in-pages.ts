@@ -17,7 +17,7 @@ import {
 } from './fields.ts'
 import { passkeyForm, tellsPasskeysField, withoutPasskeys } from './passkey-forms.ts'
 import { type Html, attributes, formatHtml, html } from './html.ts'
-import { address, layout, name, usernameOf } from './layout.ts'
+import { address, chip, layout, name, usernameOf } from './layout.ts'
 import type { IconName } from './stylesheet.ts'
 import { carry, way, ways } from './ways.ts'
 import { spaceOf } from './texts.ts'
@@ -31,6 +31,7 @@ export function login(model: PageModels['login']): string {
     error,
     again,
     username,
+    otherUrl,
     signupUrl,
     forgotUrl,
     emailCodeUrl,
@@ -45,7 +46,7 @@ export function login(model: PageModels['login']): string {
     error,
     lead: again
       ? html`<p class="lead">${messages.freshText}</p>
-${onward(model)}`
+${onward(model)}${otherUrl !== null && chip(model, username, otherUrl)}`
       : onward(model),
     passkeyScript: passkey?.scriptUrl,
     content: [

@@ -35,6 +35,37 @@ t.test('explains a required recent sign-in to a signed-in user only', async (t) 
   for (const url of ASKING) t.equal(await told(browser, url), false, `signed out elsewhere: ${url}`)
 })
 
+t.test('leads from a known name to the sign-in of another account, and signs nobody out', async (t) => {
+  const { app, browser, close } = await openidApp()
+  t.teardown(close)
+  await app.inject({ method: 'POST', url: '/auth/register', payload: { username: 'bob', password: PASSWORD } })
+  await authorizeAs(browser, authorizePath())
+  const consent = await browser.follow(await browser.get(authorizePath({ prompt: 'consent' })))
+  t.match(consent.reply.body, /<a href="\/auth\/login\?[^"]*prompt=consent\+select_account[^"]*">Not you\?/)
+  for (const url of [
+    authorizePath({ prompt: 'login', login_hint: 'ann' }),
+    '/auth/login?return_to=%2Fcart&prompt=login'
+  ]) {
+    const { reply } = await browser.follow(await browser.get(url))
+    const [, other = ''] = /<a href="([^"]+)">Not you\?</.exec(reply.body) ?? []
+    const page = other.replaceAll('&amp;', '&')
+    t.match(page, /prompt=login\+select_account/, 'a fresh sign-in is asked for as before')
+    const elsewhere = await browser.get(page, { 'sec-fetch-site': 'cross-site' })
+    t.match(elsewhere, { statusCode: 200 })
+    t.equal(elsewhere.headers['set-cookie'], undefined)
+    t.match(elsewhere.body, 'name="username" type="text" value="" required')
+    t.notMatch(elsewhere.body, /Not you|value="ann"/, 'no name is known there')
+    t.notMatch(elsewhere.body, TOLD)
+    t.match((await browser.get('/auth/account')).body, 'title="ann"', 'and nobody is signed out')
+    t.match(await browser.submit(page, { username: 'bob', password: PASSWORD }), {
+      statusCode: 303,
+      headers: { location: url.includes('cart') ? '/cart' : /^\/auth\/authorize\?/ }
+    })
+    t.match((await browser.get('/auth/account')).body, 'title="bob"')
+    await browser.submit(page, { username: 'ann', password: PASSWORD })
+  }
+})
+
 t.test('shows the error of a failed attempt instead of that explanation', async (t) => {
   const { browser, close } = await openidApp()
   t.teardown(close)

@@ -1,3 +1,4 @@
+import { otherAccountUrl } from './parts.ts'
 import { isFirstParty } from '../../clients/rights.ts'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from '@sinclair/typebox'
@@ -127,6 +128,7 @@ async function ask(
       error: null,
       asks: asksToContinue(facts) ? 'continue' : 'consent',
       username: signedIn?.user.username ?? '',
+      otherUrl: otherAccountUrl(link('login'), serializeParams({ ...params })),
       client: { name, id: client.clientId, redirectHost: host === '' ? protocol : host },
       scopes: asksToContinue(facts)
         ? []

@@ -7,7 +7,7 @@ import { digest } from '../../protocol/digest.ts'
 import type { SignedInPerson } from '../../sessions/browser-sessions.ts'
 import { serializeParams } from '../../protocol/request-params.ts'
 import { Credential, JourneySchema, Password, Username } from '../edge/schemas.ts'
-import { buttonImages, connectButtons, elsewhere, freshness } from './parts.ts'
+import { buttonImages, connectButtons, elsewhere, freshness, otherAccountUrl, promptsOf } from './parts.ts'
 import type { AddedTo, Journey, Leave, PageDeps, RefusedForm, Submission, Visit } from './deps.ts'
 import { type FormPage, formPage, goOn } from './form-page.ts'
 import { type Form, pageGet, queryParam, required } from './page-routes.ts'
@@ -66,8 +66,13 @@ export function loginPage(child: FastifyInstance, deps: PageDeps): void {
       // An authorization request comes here from the sign-up page, where the person said that they have an account.
       if (journey.wantsSignUp && offers.signup && queryParam(request, 'client_id') === '')
         return goOn(`${link('signup')}${journey.query}`)
-      const username = person?.user.username ?? (waiting.nameOn(request, journey) || (journey.loginHint ?? ''))
-      return { again: person !== null, username, asked: freshness(request) }
+      const other = promptsOf(request).includes('select_account')
+      const known = other ? '' : (person?.user.username ?? waiting.nameOn(request, journey))
+      return {
+        again: person !== null && !other,
+        username: known === '' ? (journey.loginHint ?? '') : known,
+        asked: freshness(request)
+      }
     },
     async submit(form, visit) {
       return (await elsewhere(form, visit, deps)) ?? passwordSignIn(form, visit, deps)
@@ -85,6 +90,7 @@ export function loginPage(child: FastifyInstance, deps: PageDeps): void {
     content: async ({ again, username, refused }, { request, journey }) => ({
       again,
       username,
+      otherUrl: again ? otherAccountUrl(link('login'), journey.query, promptsOf(request)) : null,
       signupUrl: offers.signup ? `${link('signup')}${journey.query}` : null,
       emailCodeUrl: null,
       passkey: null,
@@ -165,7 +171,10 @@ async function signedInOnTheirWay(request: FastifyRequest, { browser }: PageDeps
  * sign-in.
  */
 function mayGoOn(request: FastifyRequest): boolean {
-  return queryParam(request, 'client_id') === '' && !['login', 'create'].includes(queryParam(request, 'prompt'))
+  return (
+    queryParam(request, 'client_id') === '' &&
+    !promptsOf(request).some((prompt) => ['login', 'create', 'select_account'].includes(prompt))
+  )
 }
 
 /**

@@ -1,5 +1,6 @@
 /** The pages of the kernel ask these of the features that are on. */
 import type { FastifyRequest } from 'fastify'
+import { wordsOf } from '../../protocol/authorization-params.ts'
 import type { ConnectButton } from '../../pages/common-model.ts'
 import type { Journey, PageDeps, Submission, Visit } from './deps.ts'
 import { type Form, queryParam } from './page-routes.ts'
@@ -44,6 +45,21 @@ export function pageBefore(userId: string, visit: Pick<Visit, 'request' | 'journ
  * without a client does not carry.
  */
 export function freshness(request: FastifyRequest): Record<string, string> {
-  const prompt = queryParam(request, 'prompt')
-  return queryParam(request, 'client_id') === '' && prompt === 'login' ? { prompt } : {}
+  return queryParam(request, 'client_id') === '' && promptsOf(request).includes('login') ? { prompt: 'login' } : {}
+}
+
+export function promptsOf(request: FastifyRequest): string[] {
+  return wordsOf(queryParam(request, 'prompt'))
+}
+
+/**
+ * The sign-in page of the same journey for another account. It knows no name, and opening it ends no session, so a
+ * link of another site costs nobody their sign-in.
+ */
+export function otherAccountUrl(loginUrl: string, query: string, prompts: readonly string[] = []): string {
+  const params = new URLSearchParams(query)
+  const words = new Set([...wordsOf(params.get('prompt') ?? ''), ...prompts, 'select_account'])
+  params.delete('login_hint')
+  params.set('prompt', [...words].join(' '))
+  return `${loginUrl}?${params}`
 }

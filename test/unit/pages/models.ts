@@ -67,6 +67,7 @@ export const MODELS: PageModels = {
     ...form,
     again: false,
     username: '',
+    otherUrl: null,
     signupUrl: '/auth/signup',
     forgotUrl: '/auth/forgot-password',
     emailCodeUrl: '/auth/email-code',
@@ -191,6 +192,7 @@ export const MODELS: PageModels = {
     ...form,
     asks: 'consent',
     username: 'ann@mail.example',
+    otherUrl: '/auth/login?client_id=acme&prompt=select_account',
     client: { name: 'Acme Photos', id: 'acme', redirectHost: 'photos.acme.example' },
     scopes: [
       { name: 'openid', description: 'scopeOpenid', own: null },
