@@ -192,7 +192,7 @@ export const MODELS: PageModels = {
     ...form,
     asks: 'consent',
     username: 'ann@mail.example',
-    otherUrl: '/auth/login?client_id=acme&prompt=select_account',
+    otherUrl: '/auth/login?prompt=x',
     client: { name: 'Acme Photos', id: 'acme', redirectHost: 'photos.acme.example' },
     scopes: [
       { name: 'openid', description: 'scopeOpenid', own: null },
