@@ -72,6 +72,8 @@ export interface AccountFactor {
   lastUsedAt: number | null
   /** True after too many wrong codes. */
   disabled: boolean
+  /** The page that asks before it is removed. */
+  removeUrl: string
 }
 
 /** A passkey of the user. */
@@ -124,7 +126,8 @@ export interface AccountModels {
    * button `decision` with `two_step_on` or `two_step_off` may make. `recoveryCodesLeft` is `null` while `twoStep.on`
    * is false. `hasPassword`: whether a password alone is enough after the last factor is removed. `mustKeepOne`: the
    * last one cannot be removed. `factors` are the apps. `addPasskeyUrl` leads to the page `account_passkey`, and is
-   * `null` without passkeys. `canForget`: a button `decision` with the value `forget` forgets all remembered browsers.
+   * `null` without passkeys. `removing`: the page asks before it removes this one.
+   * `canForget`: a button `decision` with the value `forget` forgets all remembered browsers.
    */
   account_security: AccountModel & {
     factors: AccountFactor[]
@@ -137,6 +140,7 @@ export interface AccountModels {
     signInUrl: string | null
     passkeys: AccountPasskey[]
     addPasskeyUrl: string | null
+    removing: { id: string; name: string | null; isPasskey: boolean; backUrl: string } | null
     passkeySignals: PasskeySignals | null
   }
   /**
@@ -150,12 +154,11 @@ export interface AccountModels {
     confirmUrl: string | null
   }
   /**
-   * Fields: `code`, `name`, and `enrolment` in a hidden field. `enrolment` is `null` if the user first has to sign in
+   * Fields: `code`, and `enrolment` in a hidden field. `enrolment` is `null` if the user first has to sign in
    * again, or to confirm the account's address at `confirmUrl`.
    */
   account_totp: AccountModel & {
     enrolment: ShownEnrolment | null
-    name: string
     signInUrl: string | null
     confirmUrl: string | null
     endsOthers: boolean

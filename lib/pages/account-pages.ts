@@ -11,39 +11,62 @@ import {
   serverFault,
   submit
 } from './fields.ts'
-import { formatHtml, type Html, html, type HtmlValue } from './html.ts'
-import { chip, layout, name, scopeList } from './layout.ts'
+import { formatHtml, type Html, html, type HtmlValue, safeUrl } from './html.ts'
+import { chip, layout, name, scopeList, time } from './layout.ts'
+import type { IconName } from './stylesheet.ts'
 import type { AccountModel, AccountNote } from './account-models.ts'
 import type { PageModels } from './model.ts'
-import { format, type MessageKey, type Messages, timeOf } from './texts.ts'
+import { format, type MessageKey, type Messages } from './texts.ts'
 
 export function account(model: PageModels['account']): string {
   const { messages, title, username, email, emailVerified, links, logoutUrl, backUrl } = model
-  const ways: Array<[url: string | null, label: MessageKey]> = [
-    [links.profile, 'profileTitle'],
-    [links.email, 'emailTitle'],
-    [links.password, 'passwordTitle'],
-    [links.security, 'securityTitle'],
-    [links.connections, 'connectionsTitle'],
-    [links.sessions, 'sessionsTitle'],
-    [links.access, 'accessTitle'],
-    [links.apiKeys, 'apiKeysTitle'],
-    [logoutUrl, 'logoutSubmit'],
-    [links.remove, 'removeTitle']
+  const address = emailVerified !== null && html`<small>${email ?? username} ${badge(messages, emailVerified)}</small>`
+  const row = (url: string | null, icon: IconName, label: string, state: HtmlValue = null): Html | null =>
+    url === null
+      ? null
+      : html`<li><a href="${safeUrl(url)}"><span data-icon="${icon}" aria-hidden="true"></span><span>${[
+          label,
+          state
+        ]}</span></a></li>
+`
+  const groups: Array<[title: string, rows: Array<Html | null>]> = [
+    [
+      messages.groupPersonal,
+      [row(links.profile, 'person', messages.profileTitle), row(links.email, 'mail', messages.emailTitle, address)]
+    ],
+    [
+      messages.groupSignIn,
+      [
+        row(links.security, 'key', messages.securityTitle),
+        row(links.password, 'lock', messages.passwordLabel),
+        row(links.connections, 'chain', messages.connectionsTitle)
+      ]
+    ],
+    [
+      messages.groupActivity,
+      [
+        row(links.sessions, 'screen', messages.sessionsTitle),
+        row(links.access, 'grid', messages.accessTitle),
+        row(links.apiKeys, 'key', messages.apiKeysTitle)
+      ]
+    ]
   ]
   return layout(model, {
     heading: messages.accountTitle,
-    lead: html`${chip(model, username)}${
-      emailVerified !== null &&
-      html`<p class="hint">${email !== null && html`<bdi>${email}</bdi> `}${badge(messages, emailVerified)}</p>`
-    }`,
-    content: html`<ul class="rows">
-${ways.map(
-  ([url, label]) =>
-    url !== null &&
-    html`<li>${link(url, html`<span>${messages[label]}</span>`)}</li>
+    lead: chip(model, username),
+    isWide: true,
+    content: [
+      groups.map(
+        ([group, rows]) =>
+          rows.some((each) => each !== null) &&
+          html`<section class="stack"><h2 class="group">${group}</h2>
+<ul class="rows">
+${rows}</ul></section>
 `
-)}</ul>`,
+      ),
+      action(logoutUrl, messages.logoutSubmit, 'quiet'),
+      links.remove !== null && html`<p class="remove">${link(links.remove, messages.removeTitle)}</p>\n`
+    ],
     links: html`<p>${link(backUrl, formatHtml(messages.homeLink, { title: html`<bdi>${title}</bdi>` }))}</p>`
   })
 }
@@ -176,35 +199,52 @@ export function cutNote({ messages }: AccountModel, hasMore: boolean, rows: numb
   )
 }
 
+/** Rows that show without a press. */
+const FIRST_ROWS = 10
+
 export function accountSessions(model: PageModels['account_sessions']): string {
   const { messages, action: target, error, sessions, hasMore } = model
+  const rows = sessions.map(
+    ({ id, current, clientName, userAgent, createdAt, lastUsedAt }, index) => html`<li>
+<span data-icon="${clientName === null ? 'screen' : 'grid'}" aria-hidden="true"></span>
+<div><p id="session-${index}">${[
+      name(clientName ?? deviceName(userAgent) ?? messages.sessionUnknown),
+      current && html` <span class="badge good">${messages.sessionHere}</span>`
+    ]}</p>
+<p class="hint" id="session-${index}-times">${[
+      clientName !== null && userAgent !== null && html`<bdi>${deviceName(userAgent)}</bdi><br>`,
+      formatHtml(messages.sessionTimes, { since: time(createdAt, messages), used: time(lastUsedAt, messages) })
+    ]}</p></div>
+${itemSubmit(messages.logoutSubmit, { name: 'session', value: id, about: `session-${index}` })}
+</li>
+`
+  )
+  const here = rows.filter((_row, index) => sessions[index]?.current)
+  const others = rows.filter((_row, index) => sessions[index]?.current !== true)
+  const list = (items: Html[]): Html => html`<ul class="items">
+${items}</ul>
+`
   return accountFrame(
     model,
     messages.sessionsTitle,
     form(
       target,
       formState(error, [], ''),
-      html`<ul class="items">
-${sessions.map(
-  ({ id, current, clientName, userAgent, createdAt, lastUsedAt }, index) => html`<li>
-<div><p id="session-${index}">${[
-    name(clientName ?? deviceName(userAgent) ?? messages.sessionUnknown),
-    current && html` <span class="badge good">${messages.sessionHere}</span>`
-  ]}</p>
-<p class="hint">${[
-    clientName !== null && userAgent !== null && html`<bdi>${deviceName(userAgent)}</bdi><br>`,
-    format(messages.sessionTimes, { since: timeOf(createdAt, messages), used: timeOf(lastUsedAt, messages) })
-  ]}</p></div>
-${itemSubmit(messages.logoutSubmit, { name: 'session', value: id, about: `session-${index}` })}
-</li>
+      html`<p class="hint">${messages.sessionsEndText}</p>
+<div class="choice">${[
+        submit(messages.sessionsEndOthers, { decision: 'end_others', look: 'quiet' }),
+        submit(messages.sessionsEndAll, { decision: 'end_all', look: 'quiet' })
+      ]}</div>
+${here.length > 0 && list(here)}${
+        others.length > 0 &&
+        html`<h2>${messages.sessionsOthers}</h2>
+${list(others.slice(0, FIRST_ROWS))}${
+          others.length > FIRST_ROWS &&
+          html`<details class="more"><summary>${format(messages.sessionsShowAll, { count: others.length })}</summary>
+${list(others.slice(FIRST_ROWS))}</details>
 `
-)}</ul>
-${cutNote(model, hasMore, sessions.length)}<p class="hint">${messages.sessionsEndText}</p>
-${[
-  submit(messages.sessionsEndOthers, { decision: 'end_others', look: 'quiet' }),
-  submit(messages.sessionsEndAll, { decision: 'end_all', look: 'quiet' })
-]}
-`
+        }`
+      }${cutNote(model, hasMore, sessions.length)}`
     )
   )
 }
@@ -223,7 +263,9 @@ export function accountAccess(model: PageModels['account_access']): string {
 ${clients.map(
   ({ clientId, name: clientName, scopes, grantedAt }, index) => html`<li>
 <div><p id="client-${index}">${name(clientName)}</p>
-<p class="hint">${format(messages.accessSince, { time: timeOf(grantedAt, messages) })}</p></div>
+<p class="hint" id="client-${index}-times">${formatHtml(messages.accessSince, {
+    time: time(grantedAt, messages)
+  })}</p></div>
 ${scopeList(scopes, messages)}
 ${itemSubmit(messages.accessEnd, { name: 'client', value: clientId, about: `client-${index}` })}
 </li>
@@ -267,14 +309,18 @@ export function accountFrame(
   return layout(model, {
     heading,
     error,
+    isWide: true,
+    isDone: done !== null && done !== 'nothing',
+    before: html`<a class="back" href="${safeUrl(accountUrl)}">${messages.accountTitle}</a>`,
+    lead: chip(model, username),
     passkeyScript,
     content: html`${
       done !== null &&
-      html`<p class="note${done === 'nothing' && ' plain'}" role="status">${messages[NOTES[done]]}</p>
+      html`<p class="note${done === 'nothing' && ' plain'}" role="status" tabindex="-1" autofocus>${
+        messages[NOTES[done]]
+      }</p>
 `
-    }${content}${serverFault(model)}`,
-    links: html`<p>${formatHtml(messages.signedInAs, { username: name(username) })}</p>
-<p>${link(accountUrl, messages.accountBack)}</p>`
+    }${content}${serverFault(model)}`
   })
 }
 

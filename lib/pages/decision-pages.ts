@@ -1,7 +1,7 @@
-import { errorCode, form, formState, hidden, link, serverFault, submit } from './fields.ts'
+import { action as actionLink, errorCode, form, formState, hidden, link, serverFault, submit } from './fields.ts'
 import { formatHtml, html, type Html } from './html.ts'
-import { address, chip, layout, monogram, name, scopeList } from './layout.ts'
-import { durationOf, format, spaceOf, timeOf } from './texts.ts'
+import { address, chip, layout, monogram, name, scopeList, time } from './layout.ts'
+import { durationOf, format, spaceOf } from './texts.ts'
 import type { PageModels } from './model.ts'
 import { finished } from './sign-in-pages.ts'
 
@@ -10,10 +10,10 @@ export function consent(model: PageModels['consent']): string {
   const isConsent = asks === 'consent'
   const clientName = name(client.name)
   return layout(model, {
-    heading: isConsent ? messages.consentTitle : messages.continueTitle,
+    heading: isConsent ? format(messages.consentTitle, { client: client.name }) : messages.continueTitle,
     error,
     icon: clientIcon(model),
-    lead: html`<p>${formatHtml(isConsent ? messages.consentText : messages.continueText, { client: clientName })}</p>
+    lead: html`${!isConsent && html`<p>${formatHtml(messages.continueText, { client: clientName })}</p>`}
 ${clientUri !== null && html`<p class="hint">${link(clientUri, new URL(clientUri).host)}</p>`}${chip(
       model,
       username,
@@ -34,7 +34,7 @@ ${scopeList(scopes, messages, 'scopes')}`
 ${form(
   action,
   formState(error, [], ''),
-  html`<div class="choice">${[
+  html`<div class="choice decide">${[
     submit(isConsent ? messages.consentAllow : messages.continueSubmit, { decision: 'allow', deliberate: true }),
     submit(messages.consentDeny, { decision: 'deny', look: 'quiet' })
   ]}</div>
@@ -73,7 +73,7 @@ export function signedOut(model: PageModels['signed_out']): string {
     heading: ended ? messages.signedOutTitle : messages.nobodySignedInTitle,
     icon: ended ? 'check' : 'door',
     lead: html`<p>${messages.signedOutText}</p>`,
-    content: loginUrl !== null && html`<p class="actions">${link(loginUrl, messages.signInAgain)}</p>`,
+    content: loginUrl !== null && actionLink(loginUrl, messages.signInAgain),
     links: html`<p>${link(homeUrl, formatHtml(messages.homeLink, { title: html`<bdi>${title}</bdi>` }))}</p>`
   })
 }
@@ -160,9 +160,8 @@ export function verifyEmail(model: PageModels['verify_email']): string {
       newAddress !== null && address(newAddress),
       html`<p>${formatHtml(newAddress === null ? messages.verifyText : messages.verifyChangeText, {
         username: name(username),
-        time: timeOf(sentAt, messages)
+        time: time(sentAt, messages)
       })}</p>`,
-      newAddress === null && html`\n<p>${messages.verifyOnlyYou}</p>`,
       '\n',
       form(action, state, [
         hidden('token', token),

@@ -155,25 +155,23 @@ export function newPasswordField(
 
 /** Six digits of an app. */
 export function codeField(state: FormState, { messages }: CommonModel): Html {
-  return digitsField(state, messages.codeLabel, messages.errorCodeForm, 6)
+  return digitsField(state, messages.codeLabel, 6)
 }
 
 /** Eight digits from an email. */
 export function emailCodeField(state: FormState, { messages }: CommonModel): Html {
-  return digitsField(state, messages.emailCodeLabel, messages.errorEmailCodeForm, 8)
+  return digitsField(state, messages.emailCodeLabel, 8)
 }
 
 /**
- * Has no `maxlength`, because that would cut a code pasted with a space. The script sends a whole code. `said` states
- * the length, unless the length was wrong.
+ * Has no `maxlength`, because that would cut a code pasted with a space. The script sends a whole code.
  */
-function digitsField(state: FormState, label: string, said: string, digits: number): Html {
+function digitsField(state: FormState, label: string, digits: number): Html {
   return field(state, 'code', {
     label,
     type: 'text',
     autocomplete: 'one-time-code',
     inputmode: 'numeric',
-    hint: state.error?.text === said ? null : note(said),
     extra: { ...AS_TYPED, class: 'digits', 'data-digits': String(digits) }
   })
 }
@@ -310,7 +308,7 @@ export function itemSubmit(
     id: `${about}-submit`,
     name,
     value,
-    'aria-labelledby': `${about}-submit ${about}`
+    'aria-labelledby': `${about}-submit ${about} ${about}-times`
   })}>${label}</button>`
 }
 

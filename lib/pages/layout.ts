@@ -1,5 +1,5 @@
 import { attributes, focusAtTop, type Html, html, type HtmlValue, markupOf, safeUrl } from './html.ts'
-import { directionOf, format, type Messages } from './texts.ts'
+import { directionOf, format, type Messages, timeOf } from './texts.ts'
 import type { CommonModel, PageError, ShownScope } from './common-model.ts'
 import type { IconName } from './stylesheet.ts'
 
@@ -15,15 +15,21 @@ interface Layout {
   error?: PageError | null
   /** The passkey script, on pages that ask for one. */
   passkeyScript?: string | null | undefined
+  /** A page of the account: wider, on the ground instead of a card. */
+  isWide?: boolean
+  /** The last press did what it said, and the title says so. */
+  isDone?: boolean
+  /** Above the heading, and first in the order of focus. */
+  before?: HtmlValue
 }
 
 /** A whole document. */
 export function layout(
   model: CommonModel,
-  { heading, lead, icon = null, content, links, error = null, passkeyScript = null }: Layout
+  { heading, lead, icon = null, content, links, error = null, passkeyScript = null, isWide, isDone, before }: Layout
 ): string {
   const { title, lang, dir, messages, styleUrl, scriptUrl, stylesheetUrl, faviconUrl, colorScheme } = model
-  const about = `${heading} – ${title}`
+  const about = heading.includes(title) ? heading : `${heading} – ${title}`
   return `${markupOf(html`<!doctype html>
 <html lang="${lang}" dir="${dir}">
 <head>
@@ -31,7 +37,13 @@ export function layout(
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="${colorScheme === 'auto' ? 'light dark' : colorScheme}">
 <meta name="robots" content="noindex">
-<title>${error === null ? about : format(messages.errorInTitle, { title: about })}</title>
+<title>${
+    error !== null
+      ? format(messages.errorInTitle, { title: about })
+      : isDone === true
+        ? format(messages.doneInTitle, { title: about })
+        : about
+  }</title>
 ${
   faviconUrl !== null &&
   html`<link rel="icon" href="${safeUrl(faviconUrl)}">
@@ -48,10 +60,10 @@ ${
   }
 </head>
 <body data-working="${messages.working}">
-<div class="page">
+<div class="page${isWide === true && ' wide'}">
 <header class="top"><div class="brand">${brand(model)}</div></header>
 <main class="card">
-<div class="head">
+${before}<div class="head">
 ${typeof icon === 'string' ? html`<span class="icon" data-icon="${icon}" aria-hidden="true"></span>` : icon}
 <h1>${heading}</h1>
 ${lead}
@@ -118,6 +130,11 @@ ${languages.map(
 /** Isolates a name that others chose from the writing direction of the sentence. */
 export function name(text: string): Html {
   return html`<b><bdi>${text}</bdi></b>`
+}
+
+/** A moment. The script tells it in the reader's own zone and words. */
+export function time(at: number, messages: Messages): Html {
+  return html`<time datetime="${new Date(at).toISOString()}">${timeOf(at, messages)}</time>`
 }
 
 /** The address that a message went to, on its own line. */

@@ -1,11 +1,5 @@
-import {
-  accountPasskey,
-  accountRecoveryCodes,
-  accountSecurity,
-  accountTotp,
-  passkeyPrompt,
-  setUpSecondFactor
-} from './security-pages.ts'
+import { accountSecurity } from './security-pages.ts'
+import { accountPasskey, accountRecoveryCodes, accountTotp, passkeyPrompt, setUpSecondFactor } from './set-up-pages.ts'
 import { consent, errorPage, formPost, logout, signedOut, undo, verifyEmail } from './decision-pages.ts'
 import {
   account,

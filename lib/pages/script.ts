@@ -33,12 +33,26 @@ for (const press of all(navigator.clipboard ? '[data-copies]' : '[data-none]')) 
       .then(() => { press.textContent = copied }, () => {})
   })
 }
-for (const press of all('[data-prints]')) {
+for (const press of all('[data-saves], [data-prints]')) {
   press.hidden = false
-  press.addEventListener('click', () => { print() })
+  press.addEventListener('click', () => {
+    const { saves } = press.dataset
+    if (!saves) return print()
+    const href = 'data:text/plain,' + encodeURIComponent(document.getElementById(saves).innerText)
+    make('a', { href, download: document.title + '.txt' }).click()
+  })
+}
+const kept = document.querySelector('#kept')
+if (kept) {
+  for (const press of all('.keeps button')) press.addEventListener('click', () => { kept.checked = true })
+  document.querySelector('.actions a').addEventListener('click', (event) => {
+    if (kept.checked) return
+    event.preventDefault()
+    kept.focus()
+  })
 }
 const said = make('p', { className: 'unseen' })
-said.setAttribute('role', 'status')
+said.setAttribute('aria-live', 'polite')
 body.append(said)
 for (const form of all('form:not([data-passkey])')) {
   form.addEventListener('submit', (event) => {

@@ -20,13 +20,14 @@ import { type Html, attributes, formatHtml, html } from './html.ts'
 import { address, chip, layout, name, usernameOf } from './layout.ts'
 import type { IconName } from './stylesheet.ts'
 import { carry, way, ways } from './ways.ts'
-import { spaceOf } from './texts.ts'
+import { format, spaceOf } from './texts.ts'
 import type { CommonModel } from './common-model.ts'
 import type { PageModels } from './model.ts'
 
 export function login(model: PageModels['login']): string {
   const {
     messages,
+    title,
     action,
     error,
     again,
@@ -42,7 +43,7 @@ export function login(model: PageModels['login']): string {
   } = model
   const state = formState(error, ['username', 'password'], username === '' ? 'username' : 'password')
   return layout(model, {
-    heading: messages.loginTitle,
+    heading: format(messages.loginTitle, { title }),
     error,
     lead: again
       ? html`<p class="lead">${messages.freshText}</p>
@@ -72,24 +73,16 @@ ${onward(model)}${otherUrl !== null && chip(model, username, otherUrl)}`
         connections
       })
     ],
-    links: signupUrl !== null && html`<p>${messages.signupQuestion} ${link(signupUrl, messages.signupLink)}</p>`
+    links:
+      signupUrl !== null &&
+      html`<p>${format(messages.signupQuestion, { title })} ${link(signupUrl, messages.signupLink)}</p>`
   })
 }
 
+/** The best way is the primary. The others follow below. */
 export function secondFactor(model: PageModels['second_factor']): string {
-  const {
-    messages,
-    action,
-    error,
-    username,
-    asksCode,
-    rememberSeconds,
-    loginUrl,
-    passkey,
-    tellsPasskeys,
-    title,
-    footer: { support }
-  } = model
+  const { messages, action, error, username, asksCode, rememberSeconds, loginUrl, passkey, tellsPasskeys } = model
+  const { support } = model.footer
   const fields = asksCode ? ['code', 'recovery_code'] : ['recovery_code']
   const state = formState(error, fields, asksCode ? 'code' : passkey === null ? 'recovery_code' : '')
   const text = asksCode
@@ -97,20 +90,16 @@ export function secondFactor(model: PageModels['second_factor']): string {
     : passkey === null
       ? messages.errorFactorDisabled
       : messages.passkeySecond
+  const ask =
+    passkey &&
+    passkeyForm(action, passkey, model, { call: 'get', label: messages.passkeyUse, look: asksCode ? 'quiet' : null })
   return layout(model, {
     heading: messages.secondFactorTitle,
     error,
-    lead: html`<p class="lead">${text}</p>`,
+    lead: html`<p class="lead">${text}</p>${chip(model, username, loginUrl)}`,
     passkeyScript: passkey?.scriptUrl,
     content: [
-      passkey !== null && [
-        passkeyForm(action, passkey, model, {
-          call: 'get',
-          label: messages.passkeyUse,
-          look: asksCode ? 'quiet' : null
-        }),
-        !asksCode && withoutPasskeys(model)
-      ],
+      !asksCode && ask && [ask, withoutPasskeys(model)],
       form(action, state, [
         tellsPasskeysField(tellsPasskeys),
         asksCode ? codeField(state, model) : recoveryCodeField(state, model),
@@ -118,7 +107,8 @@ export function secondFactor(model: PageModels['second_factor']): string {
         submit(messages.continueSubmit, asksCode || passkey === null ? {} : { look: 'quiet' }),
         '\n'
       ]),
-      asksCode &&
+      asksCode && [
+        ways(model, { passkey: ask }),
         html`
 <details${attributes({ class: 'more', open: state.wrong === 'recovery_code' })}>${[
           html`<summary>${messages.recoveryQuestion}</summary>\n`,
@@ -129,15 +119,13 @@ export function secondFactor(model: PageModels['second_factor']): string {
             '\n'
           ])
         ]}</details>
-`,
+`
+      ],
       serverFault(model)
     ],
-    links: html`<p>${[
-      formatHtml(messages.secondFactorLost, { title: name(title) }),
-      support !== null && [spaceOf(messages), link(support, messages.linkSupport)]
-    ]}</p>
-<p>${formatHtml(messages.secondFactorAs, { username: name(username) })}</p>
-<p>${link(loginUrl, messages.backToLogin)}</p>`
+    links:
+      support !== null &&
+      html`<p>${[messages.secondFactorLost, spaceOf(messages), link(support, messages.contactSupport)]}</p>`
   })
 }
 
@@ -162,7 +150,7 @@ export function reauthenticate(model: PageModels['reauthenticate']): string {
   return layout(model, {
     heading: messages.reauthTitle,
     error,
-    lead: html`<p class="lead">${messages.reauthText}</p>`,
+    lead: html`<p class="lead">${messages.reauthText}</p>${chip(model, username, loginUrl)}`,
     passkeyScript: passkey?.scriptUrl,
     content: [
       asksPassword && form(action, state, [passwordAgainField(state, model), submit(messages.continueSubmit), '\n']),
@@ -182,9 +170,7 @@ export function reauthenticate(model: PageModels['reauthenticate']): string {
         ),
       serverFault(model),
       ways(model, { connections })
-    ],
-    links: html`<p>${formatHtml(messages.signedInAs, { username: name(username) })}</p>
-<p>${link(loginUrl, messages.signInAgain)}</p>`
+    ]
   })
 }
 
@@ -199,7 +185,7 @@ export function signup(model: PageModels['signup']): string {
     username === '' ? 'username' : 'password'
   )
   return layout(model, {
-    heading: messages.signupTitle,
+    heading: format(messages.signupTitle, { title: model.title }),
     error,
     lead: onward(model),
     content: [
@@ -255,8 +241,8 @@ export function resetPassword(model: PageModels['reset_password']): string {
   })
 }
 
-function onward({ clientName, messages }: CommonModel): Html | null {
-  return clientName === null
+function onward({ clientName, messages, title }: CommonModel): Html | null {
+  return clientName === null || clientName === title
     ? null
     : html`<p class="lead">${formatHtml(messages.continueTo, { client: name(clientName) })}</p>`
 }
@@ -265,7 +251,7 @@ function onward({ clientName, messages }: CommonModel): Html | null {
 export function checkEmail(model: PageModels['check_email']): string {
   const { messages, action, error, awaits, username, resent, otherUrl, loginUrl } = model
   const text = {
-    signup: messages.signupSentText,
+    signup: formatHtml(messages.signupSentText, { username: name(username) }),
     unconfirmed: messages.errorEmailNotVerified,
     forgot: messages.forgotSentText
   }[awaits]
@@ -274,7 +260,7 @@ export function checkEmail(model: PageModels['check_email']): string {
     icon: 'mail',
     error,
     content: html`${resent && html`<p class="note" role="status" tabindex="-1" autofocus>${messages.resentNote}</p>\n`}
-<div class="message">${address(username)}
+<div class="message">${awaits !== 'signup' && address(username)}
 <p>${text}</p>
 <p class="hint">${messages.checkSpam}</p>
 ${form(

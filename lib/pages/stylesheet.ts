@@ -89,7 +89,7 @@ const swap = (icon: string): string => `--shape:${icon}`
 
 /** Cut out of the text colour. */
 const SHAPED =
-  '[data-icon]::before,.reveal::before,.foot summary::before,.rows a::after,.scopes li::before,.points li::before,' +
+  '[data-icon]::before,.reveal::before,.foot summary::before,.rows a::after,.pick>summary::after,.scopes li::before,.points li::before,' +
   '.alert::before,.note::before,.wrong:not(:empty)::before,.back::before'
 
 const SCRIPTS = Object.entries(LANGUAGES)
@@ -125,7 +125,7 @@ ul,ol{list-style:none}
 .top{margin-bottom:1.25rem}
 .brand{display:flex;align-items:center;justify-content:center;gap:.625rem;font-weight:600;line-height:1.375}
 .brand img{display:block;max-width:100%;max-height:2.75rem}
-.head{display:grid;justify-items:center;gap:.375rem;margin-bottom:.5rem;text-align:center}
+.head{display:grid;grid-template-columns:minmax(0,1fr);justify-items:center;gap:.375rem;margin-bottom:.5rem;text-align:center}
 .mark,.icon,.avatar{flex:none;display:grid;place-items:center;font-weight:650;line-height:1}
 .mark{width:2.25rem;height:2.25rem;border-radius:min(var(--radius),1.125rem);font-size:1.125rem;
   color:var(--on-accent);background:var(--accent);border:1px solid var(--accent-edge)}
@@ -146,11 +146,12 @@ ${LINES}
 .lead{font-size:.9375rem}
 .hint b,.lead b,.links b{color:var(--text)}
 .message{display:grid;grid-template-columns:minmax(0,1fr);gap:1rem;text-align:center}
-.chip,.address{justify-self:center;display:flex;align-items:center;gap:.5rem;max-width:100%;width:fit-content;
+.chip,.address{justify-self:center;display:flex;flex-wrap:wrap;align-items:center;gap:.5rem;max-width:100%;width:fit-content;
   padding:.25rem .75rem .25rem .25rem;font-size:.875rem;border:1px solid var(--line);border-radius:1.25rem}
 .chip{margin:.375rem auto 0}
 .address{padding-inline:.875rem;font-weight:600;background:var(--panel)}
 [dir=rtl] .chip{padding:.25rem .25rem .25rem .75rem}
+.chip a{white-space:nowrap}
 .chip bdi{display:flex;min-width:0}
 .chip bdi span{overflow:hidden;text-overflow:ellipsis;white-space:nowrap}
 .chip bdi span+span{flex:none;max-width:75%}
@@ -201,6 +202,10 @@ button.reveal{position:absolute;inset-block:0;inset-inline-end:0;width:2.75rem;m
 button.reveal:hover{color:var(--text)}
 .reveal::before{${swap(EYE)}}
 .reveal[aria-pressed=true]::before{${swap(EYE_STRUCK)}}
+.keeps{grid-template-columns:repeat(auto-fit,minmax(min(100%,6.5rem),1fr));gap:.5rem;margin:0}
+.keeps button{width:100%;margin:0}
+@media (min-width:30rem){.decide button:first-child{order:1}}
+@media (max-width:29.99rem){.decide{grid-template-columns:1fr}}
 .or{display:flex;gap:.75rem;align-items:center;font-size:.875rem;color:var(--quiet)}
 .or::before,.or::after{content:"";flex:1;height:1px;background:var(--line)}
 .ways{display:grid;grid-template-columns:repeat(2,minmax(0,1fr));gap:.5rem}
@@ -250,18 +255,43 @@ form:not([hidden])+.instead{display:none}
   text-decoration:none}
 .rows a>span{flex:1;min-width:0}
 .rows small{display:block;font-size:.875rem;color:var(--quiet);overflow-wrap:anywhere}
-.rows a::before{color:var(--quiet)}
+.rows [data-icon]{color:var(--quiet)}
 .rows a::after{${shape(CHEVRON, '1.125rem')};color:var(--quiet)}
 .rows{overflow:hidden}
 .rows a:hover{background:var(--panel)}
 .rows a:focus-visible{outline-offset:-2px;border-radius:var(--radius)}
-[dir=rtl] .rows a::after,[dir=rtl] .back::before{transform:scaleX(-1)}
+[dir=rtl] .rows a::after,[dir=rtl] .pick:not([open])>summary::after{transform:scaleX(-1)}
 .items>li{display:flex;flex-wrap:wrap;gap:.5rem .75rem;align-items:center;justify-content:space-between;
   min-height:3.75rem;padding:.75rem 1rem}
 .items>li>div{flex:1 1 11rem;min-width:0;display:grid;gap:.125rem}
 .items button{width:auto;min-height:2.25rem;margin:0;padding:.25rem .875rem;font-size:.875rem}
 .items .scopes{width:100%;font-size:.9375rem}
 .items form{width:100%;display:grid;gap:.5rem}
+.items>li>[data-icon]{align-self:start;margin-top:.125rem;color:var(--quiet)}
+[data-icon]:not(.icon){display:inline-flex;flex:none}
+.change>summary{display:inline-flex;align-items:center;min-height:2.25rem;padding:.25rem .875rem;font-size:.875rem;
+  font-weight:600;border:1px solid var(--edge);border-radius:var(--radius);list-style:none}
+.change>summary::-webkit-details-marker{display:none}
+.change[open]{flex-basis:100%;display:grid;gap:.75rem}
+.change[open]>summary{justify-self:end}
+.pick{border:1px solid var(--edge);border-radius:var(--radius)}
+.pick>summary{display:flex;align-items:center;gap:.75rem;min-height:4rem;padding:.75rem 1rem;list-style:none}
+.pick>summary::-webkit-details-marker{display:none}
+.pick>summary>span+span{flex:1}
+.pick>summary::after{${shape(CHEVRON, '1.125rem')};color:var(--quiet)}
+.pick[open]>summary::after{transform:rotate(90deg)}
+.pick small{display:block;font-size:.875rem;color:var(--quiet)}
+.pick>.stack{padding:.25rem 1rem 1rem}
+.group{font-size:.875rem;color:var(--quiet)}
+.remove a{display:inline-block;padding-block:.75rem;font-size:.9375rem;color:var(--wrong);text-decoration:none}
+.remove a:hover{text-decoration:underline}
+section.stack{gap:.75rem}
+section+section,.rows+.actions{margin-top:1rem}
+.back{display:inline-flex;align-items:center;gap:.25rem;justify-self:start;min-height:2.75rem;font-size:.9375rem;
+  text-decoration:none}
+.back::before{${shape(CHEVRON, '1.125rem')};transform:scaleX(-1)}
+[dir=rtl] .back::before{transform:none}
+.own-app{text-align:center}
 details.more>summary{min-height:2.75rem;padding-block:.625rem;cursor:pointer;color:var(--link)}
 details.more[open]{display:grid;gap:.75rem}
 .qr{display:block;width:min(100%,12rem);height:auto;margin-inline:auto;border-radius:.25rem}
@@ -286,7 +316,15 @@ summary{cursor:pointer}
 @media (min-width:32rem){body{background:var(--ground)}.card{padding:2rem;background:var(--card);
   border:1px solid var(--line);border-radius:calc(var(--radius)*1.4);
   box-shadow:0 1px 2px rgb(0 0 0/.04),0 12px 32px rgb(0 0 0/.06)}.foot{color:var(--on-ground)}.top{color:var(--title)}.foot{margin-top:0}}
-@media (min-width:32rem) and (min-height:56.25rem){.page{padding-top:12vh}}
+@media (min-width:48rem){.wide{max-width:47.5rem;padding-top:1rem}.wide .top{margin-bottom:2rem}
+  .wide .brand{justify-content:flex-start}.wide .card{padding:0;background:none;border:0;box-shadow:none}
+  .wide .head{justify-items:start;text-align:start;grid-template-columns:1fr auto;align-items:center}
+  .wide .head>*{grid-column:1/-1}.wide .head>h1{grid-column:1;font-size:1.75rem;line-height:2.125rem}
+  .wide .chip{grid-column:2;grid-row:1;margin:0;background:var(--card)}.wide .links{text-align:start}
+  .wide form:has(>.field){padding:1.5rem;background:var(--card);border:1px solid var(--line);
+  border-radius:calc(var(--radius)*1.4)}.wide form>button,.wide .actions a,.wide .choice{width:auto;min-width:12rem;
+  justify-self:start}.wide form>button+button{margin-top:0}.wide .qr{margin-inline:0}.wide .key,.own-app{text-align:start}}
+@media (min-width:32rem) and (min-height:56.25rem){.page:not(.wide){padding-top:12vh}}
 @media (prefers-reduced-motion:reduce){*,::after{transition:none!important;animation:none!important}button[aria-busy]::after{opacity:1}}
 @media (prefers-contrast:more){:root{--line:var(--text);--edge:var(--text);--quiet:var(--text)}}
 @media (forced-colors:active){${SHAPED}{forced-color-adjust:none;background:CanvasText!important}

@@ -99,7 +99,7 @@ t.test('signs out in the app and at the provider, revokes the token, and leads b
   t.equal(token.forms.length, 1)
   await app.leave(page, 'auth.loginWithRedirect()')
   await page.waitForURL((url) => url.pathname === '/auth/login')
-  t.equal(await heading(page), 'Sign in')
+  t.equal(await heading(page), 'Sign in to Example Accounts')
   await page.goBack()
   await page.waitForURL((url) => url.origin === app.origin)
   t.equal(await app.value(page, 'auth.getUser()'), null, 'back shows nobody')

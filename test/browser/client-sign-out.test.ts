@@ -97,7 +97,7 @@ for (const storage of STORAGES) {
     await revoked.release()
     await app.leave(page, 'auth.loginWithRedirect()')
     await page.waitForURL(isSignInPage)
-    t.equal(await heading(page), 'Sign in')
+    t.equal(await heading(page), 'Sign in to Example Accounts')
   })
 }
 
@@ -122,7 +122,7 @@ t.test('emits no event and keeps the tokens while the discovery before a sign-ou
   await discovery.release()
   await page.waitForURL(`${app.origin}/signed-out`)
   await other.waitForURL(isSignInPage)
-  t.equal(await heading(other), 'Sign in')
+  t.equal(await heading(other), 'Sign in to Example Accounts')
   t.same(new Set(prompts), new Set(['login']), 'the other tab waited, and asks for a sign-in')
   t.equal((await provider.app.authority.sessions(provider.ann.id)).length, 0)
 })
@@ -177,7 +177,7 @@ t.test('asks the user at the next sign-in after a sign-out that never reached th
   )
   await app.leave(other, 'auth.loginWithRedirect()')
   await other.waitForURL(isSignInPage)
-  t.equal(await heading(other), 'Sign in')
+  t.equal(await heading(other), 'Sign in to Example Accounts')
   t.equal(
     (await provider.app.authority.sessions(provider.ann.id)).length > 0,
     true,

@@ -131,8 +131,8 @@ for (const { name, options } of WITH_AND_AT_NIGHT_WITHOUT) {
       t.equal(await heading(page), 'Link Acme?')
       if (options.javaScriptEnabled !== false) t.strictSame(await violationsOf(page, ALL_RULES), [])
       // With scripts, the button is disabled for half a second to prevent accidental presses.
-      await page.locator('button:not([disabled])', { hasText: 'Link' }).waitFor()
-      await press(page, 'Link')
+      await page.locator('button:not([disabled])', { hasText: 'Connect' }).waitFor()
+      await press(page, 'Connect')
       t.equal((await answerAt(page, downstream)).state, 'kept')
       t.equal(decodeJwt((await tokensAt(page, downstream)).id_token ?? '').claims.sub, bob.id)
       const other = await newPage(t, options)
@@ -162,9 +162,9 @@ for (const { name, options } of WITH_AND_AT_NIGHT_WITHOUT) {
       t.equal((await answerAt(page, downstream)).state, 'first')
       t.equal(callbacks.length, 1)
       await tab.goto(callbacks[0] ?? '')
-      t.equal(await heading(tab), 'That did not work')
+      t.equal(await heading(tab), 'Something went wrong')
       await followLink(tab, 'Back to sign-in')
-      t.equal(await heading(tab), 'Sign in')
+      t.equal(await heading(tab), 'Sign in to Example Accounts')
       await page.goBack()
       await page.goto(downstream.authorizeUrl({ state: 'third' }))
       t.equal((await answerAt(page, downstream)).state, 'third', 'and the session is there')
@@ -173,14 +173,10 @@ for (const { name, options } of WITH_AND_AT_NIGHT_WITHOUT) {
     t.test('FED-22 leads a typed address of the domain to the provider by a page', async (t) => {
       const page = await newPage(t, options)
       await page.goto(downstream.authorizeUrl({ state: 'work' }))
-      await page.getByLabel('Username or email address').fill('zoe@work.example')
+      await page.getByLabel('Username or email').fill('zoe@work.example')
       await page.getByRole('button', { name: 'Sign in', exact: true }).click()
       await page.waitForURL((url) => url.origin === upstream.origin)
-      t.equal(
-        await page.getByLabel('Username or email address').inputValue(),
-        'zoe@work.example',
-        'the address goes along'
-      )
+      t.equal(await page.getByLabel('Username or email').inputValue(), 'zoe@work.example', 'the address goes along')
       await atUpstream(page, 'zoe@work.example')
       t.equal((await answerAt(page, downstream)).state, 'work')
     })

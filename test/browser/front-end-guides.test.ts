@@ -214,7 +214,7 @@ async function proxyOf({ directory }: Project): Promise<Record<string, string>> 
 
 async function signIn(page: Page): Promise<void> {
   await page.waitForURL((url) => url.pathname === '/auth/login')
-  await fill(page, { 'Email address': EMAIL, Password: PASSWORD })
+  await fill(page, { Email: EMAIL, Password: PASSWORD })
   await press(page, 'Sign in')
 }
 
@@ -239,11 +239,11 @@ t.test('React, Vue and Svelte: signs up, confirms the address, calls an API and 
     if (project === react) {
       await page.waitForURL((url) => url.pathname === '/auth/login')
       await followLink(page, 'Create an account')
-      await fill(page, { 'Email address': EMAIL, Password: PASSWORD })
+      await fill(page, { Email: EMAIL, Password: PASSWORD })
       await press(page, 'Create account')
       const [, link = ''] = /: (http\S+)$/.exec(await server.line(new RegExp(`^verify_email for ${EMAIL}: `))) ?? []
       await page.goto(link)
-      await press(page, 'Confirm address')
+      await press(page, 'Confirm email')
       await followLink(page, 'Sign in')
     }
     await signIn(page)
@@ -270,7 +270,7 @@ t.test('loads the client module by module on a plain page under a strict policy'
   await page.getByText('Nobody is signed in.').waitFor()
   await page.getByRole('button', { name: 'Sign up' }).click()
   await page.waitForURL((url) => url.pathname === '/auth/signup')
-  await fill(page, { 'Email address': EMAIL, Password: PASSWORD })
+  await fill(page, { Email: EMAIL, Password: PASSWORD })
   await press(page, 'Create account')
   await page.getByText(`Signed in as ${EMAIL}`).waitFor()
   await page.locator('output', { hasText: '"sub"' }).waitFor()
@@ -300,7 +300,7 @@ t.test('signs in with the API and the page on two origins', async (t) => {
   await page.goto(`${vite.origin}/`)
   await page.waitForURL((url) => url.pathname === '/auth/login')
   await followLink(page, 'Create an account')
-  await fill(page, { 'Email address': EMAIL, Password: PASSWORD })
+  await fill(page, { Email: EMAIL, Password: PASSWORD })
   await press(page, 'Create account')
   await page.getByText('["A lamp","Two chairs"]').waitFor()
   t.equal(page.url(), `${vite.origin}/`)

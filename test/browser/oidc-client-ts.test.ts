@@ -111,7 +111,7 @@ t.test('signs out, leads back, and renews nothing afterwards', async (t) => {
 
   await spa.leave(page, 'manager.signinRedirect()')
   await page.waitForURL((url) => url.pathname === '/auth/login')
-  t.equal(await heading(page), 'Sign in')
+  t.equal(await heading(page), 'Sign in to Example Accounts')
 })
 
 t.test('renews nothing in a tab after a sign-out in another', async (t) => {

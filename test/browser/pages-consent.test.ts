@@ -13,12 +13,11 @@ for (const { name, options } of WITH_AND_AT_NIGHT_WITHOUT) {
       const page = await newPage(t, options)
       await page.goto(provider.authorizeUrl({ client_id: 'third' }))
       await signInOn(page)
-      t.equal(await heading(page), 'Allow access?')
+      t.equal(await heading(page), 'A Third Party wants access to your account')
       const text = await page.getByRole('main').innerText()
-      t.match(text, 'A Third Party would like to access your account.')
-      t.match(text, 'You are signed in as ann.')
+      t.equal(await page.locator('.chip').getAttribute('title'), 'ann')
       t.match(text, new URL(provider.client.origin).host)
-      t.strictSame(await page.getByRole('listitem').allInnerTexts(), ['recognize you by your account'])
+      t.strictSame(await page.getByRole('listitem').allInnerTexts(), ['know who you are'])
       t.equal((await press(page, 'Allow')).status(), 303)
       t.equal(await userAt(page, provider, 'third'), provider.ann.id)
 
@@ -26,11 +25,11 @@ for (const { name, options } of WITH_AND_AT_NIGHT_WITHOUT) {
       t.equal((await answerAt(page, provider)).state, 'remembered')
 
       await page.goto(provider.authorizeUrl({ client_id: 'third', scope: 'openid profile email', state: 'more' }))
-      t.equal(await heading(page), 'Allow access?')
+      t.equal(await heading(page), 'A Third Party wants access to your account')
       t.strictSame(await page.getByRole('listitem').allInnerTexts(), [
-        'recognize you by your account',
-        'see your profile, such as your name and picture',
-        'see your email address'
+        'know who you are',
+        'see your name and profile details',
+        'see your email'
       ])
       await press(page, 'Allow')
       t.equal((await tokensAt(page, provider, 'third')).scope, 'openid profile email')
@@ -41,7 +40,7 @@ for (const { name, options } of WITH_AND_AT_NIGHT_WITHOUT) {
       const page = await newPage(t, options)
       await page.goto(provider.authorizeUrl({ client_id: 'third' }))
       await signInOn(page)
-      t.equal((await press(page, 'Deny')).status(), 303)
+      t.equal((await press(page, 'Cancel')).status(), 303)
       t.match(await answerAt(page, provider), {
         error: 'access_denied',
         state: 'state-1',
@@ -50,7 +49,7 @@ for (const { name, options } of WITH_AND_AT_NIGHT_WITHOUT) {
       })
       t.strictSame(await provider.app.authority.consents(provider.ann.id), [])
       await page.goto(provider.authorizeUrl({ client_id: 'third' }))
-      t.equal(await heading(page), 'Allow access?')
+      t.equal(await heading(page), 'A Third Party wants access to your account')
     })
 
     t.test('returns access_denied by form_post after Deny', async (t) => {
@@ -58,7 +57,7 @@ for (const { name, options } of WITH_AND_AT_NIGHT_WITHOUT) {
       const page = await newPage(t, options)
       await page.goto(provider.authorizeUrl({ client_id: 'third', response_mode: 'form_post' }))
       await signInOn(page)
-      await press(page, 'Deny')
+      await press(page, 'Cancel')
       if (options.javaScriptEnabled === false) await press(page, 'Continue')
       t.match(await answerAt(page, provider), { error: 'access_denied', state: 'state-1' })
       t.equal(provider.client.visits.at(-1)?.method, 'POST')
@@ -71,14 +70,14 @@ for (const { name, options } of WITH_AND_AT_NIGHT_WITHOUT) {
       await signInOn(page)
       provider.clock.step(3 * HOUR)
       await press(page, 'Allow')
-      t.equal(await heading(page), 'Sign in')
+      t.equal(await heading(page), 'Sign in to Example Accounts')
       t.strictSame(
         await provider.app.authority.consents(provider.ann.id),
         [],
         'a button pressed by nobody known allows nothing'
       )
       await signInOn(page)
-      t.equal(await heading(page), 'Allow access?')
+      t.equal(await heading(page), 'A Third Party wants access to your account')
       await press(page, 'Allow')
       t.equal(await userAt(page, provider, 'third'), provider.ann.id)
     })

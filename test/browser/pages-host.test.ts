@@ -119,7 +119,7 @@ for (const { name, options } of WITH_AND_AT_NIGHT_WITHOUT) {
       await press(page, 'Go')
       t.equal((await answerAt(page, provider)).state, 'again')
       await page.goto(provider.authorizeUrl({ client_id: 'third' }))
-      t.equal(await heading(page), 'Allow access?')
+      t.equal(await heading(page), 'A Third Party wants access to your account')
     })
   })
 }

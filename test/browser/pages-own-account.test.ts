@@ -35,7 +35,7 @@ for (const { name, options } of WITH_AND_AT_NIGHT_WITHOUT) {
       await enter()
     }
     await page.goto(`${provider.origin}/auth/account`)
-    t.equal(await heading(), 'Sign in')
+    t.equal(await heading(), 'Sign in to Example Accounts')
     await focused('username')
     await page.keyboard.type('ann')
     await page.keyboard.press('Tab')
@@ -51,8 +51,8 @@ for (const { name, options } of WITH_AND_AT_NIGHT_WITHOUT) {
     await page.reload()
     t.equal(await page.locator('#given_name').inputValue(), 'Anna')
 
-    await follow('Back to your account')
-    await follow('Change password')
+    await follow('Your account')
+    await follow('Password')
     await focused('current_password')
     await page.keyboard.type(PASSWORD)
     await focusOn('password')
@@ -67,13 +67,13 @@ for (const { name, options } of WITH_AND_AT_NIGHT_WITHOUT) {
       'a reload repeats nothing'
     )
 
-    await follow('Back to your account')
-    await follow('Sessions and devices')
+    await follow('Your account')
+    await follow('Your devices')
     t.match(await page.locator('.items').innerText(), /Chrome[\s\S]*This browser/)
     await follow('Sign out everywhere else')
     t.equal(await note(), 'You are signed out everywhere else.')
 
-    await follow('Back to your account')
+    await follow('Your account')
     await follow('Delete account')
     await focusOn('current_password')
     await page.keyboard.type(NEXT)
@@ -82,6 +82,6 @@ for (const { name, options } of WITH_AND_AT_NIGHT_WITHOUT) {
     await enter()
     t.equal(await heading(), 'Your account has been deleted')
     await page.goto(`${provider.origin}/auth/account`)
-    t.equal(await heading(), 'Sign in')
+    t.equal(await heading(), 'Sign in to Example Accounts')
   })
 }

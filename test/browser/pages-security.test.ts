@@ -56,7 +56,7 @@ for (const { name, host, page: evilPage } of ATTACKERS) {
 
     // Login CSRF: the victim would continue as the attacker.
     t.equal(await press(`${provider.origin}/auth/login`, { username: 'ann', password: PASSWORD }), 403)
-    t.equal(await heading(page), 'That did not work')
+    t.equal(await heading(page), 'Something went wrong')
     t.equal(await press(`${provider.origin}/auth/signup`, { username: 'mallory', password: PASSWORD }), 403)
     t.strictSame(await page.context().cookies(provider.origin), [])
     t.notOk(provider.events.some((event) => ['authenticated', 'registered', 'login_failed'].includes(event.name)))
@@ -153,7 +153,7 @@ t.test('sends the client neither the password nor the URL of the previous page',
     [{ prompt: 'login' }, null]
   ] as const) {
     await page.goto(provider.authorizeUrl({ ...params, login_hint: 'a-hint' }))
-    if ((await heading(page)) === 'Sign in') t.equal((await signInOn(page)).status(), 303)
+    if ((await heading(page)) === 'Sign in to Example Accounts') t.equal((await signInOn(page)).status(), 303)
     if (button !== null) t.equal((await press(page, button)).status(), 303)
     t.match(await answerAt(page, provider), { code: /./ })
     await page.goto(`${provider.origin}/auth/logout`)
@@ -191,12 +191,12 @@ t.test('sends no referrer with the token of a message', async (t) => {
       await followLink(page, 'Back to sign-in')
       await page.goBack()
       await fill(page, { 'New password': 'short' })
-      await press(page, 'Save password')
+      await press(page, 'Save new password')
       await fill(page, { 'New password': 'a quite different one' })
-      await press(page, 'Save password')
+      await press(page, 'Save new password')
       await followLink(page, 'Sign in')
     } else {
-      await press(page, 'Confirm address')
+      await press(page, 'Confirm email')
     }
     await page.goto(url)
     t.equal(await heading(page), 'This link no longer works')

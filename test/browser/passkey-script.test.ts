@@ -185,7 +185,7 @@ t.test('creates a passkey, signs in by field and by button, and shows errors', a
 
   await page.goto(`${origin}/add`)
   await page.getByLabel('Name of the passkey').fill('My key')
-  await page.getByRole('button', { name: 'Create a passkey' }).click()
+  await page.getByRole('button', { name: 'Create passkey' }).click()
   const added = await done(page)
   t.match(clientData(added), { type: 'webauthn.create', origin })
   t.strictSame(Object.keys(added.response).sort(), ['attestationObject', 'clientDataJSON', 'transports'])
@@ -236,7 +236,7 @@ t.test('creates a passkey, signs in by field and by button, and shows errors', a
     await asked.reach(5)
     t.equal(asked.kinds.at(-1), 'conditional', 'the field proposes again')
     t.equal(await said(page).getAttribute('aria-live'), 'polite')
-    await page.getByLabel('Username or email address').fill('ann')
+    await page.getByLabel('Username or email').fill('ann')
     t.equal(
       await page.getByRole('button', { name: 'Sign in', exact: true }).isEnabled(),
       true,
@@ -305,7 +305,7 @@ t.test('accepts a credential of a password manager that replaces the browser API
     ),
     'Illegal invocation'
   )
-  await page.getByRole('button', { name: 'Create a passkey' }).click()
+  await page.getByRole('button', { name: 'Create passkey' }).click()
   const added = await done(page)
   t.same(
     {

@@ -87,8 +87,8 @@ t.test('signs in by a passkey of the issuer on listed origins only', async (t) =
 
   await page.goto(`${ISSUER}/auth/login?return_to=/auth/security`)
   await signInOn(page)
-  t.equal(await heading(page), 'Sign in more easily next time?')
-  await press(page, 'Create a passkey')
+  t.equal(await heading(page), 'Sign in faster next time')
+  await press(page, 'Create passkey')
   t.equal(page.url(), `${ISSUER}/auth/security`)
   t.equal((await credentials()).length, 1)
 

@@ -4,11 +4,22 @@ import type { Page } from 'playwright-core'
 import { memoryFactorStore } from '../../lib/index.ts'
 import { PASSWORD } from '../support/app.ts'
 import { withChromium } from './support/chromium.ts'
-import { alerts, answerAt, fill, followLink, heading, press, signInOn, USERNAME, userAt } from './support/journeys.ts'
+import {
+  alerts,
+  answerAt,
+  fill,
+  followLink,
+  heading,
+  keepCodes,
+  press,
+  signInOn,
+  USERNAME,
+  userAt
+} from './support/journeys.ts'
 import { startProvider } from './support/provider.ts'
 
 const { newPage } = await withChromium(t)
-const CREATE = 'Create a passkey'
+const CREATE = 'Create passkey'
 const said = (page: Page): ReturnType<Page['locator']> => page.locator('form[data-passkey] [aria-live]')
 
 /** Presses a button whose script posts the form. Resolves to the status of the response, once its page is there. */
@@ -33,9 +44,8 @@ t.test('uses a passkey from the proposal to the security page, also after a lost
 
   await page.goto(provider.authorizeUrl())
   await signInOn(page)
-  t.equal(await heading(page), 'Sign in more easily next time?')
+  t.equal(await heading(page), 'Sign in faster next time')
   t.equal(await page.getByText('signed out').count(), 0)
-  await fill(page, { 'Name of the passkey': 'My laptop' })
   t.equal(await pressPasskey(page, CREATE), 303)
   t.equal(await userAt(page, provider), provider.ann.id)
   const [passkey] = await credentials.get()
@@ -62,19 +72,19 @@ t.test('uses a passkey from the proposal to the security page, also after a lost
   await t.test('shows recovery codes when two-step sign-in is turned on', async (t) => {
     await page.goto(`${provider.origin}/auth/security`)
     t.equal((await press(page, 'Turn on two-step sign-in')).status(), 200)
-    t.equal(await heading(page), 'Your recovery codes')
+    t.equal(await heading(page), 'Save your recovery codes')
     codes = await page.locator('.codes code').allInnerTexts()
     t.equal(codes.length, 10)
-    await followLink(page, 'I have saved them')
-    t.ok(await page.getByText('Two-step sign-in is on.').isVisible())
+    await keepCodes(page)
+    t.ok(await page.getByText('On', { exact: true }).isVisible())
   })
 
   await t.test('signs in by password and recovery code after the device is lost', async (t) => {
     await credentials.delete(passkey?.id ?? '')
     await page.goto(provider.authorizeUrl({ prompt: 'login' }))
     await signInOn(page)
-    t.equal(await heading(page), 'One more step')
-    t.ok(await page.getByText('Confirm with a passkey that it is you, or use a recovery code.').isVisible())
+    t.equal(await heading(page), 'Confirm it’s you')
+    t.ok(await page.getByText('Use your passkey to confirm it’s you.').isVisible())
     await page.getByRole('button', { name: 'Use a passkey' }).click()
     await said(page).filter({ hasText: 'That did not work.' }).waitFor()
     await fill(page, { 'Recovery code': codes[0] ?? '' })
@@ -87,7 +97,7 @@ t.test('uses a passkey from the proposal to the security page, also after a lost
     await plain.goto(provider.authorizeUrl())
     t.equal(await plain.getByText('passkey').filter({ visible: true }).count(), 0)
     await signInOn(plain)
-    t.equal(await heading(plain), 'One more step')
+    t.equal(await heading(plain), 'Confirm it’s you')
     t.ok(await plain.getByText('This browser can’t use passkeys here').isVisible())
     t.equal(await plain.getByRole('button', { name: 'Use a passkey' }).count(), 0)
     await fill(plain, { 'Recovery code': codes[1] ?? '' })
@@ -97,19 +107,22 @@ t.test('uses a passkey from the proposal to the security page, also after a lost
 
   await t.test('adds another passkey and removes the lost one on the security page', async (t) => {
     await page.goto(`${provider.origin}/auth/security`)
-    const lost = page.getByRole('listitem').filter({ hasText: 'My laptop' })
-    t.match(await lost.innerText(), /On one device only[^]*last used on/)
-    t.ok(await page.getByText('Add a second passkey on another device.').isVisible())
-    await followLink(page, 'Add a passkey')
+    const lost = page.getByRole('listitem').first()
+    t.match(await lost.innerText(), /On one device only[^]*last used/)
+    t.ok(await page.getByText('Add another one').isVisible())
+    await followLink(page, 'Add passkey')
     t.equal(await pressPasskey(page, CREATE), 303)
     t.ok(await page.getByText('The passkey is set up.').isVisible())
     t.equal(await page.getByRole('listitem').filter({ hasText: 'On one device only' }).count(), 2)
+    await lost.getByText('Change').click()
+    await Promise.all([page.waitForEvent('load'), lost.getByRole('link', { name: /^Remove/ }).click()])
+    t.equal(await heading(page), 'Remove Unnamed passkey?')
     await Promise.all([
       page.waitForURL(/done=passkey_removed/),
       page.waitForEvent('load'),
-      lost.getByRole('button', { name: 'Remove' }).click()
+      page.getByRole('button', { name: 'Remove' }).click()
     ])
-    t.equal(await page.getByText('My laptop').count(), 0)
+    t.equal(await page.getByRole('listitem').filter({ hasText: 'On one device only' }).count(), 1)
     t.ok(await page.getByText('The passkey has been removed.').isVisible())
   })
 
@@ -147,7 +160,7 @@ t.test('skips the proposal on request, and does not repeat it', async (t) => {
   const page = await newPage(t, { locale: 'en' })
   await page.goto(provider.authorizeUrl())
   await signInOn(page)
-  t.equal(await heading(page), 'Sign in more easily next time?')
+  t.equal(await heading(page), 'Sign in faster next time')
   await page.getByRole('link', { name: 'Not now' }).click()
   t.equal(await userAt(page, provider), provider.ann.id)
   await page.goto(provider.authorizeUrl({ prompt: 'login' }))
@@ -166,10 +179,10 @@ t.test('makes a required passkey before the sign-in completes, also by an enrolm
   t.equal(await heading(page), 'Set up a new second step')
   await page.getByRole('button', { name: 'Continue' }).click()
   await signInOn(page)
-  t.equal(await heading(page), 'Add an authenticator app')
-  t.ok(await page.getByText('An authenticator app on a computer will do as well').isVisible())
+  t.equal(await heading(page), 'Add a second step')
+  await page.getByText('Recommended').click()
   t.equal(await pressPasskey(page, CREATE), 200)
-  t.equal(await heading(page), 'Your recovery codes')
+  t.equal(await heading(page), 'Save your recovery codes')
   t.equal((await credentials.get()).length, 1)
   t.match(await provider.app.authority.factors(provider.ann.id), { factors: [{ kind: 'passkey' }] })
 })

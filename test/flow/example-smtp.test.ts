@@ -56,10 +56,10 @@ t.test('sends a confirmation email at sign-up, and confirms the address by its l
 
   const browser = formBrowser(server.origin)
   const page = await browser.get(link)
-  t.match(page.text, 'Confirm your email address')
+  t.match(page.text, 'Confirm your email')
   const confirmed = await browser.submit(page)
   t.equal(confirmed.status, 200)
-  t.match(confirmed.text, 'Your email address is confirmed')
+  t.match(confirmed.text, 'Your email is confirmed')
 
   await fetch(`${server.origin}/auth/password-reset`, {
     method: 'POST',

@@ -17,10 +17,10 @@ t.test('"send again" reports that nothing was sent while a recent message still 
   clock.step(5 * 60_000 - 1)
   t.match(
     await again(),
-    /role="status">A message went to you a few minutes ago, and its link still works\. No other was sent/
+    /role="status"[^>]*>A message went to you a few minutes ago, and its link still works\. No other was sent/
   )
   clock.step(1)
-  t.match(await again(), /role="status">A message is on its way/)
+  t.match(await again(), /role="status"[^>]*>A message is on its way/)
   await messages.next('verify_email')
   t.equal(messages.messages.filter(({ kind }) => kind === 'verify_email').length, 2)
 })

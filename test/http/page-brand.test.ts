@@ -13,9 +13,9 @@ t.test('stops the start for an invalid page text, and names its path', async (t)
     [{ pages: { texts: { en: { constructor: 'x' } } as object } }, 'pages.texts.en.constructor', /no such text/],
     [{ pages: { texts: { en: { continueTo: 'On you go.' } } } }, 'pages.texts.en.continueTo', /lacks \{client\}/],
     [
-      { pages: { texts: { en: { loginTitle: 'Sign in to {title}' } } } },
+      { pages: { texts: { en: { loginTitle: 'Sign in to {name}' } } } },
       'pages.texts.en.loginTitle',
-      /nothing that \{title\} could stand for/
+      /nothing that \{name\} could stand for/
     ],
     [{ scopes: { openid: {}, 'orders:read': { tlh: 'x' } as object } }, 'scopes.orders:read.tlh', /no language "tlh"/]
   ]

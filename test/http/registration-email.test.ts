@@ -93,7 +93,7 @@ t.test('verifyEmail works without a second field, by JSON and by the page', asyn
   t.equal((await messages.next('verify_email')).user.email, 'bob@example.com')
   const wrong = await browser.submit('/auth/signup', { username: 'bob', password: PASSWORD })
   t.equal(wrong.statusCode, 400)
-  t.match(wrong.body, 'This is not a valid email address.')
+  t.match(wrong.body, 'This is not a valid email.')
 })
 
 // covers H2

@@ -4,7 +4,7 @@ import { PASSWORD } from '../support/app.ts'
 import { testBrowser } from '../support/browser.ts'
 import { authorizeAs, authorizePath, openidApp } from '../support/openid.ts'
 
-const TOLD = 'To go on, please sign in again.'
+const TOLD = 'It’s been a while. Please sign in again to continue.'
 /** Addresses that ask for a sign-in in any case. */
 const ASKING = [
   authorizePath({ prompt: 'login' }),
@@ -18,7 +18,7 @@ t.test('explains a required recent sign-in to a signed-in user only', async (t) 
   const told = async (who: typeof browser, url: string): Promise<boolean> => {
     const { reply } = await who.follow(await who.get(url))
     t.equal(reply.statusCode, 200, url)
-    t.match(reply.body, '<h1>Sign in</h1>', url)
+    t.match(reply.body, /<h1>Sign in to /, url)
     return reply.body.includes(TOLD)
   }
   for (const url of ASKING) t.equal(await told(testBrowser(app), url), false, `nobody: ${url}`)

@@ -82,7 +82,7 @@ t.test('the right password leads to a page that sends the message again, once in
   const right = await browser.submit('/auth/login', { username: ANN, password: PASSWORD })
   t.match(right, { statusCode: 303, headers: { location: '/auth/check-email' } })
   const page = await browser.get('/auth/check-email')
-  t.match(page.body, 'Confirm your email address')
+  t.match(page.body, 'Confirm your email')
   t.match(page.body, ANN)
   t.notMatch(page.body, 'Error: ')
   t.notOk(browser.cookies.has(cookieName('session')), 'nobody is signed in')
@@ -131,7 +131,7 @@ t.test('shows on the page who signed up and when, in every language', async (t) 
     t.match(body, ANN)
     t.match(body, '2026', `${locale}: when`)
     t.match(body, ' UTC')
-    t.match(body, messages.verifyOnlyYou, locale)
+    t.match(body, messages.verifyNotMeHint, locale)
     t.match(body, messages.verifyNotMe, locale)
   }
 })
@@ -145,7 +145,7 @@ t.test('A16 "this was not me" revokes the password, the sessions and the link, a
     await browser.submit('/auth/verify-email', { token: field(page.body, 'token'), decision: 'not_me' })
   )
   t.equal(reply.statusCode, 200)
-  t.match(reply.body, 'The password no longer works')
+  t.match(reply.body, 'The account is locked')
   t.same(
     (await token(PASSWORD)).json(),
     { error: 'invalid_grant', error_description: 'The username or password is wrong.' },
@@ -224,7 +224,7 @@ t.test('accepts one decision of a link, and rejects repeated, cross-site and inv
   t.match((await token(PASSWORD)).json(), { error_reason: 'email_not_verified' }, 'the password works still')
   const { id } = (await users.findByUsername(ANN)) ?? { id: '' }
   await users.setEmailVerified(id)
-  t.notMatch((await browser.get(mail.url ?? '')).body, 'This was not me', 'a confirmed address has no such button')
+  t.notMatch((await browser.get(mail.url ?? '')).body, 'That wasn’t me', 'a confirmed address has no such button')
   t.equal((await browser.submit('/auth/verify-email', { token: mail.token ?? '', decision: 'not_me' })).statusCode, 400)
   t.equal((await token(PASSWORD)).statusCode, 200)
 })

@@ -187,7 +187,7 @@ const reset: Act = async (walk, me, them) => {
 }
 
 /**
- * The last message to this person that asks for a confirmation. A person who did not sign up presses "That was not me".
+ * The last message to this person that asks for a confirmation. A person who did not sign up presses "That wasn’t me".
  */
 const verify: Act = async (walk, me) => {
   await turns()

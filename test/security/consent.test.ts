@@ -313,7 +313,7 @@ t.test('asks for offline_access on the consent page, and grants it if allowed', 
   }
   const path = thirdPath({ scope: 'openid email offline_access' })
   const asked = await lead(subject, path)
-  t.match('page' in asked ? asked.page : '', /use this access while you are away/)
+  t.match('page' in asked ? asked.page : '', /keep this access when you’re not using the app/)
   t.strictSame(await scopeOf(await decide(subject, path, 'allow')), ['openid email offline_access', true])
   t.strictSame(
     await scopeOf(await authorizeAs(browser, thirdPath({ scope: 'openid email offline_access', prompt: 'none' }))),

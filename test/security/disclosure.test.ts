@@ -35,12 +35,12 @@ const CLAIMS: Record<string, string[]> = {
 const STANDARD = Object.values(CLAIMS).flat()
 /** The page's line for each scope. */
 const LINES: Record<string, string> = {
-  'recognize you by your account': 'openid',
-  'see your profile, such as your name and picture': 'profile',
-  'see your email address': 'email',
+  'know who you are': 'openid',
+  'see your name and profile details': 'profile',
+  'see your email': 'email',
   'see your phone number': 'phone',
   'see your postal address': 'address',
-  'use this access while you are away': 'offline_access'
+  'keep this access when you’re not using the app': 'offline_access'
 }
 const ALL_SCOPES = Object.values(LINES)
 const EMAIL = 'ann@example.com'

@@ -52,7 +52,6 @@ export function totpPage(child: FastifyInstance, deps: PageDeps, accounts: Provi
         if (awaitsConfirmation(user, accounts))
           return {
             enrolment: null,
-            name: '',
             signInUrl: null,
             confirmUrl: `${link('accountEmail')}${visit.journey.query}`,
             endsOthers: false
@@ -63,7 +62,6 @@ export function totpPage(child: FastifyInstance, deps: PageDeps, accounts: Provi
         const signInUrl = begun === null ? await signInAgainUrl('securityTotp', visit, deps, accounts) : null
         return {
           enrolment: signInUrl === null ? await withQr(begun ?? (await startEnrolment(of, accounts))) : null,
-          name: form?.name ?? '',
           signInUrl,
           confirmUrl: null,
           endsOthers: !listed.some(({ kind }) => kind === 'totp')

@@ -116,6 +116,13 @@ const second: PageState = {
   }
 }
 const mustSetUp: PageState = { name: 'set-up', open: setUp }
+const setUpApp: PageState = {
+  name: 'set-up-app',
+  async open(page, provider) {
+    await setUp(page, provider)
+    await page.locator('details.pick > summary').last().click()
+  }
+}
 const totp = own('security-totp', 'security/totp', ann)
 const reauthenticate = own('reauthenticate', 'reauthenticate', ann)
 const entering: PageState = { name: 'email-code-enter', open: askForCode }
@@ -147,12 +154,13 @@ export const FACTOR_STATES: readonly PageState[] = [
     }
   },
   mustSetUp,
-  then('set-up-wrong', mustSetUp, { code: '000000' }),
+  setUpApp,
+  then('set-up-wrong', setUpApp, { code: '000000' }),
   {
     name: 'recovery-codes',
     async open(page, provider) {
       await totp.open(page, provider)
-      const key = await page.locator('.key code').innerText()
+      const key = (await page.locator('.key code').textContent()) ?? ''
       await post(page, { code: codeFor(key.replaceAll(' ', ''), provider.clock.now()) })
       const [app] = (await provider.app.authority.factors(provider.ann.id)).factors
       await provider.app.authority.removeFactor(provider.ann.id, app?.id ?? '')

@@ -16,7 +16,7 @@ export const WITH_AND_WITHOUT: ReadonlyArray<{ name: string; options: PageOption
 /** For journeys whose forms other tests send by `inject`, as a browser without scripts does. */
 export const WITH_AND_AT_NIGHT_WITHOUT = WITH_AND_WITHOUT.filter(({ options }) => AT_NIGHT || options.javaScriptEnabled)
 
-export const USERNAME = 'Username or email address'
+export const USERNAME = 'Username or email'
 
 /** Presses a button that posts a form; resolves to the first answer, once the page that it led to is there. */
 export async function press(page: Page, name: string): Promise<Response> {
@@ -36,9 +36,22 @@ export async function followLink(page: Page, name: string): Promise<void> {
   await Promise.all([page.waitForEvent('load'), page.getByRole('link', { name, exact: true }).click()])
 }
 
-/** Fills in the fields with these labels. */
+/** Fills in the fields with these labels. A code is not typed, because a whole code would send itself. */
 export async function fill(page: Page, fields: Record<string, string>): Promise<void> {
-  for (const [label, value] of Object.entries(fields)) await page.getByLabel(label, { exact: true }).fill(value)
+  for (const [label, value] of Object.entries(fields)) {
+    const field = page.getByLabel(label, { exact: true })
+    if (!label.endsWith('-digit code')) await field.fill(value)
+    else
+      await field.evaluate((input, typed) => {
+        Object.assign(input, { value: typed })
+      }, value)
+  }
+}
+
+/** Leaves the page of new recovery codes. */
+export async function keepCodes(page: Page): Promise<void> {
+  await page.getByLabel('I have saved these codes').check()
+  await followLink(page, 'Done')
 }
 
 export async function signInOn(page: Page, { username = 'ann', password = PASSWORD } = {}): Promise<Response> {

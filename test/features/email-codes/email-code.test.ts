@@ -13,7 +13,7 @@ t.test('signs a user in by an emailed code in the browser that asked for it', as
   const subject = await emailApp(t)
   const { browser, events } = subject
   const login = await browser.get('/auth/login')
-  t.match(login.body, /formaction="\/auth\/email-code"[^]*Send me a code by email/)
+  t.match(login.body, /formaction="\/auth\/email-code"[^]*Email me a code/)
   t.match((await browser.get(PAGE)).body, /autocomplete="username"/)
   const asked = await ask(browser)
   t.equal(asked.statusCode, 303)
@@ -58,7 +58,7 @@ t.test('names the browser and the time in the message, and rejects the code else
   const other = testBrowser(subject.app)
   const refused = await enter(other, message.code)
   t.equal(refused.statusCode, 400)
-  t.match(refused.body, /asked for in another browser/)
+  t.match(refused.body, /asked for it in another browser/)
   await ask(other, STRANGER)
   t.equal((await enter(other, message.code)).statusCode, 400)
   t.notOk(hasSession(other))

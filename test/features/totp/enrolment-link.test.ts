@@ -26,7 +26,7 @@ import { answer, askingForm } from '../../support/passkey-pages.ts'
 
 const SET_UP = '/auth/second-factor/set-up'
 const DAY_MS = 86_400_000
-const INVALID = { statusCode: 400, body: /This link is invalid or has expired/ }
+const INVALID = { statusCode: 400, body: /Links work once and for a short time/ }
 const NO_SESSION = { statusCode: 303, headers: { location: '/auth/login' } }
 
 const bare = async (
@@ -261,7 +261,7 @@ t.test('voids the enrolment by a new link or a reset between sign-in and set-up'
     t.match(await browser.submit(action, { ...fields, code: codeFor(secret, subject.clock.now()) }), {
       statusCode: 400
     })
-    t.match((await browser.get(SET_UP)).body, /not confirmed yet/, 'nobody vouches for it any more')
+    t.match((await browser.get(SET_UP)).body, /isn’t confirmed yet/, 'nobody vouches for it any more')
     t.match(await subject.app.authority.factors(subject.sub), { factors: [] })
   }
 })
@@ -292,7 +292,7 @@ t.test('lets the holder of a link set up a factor with an unconfirmed address, a
     const passkey = softPasskey({ origin: ISSUER })
     const other = testBrowser(app)
     await logIn(other)
-    if (required) t.match((await other.get(SET_UP)).body, /not confirmed yet/, 'another browser')
+    if (required) t.match((await other.get(SET_UP)).body, /isn’t confirmed yet/, 'another browser')
     const done = required
       ? await setUp(subject, browser)
       : await answer(browser, (await browser.get(SET_UP)).body, passkey)

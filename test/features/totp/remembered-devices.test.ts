@@ -27,7 +27,7 @@ async function remember(subject: FactorApp, browser: TestBrowser, name = 'ann', 
   const step = await logIn(browser, name)
   if (!asksCode(step)) throw new Error(`it was not asked for: ${step.statusCode}`)
   const page = await browser.get('/auth/second-factor')
-  if (!/name="remember" type="checkbox" value="on"[^]*Do not ask again in this browser \(30 days\)/.test(page.body))
+  if (!/name="remember" type="checkbox" value="on"[^]*Don’t ask again on this device for 30 days/.test(page.body))
     throw new Error(page.body)
   const done = await browser.submit(formOf(page.body).action, { code, remember: 'on' })
   if (done.statusCode !== 303) throw new Error(done.body)
@@ -172,11 +172,11 @@ t.test('forgets a browser after any change of the password or the factors, and o
     },
     async 'the person forgets'({ events }, browser) {
       const { body } = await browser.get('/auth/security')
-      const { action } = formOf(body, body.indexOf('Remembered browsers'))
+      const { action } = formOf(body, body.indexOf('Remembered devices'))
       const reply = await browser.submit(action, { decision: 'forget' })
       t.match(
         (await browser.get(String(reply.headers.location), { 'sec-fetch-site': 'same-origin' })).body,
-        /Every browser is asked for a code again/
+        /Every device is asked for a code again/
       )
       t.match(
         events.filter(({ name }) => name === 'devices_forgotten').map(({ payload }) => payload),
@@ -329,7 +329,7 @@ t.test('remembers no browser without the option or without the ticked box', asyn
   const done = await browser.submit(formOf(page.body).action, { code: off.code(), remember: 'on' })
   t.equal(done.statusCode, 303)
   t.notOk(setCookies(done).some((cookie) => cookie.startsWith(COOKIE)))
-  t.notMatch((await browser.get('/auth/security')).body, /Remembered browsers/)
+  t.notMatch((await browser.get('/auth/security')).body, /Remembered devices/)
 
   const subject = await factorApp(t, remembering)
   const unticked = testBrowser(subject.app)

@@ -127,7 +127,7 @@ t.test('leads a user who cannot reach the acr to the set-up, without another pro
   t.equal(await to('/mfa?a=1'), '/auth/second-factor/set-up?return_to=%2Fmfa%3Fa%3D1')
   t.match(
     (await browser.get(String(await to('/mfa')))).body,
-    'The page that you want to open needs a second step at sign-in.',
+    'The page that you want to open needs one.',
     'the account does not'
   )
   t.equal(await to('/phr'), '/auth/security/passkeys?return_to=%2Fphr')

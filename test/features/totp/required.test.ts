@@ -88,7 +88,7 @@ t.test('leads the right password to the set-up, and begins no session before it'
   t.match((await browser.get(authorizePath())).headers.location, /^\/auth\/login\?/)
 
   const { page, send } = await shown(subject, browser, `${SET_UP}?return_to=/cart`)
-  t.match(page.body, 'This account needs a second step at sign-in.')
+  t.match(page.body, 'Your account needs one to keep it safe.')
   t.match(page.headers['cache-control'], /no-store/)
   t.match(await send({ code: '000000' }), { statusCode: 400, body: /This code is wrong/ })
   t.match(

@@ -387,7 +387,7 @@ t.test('continues to return_to after the second step, and shows mistakes on its 
   const { action } = formOf(page.body)
   for (const [fields, text] of [
     [{}, 'Please fill in this field.'],
-    [{ code: '12345' }, 'A code has six digits.'],
+    [{ code: '12345' }, 'The code has 6 digits.'],
     [{ recovery_code: 'abc' }, 'This recovery code is wrong'],
     [{ code: '000000' }, 'This code is wrong.']
   ] as const) {

@@ -30,12 +30,6 @@ function credentialFor(body: string): string {
   return JSON.stringify(softPasskey({ origin: ISSUER }).create(form.options))
 }
 
-t.test('says on the set-up page that an app on a computer will do', async (t) => {
-  const { body } = await owing(await bare(t))
-  t.match(body, /An authenticator app on a computer will do/)
-  t.match(askingForm(body), { call: 'create' })
-})
-
 t.test('does not store an app if a passkey was set up or a reset came between its code and its commit', async (t) => {
   for (const meanwhile of ['a passkey', 'a reset'] as const) {
     const subject = await bare(t)

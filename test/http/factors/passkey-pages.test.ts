@@ -127,7 +127,7 @@ t.test('warns on the page and once a day by message of a passkey that may be cop
   for (const page of ['/auth/login', '/auth/second-factor', '/auth/login']) {
     t.match(
       await lessThanBefore(page),
-      'This passkey was not accepted: there may be a copy of it. Sign in another way, remove it, and create a new one.',
+      'There may be a copy of this passkey, so it was not accepted. Sign in another way, remove it, and create a new one.',
       page
     )
   }
@@ -161,7 +161,7 @@ t.test('accepts as a second factor only passkeys of the same user', async (t) =>
   const form = askingForm(body)
   t.equal(form?.options.allowCredentials.length, 1)
   t.equal(form?.options.userVerification, 'required', 'it was made by somebody who was verified')
-  t.match(body, 'Confirm with a passkey that it is you, or use a recovery code.')
+  t.match(body, 'Use your passkey to confirm it’s you.')
   const foreign = await browser.submit('/auth/second-factor', {
     credential: JSON.stringify(
       bob.passkey.get({
@@ -285,8 +285,8 @@ t.test(
     t.match(reply.headers.location, '/auth/passkey-prompt?')
     t.ok([...browser.cookies.keys()].some((name) => name.includes('prompted')))
     const page = await browser.follow(reply)
-    t.match(page.reply.body, 'Sign in more easily next time?')
-    const skip = /<a href="([^"]*)">Not now/.exec(page.reply.body)?.[1]?.replaceAll('&amp;', '&') ?? ''
+    t.match(page.reply.body, 'Sign in faster next time')
+    const skip = /href="([^"]*)">Not now/.exec(page.reply.body)?.[1]?.replaceAll('&amp;', '&') ?? ''
     t.ok(answerOf((await browser.follow(await browser.get(skip))).url).code)
 
     const location = async (url: string, form: Record<string, string>, from = testBrowser(app)): Promise<string> =>

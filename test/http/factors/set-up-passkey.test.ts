@@ -197,7 +197,7 @@ t.test('rejects a set-up if the address became unconfirmed after the page was op
   const refused = await answer(browser, body, passkeyOf())
   t.equal(refused.statusCode, 403)
   t.equal(askingForm(refused.body), null)
-  t.match(refused.body, /not confirmed yet/)
+  t.match(refused.body, /isn’t confirmed yet/)
   t.match(await subject.app.authority.factors(subject.sub), { factors: [] })
 })
 

@@ -1,5 +1,5 @@
 /**
- * Two-step sign-in: the ways to turn it on, the users who take it, and the response of `POST /auth/factors/two-step`.
+ * Passkeys and two-step sign-in: the ways to turn it on, the users who take it, and the response of `POST /auth/factors/two-step`.
  */
 import t, { type Test } from '../../support/tap.ts'
 import type { AuthorityOptions } from '../../../lib/index.ts'

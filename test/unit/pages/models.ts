@@ -116,8 +116,8 @@ export const MODELS: PageModels = {
       qr: { size: 29, path: 'M4 4h7v1h-7z' }
     },
     passkey: made,
-    name: '',
     sent: false,
+    name: '',
     loginUrl
   },
   signup: {
@@ -126,7 +126,7 @@ export const MODELS: PageModels = {
     username: '',
     fields: [
       { name: 'terms', label: 'I accept the terms', type: 'checkbox', required: true, value: '', choices: [] },
-      { name: 'email', label: 'Email address', type: 'email', required: true, value: '', choices: [] },
+      { name: 'email', label: 'Email', type: 'email', required: true, value: '', choices: [] },
       { name: 'age', label: 'Age', type: 'number', required: false, value: '', choices: [] },
       {
         name: 'plan',
@@ -271,13 +271,21 @@ export const MODELS: PageModels = {
     ...form,
     ...account,
     factors: [
-      { id: 'phone', name: 'My phone', createdAt: Date.UTC(2026, 0, 1, 12), lastUsedAt: null, disabled: false },
+      {
+        id: 'phone',
+        name: 'My phone',
+        createdAt: Date.UTC(2026, 0, 1, 12),
+        lastUsedAt: null,
+        disabled: false,
+        removeUrl: '?remove=phone'
+      },
       {
         id: 'old',
         name: null,
         createdAt: Date.UTC(2025, 0, 1, 12),
         lastUsedAt: Date.UTC(2026, 0, 2, 12),
-        disabled: true
+        disabled: true,
+        removeUrl: '?remove=old'
       }
     ],
     hasPassword: true,
@@ -288,16 +296,25 @@ export const MODELS: PageModels = {
     canForget: true,
     signInUrl: null,
     passkeys: [
-      { id: 'key', name: null, createdAt: Date.UTC(2026, 0, 1, 12), lastUsedAt: null, synced: false },
+      {
+        id: 'key',
+        name: null,
+        createdAt: Date.UTC(2026, 0, 1, 12),
+        lastUsedAt: null,
+        synced: false,
+        removeUrl: '?remove=key'
+      },
       {
         id: 'cloud',
         name: 'Cloud',
         createdAt: Date.UTC(2026, 0, 1, 12),
         lastUsedAt: Date.UTC(2026, 0, 2, 12),
-        synced: true
+        synced: true,
+        removeUrl: '?remove=cloud'
       }
     ],
     addPasskeyUrl: '/auth/security/passkeys',
+    removing: null,
     passkeySignals: {
       scriptUrl: '/auth/passkeys.js?v=1',
       signals: {
@@ -324,7 +341,6 @@ export const MODELS: PageModels = {
       uri: 'otpauth://totp/Acme:ann?secret=GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ&issuer=Acme',
       qr: { size: 29, path: 'M4 4h7v1h-7z' }
     },
-    name: '',
     signInUrl: null,
     confirmUrl: null,
     endsOthers: true

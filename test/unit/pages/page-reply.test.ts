@@ -124,17 +124,17 @@ t.test('limits the headers that a route may set', async (t) => {
   t.equal(answer.statusCode, 400)
   t.equal(answer.headers['referrer-policy'], 'strict-origin')
   t.match(answer.body, '<html lang="de" dir="ltr">')
-  t.match(answer.body, /weiter zu <b><bdi>Acme<\/bdi><\/b>/)
+  t.match(answer.body, /um mit <b><bdi>Acme<\/bdi><\/b> fortzufahren/)
   t.match(
     (await appOf(t).app.inject({ url: '/login', headers: { 'accept-language': 'fr-CA,en;q=0.5' } })).body,
     '<html lang="fr" dir="ltr">'
   )
   t.match(
     (await appOf(t).app.inject('/login')).body,
-    '<title>Sign in – auth.example</title>',
+    '<title>Sign in to auth.example</title>',
     'the title is the host name of the issuer'
   )
-  t.match((await appOf(t, { title: 'Example' }).app.inject('/login')).body, '<title>Sign in – Example</title>')
+  t.match((await appOf(t, { title: 'Example' }).app.inject('/login')).body, '<title>Sign in to Example</title>')
 })
 
 t.test('picks the language of error texts as the page does', async (t) => {
@@ -226,7 +226,10 @@ t.test('uses texts of the host only in their language, also in errors', async (t
   const { app, replies } = appOf(t, { texts: { en: { loginTitle: 'Welcome <back>', errorInvalidGrant: 'No.' } } })
   t.match((await app.inject('/login')).body, '<h1>Welcome &lt;back&gt;</h1>')
   t.match((await app.inject('/login?ui_locales=de')).body, '<h1>Welcome', 'the routes read ui_locales')
-  t.match((await app.inject({ url: '/login', headers: { 'accept-language': 'de' } })).body, '<h1>Anmelden</h1>')
+  t.match(
+    (await app.inject({ url: '/login', headers: { 'accept-language': 'de' } })).body,
+    '<h1>Bei auth.example anmelden</h1>'
+  )
   t.equal(replies.messagesFor({ headers: {} } as Parameters<typeof replies.messagesFor>[0]).errorInvalidGrant, 'No.')
 })
 
@@ -272,7 +275,7 @@ t.test('sends the HTML of the host with a policy that fits it', async (t) => {
     ['login', { ...contentOf('login'), title: 'auth.example', lang: 'en', messages: { loginTitle: 'Sign in' } }]
   ])
   const builtIn = await app.inject('/signup')
-  t.match(builtIn.body, 'Create an account')
+  t.match(builtIn.body, 'Create your ')
   t.match(builtIn.headers['content-security-policy'], `script-src ${SCRIPT}`)
   t.equal((await appOf(t, { render: () => '' }).app.inject('/login')).body, '', 'an empty page is a page')
 })

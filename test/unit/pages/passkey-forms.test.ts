@@ -84,15 +84,16 @@ t.test('does not mark username and password as wrong after a rejected passkey', 
     t.notOk('aria-invalid' in attributes || 'aria-describedby' in attributes)
 })
 
-t.test('offers an alternative to the passkey where the page asks for no code', async (t) => {
+t.test('says why no passkey can be used, on each page that waits for one', async (t) => {
   const instead = (root: Element): string[] =>
     all(root, 'p')
       .filter(({ attributes }) => attributes.class === 'hint instead')
       .map(textOf)
   t.same(instead(page('second_factor')), [])
   t.equal(instead(page('second_factor', { asksCode: false })).length, 1)
-  t.match(textOf(one(page('second_factor', { asksCode: false }), 'main')), /Confirm with a passkey[^]*Recovery code/)
-  t.match(textOf(one(page('second_factor', { asksCode: false, passkey: null }), 'main')), /After too many wrong codes/)
+  t.match(textOf(one(page('second_factor', { asksCode: false }), 'main')), /Use your passkey[^]*Recovery code/)
+  const left = { asksCode: false, passkey: null } as const
+  t.match(textOf(one(page('second_factor', left), 'main')), /After too many wrong codes/)
   for (const name of ['passkey_prompt', 'account_passkey'] as const) t.equal(instead(page(name)).length, 1, name)
   t.match(all(one(page('passkey_prompt'), 'main'), 'a').map(({ attributes }) => attributes.href)[0], '/')
 })
@@ -105,14 +106,22 @@ t.test('lists the passkeys on the security page, and advises adding a second to 
   } = MODELS.account_security
   if (alone === undefined || synced === undefined) throw new Error('no passkeys')
   t.match(text(), /Unnamed passkey On one device only[^]*Cloud Synced/)
-  t.notMatch(text(), 'Add a second passkey')
-  t.match(text({ factors: [], passkeys: [alone] }), /Add a second passkey[^]*If you remove the last passkey/)
-  t.notMatch(text({ factors: [], passkeys: [synced] }), 'Add a second passkey')
-  t.match(text({ factors: [], passkeys: [], recoveryCodesLeft: null }), 'Add a passkey')
-  t.notMatch(text({ passkeys: [], addPasskeyUrl: null, passkeySignals: null }), /passkey/i)
+  t.notMatch(text(), 'Add another one')
+  t.match(text({ factors: [], passkeys: [alone] }), 'Add another one')
+  t.match(
+    text({ factors: [], passkeys: [alone], removing: { id: 'key', name: null, isPasskey: true, backUrl: '/' } }),
+    /Remove Unnamed passkey\?[^]*If you remove the last passkey/
+  )
+  t.notMatch(text({ factors: [], passkeys: [synced] }), 'Add another one')
+  t.match(text({ factors: [], passkeys: [], recoveryCodesLeft: null }), 'Add passkey')
+  t.equal(
+    all(page('account_security', { passkeys: [], addPasskeyUrl: null, passkeySignals: null }), 'h2').length,
+    2,
+    'two-step sign-in and devices'
+  )
   t.match(text({ signInUrl: '/auth/login' }), 'Sign in again')
   const removable = (model: Partial<PageModels['account_security']>): number =>
-    all(page('account_security', model), 'button').filter(({ attributes }) => attributes.value === 'remove').length
+    all(page('account_security', model), 'a').filter(({ attributes }) => attributes.href?.startsWith('?remove=')).length
   t.same([removable({}), removable({ signInUrl: '/auth/login' })], [4, 0])
 })
 

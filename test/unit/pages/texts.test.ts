@@ -19,7 +19,12 @@ import { pageErrorOf } from '../../../lib/pages/page-error.ts'
 const EN = messagesOf('en')
 const KEYS = Object.keys(EN) as MessageKey[]
 /** Texts with the same spelling as in English: the language's own words, or borrowed ones. */
-const AS_IN_ENGLISH: Partial<Record<Locale, MessageKey[]>> = { es: ['errorInTitle'], it: ['passwordLabel'] }
+const AS_IN_ENGLISH: Partial<Record<Locale, MessageKey[]>> = {
+  de: ['passkeyWay', 'passkeysTitle'],
+  es: ['errorInTitle'],
+  it: ['passwordLabel', 'passkeyWay'],
+  nl: ['passkeyWay', 'passkeysTitle']
+}
 /** The letters of a script other than Latin, by its name in ISO 15924: every text has some of them. */
 const LETTERS: Readonly<Record<string, RegExp>> = {
   Jpan: /[\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Han}]/u,

@@ -1,4 +1,5 @@
 import {
+  action as actionLink,
   errorCode,
   form,
   formState,
@@ -10,8 +11,8 @@ import {
   submit
 } from '../../../pages/fields.ts'
 import { formatHtml, html } from '../../../pages/html.ts'
-import { address, chip, layout, name } from '../../../pages/layout.ts'
-import { format, timeOf } from '../../../pages/texts.ts'
+import { address, chip, layout, name, time } from '../../../pages/layout.ts'
+import { format } from '../../../pages/texts.ts'
 import type { PageModels } from '../../../pages/model.ts'
 import type { Renderers } from '../../../pages/render.ts'
 import type { ConnectModels } from '../options.ts'
@@ -22,7 +23,7 @@ function connectLeaving(model: PageModels['connect_leaving']): string {
   return layout(model, {
     heading: messages.formPostTitle,
     lead: html`<p class="status">${formatHtml(messages.connectGoText, { name: name(provider) })}</p>`,
-    content: html`<p class="actions">${link(url, messages.continueSubmit)}</p>`
+    content: actionLink(url, messages.continueSubmit)
   })
 }
 
@@ -33,8 +34,7 @@ function connectFailed(model: PageModels['connect_failed']): string {
     error,
     icon: 'warning',
     lead: html`<p role="alert">${error.text}</p>`,
-    content: html`<p class="actions">${link(loginUrl, messages.backToLogin)}</p>
-${errorCode(model, error)}`
+    content: html`${actionLink(loginUrl, messages.backToLogin)}${errorCode(model, error)}`
   })
 }
 
@@ -45,7 +45,7 @@ function connectConfirm(model: PageModels['connect_confirm']): string {
     heading: messages.connectConfirmTitle,
     icon: 'lock',
     lead: html`<p>${formatHtml(messages.connectConfirmText, { email: name(email), name: name(provider) })}</p>`,
-    content: html`<p class="actions">${link(signInUrl, messages.loginLink)}</p>`,
+    content: actionLink(signInUrl, messages.loginLink),
     links:
       forgotUrl === null
         ? null
@@ -69,7 +69,7 @@ ${form(
   html`${submit(messages.connectLinkSubmit, { decision: 'link', deliberate: true })}
 `
 )}${serverFault(model)}`,
-    links: html`<p>${link(skipUrl, messages.continueSubmit)}</p>`
+    links: html`<p>${link(skipUrl, messages.passkeySkip)}</p>`
   })
 }
 
@@ -106,9 +106,9 @@ function accountConnections(model: PageModels['account_connections']): string {
 ${links.map(
   ({ id, name: provider, email, linkedAt, lastUsedAt }, index) => html`<li>
 <div><p id="link-${index}">${name(provider)}${email !== null && html` <bdi>${email}</bdi>`}</p>
-<p class="hint">${format(messages.connectionsTimes, {
-    since: timeOf(linkedAt, messages),
-    used: timeOf(lastUsedAt, messages)
+<p class="hint" id="link-${index}-times">${formatHtml(messages.connectionsTimes, {
+    since: time(linkedAt, messages),
+    used: time(lastUsedAt, messages)
   })}</p></div>
 ${signInUrl === null && itemSubmit(messages.connectionsEnd, { name: 'link', value: id, about: `link-${index}` })}
 </li>

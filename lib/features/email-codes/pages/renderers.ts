@@ -1,4 +1,5 @@
 import {
+  action as actionLink,
   emailCodeField,
   form,
   formState,
@@ -10,7 +11,8 @@ import {
   usernameField
 } from '../../../pages/fields.ts'
 import { formatHtml, html } from '../../../pages/html.ts'
-import { address, layout, name } from '../../../pages/layout.ts'
+import { address, chip, layout, name } from '../../../pages/layout.ts'
+import { format } from '../../../pages/texts.ts'
 import { tellsPasskeysField } from '../../../pages/passkey-forms.ts'
 import type { PageModels } from '../../../pages/model.ts'
 import type { Renderers } from '../../../pages/render.ts'
@@ -86,20 +88,22 @@ function emailLink(model: PageModels['email_link']): string {
       heading: messages.emailCodeTitle,
       error,
       icon: 'lock',
-      content: html`<p>${messages.emailLinkElsewhere}</p>`
+      content: html`<p>${messages.emailLinkElsewhere}</p>
+<p class="hint">${messages.emailLinkNotAsked}</p>
+${actionLink(codeUrl, messages.emailLinkHere)}`
     })
   return layout(model, {
-    heading: messages.loginTitle,
+    heading: format(messages.loginTitle, { title: model.title }),
     error,
     icon: 'mail',
-    content: html`<p>${formatHtml(messages.secondFactorAs, { username: name(username) })}</p>
-${form(
-  action,
-  formState(error, [], ''),
-  html`${hidden('token', token)}${tellsPasskeysField(tellsPasskeys)}${submit(messages.loginSubmit)}
+    lead: chip(model, username),
+    content: html`${form(
+      action,
+      formState(error, [], ''),
+      html`${hidden('token', token)}${tellsPasskeysField(tellsPasskeys)}${submit(messages.loginSubmit)}
 `
-)}${serverFault(model)}`,
-    links: html`<p>${link(codeUrl, messages.emailCodeLabel)}</p>`
+    )}${serverFault(model)}`,
+    links: html`<p>${link(codeUrl, messages.emailCodeEnter)}</p>`
   })
 }
 

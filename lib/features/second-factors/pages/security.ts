@@ -13,7 +13,7 @@ import type { AuthenticationMethod } from '../../../protocol/authentication.ts'
 import { FactorName } from '../../../http/edge/schemas.ts'
 import type { PageDeps } from '../../../http/pages/deps.ts'
 import { goOn, withQuery } from '../../../http/pages/form-page.ts'
-import { required } from '../../../http/pages/page-routes.ts'
+import { queryParam, required } from '../../../http/pages/page-routes.ts'
 import { acceptedPasskeys, savedUrl, shownCodes } from './parts.ts'
 import { accountPage, noteOf, type PersonVisit, signInUrl } from '../../../http/pages/account-page.ts'
 
@@ -100,20 +100,26 @@ export function securityPage(child: FastifyInstance, deps: PageDeps, accounts: P
         const found = await accounts.factors.store.findFactors(user.id)
         const { on, because } = await twoStepNow(user, found, accounts)
         const isAsked = on && hasFactor(found)
+        const backUrl = `${link('security')}${visit.journey.query}`
+        const removeUrl = (id: string): string => withQuery(backUrl, { remove: id })
+        const wanted = form === null ? queryParam(request, 'remove') : ''
+        const removed = [...found.totp, ...found.passkeys].find(({ id }) => id === wanted)
         return {
           factors: found.totp.map(({ id, name, createdAt, lastUsedAt, disabled }): AccountFactor => ({
             id,
             name,
             createdAt,
             lastUsedAt,
-            disabled
+            disabled,
+            removeUrl: removeUrl(id)
           })),
           passkeys: found.passkeys.map(({ id, name, createdAt, lastUsedAt, backedUp }): AccountPasskey => ({
             id,
             name,
             createdAt,
             lastUsedAt,
-            synced: backedUp
+            synced: backedUp,
+            removeUrl: removeUrl(id)
           })),
           hasPassword: user.passwordHash !== null,
           mustKeepOne: found.totp.length + found.passkeys.length === 1 && (await mustKeepOne(user, accounts)),
@@ -128,6 +134,15 @@ export function securityPage(child: FastifyInstance, deps: PageDeps, accounts: P
             passkeys,
             deps
           ),
+          removing:
+            removed === undefined
+              ? null
+              : {
+                  id: removed.id,
+                  name: removed.name,
+                  isPasskey: found.passkeys.some(({ id }) => id === removed.id),
+                  backUrl
+                },
           enrolUrl: appsOf(accounts) === null ? null : `${link('securityTotp')}${visit.journey.query}`,
           signInUrl: await signInAgainUrl('security', visit, deps, accounts)
         }

@@ -1,0 +1,213 @@
+import { accountFrame, signInAgain } from './account-pages.ts'
+import {
+  action as actionLink,
+  codeField,
+  copyButton,
+  factorNameField,
+  form,
+  formState,
+  hidden,
+  link,
+  serverFault,
+  submit
+} from './fields.ts'
+import { attributes, type Html, html, type HtmlValue } from './html.ts'
+import { chip, layout } from './layout.ts'
+import type { FormModel, PasskeyForm, ShownEnrolment } from './common-model.ts'
+import type { PageModels } from './model.ts'
+import { passkeyForm, withoutPasskeys } from './passkey-forms.ts'
+import type { IconName } from './stylesheet.ts'
+import type { Messages } from './texts.ts'
+
+export function accountPasskey(model: PageModels['account_passkey']): string {
+  const { messages, action, error, passkey, name: typed, signInUrl, confirmUrl } = model
+  if (confirmUrl !== null) return accountFrame(model, messages.passkeyAdd, confirmFirst(model, confirmUrl))
+  if (passkey === null)
+    return accountFrame(model, messages.passkeyAdd, signInUrl === null ? null : signInAgain(model, signInUrl))
+  const state = formState(error, ['name'], '')
+  return accountFrame(
+    model,
+    messages.passkeyAdd,
+    [
+      points(messages),
+      ...creation(model, action, passkey, { name: factorNameField(state, messages.passkeyNameLabel, typed), state })
+    ],
+    { passkeyScript: passkey.scriptUrl }
+  )
+}
+
+function confirmFirst({ messages }: Pick<FormModel, 'messages'>, confirmUrl: string): Html {
+  return html`<p>${messages.errorEmailNotVerified}</p>
+${actionLink(confirmUrl, messages.verifyTitle)}`
+}
+
+/** The lightest page: nothing to type, and one press either way. */
+export function passkeyPrompt(model: PageModels['passkey_prompt']): string {
+  const { messages, action, error, passkey, skipUrl } = model
+  return layout(model, {
+    heading: messages.passkeyPromptTitle,
+    error,
+    icon: 'key',
+    passkeyScript: passkey.scriptUrl,
+    content: [
+      points(messages),
+      ...creation(model, action, passkey, { state: formState(error, [], '') }),
+      actionLink(skipUrl, messages.passkeySkip, 'plain'),
+      serverFault(model)
+    ]
+  })
+}
+
+function points({ passkeyByLock, passkeyNoPassword, passkeyKeeps }: Messages): Html {
+  return html`<ul class="points">
+${[passkeyByLock, passkeyNoPassword, passkeyKeeps].map(
+  (point) => html`<li>${point}</li>
+`
+)}</ul>
+`
+}
+
+function creation(
+  model: FormModel,
+  action: string,
+  passkey: PasskeyForm,
+  {
+    name: field = null,
+    state,
+    kept = null
+  }: { name?: Html | null; state: ReturnType<typeof formState>; kept?: ShownEnrolment | null }
+): HtmlValue[] {
+  const { messages, error } = model
+  // Keep the app's key after a failed passkey, because the person may have scanned it.
+  const fields = html`${kept !== null && hidden('enrolment', kept.token)}${field}`
+  return [
+    error !== null && state.wrong === null && html`<p class="alert" role="alert" id="form-error">${error.text}</p>\n`,
+    passkeyForm(action, passkey, model, { call: 'create', label: messages.passkeyCreate, fields }),
+    withoutPasskeys(model)
+  ]
+}
+
+export function accountTotp(model: PageModels['account_totp']): string {
+  const { messages, enrolment, signInUrl, confirmUrl, endsOthers } = model
+  if (confirmUrl !== null) return accountFrame(model, messages.factorAdd, confirmFirst(model, confirmUrl))
+  if (enrolment === null)
+    return accountFrame(model, messages.factorAdd, signInUrl === null ? null : signInAgain(model, signInUrl))
+  return accountFrame(model, messages.factorAdd, enrolmentForm(model, enrolment, { endsOthers }))
+}
+
+/** The factor to set up before the sign-in completes. With two ways, the person opens one of them. */
+export function setUpSecondFactor(model: PageModels['set_up_second_factor']): string {
+  const { messages, action, error, username, forAccount, enrolment, passkey, sent, loginUrl } = model
+  const who = chip(model, username, loginUrl)
+  if (enrolment === null && passkey === null) {
+    return layout(model, {
+      heading: messages.verifyTitle,
+      error,
+      lead: html`<p class="lead">${messages.errorEmailNotVerified}</p>${who}`,
+      content: sent
+        ? html`<p role="status">${messages.checkSpam}</p>`
+        : form(action, null, submit(messages.resendSubmit, { decision: 'resend', look: 'quiet' }))
+    })
+  }
+  const isChoice = enrolment !== null && passkey !== null
+  const isWrong = formState(error, ['code'], '').wrong === 'code'
+  const byPasskey = passkey !== null && [
+    html`<p>${messages.passkeysText}</p>
+<p class="hint">${messages.enrolText}</p>
+`,
+    ...creation(model, action, passkey, { state: formState(error, ['code'], ''), kept: enrolment })
+  ]
+  const byApp =
+    enrolment !== null &&
+    enrolmentForm(isChoice && !isWrong ? { ...model, error: null } : model, enrolment, {
+      endsOthers: true,
+      isSecond: isChoice
+    })
+  return layout(model, {
+    heading: isChoice ? messages.setUpTitle : enrolment === null ? messages.passkeyAdd : messages.factorAdd,
+    error,
+    lead: html`<p class="lead">${forAccount ? messages.setUpText : messages.setUpForPageText}</p>${who}`,
+    passkeyScript: passkey?.scriptUrl,
+    content: [
+      isChoice
+        ? [
+            choice(
+              { icon: 'key', text: messages.passkeyByLock, isOpen: error !== null && !isWrong },
+              html`${messages.passkeyWay} <span class="badge">${messages.recommended}</span>`,
+              byPasskey
+            ),
+            choice({ icon: 'phone', text: messages.appOption, isOpen: isWrong }, messages.factorApp, byApp)
+          ]
+        : [byPasskey, byApp],
+      serverFault(model)
+    ]
+  })
+}
+
+function choice(
+  { icon, text, isOpen }: { icon: IconName; text: string; isOpen: boolean },
+  title: HtmlValue,
+  content: HtmlValue
+): Html {
+  return html`<details${attributes({ class: 'pick', open: isOpen })}><summary>${[
+    html`<span data-icon="${icon}" aria-hidden="true"></span>`,
+    html`<span>${title}<small>${text}</small></span>`
+  ]}</summary>
+<div class="stack">${content}</div></details>
+`
+}
+
+function enrolmentForm(
+  model: FormModel,
+  { token, secret, uri, qr: { size, path } }: ShownEnrolment,
+  { endsOthers, isSecond = false }: { endsOthers: boolean; isSecond?: boolean }
+): Html {
+  const { messages, action, error } = model
+  const state = formState(error, ['code'], 'code')
+  return html`<p>${messages.enrolScan}</p>
+<svg class="qr" role="img" aria-label="${messages.enrolQr}" viewBox="0 0 ${size} ${size}">${[
+    html`<path fill="#fff" d="M0 0h${size}v${size}H0z"></path>`,
+    html`<path fill="#000" d="${path}"></path>`
+  ]}</svg>
+<details class="more"><summary>${messages.enrolKey}</summary>
+<p class="key" id="key"><code dir="ltr">${(secret.match(/.{1,4}/g) ?? []).join(' ')}</code></p>${copyButton(
+    messages,
+    'key'
+  )}
+</details>
+<p class="own-app">${link(uri, messages.enrolOpen)}</p>
+${form(
+  action,
+  state,
+  html`${hidden('enrolment', token)}<p class="hint">${messages.enrolCode}</p>
+${codeField(state, model)}${endsOthers && html`<p class="hint">${messages.enrolText}</p>\n`}${submit(
+    messages.enrolSubmit,
+    {
+      look: isSecond ? 'quiet' : null
+    }
+  )}
+`
+)}`
+}
+
+/** The way on waits until the codes were copied, saved or printed, or the box is ticked. */
+export function accountRecoveryCodes(model: PageModels['account_recovery_codes']): string {
+  const { messages, username, codes, backUrl } = model
+  return layout(model, {
+    heading: messages.codesTitle,
+    lead: html`<p class="lead">${messages.codesText}</p>${chip(model, username)}`,
+    content: html`<p class="note plain">${messages.codesOnce}</p>
+<ol class="codes" dir="ltr" id="codes">
+${codes.map(
+  (code) => html`<li><code>${code}</code></li>
+`
+)}</ol>
+<div class="choice keeps">${[
+      copyButton(messages, 'codes'),
+      html`<button type="button" class="quiet small" data-saves="codes" hidden>${messages.codesDownload}</button>`,
+      html`<button type="button" class="quiet small" data-prints hidden>${messages.codesPrint}</button>`
+    ]}</div>
+<div class="check"><input type="checkbox" id="kept"><label for="kept">${messages.codesSaved}</label></div>
+${actionLink(backUrl, messages.doneSubmit)}`
+  })
+}
