@@ -266,7 +266,7 @@ form:not([hidden])+.instead{display:none}
 .items>li>div{flex:1 1 11rem;min-width:0;display:grid;gap:.125rem}
 .items button{width:auto;min-height:2.25rem;margin:0;padding:.25rem .875rem;font-size:.875rem}
 .items .scopes{width:100%;font-size:.9375rem}
-.items form{width:100%;display:grid;gap:.5rem}
+.items form{max-width:100%;display:grid;gap:.5rem}
 .items>li>[data-icon]{align-self:start;margin-top:.125rem;color:var(--quiet)}
 [data-icon]:not(.icon){display:inline-flex;flex:none}
 .change>summary{display:inline-flex;align-items:center;min-height:2.25rem;padding:.25rem .875rem;font-size:.875rem;
@@ -322,7 +322,7 @@ summary{cursor:pointer}
   .wide .head>*{grid-column:1/-1}.wide .head>h1{grid-column:1;font-size:1.75rem;line-height:2.125rem}
   .wide .chip{grid-column:2;grid-row:1;margin:0;background:var(--card)}.wide .links{text-align:start}
   .wide form:has(>.field){padding:1.5rem;background:var(--card);border:1px solid var(--line);
-  border-radius:calc(var(--radius)*1.4)}.wide form>button,.wide .actions a,.wide .choice{width:auto;min-width:12rem;
+  border-radius:calc(var(--radius)*1.4)}.wide form>button,.wide .actions a,.wide .choice{width:auto;min-width:min(100%,12rem);
   justify-self:start}.wide form>button+button{margin-top:0}.wide .qr{margin-inline:0}.wide .key,.own-app{text-align:start}}
 @media (min-width:32rem) and (min-height:56.25rem){.page:not(.wide){padding-top:12vh}}
 @media (prefers-reduced-motion:reduce){*,::after{transition:none!important;animation:none!important}button[aria-busy]::after{opacity:1}}
