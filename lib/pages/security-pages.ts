@@ -41,7 +41,7 @@ ${content}</section>
 `
 }
 
-/** A passkey comes first, because it needs no password. Where there is none, adding one is the page's primary. */
+/** A passkey comes first, because it needs no password. Without one, the primary button adds it. */
 function passkeySection(model: Security): Html | null {
   const { messages, passkeys, addPasskeyUrl, signInUrl, factors, twoStep, hasPassword } = model
   if (addPasskeyUrl === null && passkeys.length === 0) return null
@@ -143,7 +143,7 @@ ${submit(messages.factorRename, { decision: 'rename', look: 'quiet', about: id }
 `
 }
 
-/** What the removal means, before it can no longer be undone. */
+/** The consequence of the removal, and the button that confirms it. */
 function removal(model: Security, { id, name: given, isPasskey, backUrl }: NonNullable<Security['removing']>): string {
   const { messages, action, factors, passkeys, twoStep, hasPassword, mustKeepOne } = model
   const isLast = factors.length + passkeys.length === 1 && twoStep.on

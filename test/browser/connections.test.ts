@@ -128,7 +128,7 @@ for (const { name, options } of WITH_AND_AT_NIGHT_WITHOUT) {
       if (options.javaScriptEnabled !== false) t.strictSame(await violationsOf(page, ALL_RULES), [])
       await followLink(page, 'Sign in')
       await signInOn(page, { username: bob.username })
-      t.equal(await heading(page), 'Link Acme?')
+      t.equal(await heading(page), 'Connect Acme?')
       if (options.javaScriptEnabled !== false) t.strictSame(await violationsOf(page, ALL_RULES), [])
       // With scripts, the button is disabled for half a second to prevent accidental presses.
       await page.locator('button:not([disabled])', { hasText: 'Connect' }).waitFor()

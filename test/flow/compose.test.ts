@@ -50,7 +50,7 @@ t.test('runs two instances behind nginx with TLS', async (t) => {
   t.ok(cookies.every((cookie) => cookie.includes('Secure')))
   const [link = ''] = /^https:\S+$/m.exec((await smtp.next()).parts['text/plain'] ?? '') ?? []
   t.ok(link.startsWith(`${origin}/auth/verify-email?token=`), link)
-  t.match((await browser.submit(await browser.get(link))).text, /address is confirmed/)
+  t.match((await browser.submit(await browser.get(link))).text, /email is confirmed/)
   const asked = await browser.get('/third-party/sign-in')
   t.equal(asked.url.pathname, '/auth/consent', 'the third-party demo asks the issuer through nginx')
   t.match(

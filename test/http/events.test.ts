@@ -24,6 +24,8 @@ const NEXT = 'an entirely new password'
 const ELSEWHERE: AuthorityEventName[] = [
   'connection_failed',
   'link_required',
+  'api_key_created',
+  'api_key_revoked',
   'store_degraded',
   'client_authentication_failed',
   'consent_granted',

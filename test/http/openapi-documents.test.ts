@@ -11,7 +11,7 @@ import { promisify } from 'node:util'
 import { Type } from '@sinclair/typebox'
 import t from '../support/tap.ts'
 import { AT_NIGHT } from '../support/at-night.ts'
-import { type AuthorityOptions, memoryFactorStore, memoryUserStore } from '../../lib/index.ts'
+import { type AuthorityOptions, memoryApiKeyStore, memoryFactorStore, memoryUserStore } from '../../lib/index.ts'
 import { github } from '../../lib/connections/index.ts'
 import { OAuthError } from '../../lib/errors.ts'
 import { ERROR_MEANINGS } from '../../scripts/reference.ts'
@@ -40,6 +40,7 @@ const EVERYTHING: Partial<AuthorityOptions> = {
   factors: memoryFactorStore(),
   passkeys: { relatedOrigins: ['https://app.example.com'] },
   emailSignIn: {},
+  apiKeys: memoryApiKeyStore(),
   scopes: ['openid', 'profile', 'email', 'offline_access', 'orders:read']
 }
 const { create: _create, ...closedUsers } = memoryUserStore()

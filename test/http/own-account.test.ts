@@ -223,7 +223,7 @@ t.test('changes the email address from the request to the sign-in with the new a
   const browser = testBrowser(app)
   const page = await browser.get(mail.url)
   t.match(page, { statusCode: 200, body: ANN })
-  t.match(page.body, /use this email address for the account/)
+  t.match(page.body, /Use this email for the account/)
   t.match(await users.findById(sub), { username: ANN }, 'to open the page changes nothing')
   const { reply: done } = await browser.follow(await browser.submit('/auth/verify-email', { token: mail.token }))
   t.match(done, { statusCode: 200, body: /is confirmed/ })

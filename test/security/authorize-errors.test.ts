@@ -244,7 +244,6 @@ t.test('treats an empty parameter as not sent, and ignores an unknown one', asyn
   t.same(Object.keys(empty).sort(), ['code', 'iss'], 'R6749-3.1 an empty state is none')
   for (const extra of [
     'extra=foobar',
-    'resource=https://api.example',
     'authorization_details=[]',
     '__proto__=x',
     'constructor=x',

@@ -99,7 +99,7 @@ t.test('narrows the scope at a refresh, never widens it, and reports it', async 
     token = next.refresh_token
   }
   t.equal(
-    (await refresh(subject, token, { resource: 'https://evil.example', audience: 'https://evil.example' })).statusCode,
+    (await refresh(subject, token, { aud: 'https://evil.example' })).statusCode,
     200,
     'unknown parameters are ignored'
   )

@@ -267,7 +267,7 @@ const clientRows: Array<[string, { clientSecret: string | null; [field: string]:
   [
     'a scope that there is not',
     { ...WEB, scopes: ['everything'] },
-    /scopes is a string; it takes scopes of the option scopes/
+    /scopes is a string; it takes scopes of the options scopes and resources/
   ],
   [
     'client credentials without a secret',

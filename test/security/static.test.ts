@@ -77,7 +77,7 @@ const NEVER: Array<[string, RegExp, RegExp?]> = [
     'ASVS-14.2.3 ASVS-13.2.4 nobody is called, but clients that registered to hear of a ' +
       'sign-out, and providers that the host has connected',
     /\bfetch\(|node:https?'|node:net'.*connect|undici/g,
-    /^adapters\/node\/outbound\.ts$|^client\/|^pages\/passkey-script\.ts$/
+    /^adapters\/node\/outbound\.ts$|^client\/|^pages\/script\.ts$/
   ],
   [
     'ADV-CVE-2022-31142 ASVS-11.2.4 no secret is compared by ===',

@@ -170,7 +170,12 @@ t.test('rejects a bad value of every other option', async (t) => {
     [client({ postLogoutRedirectUris: {} }), 'clients[1].postLogoutRedirectUris', 'an object', /^an array/],
     [client({ origins: [''] }), 'clients[1].origins[0]', '""', /not empty/],
     [client({ grantTypes: ['implicit'] }), 'clients[1].grantTypes[0]', '"implicit"', /"password"/],
-    [client({ scopes: ['openid', 'root'] }), 'clients[1].scopes', '"root"', /^scopes of the option scopes/],
+    [
+      client({ scopes: ['openid', 'root'] }),
+      'clients[1].scopes',
+      '"root"',
+      /^scopes of the options scopes and resources/
+    ],
     ...['requirePkce', 'firstParty'].map((name): Row => [
       client({ [name]: 'yes' }),
       `clients[1].${name}`,

@@ -581,7 +581,7 @@ t.test('FED-23 asks the provider for a fresh sign-in, and checks the time of it'
   const { state } = await test.start(`${journey}&prompt=login`)
   const silent = await test.back(state)
   t.equal(silent.statusCode, 400, 'a provider that proves it has said nothing')
-  t.match(silent.body, 'A new sign-in was needed there')
+  t.match(silent.body, 'ask you to sign in again')
   const other = await connectApp(t, { clients: [client] })
   const without = await other.start(`${journey}&prompt=login`)
   t.match(other.fake.begun[0]?.wishes, { prompt: 'login', maxAge: undefined })

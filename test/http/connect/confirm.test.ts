@@ -353,7 +353,7 @@ t.test('names the identity in the question about linking', async (t) => {
     await logIn(test)
     t.match(
       (await test.browser.get(CONFIRM)).body.replaceAll(/<\/?(?:bdi|b|strong)[^>]*>/g, ''),
-      `You signed in at Acme as ${shown}. Link the accounts only if that was you.`
+      `You signed in at Acme as ${shown}. Connect the accounts only if that was you.`
     )
   }
 })

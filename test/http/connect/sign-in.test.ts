@@ -74,7 +74,7 @@ t.test('asks the owner of an account with the same address to sign in, then link
     password: PASSWORD
   })
   t.equal(signedIn.headers.location, '/auth/connect/confirm')
-  t.match((await test.browser.get('/auth/connect/confirm')).body, 'Link Acme?')
+  t.match((await test.browser.get('/auth/connect/confirm')).body, 'Connect Acme?')
   t.strictSame(await users.listIdentities(sub), [], 'a GET links nothing')
   const linked = await test.browser.submit('/auth/connect/confirm', { decision: 'link' })
   t.equal(linked.headers.location, '/cart')
