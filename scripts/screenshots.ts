@@ -201,7 +201,7 @@ async function poster(browser: Browser): Promise<void> {
   await page.setContent(`<style>
     body { margin: 0; height: 520px; display: flex; gap: 24px; align-items: center; justify-content: center; background: #d5dbe3 }
     i { height: 472px; border-radius: 12px; outline: 1px solid #9aa5b4 }
-  </style>${[cut('login-desktop-light', 412, 'center / 760px'), cut('signup-desktop-dark', 412, 'center / 640px'), cut('consent-phone-light', 280, 'top / cover')].join('')}`)
+  </style>${[cut('login-desktop-light', 412, 'top / 760px'), cut('signup-desktop-dark', 412, 'top / 640px'), cut('consent-phone-light', 280, 'top / cover')].join('')}`)
   writeFileSync(join(DIRECTORY, 'pages.png'), smallPng(await page.screenshot()))
   await context.close()
 }
