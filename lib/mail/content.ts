@@ -1,5 +1,5 @@
 import { chooseLocale, directionOf, durationOf, format, type Locale, messagesOf, timeOf } from '../pages/texts.ts'
-import { knownDevice } from '../pages/account-pages.ts'
+import { knownDevice } from '../pages/device-name.ts'
 import type { CodeMessage, Message, NewSignInMessage } from '../ports/message.ts'
 import { languageOf } from '../texts/language.ts'
 import type { MailSubject, MailTexts } from '../texts/mail-texts.ts'

@@ -10,8 +10,8 @@ import { type Form, required } from '../../http/pages/page-routes.ts'
 import type { AccountModel } from '../../pages/account-models.ts'
 import { accountFrame, cutNote, signInAgain } from '../../pages/account-pages.ts'
 import { copyButton, form, formState, hidden, itemSubmit, link, profileField, submit } from '../../pages/fields.ts'
-import { attributes, formatHtml, type Html, html } from '../../pages/html.ts'
-import { layout, name, saidOf, scopeList } from '../../pages/layout.ts'
+import { attributes, type Html, html } from '../../pages/html.ts'
+import { chip, layout, name, saidOf, scopeList } from '../../pages/layout.ts'
 import type { PageModels } from '../../pages/model.ts'
 import { shownScope } from '../../pages/own-texts.ts'
 import type { Renderers } from '../../pages/render.ts'
@@ -276,11 +276,10 @@ function accountApiKey(model: PageModels['account_api_key']): string {
   return layout(model, {
     heading: messages.apiKeyMadeTitle,
     icon: 'check',
-    lead: html`<p>${messages.apiKeyMadeText}</p>`,
+    lead: html`<p>${messages.apiKeyMadeText}</p>${chip(model, username)}`,
     content: html`<p>${name(own)}</p>
 <p class="code"><code dir="ltr" id="api-key">${key}</code>${copyButton(messages, 'api-key')}</p>
-<p class="actions">${link(backUrl, messages.apiKeysTitle)}</p>`,
-    links: html`<p>${formatHtml(messages.signedInAs, { username: name(username) })}</p>`
+<p class="actions">${link(backUrl, messages.apiKeysTitle)}</p>`
   })
 }
 
