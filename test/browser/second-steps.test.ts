@@ -8,7 +8,7 @@ import { testBrowser } from '../support/browser.ts'
 import { codeFor, enrol, logIn } from '../support/factors.ts'
 import { withChromium } from './support/chromium.ts'
 import { FACTOR_PAGES } from './support/factor-states.ts'
-import { alerts, fill, followLink, heading, press, signInOn, userAt, USERNAME, keepCodes } from './support/journeys.ts'
+import { alerts, fill, heading, press, signInOn, userAt, USERNAME, keepCodes } from './support/journeys.ts'
 import { startProvider } from './support/provider.ts'
 
 const { newPage } = await withChromium(t)
