@@ -89,7 +89,8 @@ const swap = (icon: string): string => `--shape:${icon}`
 
 /** Cut out of the text colour. */
 const SHAPED =
-  '[data-icon]::before,.reveal::before,.foot summary::before,.rows a::after,.pick>summary::after,.scopes li::before,.points li::before,' +
+  '[data-icon]::before,.reveal::before,.foot summary::before,.rows a::after,.pick>summary::after,' +
+  '.scopes li::before,.points li::before,' +
   '.alert::before,.note::before,.wrong:not(:empty)::before,.back::before'
 
 const SCRIPTS = Object.entries(LANGUAGES)
@@ -125,7 +126,8 @@ ul,ol{list-style:none}
 .top{margin-bottom:1.25rem}
 .brand{display:flex;align-items:center;justify-content:center;gap:.625rem;font-weight:600;line-height:1.375}
 .brand img{display:block;max-width:100%;max-height:2.75rem}
-.head{display:grid;grid-template-columns:minmax(0,1fr);justify-items:center;gap:.375rem;margin-bottom:.5rem;text-align:center}
+.head{display:grid;grid-template-columns:minmax(0,1fr);justify-items:center;gap:.375rem;
+  margin-bottom:.5rem;text-align:center}
 .mark,.icon,.avatar{flex:none;display:grid;place-items:center;font-weight:650;line-height:1}
 .mark{width:2.25rem;height:2.25rem;border-radius:min(var(--radius),1.125rem);font-size:1.125rem;
   color:var(--on-accent);background:var(--accent);border:1px solid var(--accent-edge)}
@@ -146,7 +148,8 @@ ${LINES}
 .lead{font-size:.9375rem}
 .hint b,.lead b,.links b{color:var(--text)}
 .message{display:grid;grid-template-columns:minmax(0,1fr);gap:1rem;text-align:center}
-.chip,.address{justify-self:center;display:flex;flex-wrap:wrap;align-items:center;gap:.5rem;max-width:100%;width:fit-content;
+.chip,.address{justify-self:center;display:flex;flex-wrap:wrap;align-items:center;gap:.5rem;max-width:100%;
+  width:fit-content;
   padding:.25rem .75rem .25rem .25rem;font-size:.875rem;border:1px solid var(--line);border-radius:1.25rem}
 .chip{margin:.375rem auto 0}
 .address{padding-inline:.875rem;font-weight:600;background:var(--panel)}
@@ -315,17 +318,21 @@ summary{cursor:pointer}
 @media (pointer:coarse){html{--h:3rem}.items button,button.small,a.small{min-height:2.5rem}}
 @media (min-width:32rem){body{background:var(--ground)}.card{padding:2rem;background:var(--card);
   border:1px solid var(--line);border-radius:calc(var(--radius)*1.4);
-  box-shadow:0 1px 2px rgb(0 0 0/.04),0 12px 32px rgb(0 0 0/.06)}.foot{color:var(--on-ground)}.top{color:var(--title)}.foot{margin-top:0}}
+  box-shadow:0 1px 2px rgb(0 0 0/.04),0 12px 32px rgb(0 0 0/.06)}.foot{color:var(--on-ground)}
+  .top{color:var(--title)}.foot{margin-top:0}}
 @media (min-width:48rem){.wide{max-width:47.5rem;padding-top:1rem}.wide .top{margin-bottom:2rem}
   .wide .brand{justify-content:flex-start}.wide .card{padding:0;background:none;border:0;box-shadow:none}
   .wide .head{justify-items:start;text-align:start;grid-template-columns:1fr auto;align-items:center}
   .wide .head>*{grid-column:1/-1}.wide .head>h1{grid-column:1;font-size:1.75rem;line-height:2.125rem}
   .wide .chip{grid-column:2;grid-row:1;margin:0;background:var(--card)}.wide .links{text-align:start}
   .wide form:has(>.field){padding:1.5rem;background:var(--card);border:1px solid var(--line);
-  border-radius:calc(var(--radius)*1.4)}.wide form>button,.wide .actions a,.wide .choice{width:auto;min-width:min(100%,12rem);
-  justify-self:start}.wide form>button+button{margin-top:0}.wide .qr{margin-inline:0}.wide .key,.own-app{text-align:start}}
+  border-radius:calc(var(--radius)*1.4)}.wide form>button,.wide .actions a,.wide .choice{width:auto;
+  min-width:min(100%,12rem);
+  justify-self:start}.wide form>button+button{margin-top:0}.wide .qr{margin-inline:0}
+  .wide .key,.own-app{text-align:start}}
 @media (min-width:32rem) and (min-height:56.25rem){.page:not(.wide){padding-top:12vh}}
-@media (prefers-reduced-motion:reduce){*,::after{transition:none!important;animation:none!important}button[aria-busy]::after{opacity:1}}
+@media (prefers-reduced-motion:reduce){*,::after{transition:none!important;animation:none!important}
+  button[aria-busy]::after{opacity:1}}
 @media (prefers-contrast:more){:root{--line:var(--text);--edge:var(--text);--quiet:var(--text)}}
 @media (forced-colors:active){${SHAPED}{forced-color-adjust:none;background:CanvasText!important}
   .reveal::before{background:ButtonText!important}[aria-invalid]{border-style:dashed}

@@ -61,5 +61,5 @@ export function otherAccountUrl(loginUrl: string, query: string, prompts: readon
   const words = new Set([...wordsOf(params.get('prompt') ?? ''), ...prompts, 'select_account'])
   params.delete('login_hint')
   params.set('prompt', [...words].join(' '))
-  return `${loginUrl}?${params}`
+  return `${loginUrl}?${params.toString()}`
 }
