@@ -375,7 +375,9 @@ t.test('shows no passkey button without JavaScript or passkey support, and expla
     await page.goto(`${origin}/login`)
     t.strictSame(await page.getByRole('button').filter({ visible: true }).allInnerTexts(), [
       ...(options.javaScriptEnabled === undefined ? [''] : []),
-      'Sign in'
+      'Sign in',
+      'Forgot your password?',
+      'Email me a code'
     ])
     t.equal(await page.locator('form[data-passkey]').boundingBox(), null)
     await page.goto(`${origin}/add`)

@@ -106,7 +106,7 @@ const TABLE: Record<string, [sent: Partial<Sent>, letIn: readonly Caller[]]> = {
   'POST /auth/signup': [{ headers: FORM, payload: 'username=&password=' }, OWN_PAGE],
   'GET /auth/account': [{}, ALL],
   ...Object.fromEntries(
-    ['profile', 'email', 'password', 'sessions', 'access', 'remove'].flatMap(
+    ['profile', 'email', 'password', 'sessions', 'access', 'api-keys', 'remove'].flatMap(
       (page): Array<[string, [Partial<Sent>, readonly Caller[]]]> => [
         // A caller without a session is led to the sign-in.
         [`GET /auth/account/${page}`, [{}, ALL]],

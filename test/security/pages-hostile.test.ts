@@ -271,7 +271,7 @@ t.test(
             : statusCode !== 200 || body.includes(`${name}=x`),
           `${path} ${name} ${statusCode}`
         )
-        ok(body.length + String(location).length < 30_000)
+        ok(body.length + String(location).length < 30_000, `${path} ${name} ${body.length}`)
       }
     }
     for (const claims of [

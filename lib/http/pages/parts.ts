@@ -48,9 +48,14 @@ export function freshness(request: FastifyRequest): Record<string, string> {
   return queryParam(request, 'client_id') === '' && promptsOf(request).includes('login') ? { prompt: 'login' } : {}
 }
 
+/** The prompts that a page may repeat in its links. Any other word of the request is dropped, whatever its length. */
+const PROMPTS = ['login', 'consent', 'select_account', 'create']
+
 export function promptsOf(request: FastifyRequest): string[] {
-  return wordsOf(queryParam(request, 'prompt'))
+  return knownPrompts(queryParam(request, 'prompt'))
 }
+
+const knownPrompts = (prompt: string): string[] => wordsOf(prompt).filter((word) => PROMPTS.includes(word))
 
 /**
  * The sign-in page of the same journey for another account. It knows no name, and opening it ends no session, so a
@@ -58,7 +63,7 @@ export function promptsOf(request: FastifyRequest): string[] {
  */
 export function otherAccountUrl(loginUrl: string, query: string, prompts: readonly string[] = []): string {
   const params = new URLSearchParams(query)
-  const words = new Set([...wordsOf(params.get('prompt') ?? ''), ...prompts, 'select_account'])
+  const words = new Set([...knownPrompts(params.get('prompt') ?? ''), ...prompts, 'select_account'])
   params.delete('login_hint')
   params.set('prompt', [...words].join(' '))
   return `${loginUrl}?${params.toString()}`
