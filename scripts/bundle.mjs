@@ -74,8 +74,12 @@ const afterIndex = {
  */
 const languages = {
   name: 'languages',
-  setup({ onLoad }) {
+  setup({ onLoad, onEnd }) {
+    let isThere = false
+    // A file that was moved would leave the bundle with English alone, and nothing else would tell.
+    onEnd(() => (isThere ? undefined : { errors: [{ text: 'lib/texts/language-file.ts is not in the bundle' }] }))
     onLoad({ filter: /[\\/]lib[\\/]texts[\\/]language-file\.ts$/ }, () => {
+      isThere = true
       const folder = resolve(root, 'lib/texts')
       const texts = readdirSync(folder)
         .filter((name) => name.endsWith('.json'))

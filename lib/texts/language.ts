@@ -1,6 +1,6 @@
 import { EN, type Language } from './en.ts'
 import type { Locale } from './languages.ts'
-import { readFileSync } from 'node:fs'
+import { languageFile } from './language-file.ts'
 
 const read = new Map<Locale, Language>([['en', EN]])
 
@@ -11,12 +11,4 @@ export function languageOf(locale: Locale): Language {
   const language = JSON.parse(languageFile(locale)) as Language
   read.set(locale, language)
   return language
-}
-
-/**
- * Reads the text of a language's file. The build puts these texts into the bundle, because a bundle that a host makes
- * would leave the files out.
- */
-function languageFile(locale: string): string {
-  return readFileSync(new URL(`./${locale}.json`, import.meta.url), 'utf8')
 }
