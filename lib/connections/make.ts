@@ -7,6 +7,7 @@ import type {
   ProviderMistake
 } from '../ports/provider.ts'
 import type { UpstreamWishes } from '../ports/upstream.ts'
+import { PROFILE_CLAIMS } from '../protocol/user-claims.ts'
 
 /**
  * The options that a function of this export was called with. Without types a host can leave them out.
@@ -108,27 +109,10 @@ export function parameterMistake(parameters: unknown): ProviderMistake | null {
 
 type Claims = Readonly<Record<string, unknown>>
 
-/**
- * The claims of a profile that are taken from a provider. None of them identifies the user here or gives rights. @see
- * OpenID Connect Core 1.0 §5.1
- */
-const PROFILE = [
-  'name',
-  'given_name',
-  'family_name',
-  'middle_name',
-  'nickname',
-  'picture',
-  'profile',
-  'website',
-  'gender',
-  'birthdate',
-  'zoneinfo',
-  'locale'
-]
-
 export function profileClaims(claims: Claims): Record<string, unknown> {
-  return Object.fromEntries(PROFILE.flatMap((name) => (text(claims[name]) === undefined ? [] : [[name, claims[name]]])))
+  return Object.fromEntries(
+    PROFILE_CLAIMS.flatMap((name) => (text(claims[name]) === undefined ? [] : [[name, claims[name]]]))
+  )
 }
 
 /** The string, where it is one and not empty; else `undefined`. */

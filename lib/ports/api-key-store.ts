@@ -18,6 +18,9 @@ export interface OwnedApiKey extends ApiKeyRecord {
   userId: string
 }
 
+/** A use is written where the stored one is at least as old. Milliseconds. */
+export const API_KEY_USE_EVERY_MS = 60_000
+
 /** Keeps API keys by their digests. */
 export interface ApiKeyStore {
   /** The store's name in messages. Nothing depends on it. */

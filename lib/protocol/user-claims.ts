@@ -33,6 +33,13 @@ export const CLAIMS_OF_SCOPE = {
   address: ['address'],
   phone: ['phone_number', 'phone_number_verified']
 } as const
+/**
+ * Standard claims that a provider may say of a person. None of them identifies the user here or gives rights.
+ * @see OpenID Connect Core 1.0 §5.1
+ */
+export const PROFILE_CLAIMS: readonly string[] = CLAIMS_OF_SCOPE.profile.filter(
+  (name) => name !== 'preferred_username' && name !== 'updated_at'
+)
 export type ClaimName = (typeof CLAIMS_OF_SCOPE)[keyof typeof CLAIMS_OF_SCOPE][number]
 
 /** Every scope with claims. With all of them, `standardClaims` returns every known claim. */

@@ -1,12 +1,9 @@
 import { invalidOptions } from '../errors.ts'
-import type { ApiKeyRecord, ApiKeyStore, OwnedApiKey } from '../ports/api-key-store.ts'
+import { API_KEY_USE_EVERY_MS, type ApiKeyRecord, type ApiKeyStore, type OwnedApiKey } from '../ports/api-key-store.ts'
 import { NEVER, type RecordStore } from '../ports/record-store.ts'
 import { partitionIn, partitionOf } from '../protocol/digest.ts'
 import { checkRecordStore, transactor } from './transact.ts'
 import { API_KEYS, apiKeyPointerKey, rowOf, type View } from './view.ts'
-
-/** A use is written where the stored one is at least as old. */
-const USE_EVERY_MS = 60_000
 
 /** All keys of a user are one record, so that a change is one commit and the number of keys is decided in it. */
 type PackedKeys = [userId: string, keys: PackedKey[]]
@@ -34,9 +31,12 @@ export function recordApiKeyStore(store: RecordStore): Required<ApiKeyStore> {
       `recordApiKeyStore takes no store that may throw records away by itself, and "${store.kind}" has evicts: true.`
     )
   const { transact, look } = transactor(store)
-  const change = <Outcome>(userId: string, decide: (held: HeldKeys) => { outcome: Outcome; keys?: PackedKey[] }) =>
+  const change = <Outcome>(
+    userId: string,
+    decide: (held: readonly PackedKey[]) => { outcome: Outcome; keys?: PackedKey[] }
+  ) =>
     transact(partitionOf(userId), [API_KEYS], (view): Outcome => {
-      const { outcome, keys } = decide(heldIn(view, userId))
+      const { outcome, keys } = decide(keysIn(view, userId))
       if (keys !== undefined) save(view, userId, keys)
       return outcome
     })
@@ -47,7 +47,7 @@ export function recordApiKeyStore(store: RecordStore): Required<ApiKeyStore> {
       })
   }
   const remove = async (userId: string, isEnded: (key: PackedKey) => boolean): Promise<string[]> => {
-    const ended = await change(userId, ({ keys }) => {
+    const ended = await change(userId, (keys) => {
       const outcome = keys.filter(isEnded)
       return outcome.length === 0 ? { outcome } : { outcome, keys: keys.filter((key) => !isEnded(key)) }
     })
@@ -69,7 +69,7 @@ export function recordApiKeyStore(store: RecordStore): Required<ApiKeyStore> {
         const value: Pointer = [userId]
         view.put(apiKeyPointerKey(digest), { kind: 'api_key', userId, value, expiresAt: key.expiresAt ?? NEVER })
       })
-      const outcome = await change(userId, ({ keys }) => {
+      const outcome = await change(userId, (keys) => {
         const live = keys.filter((packed) => !hasExpired(packed, now))
         return live.length < max || live.some(([, known]) => known === digest)
           ? { outcome: 'created' as const, keys: [...live.filter(([id]) => id !== key.id), pack(key, digest)] }
@@ -79,7 +79,7 @@ export function recordApiKeyStore(store: RecordStore): Required<ApiKeyStore> {
       return outcome
     },
 
-    list: (userId) => look(partitionOf(userId), [API_KEYS], (view) => heldIn(view, userId).keys.map(unpack)),
+    list: (userId) => look(partitionOf(userId), [API_KEYS], (view) => keysIn(view, userId).map(unpack)),
 
     async find(digest) {
       const userId = await look(
@@ -89,15 +89,15 @@ export function recordApiKeyStore(store: RecordStore): Required<ApiKeyStore> {
       )
       if (userId === null) return null
       return await look(partitionOf(userId), [API_KEYS], (view): OwnedApiKey | null => {
-        const found = heldIn(view, userId).keys.find(([, known]) => known === digest)
+        const found = keysIn(view, userId).find(([, known]) => known === digest)
         return found === undefined ? null : { userId, ...unpack(found) }
       })
     },
 
     touch: (userId, id, now) =>
-      change(userId, ({ keys }) => {
+      change(userId, (keys) => {
         const at = keys.findIndex(
-          ([known, , , , , , , lastUsedAt]) => known === id && (lastUsedAt ?? 0) + USE_EVERY_MS <= now
+          ([known, , , , , , , lastUsedAt]) => known === id && (lastUsedAt ?? 0) + API_KEY_USE_EVERY_MS <= now
         )
         const key = keys[at]
         if (key === undefined) return { outcome: undefined }
@@ -108,18 +108,14 @@ export function recordApiKeyStore(store: RecordStore): Required<ApiKeyStore> {
   }
 }
 
-interface HeldKeys {
-  keys: readonly PackedKey[]
-}
-
 /** The keys of this user. Throws where the record can't be read: its keys must not pass for none. */
-function heldIn(view: View, userId: string): HeldKeys {
+function keysIn(view: View, userId: string): readonly PackedKey[] {
   const value = view.get(API_KEYS)
-  if (value === null) return { keys: [] }
+  if (value === null) return []
   const row = rowOf<PackedKeys>(value, 2)
   if (row === null || row[0] !== userId || !Array.isArray(row[1]) || !row[1].every((key) => rowOf(key, 8) !== null))
     throw new TypeError('A record of API keys has a form that this release cannot read.')
-  return { keys: row[1] }
+  return row[1]
 }
 
 function save(view: View, userId: string, keys: PackedKey[]): void {

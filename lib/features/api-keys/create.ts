@@ -2,7 +2,7 @@ import { createBackground } from '../../accounts/background.ts'
 import { within } from '../../boundary/answers.ts'
 import type { Kernel, Parts } from '../../feature.ts'
 import { namingFailures } from '../../ports/outage.ts'
-import { tracedStore } from '../../ports/tracing.ts'
+import { STORE_OPERATIONS, tracedStore } from '../../ports/tracing.ts'
 import type { ApiKeyStore } from '../../ports/api-key-store.ts'
 import { apiKeyEndpoints } from './endpoints.ts'
 import { createApiKeys } from './keys.ts'
@@ -18,14 +18,11 @@ export async function create({ store: given, ...on }: ApiKeySettings, kernel: Ke
   await kernel.prepare('the API key store', async () => {
     await given.prepare?.()
   })
-  const bounded = (name: 'create' | 'list' | 'find' | 'touch' | 'revoke' | 'revokeAll') =>
-    [
-      name,
-      (...args: unknown[]) =>
-        within(BUDGET_MS, clock, () => (given[name] as (...args: unknown[]) => Promise<unknown>).apply(given, args))
-    ] as const
   const calls = Object.fromEntries(
-    (['create', 'list', 'find', 'touch', 'revoke', 'revokeAll'] as const).map(bounded)
+    STORE_OPERATIONS.api_keys.map((name) => {
+      const method = given[name as keyof ApiKeyStore] as (...args: unknown[]) => Promise<unknown>
+      return [name, (...args: unknown[]) => within(BUDGET_MS, clock, () => method.apply(given, args))]
+    })
   ) as unknown as ApiKeyStore
   const store = tracedStore('api_keys', namingFailures('api_keys', calls))
   const uses = createBackground({ clock, onError })

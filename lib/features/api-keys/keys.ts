@@ -1,9 +1,14 @@
-import { neverOfKeys } from './options.ts'
+import { MAX_KEY_SECONDS, neverOfKeys } from './options.ts'
 import type { AccountsDeps } from '../../accounts/deps.ts'
 import type { ApiKeys, NewApiKey } from '../../accounts/slots.ts'
 import type { Background } from '../../accounts/background.ts'
 import { OAuthError } from '../../errors.ts'
-import type { ApiKeyRecord, ApiKeyStore, OwnedApiKey } from '../../ports/api-key-store.ts'
+import {
+  API_KEY_USE_EVERY_MS,
+  type ApiKeyRecord,
+  type ApiKeyStore,
+  type OwnedApiKey
+} from '../../ports/api-key-store.ts'
 import { apiKeyDigest, apiKeyOf, isApiKey } from '../../protocol/api-key.ts'
 import type { AccessTokenClaims } from '../../protocol/access-token.ts'
 import { invalidToken } from '../../protocol/bearer.ts'
@@ -12,11 +17,8 @@ import { scopeMember } from '../../protocol/scope.ts'
 import { isActive } from '../../sessions/active-user.ts'
 
 const MAX_NAME = 100
-const MAX_SECONDS = 3_153_600_000
 /** The end of a key without one, in claims: the last second of the year 9999. */
 const NO_END_SECONDS = 253_402_300_799
-/** The last use of a key is known to the minute, so that a busy key makes one write. */
-const USE_EVERY_MS = 60_000
 
 interface KeySettings {
   prefix: string
@@ -79,7 +81,7 @@ export function createApiKeys(settings: KeySettings, deps: KeyDeps): ApiKeys & {
 
   function noteUse({ userId, id, lastUsedAt }: OwnedApiKey): void {
     const now = clock.now()
-    if (lastUsedAt !== null && now - lastUsedAt < USE_EVERY_MS) return
+    if (lastUsedAt !== null && now - lastUsedAt < API_KEY_USE_EVERY_MS) return
     uses.run(id, 'the last use of an API key could not be written', async () => {
       await store.touch(userId, id, now)
     })
@@ -102,7 +104,7 @@ export function createApiKeys(settings: KeySettings, deps: KeyDeps): ApiKeys & {
     const offered = offeredBy(resource?.resource ?? null) ?? []
     const others = scopes.filter((scope) => !offered.includes(scope))
     if (others.length > 0) throw new OAuthError('invalid_scope', `A key can't have these scopes: ${others.join(' ')}.`)
-    const most = expiresInMs === null ? MAX_SECONDS : expiresInMs / 1000
+    const most = expiresInMs === null ? MAX_KEY_SECONDS : expiresInMs / 1000
     if (expiresIn !== undefined && !(Number.isSafeInteger(expiresIn) && expiresIn >= 1 && expiresIn <= most))
       throw invalid('expires_in', `whole seconds from 1 to ${most}`)
     return {

@@ -21,6 +21,9 @@ const aFunction = Type.Function([], Type.Unknown(), { takes: 'a function' })
 /** The method by which a store is told from options. */
 const STORE: TSchema = Type.Object({ find: aFunction }, { takes: STORE_TAKES })
 
+/** A hundred years. */
+export const MAX_KEY_SECONDS = 3_153_600_000
+
 const API_KEYS = {
   /** The store of the keys. It has a digest of each key, and no key. */
   store: required(option<ApiKeyStore>(STORE)),
@@ -38,7 +41,7 @@ const API_KEYS = {
   /** How many unexpired keys a user can have. */
   maxPerUser: integer(1, 1000, { default: 20 }),
   /** Seconds that a key is good for, at most. Without it, a key that names no end has none. */
-  expiresIn: seconds(60, 3_153_600_000, { otherwise: 'no end', to: 'Ms' }),
+  expiresIn: seconds(60, MAX_KEY_SECONDS, { otherwise: 'no end', to: 'Ms' }),
   /** The account page has a page for the keys. */
   pages: flag({ default: true })
 }

@@ -7,28 +7,10 @@ import type { Clock } from '../../ports/clock.ts'
 import { type Log, logLine } from '../../ports/log.ts'
 import type { Sealer } from '../../ports/cryptography.ts'
 import type { Outbound } from '../../ports/outbound.ts'
+import { PROFILE_CLAIMS } from '../../protocol/user-claims.ts'
 import { type Connection, type Upstream, UPSTREAM } from '../../ports/upstream.ts'
 import type { ConnectionSettings } from './options.ts'
 import type { Settings } from '../../settings/settings.ts'
-
-/**
- * Standard claims that describe a person, without identity or rights here.
- * @see OpenID Connect Core 1.0 §5.1
- */
-const PROFILE_CLAIMS = [
-  'name',
-  'given_name',
-  'family_name',
-  'middle_name',
-  'nickname',
-  'picture',
-  'profile',
-  'website',
-  'gender',
-  'birthdate',
-  'zoneinfo',
-  'locale'
-]
 
 interface Parts {
   clock: Clock
