@@ -30,6 +30,11 @@ export interface Targets {
   scopes: readonly string[]
 }
 
+/** The texts of a request that name resources, each once. */
+const namedTexts = ({ resource, audience }: Asked): string[] => [
+  ...new Set([...splitResources(resource ?? ''), ...(audience === undefined ? [] : [audience])])
+]
+
 const invalidTarget = (description: string): OAuthError => new OAuthError('invalid_target', description)
 
 /** True if the texts name one resource. */
@@ -59,8 +64,8 @@ function targetable(audience: string, client: Client | null, targets: Targets): 
  * @throws OAuthError `invalid_target` for a resource that is unknown, malformed, or not for this client
  * @see RFC 8707 §2
  */
-export function namedResources({ resource, audience }: Asked, client: Client | null, targets: Targets): Resource[] {
-  const texts = [...new Set([...splitResources(resource ?? ''), ...(audience === undefined ? [] : [audience])])]
+export function namedResources(asked: Asked, client: Client | null, targets: Targets): Resource[] {
+  const texts = namedTexts(asked)
   if (texts.every((text) => targets.audience.includes(text))) return []
   const found = texts.map((text) =>
     targets.resources.find((one) => !text.startsWith('/') && names(text, one, targets.issuer))
@@ -132,7 +137,7 @@ export function impliedResource(client: Client, targets: Targets): { resource?: 
 
 /**
  * The API of an access token of a grant: the named one, otherwise the only one of the grant. `null`: the service's own
- * audience.
+ * audience, which a grant of an API does not cover.
  * @throws OAuthError `invalid_target`
  * @see RFC 8707 §2.2
  */
@@ -143,9 +148,10 @@ export function targetOf(
   targets: Targets
 ): Resource | null {
   const [named] = oneOf(namedResources(asked, client, targets))
-  if (named !== undefined && !resources.includes(named.resource))
-    throw invalidTarget('The resource was not named when access was granted.')
   const [only, ...more] = resources
+  const namesService = named === undefined && namedTexts(asked).length > 0
+  if (named === undefined ? namesService && only !== undefined : !resources.includes(named.resource))
+    throw invalidTarget('The resource was not named when access was granted.')
   if (named !== undefined || only === undefined) return named ?? null
   if (more.length > 0) throw invalidTarget('The grant is for several resources: name one.')
   return targetable(only, client, targets)

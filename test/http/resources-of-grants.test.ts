@@ -51,6 +51,31 @@ t.test('lets the token request and each refresh choose among the resources of th
   t.equal(again.json().expires_in, 120)
 })
 
+t.test("rejects a request for the service's own audience in a grant of an API, and keeps the grant", async (t) => {
+  const test = await started(t)
+  const { body } = await token(test, { ...password, resource: ORDERS })
+  let refreshToken = body.refresh_token ?? ''
+  const refresh = async (params: Record<string, string>): ReturnType<typeof token> => {
+    const answer = await token(test, {
+      grant_type: 'refresh_token',
+      client_id: 'spa',
+      refresh_token: refreshToken,
+      ...params
+    })
+    refreshToken = answer.body.refresh_token ?? refreshToken
+    return answer
+  }
+  t.equal((await refresh({ resource: ISSUER })).body.error, 'invalid_target')
+  t.equal((await refresh({ audience: ISSUER })).body.error, 'invalid_target')
+  t.equal((await refresh({})).claims.aud, ORDERS)
+  const { code = '' } = await authorizeAs(test.browser, path([ORDERS]))
+  t.equal((await redeem(test.app, code, { resource: ISSUER })).json().error, 'invalid_target')
+
+  const own = (await token(test, password)).body
+  refreshToken = own.refresh_token ?? ''
+  t.equal((await refresh({ resource: ISSUER })).claims.aud, ISSUER, 'a grant without an API')
+})
+
 t.test('gives no ID token at a refresh of a password grant that names a resource', async (t) => {
   const test = await started(t)
   const { body } = await token(test, { ...password, resource: ORDERS, scope: 'openid orders:read' })
