@@ -63,6 +63,38 @@ t.test('signs nobody in to an account that was disabled before the button, or du
   }
 })
 
+t.test('only confirms where a session of the typed password would be over', async (t) => {
+  const subject = await appOf(t)
+  const { browser, clock } = subject
+  await send(t, browser, 'signUp', 'one')
+  const link = await subject.link()
+  clock.step(13 * 60 * 60_000)
+  t.match((await press(browser, link)).url, '/auth/verify-email?')
+  t.notOk(hasSession(browser))
+})
+
+t.test('only confirms where the client wants a more recent sign-in than the typed password', async (t) => {
+  const subject = await appOf(t)
+  const { browser, clock } = subject
+  for (const [name, maxAge, next] of [
+    ['early', 600, '/cb?'],
+    ['late', 60, '/auth/verify-email?']
+  ] as const) {
+    const username = `${name}@example.com`
+    const query = `${queryOf(name)}&max_age=${maxAge}`
+    await browser.submit(`/auth/signup${query}`, { username, password: PASSWORD })
+    const link = await subject.link()
+    clock.step(300_000)
+    const { url } = await press(browser, link)
+    t.match(url, next, name)
+    if (next === '/cb?') continue
+    const { url: done } = await browser.follow(
+      await browser.submit(`/auth/login${query}`, { username, password: PASSWORD })
+    )
+    t.match(done, '/cb?', 'one sign-in is enough')
+  }
+})
+
 t.test('asks for the second step after a reset, also in a browser that is remembered', async (t) => {
   const subject = await appOf(t)
   const { browser } = subject

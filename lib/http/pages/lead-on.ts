@@ -96,7 +96,8 @@ interface LinkBrowser {
   journeyOf(request: FastifyRequest): Promise<Journey>
   /**
    * After the button: signs in where this browser asked for the message and knows the password, and leads to where the
-   * person came from. Otherwise to the page that tells the result, which can be reloaded.
+   * person came from. Otherwise, or if the client asks for a more recent sign-in, to the page that tells the result,
+   * which can be reloaded.
    */
   onward(
     by: { userId: string; proof: FoundWaits['proof'] } | null,
@@ -126,14 +127,19 @@ export function linkBrowser(purpose: LinkPurpose, path: 'verifyEmail' | 'resetPa
       }
       if (by?.proof === undefined || asked(request) === null) return leave
       const { userId, proof } = by
-      const clientId = new URLSearchParams(journey.query.slice(1)).get('client_id')
+      const params = new URLSearchParams(journey.query.slice(1))
+      const [clientId, maxAge] = [params.get('client_id'), params.get('max_age')]
+      const now = authorize.accounts.clock.now()
+      if (maxAge !== null && now - proof.at > Number(maxAge) * 1000) return leave
       try {
         const begun = await signInByLink(
           { userId, proof, clientId },
           await signInBrowser(request, { asksAll: true }, deps),
           authorize
         )
-        return begun === null ? leave : await leadOnFrom(begun, { request, journey }, form, deps)
+        // A session counts from the time of its password, which may be too long ago.
+        const isOver = begun === null || ('session' in begun && begun.session.expiresAt <= now)
+        return isOver ? leave : await leadOnFrom(begun, { request, journey }, form, deps)
       } catch (error) {
         // The link is used up, so the person must hear what it did.
         request.log.error(
