@@ -137,6 +137,10 @@ async function journey(origin, exitCode) {
   expectStatus('GET /me', me, 200)
   const { sub } = await me.json()
   if (typeof sub !== 'string' || sub === '') throw new Error('GET /me names no subject')
+  // The bundle reads the other languages from files of the package.
+  const page = await fetch(`${origin}/auth/login`, { headers: { 'accept-language': 'de' } })
+  expectStatus('GET /auth/login', page, 200)
+  if (!(await page.text()).includes('<html lang="de"')) throw new Error('GET /auth/login is not in German')
 }
 
 async function untilUp(origin, exitCode) {
