@@ -174,6 +174,8 @@ input,select{width:100%;min-height:var(--h);padding:.5rem .8125rem;font:inherit;
 input:hover,select:hover{border-color:var(--text)}
 [aria-invalid]{border:2px solid var(--wrong);padding-inline:.75rem}
 .digits{font:500 1.25rem/1.4 ui-monospace,SFMono-Regular,Consolas,monospace;letter-spacing:.12em;text-align:center}
+fieldset{display:grid;min-width:0;margin:0;padding:0;border:0}
+legend{padding:0;font-size:.875rem;font-weight:550}
 .check{display:flex;gap:.625rem;align-items:center}
 .check input{flex:none;width:1.25rem;min-height:1.25rem;height:1.25rem;margin:0;padding:0;accent-color:var(--link)}
 .check label{flex:1;min-height:2.75rem;padding:.75rem 0;font-weight:400;font-size:.9375rem}
@@ -267,7 +269,7 @@ form:not([hidden])+.instead{display:none}
 .items>li{display:flex;flex-wrap:wrap;gap:.5rem .75rem;align-items:center;justify-content:space-between;
   min-height:3.75rem;padding:.75rem 1rem}
 .items>li>div{flex:1 1 11rem;min-width:0;display:grid;gap:.125rem}
-.items button{width:auto;min-height:2.25rem;margin:0;padding:.25rem .875rem;font-size:.875rem}
+.items button,.items .quiet{width:auto;min-height:2.25rem;margin:0;padding:.25rem .875rem;font-size:.875rem}
 .items .scopes{width:100%;font-size:.9375rem}
 .items form{max-width:100%;display:grid;gap:.5rem}
 .items>li>[data-icon]{align-self:start;margin-top:.125rem;color:var(--quiet)}
@@ -315,7 +317,7 @@ summary{cursor:pointer}
 .foot details[open]{flex-basis:100%;text-align:center}
 .foot details ul{display:flex;flex-wrap:wrap;gap:0 1rem;justify-content:center}
 .foot [aria-current]{font-weight:650}
-@media (pointer:coarse){html{--h:3rem}.items button,button.small,a.small{min-height:2.5rem}}
+@media (pointer:coarse){html{--h:3rem}.items button,.items .quiet,button.small,a.small{min-height:2.5rem}}
 @media (min-width:32rem){body{background:var(--ground)}.card{padding:2rem;background:var(--card);
   border:1px solid var(--line);border-radius:calc(var(--radius)*1.4);
   box-shadow:0 1px 2px rgb(0 0 0/.04),0 12px 32px rgb(0 0 0/.06)}.foot{color:var(--on-ground)}

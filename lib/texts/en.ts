@@ -227,6 +227,7 @@ const PAGES = {
   apiKeyLifetime: 'Valid for',
   apiKeyOneApi: 'A key is for one API.',
   apiKeyCreate: 'Create a key',
+  apiKeyRemoveText: 'Programs with this key lose access at once.',
   apiKeyMadeTitle: 'Your new API key',
   apiKeyMadeText: 'Copy the key now and keep it in a safe place: it is not shown again.',
   connectionsTitle: 'Connected accounts',

@@ -1,4 +1,4 @@
-import { RENDERERS as API_KEYS } from '../../lib/features/api-keys/pages.ts'
+import { RENDERERS as API_KEYS } from '../../lib/features/api-keys/pages/renderers.ts'
 import { RENDERERS as CONNECTIONS } from '../../lib/features/connections/pages/renderers.ts'
 import { RENDERERS as EMAIL_CODES } from '../../lib/features/email-codes/pages/renderers.ts'
 import type { PageModels, PageName } from '../../lib/pages/model.ts'

@@ -6,7 +6,7 @@ import { STORE_OPERATIONS, tracedStore } from '../../ports/tracing.ts'
 import type { ApiKeyStore } from '../../ports/api-key-store.ts'
 import { apiKeyEndpoints } from './endpoints.ts'
 import { createApiKeys } from './keys.ts'
-import { apiKeyPages } from './pages.ts'
+import { apiKeyPages } from './pages/api-keys.ts'
 import type { ApiKeySettings } from './options.ts'
 
 /** The longest that a store may take for one answer. */

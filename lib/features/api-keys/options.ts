@@ -76,7 +76,7 @@ export interface ApiKeyFeatureOptions extends Given<typeof API_KEY_OPTIONS> {}
 
 /** An API key of the user. */
 export interface AccountApiKey {
-  /** The form returns it as `key`, by a submit button. */
+  /** The form returns it as `key`. */
   id: string
   name: string
   scopes: ShownScope[]
@@ -87,14 +87,17 @@ export interface AccountApiKey {
   lastUsedAt: number | null
   /** `null`: never. */
   expiresAt: number | null
+  /** The page that asks before it removes the key. */
+  removeUrl: string
 }
 
 /** The models of the pages of API keys. */
 export interface ApiKeyModels {
   /**
-   * Buttons `key` with the id of a key. One form with the `decision` `create`, the hidden field `newest`, the fields
-   * `name` and `expires_in`, and a box for each scope. `groups`: the boxes of the host's own routes, and of each API by
-   * its `name`. `signInUrl`: the user signs in again before a key is made.
+   * One form with the `decision` `create`, the hidden field `newest`, the fields `name` and `expires_in`, and a box for
+   * each scope. `groups`: the boxes of the host's own routes, and of each API by its `name`. `signInUrl`: the user
+   * signs in again before a key is made. `removing`: the page asks before it removes this key, by a form
+   * with the hidden field `key`.
    */
   account_api_keys: AccountModel & {
     keys: AccountApiKey[]
@@ -104,6 +107,7 @@ export interface ApiKeyModels {
     groups: Array<{ name: string | null; scopes: Array<{ field: string; scope: ShownScope; checked: boolean }> }>
     lifetimes: Array<{ seconds: number | null; chosen: boolean }>
     signInUrl: string | null
+    removing: { id: string; name: string; backUrl: string } | null
   }
   /** A new key, which is shown once. `backUrl` leads to the page `account_api_keys`. */
   account_api_key: CommonModel & { username: string; name: string; key: string; backUrl: string }

@@ -17,7 +17,7 @@ import type { AccountsDeps } from '../../accounts/deps.ts'
 import { addressed } from '../../accounts/outbox.ts'
 
 interface SecondFactor {
-  /** Of an opened ticket. */
+  /** The content of the opened ticket. */
   step: PendingStep
   /** The user's factors when the ticket was opened. */
   found: UserFactors

@@ -107,7 +107,7 @@ interface LinkBrowser {
   ): Promise<Leave>
 }
 
-/** Of the pages behind links in messages. */
+/** The part that knows the browser which opens a link of a message. */
 export function linkBrowser(purpose: LinkPurpose, path: 'verifyEmail' | 'resetPassword', deps: PageDeps): LinkBrowser {
   const { authorize, journeys, link, waiting } = deps
   const asked: LinkBrowser['asked'] = (request) => {

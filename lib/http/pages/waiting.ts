@@ -45,7 +45,7 @@ export interface Waits {
    * names alike, so that the size of the cookie tells nothing.
    */
   proof?: { of: string; at: number } | undefined
-  /** Of a code: the known browser, and the one user whom the code may sign in. */
+  /** Set for a code: the known browser, and the one user whom the code may sign in. */
   device?: string | null
   only?: string | undefined
 }

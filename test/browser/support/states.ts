@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core'
 import { Type } from '@sinclair/typebox'
-import type { AuthorityOptions } from '../../../lib/index.ts'
+import { type AuthorityOptions, memoryApiKeyStore } from '../../../lib/index.ts'
 import { PASSWORD } from '../../support/app.ts'
 import { formAction } from '../../support/browser.ts'
 import { FACTOR_STATES } from './factor-states.ts'
@@ -18,7 +18,8 @@ export const ALL_PAGES = {
       news: Type.Boolean({ title: 'Send me news once a month' })
     }),
     verifyEmail: true
-  }
+  },
+  apiKeys: { store: memoryApiKeyStore(), maxPerUser: 1000 }
 } satisfies Partial<AuthorityOptions>
 
 export const PAGE_STATES: readonly PageState[] = [
@@ -153,6 +154,26 @@ export const PAGE_STATES: readonly PageState[] = [
     }
   },
   {
+    name: 'account-api-keys',
+    async open(page, provider) {
+      await apiKeys(page, provider)
+    }
+  },
+  {
+    name: 'account-api-keys-remove',
+    async open(page, provider) {
+      await apiKeys(page, provider)
+      await Promise.all([page.waitForEvent('load'), page.locator('a[href*="remove="]').first().click()])
+    }
+  },
+  {
+    name: 'account-api-key',
+    async open(page, provider) {
+      await apiKeys(page, provider)
+      await post(page, { name: 'Nightly' })
+    }
+  },
+  {
     name: 'logout',
     async open(page, provider) {
       await signIn(page, provider)
@@ -192,6 +213,12 @@ async function login(page: Page, provider: Provider): Promise<void> {
 
 async function signup(page: Page, { origin }: Provider): Promise<void> {
   await page.goto(`${origin}/auth/signup`)
+}
+
+async function apiKeys(page: Page, provider: Provider): Promise<void> {
+  await signIn(page, provider)
+  await provider.app.authority.apiKeys.create({ userId: provider.ann.id, name: 'Backup', scopes: ['orders:read'] })
+  await page.goto(`${provider.origin}/auth/account/api-keys`)
 }
 
 async function resetPassword(page: Page, { app, ann, messages }: Provider): Promise<void> {

@@ -64,7 +64,14 @@ t.test('creates a key, shows it once, lists it and removes it', async (t) => {
   t.notMatch(listed, key)
 
   const [{ id } = { id: '' }] = await keys()
-  const removed = await browser.submit(formAction(listed), { key: id })
+  const question = (await browser.get(`${PAGE}?remove=${id}`)).body
+  t.match(listed, `href="${PAGE}?remove=${id}"`)
+  t.match(question, /Remove Nightly\?[^]*lose access at once/)
+  t.match(question, `name="key" value="${id}"`)
+  t.notMatch(listed, 'name="key"', 'no press on the list removes a key')
+  t.equal((await keys()).length, 1)
+  t.match((await browser.get(`${PAGE}?remove=unknown`)).body, /Create a key/)
+  const removed = await browser.submit(formAction(question), { key: id })
   t.match(removed, { statusCode: 303, headers: { location: `${PAGE}?done=api_key_removed` } })
   t.match((await browser.get(`${PAGE}?done=api_key_removed`, FROM_HERE)).body, /The key has been removed/)
   t.equal((await keys()).length, 0)
@@ -151,7 +158,8 @@ t.test('makes a key only after a fresh sign-in, and removes one after any', asyn
   t.equal(stale.statusCode, 401)
   t.notMatch(stale.body, /fa_[0-9A-Za-z]{49}/)
   t.equal((await keys()).length, 1)
-  t.equal((await browser.submit(formAction(body), { key: id })).statusCode, 303)
+  const question = (await browser.get(`${PAGE}?remove=${id}`)).body
+  t.equal((await browser.submit(formAction(question), { key: id })).statusCode, 303)
   t.equal((await keys()).length, 0)
 })
 

@@ -388,7 +388,8 @@ export const MODELS: PageModels = {
         api: 'Photos',
         createdAt: Date.UTC(2026, 0, 1, 12),
         lastUsedAt: Date.UTC(2026, 0, 2, 12),
-        expiresAt: Date.UTC(2026, 3, 1, 12)
+        expiresAt: Date.UTC(2026, 3, 1, 12),
+        removeUrl: '/auth/account/api-keys?remove=key-1'
       }
     ],
     hasMore: true,
@@ -416,7 +417,8 @@ export const MODELS: PageModels = {
       { seconds: 2_592_000, chosen: true },
       { seconds: null, chosen: false }
     ],
-    signInUrl: null
+    signInUrl: null,
+    removing: null
   },
   account_api_key: {
     ...COMMON,

@@ -1,23 +1,18 @@
 import type { FastifyInstance } from 'fastify'
 import { Type } from '@sinclair/typebox'
-import { freshnessIn, mayChange, requireProof } from '../../accounts/fresh-sign-in.ts'
-import type { ApiKeys } from '../../accounts/slots.ts'
-import { OAuthError } from '../../errors.ts'
-import { accountPage, MOST_ROWS, type PersonVisit, signInUrl } from '../../http/pages/account-page.ts'
-import type { Leave, PageDeps, PageSlots } from '../../http/pages/deps.ts'
-import { goOn } from '../../http/pages/form-page.ts'
-import { type Form, required } from '../../http/pages/page-routes.ts'
-import type { AccountModel } from '../../pages/account-models.ts'
-import { accountFrame, cutNote, signInAgain } from '../../pages/account-pages.ts'
-import { copyButton, form, formState, hidden, itemSubmit, link, profileField, submit } from '../../pages/fields.ts'
-import { attributes, type Html, html } from '../../pages/html.ts'
-import { chip, layout, name, saidOf, scopeList } from '../../pages/layout.ts'
-import type { PageModels } from '../../pages/model.ts'
-import { shownScope } from '../../pages/own-texts.ts'
-import type { Renderers } from '../../pages/render.ts'
-import { durationOf, format, timeOf } from '../../pages/texts.ts'
-import type { KeyOffer } from './keys.ts'
-import type { ApiKeyModels, ApiKeySettings } from './options.ts'
+import { freshnessIn, mayChange, requireProof } from '../../../accounts/fresh-sign-in.ts'
+import type { ApiKeys } from '../../../accounts/slots.ts'
+import { OAuthError } from '../../../errors.ts'
+import { accountPage, MOST_ROWS, type PersonVisit, signInUrl } from '../../../http/pages/account-page.ts'
+import type { Leave, PageDeps, PageSlots } from '../../../http/pages/deps.ts'
+import { goOn, withQuery } from '../../../http/pages/form-page.ts'
+import { type Form, queryParam, required } from '../../../http/pages/page-routes.ts'
+import type { AccountModel } from '../../../pages/account-models.ts'
+import type { PageModels } from '../../../pages/model.ts'
+import { shownScope } from '../../../pages/own-texts.ts'
+import type { KeyOffer } from '../keys.ts'
+import type { ApiKeySettings } from '../options.ts'
+import { RENDERERS } from './renderers.ts'
 
 const PATH = 'accountApiKeys'
 const DAY_SECONDS = 86_400
@@ -98,7 +93,8 @@ function apiKeysPage(child: FastifyInstance, deps: PageDeps, keys: OfferedKeys, 
           '`decision=create` makes a key as `POST /auth/api-keys` does, and the answer shows it once. Each ' +
           'scope is a field `scope <name>`, and the scopes decide the API of the key. `newest` is the id of the ' +
           'newest key that the page showed: after another, nothing is made, so that a reload makes no second ' +
-          'key. `key` is the id of a key to remove. A key that does not exist counts as removed.'
+          'key. `key` is the id of a key to remove, and the page with `?remove=` and the id asks first. A ' +
+          'key that does not exist counts as removed.'
       },
       body: Type.Object({
         decision: Type.Optional(Type.Literal('create')),
@@ -110,6 +106,9 @@ function apiKeysPage(child: FastifyInstance, deps: PageDeps, keys: OfferedKeys, 
       fields: ['name', 'expires_in'],
       async open(visit, sent) {
         const all = await keys.list(visit.person.user.id)
+        const backUrl = `${linkTo(PATH)}${visit.journey.query}`
+        const wantedId = sent === null ? queryParam(visit.request, 'remove') : ''
+        const removing = all.find(({ id }) => id === wantedId)
         const { lang } = pages.messagesFor(visit.request, visit.journey)
         const offers = keys.offers()
         const lifetimes = lifetimesOf(settings)
@@ -126,8 +125,10 @@ function apiKeysPage(child: FastifyInstance, deps: PageDeps, keys: OfferedKeys, 
             api: resource === null ? null : (apiNames.get(resource) ?? resource),
             createdAt,
             lastUsedAt,
-            expiresAt
+            expiresAt,
+            removeUrl: withQuery(backUrl, { remove: id })
           })),
+          removing: removing === undefined ? null : { id: removing.id, name: removing.name, backUrl },
           hasMore: all.length > MOST_ROWS,
           newest: all.at(-1)?.id ?? '',
           name: sent?.name ?? '',
@@ -179,111 +180,4 @@ function apiKeysPage(child: FastifyInstance, deps: PageDeps, keys: OfferedKeys, 
     },
     deps
   )
-}
-
-function accountApiKeys(model: PageModels['account_api_keys']): string {
-  const { messages, action, error, keys, hasMore, signInUrl: again } = model
-  return accountFrame(
-    model,
-    messages.apiKeysTitle,
-    html`<p>${messages.apiKeysText}</p>
-${
-  keys.length > 0 &&
-  form(
-    action,
-    null,
-    html`<ul class="items">
-${keys.map(
-  ({ id, name: own, scopes, api, createdAt, lastUsedAt, expiresAt }, index) => html`<li>
-<div><p id="key-${index}">${name(own)}</p>
-${
-  api !== null &&
-  html`<p class="hint"><bdi>${api}</bdi></p>
-`
-}<p class="hint">${
-    lastUsedAt === null
-      ? format(messages.apiKeySince, { since: timeOf(createdAt, messages) })
-      : format(messages.apiKeyTimes, { since: timeOf(createdAt, messages), used: timeOf(lastUsedAt, messages) })
-  }</p>
-<p class="hint">${
-    expiresAt === null ? messages.apiKeyForever : format(messages.apiKeyUntil, { time: timeOf(expiresAt, messages) })
-  }</p></div>
-${scopes.length > 0 && scopeList(scopes, messages)}
-${itemSubmit(messages.factorRemove, { name: 'key', value: id, about: `key-${index}` })}
-</li>
-`
-)}</ul>
-${cutNote(model, hasMore, keys.length)}`
-  )
-}
-${
-  again === null
-    ? creation(model)
-    : [error !== null && html`<p class="alert" role="alert">${error.text}</p>`, signInAgain(model, again)]
-}`
-  )
-}
-
-function creation(model: PageModels['account_api_keys']): Html {
-  const { messages, title, action, error, newest, name: typed, groups, lifetimes } = model
-  const state = formState(error, ['name', 'expires_in'], '')
-  const valueOf = (seconds: number | null): string => String(seconds ?? 'never')
-  return html`<h2>${messages.apiKeyCreate}</h2>
-${form(
-  action,
-  state,
-  html`${hidden('newest', newest)}${profileField(state, model, {
-    name: 'name',
-    label: messages.apiKeyNameLabel,
-    type: 'text',
-    required: true,
-    value: typed,
-    choices: []
-  })}${
-    groups.length > 1 &&
-    html`<p class="hint">${messages.apiKeyOneApi}</p>
-`
-  }${groups.map(
-    ({ name: api, scopes }, at) => html`<fieldset><legend><bdi>${api ?? title}</bdi></legend>
-${scopes.map(
-  ({ field, scope, checked }, index) => html`<div class="check"><input${attributes({
-    type: 'checkbox',
-    id: `scope-${at}-${index}`,
-    name: field,
-    value: 'on',
-    checked
-  })}><label for="scope-${at}-${index}">${saidOf(scope, messages)}</label></div>
-`
-)}</fieldset>
-`
-  )}${profileField(state, model, {
-    name: 'expires_in',
-    label: messages.apiKeyLifetime,
-    type: 'select',
-    required: true,
-    value: valueOf(lifetimes.find(({ chosen }) => chosen)?.seconds ?? null),
-    choices: lifetimes.map(({ seconds }) => ({
-      value: valueOf(seconds),
-      label: seconds === null ? messages.apiKeyForever : durationOf(seconds, messages)
-    }))
-  })}${submit(messages.apiKeyCreate, { decision: 'create' })}
-`
-)}`
-}
-
-function accountApiKey(model: PageModels['account_api_key']): string {
-  const { messages, username, name: own, key, backUrl } = model
-  return layout(model, {
-    heading: messages.apiKeyMadeTitle,
-    icon: 'check',
-    lead: html`<p>${messages.apiKeyMadeText}</p>${chip(model, username)}`,
-    content: html`<p>${name(own)}</p>
-<p class="code"><code dir="ltr" id="api-key">${key}</code>${copyButton(messages, 'api-key')}</p>
-<p class="actions">${link(backUrl, messages.apiKeysTitle)}</p>`
-  })
-}
-
-export const RENDERERS: Pick<Renderers, keyof ApiKeyModels> = {
-  account_api_keys: accountApiKeys,
-  account_api_key: accountApiKey
 }
