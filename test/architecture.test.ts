@@ -49,14 +49,13 @@ t.test('tests and scripts get no more wide lines and no more large files', async
 /** May only fall. Write a lower figure here after lowering it. */
 const FIGURES: Readonly<Record<string, number>> = {
   'files of lib over 12,288 bytes': 1,
-  'files of lib outside of features that name TOTP': 48,
-  'files of lib outside of features that name passkeys': 110,
-  'lines of lib with await import()': 15,
-  'tables of endpoints': 6,
-  'files of lib and scripts that name the grant client_credentials': 7,
+  'files of lib outside of features that name TOTP': 25,
+  'files of lib outside of features that name passkeys': 69,
+  'lines of lib outside of features with await import()': 1,
+  'tables of endpoints': 2,
+  'files of lib and scripts that name the grant client_credentials': 6,
   'files of code that name Traditional Chinese': 3,
-  'rows of options': 237,
-  'pages of docs over 2,500 words': 1
+  'pages of docs over 2,500 words': 0
 }
 
 t.test('keeps every measured figure of the house from getting worse', async (t) => {
