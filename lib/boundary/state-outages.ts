@@ -197,10 +197,16 @@ export function surviveStateOutages(
   }
 }
 
-/** Rejects any other result, so that it can't let a user in. */
+/**
+ * Rejects any other result, so that it can't let a user in. Times of others may have fractions, which no database keeps
+ * in a column of whole milliseconds.
+ */
 const checkedAssertions = (assertions: AssertionStore): AssertionStore => ({
   claim: async (digest, expiresAt) =>
-    outcomeFrom('state.assertions.claim', await assertions.claim(digest, expiresAt), ['fresh', 'replayed'] as const)
+    outcomeFrom('state.assertions.claim', await assertions.claim(digest, Math.ceil(expiresAt)), [
+      'fresh',
+      'replayed'
+    ] as const)
 })
 
 /**

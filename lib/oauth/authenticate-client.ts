@@ -99,7 +99,7 @@ async function provedByKey(
   if (!authMethodsOf(client).includes('private_key_jwt')) return { reason: 'wrong_method', client }
   if (!isAssertionSignedBy(assertion, await clientKeys(client, assertion.kid)))
     return { reason: 'wrong_signature', client }
-  if ((await assertions?.claim(assertion.replayKey, assertion.expiresAt)) !== 'fresh')
+  if ((await assertions?.claim(assertion.replayKey, assertion.rememberedUntil)) !== 'fresh')
     return { reason: 'replayed', client, why: 'client_assertion was used before: each needs a jti of its own.' }
   return client
 }

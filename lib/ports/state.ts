@@ -75,7 +75,7 @@ export interface AssertionStore {
   /**
    * Claims the assertion for the first caller: of parallel calls with one digest, one is `fresh` and all others are
    * `replayed`, across all instances. The store keeps only `digest`, 43 characters of base64url, until `expiresAt`, in
-   * milliseconds since the epoch. There are no later calls, because the assertion has expired then.
+   * whole milliseconds since the epoch. There are no later calls, because the assertion has expired then.
    */
   claim(digest: string, expiresAt: number): Promise<'fresh' | 'replayed'>
 }

@@ -43,6 +43,8 @@ const LONGEST_LIFE_SECONDS = 300
 /** How far the client's clock may be ahead. */
 const SKEW_SECONDS = 30
 const MAX_JTI_BYTES = 256
+/** How far the clock of the service may be set back without making a used assertion new again. */
+const SET_BACK_MS = 10 * 60_000
 /** The types of other JWTs, so that none of these passes for an assertion. @see RFC 8725 §3.11 */
 const TYPES = ['jwt', 'client-authentication+jwt']
 /**
@@ -122,10 +124,10 @@ interface ClientAssertion {
   alg: JwsAlg
   kid: string | undefined
   jws: UnverifiedJws
-  /** A digest of the client and the assertion's id. It counts once until `expiresAt`. */
+  /** A digest of the client and the assertion's id. It counts once. */
   replayKey: string
-  /** Milliseconds since the epoch. */
-  expiresAt: number
+  /** How long its use is remembered, in milliseconds since the epoch. */
+  rememberedUntil: number
 }
 
 /**
@@ -164,7 +166,7 @@ export function readClientAssertion(text: string, issuer: string, now: number): 
     kid,
     jws,
     replayKey: hash('sha256', `client_assertion\0${JSON.stringify([iss, jti])}`, 'base64url'),
-    expiresAt: exp * 1000
+    rememberedUntil: exp * 1000 + SET_BACK_MS
   }
 }
 

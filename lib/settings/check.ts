@@ -1,5 +1,6 @@
 import type { GrantDeclaration } from '../oauth/deps.ts'
 import { parseBypassList } from '../limits/bypass-list.ts'
+import { hasKeys } from '../clients/rights.ts'
 import { checkClients } from './check-clients.ts'
 import { checkIssuer, checkNames, checkPages, checkPaths } from './check-addresses.ts'
 import { resolveSettings, type Settings, withoutUndefined } from './settings.ts'
@@ -30,12 +31,19 @@ export function checkedSettings(
   const error = schemaError(schema, given)
   if (error !== null) throw error
   const shaped = given as unknown as AuthorityOptions
+  const { state, clients } = shaped
   checkIssuer(shaped)
   checkStores(shaped)
   const settings = resolveSettings(shaped, features)
   checkCosts(settings)
   checkSecrets(shaped)
   checkClients(settings, grants)
+  if (state?.assertions === undefined && state !== undefined && Array.isArray(clients) && clients.some(hasKeys))
+    throw invalid(
+      'state.assertions',
+      undefined,
+      'an AssertionStore where a client has keys, as the states of this package have: a signature counts once'
+    )
   checkPages(shaped)
   checkRegistration(shaped, settings)
   checkBypass(settings)

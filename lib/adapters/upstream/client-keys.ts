@@ -16,7 +16,10 @@ const LONGEST_AGE_MS = 24 * 60 * 60_000
 const UNKNOWN_KEY_PAUSE_MS = 60_000
 const MAX_SETS = 1000
 
-type KeySet = ReturnType<typeof kept<{ keys: readonly unknown[]; at: number }>>
+interface KeySet extends ReturnType<typeof kept<{ keys: readonly unknown[]; at: number }>> {
+  /** True while the log has the outage, so that requests of strangers write one line of it. */
+  isTold: boolean
+}
 
 /**
  * The keys of a client by `kid`; without one, or with an unknown one, all that there are. A third-party client may name
@@ -44,7 +47,7 @@ export function createClientKeys({
       if (sets.size < MAX_SETS) break
       sets.delete(oldest)
     }
-    const set = kept(
+    const source = kept(
       async () => {
         const { status, json } = await askProvider(
           { url, method: 'GET', of: "a client's key set", reason: 'outage' },
@@ -59,6 +62,7 @@ export function createClientKeys({
       clock,
       UNKNOWN_KEY_PAUSE_MS
     )
+    const set = { ...source, isTold: false }
     sets.set(name, set)
     return set
   }
@@ -69,10 +73,12 @@ export function createClientKeys({
     try {
       const { keys, at } = await set.get()
       if (clock.monotonic() - at > LONGEST_AGE_MS) throw new UpstreamError('outage', 'The key set is a day old.')
+      set.isTold = false
       if (kid === undefined || keys.some((jwk) => isObject(jwk) && jwk['kid'] === kid)) return keys
       return (await set.renewed())?.keys ?? keys
     } catch (error) {
-      onError(error, `the keys of the client ${client.clientId} could not be fetched`)
+      if (!set.isTold) onError(error, `the keys of the client ${client.clientId} could not be fetched`)
+      set.isTold = true
       throw new OAuthError('temporarily_unavailable', 'The keys of the client cannot be read now.')
     }
   }

@@ -1,5 +1,8 @@
+import Database from 'libsql'
+import { sqliteState } from '../../../lib/index.ts'
 import t from '../../support/tap.ts'
 import { ISSUER, PASSWORD } from '../../support/app.ts'
+import { turns } from '../../unit/accounts/world.ts'
 import { signingKey } from '../resource/world.ts'
 import {
   ask,
@@ -103,6 +106,28 @@ t.test('an assertion counts once, also if it comes fifty times at once', async (
     200,
     'a stranger uses up no jti of the client'
   )
+})
+
+t.test('takes an end with a fraction of a second on a store of whole milliseconds', async (t) => {
+  const db = new Database(':memory:')
+  t.teardown(() => {
+    db.close()
+  })
+  const test = await started(t, { state: sqliteState(db) })
+  const text = signed(assertionOf(test, { payload: { exp: test.clock.now() / 1000 + 60.1234567 } }))
+  t.equal((await ask(test, text)).status, 200)
+  t.equal((await ask(test, text)).status, 401)
+})
+
+t.test('rejects a used assertion also after the clock was set back', async (t) => {
+  const test = await started(t)
+  const text = signed(assertionOf(test))
+  const at = test.clock.now()
+  t.equal((await ask(test, text)).status, 200)
+  test.clock.step(5 * 60_000)
+  await turns()
+  test.clock.setWall(at)
+  t.same(refusal(await ask(test, text)), [401, 'invalid_client'])
 })
 
 t.test('a client has one way to prove itself', async (t) => {
