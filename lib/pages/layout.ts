@@ -5,6 +5,8 @@ import type { IconName } from './stylesheet.ts'
 
 interface Layout {
   heading: string
+  /** Before the heading in the title of the document, where several views share the heading. */
+  part?: string | null
   /** Below the heading, inside the page's head. */
   lead?: HtmlValue
   /** Above the heading: an icon for the result. It adds nothing to the heading. */
@@ -26,10 +28,22 @@ interface Layout {
 /** A whole document. */
 export function layout(
   model: CommonModel,
-  { heading, lead, icon = null, content, links, error = null, passkeyScript = null, isWide, isDone, before }: Layout
+  {
+    heading,
+    part = null,
+    lead,
+    icon = null,
+    content,
+    links,
+    error = null,
+    passkeyScript = null,
+    isWide,
+    isDone,
+    before
+  }: Layout
 ): string {
   const { title, lang, dir, messages, styleUrl, scriptUrl, stylesheetUrl, faviconUrl, colorScheme } = model
-  const about = heading.includes(title) ? heading : `${heading} – ${title}`
+  const about = [part, heading, heading.includes(title) ? null : title].filter((words) => words !== null).join(' – ')
   return `${markupOf(html`<!doctype html>
 <html lang="${lang}" dir="${dir}">
 <head>

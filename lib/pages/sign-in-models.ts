@@ -1,5 +1,9 @@
 import type { ConnectButton, FormModel, PasskeyForm, ProfileField, ShownEnrolment } from './common-model.ts'
 
+/** The ways to give a second factor, best first. */
+export const STEP_WAYS = ['passkey', 'code', 'recovery_code'] as const
+export type StepWay = (typeof STEP_WAYS)[number]
+
 /** Pages that lead to a session: sign-in, registration, and the links of messages. */
 export interface SignInModels {
   /**
@@ -21,13 +25,15 @@ export interface SignInModels {
     tellsPasskeys: boolean
   }
   /**
-   * After a password or another provider: `code` with `asksCode`, or `recovery_code`, or `credential` with `passkey`.
+   * After a password or another provider: `way` is the one that this view asks for, in the field `code` or
+   * `recovery_code`, or in `credential` with `passkey`, which is `null` otherwise. `otherWays` lead to the other views.
    * `username` is the user to be signed in. `rememberSeconds`: how long a box `remember` lets this browser skip the
    * step. `null`: no box.
    */
   second_factor: FormModel & {
     username: string
-    asksCode: boolean
+    way: StepWay
+    otherWays: Array<{ way: StepWay; url: string }>
     rememberSeconds: number | null
     loginUrl: string
     passkey: PasskeyForm | null

@@ -16,13 +16,14 @@ import {
   usernameField
 } from './fields.ts'
 import { passkeyForm, tellsPasskeysField, withoutPasskeys } from './passkey-forms.ts'
-import { type Html, attributes, formatHtml, html } from './html.ts'
+import { type Html, formatHtml, html } from './html.ts'
 import { address, chip, layout, name, usernameOf } from './layout.ts'
 import type { IconName } from './stylesheet.ts'
-import { carry, way, ways } from './ways.ts'
+import { carry, way, wayLink, ways } from './ways.ts'
 import { format, spaceOf } from './texts.ts'
 import type { CommonModel } from './common-model.ts'
 import type { PageModels } from './model.ts'
+import type { StepWay } from './sign-in-models.ts'
 
 export function login(model: PageModels['login']): string {
   const {
@@ -79,49 +80,44 @@ ${onward(model)}${otherUrl !== null && chip(model, username, otherUrl)}`
   })
 }
 
-/** The best way is the primary. The others follow below. */
+const STEP_ICONS: Readonly<Record<StepWay, IconName>> = { passkey: 'key', code: 'phone', recovery_code: 'list' }
+
+/** One way a view, with one button. The title tells the views apart. */
 export function secondFactor(model: PageModels['second_factor']): string {
-  const { messages, action, error, username, asksCode, rememberSeconds, loginUrl, passkey, tellsPasskeys } = model
+  const { messages, action, error, username, way, otherWays, rememberSeconds, loginUrl, passkey, tellsPasskeys } = model
   const { support } = model.footer
-  const fields = asksCode ? ['code', 'recovery_code'] : ['recovery_code']
-  const state = formState(error, fields, asksCode ? 'code' : passkey === null ? 'recovery_code' : '')
-  const text = asksCode
-    ? messages.secondFactorText
-    : passkey === null
-      ? messages.errorFactorDisabled
-      : messages.passkeySecond
-  const ask =
-    passkey &&
-    passkeyForm(action, passkey, model, { call: 'get', label: messages.passkeyUse, look: asksCode ? 'quiet' : null })
+  const state = formState(error, [way], way)
+  const names = { passkey: messages.passkeyWay, code: messages.factorApp, recovery_code: messages.recoveryLabel }
+  const isLast = !otherWays.some((other) => other.way !== 'recovery_code')
+  const text = {
+    passkey: messages.passkeySecond,
+    code: messages.secondFactorText,
+    recovery_code: isLast ? messages.errorFactorDisabled : null
+  }[way]
+  const remember = rememberSeconds !== null && rememberField(state, model, rememberSeconds)
   return layout(model, {
     heading: messages.secondFactorTitle,
+    part: names[way],
     error,
-    lead: html`<p class="lead">${text}</p>${chip(model, username, loginUrl)}`,
+    lead: [text !== null && html`<p class="lead">${text}</p>`, chip(model, username, loginUrl)],
     passkeyScript: passkey?.scriptUrl,
     content: [
-      !asksCode && ask && [ask, withoutPasskeys(model)],
-      form(action, state, [
-        tellsPasskeysField(tellsPasskeys),
-        asksCode ? codeField(state, model) : recoveryCodeField(state, model),
-        rememberSeconds !== null && rememberField(state, model, rememberSeconds),
-        submit(messages.continueSubmit, asksCode || passkey === null ? {} : { look: 'quiet' }),
-        '\n'
-      ]),
-      asksCode && [
-        ways(model, { passkey: ask }),
-        html`
-<details${attributes({ class: 'more', open: state.wrong === 'recovery_code' })}>${[
-          html`<summary>${messages.recoveryQuestion}</summary>\n`,
-          form(action, null, [
+      passkey === null
+        ? form(action, state, [
             tellsPasskeysField(tellsPasskeys),
-            recoveryCodeField(state, model),
-            submit(messages.continueSubmit, { look: 'quiet' }),
+            way === 'code' ? codeField(state, model) : recoveryCodeField(state, model),
+            remember,
+            submit(messages.continueSubmit),
             '\n'
           ])
-        ]}</details>
-`
-      ],
-      serverFault(model)
+        : [
+            error !== null && html`<p class="alert" role="alert" id="form-error">${error.text}</p>\n`,
+            passkeyForm(action, passkey, model, { call: 'get', label: messages.passkeyUse, fields: remember }),
+            withoutPasskeys(model)
+          ],
+      '\n',
+      serverFault(model),
+      ways(model, { others: otherWays.map((other) => wayLink(other.url, STEP_ICONS[other.way], names[other.way])) })
     ],
     links:
       support !== null &&

@@ -56,9 +56,18 @@ function brandMark(brand: string | null): Html | null {
     : html`<svg viewBox="0 0 24 24" width="20" height="20" aria-hidden="true" focusable="false">${mark}</svg>`
 }
 
-/** A way that carries the typed name. The icon adds nothing to its text. */
+/** The icon adds nothing to the text. */
+const shown = (icon: IconName, label: string): Html =>
+  html`<span data-icon="${icon}" aria-hidden="true"></span><span>${label}</span>`
+
+/** A way that carries the typed name. */
 export function way(url: string, icon: IconName, label: string): Html {
-  return carry(url, html`<span data-icon="${icon}" aria-hidden="true"></span><span>${label}</span>`)
+  return carry(url, shown(icon, label))
+}
+
+/** A way on a page where no name is typed. */
+export function wayLink(url: string, icon: IconName, label: string): Html {
+  return html`<a href="${safeUrl(url)}">${shown(icon, label)}</a>\n`
 }
 
 /**

@@ -101,7 +101,6 @@ const PAGES = {
   reauthTitle: 'Confirm it’s you',
   reauthText: 'For your security, please confirm it’s you before you continue.',
   codeLabel: '6-digit code',
-  recoveryQuestion: 'Can’t use your app? Enter a recovery code',
   recoveryText: 'One of the codes you saved when you set this up. Each works once.',
   recoveryLabel: 'Recovery code',
   rememberLabel: 'Don’t ask again on this device for {duration}',

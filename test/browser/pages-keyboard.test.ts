@@ -259,17 +259,14 @@ t.test('uses second factors and passkeys with the keyboard alone', async (t) => 
   await signInByKeys(page, username)
   t.equal(await heading(page), 'Confirm it’s you')
   t.equal(await focused(page), 'code')
-  await page.locator('summary', { hasText: 'recovery code' }).focus()
-  await page.keyboard.press('Enter')
   t.same(await walk(page), [], 'the second step')
   await page.locator('#code').focus()
   await page.keyboard.type('000000')
   await enter(page)
   t.equal(await focused(page), 'code')
   t.equal(await page.locator('#code').getAttribute('aria-invalid'), 'true')
-  await page.locator('summary', { hasText: 'recovery code' }).focus()
-  await page.keyboard.press('Enter')
-  await page.keyboard.press('Tab')
+  await page.getByRole('link', { name: 'Recovery code' }).focus()
+  await enter(page)
   for (const [typed, isRight] of [
     [recoveryCode.replace(/^..../, '0000'), false],
     [recoveryCode, true]

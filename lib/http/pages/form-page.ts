@@ -79,7 +79,7 @@ export interface FormPage<Name extends FormPageName, Shown extends object> {
   /** The page has a form that asks for a passkey. */
   passkeys?: PageSettings['passkeys']
   /** Parameters of the form's address besides the journey. */
-  carries?(shown: Shown): Record<string, string>
+  carries?(shown: Shown, visit: Visit): Record<string, string>
   /** Default 200. A refusal has its own status. */
   statusCode?(shown: Shown): number
 }
@@ -153,7 +153,7 @@ export function formPage<Name extends FormPageName, Shown extends object>(
       reply,
       name,
       {
-        action: withQuery(`${link(page.path)}${query}`, page.carries?.(next)),
+        action: withQuery(`${link(page.path)}${query}`, page.carries?.(next, visit)),
         error:
           refused === undefined ? null : formError(refused, request, reply, { pages, fields, uiLocales, minLength }),
         ...(await page.content(next, visit))

@@ -66,11 +66,16 @@ async function everything(provider: Provider): Promise<Person> {
 }
 
 /** After the password. */
-async function secondStep(page: Page, provider: Provider, { username }: Pick<Person, 'username'>): Promise<void> {
+async function secondStep(
+  page: Page,
+  provider: Provider,
+  { username }: Pick<Person, 'username'>,
+  way = ''
+): Promise<void> {
   const browser = testBrowser(provider.app, provider.origin)
   await logIn(browser, username)
   await carryOver(browser, page, provider.origin)
-  await page.goto(`${provider.origin}/auth/second-factor`)
+  await page.goto(`${provider.origin}/auth/second-factor${way}`)
 }
 
 /** A user who must have a second factor, and has only a password. */
@@ -109,12 +114,14 @@ const then = (name: string, from: PageState, fields: Record<string, string>): Pa
   }
 })
 
-const second: PageState = {
-  name: 'second-factor',
+const second = (name: string, way: string): PageState => ({
+  name,
   open: async (page, provider) => {
-    await secondStep(page, provider, await everything(provider))
+    await secondStep(page, provider, await everything(provider), `?way=${way}`)
   }
-}
+})
+const code = second('second-factor', 'code')
+const recovery = second('second-factor-recovery', 'recovery_code')
 const mustSetUp: PageState = { name: 'set-up', open: setUp }
 const setUpApp: PageState = {
   name: 'set-up-app',
@@ -128,17 +135,10 @@ const reauthenticate = own('reauthenticate', 'reauthenticate', ann)
 const entering: PageState = { name: 'email-code-enter', open: askForCode }
 
 export const FACTOR_STATES: readonly PageState[] = [
-  second,
-  then('second-factor-wrong', second, { code: '000000' }),
-  {
-    name: 'second-factor-recovery-wrong',
-    async open(page, provider) {
-      await second.open(page, provider)
-      await page.locator('summary').first().click()
-      await page.locator('input[name=recovery_code]').fill('none of mine')
-      await Promise.all([page.waitForEvent('load'), page.locator('input[name=recovery_code]').press('Enter')])
-    }
-  },
+  code,
+  then('second-factor-wrong', code, { code: '000000' }),
+  recovery,
+  then('second-factor-recovery-wrong', recovery, { recovery_code: 'none of mine' }),
   {
     name: 'second-factor-passkey',
     async open(page, provider) {

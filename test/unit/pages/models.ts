@@ -80,10 +80,14 @@ export const MODELS: PageModels = {
     ...COMMON,
     ...form,
     username: 'ann',
-    asksCode: true,
+    way: 'code',
+    otherWays: [
+      { way: 'passkey', url: '/auth/second-factor?way=passkey' },
+      { way: 'recovery_code', url: '/auth/second-factor?way=recovery_code' }
+    ],
     rememberSeconds: 2_592_000,
     loginUrl,
-    passkey: asked,
+    passkey: null,
     tellsPasskeys: false
   },
   passkey_prompt: {

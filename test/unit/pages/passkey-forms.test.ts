@@ -18,6 +18,7 @@ const PASSKEY: PasskeyForm = {
   renewUrl: '/auth/passkey-challenge',
   signals: {}
 }
+const BY_PASSKEY = { way: 'passkey', passkey: PASSKEY, rememberSeconds: null } as const
 const WRONG = { error: 'invalid_grant', text: 'The passkey was not accepted.', field: 'credential' }
 
 // covers PK-28
@@ -31,7 +32,7 @@ t.test('keeps the passkey script small, and loads it only on pages that ask for 
 t.test('renders the passkey form hidden until the script runs, with one field and one button', async (t) => {
   for (const root of [
     page('login', { passkey: PASSKEY }),
-    page('second_factor'),
+    page('second_factor', BY_PASSKEY),
     page('passkey_prompt'),
     page('account_passkey')
   ]) {
@@ -90,9 +91,9 @@ t.test('says why no passkey can be used, on each page that waits for one', async
       .filter(({ attributes }) => attributes.class === 'hint instead')
       .map(textOf)
   t.same(instead(page('second_factor')), [])
-  t.equal(instead(page('second_factor', { asksCode: false })).length, 1)
-  t.match(textOf(one(page('second_factor', { asksCode: false }), 'main')), /Use your passkey[^]*Recovery code/)
-  const left = { asksCode: false, passkey: null } as const
+  t.equal(instead(page('second_factor', BY_PASSKEY)).length, 1)
+  t.match(textOf(one(page('second_factor', BY_PASSKEY), 'main')), /Use your passkey[^]*Recovery code/)
+  const left = { way: 'recovery_code' as const, otherWays: [] }
   t.match(textOf(one(page('second_factor', left), 'main')), /After too many wrong codes/)
   for (const name of ['passkey_prompt', 'account_passkey'] as const) t.equal(instead(page(name)).length, 1, name)
   t.match(all(one(page('passkey_prompt'), 'main'), 'a').map(({ attributes }) => attributes.href)[0], '/')

@@ -74,7 +74,6 @@ function poisoned(value: unknown, evil: string, key = ''): unknown {
 /** Whose models here have to do with passkeys. */
 const ASKING: PageName[] = [
   'reauthenticate',
-  'second_factor',
   'passkey_prompt',
   'set_up_second_factor',
   'account_security',

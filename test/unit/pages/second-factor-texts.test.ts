@@ -3,6 +3,7 @@ import t from '../../support/tap.ts'
 import type { PageModels } from '../../../lib/pages/model.ts'
 import { renderPage } from '../../support/render-page.ts'
 import { LOCALES, type Locale, messagesOf } from '../../../lib/pages/texts.ts'
+import { STEP_WAYS } from '../../../lib/pages/sign-in-models.ts'
 import { COMMON, MODELS } from './models.ts'
 import { all, parse, textOf } from './strict-html.ts'
 
@@ -14,10 +15,10 @@ const linksTo = (html: string, url: string): number =>
 
 t.test('tells a user who lost every factor where to get help, with and without a support link', async (t) => {
   const support = 'mailto:help@example.com'
-  for (const asksCode of [true, false]) {
-    t.match(second({ asksCode }), 'Lost everything? <a href="mailto:help@example.com">Contact support</a>')
-    t.equal(linksTo(second({ asksCode }), support), 2, 'beside the one of the footer')
-    t.equal(linksTo(second({ asksCode, footer: { ...COMMON.footer, support: null } }), support), 0)
+  for (const way of STEP_WAYS) {
+    t.match(second({ way }), 'Lost everything? <a href="mailto:help@example.com">Contact support</a>')
+    t.equal(linksTo(second({ way }), support), 2, 'beside the one of the footer')
+    t.equal(linksTo(second({ way, footer: { ...COMMON.footer, support: null } }), support), 0)
   }
   for (const locale of LOCALES as readonly Locale[])
     t.match(textOf(parse(second(inLanguage(locale)))), messagesOf(locale).secondFactorLost, locale)

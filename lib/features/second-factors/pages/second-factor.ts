@@ -8,6 +8,7 @@ import { secondFactorCheck } from '../deps.ts'
 import { openStep, type PendingStep, rememberDevice } from '../second-step.ts'
 import { OAuthError } from '../../../errors.ts'
 import type { PasskeyForm } from '../../../pages/common-model.ts'
+import { STEP_WAYS, type StepWay } from '../../../pages/sign-in-models.ts'
 import type { UserFactors } from '../../../ports/factor-store.ts'
 import type { User } from '../../../ports/user-store.ts'
 import { contextOf, MFA_ACR } from '../../../protocol/authentication.ts'
@@ -67,6 +68,21 @@ export function secondFactorPage(child: FastifyInstance, deps: PageDeps, account
     return options === null ? null : passkeyFormOf(options, deps)
   }
 
+  /** The page for one way, with links to the others. The best way is first, and the one that a visit gets. */
+  function wayOf(pending: Pending, { request, journey: { query } }: Visit) {
+    const passkey = passkeyOf(userOf(pending), pending.found)
+    const knows = deps.limiter.knows(request, secondFactorCheck(userOf(pending), pending.found, { kind: 'totp' }))
+    const asksCode = (appsOf(accounts)?.counting(pending.found.totp, knows).length ?? 0) > 0
+    const open = STEP_WAYS.filter((way) => (way === 'passkey' ? passkey !== null : way !== 'code' || asksCode))
+    const way = open.find((one) => one === askedWay(request)) ?? open[0] ?? 'recovery_code'
+    const urlOf = (other: StepWay): string => withQuery(`${link('secondFactor')}${query}`, { way: other })
+    return {
+      way,
+      passkey: way === 'passkey' ? passkey : null,
+      otherWays: open.filter((other) => other !== way).map((other) => ({ way: other, url: urlOf(other) }))
+    }
+  }
+
   /** The journey begins again if its first step does not count any more. That is no error of the person. */
   const beginAgain =
     (visit: Visit): Leave =>
@@ -89,12 +105,13 @@ export function secondFactorPage(child: FastifyInstance, deps: PageDeps, account
           'The page that asks for the second factor, after the right password or a sign-in at another ' +
           'provider. Nobody is signed in yet. It also asks a person whose session lacks the second factor, ' +
           'and adds it to that session under a new secret. A browser without a session and without a first ' +
-          'factor of the last ten minutes is led to the sign-in page. Exists with the option `factors`.',
+          'factor of the last ten minutes is led to the sign-in page. `way` is `passkey`, `code` or ' +
+          '`recovery_code`; without it, the page asks for the best one. Exists with the option `factors`.',
         form:
           'Signs in by `code`, the six digits of an authenticator app, by `recovery_code`, or by ' +
           '`credential`, the answer of a passkey. Spaces and hyphens do not count.'
       },
-      querystring: JourneySchema,
+      querystring: Type.Composite([JourneySchema, Type.Object({ way: Type.Optional(Type.String({ maxLength: 16 })) })]),
       body: Type.Object({
         code: Type.Optional(SecondFactorCode),
         recovery_code: Type.Optional(RecoveryCode),
@@ -143,22 +160,24 @@ export function secondFactorPage(child: FastifyInstance, deps: PageDeps, account
         if (pending === null) throw refused
         return pending
       },
-      content: (pending, { request, journey: { query, clientName } }) => ({
-        username: userOf(pending).username,
-        rememberSeconds: factors.remembered === null ? null : factors.remembered.lifetimeMs / 1000,
-        passkey: passkeyOf(userOf(pending), pending.found),
-        tellsPasskeys: passkeys?.prompt === true && pending.found.passkeys.length === 0,
-        asksCode:
-          (appsOf(accounts)?.counting(
-            pending.found.totp,
-            deps.limiter.knows(request, secondFactorCheck(userOf(pending), pending.found, { kind: 'totp' }))
-          ).length ?? 0) > 0,
-        // A signed-in user gets to the page only by asking for it.
-        loginUrl: withQuery(
-          `${link('login')}${query}`,
-          'person' in pending && clientName === null ? { prompt: 'login' } : {}
-        )
-      })
+      carries(_pending, { request }) {
+        const way = askedWay(request)
+        return way === undefined ? {} : { way }
+      },
+      content(pending, visit) {
+        const { query, clientName } = visit.journey
+        return {
+          username: userOf(pending).username,
+          rememberSeconds: factors.remembered === null ? null : factors.remembered.lifetimeMs / 1000,
+          ...wayOf(pending, visit),
+          tellsPasskeys: passkeys?.prompt === true && pending.found.passkeys.length === 0,
+          // A signed-in user gets to the page only by asking for it.
+          loginUrl: withQuery(
+            `${link('login')}${query}`,
+            'person' in pending && clientName === null ? { prompt: 'login' } : {}
+          )
+        }
+      }
     },
     deps
   )
@@ -167,3 +186,6 @@ export function secondFactorPage(child: FastifyInstance, deps: PageDeps, account
 function userOf(pending: Pending): User {
   return 'step' in pending ? pending.step.user : pending.person.user
 }
+
+const askedWay = (request: FastifyRequest): StepWay | undefined =>
+  STEP_WAYS.find((way) => way === queryParam(request, 'way'))
