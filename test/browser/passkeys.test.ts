@@ -71,10 +71,12 @@ t.test('uses a passkey from the proposal to the security page, also after a lost
   let codes: string[] = []
   await t.test('shows recovery codes when two-step sign-in is turned on', async (t) => {
     await page.goto(`${provider.origin}/auth/security`)
-    t.equal((await press(page, 'Turn on two-step sign-in')).status(), 200)
+    t.equal((await press(page, 'Turn on two-step sign-in')).status(), 303)
     t.equal(await heading(page), 'Save your recovery codes')
     codes = await page.locator('.codes code').allInnerTexts()
     t.equal(codes.length, 10)
+    await page.reload()
+    t.same(await page.locator('.codes code').allInnerTexts(), codes, 'a reload posts nothing and shows them again')
     await keepCodes(page)
     t.ok(await page.getByText('On', { exact: true }).isVisible())
   })
@@ -183,7 +185,7 @@ t.test('makes a required passkey before the sign-in completes, also by an enrolm
   await signInOn(page)
   t.equal(await heading(page), 'Add a second step')
   await page.getByText('Recommended').click()
-  t.equal(await pressPasskey(page, CREATE), 200)
+  t.equal(await pressPasskey(page, CREATE), 303)
   t.equal(await heading(page), 'Save your recovery codes')
   t.equal((await credentials.get()).length, 1)
   t.match(await provider.app.authority.factors(provider.ann.id), { factors: [{ kind: 'passkey' }] })

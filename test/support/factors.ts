@@ -4,6 +4,7 @@ import { memoryFactorStore, type AuthorityOptions } from '../../lib/index.ts'
 import type { FactorStore } from '../../lib/ports/factor-store.ts'
 import { delayed } from '../../lib/testing/index.ts'
 import { ISSUER, PASSWORD, signUp, type LightMyRequestResponse, type TestApp, testApp } from './app.ts'
+import { cookieName } from './cookies.ts'
 import { type TestBrowser, testBrowser } from './browser.ts'
 
 export interface FactorApp extends TestApp {
@@ -123,6 +124,14 @@ export async function saveCodes(
   return await browser.get(href.replaceAll('&amp;', '&'), { 'sec-fetch-site': site })
 }
 
+/** True if the reply leads to the page with new recovery codes. */
+export const makesCodes = ({ statusCode, cookies }: LightMyRequestResponse): boolean =>
+  statusCode === 303 && cookies.some(({ name, value }) => name === cookieName('codes') && value !== '')
+
+/** The page with the new recovery codes that the reply leads to. */
+export const codesPage = async (browser: TestBrowser, reply: LightMyRequestResponse): Promise<string> =>
+  (await browser.follow(reply)).reply.body
+
 /** The recovery codes that a page shows. */
 export const codesIn = (html: string): string[] =>
   [...html.matchAll(/<li><code>([^<]+)<\/code>/g)].map(([, code = '']) => code)
@@ -137,8 +146,9 @@ export async function enrol(
   const { action, fields } = formOf(body)
   const reply = await browser.submit(action, { ...fields, code: codeFor(secret, clock.now()), name })
   if (![200, 303].includes(reply.statusCode)) throw new Error(`enrol: ${reply.statusCode} ${reply.body}`)
-  const codes = codesIn(reply.body)
-  if (codes.length > 0) await saveCodes(browser, reply.body)
+  const shown = await codesPage(browser, reply)
+  const codes = codesIn(shown)
+  if (codes.length > 0) await saveCodes(browser, shown)
   return { secret, codes, reply }
 }
 

@@ -2,7 +2,7 @@
 import { authAs, softPasskey, totpCode } from '../../lib/testing/index.ts'
 import { ISSUER, type LightMyRequestResponse, type TestApp } from './app.ts'
 import type { TestBrowser } from './browser.ts'
-import { codeFor, codesIn, enrol, formOf, saveCodes } from './factors.ts'
+import { codeFor, codesIn, codesPage, enrol, formOf, saveCodes } from './factors.ts'
 import { answerOn } from './passkey-pages.ts'
 import { addWith, post } from './passkeys.ts'
 
@@ -68,7 +68,7 @@ export async function secondFactorOf(
   await answerOn(browser, '/auth/security/passkeys', passkey)
   const page = (await browser.get('/auth/security')).body
   const { action } = formOf(page, page.lastIndexOf('<form', page.indexOf('value="two_step_on"')))
-  const { body } = await browser.submit(action, { decision: 'two_step_on' })
+  const body = await codesPage(browser, await browser.submit(action, { decision: 'two_step_on' }))
   await saveCodes(browser, body)
   return {
     kind: 'passkey',

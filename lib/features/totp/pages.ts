@@ -33,7 +33,7 @@ export function totpPage(child: FastifyInstance, deps: PageDeps, accounts: Provi
           'minutes with the second factor of the account, or else asks for a new sign-in.',
         form:
           'Stores the app of the page under `name` if `code` is right. The page is good for ten minutes. ' +
-          'The first second factor of a person ends all their other sessions, and the answer shows the ' +
+          'The first second factor of a person ends all their other sessions, and the next page shows the ' +
           'recovery codes.'
       },
       body: Type.Object({

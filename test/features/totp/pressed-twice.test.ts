@@ -4,10 +4,7 @@ import { memoryFactorStore, memoryUserStore } from '../../../lib/index.ts'
 import type { FactorStore } from '../../../lib/ports/factor-store.ts'
 import { signUp, testApp } from '../../support/app.ts'
 import { type TestBrowser, testBrowser } from '../../support/browser.ts'
-import { codeFor, enrol, formOf, logIn, saveCodes } from '../../support/factors.ts'
-
-const codesOf = (html: string): string[] =>
-  [...html.matchAll(/<li><code>([^<]+)<\/code>/g)].map(([, code = '']) => code)
+import { codeFor, enrol, formOf, logIn, saveCodes, codesIn, codesPage, makesCodes } from '../../support/factors.ts'
 
 /** A signed-in Ann, over a store that holds the first call of a method. */
 async function scene(t: Test, options: Parameters<typeof testApp>[0] = {}) {
@@ -71,14 +68,13 @@ t.test('creates one set of recovery codes for two presses of the button', async 
     action,
     fields: { ...fields, decision: 'codes' }
   })
-  t.equal(codesOf(second.body).length, 10)
-  t.same(codesOf(second.body), codesOf(first.body))
+  t.ok(makesCodes(first) && makesCodes(second))
   t.equal(stored.length, 10)
   t.equal(events.filter(({ name }) => name === 'recovery_codes_replaced').length, 1)
   t.equal((await app.authority.factors(sub)).recoveryCodesLeft, 10)
   const other = testBrowser(app)
   await logIn(other)
-  const [code = ''] = codesOf(second.body)
+  const [code = ''] = codesIn(await codesPage(browser, second))
   t.equal((await other.submit('/auth/second-factor', { recovery_code: code })).statusCode, 303, 'the codes count')
 })
 
@@ -96,13 +92,12 @@ for (const [url, required] of [
       action,
       fields: { ...fields, code: codeFor(secret, clock.now()) }
     })
-    t.equal(first.statusCode, 200)
-    t.equal(second.statusCode, 200)
-    t.equal(codesOf(second.body).length, 10)
-    t.same(codesOf(second.body), codesOf(first.body))
+    t.ok(makesCodes(first) && makesCodes(second))
     t.equal((await app.authority.factors(sub)).factors.length, 1)
     t.equal(events.filter(({ name }) => name === 'factor_added').length, 1)
-    await saveCodes(browser, second.body)
+    const page = await codesPage(browser, second)
+    t.equal(codesIn(page).length, 10)
+    await saveCodes(browser, page)
     t.equal((await browser.get('/auth/security')).statusCode, 200, 'the browser is signed in')
     const copy = await testBrowser(app).submit(action, { ...fields, code: codeFor(secret, clock.now()) })
     t.equal(copy.statusCode, 303, 'another browser gets nothing')

@@ -5,7 +5,7 @@ import { type AuthorityOptions, memoryState, memoryUserStore } from '../../../li
 import { totpCode } from '../../../lib/testing/index.ts'
 import { bearer } from '../../support/app.ts'
 import { testBrowser } from '../../support/browser.ts'
-import { enrol, factorApp, type FactorApp, formOf, logIn } from '../../support/factors.ts'
+import { enrol, factorApp, type FactorApp, formOf, logIn, makesCodes } from '../../support/factors.ts'
 import { grant, passkeyApp, post, signInOptions } from '../../support/passkeys.ts'
 
 const remove = async ({ app }: Pick<FactorApp, 'app'>, token: string, id: string) =>
@@ -76,7 +76,7 @@ t.test('adds and removes factors without sendMessage, also for an address that c
     const { id } = (await options.users?.create?.({ ...unconfirmed, passwordHash })) ?? { id: '' }
     const bob = testBrowser(app)
     await logIn(bob, 'bob')
-    t.equal((await enrol(subject, bob)).reply.statusCode, 200)
+    t.ok(makesCodes((await enrol(subject, bob)).reply))
     const {
       factors: [factor]
     } = await app.authority.factors(id)

@@ -20,7 +20,10 @@ import {
   formOf,
   logIn,
   saveCodes,
-  signedInAnywhere
+  signedInAnywhere,
+  codesIn,
+  codesPage,
+  makesCodes
 } from '../../support/factors.ts'
 import { answerOf, authorizePath, CLIENTS, KEYS, redeem } from '../../support/openid.ts'
 import { decodeJwt } from '../../support/jwt.ts'
@@ -97,17 +100,17 @@ t.test('leads the right password to the set-up, and begins no session before it'
     'nothing is stored before a code was right'
   )
   const done = await send()
-  t.equal(done.statusCode, 200)
-  t.equal([...done.body.matchAll(/<li><code>/g)].length, 10, 'the recovery codes, once')
+  t.ok(makesCodes(done))
   t.ok(cookies(done).some((cookie) => cookie.startsWith(`${cookieName('session')}=`)))
   t.ok(cookies(done).some((cookie) => cookie.startsWith(`${cookieName('step')}=; Max-Age=0`)))
   t.match(subject.events.find(({ name }) => name === 'authenticated')?.payload, {
     method: 'password',
     methods: ['password', 'otp']
   })
-  const [first] = /(?<=<li><code>)[^<]+/.exec(done.body) ?? []
-  t.match(await send(), { statusCode: 200, body: first }, 'a reload shows them again')
-  t.equal((await saveCodes(browser, done.body)).headers.location, '/cart')
+  const made = await codesPage(browser, done)
+  t.equal(codesIn(made).length, 10)
+  t.same(codesIn((await send()).body), codesIn(made), 'the form makes no others')
+  t.equal((await saveCodes(browser, made)).headers.location, '/cart')
   t.match(await app.authority.factors(sub), { factors: [{ kind: 'totp' }], recoveryCodesLeft: 10 })
   const { code = '' } = answerOf(String((await browser.get(authorizePath())).headers.location))
   t.match(decodeJwt((await redeem(app, code)).json<{ access_token: string }>().access_token).claims, {
@@ -211,7 +214,7 @@ t.test('stores one factor and signs one browser in for fifty parallel set-ups', 
     })
   )
   const replies = await Promise.all(all.map(async ({ send }) => await send()))
-  t.equal(replies.filter(({ statusCode }) => statusCode === 200).length, 1)
+  t.equal(replies.filter(makesCodes).length, 1)
   t.match(await app.authority.factors(sub), { factors: { length: 1 }, recoveryCodesLeft: 10 })
   const inside = await Promise.all(
     all.map(async ({ browser }) => (await browser.get('/auth/account')).statusCode === 200)
@@ -229,7 +232,7 @@ t.test('adds one factor for fifty parallel uses of one enrolment', async (t) => 
   const replies = await Promise.all(
     Array.from({ length: 50 }, async (_, index) => await send({}, { 'user-agent': `browser ${index}` }))
   )
-  t.equal(replies.filter(({ statusCode }) => statusCode === 200).length, 1)
+  t.equal(replies.filter(makesCodes).length, 1)
   t.match(await subject.app.authority.factors(subject.sub), { factors: { length: 1 } })
 })
 
@@ -284,7 +287,7 @@ t.test('ends browser sessions without a second factor under a new policy, but no
   t.match(asked.headers.location, /^\/auth\/second-factor\/set-up\?client_id=spa/)
   const { send } = await shown(subject, browser, String(asked.headers.location))
   const done = await send()
-  const onward = String((await saveCodes(browser, done.body)).headers.location)
+  const onward = String((await saveCodes(browser, await codesPage(browser, done))).headers.location)
   t.ok(answerOf(String((await browser.get(onward)).headers.location))['code'], 'the journey goes on')
   t.equal(
     (await app.inject({ method: 'POST', url: '/auth/refresh', headers: bearer(refresh) })).statusCode,
@@ -314,7 +317,7 @@ t.test('sets up a factor without another sign-in in a fresh session that the hos
   const browser = await signedInByHost()
   const { send } = await shown(subject, browser, String((await browser.get(authorizePath())).headers.location))
   const done = await send()
-  t.equal(done.statusCode, 200)
+  t.ok(makesCodes(done))
   t.ok(answerOf(String((await browser.get(authorizePath())).headers.location))['code'])
 })
 
@@ -394,7 +397,7 @@ t.test('leads a sign-up to the required set-up', async (t) => {
   t.equal(reply.headers.location, `${SET_UP}?return_to=%2Fcart`)
   t.same(await signedInAnywhere(browser), [])
   const { send } = await shown(subject, browser, String(reply.headers.location))
-  t.equal((await saveCodes(browser, (await send()).body)).headers.location, '/cart')
+  t.equal((await saveCodes(browser, await codesPage(browser, await send()))).headers.location, '/cart')
   t.equal((await browser.get('/auth/account')).statusCode, 200)
 })
 
@@ -450,7 +453,7 @@ t.test('lets no user in while the hook or the store is down', async (t) => {
     t.same(await signedInAnywhere(browser), [])
     subject.broken.clear()
   }
-  t.equal((await send()).statusCode, 200, 'and then goes on')
+  t.ok(makesCodes(await send()), 'and then goes on')
 })
 
 t.test('treats a hanging hook as an outage after five seconds, and tells the client', async (t) => {
@@ -489,7 +492,7 @@ t.test('accepts the pending set-up of another instance', async (t) => {
   for (const [name, value] of browser.cookies) elsewhere.cookies.set(name, value)
   const { fields, secret: key } = await shown(one, browser)
   const reply = await elsewhere.submit(SET_UP, { ...fields, code: codeFor(key, one.clock.now()) })
-  t.equal(reply.statusCode, 200)
+  t.ok(makesCodes(reply))
   t.equal((await elsewhere.get('/auth/account')).statusCode, 200)
 })
 
@@ -499,7 +502,7 @@ t.test('keeps the last required factor, unless the host removes it', async (t) =
   const { app, sub, clock } = subject
   const browser = testBrowser(app)
   await logIn(browser)
-  await saveCodes(browser, (await (await shown(subject, browser)).send()).body)
+  await saveCodes(browser, await codesPage(browser, await (await shown(subject, browser)).send()))
   const [factor] = (await app.authority.factors(sub)).factors
   const id = factor?.id ?? ''
   const own = { 'sec-fetch-site': 'same-origin' }

@@ -5,7 +5,18 @@ import { cookieName } from '../../support/cookies.ts'
 import t from '../../support/tap.ts'
 import { bearer, ISSUER, PASSWORD, signIn, signUp } from '../../support/app.ts'
 import { testBrowser } from '../../support/browser.ts'
-import { codeFor, enrol, factorApp, formOf, logIn, saveCodes, signedInAnywhere } from '../../support/factors.ts'
+import {
+  codeFor,
+  enrol,
+  factorApp,
+  formOf,
+  logIn,
+  saveCodes,
+  signedInAnywhere,
+  codesIn,
+  codesPage,
+  makesCodes
+} from '../../support/factors.ts'
 
 const cookies = (reply: { headers: Record<string, unknown> }): string[] =>
   [reply.headers['set-cookie'] ?? []].flat().map(String)
@@ -21,7 +32,7 @@ t.test('ends all other sessions at the first second factor, and shows ten recove
   const tokens = await signIn(app)
   const secret = browser.cookies.get(cookieName('session'))
   const { codes, reply } = await enrol(subject, browser, ' My\u202e  phone ')
-  t.equal(reply.statusCode, 200)
+  t.ok(makesCodes(reply))
   t.match(reply.headers['cache-control'], /no-store/)
   t.equal(codes.length, 10)
   for (const code of codes) t.match(code, /^[0-9a-z]{4}(?:-[0-9a-z]{4}){3}$/)
@@ -93,9 +104,9 @@ t.test('accepts an enrolment once, from its own user and session', async (t) => 
     t.equal((await other.submit(own, { ...fields, code })).statusCode, 400)
   }
   t.equal((await ann.submit(action, { ...fields, enrolment: '', code })).statusCode, 400)
-  t.equal((await ann.submit(action, { ...fields, code })).statusCode, 200)
+  t.ok(makesCodes(await ann.submit(action, { ...fields, code })))
   const { statusCode, body: reloaded } = await ann.submit(action, { ...fields, code })
-  t.equal(statusCode, 200, 'a reload posts it again, and shows the codes again')
+  t.equal(statusCode, 200, 'a second press shows the codes again')
   await saveCodes(ann, reloaded)
   t.equal((await ann.submit(action, { ...fields, code })).statusCode, 400)
   t.equal((await app.authority.factors(subject.sub)).factors.length, 1)
@@ -204,8 +215,7 @@ t.test('replaces all recovery codes, accepts each once, and creates none without
   const subject = await factorApp(t)
   const { app, sub, browser } = subject
   const { action } = formOf((await browser.get('/auth/security')).body)
-  const { body } = await browser.submit(action, { decision: 'codes' })
-  const codes = [...body.matchAll(/<li><code>([^<]+)</g)].map(([, code = '']) => code)
+  const codes = codesIn(await codesPage(browser, await browser.submit(action, { decision: 'codes' })))
   t.equal(codes.length, 10)
   await subject.messages.next('factor_added')
   t.match(

@@ -4,10 +4,8 @@ import { memoryFactorStore, memoryUserStore } from '../../../lib/index.ts'
 import { signUp, testApp } from '../../support/app.ts'
 import { testBrowser } from '../../support/browser.ts'
 import { cookieName } from '../../support/cookies.ts'
-import { codeFor, enrol, factorApp, formOf, logIn, saveCodes } from '../../support/factors.ts'
+import { codeFor, enrol, factorApp, formOf, logIn, saveCodes, codesIn, codesPage } from '../../support/factors.ts'
 
-const codesOf = (html: string): string[] =>
-  [...html.matchAll(/<li><code>([^<]+)<\/code>/g)].map(([, code = '']) => code)
 const SECURITY = '/auth/security'
 
 /** Makes new codes on the security page; `send` posts the form again, as a reload does. */
@@ -18,16 +16,17 @@ async function made(t: Parameters<typeof factorApp>[0]) {
   const { action, fields } = formOf(page, page.indexOf('value="codes"') - 2000)
   const send = async () => await browser.submit(action, { ...fields, decision: 'codes' })
   const reply = await send()
-  return { ...subject, reply, codes: codesOf(reply.body), send, action }
+  const shown = await codesPage(browser, reply)
+  return { ...subject, reply, shown, codes: codesIn(shown), send, action }
 }
 
 t.test('shows the codes again after a reload of the form and of any page of factors', async (t) => {
   const { browser, codes, send, events } = await made(t)
   t.equal(codes.length, 10)
-  t.same(codesOf((await send()).body), codes, 'the form makes no others')
+  t.same(codesIn((await send()).body), codes, 'the form makes no others')
   t.equal(events.filter(({ name }) => name === 'recovery_codes_replaced').length, 1)
   for (const url of [SECURITY, '/auth/security/totp', '/auth/second-factor/set-up'])
-    t.same(codesOf((await browser.get(url)).body), codes, url)
+    t.same(codesIn((await browser.get(url)).body), codes, url)
 })
 
 t.test('keeps the codes in a sealed cookie for ten minutes', async (t) => {
@@ -38,25 +37,25 @@ t.test('keeps the codes in a sealed cookie for ten minutes', async (t) => {
   for (const code of codes) t.notMatch(set, code)
   t.ok(String(set).length < 600, `${String(set).length} bytes`)
   clock.step(599_999)
-  t.same(codesOf((await browser.get(SECURITY)).body), codes)
+  t.same(codesIn((await browser.get(SECURITY)).body), codes)
   clock.step(1)
-  t.same(codesOf((await browser.get(SECURITY)).body), [], 'a copy of the cookie shows nothing later')
+  t.same(codesIn((await browser.get(SECURITY)).body), [], 'a copy of the cookie shows nothing later')
 })
 
 t.test('removes the codes once the user saves them, but not by a link of another site', async (t) => {
-  const { browser, codes, reply } = await made(t)
-  await saveCodes(browser, reply.body, 'cross-site')
-  t.same(codesOf((await browser.get(SECURITY)).body), codes)
-  t.same(codesOf((await saveCodes(browser, reply.body)).body), [])
+  const { browser, codes, shown } = await made(t)
+  await saveCodes(browser, shown, 'cross-site')
+  t.same(codesIn((await browser.get(SECURITY)).body), codes)
+  t.same(codesIn((await saveCodes(browser, shown)).body), [])
   t.notOk(browser.cookies.get(cookieName('codes')))
-  t.same(codesOf((await browser.get(SECURITY)).body), [])
+  t.same(codesIn((await browser.get(SECURITY)).body), [])
 })
 
 t.test('shows no codes after a sign-out, and to no other user', async (t) => {
-  const { app, browser, reply } = await made(t)
+  const { app, browser, codes } = await made(t)
   const cookie = browser.cookies.get(cookieName('codes')) ?? ''
   t.ok(cookie)
-  t.same(codesOf(reply.body).length, 10)
+  t.equal(codes.length, 10)
   await browser.submit('/auth/logout', { decision: 'sign_out' })
   t.notOk(browser.cookies.get(cookieName('codes')))
   await signUp(app, 'bob')
@@ -67,7 +66,7 @@ t.test('shows no codes after a sign-out, and to no other user', async (t) => {
   other.cookies.set(cookieName('codes'), cookie)
   const shown = await other.get(SECURITY)
   t.equal(shown.statusCode, 200)
-  t.same(codesOf(shown.body), [])
+  t.same(codesIn(shown.body), [])
 })
 
 t.test('continues the sign-in after the codes of a required second factor', async (t) => {
@@ -83,10 +82,11 @@ t.test('continues the sign-in after the codes of a required second factor', asyn
   const secret = (/<code dir="ltr">([A-Z2-7 ]+)<\/code>/.exec(page)?.[1] ?? '').replaceAll(' ', '')
   const { action, fields } = formOf(page)
   const reply = await browser.submit(action, { ...fields, code: codeFor(secret, subject.clock.now()) })
-  const codes = codesOf(reply.body)
-  t.equal(codes.length, 10)
-  t.same(codesOf((await browser.get(url)).body), codes)
-  t.match(await saveCodes(browser, reply.body), { statusCode: 303, headers: { location: '/cart' } })
+  t.match(reply, { statusCode: 303, headers: { location: url } })
+  const shown = await codesPage(browser, reply)
+  t.equal(codesIn(shown).length, 10)
+  t.same(codesIn((await browser.get(url)).body), codesIn(shown))
+  t.match(await saveCodes(browser, shown), { statusCode: 303, headers: { location: '/cart' } })
   t.notOk(browser.cookies.get(cookieName('codes')))
 })
 
@@ -103,7 +103,7 @@ t.test('shows the codes again after an app was set up', async (t) => {
   }
   const { codes } = await enrol(subject, browser)
   browser.cookies.set(cookieName('codes'), kept.get('codes') ?? '')
-  t.same(codesOf((await browser.get(SECURITY)).body), codes)
+  t.same(codesIn((await browser.get(SECURITY)).body), codes)
 })
 
 t.test('shows no codes once they have ended with the last factor', async (t) => {
@@ -113,5 +113,28 @@ t.test('shows no codes once they have ended with the last factor', async (t) => 
   const reply = await browser.submit(action, { decision: 'remove', factor: factor?.id ?? '' })
   t.match(reply.headers.location, /done=factor_removed/)
   t.notOk(browser.cookies.get(cookieName('codes')))
-  t.same(codesOf((await browser.get(SECURITY)).body), [])
+  t.same(codesIn((await browser.get(SECURITY)).body), [])
+})
+
+t.test('shows no codes to a later sign-in of the same user in this browser', async (t) => {
+  const { browser, code, clock } = await made(t)
+  const cookie = browser.cookies.get(cookieName('codes')) ?? ''
+  clock.step(30_000)
+  browser.cookies.delete(cookieName('session'))
+  await logIn(browser)
+  t.equal((await browser.submit('/auth/second-factor', { code: code() })).statusCode, 303)
+  browser.cookies.set(cookieName('codes'), cookie)
+  const { statusCode, body } = await browser.get(SECURITY)
+  t.equal(statusCode, 200)
+  t.same(codesIn(body), [])
+})
+
+t.test('shows the codes in the answer itself where the browser has no room for a cookie', async (t) => {
+  const subject = await factorApp(t)
+  const { browser } = subject
+  const { action } = formOf((await browser.get(SECURITY)).body)
+  browser.cookies.set(cookieName('link'), 'x'.repeat(3700))
+  const reply = await browser.submit(action, { decision: 'codes' })
+  t.equal(reply.statusCode, 200)
+  t.equal(codesIn(reply.body).length, 10)
 })

@@ -8,7 +8,7 @@ import { memoryFactorStore, memoryState, memoryUserStore, type UserStore } from 
 import type { FactorStore } from '../../../lib/ports/factor-store.ts'
 import { testApp, signUp } from '../../support/app.ts'
 import { testBrowser, type TestBrowser } from '../../support/browser.ts'
-import { codeFor, formOf, logIn } from '../../support/factors.ts'
+import { codeFor, formOf, logIn, makesCodes } from '../../support/factors.ts'
 import { logLines } from '../../support/log-lines.ts'
 import { connectApp } from '../../http/connect/support.ts'
 import { ask, emailApp, enter } from '../email-codes/support.ts'
@@ -224,7 +224,7 @@ t.test('removes factors that a sign-in adds during a reset', async (t) => {
   })
   on('after removeFactorsOfUser', async () => {
     const added = await (await prepared(thief, clock, '/auth/security/totp'))()
-    t.equal(added.statusCode, 200, 'it is in time')
+    t.ok(makesCodes(added), 'it is in time')
   })
   t.equal(await app.authority.resetFactors(sub), 2)
   t.match(await store.findFactors(sub), { totp: [], recoveryCodesLeft: 0 })
@@ -266,7 +266,7 @@ t.test('keeps the authentication time of the provider after a code or a change o
   const other = await connectApp(t, { factors: memoryFactorStore() })
   await other.through()
   other.clock.step(280_000)
-  t.equal((await (await prepared(other.browser, other.clock, '/auth/security/totp'))()).statusCode, 200)
+  t.ok(makesCodes(await (await prepared(other.browser, other.clock, '/auth/security/totp'))()))
   other.clock.step(280_000)
   t.equal(
     secretIn((await other.browser.get('/auth/security/totp')).body),

@@ -11,7 +11,10 @@ import {
   formOf,
   logIn,
   saveCodes,
-  signedInAnywhere
+  signedInAnywhere,
+  codesIn,
+  codesPage,
+  makesCodes
 } from '../../support/factors.ts'
 import { answer, answerOn, askingForm } from '../../support/passkey-pages.ts'
 import { answerOf, authorizePath, CLIENTS, KEYS, redeem } from '../../support/openid.ts'
@@ -59,9 +62,9 @@ t.test('sets up a required passkey instead of an app, and asks for it at later s
   t.match(await app.authority.factors(sub), { factors: [] })
   const passkey = passkeyOf()
   const done = await answer(browser, page.body, passkey)
-  t.equal(done.statusCode, 200)
-  t.equal([...done.body.matchAll(/<li><code>/g)].length, 10)
-  t.equal((await saveCodes(browser, done.body)).headers.location, '/cart')
+  const shown = await codesPage(browser, done)
+  t.equal(codesIn(shown).length, 10)
+  t.equal((await saveCodes(browser, shown)).headers.location, '/cart')
   t.match(subject.events.find(({ name }) => name === 'authenticated')?.payload, {
     method: 'password',
     methods: ['password', 'passkey']
@@ -139,7 +142,7 @@ t.test('stores at most one factor and signs one browser in for fifty parallel se
       return await browser.submit(SET_UP, { ...formOf(body).fields, code: codeFor(secret, clock.now()) })
     })
   )
-  t.ok(replies.filter(({ statusCode }) => statusCode === 200).length <= 1)
+  t.ok(replies.filter(makesCodes).length <= 1)
   const { factors } = await app.authority.factors(sub)
   t.ok(factors.length <= 1, `${factors.length} factors`)
   t.ok((await app.authority.sessions(sub)).length <= 1)
@@ -210,5 +213,5 @@ t.test('answers 503 during an outage, and completes the set-up on the same page 
     t.same(await signedInAnywhere(browser), [])
     subject.broken.clear()
   }
-  t.equal((await answer(browser, body, passkeyOf())).statusCode, 200)
+  t.ok(makesCodes(await answer(browser, body, passkeyOf())))
 })

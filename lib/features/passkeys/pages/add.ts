@@ -38,8 +38,7 @@ export function passkeyPage(child: FastifyInstance, deps: PageDeps, { accounts, 
           'of the last five minutes with the second factor of the account, or else asks for a new sign-in.',
         form:
           'Stores the passkey that the browser made with the options of the page: `credential`, and its ' +
-          '`name`. The first second factor of a person ends all their other sessions, and the answer shows ' +
-          'the recovery codes.'
+          '`name`. It changes nothing else about the sign-in of the person.'
       },
       body: Type.Object({ credential: Credential, name: Type.Optional(FactorName) }),
       fields: ['name', 'credential'],
@@ -141,8 +140,7 @@ export function passkeyPromptPage(child: FastifyInstance, deps: PageDeps, { acco
           'with `passkeys.prompt`.',
         form:
           'Stores the passkey that the browser made with the options of the page: `credential`, and its ' +
-          '`name`. The first second factor of a person ends all their other sessions, and the answer shows ' +
-          'the recovery codes.'
+          '`name`. It changes nothing else about the sign-in of the person.'
       },
       querystring: JourneySchema,
       body: Type.Object({ credential: Credential, name: Type.Optional(FactorName) }),

@@ -1,7 +1,7 @@
 import { COOKIES } from '../../../protocol/cookies.ts'
 import { partitionOf } from '../../../protocol/digest.ts'
 import type { Leave, PageDeps, Visit } from '../../../http/pages/deps.ts'
-import { withQuery } from '../../../http/pages/form-page.ts'
+import { goOn, withQuery } from '../../../http/pages/form-page.ts'
 import { queryParam } from '../../../http/pages/page-routes.ts'
 import { isFromHere } from '../../../http/pages/account-page.ts'
 import { type FactorDeps, secondFactorCheck } from '../deps.ts'
@@ -15,14 +15,17 @@ const DONE = { done: 'codes_saved' }
 /** The content of the cookie. */
 interface KeptCodes {
   userId: string
+  sid: string
   codes: string[]
   until: number
 }
 
 interface Whose {
   user: { id: string; username: string }
-  /** The person's way on. */
-  backUrl: string
+  /** The session that made them. A later sign-in of the user does not see them. */
+  sid: string
+  /** A page that shows them by `again`. */
+  url: string
 }
 
 /**
@@ -30,8 +33,9 @@ interface Whose {
  * at most, a sealed cookie has them, so that a reload or another visit shows them again.
  */
 interface ShownCodes {
+  /** Leads to the page that shows them, so that a reload posts nothing. */
   show(codes: readonly string[], visit: Visit, whose: Whose): Leave
-  /** `null`: this browser has none of this user. */
+  /** `null`: this browser has none of this session. */
   again(visit: Visit, whose: Whose): Leave | null
   /** True if the person has just said that the codes are saved. The browser has none afterwards. */
   areSaved(visit: Visit): boolean
@@ -39,41 +43,41 @@ interface ShownCodes {
   forget(visit: Visit): void
 }
 
-/** The address that says that the codes are saved. */
-export const savedUrl = (url: string): string => withQuery(url, DONE)
-
 export function shownCodes({ authorize, sealed, pages }: Pick<PageDeps, 'authorize' | 'sealed' | 'pages'>): ShownCodes {
   const { clock } = authorize.accounts
 
   const page =
-    (codes: string[], { request, journey }: Visit, { user, backUrl }: Whose): Leave =>
+    (codes: string[], { request, journey }: Visit, { user, url }: Whose): Leave =>
     async (reply) =>
       await pages.send(
         request,
         reply,
         'account_recovery_codes',
-        { username: user.username, signedIn: true, codes, backUrl },
+        { username: user.username, signedIn: true, codes, backUrl: withQuery(url, DONE) },
         { uiLocales: journey.uiLocales, clientName: journey.clientName }
       )
 
   return {
     show(codes, visit, whose) {
       const { id: userId } = whose.user
-      const kept: KeptCodes = { userId, codes: [...codes], until: clock.now() + COOKIES.codes.seconds * 1000 }
+      const { sid, url } = whose
+      const kept: KeptCodes = { userId, sid, codes: [...codes], until: clock.now() + COOKIES.codes.seconds * 1000 }
       // This cookie does not displace those of a sign-in or a link that waits behind this page.
       const written = { mark: partitionOf(userId), query: '', content: kept, yields: true }
       return async (reply) => {
-        if (sealed.fits(reply, 'codes', written)) sealed.set(reply, 'codes', written)
-        // Earlier codes in the cookie were replaced.
-        else sealed.clear(reply, 'codes')
+        if (sealed.fits(reply, 'codes', written)) {
+          sealed.set(reply, 'codes', written)
+          return await goOn(url)(reply)
+        }
+        // Earlier codes in the cookie were replaced. No other answer contains the new ones.
+        sealed.clear(reply, 'codes')
         return await page(kept.codes, visit, whose)(reply)
       }
     },
     again(visit, whose) {
       const kept = (sealed.read(visit.request, 'codes')?.content ?? null) as KeptCodes | null
-      return kept === null || kept.userId !== whose.user.id || kept.until <= clock.now()
-        ? null
-        : page(kept.codes, visit, whose)
+      const isTheirs = kept !== null && kept.userId === whose.user.id && kept.sid === whose.sid
+      return isTheirs && clock.now() < kept.until ? page(kept.codes, visit, whose) : null
     },
     areSaved({ request, reply }) {
       const isDone = queryParam(request, 'done') === DONE.done && isFromHere(request)

@@ -14,7 +14,7 @@ import { FactorName } from '../../../http/edge/schemas.ts'
 import type { PageDeps } from '../../../http/pages/deps.ts'
 import { goOn, withQuery } from '../../../http/pages/form-page.ts'
 import { queryParam, required } from '../../../http/pages/page-routes.ts'
-import { acceptedPasskeys, savedUrl, shownCodes } from './parts.ts'
+import { acceptedPasskeys, shownCodes } from './parts.ts'
 import { accountPage, noteOf, type PersonVisit, signInUrl } from '../../../http/pages/account-page.ts'
 
 /** The methods that a session without a second factor can rest on. */
@@ -22,10 +22,11 @@ const FIRST: readonly AuthenticationMethod[] = ['password', 'connection', 'email
 
 type Overview = Omit<PageModels['account_security'], keyof AccountModel>
 
-/** The owner of the shown recovery codes, and the next address. */
-export const whose = ({ person: { user }, journey: { query } }: PersonVisit, { link }: PageDeps) => ({
+/** The owner of new recovery codes, and the page that shows them. */
+export const whose = ({ person: { user, session }, journey: { query } }: PersonVisit, { link }: PageDeps) => ({
   user,
-  backUrl: savedUrl(`${link('security')}${query}`)
+  sid: session.sid,
+  url: `${link('security')}${query}`
 })
 
 async function requireFresh({ person, origin }: PersonVisit, accounts: ProvingDeps): Promise<void> {
@@ -72,7 +73,7 @@ export function securityPage(child: FastifyInstance, deps: PageDeps, accounts: P
           '/auth/account` does and `factors` is set.',
         form:
           '`decision=rename` with `factor` and `name` renames a factor. `decision=remove` with `factor` ' +
-          'removes it. `decision=codes` replaces all recovery codes, and the answer shows the new codes. It ' +
+          'removes it. `decision=codes` replaces all recovery codes, and leads to the page with the new codes. It ' +
           'needs a session of the last five minutes, with the second factor if the account has any.'
       },
       body: Type.Object({
@@ -158,7 +159,7 @@ export function securityPage(child: FastifyInstance, deps: PageDeps, accounts: P
           locale,
           origin
         } = visit
-        // A reload of the page with the codes posts the form again.
+        // A second press, after the browser's way back, makes no other codes.
         const again = /^(?:codes|two_step_on)$/.test(form.decision ?? '')
           ? codes.again(visit, whose(visit, deps))
           : null

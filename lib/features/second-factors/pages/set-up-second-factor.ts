@@ -12,7 +12,7 @@ import type { PasskeyForm, ShownEnrolment } from '../../../pages/common-model.ts
 import { Credential, FactorName, JourneySchema, SecondFactorCode } from '../../../http/edge/schemas.ts'
 import { pageBefore } from '../../../http/pages/parts.ts'
 import type { Journey, Leave, PageDeps, Visit } from '../../../http/pages/deps.ts'
-import { knowBrowser, passkeyFormOf, savedUrl, shownCodes, withQr } from './parts.ts'
+import { knowBrowser, passkeyFormOf, shownCodes, withQr } from './parts.ts'
 import { formPage, goOn } from '../../../http/pages/form-page.ts'
 import { type Form, required } from '../../../http/pages/page-routes.ts'
 import { leadOn } from '../../../http/pages/lead-on.ts'
@@ -46,10 +46,10 @@ export function setUpSecondFactorPage(child: FastifyInstance, deps: PageDeps, ac
     const first = pageBefore(userId, { request, journey }, deps)
     return first === null ? journey : { ...journey, next: first, nativeRequest: null }
   }
-  const whose = ({ id, username }: PendingStep['user'], { journey: { query } }: Visit) => ({
-    user: { id, username },
-    backUrl: savedUrl(`${link('secondFactorSetUp')}${query}`)
-  })
+  const whose = (
+    { user, session }: { user: PendingStep['user']; session: { sid: string } },
+    { journey: { query } }: Visit
+  ) => ({ user, sid: session.sid, url: `${link('secondFactorSetUp')}${query}` })
 
   const beginAgain =
     (visit: Visit): Leave =>
@@ -140,8 +140,8 @@ export function setUpSecondFactorPage(child: FastifyInstance, deps: PageDeps, ac
         form:
           'Sets up the app by `code`, six digits that the app shows now, by `enrolment` from the page and ' +
           'by a `name`. Or makes a passkey by `credential`, the answer of the browser. Then the person is ' +
-          'signed in with both factors, and all their other sessions end. The answer shows the recovery ' +
-          'codes once, with the way on. `decision=resend` sends the message that confirms the address ' +
+          'signed in with both factors, and all their other sessions end. The next page shows the recovery ' +
+          'codes, with the way on. `decision=resend` sends the message that confirms the address ' +
           'again.'
       },
       querystring: JourneySchema,
@@ -159,7 +159,7 @@ export function setUpSecondFactorPage(child: FastifyInstance, deps: PageDeps, ac
       async open(visit) {
         const person = await browser.signedIn(visit.request)
         if (codes.areSaved(visit)) return person === null ? toLogin(visit) : goOn(onward(person.user.id, visit).next)
-        const again = person === null ? null : codes.again(visit, whose(person.user, visit))
+        const again = person === null ? null : codes.again(visit, whose(person, visit))
         if (again !== null) return again
         const owing = await owingOf(visit.request)
         return owing === null ? toLogin(visit) : await show(owing, null)
@@ -169,7 +169,7 @@ export function setUpSecondFactorPage(child: FastifyInstance, deps: PageDeps, ac
         const owing = await owingOf(request)
         if (owing === null) {
           const person = await browser.signedIn(request)
-          const again = person === null ? null : codes.again(visit, whose(person.user, visit))
+          const again = person === null ? null : codes.again(visit, whose(person, visit))
           return { limit: null, work: async () => again ?? beginAgain(visit) }
         }
         return {
@@ -189,7 +189,7 @@ export function setUpSecondFactorPage(child: FastifyInstance, deps: PageDeps, ac
               const made = recoveryCodes ?? []
               if (begun !== null) {
                 browser.setCookie(reply, begun.cookie)
-                return await codes.show(made, visit, whose(userOf(owing), visit))(reply)
+                return await codes.show(made, visit, whose(begun, visit))(reply)
               }
               // No other answer contains the codes, so the journey continues by a link of this one.
               return await pages.send(
