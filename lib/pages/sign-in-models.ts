@@ -1,8 +1,9 @@
 import type { ConnectButton, FormModel, PasskeyForm, ProfileField, ShownEnrolment } from './common-model.ts'
 
+export type StepWay = SignInModels['second_factor']['way']
+
 /** The ways to give a second factor, best first. */
-export const STEP_WAYS = ['passkey', 'code', 'recovery_code'] as const
-export type StepWay = (typeof STEP_WAYS)[number]
+export const STEP_WAYS: readonly StepWay[] = ['passkey', 'code', 'recovery_code']
 
 /** Pages that lead to a session: sign-in, registration, and the links of messages. */
 export interface SignInModels {
@@ -32,8 +33,8 @@ export interface SignInModels {
    */
   second_factor: FormModel & {
     username: string
-    way: StepWay
-    otherWays: Array<{ way: StepWay; url: string }>
+    way: 'passkey' | 'code' | 'recovery_code'
+    otherWays: Array<{ way: 'passkey' | 'code' | 'recovery_code'; url: string }>
     rememberSeconds: number | null
     loginUrl: string
     passkey: PasskeyForm | null
