@@ -17,6 +17,8 @@ const STATUS = {
   /** RFC 8707 §2 */
   invalid_target: 400,
   invalid_dpop_proof: 400,
+  /** RFC 9449 §8, §9 */
+  use_dpop_nonce: 400,
   invalid_token: 401,
   insufficient_scope: 403,
   insufficient_user_authentication: 401,

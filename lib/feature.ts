@@ -3,7 +3,7 @@ import type { AccountSlots } from './accounts/slots.ts'
 import type { AuthorizeSlots } from './authorize/deps.ts'
 import type { Endpoint } from './http/edge/endpoint.ts'
 import type { PageSlots } from './http/pages/deps.ts'
-import type { TokenSlots, Grant, GrantDeclaration } from './oauth/deps.ts'
+import type { TokenSlots, Grant, GrantDeclaration, Possession } from './oauth/deps.ts'
 import type { Authority, AuthorityCalls } from './composition/authority.ts'
 import type { ClientStore } from './ports/client-store.ts'
 import type { FactorStore } from './ports/factor-store.ts'
@@ -56,6 +56,8 @@ export interface Parts {
   account?: AccountSlots
   authorize?: AuthorizeSlots
   tokens?: TokenSlots
+  /** Proofs of keys that tokens are bound to. One feature has them. */
+  possession?: Possession
   grants?: readonly Grant[]
   pages?: PageSlots
   endpoints?: readonly Endpoint[]

@@ -10,7 +10,8 @@ import { tokenGuards, type TokenGuards } from './composition/guards.ts'
 import { withCheckedHooks } from './composition/hooks.ts'
 import { cookieJar } from './http/edge/cookie-jar.ts'
 import { createServices, type Services } from './composition/services.ts'
-import { type Hook, tokenCheck } from './http/edge/hook.ts'
+import type { Hook } from './http/edge/hook.ts'
+import { tokenCheck } from './http/edge/possession.ts'
 import { requestBrowser } from './http/edge/request-browser.ts'
 import { createCors, oncePerRequest, registeredOrigins } from './http/edge/cors.ts'
 import { stepTowards } from './authorize/requested-context.ts'
@@ -94,7 +95,7 @@ const plugin: FastifyPluginAsync<AuthorityOptions> = async (host, given) => {
   })
   const { grants, accessTokens, authorize, clock, events, limiter, ring } = services
 
-  const token = tokenCheck(accessTokens)
+  const token = tokenCheck(grants)
   const cookies = cookiesOf(settings, owner)
   const browser = requestBrowser({
     cookies,
@@ -141,6 +142,7 @@ const plugin: FastifyPluginAsync<AuthorityOptions> = async (host, given) => {
       browserSessions: authorize.browserSessions,
       clients: grants.clients,
       token,
+      dpopAlgs: grants.possession?.algs ?? [],
       clock,
       issuer: settings.issuer,
       stepPath,
@@ -155,6 +157,7 @@ const plugin: FastifyPluginAsync<AuthorityOptions> = async (host, given) => {
   const keys = apiKeysOf(grants.accounts)
   const guards = tokenGuards(token, settings, {
     keys,
+    dpopAlgs: grants.possession?.algs ?? [],
     clients: grants.clients,
     clock,
     log: host.log
@@ -184,7 +187,7 @@ const plugin: FastifyPluginAsync<AuthorityOptions> = async (host, given) => {
             url
           }))
   })
-  const protectedResource = protectedResources(host, settings, { accessTokens, keys, clock })
+  const protectedResource = protectedResources(host, settings, { ...grants, keys, clock })
   decorateAll(host, names, { ...guards, requireUser, protectedResource, authority })
   refuseUncalledHooks(host, {
     [names.requireScope]: guards.requireScope,

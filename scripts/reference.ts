@@ -30,6 +30,9 @@ export const ERROR_MEANINGS: Readonly<Record<OAuthErrorCode, string>> = {
   invalid_dpop_proof:
     'The DPoP proof is missing, malformed, used before, or made for another request, token or key. The description ' +
     'names the mistake.',
+  use_dpop_nonce:
+    'The DPoP proof needs the nonce of the header `DPoP-Nonce` (400 at the token endpoint, 401 elsewhere). Make a ' +
+    'new proof with it.',
   invalid_token:
     'The access or refresh token is missing, malformed, expired or revoked (401, with ' +
     '`WWW-Authenticate`); or the token of a message is (400).',

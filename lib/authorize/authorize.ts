@@ -218,6 +218,7 @@ async function issueCode(
         redirectUri,
         ...(request.codeChallenge === undefined ? {} : { codeChallenge: request.codeChallenge }),
         ...(request.nonce === undefined ? {} : { nonce: request.nonce }),
+        ...(request.dpopJkt === undefined || deps.possession === null ? {} : { dpopJkt: request.dpopJkt }),
         ...(Object.keys(request.claims).length === 0 ? {} : { claims: request.claims }),
         ...(resources.length === 0 ? {} : { resources: resources.map(({ resource }) => resource) })
       }),

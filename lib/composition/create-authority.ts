@@ -9,7 +9,8 @@ import { normalizeUsername } from '../accounts/username.ts'
 import { startPasswordReset } from '../accounts/reset-password.ts'
 import { consentsOf, takeBackConsent } from '../authorize/consent.ts'
 import { OAuthError, kindOf } from '../errors.ts'
-import { invalidToken, isBearer, missingToken } from '../protocol/bearer.ts'
+import { hasToken, invalidToken, missingToken } from '../protocol/bearer.ts'
+import { boundKey, boundToken } from '../protocol/dpop.ts'
 import { type Events, NO_REQUEST } from '../events.ts'
 import type { GrantDeps } from '../oauth/deps.ts'
 import { issueTokens, reportIssued } from '../oauth/issue-tokens.ts'
@@ -108,8 +109,11 @@ export function createAuthority({
     >),
     async verify(token) {
       if (typeof token !== 'string') throw missingToken(' app.authority.verify got none.')
-      if (isBearer(token)) throw invalidToken('Give app.authority.verify the token without its scheme.')
-      return await accessTokens.verify(token, null)
+      if (hasToken(token)) throw invalidToken('Give app.authority.verify the token without its scheme.')
+      const claims = await accessTokens.verify(token, null)
+      // This method sees no request, and so no proof.
+      if (boundKey(claims) !== null) throw boundToken()
+      return claims
     },
     async issueTokens(userId, options = {}) {
       const { scope, clientId } = options
@@ -118,7 +122,7 @@ export function createAuthority({
       if (clientId !== undefined && client === null) throw new OAuthError('invalid_client', 'There is no such client.')
       const granted = grantedBy({ scope }, client, grants)
       const user = await activeUser(userId)
-      const issue = { user, client, methods, ...granted, origin: NO_REQUEST, grantType: 'host' }
+      const issue = { user, client, methods, ...granted, jkt: null, origin: NO_REQUEST, grantType: 'host' }
       const { sid, response } = await issueTokens(issue, grants)
       reportIssued(issue, sid, grants)
       return response

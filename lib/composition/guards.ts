@@ -10,6 +10,7 @@ import {
   signInCheck,
   tokenOrKeyCheck
 } from '../http/edge/hook.ts'
+import { challenged } from '../http/edge/possession.ts'
 import type { ApiKeys } from '../accounts/slots.ts'
 import type { ClientStore } from '../ports/client-store.ts'
 import type { Clock } from '../ports/clock.ts'
@@ -52,7 +53,20 @@ export interface TokenGuards {
 export function tokenGuards(
   tokenAlone: Check<AccessTokenClaims>,
   { decorators: names, scopes: offered, acrValues }: Pick<Settings, 'decorators' | 'scopes' | 'acrValues'>,
-  { keys, clients, clock, log }: { keys: ApiKeys | null; clients: ClientStore; clock: Clock; log: FastifyBaseLogger }
+  {
+    keys,
+    dpopAlgs,
+    clients,
+    clock,
+    log
+  }: {
+    keys: ApiKeys | null
+    /** The algorithms of proofs. Empty: no token is bound to a key. */
+    dpopAlgs: readonly string[]
+    clients: ClientStore
+    clock: Clock
+    log: FastifyBaseLogger
+  }
 ): TokenGuards {
   const token = tokenOrKeyCheck(tokenAlone, keys, null)
   const unknown = new Set<string>()
@@ -64,18 +78,20 @@ export function tokenGuards(
       `The option scopes has ${offered.join(', ')}: add it there, or mend the name.`
     log.warn(...logLine('FST_AUTHORITY_UNKNOWN_SCOPE', text))
   }
+  const hook = <Found extends AccessTokenClaims | null>(check: Check<Found>): Hook =>
+    hookOf(dpopAlgs.length === 0 ? check : challenged(check, { dpopAlgs }), names.auth)
   return {
-    authenticate: hookOf(token, names.auth),
-    authenticateOptional: hookOf(optionalTokenCheck(token, keys), names.auth),
-    requireFirstParty: hookOf(firstPartyCheck(claimsCheck(names.auth, names.requireFirstParty), clients), names.auth),
+    authenticate: hook(token),
+    authenticateOptional: hook(optionalTokenCheck(token, keys)),
+    requireFirstParty: hook(firstPartyCheck(claimsCheck(names.auth, names.requireFirstParty), clients)),
     requireScope(...given) {
       const scopes = scopesOf(given, names.requireScope)
       for (const scope of scopes) warnOf(scope)
-      return hookOf(scopeCheck(claimsCheck(names.auth, names.requireScope), scopes), names.auth)
+      return hook(scopeCheck(claimsCheck(names.auth, names.requireScope), scopes))
     },
     requireAuth(required) {
       const stepUp = stepUpOf(required, names.requireAuth, acrValues)
-      return hookOf(signInCheck(claimsCheck(names.auth, names.requireAuth), stepUp, acrValues, clock), names.auth)
+      return hook(signInCheck(claimsCheck(names.auth, names.requireAuth), stepUp, acrValues, clock))
     }
   }
 }

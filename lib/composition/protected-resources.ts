@@ -1,7 +1,8 @@
 import type { FastifyInstance } from 'fastify'
 import type { ApiKeys } from '../accounts/slots.ts'
 import type { OAuthError } from '../errors.ts'
-import { type Hook, tokenCheck, tokenOrKeyCheck } from '../http/edge/hook.ts'
+import { type Hook, tokenOrKeyCheck } from '../http/edge/hook.ts'
+import { tokenCheck } from '../http/edge/possession.ts'
 import type { Clock } from '../ports/clock.ts'
 import { logLine } from '../ports/log.ts'
 import { canonicalResource, resourceUrl } from '../protocol/resource.ts'
@@ -11,6 +12,7 @@ import { badOption, schemaError } from '../settings/option-error.ts'
 import { addApi, PROTECTED_RESOURCE, type ProtectedResourceOptions } from '../settings/sections/resources.ts'
 import type { Settings } from '../settings/settings.ts'
 import type { AccessTokens } from '../tokens/access-tokens.ts'
+import type { Possession } from '../tokens/possession.ts'
 
 /**
  * The guard of an API of this app: an `onRequest` hook that takes tokens and API keys for this API alone and sets
@@ -33,7 +35,12 @@ export interface ProtectedResource extends Hook {
 export function protectedResources(
   host: FastifyInstance,
   settings: Settings,
-  { accessTokens, keys, clock }: { accessTokens: AccessTokens; keys: ApiKeys | null; clock: Clock }
+  {
+    accessTokens,
+    possession,
+    keys,
+    clock
+  }: { accessTokens: AccessTokens; possession: Possession | null; keys: ApiKeys | null; clock: Clock }
 ): (options: ProtectedResourceOptions) => ProtectedResource {
   const { apis, issuer, acrValues, decorators: names } = settings
   let isOpen = true
@@ -69,10 +76,15 @@ export function protectedResources(
     const unknown = scopes.find((scope) => !api.scopes.includes(scope))
     if (unknown !== undefined)
       throw badOption(`${path}.scopes`, `${unknown} is no scope that the option resources has for ${api.resource}`)
-    const facts = { resource: api.resource, issuer, name: api.name ?? given.name ?? null, dpopAlgs: [] }
+    const facts = {
+      resource: api.resource,
+      issuer,
+      name: api.name ?? given.name ?? null,
+      dpopAlgs: possession?.algs ?? []
+    }
     serveMetadata(host, { ...facts, scopes: api.scopes })
     const { authenticate, ...others } = resourceGuards(
-      tokenOrKeyCheck(tokenCheck(accessTokens, api), keys, api.resource),
+      tokenOrKeyCheck(tokenCheck({ accessTokens, possession }, api), keys, api.resource),
       { ...facts, scopes: scopes.length === 0 ? api.scopes : scopes },
       {
         clock,

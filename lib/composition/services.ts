@@ -220,6 +220,7 @@ export async function createServices(
       return null
     },
     accounts,
+    possession: parts.find(({ possession }) => possession !== undefined)?.possession ?? null,
     clients,
     assertions: state.assertions,
     clientKeys: createClientKeys({ outbound: leaving, ownDistance, clock, onError: accounts.onError }),

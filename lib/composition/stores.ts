@@ -266,11 +266,12 @@ function preparationOf(users: UserStore & { prepare?: unknown }): (() => Promise
 }
 
 /** The algorithms that clients of a store may use. Managed keys cover those that every client supports. */
-function clientRules({ apis: { scopes, resources }, keys, accessToken, acrValues }: Settings): ClientRules {
+function clientRules({ features, apis: { scopes, resources }, keys, accessToken, acrValues }: Settings): ClientRules {
   const reserved = reservedIds(accessToken, resources)
   const listed = Array.isArray(keys) ? keys.map(({ alg }) => alg).filter((alg) => typeof alg === 'string') : null
   return {
     scopes,
+    dpop: 'dpop' in features,
     reserved,
     acrValues,
     grants: DECLARED_GRANTS,

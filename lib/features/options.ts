@@ -1,18 +1,21 @@
 /** The options of features and the models of their pages: types alone, so that a host's compiler reads no more. */
 import type { ApiKeyFeatureOptions, ApiKeyModels } from './api-keys/options.ts'
 import type { ConnectionsOption, ConnectModels } from './connections/options.ts'
+import type { DpopOption } from './dpop/options.ts'
 import type { EmailCodeModels, EmailCodeOptions } from './email-codes/options.ts'
 import type { PasskeyOption } from './passkeys/options.ts'
 import type { SecondFactorOptions } from './second-factors/options.ts'
 
 export type { AccountApiKey, ApiKeyFeatureOptions, ApiKeyModels, ApiKeyOptions } from './api-keys/options.ts'
 export type { AccountLink, ConnectionsOption, ConnectModels } from './connections/options.ts'
+export type { DpopOption, DpopOptions } from './dpop/options.ts'
 export type { EmailCodeModels, EmailCodeOptions, EmailSignInOptions } from './email-codes/options.ts'
 export type { PasskeyOption, PasskeyOptions } from './passkeys/options.ts'
 export type { MfaContext, MfaOptions, SecondFactorOptions } from './second-factors/options.ts'
 
 export type FeatureOptions = ApiKeyFeatureOptions &
   ConnectionsOption &
+  DpopOption &
   EmailCodeOptions &
   PasskeyOption &
   SecondFactorOptions

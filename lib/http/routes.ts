@@ -14,6 +14,7 @@ import type { Cors, CorsPolicy } from './edge/cors.ts'
 import { guardSenders, type SendersDeps } from './edge/senders.ts'
 import { namesOf, tellOfLateDocuments, useDocuments } from './edge/documents.ts'
 import { useErrorReply, usePlainJson } from './edge/error-reply.ts'
+import { routeChallenges } from './edge/possession.ts'
 import { redactLoggedUrls } from './edge/log-redaction.ts'
 import { loginPage } from './pages/login.ts'
 import { logoutRoutes } from './pages/logout.ts'
@@ -63,6 +64,7 @@ export async function registerRoutes(host: FastifyInstance, deps: RouteDeps): Pr
   const guardOf = createGuards(deps)
   tellOfLateDocuments(host)
   const names = namesOf(Object.keys(deps.usualPaths) as PathName[], deps.path)
+  const challenges = deps.grants.possession === null ? undefined : routeChallenges(deps.grants.possession)
   const schemes = securitySchemes({
     ...deps,
     hostPrefix: host.prefix,
@@ -74,7 +76,7 @@ export async function registerRoutes(host: FastifyInstance, deps: RouteDeps): Pr
         useStrictValidation(child)
         redactLoggedUrls(child, deps.secretHeaders)
         if (pages === undefined) {
-          useErrorReply(child, host)
+          useErrorReply(child, host, challenges)
           usePlainJson(child)
         } else {
           registerFormParser(child, pages.link('token'))

@@ -82,6 +82,7 @@ async function count(
 const FAILED_PROOFS: readonly OAuthErrorCode[] = [
   'invalid_client',
   'invalid_grant',
+  'invalid_dpop_proof',
   'invalid_token',
   'invalid_code',
   'invalid_credential'

@@ -7,6 +7,7 @@ import type { Client, ClientStore, GrantType } from '../ports/client-store.ts'
 import type { AssertionStore } from '../ports/state.ts'
 import type { TokenStore } from '../ports/token-store.ts'
 import type { AccessTokens } from '../tokens/access-tokens.ts'
+import type { Possession } from '../tokens/possession.ts'
 import type { ClaimsFunction } from '../tokens/disclosure.ts'
 import type { IdTokens } from '../tokens/id-tokens.ts'
 import type { Origin, Sessions } from '../sessions/sessions.ts'
@@ -14,6 +15,7 @@ import type { Granted, Targets } from './target.ts'
 
 export type { ClaimsFunction } from '../tokens/disclosure.ts'
 export type { Origin } from '../sessions/sessions.ts'
+export type { Possession } from '../tokens/possession.ts'
 
 interface RefreshTokenPolicy {
   expiresInMs: number
@@ -46,6 +48,8 @@ export interface GrantDeps extends Required<TokenSlots>, Targets {
   grants: readonly Grant[]
   /** All that could be on. */
   declaredGrants: readonly GrantDeclaration[]
+  /** `null`: no token is bound to a key. */
+  possession: Possession | null
   clients: ClientStore
   /** Assertions that count once. */
   assertions: AssertionStore | undefined
@@ -66,6 +70,8 @@ export interface GrantDeps extends Required<TokenSlots>, Targets {
 /** The caller: the authenticated client, if there is one, and its address. */
 export interface GrantContext {
   client: Client | null
+  /** The thumbprint of the key that the caller proved, to which its tokens are bound. `null`: none. */
+  jkt: string | null
   origin: Origin
 }
 
@@ -83,7 +89,7 @@ export interface GrantCall extends GrantContext {
 /** The fields of a token answer. @see RFC 6749 §5.1, OpenID Connect Core 1.0 §3.1.3.3 */
 export interface TokenResponse {
   access_token: string
-  token_type: 'Bearer'
+  token_type: 'Bearer' | 'DPoP'
   expires_in: number
   refresh_token?: string
   id_token?: string

@@ -1,9 +1,10 @@
-import { isContent } from '../clients/rights.ts'
+import { isContent, isPublic } from '../clients/rights.ts'
 import { OAuthError } from '../errors.ts'
 import type { User } from '../ports/user-store.ts'
 import { type AuthenticationContext, type AuthenticationProof, contextOf } from '../protocol/authentication.ts'
 import type { Client } from '../ports/client-store.ts'
 import { digest } from '../protocol/digest.ts'
+import { missingProof } from '../protocol/dpop.ts'
 import { formatCredential, newCredentialId, sidOf } from '../protocol/credential.ts'
 import { formatAuthorizationDetails, readAuthorizationDetails } from '../protocol/authorization-request.ts'
 import type { Resource } from '../protocol/resource.ts'
@@ -17,6 +18,8 @@ import { type Granted, scopesFor, targetOf } from './target.ts'
 interface Issue extends Granted {
   user: User
   client: Client | null
+  /** The key that the client proved. `null`: none. */
+  jkt: string | null
   /** How the user was authenticated just now. */
   methods: AuthenticationProof[]
   origin: Origin
@@ -36,7 +39,7 @@ interface IssuedTokens {
  * sign leaves no family behind. The caller calls `reportIssued` once it is sure that the tokens are handed out.
  */
 export async function issueTokens(
-  { user, client, methods, scopes, resources, origin, idToken }: Issue,
+  { user, client, jkt, methods, scopes, resources, origin, idToken }: Issue,
   deps: GrantDeps
 ): Promise<IssuedTokens> {
   const { clock, random } = deps.accounts
@@ -47,7 +50,8 @@ export async function issueTokens(
   const scope = scopes.join(' ')
   const authentication = contextOf({ methods, authenticatedAt: now })
   const target = targetOf({}, { resources }, client, deps)
-  const access = await accessAnswer({ user, client, scopes, sid, authentication, target }, deps)
+  const access = await accessAnswer({ user, client, jkt, scopes, sid, authentication, target }, deps)
+  const boundTo = refreshKeyOf(client, jkt)
   const expiresAt = now + deps.refreshToken.expiresInMs
   const family = {
     sid,
@@ -64,10 +68,11 @@ export async function issueTokens(
     offline: true,
     // Refreshes give ID tokens too, if there is one now.
     authorization:
-      idToken === undefined && resources.length === 0
+      idToken === undefined && resources.length === 0 && boundTo === undefined
         ? null
         : formatAuthorizationDetails({
             ...(resources.length === 0 ? {} : { resources }),
+            ...(boundTo === undefined ? {} : { jkt: boundTo }),
             ...(idToken === undefined ? { idToken: false } : {})
           }),
     tokenDigest: digest(secret)
@@ -88,7 +93,7 @@ export async function issueTokens(
 
 /** Tells that tokens are handed out. */
 export function reportIssued(
-  { user, client, scopes, origin, grantType }: Omit<Issue, 'methods' | 'resources'>,
+  { user, client, scopes, origin, grantType }: Omit<Issue, 'methods' | 'resources' | 'jkt'>,
   sid: string,
   deps: GrantDeps
 ): void {
@@ -99,12 +104,30 @@ export function reportIssued(
   )
 }
 
+/** @see RFC 9449 §5 */
+export const tokenTypeOf = (jkt: string | null): 'Bearer' | 'DPoP' => (jkt === null ? 'Bearer' : 'DPoP')
+
+/**
+ * Refuses Bearer tokens for a client that takes only bound ones.
+ * @throws OAuthError `invalid_dpop_proof`
+ * @see RFC 9449 §5.2
+ */
+export function checkBinding(client: Pick<Client, 'dpopBoundAccessTokens'> | null, jkt: string | null): void {
+  if (client?.dpopBoundAccessTokens === true && jkt === null) throw missingProof()
+}
+
+/** The key that refresh tokens are bound to. A confidential client proves itself already. @see RFC 9449 §5 */
+export const refreshKeyOf = (client: Client | null, jkt: string | null): string | undefined =>
+  jkt === null || (client !== null && !isPublic(client)) ? undefined : jkt
+
 /** The part of an answer that is the access token. */
 export type AccessAnswer = Pick<TokenResponse, 'access_token' | 'token_type' | 'expires_in' | 'scope'>
 
 interface AccessTokenOf {
   user: User
   client: Client | null
+  /** The key that the client proved. `null`: none. */
+  jkt: string | null
   /** Granted scope. The token has the part that belongs to its API. */
   scopes: readonly string[]
   sid: string
@@ -117,11 +140,12 @@ interface AccessTokenOf {
  * @throws OAuthError `unmet_authentication_requirements` for a sign-in that is worth less than the client must have
  */
 export async function accessAnswer(
-  { user, client, scopes: granted, sid, authentication, target }: AccessTokenOf,
+  { user, client, jkt, scopes: granted, sid, authentication, target }: AccessTokenOf,
   deps: GrantDeps
 ): Promise<AccessAnswer> {
   if (!isContent(client, authentication.acr))
     throw new OAuthError('unmet_authentication_requirements', 'This client needs a stronger sign-in.')
+  checkBinding(client, jkt)
   await deps.accessTokens.ready(target)
   const scopes = scopesFor(target, granted, deps)
   const extra = deps.claims === null ? {} : await hostClaims({ user, client, scopes }, deps)
@@ -129,6 +153,7 @@ export async function accessAnswer(
     sub: user.id,
     sid,
     authentication,
+    jkt,
     extra,
     target,
     ...scopeMember(scopes),
@@ -136,7 +161,7 @@ export async function accessAnswer(
   })
   return {
     access_token: token,
-    token_type: 'Bearer',
+    token_type: tokenTypeOf(jkt),
     expires_in: deps.accessTokens.secondsFor(target),
     ...scopeMember(scopes)
   }

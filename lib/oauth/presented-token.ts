@@ -8,6 +8,8 @@ import { disclosureOf, releasedClaims } from '../tokens/disclosure.ts'
 import type { GrantDeps } from './deps.ts'
 import { readAuthorizationDetails } from '../protocol/authorization-request.ts'
 import { invalidToken } from '../protocol/bearer.ts'
+import { boundKey } from '../protocol/dpop.ts'
+import { tokenTypeOf } from './issue-tokens.ts'
 import { isAudience, type Targets } from './target.ts'
 import type { AccessTokens } from '../tokens/access-tokens.ts'
 import type { Origin, Sessions } from '../sessions/sessions.ts'
@@ -28,6 +30,8 @@ interface ActiveToken {
   acr: string | undefined
   amr: readonly string[] | undefined
   sid: string | undefined
+  /** The key that the token is bound to. @see RFC 9449 §6.2 */
+  cnf?: { jkt: string } | undefined
   /**
    * This and the members below are only for access tokens. A refresh token is for this server alone, and its family
    * does not store when it was made.
@@ -36,7 +40,7 @@ interface ActiveToken {
   iat?: number
   jti?: string
   /** Only an access token can be used as a Bearer token. */
-  token_type?: 'Bearer'
+  token_type?: 'Bearer' | 'DPoP'
 }
 
 /**
@@ -69,6 +73,7 @@ async function ofAccessToken(token: string, client: Client, deps: GrantDeps): Pr
         : await deps.clients.findById(claims.client_id)
   if (claims.client_id !== undefined && owner === null) return { active: false }
   const { client_id: clientId, sub, aud, iss, exp, iat, jti, auth_time: authTime, acr, amr, sid } = claims
+  const jkt = boundKey(claims)
   return {
     active: true,
     scope: claims.scope === undefined ? undefined : scopeNow(claims.scope, owner, deps),
@@ -79,11 +84,12 @@ async function ofAccessToken(token: string, client: Client, deps: GrantDeps): Pr
     exp,
     iat,
     jti,
-    token_type: 'Bearer',
+    token_type: tokenTypeOf(jkt),
     auth_time: authTime,
     acr,
     amr,
-    sid
+    sid,
+    ...(jkt === null ? {} : { cnf: { jkt } })
   }
 }
 

@@ -24,6 +24,8 @@ import { invalidToken } from '../protocol/bearer.ts'
  */
 export interface RefreshAttempt {
   presented: Credential
+  /** The key that the caller proved. A family that is bound to a key is found with that key alone. `null`: none. */
+  jkt: string | null
   origin: Origin
   /** The refusal of that endpoint; `detail` is for the log. */
   refused: (detail: string) => Error
@@ -54,7 +56,10 @@ export async function signForFamily(
   const user = await activeUser(family, attempt, deps)
   return {
     user,
-    access: await accessAnswer({ user, client, scopes, sid: family.sid, authentication: family, target }, deps)
+    access: await accessAnswer(
+      { user, client, jkt: attempt.jkt, scopes, sid: family.sid, authentication: family, target },
+      deps
+    )
   }
 }
 
@@ -68,7 +73,7 @@ export async function commitUse(
   deps: GrantDeps
 ): Promise<RefreshTokenFamily> {
   const result = await deps.tokens.useToken(tokenUse(attempt, clientId, deps))
-  if (result.outcome === 'unknown') throw attempt.refused('unknown, expired or revoked')
+  if (result.outcome === 'unknown') throw attempt.refused('unknown, expired, revoked, or bound to another key')
   if (result.outcome === 'replayed') throw replayed(result.family, attempt, deps)
   return result.family
 }
@@ -92,7 +97,7 @@ export async function withRotation<Result>(
     digest: digest(nextSecret),
     sealed: sealSuccessor(presented.secret, nextSecret)
   })
-  if (rotation.outcome === 'unknown') throw attempt.refused('unknown, expired or revoked')
+  if (rotation.outcome === 'unknown') throw attempt.refused('unknown, expired, revoked, or bound to another key')
   if (rotation.outcome === 'replayed') throw replayed(rotation.family, attempt, deps)
   let result: Result
   try {
@@ -140,11 +145,12 @@ async function activeUser(
   throw refused('user gone or disabled')
 }
 
-function tokenUse({ presented }: RefreshAttempt, clientId: string | null | undefined, deps: GrantDeps): TokenUse {
+function tokenUse({ presented, jkt }: RefreshAttempt, clientId: string | null | undefined, deps: GrantDeps): TokenUse {
   const now = deps.accounts.clock.now()
   return {
     sid: presented.sid,
     digest: presented.digest,
+    jkt,
     now,
     graceMs: deps.refreshToken.reuseGraceMs,
     idleExpiresAt: now + deps.refreshToken.idleTimeoutMs,
@@ -183,7 +189,8 @@ export async function refreshAccessToken(
 ): Promise<RefreshResponse> {
   const presented = parseCredential(token)
   if (presented === null) throw refused('malformed')
-  const attempt: RefreshAttempt = { presented, origin, refused }
+  // There is no place for a proof either.
+  const attempt: RefreshAttempt = { presented, jkt: null, origin, refused }
   // Before the token is replaced, because signing keys may not be ready yet.
   await deps.accessTokens.ready()
   return deps.refreshToken.rotate === 'always' ? await rotate(attempt, deps) : await use(attempt, deps)

@@ -11,6 +11,7 @@ const BY_CODE: Readonly<Record<OAuthErrorCode, MessageKey>> = {
   invalid_scope: 'errorClientRequest',
   invalid_target: 'errorClientRequest',
   invalid_dpop_proof: 'errorClientRequest',
+  use_dpop_nonce: 'errorClientRequest',
   invalid_token: 'errorInvalidToken',
   insufficient_scope: 'errorAccessDenied',
   insufficient_user_authentication: 'errorLoginRequired',

@@ -78,6 +78,8 @@ export interface Client {
    * request: one of `acr_values_supported`. [Step-up](../guides/step-up.md)
    */
   acr?: string | undefined
+  /** `true`: the client gets only tokens that are bound to its key, in every grant. Needs the option `dpop`. */
+  dpopBoundAccessTokens?: boolean | undefined
   /** The APIs that the client may ask for, by `resource`, among those that allow it. `[]`: none. */
   resources?: string[] | undefined
   /**

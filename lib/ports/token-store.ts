@@ -67,6 +67,8 @@ export interface CodeRedemption {
   /** Both ends of a family that is not `offline`. Nothing refreshes it, so it ends with its only access token. */
   onlineExpiresAt: number
   userAgent: string | null
+  /** The key that the refresh tokens are bound to: it becomes a part of `authorization`. Absent: none. */
+  jkt?: string
 }
 
 export type RedeemOutcome =
@@ -103,6 +105,11 @@ export interface TokenUse {
    * out: any client.
    */
   clientId?: string | null
+  /**
+   * The key that the caller proved (`null`: none). A family that is bound to another key is `unknown` and stays
+   * unchanged; one that is bound to none is as without this. Left out: any key.
+   */
+  jkt?: string | null
 }
 
 export type UseOutcome =

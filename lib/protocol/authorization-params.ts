@@ -30,6 +30,7 @@ type AuthorizationParamName =
   | 'claims'
   | 'code_challenge'
   | 'code_challenge_method'
+  | 'dpop_jkt'
   | 'request'
   | 'request_uri'
   | 'registration'
@@ -58,6 +59,7 @@ const LIMITS: Readonly<Record<AuthorizationParamName, number>> = {
   claims: 4096,
   code_challenge: 128,
   code_challenge_method: 64,
+  dpop_jkt: 64,
   request: 8192,
   request_uri: 2048,
   registration: 4096,

@@ -33,6 +33,8 @@ export interface AuthorizationRequest {
   acrValues: string[]
   claims: ClaimsRequest
   codeChallenge: string | undefined
+  /** The thumbprint of the key that the code is bound to. @see RFC 9449 §10 */
+  dpopJkt: string | undefined
 }
 
 const PROMPTS: readonly Prompt[] = ['none', 'login', 'consent', 'select_account', 'create']
@@ -58,7 +60,8 @@ export function parseAuthorizationRequest(params: AuthorizationParams): Authoriz
     uiLocales: wordsOf(params.ui_locales).filter((tag) => LANGUAGE_TAG.test(tag)),
     acrValues: wordsOf(params.acr_values),
     claims: {},
-    codeChallenge: undefined
+    codeChallenge: undefined,
+    dpopJkt: undefined
   }
   checkParams(params)
   for (const check of CHECKS) Object.assign(request, check(params))
@@ -79,6 +82,7 @@ const CHECKS: readonly Check[] = [
   checkPrompt,
   checkMaxAge,
   checkCodeChallenge,
+  checkDpopJkt,
   checkClaims
 ]
 
@@ -159,6 +163,13 @@ function checkCodeChallenge({
   return { codeChallenge }
 }
 
+/** @see RFC 9449 §10 */
+function checkDpopJkt({ dpop_jkt: dpopJkt }: AuthorizationParams): Partial<AuthorizationRequest> {
+  if (dpopJkt !== undefined && !isCodeChallenge(dpopJkt))
+    throw new OAuthError('invalid_request', 'dpop_jkt must be 43 characters of base64url.')
+  return { dpopJkt }
+}
+
 /** @see OpenID Connect Core 1.0 §5.5 */
 function checkClaims({ claims }: AuthorizationParams): Partial<AuthorizationRequest> {
   return claims === undefined ? {} : { claims: parseClaimsRequest(claims) }
@@ -200,6 +211,10 @@ export interface AuthorizationDetails {
    */
   codeChallenge?: string
   nonce?: string
+  /** The key that the code is bound to. @see RFC 9449 §10 */
+  dpopJkt?: string
+  /** The key that the refresh tokens are bound to. @see RFC 9449 §5 */
+  jkt?: string
   /** @see OpenID Connect Core 1.0 §5.5 */
   claims?: ClaimsRequest
   /** The APIs that were named, by the `aud` of their tokens. @see RFC 8707 §2.1 */

@@ -7,22 +7,40 @@ export const MAX_TOKEN_LENGTH = 8192
 /** The usual spelling of the scheme. Any case is valid. */
 const BEARER = 'Bearer '
 /** Followed by one space or more. */
-const SCHEME = /^bearer +/i
+const SCHEME = /^(bearer|dpop) +/i
 const B64TOKEN = /^[A-Za-z0-9\-._~+/]+=*$/
 
-/**
- * The token of an `Authorization: Bearer` header; `undefined` without such a header or with another scheme.
- * @throws OAuthError `invalid_token` for an overlong token or one with invalid characters
- * @see RFC 6750 §2.1
- */
-export function bearerToken(authorization: string | undefined): string | undefined {
-  const scheme = authorization === undefined ? null : SCHEME.exec(authorization)
-  return scheme === null ? undefined : wellFormed(scheme.input.slice(scheme[0].length))
+/** A token, and the scheme under which it came. */
+export interface SentToken {
+  token: string
+  scheme: 'Bearer' | 'DPoP'
 }
 
-/** True if an `Authorization` header contains a bearer token, valid or not. */
-export function isBearer(authorization: string | undefined): boolean {
+/**
+ * The token of an `Authorization` header; `undefined` without such a header or with another scheme.
+ * @throws OAuthError `invalid_token` for an overlong token or one with invalid characters
+ * @see RFC 6750 §2.1, RFC 9449 §7.1
+ */
+export function sentToken(authorization: string | undefined): SentToken | undefined {
+  const found = authorization === undefined ? null : SCHEME.exec(authorization)
+  if (found === null) return undefined
+  const token = wellFormed(found.input.slice(found[0].length))
+  return { token, scheme: isDpop(authorization) ? 'DPoP' : 'Bearer' }
+}
+
+/** The same for the scheme `Bearer` alone. */
+export function bearerToken(authorization: string | undefined): string | undefined {
+  return isDpop(authorization) ? undefined : sentToken(authorization)?.token
+}
+
+/** True if an `Authorization` header contains an access token, valid or not. */
+export function hasToken(authorization: string | undefined): boolean {
   return authorization !== undefined && SCHEME.test(authorization)
+}
+
+/** True for the scheme `DPoP`, in any case. */
+export function isDpop(authorization: string | undefined): boolean {
+  return authorization !== undefined && /^dpop /i.test(authorization)
 }
 
 /** The `Authorization` header for a token, with the usual spelling of the scheme. */
@@ -35,13 +53,13 @@ export function bearerCredential(token: string): string {
  * @throws OAuthError `invalid_request` where it comes both ways, even if they are the same; `invalid_token`
  * @see RFC 6750 §2, §2.2, §3.1
  */
-export function headerOrFormToken(authorization: string | undefined, form: unknown): string | undefined {
-  const fromHeader = bearerToken(authorization)
+export function headerOrFormToken(authorization: string | undefined, form: unknown): SentToken | undefined {
+  const fromHeader = sentToken(authorization)
   const sent = isObject(form) && Object.hasOwn(form, 'access_token') ? form['access_token'] : undefined
   if (sent === undefined || sent === '') return fromHeader
   if (fromHeader !== undefined) throw challenge('invalid_request', 'Send the token in one way, not in two.')
   if (typeof sent !== 'string') throw new OAuthError('invalid_request', 'access_token must be a string, sent once.')
-  return wellFormed(sent)
+  return { token: wellFormed(sent), scheme: 'Bearer' }
 }
 
 function wellFormed(token: string): string {

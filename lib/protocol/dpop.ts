@@ -3,6 +3,7 @@ import { isObject } from './json.ts'
 import { hash } from 'node:crypto'
 import { OAuthError } from '../errors.ts'
 import { thumbprint } from './access-token.ts'
+import { invalidToken, type SentToken } from './bearer.ts'
 import { isJwsAlg, isSignedBy, JWS_ALGS, parseJws, type PublicKey, publicKeyOf } from './jws.ts'
 
 /** The algorithms of proofs, as metadata and challenges name them. */
@@ -34,15 +35,28 @@ export interface Proof {
   replayKey: string
   /** Milliseconds since the epoch: the end of the time in which the proof could be used again. */
   replayUntil: number
+  /** The nonce for the next proof. `null`: the one of this proof is the newest, or there are none. */
+  nextNonce: string | null
+}
+
+/** Nonces that the server gives out, so that its clock alone decides on the age of a proof. @see RFC 9449 §8 */
+export interface Nonces {
+  newest(now: number): string
+  /** Until when it is good, in milliseconds since the epoch. `null`: it is not, or it is no nonce of ours. */
+  goodUntil(nonce: unknown, now: number): number | null
 }
 
 /**
  * Reads proofs.
- * @param maxAgeSeconds how far `iat` may be from now, in either direction
+ * @param maxAgeSeconds how far `iat` may be from now, in either direction, where there are no nonces
+ * @param nonces those that every proof needs one of. `null`: none
  * @returns the proof; `null` if the request has none
- * @throws OAuthError `invalid_dpop_proof`
+ * @throws OAuthError `invalid_dpop_proof`, `use_dpop_nonce`
  */
-export function proofReader(maxAgeSeconds: number): (request: ProvenRequest) => Proof | null {
+export function proofReader(
+  maxAgeSeconds: number,
+  nonces: Nonces | null = null
+): (request: ProvenRequest) => Proof | null {
   const keys = new Map<string, PublicKey>()
 
   /** The key of a thumbprint, which names the algorithm too, because an RSA key can have two. */
@@ -70,7 +84,8 @@ export function proofReader(maxAgeSeconds: number): (request: ProvenRequest) => 
     if (!isJwsAlg(alg)) throw refused(`The proof must be signed with ${JWS_ALGS.join(', ')}.`, 'alg')
     if ('crit' in header || typeof jwk !== 'object' || jwk === null) throw refused('The proof lacks its key.', 'jwk')
     checkClaims(payload, { method, url, accessToken })
-    const replayUntil = checkTime(payload, maxAgeSeconds, now)
+    checkPeriod(payload, maxAgeSeconds, now)
+    const replayUntil = nonces === null ? checkAge(payload, maxAgeSeconds, now) : checkNonce(payload, nonces, now)
     // Private members are refused before the thumbprint is made, which ignores them.
     const members = jwk as Record<string, unknown>
     const jkt = thumbprint(members)
@@ -80,8 +95,9 @@ export function proofReader(maxAgeSeconds: number): (request: ProvenRequest) => 
     const jti = String(payload['jti'])
     return {
       jkt,
-      replayKey: `dpop:${hash('sha256', [jkt, method, canonicalUrl(url), jti].join('\0'), 'base64url')}`,
-      replayUntil
+      replayKey: hash('sha256', ['dpop', jkt, method, canonicalUrl(url), jti].join('\0'), 'base64url'),
+      replayUntil,
+      nextNonce: nonces === null || payload['nonce'] === nonces.newest(now) ? null : nonces.newest(now)
     }
   }
 }
@@ -92,6 +108,41 @@ export function boundKey(claims: Readonly<Record<string, unknown>>): string | nu
   const jkt = isObject(cnf) ? cnf['jkt'] : undefined
   return typeof jkt === 'string' ? jkt : null
 }
+
+/**
+ * The proof that a request with this token must have, so that the caller records its use. `null` for a token that is
+ * bound to no key. Such a token counts only as Bearer, and a bound one only as DPoP, with a proof of its key.
+ * @throws OAuthError
+ * @see RFC 9449 §7
+ */
+export function proofFor(
+  claims: Readonly<Record<string, unknown>>,
+  { scheme }: Pick<SentToken, 'scheme'>,
+  read: () => Proof | null
+): Proof | null {
+  const jkt = boundKey(claims)
+  if (scheme === 'Bearer') {
+    if (jkt !== null) throw boundToken()
+    return null
+  }
+  if (jkt === null) throw invalidToken('The token is bound to no key. Send it as Bearer.', 'cnf')
+  const proof = read()
+  if (proof === null) throw missingProof()
+  if (proof.jkt !== jkt) throw refused('The proof is of another key than that of the token.', 'jkt')
+  return proof
+}
+
+/** The refusal of a token that is bound to a key and comes without a proof. */
+export const boundToken = (): OAuthError =>
+  invalidToken('The token is bound to a key. Send it as DPoP, with a proof.', 'cnf')
+
+export const missingProof = (): OAuthError => refused('The header DPoP is missing.', 'no proof')
+
+export const usedProof = (): OAuthError => refused('The proof was used before.', 'jti')
+
+/** The URL that a proof must name: an origin of the configuration, and the path as it was sent. */
+export const provenUrl = (origin: string, { originalUrl }: { originalUrl: string }): string =>
+  origin + (originalUrl.split('?', 1)[0] ?? '')
 
 /** @see RFC 9449 §4.3 */
 function checkClaims(
@@ -108,18 +159,33 @@ function checkClaims(
     throw refused('The proof is for another access token.', 'ath')
 }
 
-/** @returns until when the proof could be used again, in milliseconds since the epoch */
-function checkTime({ iat, nbf, exp }: Readonly<Record<string, unknown>>, maxAgeSeconds: number, now: number): number {
+function checkPeriod({ iat, nbf, exp }: Readonly<Record<string, unknown>>, maxAgeSeconds: number, now: number): void {
   const seconds = now / 1000
   if (typeof iat !== 'number' || !Number.isFinite(iat)) throw refused('The proof needs a time iat.', 'iat')
   if (nbf !== undefined && !(typeof nbf === 'number' && nbf <= seconds + maxAgeSeconds))
     throw refused('The proof is not valid yet.', 'nbf')
   if (exp !== undefined && !(typeof exp === 'number' && seconds < exp + maxAgeSeconds))
     throw refused('The proof has expired.', 'exp')
-  if (Math.abs(seconds - iat) > maxAgeSeconds)
+}
+
+/** @returns until when the proof could be used again, in milliseconds since the epoch */
+function checkAge(payload: Readonly<Record<string, unknown>>, maxAgeSeconds: number, now: number): number {
+  const iat = Number(payload['iat'])
+  if (Math.abs(now / 1000 - iat) > maxAgeSeconds)
     throw refused(`The time iat of the proof must be within ${maxAgeSeconds} seconds of now.`, 'iat')
   // A proof from the future can be used for longer than one that was made now.
   return (iat + maxAgeSeconds + 1) * 1000
+}
+
+/** The nonce is the clock: the client's own may be wrong. @returns as `checkAge` @see RFC 9449 §8, §9 */
+function checkNonce({ nonce }: Readonly<Record<string, unknown>>, nonces: Nonces, now: number): number {
+  const goodUntil = nonces.goodUntil(nonce, now)
+  if (goodUntil === null)
+    throw new OAuthError('use_dpop_nonce', 'The proof needs the nonce of the header DPoP-Nonce.', {
+      headers: { 'dpop-nonce': nonces.newest(now) },
+      withoutStack: true
+    })
+  return goodUntil + 1000
 }
 
 /** A URL without query and fragment. `null` for text that is no http URL. @see RFC 9449 §4.3, RFC 3986 §6.2.2 */

@@ -16,6 +16,8 @@ export interface OfferedEndpoints {
   acrValues: readonly string[]
   /** `null`: no redirect sign-in, and so no ID tokens. */
   openid: OfferedOpenid | null
+  /** The algorithms of DPoP proofs. Empty: the option is off. */
+  dpopAlgs: readonly string[]
 }
 
 interface OfferedOpenid {
@@ -43,6 +45,7 @@ interface AuthorizationServerMembers {
   revocation_endpoint_auth_signing_alg_values_supported: string[]
   introspection_endpoint_auth_methods_supported: string[]
   introspection_endpoint_auth_signing_alg_values_supported: string[]
+  dpop_signing_alg_values_supported?: string[]
 }
 
 interface OpenidMembers {
@@ -82,7 +85,8 @@ export function serverMetadata({
   grantTypes,
   scopes,
   acrValues,
-  openid
+  openid,
+  dpopAlgs
 }: OfferedEndpoints): ServerMetadata {
   return {
     issuer,
@@ -100,6 +104,8 @@ export function serverMetadata({
     revocation_endpoint_auth_signing_alg_values_supported: [...JWS_ALGS],
     introspection_endpoint_auth_methods_supported: CONFIDENTIAL,
     introspection_endpoint_auth_signing_alg_values_supported: [...JWS_ALGS],
+    // RFC 9449 §5.1
+    ...(dpopAlgs.length === 0 ? {} : { dpop_signing_alg_values_supported: [...dpopAlgs] }),
     ...(openid === null ? {} : openidMembers(openid))
   }
 }

@@ -23,6 +23,7 @@ import {
   putFamily,
   storedFamily
 } from './family-record.ts'
+import { formatAuthorizationDetails, readAuthorizationDetails } from '../protocol/authorization-request.ts'
 import { familyKey, type View } from './view.ts'
 import { endSession, useSession } from './session-rules.ts'
 import { type Entry, indexIn, ownerOfIndex, recordKeyOf, type UserIndex } from './user-index.ts'
@@ -63,10 +64,13 @@ export function peekToken(
   return held === null || presented(held, use) === 'replay' ? null : held.family
 }
 
-/** A client sees only its own families. */
-function usable(view: View, { sid, clientId, now }: TokenUse): HeldFamily | null {
+/** A client sees only its own families. A family that is bound to a key is seen with that key alone. */
+function usable(view: View, { sid, clientId, jkt, now }: TokenUse): HeldFamily | null {
   const held = aliveFamily(view, sid, now)
-  return clientId === undefined || held?.family.clientId === clientId ? held : null
+  if (held === null || (clientId !== undefined && held.family.clientId !== clientId)) return null
+  const { authorization } = held.family
+  const boundTo = jkt === undefined || authorization === null ? undefined : readAuthorizationDetails(authorization).jkt
+  return boundTo === undefined || boundTo === jkt ? held : null
 }
 
 const touched = (held: HeldFamily, { now, idleExpiresAt }: TokenUse): HeldFamily => ({
@@ -199,7 +203,7 @@ export function createCode(
 }
 
 export function redeemCode(view: View, redemption: CodeRedemption, max: number): RedeemOutcome {
-  const { sid, digest, clientId, now, tokenDigest, onlineExpiresAt, userAgent } = redemption
+  const { sid, digest, clientId, now, tokenDigest, onlineExpiresAt, userAgent, jkt } = redemption
   const held = aliveHeld(view, sid, now)
   // Compares the client before revoking anything. Otherwise one client could end another client's family.
   if (held === null || held.codeDigest === null || held.family.clientId !== clientId) return { outcome: 'unknown' }
@@ -209,7 +213,11 @@ export function redeemCode(view: View, redemption: CodeRedemption, max: number):
   const ends = held.family.offline
     ? { expiresAt: redemption.expiresAt, idleExpiresAt: redemption.idleExpiresAt }
     : { expiresAt: onlineExpiresAt, idleExpiresAt: onlineExpiresAt }
-  const family = { ...held.family, lastUsedAt: now, ...ends, userAgent }
+  const authorization =
+    jkt === undefined
+      ? held.family.authorization
+      : formatAuthorizationDetails({ ...readAuthorizationDetails(held.family.authorization ?? '{}'), jkt })
+  const family = { ...held.family, lastUsedAt: now, ...ends, userAgent, authorization }
   enlist(view, index, { ...held, currentDigest: tokenDigest, family }, max, now)
   return { outcome: 'redeemed', family }
 }

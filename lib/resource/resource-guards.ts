@@ -4,6 +4,7 @@
 import type { FastifyInstance, FastifyRequest, FastifySchema } from 'fastify'
 import { OAuthError } from '../errors.ts'
 import { type Check, claimsCheck, type Hook, hookOf, scopeCheck, signInCheck } from '../http/edge/hook.ts'
+import { challenged, type Challenging, withChallenge } from '../http/edge/possession.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { AccessTokenClaims } from '../protocol/access-token.ts'
 import { insufficientScope } from '../protocol/bearer.ts'
@@ -80,27 +81,10 @@ export function resourceGuards(
   /** The refusal of an operation, for a handler to throw: 403, and a challenge with all scopes of the operation. */
   insufficientScope: (scopes: readonly string[]) => OAuthError
 } {
-  const challenged = (inner: Check<AccessTokenClaims>): Check<AccessTokenClaims> => {
-    const answer = (found: AccessTokenClaims | OAuthError, request: FastifyRequest): AccessTokenClaims | OAuthError =>
-      found instanceof OAuthError ? withChallenge(found, request.headers.authorization, facts) : found
-    const refuse = (error: unknown, request: FastifyRequest): AccessTokenClaims | OAuthError => {
-      if (error instanceof OAuthError) return answer(error, request)
-      throw error
-    }
-    // A token that was verified before is found without a promise.
-    return (request) => {
-      try {
-        const found = inner(request)
-        return found instanceof Promise
-          ? found.then(
-              (later) => answer(later, request),
-              (error: unknown) => refuse(error, request)
-            )
-          : answer(found, request)
-      } catch (error) {
-        return refuse(error, request)
-      }
-    }
+  const how: Challenging = {
+    dpopAlgs: facts.dpopAlgs,
+    metadata: `resource_metadata="${resourceMetadataUrl(facts.resource).href}"`,
+    scopes: facts.scopes
   }
   const told = (request: FastifyRequest, found: AccessTokenClaims | OAuthError): AccessTokenClaims | OAuthError => {
     if (!(found instanceof OAuthError)) tellMcp(request, found, facts.resource)
@@ -108,22 +92,22 @@ export function resourceGuards(
   }
   return {
     authenticate: hookOf(
-      challenged((request) => {
-        const found = check(request)
+      challenged((request, reply) => {
+        const found = check(request, reply)
         return found instanceof Promise ? found.then((later) => told(request, later)) : told(request, found)
-      }),
+      }, how),
       auth
     ),
     requireScope(...given) {
-      return hookOf(challenged(scopeCheck(claimsCheck(auth, requireScope), scopesOf(given, requireScope))), auth)
+      return hookOf(challenged(scopeCheck(claimsCheck(auth, requireScope), scopesOf(given, requireScope)), how), auth)
     },
     requireAuth(required) {
       const values = acrValues ?? (required.acr === undefined ? [] : [required.acr])
       const stepUp = stepUpOf(required, requireAuth, values)
-      return hookOf(challenged(signInCheck(claimsCheck(auth, requireAuth), stepUp, values, clock, isOfUser)), auth)
+      return hookOf(challenged(signInCheck(claimsCheck(auth, requireAuth), stepUp, values, clock, isOfUser), how), auth)
     },
     insufficientScope: (scopes) =>
-      withChallenge(insufficientScope(scopesOf(scopes, 'insufficientScope')), undefined, facts)
+      withChallenge(insufficientScope(scopesOf(scopes, 'insufficientScope')), undefined, how)
   }
 }
 
@@ -180,41 +164,6 @@ function metadataRoute(
       })
       .send()
   )
-}
-
-/** Adds the place of the metadata and the scheme `DPoP` to the challenge of a refusal. */
-function withChallenge(
-  refusal: OAuthError,
-  authorization: string | undefined,
-  { resource, scopes, dpopAlgs }: ResourceFacts
-): OAuthError {
-  const { error, message, headers, statusCode, detail, cause, code, members } = refusal
-  const ofProof = error === 'invalid_dpop_proof'
-  const given =
-    headers['www-authenticate'] ?? (ofProof ? `Bearer error="${error}", error_description="${message}"` : '')
-  if (given === '') return refusal
-  const [, params = ''] = /^Bearer ?(.*)$/s.exec(given) ?? []
-  const isMissing = params === ''
-  const metadata = `resource_metadata="${resourceMetadataUrl(resource).href}"`
-  const asked = isMissing && scopes.length > 0 ? `, scope="${scopes.join(' ')}"` : ''
-  const algs = `algs="${dpopAlgs.join(' ')}"`
-  const described = isMissing || params.includes('error_description=') ? '' : `, error_description="${message}"`
-  const challenge =
-    ofProof || (!isMissing && dpopAlgs.length > 0 && /^dpop /i.test(authorization ?? ''))
-      ? `Bearer ${metadata}, DPoP ${params}${described}, ${algs}`
-      : [
-          `Bearer ${params}${isMissing ? '' : ', '}${metadata}${asked}${described}`,
-          ...(dpopAlgs.length === 0 ? [] : [`DPoP ${algs}`])
-        ].join(', ')
-  return new OAuthError(error, message, {
-    statusCode: ofProof ? 401 : statusCode,
-    headers: { ...headers, 'www-authenticate': challenge },
-    code,
-    members,
-    withoutStack: true,
-    ...(detail === undefined ? {} : { detail }),
-    ...(cause === undefined ? {} : { cause })
-  })
 }
 
 /** The facts by the claims, which are one object for one token, so that a token is read once. */

@@ -1,5 +1,4 @@
 /** The check of an access token at a resource server. */
-import type { FastifyRequest } from 'fastify'
 import { OAuthError } from '../errors.ts'
 import type { Check } from '../http/edge/hook.ts'
 import type { Clock } from '../ports/clock.ts'
@@ -10,8 +9,8 @@ import {
   checkAccessTokenClaims,
   tokenHeaderReader
 } from '../protocol/access-token.ts'
-import { bearerToken, invalidToken, missingToken } from '../protocol/bearer.ts'
-import { boundKey, type Proof, proofReader } from '../protocol/dpop.ts'
+import { invalidToken, missingToken, sentToken } from '../protocol/bearer.ts'
+import { type Proof, proofFor, proofReader, provenUrl, usedProof } from '../protocol/dpop.ts'
 import { audiencesOf } from '../protocol/resource.ts'
 import { signedPayload, verifiedTokenCache } from '../tokens/verified-token-cache.ts'
 import type { Issuer } from './issuer.ts'
@@ -22,7 +21,6 @@ const PROOF_MAX_AGE_SECONDS = 60
 const KEPT_TOKENS = 10_000
 /** Proofs that are remembered, so that none counts twice. One more is answered 503. */
 const MAX_PROOFS = 200_000
-const DPOP_SCHEME = /^dpop +/i
 
 interface TokenCheckOptions {
   issuer: string
@@ -74,22 +72,19 @@ export function resourceTokenCheck(
   }
 
   return async (request) => {
-    const sent = tokenOf(request)
-    if (sent === null) return missingToken()
+    const sent = sentToken(request.headers.authorization)
+    if (sent === undefined) return missingToken()
     const claims = await verified(sent.token)
-    checkPossession(
-      claims,
-      sent,
-      () =>
-        readProof({
-          header: request.headers['dpop'],
-          method: request.method,
-          url: origin + (request.originalUrl.split('?', 1)[0] ?? ''),
-          accessToken: sent.token,
-          now: clock.now()
-        }),
-      spend
+    const proof = proofFor(claims, sent, () =>
+      readProof({
+        header: request.headers['dpop'],
+        method: request.method,
+        url: provenUrl(origin, request),
+        accessToken: sent.token,
+        now: clock.now()
+      })
     )
+    if (proof !== null) spend(proof)
     if (introspects) await checkActive(sent.token)
     return claims
   }
@@ -111,45 +106,6 @@ function signedBy(keys: readonly VerifyingKey[], alg: string, token: string): { 
   throw refusal
 }
 
-interface SentToken {
-  token: string
-  scheme: 'Bearer' | 'DPoP'
-}
-
-/** @throws OAuthError `invalid_token` for a malformed one */
-function tokenOf({ headers: { authorization } }: FastifyRequest): SentToken | null {
-  const scheme = authorization !== undefined && DPOP_SCHEME.test(authorization) ? 'DPoP' : 'Bearer'
-  const token = bearerToken(scheme === 'DPoP' ? authorization?.replace(DPOP_SCHEME, 'Bearer ') : authorization)
-  return token === undefined ? null : { token, scheme }
-}
-
-/**
- * A token that is bound to a key counts only with a new proof of that key, and a token that is bound to none only as
- * Bearer.
- * @throws OAuthError
- * @see RFC 9449 §7
- */
-function checkPossession(
-  claims: AccessTokenClaims,
-  { scheme }: SentToken,
-  proofOf: () => Proof | null,
-  spend: (proof: Proof) => void
-): void {
-  const jkt = boundKey(claims)
-  if (jkt === null) {
-    if (scheme === 'DPoP') throw invalidToken('The token is bound to no key. Send it as Bearer.', 'cnf')
-    return
-  }
-  if (scheme === 'Bearer') throw invalidToken('The token is bound to a key. Send it as DPoP, with a proof.', 'cnf')
-  const proof = proofOf()
-  if (proof === null) throw new OAuthError('invalid_dpop_proof', 'The header DPoP is missing.', { withoutStack: true })
-  if (proof.jkt !== jkt)
-    throw new OAuthError('invalid_dpop_proof', 'The proof is of another key than that of the token.', {
-      withoutStack: true
-    })
-  spend(proof)
-}
-
 /**
  * Remembers proofs in this process until none of them can be used again.
  * @returns records the use of a proof; throws OAuthError where it was used before, or where too many are remembered
@@ -166,8 +122,7 @@ function proofMemory(clock: Clock): (proof: Proof) => void {
       young = new Set()
       turnedAt = now
     }
-    if (young.has(replayKey) || old.has(replayKey))
-      throw new OAuthError('invalid_dpop_proof', 'The proof was used before.', { withoutStack: true })
+    if (young.has(replayKey) || old.has(replayKey)) throw usedProof()
     if (young.size + old.size >= MAX_PROOFS)
       throw new OAuthError('temporarily_unavailable', 'Too many proofs at the moment.', {
         headers: { 'retry-after': '60' },

@@ -5,23 +5,19 @@ import { invalid, schemaMistake } from './option-error.ts'
 import type { Client } from '../ports/client-store.ts'
 import { contextOf } from '../protocol/authentication.ts'
 import type { GrantDeclaration } from '../oauth/deps.ts'
-import { checkClientRedirectUri, checkWebUri } from '../protocol/redirect-uri.ts'
 import type { Resource } from '../protocol/resource.ts'
 import type { Settings } from './settings.ts'
 import { type TypeCheck, TypeCompiler } from '@sinclair/typebox/compiler'
 import { misfit, MisfitError } from '../errors.ts'
+import { checkUris, type Refusal } from './check-client-uris.ts'
 import { section } from './schema-words.ts'
 import { CLIENT_FIELDS } from './sections/clients.ts'
-
-/** Apps in a web view have origins such as `capacitor://localhost`. */
-const ORIGIN = /^[a-z][a-z0-9+.-]*:\/\/(?:\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::[1-9]\d{0,4})?$/
-
-/** The error of a bad field: the value and the accepted values. */
-type Refusal = (field: string, got: unknown, takes: string) => Error
 
 export interface ClientRules {
   /** The option `scopes`. */
   scopes: readonly string[]
+  /** True if the option `dpop` is on. */
+  dpop: boolean
   /** The algorithms that can sign ID tokens. `null`: a key of any algorithm is made on request. */
   algorithms: readonly string[] | null
   /** Ids that no client may have. */
@@ -48,7 +44,7 @@ export function reservedIds(
  * @throws StartError `FST_AUTHORITY_INVALID_OPTIONS`
  */
 export function checkClients(
-  { clients, shared: { factors }, apis: { scopes, resources }, keys, accessToken, acrValues }: Settings,
+  { clients, features, shared: { factors }, apis: { scopes, resources }, keys, accessToken, acrValues }: Settings,
   grants: readonly GrantDeclaration[]
 ): void {
   if (!Array.isArray(clients)) return
@@ -60,7 +56,14 @@ export function checkClients(
     seen.add(client.clientId)
     checkClient(
       client,
-      { scopes, algorithms, reserved: reservedIds(accessToken, resources), acrValues, grants },
+      {
+        scopes,
+        dpop: 'dpop' in features,
+        algorithms,
+        reserved: reservedIds(accessToken, resources),
+        acrValues,
+        grants
+      },
       (field, got, takes) => invalid(`${path}.${field}`, got, takes)
     )
     const signIns = grants.flatMap(({ type, signsIn }) => (isListed(client, type) ? (signsIn ?? []) : []))
@@ -96,7 +99,7 @@ function passwordReaches(acr: string, withFactors: boolean): boolean {
  */
 function checkClient(
   client: Client,
-  { scopes, algorithms, reserved, acrValues, grants }: ClientRules,
+  { scopes, dpop, algorithms, reserved, acrValues, grants }: ClientRules,
   refusal: Refusal
 ): void {
   if (reserved.includes(client.clientId))
@@ -112,46 +115,12 @@ function checkClient(
   checkUris(client, refusal)
   checkProof(client, refusal)
   checkGrants(client, grants, refusal)
+  if (client.dpopBoundAccessTokens === true && !dpop)
+    throw refusal('dpopBoundAccessTokens', true, 'true only with the option dpop, which reads the proofs')
   const alg = client.idTokenSignedResponseAlg
   if (alg !== undefined && algorithms !== null && !algorithms.includes(alg))
     throw refusal('idTokenSignedResponseAlg', alg, `an algorithm of the option keys (${algorithms.join(', ')})`)
   if (client.acr !== undefined && !acrValues.includes(client.acr)) throw refusal('acr', client.acr, acrTakes(acrValues))
-}
-
-/** @see RFC 6749 §3.1.2, RFC 9700 §2.6, OpenID Connect Back-Channel Logout 1.0 §2.2 */
-function checkUris(client: Client, refusal: Refusal): void {
-  for (const name of ['redirectUris', 'postLogoutRedirectUris'] as const) {
-    for (const [index, uri] of (client[name] ?? []).entries()) {
-      const takes = checkClientRedirectUri(uri, client.applicationType ?? 'web')
-      if (takes !== null) throw refusal(`${name}[${index}]`, uri, takes)
-      if (uri.includes('*'))
-        throw refusal(`${name}[${index}]`, uri, 'a whole URI, because there are no wildcards: list each')
-    }
-  }
-  for (const [index, origin] of (client.origins ?? []).entries()) {
-    if (!isOrigin(origin))
-      throw refusal(
-        `origins[${index}]`,
-        origin,
-        'one origin as browsers send it: scheme, host and a port that is not the default one, such ' +
-          'as "https://app.example.com"'
-      )
-  }
-  for (const name of ['logoUri', 'clientUri', 'backchannelLogoutUri', 'jwksUri'] as const) {
-    const uri = client[name]
-    const takes = uri === undefined ? null : checkWebUri(uri)
-    if (takes !== null) throw refusal(name, uri, takes)
-  }
-}
-
-/**
- * An `Origin` header is compared character by character.
- * @see RFC 6454 §6.2
- */
-function isOrigin(origin: string): boolean {
-  if (!ORIGIN.test(origin) || !URL.canParse(origin)) return false
-  const url = new URL(origin)
-  return url.protocol === 'https:' || url.protocol === 'http:' ? url.origin === origin : url.protocol !== 'file:'
 }
 
 /** A client proves itself in one way, and has what that takes and nothing else. @see RFC 7523 §3, RFC 7517 §4 */

@@ -12,6 +12,7 @@ import {
   tokenHeaderReader
 } from '../protocol/access-token.ts'
 import { bearerCredential, bearerToken, invalidToken, MAX_TOKEN_LENGTH, missingToken } from '../protocol/bearer.ts'
+import { boundKey, boundToken } from '../protocol/dpop.ts'
 import { audiencesOf, type Resource } from '../protocol/resource.ts'
 import type { Revocations } from '../sessions/sessions.ts'
 
@@ -27,6 +28,8 @@ interface AccessTokenSubject {
    * @see RFC 9068 §2.2.1
    */
   authentication?: AuthenticationContext
+  /** The key that the token is bound to. `null`: none. @see RFC 9449 §6 */
+  jkt?: string | null
   /** Host claims. They never replace a registered claim. */
   extra?: Record<string, unknown>
   /** The API that the token is for. `null`: the service's own audience. */
@@ -47,19 +50,20 @@ export interface AccessTokens {
   /** @throws OAuthError `temporarily_unavailable` before `ready` */
   mint(subject: AccessTokenSubject): string
   /**
-   * Verifies the token of an `Authorization` header. Every request comes this way: a header that was verified before,
-   * or a token that this process made, is found by its text without parsing. Common refusals are returned, because
-   * throwing costs as much as the rest: no token, and a good token that has expired or was revoked.
+   * Verifies the Bearer token of an `Authorization` header. Nearly every request comes this way: a header that was
+   * verified before, or a token that this process made, is found by its text without parsing. Common refusals are
+   * returned, because throwing costs as much as the rest: no token, and a good token that has expired, was revoked, or
+   * is bound to a key.
    * @param reader the audience that the token must have
    * @throws OAuthError any other refusal
    */
   authenticate(
     authorization: string | undefined,
     reader: Exclude<Reader, 'any'>
-  ): AccessTokenClaims | OAuthError | Promise<AccessTokenClaims>
+  ): AccessTokenClaims | OAuthError | Promise<AccessTokenClaims | OAuthError>
   /**
-   * The frozen claims of a good token: at once if the token was seen before or its key is known, otherwise by a
-   * promise.
+   * The frozen claims of a good token, also of one that is bound to a key: at once if the token was seen before or its
+   * signing key is known, otherwise by a promise.
    * @throws OAuthError `invalid_token`; `temporarily_unavailable` if its key is unknown and the key store is
    * unreachable
    */
@@ -164,7 +168,7 @@ export function accessTokens(
       await Promise.all([...new Set(algs)].map(async (alg) => await ring.ready(alg ?? undefined)))
     },
 
-    mint({ sub, scope, sid, client_id, authentication, extra, target = null }) {
+    mint({ sub, scope, sid, client_id, authentication, jkt = null, extra, target = null }) {
       const iat = Math.floor(clock.now() / 1000)
       const exp = iat + secondsFor(target)
       // Leaves out undefined values. The engine always writes `nbf`, which is cheap if the field exists.
@@ -185,6 +189,7 @@ export function accessTokens(
         exp,
         nbf: undefined,
         jti: random.id(),
+        cnf: jkt === null ? undefined : { jkt },
         ...unregistered(extra)
       }
       const key = ring.signingKey(target?.alg ?? undefined)
@@ -197,12 +202,13 @@ export function accessTokens(
     authenticate(authorization, reader) {
       if (authorization === undefined) return missingToken()
       const known = seen(authorization, reader)
-      if (known !== undefined) return known
+      if (known !== undefined) return asBearer(known)
       const token = bearerToken(authorization)
       if (token === undefined) return missingToken(' The header Authorization has another scheme.')
       // The token may be cached under another spelling of the scheme or other spaces.
       const credential = bearerCredential(token)
-      return (credential === authorization ? undefined : seen(credential, reader)) ?? judge(token, reader)
+      const found = (credential === authorization ? undefined : seen(credential, reader)) ?? judge(token, reader)
+      return found instanceof Promise ? found.then(asBearer) : asBearer(found)
     },
 
     verify(token, reader) {
@@ -211,6 +217,11 @@ export function accessTokens(
       return known ?? judge(token, reader)
     }
   }
+}
+
+/** A token that is bound to a key does not count as Bearer. @see RFC 9449 §7.2 */
+function asBearer(found: AccessTokenClaims | OAuthError): AccessTokenClaims | OAuthError {
+  return found instanceof OAuthError || boundKey(found) === null ? found : boundToken()
 }
 
 /** The claims of our tokens, as every reader gets them. */

@@ -120,7 +120,7 @@ const corsHeaders = (reply: LightMyRequestResponse): Record<string, unknown> =>
 const PREFLIGHT = { 'access-control-allow-headers': 'authorization, dpop, x-anything', 'access-control-max-age': '600' }
 const ACTUAL = {
   'access-control-expose-headers':
-    'WWW-Authenticate, Retry-After, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset'
+    'WWW-Authenticate, DPoP-Nonce, Retry-After, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset'
 }
 
 // covers ASVS-3.4.2

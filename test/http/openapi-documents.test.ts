@@ -41,6 +41,7 @@ const EVERYTHING: Partial<AuthorityOptions> = {
   passkeys: { relatedOrigins: ['https://app.example.com'] },
   emailSignIn: {},
   apiKeys: memoryApiKeyStore(),
+  dpop: { requireNonce: true },
   scopes: ['openid', 'profile', 'email', 'offline_access', 'orders:read']
 }
 const { create: _create, ...closedUsers } = memoryUserStore()

@@ -114,7 +114,7 @@ async function exchange(
   context: GrantCall,
   deps: Deps
 ): Promise<TokenResponse | OAuthError> {
-  const { client, origin } = context
+  const { client, jkt, origin } = context
   const { accounts, takes: parts } = deps
   if (!(await connection.enabled())) throw new UpstreamError('disabled', 'The connection is turned off.')
   // Before the token is used up, because signing keys may not be ready yet.
@@ -167,7 +167,7 @@ async function exchange(
   const done = await settled(first, { locale: undefined, origin }, accounts)
   if (done === null) throw new UpstreamError('disabled', 'The account was changed meanwhile.')
   const response = await commitTokens(
-    { ...done, client, ...granted, origin, grantType: 'token_exchange', idToken: { nonce: nonce ?? undefined } },
+    { ...done, client, jkt, ...granted, origin, grantType: 'token_exchange', idToken: { nonce: nonce ?? undefined } },
     async () => {
       const [confirmed, now] = await Promise.all([
         stillFederated({ person, connection }, user, accounts),

@@ -65,7 +65,7 @@ export function create(
  */
 export async function passkeyGrant(
   params: TokenRequestParams<'credential'>,
-  { client, origin }: GrantContext,
+  { client, jkt, origin }: GrantContext,
   deps: GrantDeps,
   passkeys: Passkeys
 ): Promise<TokenResponse> {
@@ -82,7 +82,7 @@ export async function passkeyGrant(
     locale: undefined
   })
   return await commitTokens(
-    { user, by: 'passkey', client, methods: [proof], ...granted, origin, grantType: 'passkey' },
+    { user, by: 'passkey', client, jkt, methods: [proof], ...granted, origin, grantType: 'passkey' },
     async () => {
       if ((await confirm()) === null) throw new OAuthError('invalid_grant', 'The passkey was not accepted.')
       return null

@@ -76,7 +76,7 @@ export async function enrolmentRequired(
  */
 export async function mfaGrant(
   params: TokenRequestParams<'mfa_token' | 'otp' | 'recovery_code' | 'credential'>,
-  { client, origin }: GrantContext,
+  { client, jkt, origin }: GrantContext,
   deps: GrantDeps,
   accounts: ProvingDeps
 ): Promise<GuessAtFactor> {
@@ -112,6 +112,7 @@ export async function mfaGrant(
           by,
           connection,
           client,
+          jkt,
           methods: [...methods, proof],
           scopes,
           resources: step.resources ?? [],

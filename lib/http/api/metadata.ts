@@ -77,6 +77,7 @@ const shared = {
       grantTypes: grantTypesOn(grants),
       scopes: grants.scopes,
       acrValues,
+      dpopAlgs: grants.possession?.algs ?? [],
       openid:
         openid === null
           ? null

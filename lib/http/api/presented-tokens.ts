@@ -93,11 +93,16 @@ const introspect = endpoint({
       exp: Type.Optional(Type.Integer({ description: 'Seconds since the epoch, like the other times.' })),
       iat: Type.Optional(Type.Integer()),
       jti: Type.Optional(Type.String()),
-      token_type: Type.Optional(Type.Literal('Bearer', { description: 'Of access tokens only.' })),
+      token_type: Type.Optional(
+        Type.Union([Type.Literal('Bearer'), Type.Literal('DPoP')], { description: 'Of access tokens only.' })
+      ),
       auth_time: Type.Optional(Type.Integer()),
       acr: Type.Optional(Type.String()),
       amr: Type.Optional(Type.Array(Type.String())),
-      sid: Type.Optional(Type.String())
+      sid: Type.Optional(Type.String()),
+      cnf: Type.Optional(
+        Type.Object({ jkt: Type.String() }, { description: 'The key that the token is bound to (RFC 9449 §6.2).' })
+      )
     })
   },
   errors: { 429: { too_many_requests: 'rule `refresh`: failed client authentication' } },

@@ -1,10 +1,12 @@
 import { type TObject, Type } from '@sinclair/typebox'
 import { authenticateClient } from '../../oauth/authenticate-client.ts'
 import type { GrantDeclaration, GuessAtFactor, TokenResponse as GrantAnswer } from '../../oauth/deps.ts'
+import { checkBinding } from '../../oauth/issue-tokens.ts'
 import { checkGrantAllowed, findGrant, limitsOf } from '../../oauth/grants/registry.ts'
 import { OAuthError, type OAuthErrorCode } from '../../errors.ts'
 import { parseTokenRequest } from '../../protocol/request-params.ts'
 import { rememberClient } from '../edge/cors.ts'
+import { readProof, tellNonce } from '../edge/possession.ts'
 import { originOf } from '../edge/request-origin.ts'
 import { type Endpoint, endpoint } from '../edge/endpoint.ts'
 import { traced } from '../../ports/tracing.ts'
@@ -32,7 +34,7 @@ const requestOf = (grants: readonly GrantDeclaration[]): TObject =>
 
 const TokenResponse = Type.Object({
   access_token: Type.String(),
-  token_type: Type.Literal('Bearer'),
+  token_type: Type.Union([Type.Literal('Bearer'), Type.Literal('DPoP')]),
   expires_in: Type.Integer({ description: 'Seconds.' }),
   refresh_token: Type.Optional(Type.String()),
   id_token: Type.Optional(Type.String()),
@@ -64,7 +66,9 @@ function tokenEndpoint(grants: readonly GrantDeclaration[]): Endpoint {
       `${grants
         .map(({ type, what }) => `With \`grant_type=${type}\`${what.startsWith('(') ? ' ' : ': '}${what}`)
         .join('\n\n')}\n\n` +
-      'Unknown parameters are ignored, repeated ones refused. Clients authenticate by `client_secret_basic`, ' +
+      'With the option `dpop` a request may have a proof in the header `DPoP` (RFC 9449): then the tokens are bound ' +
+      'to its key.\n\nUnknown parameters are ignored, repeated ones refused. Clients authenticate by ' +
+      '`client_secret_basic`, ' +
       '`client_secret_post`, `private_key_jwt` or, without a secret and keys, by `client_id` alone.',
     body: requestOf(grants),
     answers: { 200: TokenResponse },
@@ -74,6 +78,8 @@ function tokenEndpoint(grants: readonly GrantDeclaration[]): Endpoint {
           'unauthorized_client',
           'unmet_authentication_requirements',
           'unsupported_grant_type',
+          'invalid_dpop_proof',
+          'use_dpop_nonce',
           ...grants.flatMap(({ errors }) => errors)
         ].map((code) => [code, NOTES[code as OAuthErrorCode] ?? ''])
       ),
@@ -90,16 +96,23 @@ function tokenEndpoint(grants: readonly GrantDeclaration[]): Endpoint {
       const grant = findGrant(params.grant_type, deps)
       return await traced('token', { grantType: grant.type }, async () => {
         // The client is authenticated first: a request that fails here has tried no password, and counts as a wrong
-        // client secret.
-        const client = await limiter.countFailure(
-          request,
-          reply,
-          async () =>
-            await authenticateClient(request.headers.authorization, params, originOf(request), {
-              clients: clientsOf(request),
-              grants: deps
-            })
-        )
+        // client secret. The proof is used up last.
+        const caller = await limiter.countFailure(request, reply, async () => {
+          const proof = readProof(request, deps.possession)
+          if (proof instanceof OAuthError) return proof
+          const client = await authenticateClient(request.headers.authorization, params, originOf(request), {
+            clients: clientsOf(request),
+            grants: deps
+          })
+          checkBinding(client, proof?.jkt ?? null)
+          if (proof !== null) {
+            await deps.possession?.spend(proof)
+            tellNonce(proof, reply)
+          }
+          return { client, jkt: proof?.jkt ?? null }
+        })
+        if (caller instanceof OAuthError) throw caller
+        const { client, jkt } = caller
         if (client !== null) rememberClient(request, client.clientId)
         checkGrantAllowed(grant, client)
         const handle = async (): Promise<GrantAnswer | GuessAtFactor | OAuthError> =>
@@ -107,6 +120,7 @@ function tokenEndpoint(grants: readonly GrantDeclaration[]): Endpoint {
             params,
             {
               client,
+              jkt,
               origin: originOf(request),
               reserveSignUp: async (check) => {
                 await limiter.reserve(request, reply, check, async () => {})

@@ -7,7 +7,7 @@ import type { Client } from '../../ports/client-store.ts'
 import type { User } from '../../ports/user-store.ts'
 import type { AccessTokenClaims } from '../../protocol/access-token.ts'
 import { type AuthenticationContext, freshContextOf } from '../../protocol/authentication.ts'
-import { headerOrFormToken, insufficientScope, isBearer, missingToken } from '../../protocol/bearer.ts'
+import { hasToken, headerOrFormToken, insufficientScope, missingToken } from '../../protocol/bearer.ts'
 import { invalidClient } from '../../protocol/client-authentication.ts'
 import { isFromOwnPage } from '../../protocol/same-origin.ts'
 import { parseTokenQuery } from '../../protocol/request-params.ts'
@@ -19,6 +19,7 @@ import { type ClientsOf, rememberClient } from './cors.ts'
 import { originOf } from './request-origin.ts'
 import { guarded } from './error-reply.ts'
 import { type Check, foundBy } from './hook.ts'
+import { claimsOf } from './possession.ts'
 import type { RequestLimiter } from './limit.ts'
 
 /** The caller of a route for the account itself. */
@@ -57,8 +58,8 @@ export const tokenOf = (request: FastifyRequest): AccessTokenClaims => found(tok
 export function createGuards(deps: GuardDeps): (callers: Callers) => Guard {
   const ownPage: Guard = { onRequest: ownPageHook(deps.grants.accounts.issuer) }
   const account: Guard = {
-    onRequest: async (request: FastifyRequest) => {
-      accounts.set(request, await guarded(async () => await accountCaller(request, deps)))
+    onRequest: async (request: FastifyRequest, reply: FastifyReply) => {
+      accounts.set(request, await guarded(async () => await accountCaller(request, reply, deps)))
     }
   }
   const client: Guard = {
@@ -74,8 +75,8 @@ export function createGuards(deps: GuardDeps): (callers: Callers) => Guard {
     if (callers === 'client') return client
     const { scope } = callers
     const guard: Guard = withScope.get(scope) ?? {
-      preHandler: async (request) => {
-        tokens.set(request, await guarded(async () => await tokenWith(scope, request, deps)))
+      preHandler: async (request, reply) => {
+        tokens.set(request, await guarded(async () => await tokenWith(scope, [request, reply], deps)))
       }
     }
     withScope.set(scope, guard)
@@ -103,10 +104,10 @@ export function crossSite(): OAuthError {
 }
 
 /** If a request has both a token and a session cookie, the token decides. */
-async function accountCaller(request: FastifyRequest, deps: GuardDeps): Promise<AccountCaller> {
-  return !isBearer(request.headers.authorization) && deps.browser.hasCookie(request)
+async function accountCaller(request: FastifyRequest, reply: FastifyReply, deps: GuardDeps): Promise<AccountCaller> {
+  return !hasToken(request.headers.authorization) && deps.browser.hasCookie(request)
     ? await accountOfBrowser(request, deps)
-    : await accountOfToken(await foundBy(deps.token, request), request, deps)
+    : await accountOfToken(await foundBy(deps.token, request, reply), request, deps)
 }
 
 async function accountOfToken(
@@ -167,10 +168,14 @@ async function provenClient(
 }
 
 /** @see RFC 6750 §2, §3 */
-async function tokenWith(scope: string, request: FastifyRequest, { grants }: GuardDeps): Promise<AccessTokenClaims> {
-  const token = headerOrFormToken(request.headers.authorization, isForm(request) ? request.body : undefined)
-  if (token === undefined) throw missingToken()
-  const claims = await grants.accessTokens.verify(token, null)
+async function tokenWith(
+  scope: string,
+  [request, reply]: readonly [FastifyRequest, FastifyReply],
+  { grants }: GuardDeps
+): Promise<AccessTokenClaims> {
+  const sent = headerOrFormToken(request.headers.authorization, isForm(request) ? request.body : undefined)
+  if (sent === undefined) throw missingToken()
+  const claims = await claimsOf(sent, [request, reply], grants)
   if (claims.client_id !== undefined) rememberClient(request, claims.client_id)
   if (claims.scope?.split(' ').includes(scope) !== true) throw insufficientScope([scope])
   return claims

@@ -35,7 +35,8 @@ type Apply = (request: FastifyRequest, reply: FastifyReply, methods: ReadonlySet
 
 const PREFLIGHT_MAX_AGE_SECONDS = 600
 /** Headers that scripts could not read otherwise: the reason of a refusal, and the time of the next try. */
-const EXPOSED_HEADERS = 'WWW-Authenticate, Retry-After, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset'
+const EXPOSED_HEADERS =
+  'WWW-Authenticate, DPoP-Nonce, Retry-After, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset'
 /**
  * The CORS headers of answers, and `private-network`, which browsers may come to ask for. @see
  * https://fetch.spec.whatwg.org/#http-responses

@@ -15,11 +15,17 @@ const hostReplies = new WeakSet<FastifyReply>()
  * One shape for every error of our routes. Other errors (of a host's hook, its rate limit) go to the error handler that
  * the host has at that moment: it may have been set after us, and Fastify's own chain knows only earlier ones.
  */
-export function useErrorReply(child: FastifyInstance, host: FastifyInstance): void {
+export function useErrorReply(
+  child: FastifyInstance,
+  host: FastifyInstance,
+  change?: (error: OAuthError, request: FastifyRequest) => OAuthError
+): void {
   const handOn = toHostHandler(host)
   child.setErrorHandler((error: FastifyError, request, reply) => {
     const wire = wireError(error, request)
-    return wire === undefined ? handOn(error, request, reply) : sendOAuthError(wire, request, reply)
+    return wire === undefined
+      ? handOn(error, request, reply)
+      : sendOAuthError(change?.(wire, request) ?? wire, request, reply)
   })
 }
 

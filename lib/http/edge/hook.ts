@@ -4,9 +4,9 @@ import { guarded, logRefusal, serviceError } from './error-reply.ts'
 import type { AccessTokenClaims } from '../../protocol/access-token.ts'
 import {
   bearerToken,
+  hasToken,
   insufficientAuthentication,
   insufficientScope,
-  isBearer,
   isEnough,
   missingToken,
   type StepUp
@@ -14,7 +14,6 @@ import {
 import type { Clock } from '../../ports/clock.ts'
 import type { ClientStore } from '../../ports/client-store.ts'
 import { requireFirstParty } from '../../clients/rights.ts'
-import type { AccessTokens, Reader } from '../../tokens/access-tokens.ts'
 
 /**
  * A hook that lets a request continue only if its check finds what it looks for, however it is called. With a callback,
@@ -30,7 +29,10 @@ export interface Hook {
  * Finds the credentials of a request, without a promise if nothing must be looked up. A refusal may be thrown or
  * returned, because a throw costs more than all the rest.
  */
-export type Check<Found> = (request: FastifyRequest) => Found | OAuthError | Promise<Found | OAuthError>
+export type Check<Found> = (
+  request: FastifyRequest,
+  reply?: FastifyReply
+) => Found | OAuthError | Promise<Found | OAuthError>
 
 /** Sends the answer to a refused browser. @returns whether it did */
 type Answer = (error: OAuthError, request: FastifyRequest, reply: FastifyReply) => boolean
@@ -46,12 +48,12 @@ export function hookOf<Found>(check: Check<Found>, to: string, answer?: Answer):
     ;(request as unknown as Record<string, unknown>)[to] = found
   }
 
-  async function go(request: FastifyRequest): Promise<void> {
-    keep(request, await foundBy(check, request))
+  async function go(request: FastifyRequest, reply?: FastifyReply): Promise<void> {
+    keep(request, await foundBy(check, request, reply))
   }
 
   return function hook(request: FastifyRequest, reply?: FastifyReply, done?: HookHandlerDoneFunction) {
-    if (typeof done !== 'function') return go(request)
+    if (typeof done !== 'function') return go(request, reply)
     const way = goingOn(done)
     const settle = (found: Found | OAuthError): void => {
       if (found instanceof OAuthError) {
@@ -65,7 +67,7 @@ export function hookOf<Found>(check: Check<Found>, to: string, answer?: Answer):
     }
     let found: ReturnType<typeof check>
     try {
-      found = check(request)
+      found = check(request, reply)
     } catch (error) {
       found = refusalOf(error)
     }
@@ -113,8 +115,12 @@ function goingOn(done: HookHandlerDoneFunction): { open(): void; answer: Promise
 }
 
 /** The result of a check. @throws OAuthError for any failure */
-export async function foundBy<Found>(check: Check<Found>, request: FastifyRequest): Promise<Found> {
-  const found = await guarded(async () => await check(request))
+export async function foundBy<Found>(
+  check: Check<Found>,
+  request: FastifyRequest,
+  reply?: FastifyReply
+): Promise<Found> {
+  const found = await guarded(async () => await check(request, reply))
   if (found instanceof OAuthError) throw found
   return found
 }
@@ -125,13 +131,6 @@ function refusalOf(error: unknown): OAuthError {
 
 /** Requests that a guard has let in without a token. */
 const anonymous = new WeakSet<FastifyRequest>()
-
-/**
- * The access token of a request, for this API. `null`: for the service's own audience. @see RFC 6750 §2.1, §3
- */
-export function tokenCheck(tokens: AccessTokens, target: Exclude<Reader, 'any'> = null): Check<AccessTokenClaims> {
-  return (request) => tokens.authenticate(request.headers.authorization, target)
-}
 
 /** The methods of API keys that a guard needs. */
 interface KeyReader {
@@ -154,7 +153,7 @@ export function tokenOrKeyCheck(
   resource: string | null
 ): Check<AccessTokenClaims> {
   if (keys === null) return check
-  return (request) => {
+  return (request, reply) => {
     const { authorization } = request.headers
     const sent = keyHeader(request, keys)
     if (sent !== null)
@@ -165,7 +164,7 @@ export function tokenOrKeyCheck(
           })
     const bearer =
       authorization !== undefined && authorization.length <= MAX_KEY_CREDENTIAL ? bearerToken(authorization) : undefined
-    return bearer !== undefined && keys.isKey(bearer) ? keys.claimsFor(bearer, resource) : check(request)
+    return bearer !== undefined && keys.isKey(bearer) ? keys.claimsFor(bearer, resource) : check(request, reply)
   }
 }
 
@@ -178,8 +177,8 @@ export function optionalTokenCheck(
   check: Check<AccessTokenClaims>,
   keys: KeyReader | null
 ): Check<AccessTokenClaims | null> {
-  return (request) => {
-    if (isBearer(request.headers.authorization) || keyHeader(request, keys) !== null) return check(request)
+  return (request, reply) => {
+    if (hasToken(request.headers.authorization) || keyHeader(request, keys) !== null) return check(request, reply)
     anonymous.add(request)
     return null
   }

@@ -3,7 +3,7 @@ import { OAuthError } from '../../errors.ts'
 import { contextOf, wasProvedJustNow } from '../../protocol/authentication.ts'
 import { serializeParams } from '../../protocol/request-params.ts'
 import { isFromOwnPage, isSameOrigin, localPath } from '../../protocol/same-origin.ts'
-import { isBearer, isEnough, missingToken, type StepUp } from '../../protocol/bearer.ts'
+import { hasToken, isEnough, missingToken, type StepUp } from '../../protocol/bearer.ts'
 import type { AccessTokenClaims } from '../../protocol/access-token.ts'
 import { requireFirstParty } from '../../clients/rights.ts'
 import type { ClientStore } from '../../ports/client-store.ts'
@@ -13,6 +13,7 @@ import type { BrowserSessions, SignedInPerson } from '../../sessions/browser-ses
 import { crossSite } from './caller-guards.ts'
 import { noStore } from './error-reply.ts'
 import { type Check, foundBy, type Hook, hookOf, withoutUser } from './hook.ts'
+import { challenged } from './possession.ts'
 import type { RequestBrowser } from './request-browser.ts'
 
 /** The user who is signed in in the browser that sent a request. */
@@ -33,6 +34,8 @@ interface SessionHookDeps {
   browserSessions: Pick<BrowserSessions, 'use'>
   clients: ClientStore
   token: Check<AccessTokenClaims>
+  /** The algorithms of proofs. Empty: no token is bound to a key. */
+  dpopAlgs: readonly string[]
   clock: Clock
   issuer: string
   /** The path of the sign-in page. */
@@ -69,6 +72,7 @@ export function sessionHooks(
     browserSessions,
     clients,
     token,
+    dpopAlgs,
     clock,
     issuer,
     loginPath,
@@ -111,8 +115,8 @@ export function sessionHooks(
   }
 
   /** If a request has both a token and a session cookie, the token decides. */
-  async function userOf(request: FastifyRequest): Promise<AccessTokenClaims> {
-    if (!isBearer(request.headers.authorization)) {
+  async function userOf(request: FastifyRequest, reply?: FastifyReply): Promise<AccessTokenClaims> {
+    if (!hasToken(request.headers.authorization)) {
       // Another site is not even told whether its visitor is signed in.
       if (!isFromOwnPage(request, issuer))
         throw missingToken(` A session cookie counts on requests from ${new URL(issuer).origin} alone.`)
@@ -121,7 +125,7 @@ export function sessionHooks(
       if (session === undefined) throw missingToken()
       return claimsOf(session, issuer)
     }
-    const claims = await foundBy(token, request)
+    const claims = await foundBy(token, request, reply)
     if (claims.sid === undefined) throw withoutUser()
     await requireFirstParty(claims, clients)
     return claims
@@ -152,7 +156,7 @@ export function sessionHooks(
           return true
         }
       ),
-    requireUser: hookOf(userOf, names.auth)
+    requireUser: hookOf(dpopAlgs.length === 0 ? userOf : challenged(userOf, { dpopAlgs }), names.auth)
   }
 }
 

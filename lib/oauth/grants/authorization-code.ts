@@ -14,7 +14,7 @@ import { digest } from '../../protocol/digest.ts'
 import { type Credential, formatCredential, parseCredential } from '../../protocol/credential.ts'
 import { required } from '../../protocol/request-params.ts'
 import { type GrantContext, type GrantDeps, type TokenResponse, grant } from '../deps.ts'
-import { accessAnswer, reportIssued, signIdToken } from '../issue-tokens.ts'
+import { accessAnswer, refreshKeyOf, reportIssued, signIdToken } from '../issue-tokens.ts'
 import { type Asked, namedResources, targetOf } from '../target.ts'
 
 type Params = TokenRequestParams<'code' | 'redirect_uri' | 'code_verifier'>
@@ -23,7 +23,7 @@ type Params = TokenRequestParams<'code' | 'redirect_uri' | 'code_verifier'>
 const CHECKS: ReadonlyArray<{
   name: string
   see: string
-  holds(params: Params, details: AuthorizationDetails): boolean
+  holds(params: Params, details: AuthorizationDetails, jkt: string | null): boolean
 }> = [
   // With PKCE it may be absent, as in OAuth 2.1, because PKCE proves the same.
   {
@@ -36,6 +36,11 @@ const CHECKS: ReadonlyArray<{
     name: 'the verifier is the one of the challenge',
     see: 'RFC 7636 §4.6, RFC 9700 §4.8.2',
     holds: (params, { codeChallenge }) => verifyCodeChallenge(params.code_verifier, codeChallenge)
+  },
+  {
+    name: 'the key is the one of the authorization request',
+    see: 'RFC 9449 §10',
+    holds: (_params, { dpopJkt }, jkt) => dpopJkt === undefined || dpopJkt === jkt
   }
 ]
 
@@ -62,7 +67,7 @@ export const AUTHORIZATION_CODE = grant({
 
 async function authorizationCodeGrant(
   params: Params,
-  { client, origin }: GrantContext,
+  { client, jkt, origin }: GrantContext,
   deps: GrantDeps
 ): Promise<TokenResponse> {
   if (client === null) throw invalidClient(undefined)
@@ -74,15 +79,15 @@ async function authorizationCodeGrant(
   await deps.idTokens?.ready(client)
 
   const secret = deps.accounts.random.secret()
-  const family = await redeem(presented, digest(secret), { client, origin }, deps)
+  const family = await redeem(presented, digest(secret), { client, jkt, origin }, deps)
   const details = readAuthorizationDetails(family.authorization ?? '{}')
-  const failed = CHECKS.find(({ holds }) => !holds(params, details))
+  const failed = CHECKS.find(({ holds }) => !holds(params, details, jkt))
   if (failed !== undefined) {
     await deps.sessions.revoke(family.userId, family.sid, 'undone', origin)
     throw refused(failed.name)
   }
   try {
-    const { user, response } = await answer(family, params, { client, details }, deps)
+    const { user, response } = await answer(family, params, { client, jkt, details }, deps)
     reportIssued(
       { user, client, scopes: family.scope.split(' '), origin, grantType: 'authorization_code' },
       family.sid,
@@ -103,7 +108,7 @@ async function authorizationCodeGrant(
 async function answer(
   family: RefreshTokenFamily,
   asked: Asked,
-  { client, details }: { client: Client; details: AuthorizationDetails },
+  { client, jkt, details }: { client: Client; jkt: string | null; details: AuthorizationDetails },
   deps: GrantDeps
 ): Promise<{ user: User; response: TokenResponse }> {
   const user = await deps.accounts.users.findById(family.userId)
@@ -111,7 +116,10 @@ async function answer(
   if (await deps.sessions.isOver(user, family)) throw refused('signed in before the password was changed')
   const scopes = family.scope.split(' ')
   const target = targetOf(asked, { resources: details.resources ?? [] }, client, deps)
-  const access = await accessAnswer({ user, client, scopes, sid: family.sid, authentication: family, target }, deps)
+  const access = await accessAnswer(
+    { user, client, jkt, scopes, sid: family.sid, authentication: family, target },
+    deps
+  )
   const idToken = await signIdToken(
     { user, client, scopes, family, accessToken: access.access_token, nonce: details.nonce },
     deps
@@ -122,10 +130,11 @@ async function answer(
 async function redeem(
   presented: Credential,
   tokenDigest: string,
-  { client, origin }: GrantContext & { client: Client },
+  { client, jkt, origin }: GrantContext & { client: Client },
   deps: GrantDeps
 ): Promise<RefreshTokenFamily> {
   const now = deps.accounts.clock.now()
+  const boundTo = refreshKeyOf(client, jkt)
   const result = await deps.tokens.redeemCode({
     sid: presented.sid,
     digest: presented.digest,
@@ -135,7 +144,8 @@ async function redeem(
     expiresAt: now + deps.refreshToken.expiresInMs,
     idleExpiresAt: now + Math.min(deps.refreshToken.idleTimeoutMs, deps.refreshToken.expiresInMs),
     onlineExpiresAt: now + Math.max(...[null, ...deps.resources].map(deps.accessTokens.secondsFor)) * 1000,
-    userAgent: origin.userAgent?.slice(0, 256) ?? null
+    userAgent: origin.userAgent?.slice(0, 256) ?? null,
+    ...(boundTo === undefined ? {} : { jkt: boundTo })
   })
   if (result.outcome === 'redeemed') return result.family
   if (result.outcome === 'replayed') {

@@ -5,6 +5,7 @@ import { scopeMember } from '../../protocol/scope.ts'
 import type { TokenRequestParams } from '../../protocol/request-params.ts'
 import { CLAIM_SCOPES } from '../../protocol/user-claims.ts'
 import { type GrantContext, type GrantDeps, type TokenResponse, grant } from '../deps.ts'
+import { checkBinding, tokenTypeOf } from '../issue-tokens.ts'
 import { grantedBy, impliedResource, scopesFor, targetOf } from '../target.ts'
 
 /** Scopes that are about a user, which a client's own token can't have. */
@@ -33,12 +34,13 @@ export const CLIENT_CREDENTIALS = grant({
 
 async function clientCredentialsGrant(
   params: TokenRequestParams,
-  { client, origin }: GrantContext,
+  { client, jkt, origin }: GrantContext,
   deps: GrantDeps
 ): Promise<TokenResponse> {
   if (client === null) throw invalidClient(undefined)
   if (isPublic(client))
     throw new OAuthError('unauthorized_client', 'The client credentials grant is for clients with a secret.')
+  checkBinding(client, jkt)
   const named =
     params.resource === undefined && params.audience === undefined
       ? { ...params, ...impliedResource(client, deps) }
@@ -50,6 +52,7 @@ async function clientCredentialsGrant(
   const accessToken = deps.accessTokens.mint({
     sub: client.clientId,
     client_id: client.clientId,
+    jkt,
     target,
     ...scopeMember(scopes)
   })
@@ -60,7 +63,7 @@ async function clientCredentialsGrant(
   )
   return {
     access_token: accessToken,
-    token_type: 'Bearer',
+    token_type: tokenTypeOf(jkt),
     expires_in: deps.accessTokens.secondsFor(target),
     ...scopeMember(scopes)
   }

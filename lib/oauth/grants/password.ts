@@ -40,7 +40,7 @@ async function passwordGrant(
   call: GrantCall,
   deps: GrantDeps
 ): Promise<TokenResponse | OAuthError> {
-  const { client, origin } = call
+  const { client, jkt, origin } = call
   const username = required(params, 'username')
   const password = required(params, 'password')
   if (client === null && deps.passwordGrant !== 'first-party')
@@ -57,7 +57,7 @@ async function passwordGrant(
   const needed = await deps.beforeTokens({ ...first, factors }, call, 'sign_in')
   if (needed !== null) return needed
   return await commitTokens(
-    { ...first, client, origin, grantType: 'password' },
+    { ...first, client, jkt, origin, grantType: 'password' },
     async () => {
       const [confirmed, now] = await Promise.all([
         confirmAuthentic(user, password, deps.accounts, { clientId, origin }),

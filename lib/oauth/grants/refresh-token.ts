@@ -37,7 +37,7 @@ export const REFRESH_TOKEN = grant({
 
 async function refreshTokenGrant(
   params: TokenRequestParams<'refresh_token'>,
-  { client, origin }: GrantContext,
+  { client, jkt, origin }: GrantContext,
   deps: GrantDeps
 ): Promise<TokenResponse> {
   if (client === null && deps.passwordGrant !== 'first-party')
@@ -46,7 +46,7 @@ async function refreshTokenGrant(
   const requested = parseScope(params.scope)
   if (presented === null) throw refused('malformed')
   namedResources(params, client, deps)
-  const attempt: RefreshAttempt = { presented, origin, refused }
+  const attempt: RefreshAttempt = { presented, jkt, origin, refused }
 
   // Before the token is replaced, because signing keys may not be ready yet.
   await deps.accessTokens.ready()

@@ -46,6 +46,7 @@ export const CLIENT_FIELDS = {
   idTokenClaims: oneOf(['requested', 'scopes'], { otherwise: '`idToken.claims`' }),
   backchannelLogoutUri: uri,
   acr: text({ otherwise: 'any level' }),
+  dpopBoundAccessTokens: flag({ otherwise: '`false`' }),
   resources: list(resource, { takes: 'an array of resources', otherwise: 'all that allow it' }),
   introspects: list(resource, { takes: 'an array of resources', otherwise: 'its own tokens' })
 }

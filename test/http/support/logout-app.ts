@@ -94,6 +94,7 @@ export async function logoutApp(
       browserSessions: world.browser,
       clients: grants.clients,
       token: () => missingToken(),
+      dpopAlgs: [],
       clock: world.clock,
       issuer,
       loginPath: `${prefix}/login`,

@@ -239,7 +239,8 @@ t.test('parses a well-formed request', async (t) => {
     uiLocales: [],
     acrValues: [],
     claims: {},
-    codeChallenge: undefined
+    codeChallenge: undefined,
+    dpopJkt: undefined
   })
   const params: AuthorizationParams = {
     ...BASE,

@@ -18,7 +18,8 @@ const plain: OfferedEndpoints = {
   grantTypes: ['refresh_token'],
   scopes: ['openid'],
   acrValues: ['password'],
-  openid: null
+  openid: null,
+  dpopAlgs: []
 }
 const openid: OfferedEndpoints = {
   ...plain,

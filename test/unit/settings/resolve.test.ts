@@ -49,6 +49,7 @@ const EVERYTHING = {
       acr: 'password',
       resources: ['https://api.example/orders'],
       introspects: ['https://api.example/orders'],
+      dpopBoundAccessTokens: true,
       backchannelLogoutUri: 'https://app.example/logout'
     }
   ],
@@ -137,6 +138,7 @@ const EVERYTHING = {
   },
   emailSignIn: { signUp: true, link: false, expiresIn: 61 },
   apiKeys: { store: memoryApiKeyStore(), prefix: 'acme', scopes: ['read'], maxPerUser: 3, expiresIn: 61, pages: false },
+  dpop: { requireNonce: true, maxAgeSeconds: 61 },
   rateLimit: {
     login: { windowMs: 1, max: 1, count: 'failed' },
     register: { windowMs: 2, max: 2, count: 'failed' },
@@ -283,6 +285,7 @@ t.test('treats undefined as absent for an option that is alone in its section', 
         'rememberDevice',
         'emailSignIn',
         'apiKeys',
+        'dpop',
         'passkeys',
         'resources'
       ].some((whole) => path.slice(0, -1).includes(whole))

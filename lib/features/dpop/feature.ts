@@ -1,0 +1,24 @@
+import type { Feature } from '../../feature.ts'
+import { invalid } from '../../settings/option-error.ts'
+import { SECRET_TAKES } from '../../settings/schema-words.ts'
+import { DPOP_OPTIONS, type DpopSettings, dpopSettings } from './options.ts'
+
+/** Tokens that are bound to a key of their client. @see RFC 9449 */
+export const dpop: Feature<DpopSettings> = {
+  name: 'dpop',
+  options: DPOP_OPTIONS,
+  resolve({ dpop: given = false, secret, state }) {
+    if (given === false) return null
+    const settings = dpopSettings(given === true ? {} : given)
+    if (settings.requireNonce && secret === undefined)
+      throw invalid('secret', undefined, `${SECRET_TAKES}, where dpop.requireNonce is true: the nonces come from it`)
+    if (state !== undefined && state.assertions === undefined)
+      throw invalid(
+        'state.assertions',
+        undefined,
+        'an AssertionStore where dpop is on, as the states of this package have: a proof counts once'
+      )
+    return settings
+  },
+  load: async () => await import('./create.ts')
+}
