@@ -5,6 +5,7 @@ import { github } from '../lib/connections/index.ts'
 import { authPlugin, memoryApiKeyStore, memoryFactorStore, memoryUserStore } from '../lib/index.ts'
 import type { Callers, CallersConfig, Declaration } from '../lib/http/edge/callers.ts'
 import { errorsOf } from '../lib/http/edge/operations.ts'
+import { plainUrl } from '../lib/http/edge/documents.ts'
 import { MOVABLE } from '../lib/settings/paths.ts'
 
 export interface Endpoint {
@@ -35,7 +36,7 @@ export async function endpoints(): Promise<Endpoint[]> {
     const schema = (route.schema ?? {}) as Endpoint['schema']
     return {
       method,
-      url: route.url,
+      url: plainUrl(route.url),
       callers: declared.callers,
       operationId: operationIdOf(route),
       schema,
@@ -94,7 +95,9 @@ async function registered(paths: Record<string, string>): Promise<RouteOptions[]
   const app = Fastify({ exposeHeadRoutes: false, logger: false })
   // Preflights and refused methods are in no document, and HEAD is GET without a body.
   app.addHook('onRoute', (route) => {
-    if (!['OPTIONS', 'HEAD'].includes(String(route.method)) && !route.url.includes(':first(')) routes.push(route)
+    const { hide = false } = (route.schema ?? {}) as Endpoint['schema']
+    const isRefused = hide && route.url.includes(':first(')
+    if (!['OPTIONS', 'HEAD'].includes(String(route.method)) && !isRefused) routes.push(route)
   })
   try {
     await app.register(authPlugin, {

@@ -1,11 +1,13 @@
 /** The pages of a person's own account: access, effects of forms, and limits. */
 import { cookieName } from '../support/cookies.ts'
+import Fastify, { type FastifyInstance } from 'fastify'
 import t from '../support/tap.ts'
 import cors from '@fastify/cors'
 import { Type } from '@sinclair/typebox'
-import { type AuthorityEvents, memoryUserStore, type AuthorityOptions } from '../../lib/index.ts'
+import authPlugin, { type AuthorityEvents, memoryUserStore, type AuthorityOptions } from '../../lib/index.ts'
 import { bearer, ISSUER, type LightMyRequestResponse, PASSWORD, signIn, type TestApp, testApp } from '../support/app.ts'
 import { formAction, type TestBrowser, testBrowser } from '../support/browser.ts'
+import { ownOptions } from './coexistence/support/host.ts'
 import { authorizeAs, authorizePath, CLIENTS, KEYS, openidApp } from '../support/openid.ts'
 
 const NEXT = 'a better horse battery'
@@ -98,6 +100,22 @@ t.test('leads password managers to the page of the password, where there is one'
   t.same(await asked({ pages: { account: false } }), [404, undefined])
   const { setPasswordHash: _, ...users } = memoryUserStore()
   t.same(await asked({ users }), [404, undefined])
+})
+
+t.test("serves the host's own page for password managers, whenever it is registered", async (t) => {
+  for (const order of ['before', 'after'] as const) {
+    const app = Fastify() as unknown as FastifyInstance
+    const own = (): void => {
+      app.get('/.well-known/change-password', async () => 'a page of the host')
+    }
+    if (order === 'before') own()
+    await app.register(authPlugin, ownOptions())
+    if (order === 'after') own()
+    const { statusCode, body } = await app.inject({ url: '/.well-known/change-password' })
+    t.same([statusCode, body], [200, 'a page of the host'], order)
+    t.equal((await app.inject({ method: 'HEAD', url: '/.well-known/change-password' })).statusCode, 200, order)
+    await app.close()
+  }
 })
 
 t.test('redirects a signed-out, unknown or disabled user to the sign-in page and back', async (t) => {

@@ -5,7 +5,7 @@ import { Type } from '@sinclair/typebox'
 import t from '../support/tap.ts'
 import { github } from '../../lib/connections/index.ts'
 import { memoryApiKeyStore, memoryFactorStore, memoryState, memoryUserStore } from '../../lib/index.ts'
-import { bearer, PASSWORD, signIn, signUp, testApp, plainUrl } from '../support/app.ts'
+import { bearer, PASSWORD, signIn, signUp, testApp, isRefusal, plainUrl } from '../support/app.ts'
 import { basic, CLIENTS, KEYS, openidApp, SECRET, tokensOf } from '../support/openid.ts'
 
 const json = { 'content-type': 'application/json' }
@@ -27,9 +27,10 @@ t.test('registers the routes of the reference and no others', async (t) => {
     },
     {},
     (app) => {
-      app.addHook('onRoute', ({ method, url }) => {
-        if (plainUrl(url) !== url) return
-        for (const one of [method].flat()) if (one !== 'HEAD' && one !== 'OPTIONS') routes.push(`${one} ${url}`)
+      app.addHook('onRoute', ({ method, url, schema }) => {
+        if (isRefusal(url, schema)) return
+        for (const one of [method].flat())
+          if (one !== 'HEAD' && one !== 'OPTIONS') routes.push(`${one} ${plainUrl(url)}`)
       })
     }
   )

@@ -12,6 +12,7 @@ import authPlugin, {
   type Message,
   OAuthError
 } from '../../lib/index.ts'
+import { plainUrl } from '../../lib/http/edge/documents.ts'
 import { EVENT_NAMES } from '../../lib/events.ts'
 import {
   capturedMessages,
@@ -129,7 +130,11 @@ export async function signIn(
   return reply.json()
 }
 
-/** The refusal of other methods (405) has the first letter of the last segment as a parameter. */
-export const plainUrl = (url: string): string => url.replace(/:first\((.)\)/, '$1')
+/** The path of a route that gives way to a route of the host, such as the refusal of other methods (405). */
+export { plainUrl }
+
+/** True for a route that refuses other methods of an endpoint. */
+export const isRefusal = (url: string, schema: { hide?: boolean } | undefined): boolean =>
+  plainUrl(url) !== url && schema?.hide === true
 
 export const bearer = (token: string): { authorization: string } => ({ authorization: `Bearer ${token}` })

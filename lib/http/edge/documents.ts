@@ -55,6 +55,21 @@ const TAGS = {
 const ids = new WeakMap<object, Map<string, string>>()
 
 /**
+ * The same path for a route that the host's own replaces, whenever that is registered. The first letter of the last
+ * segment is a parameter that takes this one value, because the router prefers routes without parameters: the route of
+ * the host is no duplicate of ours. `null`: the last segment is too short.
+ */
+export function yieldingUrl(url: string): string | null {
+  const start = url.lastIndexOf('/') + 1
+  const [first = '', rest] = [url[start], url.slice(start + 1)]
+  if (rest === '') return null
+  return `${url.slice(0, start)}:first(${first.replace(/\W/, String.raw`\$&`)})${rest.replaceAll(':', '::')}`
+}
+
+/** The path of a route that yields as its requests have it. */
+export const plainUrl = (url: string): string => url.replace(/:first\((.)\)/, '$1')
+
+/**
  * Lets @fastify/swagger complete the host's document for every route that is registered in `child` afterwards: an id
  * that stays when the route is moved, its callers, and its answers. All of this is made when a document is made, and
  * costs nothing before. The host's own `transform` is not called for these routes, because most know schemas of one
@@ -64,7 +79,7 @@ export function useDocuments(child: FastifyInstance, deps: DocumentsDeps): void 
   child.addHook('onRoute', (route) => {
     const { hide } = (route.schema ?? {}) as RouteSchema
     const config: Partial<CallersConfig> = route.config ?? {}
-    const own = route.url.slice(child.prefix.length)
+    const own = plainUrl(route.url).slice(child.prefix.length)
     const parameters = parametersOf(own)
     const name = deps.names.get(own.slice(0, own.length - parameters.length)) ?? null
     const declared = config.fastifyAuthority?.path
@@ -74,7 +89,7 @@ export function useDocuments(child: FastifyInstance, deps: DocumentsDeps): void 
           ? `/auth${declared}`
           : null
         : `${usualPath(name, deps)}${parameters}`
-    const claim = (method: string): string => operationId(child.server, method, route.url, usual)
+    const claim = (method: string): string => operationId(child.server, method, plainUrl(route.url), usual)
     const id = hide === true ? '' : claim([route.method].flat()[0] ?? 'GET')
     const transform = ({
       schema,
@@ -90,7 +105,7 @@ export function useDocuments(child: FastifyInstance, deps: DocumentsDeps): void 
       }
       return {
         schema: described({ schema, operation, id: verb === 'HEAD' ? claim(verb) : id }, deps.schemes, documents),
-        url
+        url: plainUrl(url)
       }
     }
     Object.assign(route, { config: { ...route.config, swaggerTransform: hide === true ? false : transform } })

@@ -6,6 +6,7 @@ import { BODY_LIMIT, registerBodyParsers, type strictValidator } from './body.ts
 import { callableBy, type CallersConfig, type Declaration } from './callers.ts'
 import type { ClientsOf, Cors } from './cors.ts'
 import { guarded, noStoreHook } from './error-reply.ts'
+import { yieldingUrl } from './documents.ts'
 import { FOR_THE_ACCOUNT } from './schemas.ts'
 import type { GrantDeps } from '../../oauth/deps.ts'
 import type { KeyRing } from '../../keys/key-ring.ts'
@@ -58,6 +59,8 @@ export interface Endpoint extends Declaration {
   what: string
   /** The answers may be cached: the handler sets `Cache-Control`. */
   isCached?: true
+  /** The host's own route of this path wins, also if it is registered later. */
+  yields?: true
   /** `false`: no HEAD. */
   head?: false
   /** `false`: there is no route with these settings. */
@@ -116,9 +119,8 @@ export function groupsOf(
 }
 
 /**
- * Answers all other methods of a path with 405. The first letter of the last segment is a parameter that takes this one
- * value, because the router prefers routes without parameters: a host that has a page of its own at the path of a
- * `POST` still serves it, and its route is no duplicate of ours. @see RFC 9110 §15.5.6
+ * Answers all other methods of a path with 405. A host that has a page of its own at the path of a `POST` still serves
+ * it. @see RFC 9110 §15.5.6
  */
 function refuseOtherMethods(
   child: FastifyInstance,
@@ -126,14 +128,13 @@ function refuseOtherMethods(
   methods: readonly Method[]
 ): void {
   const allowed = methods.flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method]))
-  const start = url.lastIndexOf('/') + 1
-  const [first = '', rest] = [url[start], url.slice(start + 1)]
-  if (rest === '') return
+  const ours = yieldingUrl(url)
+  if (ours === null) return
   const hidden: FastifySchema & { hide: boolean } = { hide: true }
   child.route({
     ...callableBy('anyone', { fromAnyPage: true }),
     method: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'].filter((method) => !allowed.includes(method)),
-    url: `${url.slice(0, start)}:first(${first.replace(/\W/, String.raw`\$&`)})${rest.replaceAll(':', '::')}`,
+    url: ours,
     constraints: constraints ?? {},
     exposeHeadRoute: false,
     schema: hidden,
@@ -194,7 +195,7 @@ function register(child: FastifyInstance, declared: Endpoint, deps: HttpDeps): v
   child.route({
     config,
     method,
-    url,
+    url: (declared.yields === true ? yieldingUrl(url) : null) ?? url,
     constraints: constraints ?? {},
     ...(declared.head === false ? { exposeHeadRoute: false } : {}),
     ...(method === 'GET' ? {} : { bodyLimit: declared.bodyLimit ?? BODY_LIMIT }),

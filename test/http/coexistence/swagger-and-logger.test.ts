@@ -3,7 +3,7 @@ import swagger from '@fastify/swagger'
 import t from '../../support/tap.ts'
 import authPlugin, { memoryFactorStore } from '../../../lib/index.ts'
 import type { CallersConfig } from '../../../lib/http/edge/callers.ts'
-import { bearer } from '../../support/app.ts'
+import { bearer, plainUrl } from '../../support/app.ts'
 import { CLIENTS, KEYS } from '../../support/openid.ts'
 import { authJourney, ownOptions } from './support/host.ts'
 
@@ -40,7 +40,7 @@ t.test('@fastify/swagger lists every route with its schemas', async (t) => {
   app.addHook('onRoute', ({ method, url, schema, config }) => {
     const { hide = false, ...rest } = (schema ?? {}) as Declared['schema'] & { hide?: boolean }
     if (hide || method === 'HEAD') return
-    routes.set(`${String(method).toLowerCase()} ${url.replace(/:(\w+)/g, '{$1}')}`, {
+    routes.set(`${String(method).toLowerCase()} ${plainUrl(url).replace(/:(\w+)/g, '{$1}')}`, {
       schema: rest,
       declared: (config as unknown as CallersConfig).fastifyAuthority
     })

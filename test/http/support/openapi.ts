@@ -1,7 +1,7 @@
 import Fastify, { type FastifyInstance } from 'fastify'
 import swagger from '@fastify/swagger'
 import authPlugin, { type AuthorityOptions } from '../../../lib/index.ts'
-import { plainUrl } from '../../support/app.ts'
+import { isRefusal, plainUrl } from '../../support/app.ts'
 import { CLIENTS, KEYS } from '../../support/openid.ts'
 import { ownOptions } from '../coexistence/support/host.ts'
 
@@ -54,8 +54,9 @@ export async function documented(
     await app.close()
   })
   const routes: string[] = []
-  app.addHook('onRoute', ({ method, url }) => {
-    if (method !== 'OPTIONS' && method !== 'HEAD' && plainUrl(url) === url) routes.push(`${String(method)} ${url}`)
+  app.addHook('onRoute', ({ method, url, schema }) => {
+    if (method !== 'OPTIONS' && method !== 'HEAD' && !isRefusal(url, schema))
+      routes.push(`${String(method)} ${plainUrl(url)}`)
   })
   await app.register(swagger, settings)
   await app.register(authPlugin, ownOptions({ rateLimit: false, keys: KEYS, clients: CLIENTS, ...options }))

@@ -111,10 +111,11 @@ const changePassword = endpoint({
   method: 'GET',
   path: 'changePassword',
   callers: 'anyone',
+  yields: true,
   summary: 'The way to the password page',
   what:
     'Leads to `/auth/account/password`, for browsers and password managers that know no address of a site but this ' +
-    '(W3C A Well-Known URL for Changing Passwords). Exists if that page does.',
+    '(W3C A Well-Known URL for Changing Passwords). Exists if that page does. Your own route of this path replaces it.',
   answers: { 302: Empty },
   handle({ server }, reply, { path }) {
     reply.header('location', `${server.prefix}${path('accountPassword')}`)
