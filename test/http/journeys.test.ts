@@ -81,7 +81,7 @@ for (const [what, { page, before, resend, form }] of Object.entries(SENDERS)) {
       if (resend) await subject.browser.submit(formAction(shown.body), { decision: 'resend' })
       const { reply, url } = await press(subject.other, await subject.link(), form)
       t.equal(reply.statusCode, 200)
-      t.match(url, /\/auth\/(?:verify-email|reset-password)$/)
+      t.match(url, /\/auth\/(?:verify-email\?done=confirmed|reset-password\?done=reset)$/)
       t.equal((await subject.other.get(url)).body, reply.body, 'reloaded')
       t.notOk(hasSession(subject.other))
       t.notOk(hasSession(subject.browser))

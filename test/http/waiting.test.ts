@@ -17,12 +17,12 @@ t.test("rejects the link of another person's request: nobody is signed in to a s
   await other.submit('/auth/signup', { username: 'eve@example.com', password: PASSWORD })
   const link = await subject.link()
   const { url } = await press(browser, link)
-  t.match(url, /\/auth\/verify-email$/)
+  t.match(url, /\/auth\/verify-email\?done=confirmed$/)
   t.notOk(hasSession(browser), 'a sign-up')
   await turns()
   const reset = testBrowser(subject.app)
   await reset.submit('/auth/forgot-password', { username: 'eve@example.com' })
-  t.match((await press(browser, await subject.link(), { password: NEXT })).url, /\/auth\/reset-password$/)
+  t.match((await press(browser, await subject.link(), { password: NEXT })).url, /\/auth\/reset-password\?done=reset$/)
   t.notOk(hasSession(browser), 'a reset')
 })
 
@@ -147,7 +147,7 @@ t.test('keeps three journeys apart, and the oldest of four goes', async (t) => {
   t.equal(waiting.length, 3)
   t.ok([...browser.cookies].join('; ').length < 4096)
   t.match((await browser.get(`/auth/check-email${queryOf('three')}`)).body, 'three@example.com')
-  t.match((await press(browser, links[0] ?? '')).url, /\/auth\/verify-email$/, 'only confirms')
+  t.match((await press(browser, links[0] ?? '')).url, /\/auth\/verify-email\?done=confirmed$/, 'only confirms')
   const { url } = await press(browser, links[2] ?? '')
   t.equal(new URL(url).searchParams.get('state'), 'three')
 })
@@ -192,4 +192,27 @@ t.test('carries a typed name without reading the password, and no name to anothe
   clock.step(31 * 60_000)
   t.notMatch((await browser.get(`/auth/login${queryOf('one')}`)).body, BOB, 'half an hour')
   t.equal((await testBrowser(app).get('/auth/check-email')).headers.location, '/auth/login')
+})
+
+t.test('tells a browser without cookies the result of a link, but not at the link of another site', async (t) => {
+  const subject = await appOf(t)
+  await known(subject)
+  await subject.browser.submit('/auth/forgot-password', { username: BOB })
+  const reset = await subject.link()
+  await subject.other.submit('/auth/signup', { username: 'eve@example.com', password: PASSWORD })
+  const verify = await subject.link()
+  for (const [link, form, said] of [
+    [reset, { password: NEXT }, 'Your password has been changed'],
+    [verify, {}, 'Your email is confirmed']
+  ] as const) {
+    const bare = testBrowser(subject.app)
+    bare.cookies.set = () => bare.cookies
+    const { url } = await press(bare, link, form)
+    t.equal(bare.cookies.size, 0)
+    for (const time of ['led there', 'reloaded'])
+      t.match(await bare.get(url, { 'sec-fetch-site': 'same-origin' }), { statusCode: 200, body: said }, time)
+    t.match(await bare.get(url, { 'sec-fetch-site': 'cross-site' }), { statusCode: 400 })
+    for (const done of ['typed', 'code', '__proto__', ''])
+      t.match(await bare.get(url.replace(/done=\w+/, `done=${done}`)), { statusCode: 400 }, done)
+  }
 })

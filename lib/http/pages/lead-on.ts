@@ -4,8 +4,9 @@ import type { SessionBegun, StepNeeded } from '../../accounts/slots.ts'
 import { originOf } from '../edge/request-origin.ts'
 import { follow } from './authorize.ts'
 import type { Arrival, Journey, Leave, PageDeps, Visit } from './deps.ts'
-import { goOn } from './form-page.ts'
-import { type Form, tokenIn } from './page-routes.ts'
+import { isFromHere } from './account-page.ts'
+import { goOn, withQuery } from './form-page.ts'
+import { type Form, queryParam, tokenIn } from './page-routes.ts'
 import type { FoundWaits, Waiting, WaitingKind } from './waiting.ts'
 import { invalidLink, isAskedBy } from '../../accounts/message-tokens.ts'
 import { signInByLink } from '../../authorize/sign-in.ts'
@@ -123,7 +124,7 @@ export function linkBrowser(purpose: LinkPurpose, path: 'verifyEmail' | 'resetPa
     async onward(by, result, { request, journey }, form) {
       const leave: Leave = async (reply) => {
         waiting.set(reply, journey, result)
-        return await goOn(`${link(path)}${journey.query}`)(reply)
+        return await goOn(withQuery(`${link(path)}${journey.query}`, { done: result.kind }))(reply)
       }
       if (by?.proof === undefined || asked(request) === null) return leave
       const { userId, proof } = by
@@ -151,14 +152,18 @@ export function linkBrowser(purpose: LinkPurpose, path: 'verifyEmail' | 'resetPa
   }
 }
 
-/** The result that this browser is told without a token. @throws OAuthError `invalid_token` where there is none */
+/**
+ * The result that this browser is told without a token. A browser without cookies is told by the address, if it comes
+ * from our form. @throws OAuthError `invalid_token` where there is none
+ */
 export function resultOf<Kind extends WaitingKind>(
   { request, journey }: Pick<Visit, 'request' | 'journey'>,
   kinds: readonly Kind[],
   waiting: Waiting
 ): { kind: Kind; name: string } {
   const waits = waiting.of(request, journey)
-  const kind = kinds.find((one) => one === waits?.kind)
-  if (waits === null || kind === undefined) throw invalidLink()
-  return { kind, name: waits.name }
+  const kept = kinds.find((one) => one === waits?.kind)
+  const kind = kept ?? kinds.find((one) => one === queryParam(request, 'done') && isFromHere(request))
+  if (kind === undefined) throw invalidLink()
+  return { kind, name: kept === undefined ? '' : (waits?.name ?? '') }
 }
