@@ -4,7 +4,6 @@ import type { AccountsDeps } from './deps.ts'
 import { settled } from './sign-in-writes.ts'
 import type { Commit, SessionBegun, SignIn, StepNeeded } from './slots.ts'
 import type { BrowserSession } from '../ports/session-store.ts'
-import { canonicalAddress } from '../limits/attempt.ts'
 import { addressed } from './outbox.ts'
 
 interface SessionDeps {
@@ -70,7 +69,6 @@ export async function commitSession(
 
 /** A person who signs in from many new places must not have their mailbox filled. */
 const SPACING_MS = 60 * 60 * 1000
-const MAX_USER_AGENT = 256
 
 const subjectOf = (userId: string): string[] => ['new_sign_in', userId]
 
@@ -82,23 +80,17 @@ const subjectOf = (userId: string): string[] => ['new_sign_in', userId]
 function tellOfNewSignIn(
   { user, session }: { user: User; session: BrowserSession },
   { isKnown, session: former, origin, locale }: Browser,
-  { events, outbox, messageBound, background, clock, accountUrl }: AccountsDeps
+  { events, outbox, messageBound, background, accountUrl }: AccountsDeps
 ): void {
   if (former?.userId === user.id || isKnown(user)) return
   events.emit('new_sign_in', { userId: user.id, sid: session.sid, reasons: ['unknown_browser'] }, origin)
   if (outbox === null) return
   const language = locale?.()
-  const facts = {
-    at: new Date(clock.now()),
-    ip: canonicalAddress(origin.ip),
-    userAgent: origin.userAgent?.slice(0, MAX_USER_AGENT) ?? null
-  }
   const post = async (): Promise<void> => {
     outbox.post({
       kind: 'new_sign_in',
       user: addressed(user),
       ...(accountUrl === null ? {} : { url: accountUrl }),
-      ...facts,
       locale: language,
       origin
     })

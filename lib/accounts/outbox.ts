@@ -1,8 +1,9 @@
 import { boundedQueue } from '../delivery/bounded-queue.ts'
 import type { Events, Origin } from '../events.ts'
+import { canonicalAddress } from '../limits/attempt.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Advise } from '../ports/log.ts'
-import type { Message, MessageKind, MessageUser, SendMessage } from '../ports/message.ts'
+import type { Message, MessageKind, MessageUser, NewSignInMessage, SendMessage } from '../ports/message.ts'
 import type { User } from '../ports/user-store.ts'
 import { emailOf } from './username.ts'
 
@@ -17,7 +18,10 @@ export interface MessageCause {
 }
 
 /** A message with its cause. */
-export type Post = MessageCause & OmitEach<Message, 'locale' | 'hasPassword' | 'canReset'>
+export type Post = MessageCause & OmitEach<Message, 'locale' | 'hasPassword' | 'canReset' | keyof Facts>
+
+/** The time and the origin of a message, so that its reader can tell whether they caused it themselves. */
+type Facts = Pick<NewSignInMessage, 'at' | 'ip' | 'userAgent'>
 
 /** `Omit` of each member of a union. */
 type OmitEach<Union, Key extends PropertyKey> = Union extends unknown ? Omit<Union, Key> : never
@@ -40,6 +44,8 @@ export interface OutboxDeps {
   localeOf(user: MessageUser): string | undefined
   /** True if a mail can lead to a new password. */
   canReset: boolean
+  /** The page where people check their account; `null`: none. */
+  accountUrl: string | null
   /** How many messages may wait, be sent or wait to be sent again, all together. */
   capacity?: number
 }
@@ -58,6 +64,21 @@ const ASKED_FOR: readonly MessageKind[] = [
 
 const languageOf = ({ kind, locale }: Pick<Post, 'kind' | 'locale'>, own: string | undefined): string =>
   (ASKED_FOR.includes(kind) ? (locale ?? own) : (own ?? locale)) ?? 'en'
+
+const MAX_USER_AGENT = 256
+
+/**
+ * The host acts from its own machines, and a refused address belongs to another person, so their addresses are not for
+ * this reader.
+ */
+function factsOf(message: Omit<Post, 'origin'>, { ip, userAgent }: Origin, at: Date): Facts {
+  const isOther = message.kind === 'email_change_refused' || ('by' in message && message.by === 'host')
+  return {
+    at,
+    ip: isOther ? null : canonicalAddress(ip),
+    userAgent: isOther ? null : (userAgent?.slice(0, MAX_USER_AGENT) ?? null)
+  }
+}
 
 const MAX_IN_FLIGHT = 8
 const RETRY_DELAYS_MS = [1_000, 10_000, 60_000] as const
@@ -103,7 +124,7 @@ function scrubbed(error: unknown, message: Message): Error {
  */
 export function createOutbox(
   sendMessage: SendMessage,
-  { clock, events, advise, onError, localeOf, canReset, capacity = 1000 }: OutboxDeps
+  { clock, events, advise, onError, localeOf, canReset, accountUrl, capacity = 1000 }: OutboxDeps
 ): Outbox {
   const { add, close } = boundedQueue<{ message: Message; origin: Origin }>({
     tasks: 'messages',
@@ -143,6 +164,8 @@ export function createOutbox(
       add({
         message: {
           ...message,
+          ...factsOf(message, origin, new Date(clock.now())),
+          ...(accountUrl === null ? {} : { accountUrl }),
           user,
           locale: languageOf(message, localeOf(user)),
           hasPassword: typeof message.user['passwordHash'] === 'string',

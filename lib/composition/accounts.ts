@@ -167,7 +167,8 @@ export function accountsDeps(
             advise,
             onError: reports('FST_AUTHORITY_MESSAGE_FAILED'),
             localeOf: ownLocale,
-            canReset: users.setPasswordHash !== undefined
+            canReset: users.setPasswordHash !== undefined,
+            accountUrl
           }),
     usernames: settings.registration === false || users.create === undefined ? 'any' : settings.registration.username,
     verifyEmail: settings.registration !== false && settings.registration.verifyEmail,

@@ -1,6 +1,6 @@
 import { chooseLocale, directionOf, durationOf, format, type Locale, messagesOf, timeOf } from '../pages/texts.ts'
 import { knownDevice } from '../pages/device-name.ts'
-import type { CodeMessage, Message, NewSignInMessage } from '../ports/message.ts'
+import type { CodeMessage, LinkKind, Message } from '../ports/message.ts'
 import { languageOf } from '../texts/language.ts'
 import type { MailSubject, MailTexts } from '../texts/mail-texts.ts'
 
@@ -9,22 +9,21 @@ export interface MailContent {
   lang: Locale
   dir: 'ltr' | 'rtl'
   subject: string
+  /** Follows the subject in the list of a mailbox. */
+  preheader: string
   /** `''`: none. */
   title: string
   heading: string
   text: string
   /** A code to type, with a note about it. `null`: there is none. */
   code: { value: string; validity: string; asked: string } | null
+  /** The account that the email is about, as `before`, name, `after`. `null`: its name could mislead. */
+  account: { before: string; name: string; after: string } | null
   /** Details of the event, each in one line. */
   details: string[]
   /** `validity`: `''` if the link does not expire. */
   action: { label: string; hint: string; url: string; validity: string } | null
   otherwise: string
-  /**
-   * The account that the email is about, as `before`, name, `after`. `null` if the recipient's address already
-   * identifies it.
-   */
-  account: { before: string; name: string; after: string } | null
   /** Below the message: terms, privacy and help. */
   links: Array<{ label: string; url: string }>
 }
@@ -35,6 +34,15 @@ export interface MailLinks {
   privacy?: string | undefined
   support?: string | undefined
 }
+
+/** The reader of these asked for them, and needs no report of it. */
+const ASKED_FOR: readonly string[] = [
+  'password_reset',
+  'verify_email',
+  'already_registered',
+  'email_change',
+  'sign_in_code'
+] satisfies Array<LinkKind | 'sign_in_code'>
 
 const MAX_TITLE = 100
 const MAX_NAME = 64
@@ -60,18 +68,25 @@ export function contentOf(
   const { heading, text } = texts[about]
   const keysStay = message.kind === 'password_changed' && message.hasApiKeys === true
   const named = oneLine(title, MAX_TITLE)
+  const code = message.kind === 'sign_in_code' ? codeOf(message, lang, now) : null
+  const details = ASKED_FOR.includes(message.kind) ? [] : detailsOf(message, lang)
+  const action = actionOf(message, lang, now)
   return {
     lang,
     dir: directionOf(lang),
     subject: named === '' ? heading : `${heading} – ${named}`,
+    preheader:
+      (code === null ? [details.join(' · '), action?.validity ?? '', text] : [`${code.value} · ${code.validity}`]).find(
+        (line) => line !== ''
+      ) ?? '',
     title: named,
     heading,
     text: keysStay ? text + languageOf(lang).space + texts.apiKeysStay : text,
-    code: message.kind === 'sign_in_code' ? codeOf(message, lang, now) : null,
-    details: message.kind === 'new_sign_in' ? detailsOf(message, lang) : [],
-    action: actionOf(message, lang, now),
-    otherwise: adviceOf(message, about, texts),
+    code,
     account: accountOf(message, texts.account),
+    details,
+    action,
+    otherwise: adviceOf(message, about, texts),
     links: linksOf(links, lang)
   }
 }
@@ -120,10 +135,10 @@ function linksOf({ terms, privacy, support }: MailLinks, lang: Locale): MailCont
  * Names the device only if many people have one like it: browsers can claim any name, and this goes to another person's
  * mailbox.
  */
-function detailsOf({ at, ip, userAgent }: NewSignInMessage, lang: Locale): string[] {
+function detailsOf({ at, ip, userAgent }: Message, lang: Locale): string[] {
   const { signInTime, signInDevice, signInAddress } = languageOf(lang).mails
   // A message from a host's JSON queue has the time as text.
-  const time = new Date(at).getTime()
+  const time = new Date(at ?? NaN).getTime()
   const device = typeof userAgent === 'string' ? knownDevice(userAgent) : null
   return [
     ...(Number.isNaN(time) ? [] : [format(signInTime, { time: timeOf(time, messagesOf(lang)) })]),
@@ -151,18 +166,28 @@ const isUndoable = (message: Message): boolean =>
   (message.kind === 'email_changed' ||
     (message.kind === 'factor_added' && (message.factor === 'totp' || message.factor === 'passkey')))
 
-/** Shows no link for a kind without one, even if the host's queue has added a URL. */
+/**
+ * A warning without a link of its own leads to the account page. Shows no link for a kind without one, even if the
+ * host's queue has added a URL.
+ */
 function actionOf(message: Message, lang: Locale, now: number): MailContent['action'] {
-  const { [subjectOf(message)]: texts, hint, validity } = languageOf(lang).mails
+  const { [subjectOf(message)]: texts, hint, validity, onlyHere, new_sign_in: warning } = languageOf(lang).mails
   const label = isUndoable(message) ? messagesOf(lang).undoSubmit : 'button' in texts ? texts.button : null
-  if (message.url === undefined || label === null) return null
-  return {
-    label,
-    hint,
-    url: webUrl(message.url, 'url'),
-    validity:
-      message.kind === 'new_sign_in' ? '' : format(validity, { duration: spanUntil(message.expiresAt, lang, now) })
-  }
+  if (message.url !== undefined && label !== null)
+    return {
+      label,
+      hint,
+      url: webUrl(message.url, 'url'),
+      validity:
+        message.kind === 'sign_in_code'
+          ? onlyHere
+          : message.kind === 'new_sign_in'
+            ? ''
+            : format(validity, { duration: spanUntil(message.expiresAt, lang, now) })
+    }
+  if (message.accountUrl === undefined || ASKED_FOR.includes(message.kind) || message.kind === 'account_removed')
+    return null
+  return { label: warning.button, hint, url: webUrl(message.accountUrl, 'accountUrl'), validity: '' }
 }
 
 function spanUntil(expiresAt: Date | undefined, lang: Locale, now: number): string {
@@ -186,16 +211,16 @@ export function webUrl(given: string, name: string): string {
 }
 
 /**
- * The name of the account, unless it is the address that the mail goes to: many accounts may have one address. The
- * person who signs up chooses the name, with any address. So a mail to an unconfirmed address shows no name that a mail
- * program could take for a link, and a first mail to it shows none at all.
+ * The name of the account, because many accounts may have one address, and many people have several mailboxes in one
+ * program. The person who signs up chooses the name, with any address. So a mail to an unconfirmed address shows no
+ * other name that a mail program could take for a link, and a first mail to it shows no other name at all.
  */
 function accountOf({ kind, user }: Message, text: string): MailContent['account'] {
   const name = oneLine(user.username, MAX_NAME)
   const address = (user.email ?? '').toLowerCase()
-  const isAddress = address === '' || address === user.username.toLowerCase()
-  const canMislead = user.emailVerified !== true && /[.:/@\\]/.test(name)
-  if (name === '' || isAddress || canMislead || kind === 'verify_email') return null
+  const isAddress = address === user.username.toLowerCase()
+  const canMislead = kind === 'verify_email' || (user.emailVerified !== true && /[.:/@\\]/.test(name))
+  if (name === '' || address === '' || (canMislead && !isAddress)) return null
   const [before = '', after = ''] = text.split('{username}')
   return { before, name, after }
 }

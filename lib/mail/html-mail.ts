@@ -17,6 +17,8 @@ interface MailLook {
 }
 
 const WIDTH = 480
+/** Keeps the start of the mail itself out of the line that mailboxes show of it. */
+const FILLER = '\u00a0\u200c'.repeat(90)
 
 const NO_SPACING = html`cellpadding="0" cellspacing="0" border="0"`
 
@@ -27,7 +29,21 @@ const css = (...declarations: string[]): string => declarations.join(';')
  * style sheet, which some programs drop, holds the dark colours alone. Nothing is loaded but the host's own logo.
  */
 export function htmlMail(
-  { lang, dir, subject, title, heading, text, code, details, action, otherwise, account, links }: MailContent,
+  {
+    lang,
+    dir,
+    subject,
+    preheader,
+    title,
+    heading,
+    text,
+    code,
+    account,
+    details,
+    action,
+    otherwise,
+    links
+  }: MailContent,
   { accentColor, logoUrl, colorScheme, background, radius, font }: MailLook
 ): string {
   const theme = colorScheme === 'dark' ? DARK : LIGHT
@@ -42,7 +58,7 @@ export function htmlMail(
   const start = dir === 'rtl' ? 'right' : 'left'
   const { tall, wordBreak } = LANGUAGES[lang]
   const [lines, tightLines] = tall ? [1.75, 1.5] : [1.5, 1.25]
-  const breaks = wordBreak === 'keep-all' ? wordBreak : 'break-word'
+  const breaks = wordBreak === 'normal' ? 'break-word' : wordBreak
   const schemes = colorScheme === 'auto' ? 'light dark' : colorScheme
   const paragraph = (content: string | Html, { color = theme.text, name = 'text', size = 16 } = {}): Html =>
     html`<p class="${name}" style="${css(
@@ -67,6 +83,10 @@ export function htmlMail(
             `font-weight:600;color:${brandColor}`
           )}"><bdi>${title}</bdi></p>`
 
+  const facts = [
+    ...(account === null ? [] : [html`${account.before}<b><bdi>${account.name}</bdi></b>${account.after}`]),
+    ...details.map((line) => html`<bdi>${line}</bdi>`)
+  ]
   const has = { brand: brand !== null, links: links.length > 0 }
   return `${markupOf(html`<!doctype html>
 <html lang="${lang}" dir="${dir}">
@@ -84,6 +104,7 @@ ${colorScheme === 'auto' && html`<style>${darkStyle(accentColor, grounds.dark, h
     `background-color:${ground}`,
     '-webkit-text-size-adjust:100%;text-size-adjust:100%'
   )}">
+<div style="display:none;max-height:0;overflow:hidden;mso-hide:all">${preheader}${FILLER}</div>
 <div role="article" aria-roledescription="email" aria-label="${subject}" lang="${lang}" dir="${dir}">
 <table role="presentation" dir="${dir}" class="ground" width="100%" ${NO_SPACING}${attributes({
     bgcolor: ground,
@@ -126,10 +147,7 @@ ${
 ${hint(code.validity)}
 ${hint(code.asked)}
 `
-}${
-    details.length > 0 &&
-    hint(html`${details.map((line, index) => [index > 0 && html`<br>`, html`<bdi>${line}</bdi>`])}`)
-  }
+}${facts.length > 0 && hint(html`${facts.map((line, index) => [index > 0 && html`<br>`, line])}`)}
 ${
   action !== null &&
   html`<table role="presentation" dir="${dir}" ${NO_SPACING} style="margin:0 0 20px"><tr><td${attributes({
@@ -151,14 +169,13 @@ ${
   )}">${action.label}</a></td></tr></table>
 ${action.validity !== '' && hint(action.validity)}
 ${hint(
-  html`${action.hint}<br><a class="link" dir="ltr" href="${action.url}" style="${css(
-    `color:${colors.link}`,
+  html`${action.hint}<a class="link" dir="ltr" href="${action.url}" style="${css(
+    `display:block;text-align:left;color:${colors.link}`,
     'text-decoration:underline;word-break:break-all'
   )}">${action.url}</a>`
 )}
 `
 }${paragraph(otherwise)}
-${account !== null && hint(html`${account.before}<b><bdi>${account.name}</bdi></b>${account.after}`)}
 </td></tr>
 ${
   links.length > 0 &&
@@ -208,10 +225,10 @@ export function textMail({
   heading,
   text,
   code,
+  account,
   details,
   action,
   otherwise,
-  account,
   links,
   dir
 }: MailContent): string {
@@ -220,10 +237,11 @@ export function textMail({
     heading,
     text,
     ...(code === null ? [] : [code.value, code.validity, code.asked]),
-    details.join('\n'),
+    [...(account === null ? [] : [`${account.before}${apart(account.name, dir)}${account.after}`]), ...details].join(
+      '\n'
+    ),
     ...(action === null ? [] : [`${action.label}:\n${action.url}`, action.validity]),
     otherwise,
-    account === null ? '' : `${account.before}${apart(account.name, dir)}${account.after}`,
     links.map(({ label, url }) => `${label}: ${url.replace(/^mailto:/, '')}`).join('\n')
   ]
   return `${paragraphs.filter((paragraph) => paragraph !== '').join('\n\n')}\n`

@@ -25,6 +25,20 @@ export interface MessageCommon {
   hasPassword?: boolean | undefined
   /** True if a mail can reset the password here. If not, no message advises it. Default true. */
   canReset?: boolean | undefined
+  /** When the message was caused. */
+  at?: Date | undefined
+  /** The IP address that caused it. `null`: none is known, or it belongs to another person. */
+  ip?: string | null | undefined
+  /**
+   * The browser's `User-Agent`, which may be any text: show only names that you recognise, never the text itself.
+   * `null`: as for `ip`.
+   */
+  userAgent?: string | null | undefined
+  /**
+   * The account page or the security page, for people who did not cause it themselves. It contains no token. Absent if
+   * there is no such page (`pages`).
+   */
+  accountUrl?: string | undefined
 }
 
 /** Kinds with a link. */
@@ -117,20 +131,12 @@ export interface AccountRemovedMessage extends NoticeMessage<'account_removed'> 
 /** A sign-in in a browser in which the account never had a session. Sent at most once an hour. */
 export interface NewSignInMessage extends MessageCommon {
   kind: 'new_sign_in'
-  /**
-   * The account page or the security page, for users who did not sign in themselves. Absent if there is no such page
-   * (`pages`). It contains no token.
-   */
+  /** The same as `accountUrl`. */
   url?: string | undefined
   token?: undefined
   expiresAt?: undefined
   at: Date
-  /** The address of the request; `null` if it is not an IP address. */
   ip: string | null
-  /**
-   * The browser's `User-Agent`, which may be any text: show only names that you recognise, never the text itself.
-   * `null`: none.
-   */
   userAgent: string | null
 }
 
@@ -147,7 +153,6 @@ export interface CodeMessage extends MessageCommon {
   expiresAt: Date
   /** The time of the request. */
   askedAt: Date
-  /** The `User-Agent` of the requesting browser. Browsers can claim any name. */
   userAgent: string | null
 }
 

@@ -382,22 +382,22 @@ const BY_EMAIL = {
 
 const MAILS: MailTexts = {
   password_reset: {
-    heading: 'Set a new password',
-    text: 'Someone asked for a link to set a new password for your account.',
-    button: 'Set a new password',
-    otherwise: 'If that was not you, you can ignore this message: nothing changes.'
+    heading: 'Choose a new password',
+    text: 'We got a request to reset the password for your account.',
+    button: 'Choose a new password',
+    otherwise: 'If that wasn’t you, you can ignore this message: nothing changes.'
   },
   verify_email: {
-    heading: 'Confirm your email address',
-    text: 'Someone signed up with this email address. If that was you, confirm the address.',
-    button: 'Confirm address',
-    otherwise: 'If that was not you, do not confirm it. You can ignore this message.'
+    heading: 'Confirm your email',
+    text: 'Confirm your email to finish creating your account.',
+    button: 'Confirm email',
+    otherwise: 'If that wasn’t you, don’t confirm it. You can ignore this message.'
   },
   already_registered: {
     heading: 'You already have an account',
-    text: 'Someone tried to sign up with this email address, but it has an account already. If that was you, sign in, or set a new password here.',
-    button: 'Set a new password',
-    otherwise: 'If that was not you, you can ignore this message.'
+    text: 'Someone tried to sign up with this email, but it already has an account. If that was you, sign in, or choose a new password here.',
+    button: 'Choose a new password',
+    otherwise: 'If that wasn’t you, you can ignore this message.'
   },
   password_changed: {
     heading: 'Your password was changed',
@@ -405,48 +405,48 @@ const MAILS: MailTexts = {
   },
   new_sign_in: {
     heading: 'New sign-in to your account',
-    text: 'Someone signed in to your account with a device or a browser that was not used for it before.',
-    button: 'Check your account'
+    text: 'Someone signed in to your account on a new device or browser.',
+    button: 'Review your account'
   },
   email_change: {
-    heading: 'Confirm your new email address',
-    text: 'Someone asked to use this email address for their account. If that was you, confirm the address: it then replaces the former one.',
-    button: 'Confirm address',
-    otherwise: 'If that was not you, do not confirm it. You can ignore this message.'
+    heading: 'Confirm your new email',
+    text: 'You asked to use this email for your account. Once confirmed, it replaces the former one.',
+    button: 'Confirm email',
+    otherwise: 'If that wasn’t you, don’t confirm it. You can ignore this message.'
   },
   email_change_requested: {
-    heading: 'Another email address was asked for',
-    text: 'Someone asked to change the email address of your account to another one. It changes when the link that was sent to that address is used.',
+    heading: 'A change of your email was requested',
+    text: 'Someone asked to change the email of your account. It changes when the link that we sent to the new email is opened.',
     otherwise:
-      'If that was not you, set a new password at once: choose “Forgot your password?” on the sign-in page. That signs everybody out and stops the change.'
+      'If that wasn’t you, choose a new password now: use “Forgot your password?” on the sign-in page. That signs everyone out and stops the change.'
   },
   email_changed: {
-    heading: 'Your email address was changed',
-    text: 'Your account has another email address now. Messages no longer go to this one, and links that were sent to it no longer work.',
-    otherwise: 'If that was not you, get in touch with us at once.'
+    heading: 'Your email was changed',
+    text: 'Your account now has another email. Messages no longer go to this one, and links that we sent to it no longer work.',
+    otherwise: 'If that wasn’t you, contact us now.'
   },
   email_change_refused: {
-    heading: 'Your new email address was refused',
-    text: 'The owner of the new email address says that it is not yours. Your account keeps its address.'
+    heading: 'Your new email was refused',
+    text: 'The owner of the new email says that it isn’t yours. Your account keeps its email.'
   },
   account_removed_user: {
-    heading: 'Your account was removed',
-    text: 'Your account was removed at the request of someone who was signed in to it. All devices were signed out.',
-    otherwise: 'If that was not you, get in touch with us at once.'
+    heading: 'Your account was deleted',
+    text: 'You asked us to delete your account, and we did. All devices were signed out.',
+    otherwise: 'If that wasn’t you, contact us now.'
   },
   account_removed_host: {
-    heading: 'Your account was removed',
-    text: 'We removed your account. All devices were signed out.'
+    heading: 'Your account was deleted',
+    text: 'We deleted your account. All devices were signed out.'
   },
   identity_linked: {
     heading: 'New way to sign in to your account',
-    text: 'An account at another provider was connected to your account. Signing in there now signs in to your account, too.',
-    otherwise: 'If that was not you, disconnect it on your account page at once, and set a new password.'
+    text: 'An account at another provider was connected to your account. You can now use it to sign in.',
+    otherwise: 'If that wasn’t you, disconnect it on your account page now, and choose a new password.'
   },
   identity_linked_takeover: {
     heading: 'You sign in through another provider now',
-    text: 'Another provider manages your email address. From now on you sign in through it alone. Your password, your passkeys and your other ways to sign in were removed, and all devices were signed out. An authenticator app stays.',
-    otherwise: 'If that was not you, get in touch with us at once.'
+    text: 'Another provider manages your email. You now sign in only through it. Your password, your passkeys and your other ways to sign in were removed, and all devices were signed out. An authenticator app stays.',
+    otherwise: 'If that wasn’t you, contact us now.'
   },
   identity_unlinked: {
     heading: 'A way to sign in to your account was removed',
@@ -458,11 +458,11 @@ const MAILS: MailTexts = {
   },
   factor_added_totp: {
     heading: 'An authenticator app was added',
-    text: 'An authenticator app was set up for your account. From now on its codes count at sign-in.'
+    text: 'An authenticator app was set up for your account. You can now use its codes to sign in.'
   },
   factor_added_passkey: {
     heading: 'A passkey was added',
-    text: 'A passkey was set up for your account. From now on it counts at sign-in.'
+    text: 'A passkey was set up for your account. You can now use it to sign in.'
   },
   factor_added_recovery_codes: {
     heading: 'New recovery codes were made',
@@ -478,11 +478,11 @@ const MAILS: MailTexts = {
   },
   factor_removed_totp: {
     heading: 'An authenticator app was removed',
-    text: 'An authenticator app no longer belongs to your account. Its codes do not count at sign-in any more.'
+    text: 'An authenticator app was removed from your account. Its codes no longer work here.'
   },
   factor_removed_passkey: {
     heading: 'A passkey was removed',
-    text: 'A passkey no longer belongs to your account, and does not count at sign-in any more.'
+    text: 'A passkey was removed from your account. It no longer works here.'
   },
   factor_removed_all: {
     heading: 'Your two-step sign-in was reset',
@@ -498,26 +498,26 @@ const MAILS: MailTexts = {
   },
   passkey_counter_regressed: {
     heading: 'A passkey may have been copied',
-    text: 'A passkey of your account was refused: it counts its uses, and counted fewer than before. There may be a copy of it.',
+    text: 'Someone may have copied a passkey of your account, so we didn’t accept it.',
     otherwise: 'Sign in another way, remove this passkey on the security page of your account, and create a new one.'
   },
   sign_in_code: {
     heading: 'Your sign-in code',
     text: 'Enter this code on the page where you asked for it.',
     button: 'Sign in',
-    otherwise:
-      'Tell nobody this code: nobody of ours will ever ask you for it. If you did not ask for it, you can ignore this message.'
+    otherwise: 'Don’t share this code. We’ll never ask you for it. Didn’t ask for it? Ignore this message.'
   },
-  secure: 'If that was not you, set a new password at once: choose “Forgot your password?” on the sign-in page.',
+  secure: 'If that wasn’t you, choose a new password now: use “Forgot your password?” on the sign-in page.',
   secureWithoutPassword:
-    'If that was not you, open your account page at once: choose “Sign out everywhere else”, and remove what is not yours.',
-  undo: 'If that was not you, press the button at once. It takes the change back, signs all devices out and sends you a link to set a new password.',
-  apiKeysStay: 'Your API keys still work. Remove those that you do not know.',
-  notAsked: 'If you did not ask us for that, get in touch with us at once.',
+    'If that wasn’t you, open your account page now: choose “Sign out everywhere else”, and remove anything that isn’t yours.',
+  undo: 'If that wasn’t you, press the button now. It undoes the change, signs out all devices and sends you a link to choose a new password.',
+  apiKeysStay: 'Your API keys still work. Remove any that you don’t know.',
+  notAsked: 'If you didn’t ask us to do that, contact us now.',
   validity: 'The link is valid for {duration} and works once.',
   codeValidity: 'The code is valid for {duration} and works once.',
-  codeAsked: 'It was asked for on {time} with: {browser}',
-  hint: 'If the button does not work, open this address:',
+  onlyHere: 'The button works only in the browser where you asked for the code.',
+  codeAsked: 'Requested on {time} with: {browser}',
+  hint: 'Button not working? Open this address:',
   signInTime: 'Time: {time}',
   signInDevice: 'Device: {device}',
   signInAddress: 'IP address: {address}',

@@ -44,6 +44,8 @@ export type MailTexts = Readonly<
     validity: string
     /** `validity` for a code to sign in with. */
     codeValidity: string
+    /** The button of `sign_in_code` signs in the browser that asked alone. */
+    onlyHere: string
     /** `{time}` is when, and `{browser}` what the browser calls itself. */
     codeAsked: string
     /** Above the address that the button leads to. */

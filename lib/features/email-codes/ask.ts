@@ -64,8 +64,7 @@ export async function sendSignInCode(
       code: shownCode(code),
       ...(link ? { url: messageUrl('sign_in_code', token), token } : {}),
       expiresAt: new Date(expiresAt),
-      askedAt: new Date(now),
-      userAgent: cause.origin.userAgent ?? null
+      askedAt: new Date(now)
     })
   }
   return { name, device, nonce, expiresAt }

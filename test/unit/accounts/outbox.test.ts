@@ -34,6 +34,7 @@ function outboxOf(sendMessage: SendMessage, options: Partial<OutboxDeps> = {}) {
     },
     localeOf: () => 'en',
     canReset: true,
+    accountUrl: 'https://auth.example.com/auth/account',
     ...options
   })
   return { clock, errors, outbox, told }
@@ -53,7 +54,7 @@ function heldHook() {
 
 t.test('sends a message after the caller has continued, without the password hash', async (t) => {
   const sent: Message[] = []
-  const { outbox, errors } = outboxOf((given) => {
+  const { outbox, errors, clock } = outboxOf((given) => {
     sent.push(given)
   })
   outbox.post(message)
@@ -64,6 +65,10 @@ t.test('sends a message after the caller has continued, without the password has
       ...sendable,
       hasPassword: true,
       canReset: true,
+      at: new Date(clock.now()),
+      ip: '192.0.2.1',
+      userAgent: 'test',
+      accountUrl: 'https://auth.example.com/auth/account',
       user: { id: 'u1', username: 'ada@example.com', email: 'ada@example.com' }
     }
   ])
@@ -72,6 +77,31 @@ t.test('sends a message after the caller has continued, without the password has
   t.match(sent[1], { hasPassword: false })
   t.notOk('passwordHash' in (sent[0]?.user ?? {}))
   t.strictSame(errors, [])
+})
+
+t.test('tells where a message was caused, but not the address of the host or of another person', async (t) => {
+  const sent: Message[] = []
+  const { outbox } = outboxOf((given) => {
+    sent.push(given)
+  })
+  const { user, locale } = message
+  const long = { requestId: null, ip: '::ffff:192.0.2.1', userAgent: 'x'.repeat(1000) }
+  outbox.post({ kind: 'password_changed', user, locale, origin: long })
+  outbox.post({ kind: 'password_changed', user, locale, origin: { requestId: null } })
+  outbox.post({ kind: 'email_change_refused', user, locale, origin })
+  for (const by of ['user', 'host'] as const) outbox.post({ kind: 'account_removed', by, user, locale, origin })
+  await turns()
+  t.strictSame(
+    sent.map(({ ip, userAgent }) => [ip, userAgent?.length]),
+    [
+      ['192.0.2.1', 256],
+      [null, undefined],
+      [null, undefined],
+      ['192.0.2.1', 4],
+      [null, undefined]
+    ]
+  )
+  t.ok(sent.every(({ at }) => at instanceof Date))
 })
 
 t.test('uses the language of the user when the request named none', async (t) => {

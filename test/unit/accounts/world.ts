@@ -141,7 +141,15 @@ export async function world(options: WorldOptions = {}) {
     outbox:
       options.sendMessage === null
         ? null
-        : createOutbox(send, { clock, events, advise() {}, onError, localeOf: () => undefined, canReset: true }),
+        : createOutbox(send, {
+            clock,
+            events,
+            advise() {},
+            onError,
+            localeOf: () => undefined,
+            canReset: true,
+            accountUrl: null
+          }),
     usernames: options.usernames ?? 'any',
     verifyEmail: options.verifyEmail ?? false,
     connections: new Map([

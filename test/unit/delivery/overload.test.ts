@@ -119,6 +119,7 @@ t.test('reports an overload of messages once, and its end with a count', async (
       onError,
       localeOf: () => 'en',
       canReset: true,
+      accountUrl: null,
       capacity: 4
     }
   )

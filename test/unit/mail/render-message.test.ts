@@ -22,6 +22,7 @@ const named = (username: string, user: Partial<Message['user']> = {}): LinkMessa
 function seen(html: string): string {
   const body = html
     .replace(/^[^]*<body/, '<body')
+    .replace(/<div style="display:none[^]*?<\/div>/, '')
     .replace(/<!--[^]*?-->/g, '')
     .replace(/<[^>]*>/g, ' ')
   return body
@@ -171,17 +172,14 @@ t.test('names only the affected factor in a message about a factor', async (t) =
 t.test('does not attribute actions of the host to the user', async (t) => {
   const common = everyMessage('en')[0]
   const of = (fields: object): string => renderMessage({ ...common, url: undefined, ...fields } as Message).text
-  t.match(
-    of({ kind: 'account_removed', by: 'user' }),
-    /at the request of someone who was signed in to it.*If that was not you/s
-  )
+  t.match(of({ kind: 'account_removed', by: 'user' }), /You asked us to delete your account.*If that wasn’t you/s)
   const byHost = [
     of({ kind: 'account_removed', by: 'host' }),
     of({ kind: 'factor_removed', factor: null, by: 'host' }),
     of({ kind: 'factor_removed', factor: 'passkey', by: 'host' })
   ]
-  for (const text of byHost) t.notMatch(text, /signed in to it|If that was not you|new password/)
-  for (const text of byHost) t.match(text, 'If you did not ask us for that, get in touch with us at once.')
+  for (const text of byHost) t.notMatch(text, /You asked us|If that wasn’t you|new password/)
+  for (const text of byHost) t.match(text, 'If you didn’t ask us to do that, contact us now.')
 })
 
 t.test('does not ask for a password reset where none is possible', async (t) => {
@@ -266,6 +264,71 @@ t.test('adds an undo button to a reversible change in each language', async (t) 
       seen.add(otherwise)
     }
   t.equal(seen.size, 15)
+})
+
+const ACCOUNT_URL = 'https://auth.example.com/auth/account'
+const CHROME = 'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Safari/537.36'
+const FACTS = { at: new Date(Date.UTC(2026, 0, 1, 12)), ip: '203.0.113.7', userAgent: CHROME, accountUrl: ACCOUNT_URL }
+const ASKED_FOR = ['password_reset', 'verify_email', 'already_registered', 'email_change', 'sign_in_code']
+
+t.test('tells in every warning when and where it happened, and leads to the account', async (t) => {
+  for (const locale of LOCALES)
+    await holdsInTable(t, locale, ({ row }) => {
+      for (const message of everyMessage(locale)) {
+        const content = contentOf({ ...message, ...FACTS } as Message, { title: '', now: Date.now() })
+        const isWarning = !ASKED_FOR.includes(message.kind)
+        const button =
+          !isWarning || message.kind === 'account_removed' ? null : languageOf(locale).mails.new_sign_in.button
+        row(
+          JSON.stringify([message.kind, content.heading]),
+          {
+            facts: [FACTS.ip, 'Chrome'].filter((fact) => content.details.join(' ').includes(fact)).length,
+            lines: content.details.length,
+            button: isWarning ? (content.action?.label ?? null) : null
+          },
+          { facts: isWarning ? 2 : 0, lines: isWarning ? 3 : 0, button }
+        )
+      }
+    })
+  const removed = everyMessage('en').find(({ kind }) => kind === 'password_changed') as Message
+  t.throws(() => renderMessage({ ...removed, accountUrl: 'javascript:alert(1)' }), {
+    name: 'TypeError',
+    message: 'renderMessage: accountUrl takes an absolute http: or https: URL.'
+  })
+  t.notMatch(
+    renderMessage({ ...removed, ...FACTS, userAgent: 'Free-Money.example', ip: '<b>' }).html,
+    /Free-Money|<b>&lt;/
+  )
+})
+
+t.test('starts every mail with a hidden line that says more than its subject', async (t) => {
+  for (const locale of LOCALES)
+    await holdsInTable(t, locale, ({ row }) => {
+      for (const message of everyMessage(locale)) {
+        const { heading, preheader } = contentOf(message, { title: '', now: Date.now() })
+        const { html } = renderMessage(message)
+        const [, style = '', line = ''] = /<body[^>]*>\s*<div style="([^"]*)">([^<]*)<\/div>/.exec(html) ?? []
+        row(
+          JSON.stringify([message.kind, heading]),
+          {
+            hidden: style.includes('display:none') && style.includes('mso-hide:all'),
+            says: preheader !== '' && preheader !== heading,
+            shown: line.replaceAll('&#39;', "'").startsWith(preheader),
+            code: message.kind === 'sign_in_code' && preheader.startsWith('1234 5678 · ')
+          },
+          { hidden: true, says: true, shown: true, code: message.kind === 'sign_in_code' }
+        )
+      }
+    })
+})
+
+t.test('says once how long a code and its link work, and that the button works in one browser', async (t) => {
+  for (const locale of LOCALES) {
+    const message = everyMessage(locale).find(({ kind }) => kind === 'sign_in_code') as Message
+    const { code, action } = contentOf(message, { title: '', now: Date.now() })
+    t.equal(action?.validity, languageOf(locale).mails.onlyHere)
+    t.equal(renderMessage(message).text.split(code?.validity ?? '-').length, 2, locale)
+  }
 })
 
 t.test('renders no button in a notice, even if the message contains a URL', async (t) => {
@@ -386,10 +449,11 @@ t.test('renders Arabic from right to left, and isolates text that is not Arabic'
     if (tag.includes('width="480"') || tag === '<td>') continue
     t.ok(tag.includes('dir="rtl"') || tag.includes('align="center"'), tag)
   }
-  t.notMatch(html, /align="left"|text-align:(?:left|start)/)
+  const link = /<a class="link" dir="ltr"[^>]*>/.exec(html)?.[0] ?? ''
+  t.match(link, /display:block;text-align:left/, 'lines of a URL begin at its start')
+  t.notMatch(html.replace(link, ''), /align="left"|text-align:(?:left|start)/)
   t.match(html, '<bdi>Example Shop!</bdi>')
   t.match(html, '<b><bdi>ann.</bdi></b>')
-  t.match(html, /<a class="link" dir="ltr" /)
   t.match(text, 'الحساب: \u2068ann.\u2069')
   const english = renderMessage({ ...message, locale: 'en' }, { title: 'Example Shop!' })
   t.match(english.html, 'dir="ltr"')
@@ -549,15 +613,24 @@ t.test('rejects a wrong option or message without quoting secret values', async 
     plain,
     'undefined is not given'
   )
-  t.equal(plain.subject, 'Set a new password')
+  t.equal(plain.subject, 'Choose a new password')
 })
 
-t.test('names the account when the address does not identify it', async (t) => {
+t.test('names the account in every mail, but no name to an unconfirmed address that could mislead', async (t) => {
   const shown = (message: Message): string | undefined => /Account: (.*)/.exec(renderMessage(message).text)?.[1]
   const kinds: MessageKind[] = ['password_reset', 'already_registered', 'password_changed', 'new_sign_in']
   for (const kind of kinds) t.equal(shown({ ...named('ann'), kind } as Message), 'ann', kind)
   t.equal(shown({ ...named('ann'), kind: 'verify_email' }), undefined, 'a stranger may have chosen the name')
-  t.equal(shown(named('ANN@example.com')), undefined, 'it is the address')
+  for (const { kind } of everyMessage('en'))
+    t.equal(
+      shown({
+        ...everyMessage('en').find((message) => message.kind === kind),
+        user: named('ANN@example.com').user
+      } as Message),
+      'ANN@example.com',
+      `${kind}: people have several mailboxes in one program`
+    )
+  t.equal(shown(named('ANN@example.com', { emailVerified: false })), 'ANN@example.com', 'it is the address')
   for (const email of [undefined, null, ''])
     t.equal(
       shown(linkMessage({ user: { id: 'u1', username: 'ann', email: email as string } })),
