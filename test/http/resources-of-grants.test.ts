@@ -132,3 +132,19 @@ t.test('refuses a refresh while the client may not have tokens for the API, and 
   row = client
   t.equal((await refresh()).claims.aud, ORDERS)
 })
+
+t.test('gives no scope by a code that the client may not have any more', async (t) => {
+  const client: Client = { clientId: 'spa', redirectUris: [CALLBACK] }
+  let row = client
+  const test = await started(t, { clients: { findById: async (id) => (id === 'spa' ? row : null) } })
+  for (const [resources, asked, left] of [
+    [[ORDERS], 'openid orders:read orders:write', 'orders:read'],
+    [[], 'openid profile email', 'openid profile']
+  ] as const) {
+    row = client
+    const { code = '' } = await authorizeAs(test.browser, path([...resources], { scope: asked }))
+    row = { ...client, scopes: ['openid', 'profile', 'orders:read'] }
+    const { scope, access_token: accessToken } = (await redeem(test.app, code)).json()
+    t.same([scope, decodeJwt(accessToken).claims.scope], [left, left])
+  }
+})

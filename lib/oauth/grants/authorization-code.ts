@@ -15,6 +15,7 @@ import { type Credential, formatCredential, parseCredential } from '../../protoc
 import { required } from '../../protocol/request-params.ts'
 import { type GrantContext, type GrantDeps, type TokenResponse, grant } from '../deps.ts'
 import { accessAnswer, refreshKeyOf, reportIssued, signIdToken } from '../issue-tokens.ts'
+import { stillGrantable } from '../refresh-family.ts'
 import { type Asked, namedResources, targetOf } from '../target.ts'
 
 type Params = TokenRequestParams<'code' | 'redirect_uri' | 'code_verifier'>
@@ -114,7 +115,7 @@ async function answer(
   const user = await deps.accounts.users.findById(family.userId)
   if (!isActive(user)) throw refused('user gone or disabled')
   if (await deps.sessions.isOver(user, family)) throw refused('signed in before the password was changed')
-  const scopes = family.scope.split(' ')
+  const scopes = stillGrantable(family, client, deps)
   const target = targetOf(asked, { resources: details.resources ?? [] }, client, deps)
   const access = await accessAnswer(
     { user, client, jkt, scopes, sid: family.sid, authentication: family, target },
