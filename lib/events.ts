@@ -122,7 +122,19 @@ export interface EventFacts {
   devices_forgotten: { userId: string; by: 'user' | 'host' }
   /** `sid`: the sign-in that made the key; `null`: the host did. */
   api_key_created: { userId: string; keyId: string; sid: string | null }
-  api_key_revoked: { userId: string; keyId: string; by: 'user' | 'host' | 'account_removed' }
+  api_key_revoked: {
+    userId: string
+    keyId: string
+    by:
+      | 'user'
+      | 'host'
+      | 'account_removed'
+      | 'password_reset'
+      | 'disowned'
+      | 'email_sign_in'
+      | 'email_changed'
+      | 'identity_linked'
+  }
   registered: { userId: string; username: string }
   /** A sign-in through this connection came to nothing. */
   connection_failed: { connection: string; reason: UpstreamFailure }

@@ -19,8 +19,10 @@ export const isProved = (user: User): boolean => user.emailVerified === true && 
 export const makesProvisional = (user: User): boolean => !isProved(user) && addressOf(user) !== ''
 
 /** True if the link is provisional, or older than the present address of the account. */
-export const isProvisional = ({ provisional, linkedAt }: LinkedIdentity, user: User): boolean =>
-  provisional === true || linkedAt < (provedAtOf(user) ?? 0)
+export const isProvisional = (
+  { provisional, linkedAt }: Pick<LinkedIdentity, 'provisional' | 'linkedAt'>,
+  user: User
+): boolean => provisional === true || linkedAt < (provedAtOf(user) ?? 0)
 
 /** True if the password is known to be older than the proof of the address. */
 export function isPasswordOlder(user: User): boolean {

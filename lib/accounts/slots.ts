@@ -1,5 +1,5 @@
 import type { Apps, Passkeys } from './factor-kinds.ts'
-import type { FirstFactorKind } from '../events.ts'
+import type { EventFacts, FirstFactorKind } from '../events.ts'
 import type { ApiKeyRecord, OwnedApiKey } from '../ports/api-key-store.ts'
 import type { UserFactors } from '../ports/factor-store.ts'
 import type { ConnectionWay } from '../ports/upstream.ts'
@@ -99,7 +99,7 @@ export interface NewApiKey {
 
 /** The end of a key. */
 interface ApiKeyEnd {
-  by: 'user' | 'host' | 'account_removed'
+  by: EventFacts['api_key_revoked']['by']
   origin: Origin
 }
 

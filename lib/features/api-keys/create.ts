@@ -1,3 +1,4 @@
+import { isProvisional, makesProvisional } from '../../accounts/address-proof.ts'
 import { createBackground } from '../../accounts/background.ts'
 import { within } from '../../boundary/answers.ts'
 import type { Kernel, Parts } from '../../feature.ts'
@@ -37,6 +38,13 @@ export async function create({ store: given, ...on }: ApiKeySettings, kernel: Ke
   return {
     account: {
       apiKeys: keys,
+      // A person may have signed up with another person's address, and made keys before its owner took the account.
+      end: async (user, ending, { origin }) => {
+        if (ending.what !== 'provisional') return
+        for (const { id, createdAt } of await keys.list(user.id))
+          if (isProvisional({ linkedAt: createdAt, provisional: makesProvisional(user) }, user))
+            await keys.revoke(user.id, id, { by: ending.by, origin })
+      },
       endRest: async (userId, origin) => {
         await keys.revokeAll(userId, { by: 'account_removed', origin })
       }

@@ -53,9 +53,12 @@ export function createApiKeys(settings: KeySettings, deps: KeyDeps): ApiKeys & {
   const { issuer, audience, store, users, clock, random, events, uses } = deps
   const canHave = (scope: string): boolean => !neverOfKeys(scope) && settings.scopes?.includes(scope) !== false
 
-  /** The scopes that a key for this API can have now. `null`: the service has no such API any more. */
+  /** The APIs that keys can be for. An API with `allowedClients` is for these clients, and a key has no client. */
+  const apis = (): Resource[] => deps.resources.filter(({ allowedClients }) => allowedClients === null)
+
+  /** The scopes that a key for this API can have now. `null`: the service has no such API for keys any more. */
   function offeredBy(resource: string | null): readonly string[] | null {
-    const offered = resource === null ? deps.scopes : deps.resources.find((one) => one.resource === resource)?.scopes
+    const offered = resource === null ? deps.scopes : apis().find((one) => one.resource === resource)?.scopes
     return offered?.filter(canHave) ?? null
   }
 
@@ -90,7 +93,7 @@ export function createApiKeys(settings: KeySettings, deps: KeyDeps): ApiKeys & {
   /** The API that a key is asked for. @throws OAuthError `invalid_target` */
   function resourceNamed(text: string): Resource {
     const canonical = canonicalResource(resourceUrl(text, issuer), new URL(issuer).origin)
-    const found = deps.resources.find((one) => one.canonical === canonical)
+    const found = apis().find((one) => one.canonical === canonical)
     if (found === undefined) throw new OAuthError('invalid_target', 'There is no such resource.')
     return found
   }
@@ -117,7 +120,7 @@ export function createApiKeys(settings: KeySettings, deps: KeyDeps): ApiKeys & {
 
   return {
     offers: () =>
-      [null, ...deps.resources].map((api) => ({ api, scopes: offeredBy(api === null ? null : api.resource) ?? [] })),
+      [null, ...apis()].map((api) => ({ api, scopes: offeredBy(api === null ? null : api.resource) ?? [] })),
 
     isKey: (text) => isApiKey(prefix, text),
 

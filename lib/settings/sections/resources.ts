@@ -77,7 +77,7 @@ const RESOURCE = {
   ...GUARDED,
   /** How its access tokens differ. */
   accessToken: section<Given<typeof RESOURCE_TOKEN>>(RESOURCE_TOKEN),
-  /** The ids of the clients that may ask for tokens for it. */
+  /** The ids of the clients that may ask for tokens for it. An API with such a list takes no API keys. */
   allowedClients: words({ takes: 'an array of client ids', otherwise: 'all' })
 }
 

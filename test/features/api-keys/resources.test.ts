@@ -68,6 +68,28 @@ t.test('accepts a key of one API at that API alone', async (t) => {
     await t.rejects(apiKeys.create({ userId, name: 'x', ...asked }), { name: 'OAuthError', error })
 })
 
+t.test('makes no key for an API that allows only some clients, and ends those from before', async (t) => {
+  const users = memoryUserStore()
+  const store = memoryApiKeyStore()
+  const { id: userId } = await users.create({ username: 'ann', passwordHash: null })
+  const started = async (allowedClients?: string[]) => {
+    const app = Fastify()
+    t.teardown(() => app.close())
+    const resources = [
+      { resource: 'https://internal.example', scopes: ['internal'], ...(allowedClients && { allowedClients }) }
+    ]
+    await app.register(authPlugin, { issuer: 'http://localhost:3000', users, apiKeys: store, resources })
+    const guard = app.protectedResource({ resource: 'https://internal.example' })
+    app.get('/internal', { onRequest: guard, errorHandler: tellCode }, async ({ auth }) => auth)
+    return app
+  }
+  const asked = { userId, name: 'x', resource: 'https://internal.example' }
+  const { key } = await (await started()).authority.apiKeys.create(asked)
+  const app = await started(['machine'])
+  await t.rejects(app.authority.apiKeys.create(asked), { name: 'OAuthError', error: 'invalid_target' })
+  t.equal((await app.inject({ url: '/internal', headers: bearer(key) })).statusCode, 401)
+})
+
 t.test('takes scopes and resources from existing keys when the options no longer have them', async (t) => {
   const users = memoryUserStore()
   const store = memoryApiKeyStore()
