@@ -66,9 +66,7 @@ export interface EventFacts {
     sid: string | null
     clientId: string | null
   }
-  /**
-   * `clientId` only where there is such a client: what is sent in its place may be anything. `method`: as in metadata.
-   */
+  /** `clientId`: of a known client, because anything may be sent. `method`: as in metadata. */
   client_authentication_failed: {
     reason: ClientFailure
     clientId: string | null
@@ -122,19 +120,7 @@ export interface EventFacts {
   devices_forgotten: { userId: string; by: 'user' | 'host' }
   /** `sid`: the sign-in that made the key; `null`: the host did. */
   api_key_created: { userId: string; keyId: string; sid: string | null }
-  api_key_revoked: {
-    userId: string
-    keyId: string
-    by:
-      | 'user'
-      | 'host'
-      | 'account_removed'
-      | 'password_reset'
-      | 'disowned'
-      | 'email_sign_in'
-      | 'email_changed'
-      | 'identity_linked'
-  }
+  api_key_revoked: { userId: string; keyId: string; by: 'user' | 'host' | 'account_removed' | 'mailbox' }
   registered: { userId: string; username: string }
   /** A sign-in through this connection came to nothing. */
   connection_failed: { connection: string; reason: UpstreamFailure }

@@ -43,7 +43,7 @@ export async function create({ store: given, ...on }: ApiKeySettings, kernel: Ke
         if (ending.what !== 'provisional') return
         for (const { id, createdAt } of await keys.list(user.id))
           if (isProvisional({ linkedAt: createdAt, provisional: makesProvisional(user) }, user))
-            await keys.revoke(user.id, id, { by: ending.by, origin })
+            await keys.revoke(user.id, id, { by: 'mailbox', origin })
       },
       endRest: async (userId, origin) => {
         await keys.revokeAll(userId, { by: 'account_removed', origin })
