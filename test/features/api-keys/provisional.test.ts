@@ -61,8 +61,7 @@ const PROOFS: Record<string, (on: World) => Promise<void>> = {
   'a sign-in by a code': async ({ app, messages }) => {
     const browser = testBrowser(app)
     await browser.submit('/auth/email-code', { username: BOB })
-    await turns()
-    await browser.submit('/auth/email-code', { code: messages.messages.at(-1)?.code ?? '' })
+    await browser.submit('/auth/email-code', { code: (await messages.next('sign_in_code')).code })
   }
 }
 
