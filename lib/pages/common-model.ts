@@ -7,6 +7,8 @@ export interface PageError {
   text: string
   /** The field with the error. `null`: the whole form. */
   field: string | null
+  /** After too many attempts: when the next one is possible. `text` says it too. */
+  waitSeconds?: number
 }
 
 /** Fields of every page. */

@@ -1,6 +1,6 @@
 import { action as actionLink, errorCode, form, formState, hidden, link, serverFault, submit } from './fields.ts'
 import { formatHtml, html, type Html } from './html.ts'
-import { address, chip, layout, monogram, name, scopeList, time } from './layout.ts'
+import { address, chip, layout, monogram, name, scopeList, time, said } from './layout.ts'
 import { durationOf, format, spaceOf } from './texts.ts'
 import type { PageModels } from './model.ts'
 import { finished } from './sign-in-pages.ts'
@@ -84,7 +84,7 @@ export function errorPage(model: PageModels['error']): string {
     heading: newLink === null ? messages.errorTitle : messages.expiredTitle,
     error,
     icon: 'warning',
-    lead: html`<p role="alert">${error.text}</p>`,
+    lead: html`<p role="alert">${said(error)}</p>`,
     content: [
       sent !== null && html`<p class="code"><code dir="ltr">${sent}</code></p>\n`,
       newLink?.by === 'sign_in' && html`<p class="hint status">${messages.expiredVerifyText}</p>\n`,

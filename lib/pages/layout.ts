@@ -1,6 +1,7 @@
 import { attributes, focusAtTop, type Html, html, type HtmlValue, markupOf, safeUrl } from './html.ts'
 import { directionOf, format, type Messages, timeOf } from './texts.ts'
 import type { CommonModel, PageError, ShownScope } from './common-model.ts'
+import { carry } from './ways.ts'
 import type { IconName } from './stylesheet.ts'
 
 interface Layout {
@@ -23,6 +24,8 @@ interface Layout {
   isDone?: boolean
   /** Above the heading, and first in the order of focus. */
   before?: HtmlValue
+  /** The content has the form `named`, whose name the choice of a language carries along. */
+  isNamed?: boolean
 }
 
 /** A whole document. */
@@ -39,7 +42,8 @@ export function layout(
     passkeyScript = null,
     isWide,
     isDone,
-    before
+    before,
+    isNamed = false
   }: Layout
 ): string {
   const { title, lang, dir, messages, styleUrl, scriptUrl, stylesheetUrl, faviconUrl, colorScheme } = model
@@ -85,7 +89,7 @@ ${lead}
 ${error === null ? focusAtTop(content) : content}
 ${links !== undefined && links !== null && html`<div class="links">${links}</div>`}
 </main>
-${footer(model)}
+${footer(model, isNamed)}
 </div>
 </body>
 </html>`)}\n`
@@ -108,7 +112,10 @@ export function monogram(name: string): string {
   return first.toLocaleUpperCase()
 }
 
-function footer({ messages, lang, footer: { terms, privacy, support }, languages }: CommonModel): Html | null {
+function footer(
+  { messages, lang, footer: { terms, privacy, support }, languages }: CommonModel,
+  isNamed: boolean
+): Html | null {
   const ways = [
     [terms, messages.linkTerms],
     [privacy, messages.linkPrivacy],
@@ -128,17 +135,23 @@ ${ways.map(
 <summary aria-label="${messages.languageLabel}: ${current.name}">${current.name}</summary>
 <ul>
 ${languages.map(
-  (language) => html`<li><a${attributes({
-    href: safeUrl(language.url),
-    lang: language.lang,
-    hreflang: language.lang,
-    'aria-current': language === current ? 'true' : null
-  })}>${language.name}</a></li>
+  (language) => html`<li>${languageChoice(language, language === current, isNamed)}</li>
 `
 )}</ul>
 </details>
 `
   }</footer>`
+}
+
+function languageChoice(
+  { lang, name, url }: CommonModel['languages'][number],
+  isCurrent: boolean,
+  isNamed: boolean
+): Html {
+  const own = { lang, 'aria-current': isCurrent ? 'true' : null }
+  return isNamed
+    ? carry(url, name, 'plain', own)
+    : html`<a${attributes({ href: safeUrl(url), hreflang: lang, ...own })}>${name}</a>`
 }
 
 /** Isolates a name that others chose from the writing direction of the sentence. */
@@ -149,6 +162,11 @@ export function name(text: string): Html {
 /** A moment. The script tells it in the reader's own zone and words. */
 export function time(at: number, messages: Messages): Html {
   return html`<time datetime="${new Date(at).toISOString()}">${timeOf(at, messages)}</time>`
+}
+
+/** The text of an error. The script adds the time of the next attempt, by the reader's clock. */
+export function said({ text, waitSeconds }: PageError): HtmlValue {
+  return waitSeconds === undefined ? text : html`<span>${text} <time data-wait="${waitSeconds}"></time></span>`
 }
 
 /** The address that a message went to, on its own line. */

@@ -112,7 +112,8 @@ export function pageErrorOf(
   const field = error.field ?? FIELDS[error.error] ?? null
   const said = (text: string): PageError => ({ error: error.error, text, field })
   if (error.error === 'too_many_requests' && retryAfterSeconds !== undefined) {
-    return said(format(messages.errorTooManyRequests, { duration: durationOf(retryAfterSeconds, messages) }))
+    const text = format(messages.errorTooManyRequests, { duration: durationOf(retryAfterSeconds, messages) })
+    return { ...said(text), waitSeconds: retryAfterSeconds }
   }
   if (error.reason === 'too_short' && minLength !== undefined)
     return said(formatNumbers(messages.errorPasswordTooShort, { minLength }, messages))

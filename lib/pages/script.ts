@@ -85,12 +85,13 @@ for (const input of all('[data-digits]:not([aria-invalid])')) {
 }
 for (const time of all('time')) {
   const { lang } = document.documentElement
-  const at = new Date(time.dateTime)
+  const { wait } = time.dataset
+  const at = wait ? new Date(Date.now() + wait * 1000) : new Date(time.dateTime)
   const seconds = (at - Date.now()) / 1000
   const [unit, size] = [['day', 86400], ['hour', 3600]].find((unit) => Math.abs(seconds) >= unit[1]) || ['minute', 60]
   const whole = at.toLocaleString(lang, { dateStyle: 'long', timeStyle: 'short' })
   time.title = whole
-  time.textContent = time.dataset.clock !== undefined ? at.toLocaleTimeString(lang, { timeStyle: 'short' })
+  time.textContent = wait ? '(' + at.toLocaleTimeString(lang, { timeStyle: 'short' }) + ')'
     : Math.abs(seconds) < 604800 ? new Intl.RelativeTimeFormat(lang, { numeric: 'auto' })
       .format(Math.round(seconds / size), unit) : whole
 }

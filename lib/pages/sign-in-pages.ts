@@ -17,7 +17,7 @@ import {
 } from './fields.ts'
 import { passkeyForm, tellsPasskeysField, withoutPasskeys } from './passkey-forms.ts'
 import { type Html, formatHtml, html } from './html.ts'
-import { address, chip, layout, name, usernameOf } from './layout.ts'
+import { address, chip, layout, name, usernameOf, said } from './layout.ts'
 import type { IconName } from './stylesheet.ts'
 import { carry, way, wayLink, ways } from './ways.ts'
 import { format, spaceOf } from './texts.ts'
@@ -51,6 +51,7 @@ export function login(model: PageModels['login']): string {
 ${onward(model)}${otherUrl !== null && chip(model, username, otherUrl)}`
       : onward(model),
     passkeyScript: passkey?.scriptUrl,
+    isNamed: true,
     content: [
       form(
         action,
@@ -111,7 +112,7 @@ export function secondFactor(model: PageModels['second_factor']): string {
             '\n'
           ])
         : [
-            error !== null && html`<p class="alert" role="alert" id="form-error">${error.text}</p>\n`,
+            error !== null && html`<p class="alert" role="alert" id="form-error">${said(error)}</p>\n`,
             passkeyForm(action, passkey, model, { call: 'get', label: messages.passkeyUse, fields: remember }),
             withoutPasskeys(model)
           ],
@@ -184,15 +185,21 @@ export function signup(model: PageModels['signup']): string {
     heading: format(messages.signupTitle, { title: model.title }),
     error,
     lead: onward(model),
+    isNamed: true,
     content: [
-      form(action, state, [
-        usernameField(state, model, username),
-        others.map((field) => profileField(state, model, field)),
-        newPasswordField(state, model, { label: messages.passwordLabel, minLength }),
-        boxes.map((field) => profileField(state, model, field)),
-        submit(messages.signupSubmit),
-        '\n'
-      ]),
+      form(
+        action,
+        state,
+        [
+          usernameField(state, model, username),
+          others.map((field) => profileField(state, model, field)),
+          newPasswordField(state, model, { label: messages.passwordLabel, minLength }),
+          boxes.map((field) => profileField(state, model, field)),
+          submit(messages.signupSubmit),
+          '\n'
+        ],
+        'named'
+      ),
       serverFault(model),
       ways(model, { connections })
     ],
@@ -207,8 +214,9 @@ export function forgotPassword(model: PageModels['forgot_password']): string {
     heading: messages.forgotTitle,
     error,
     lead: html`<p class="lead">${messages.forgotText}</p>`,
+    isNamed: true,
     content: [
-      form(action, state, [usernameField(state, model, username), submit(messages.forgotSubmit), '\n']),
+      form(action, state, [usernameField(state, model, username), submit(messages.forgotSubmit), '\n'], 'named'),
       serverFault(model)
     ],
     links: html`<p>${link(loginUrl, messages.backToLogin)}</p>`
@@ -255,6 +263,7 @@ export function checkEmail(model: PageModels['check_email']): string {
     heading: awaits === 'unconfirmed' ? messages.verifyTitle : messages.sentTitle,
     icon: 'mail',
     error,
+    isDone: resent,
     content: html`${resent && html`<p class="note" role="status" tabindex="-1" autofocus>${messages.resentNote}</p>\n`}
 <div class="message">${awaits !== 'signup' && address(username)}
 <p>${text}</p>

@@ -308,6 +308,7 @@ code{font:.9375em ui-monospace,SFMono-Regular,Consolas,monospace}
 .foot{display:flex;flex-wrap:wrap;gap:0 1.25rem;align-items:center;justify-content:center;margin-top:auto;
   padding-top:1.25rem;font-size:.875rem;color:var(--quiet)}
 .foot a,.foot summary{display:inline-flex;align-items:center;gap:.375rem;min-height:2rem;color:inherit}
+.foot button{width:auto;min-height:2rem;margin:0;padding:0;font-weight:400;color:inherit}
 .foot a{text-decoration-color:transparent}
 .foot a:hover,.foot a:focus-visible{text-decoration-color:currentColor}
 summary{cursor:pointer}

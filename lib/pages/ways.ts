@@ -74,7 +74,12 @@ export function wayLink(url: string, icon: IconName, label: string): Html {
  * A button that carries the typed name of the page's form to another page, whose address is `url`. It stands after the
  * form, because browsers press the first button of a form on Enter. The other page drops the password unread.
  */
-export function carry(url: string, label: HtmlValue, look: 'plain' | null = null): Html {
+export function carry(
+  url: string,
+  label: HtmlValue,
+  look: 'plain' | null = null,
+  extra: Readonly<Record<string, string | null>> = {}
+): Html {
   return html`<button${attributes({
     type: 'submit',
     class: look,
@@ -82,7 +87,8 @@ export function carry(url: string, label: HtmlValue, look: 'plain' | null = null
     formaction: safeUrl(url),
     formnovalidate: true,
     name: 'decision',
-    value: 'carry'
+    value: 'carry',
+    ...extra
   })}>${label}</button>
 `
 }

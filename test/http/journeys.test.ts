@@ -4,18 +4,7 @@ import { formAction } from '../support/browser.ts'
 import { PASSWORD } from '../support/app.ts'
 import { CALLBACK } from '../support/openid.ts'
 import { turns } from '../unit/accounts/world.ts'
-import {
-  appOf,
-  BOB,
-  hasSession,
-  known,
-  NEXT,
-  type PAGES,
-  press,
-  queryOf,
-  send,
-  type Subject
-} from './support/journeys.ts'
+import { appOf, BOB, hasSession, known, NEXT, PAGES, press, queryOf, send, type Subject } from './support/journeys.ts'
 
 /** Every page that has a message with a link sent, and the steps before. */
 const SENDERS: Record<
@@ -88,3 +77,33 @@ for (const [what, { page, before, resend, form }] of Object.entries(SENDERS)) {
       t.match((await subject.other.get('/auth/login')).body, BOB, 'the name is known')
     })
 }
+
+t.test('carries the typed name and the wait for a message to another language', async (t) => {
+  const subject = await appOf(t)
+  await known(subject)
+  const query = queryOf('one')
+  for (const { path } of Object.values(PAGES)) {
+    const { browser } = subject
+    const { body } = await browser.get(`${path}${query}`)
+    const [, url = ''] = / formaction="(\?[^"]*ui_locales=de)"/.exec(body) ?? []
+    t.ok(url, `${path} has the choice`)
+    const reply = await browser.submit(`${path}${url.replaceAll('&amp;', '&')}`, {
+      username: 'typed@example.com',
+      password: 'not read',
+      decision: 'carry'
+    })
+    const shown = await browser.get(String(reply.headers.location))
+    t.match(shown, { statusCode: 200, body: 'value="typed@example.com"' }, path)
+    t.match(shown.body, '<html lang="de"', path)
+    t.match(shown.body, /ui_locales=de/, 'the form goes on in this language')
+  }
+  const waits = await send(t, subject.browser, 'forgot', 'two')
+  t.match(waits.body, BOB)
+  for (const lang of ['de', 'ja']) {
+    const { body } = await subject.browser.get(`/auth/check-email${queryOf('two')}&ui_locales=${lang}`)
+    t.match(body, `<html lang="${lang}"`)
+    t.match(body, BOB, 'the page still waits')
+  }
+  const { url } = await press(subject.browser, await subject.link(), { password: NEXT })
+  t.match(url, /[?&]state=two/, 'and the link leads to the client')
+})

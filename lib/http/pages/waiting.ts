@@ -62,6 +62,20 @@ interface OnJourney {
   query: string
 }
 
+/** The person can choose another language on the way, so the language is no part of the cookie's name. */
+function withoutLanguage(query: string): { query: string; locales: string | undefined } {
+  const params = new URLSearchParams(query)
+  const locales = params.get('ui_locales') ?? undefined
+  if (locales === undefined) return { query, locales }
+  params.delete('ui_locales')
+  return { query: params.size === 0 ? '' : `?${params.toString()}`, locales }
+}
+
+const withLanguage = (query: string, locales: string | undefined): string =>
+  locales === undefined
+    ? query
+    : `${query === '' ? '?' : `${query}&`}${new URLSearchParams({ ui_locales: locales }).toString()}`
+
 /**
  * One sealed cookie for each journey, three at most: what the browser waits for. A cookie alone proves nothing. It
  * prefills a name and leads on. Together with a link that is bound to its `id`, the browser may be signed in.
@@ -89,10 +103,13 @@ export function createWaiting(
   const read = (request: FastifyRequest, id: string): FoundWaits | null => {
     const found = sealed.read(request, 'waiting', id)
     if (found === null || found.journey !== id) return null
-    const waits = { ...(found.content as Waits), query: found.query }
-    return clock.now() < waits.until ? waits : null
+    const { locales, ...waits } = found.content as Waits & { locales?: string }
+    return clock.now() < waits.until
+      ? { ...waits, query: found.query === null ? null : withLanguage(found.query, locales) }
+      : null
   }
-  const of: Waiting['of'] = (request, { query }) => read(request, journeyOf(query))
+  const idOf = (query: string): string => journeyOf(withoutLanguage(query).query)
+  const of: Waiting['of'] = (request, { query }) => read(request, idOf(query))
   const sameAs = (waits: Waits | null, name: string): Waits | null => {
     const normal = (typed: string): string => normalizeUsername(typed) ?? typed
     return waits !== null && normal(waits.name) === normal(name) ? waits : null
@@ -105,6 +122,7 @@ export function createWaiting(
     const at = clock.now()
     const kept = RESULTS.has(kind) ? null : sameAs(of(reply.request, { query }), name)
     const same = id === undefined || id === kept?.id ? kept : null
+    const { query: rest, locales } = withoutLanguage(query)
     const content: Waits = {
       ...more,
       kind,
@@ -115,11 +133,11 @@ export function createWaiting(
       proof: proof ?? same?.proof
     }
     sealed.set(reply, 'waiting', {
-      id: journeyOf(query),
+      id: journeyOf(rest),
       mark: at.toString(36),
-      query,
+      query: rest,
       mayLoseQuery: true,
-      content,
+      content: { ...content, locales },
       seconds: Math.ceil((content.until - at) / 1000)
     })
   }
@@ -141,7 +159,7 @@ export function createWaiting(
       set(reply, journey, { kind: 'typed', ...sameAs(of(reply.request, journey), name), name })
     },
     clear(reply, { query }) {
-      sealed.clear(reply, 'waiting', journeyOf(query))
+      sealed.clear(reply, 'waiting', idOf(query))
     }
   }
 }

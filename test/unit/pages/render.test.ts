@@ -229,7 +229,9 @@ t.test('puts the icon, the stylesheet of the host and the colour scheme into the
 t.test('shows the links of the host and the other languages in the footer', async (t) => {
   for (const name of PAGES)
     t.same(
-      all(one(page(name), 'footer'), 'a').map(({ attributes: { href, lang } }) => [href, lang]),
+      [...all(one(page(name), 'footer'), 'a'), ...all(one(page(name), 'footer'), 'button')].map(
+        ({ attributes: { href, formaction, lang } }) => [href ?? formaction, lang]
+      ),
       [
         ['/terms', undefined],
         ['https://example.com/privacy', undefined],
@@ -240,9 +242,16 @@ t.test('shows the links of the host and the other languages in the footer', asyn
       name
     )
   t.same(
-    all(one(page('login'), 'details'), 'a').map(({ attributes }) => attributes['aria-current']),
+    all(one(page('consent'), 'details'), 'a').map(({ attributes }) => attributes['aria-current']),
     ['true', undefined]
   )
+  for (const name of ['login', 'signup', 'forgot_password', 'email_code'] as const)
+    for (const { attributes } of all(one(page(name), 'footer'), 'button'))
+      t.match(
+        attributes,
+        { form: 'named', formnovalidate: '', value: 'carry', class: 'plain' },
+        'the typed name comes along'
+      )
   t.same(
     all(page('login', { languages: [], footer: { terms: null, privacy: null, support: null } }), 'footer'),
     [],

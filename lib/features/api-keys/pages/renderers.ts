@@ -10,7 +10,7 @@ import {
   submit
 } from '../../../pages/fields.ts'
 import { attributes, type Html, html, safeUrl } from '../../../pages/html.ts'
-import { chip, layout, name, saidOf, scopeList } from '../../../pages/layout.ts'
+import { chip, layout, name, saidOf, scopeList, said } from '../../../pages/layout.ts'
 import type { PageModels } from '../../../pages/model.ts'
 import type { Renderers } from '../../../pages/render.ts'
 import { durationOf, format, timeOf } from '../../../pages/texts.ts'
@@ -56,7 +56,7 @@ ${cutNote(model, hasMore, keys.length)}`
 ${
   again === null
     ? creation(model)
-    : [error !== null && html`<p class="alert" role="alert">${error.text}</p>`, signInAgain(model, again)]
+    : [error !== null && html`<p class="alert" role="alert">${said(error)}</p>`, signInAgain(model, again)]
 }`
   )
 }

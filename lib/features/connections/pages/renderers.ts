@@ -11,7 +11,7 @@ import {
   submit
 } from '../../../pages/fields.ts'
 import { formatHtml, html } from '../../../pages/html.ts'
-import { address, chip, layout, name, time } from '../../../pages/layout.ts'
+import { address, chip, layout, name, time, said } from '../../../pages/layout.ts'
 import { format } from '../../../pages/texts.ts'
 import type { PageModels } from '../../../pages/model.ts'
 import type { Renderers } from '../../../pages/render.ts'
@@ -33,7 +33,7 @@ function connectFailed(model: PageModels['connect_failed']): string {
     heading: messages.errorTitle,
     error,
     icon: 'warning',
-    lead: html`<p role="alert">${error.text}</p>`,
+    lead: html`<p role="alert">${said(error)}</p>`,
     content: html`${actionLink(loginUrl, messages.backToLogin)}${errorCode(model, error)}`
   })
 }

@@ -49,11 +49,13 @@ ${form(
       heading: messages.emailCodeTitle,
       error,
       lead: html`<p class="lead">${messages.emailCodeText}</p>`,
+      isNamed: true,
       content: html`${form(
         action,
         state,
         html`${usernameField(state, model, username)}${submit(messages.emailCodeSubmit)}
-`
+`,
+        'named'
       )}${serverFault(model)}`,
       links: back
     })
