@@ -29,6 +29,8 @@ const STATUS = {
   interaction_required: 400,
   request_not_supported: 400,
   request_uri_not_supported: 400,
+  /** RFC 9101 §6 */
+  invalid_request_uri: 400,
   registration_not_supported: 400,
   unmet_authentication_requirements: 400,
   invalid_password: 400,

@@ -1,6 +1,6 @@
 import type { AccountsDeps } from './accounts/deps.ts'
 import type { AccountSlots } from './accounts/slots.ts'
-import type { AuthorizeSlots } from './authorize/deps.ts'
+import type { AuthorizeSlots, PushedRequests } from './authorize/deps.ts'
 import type { Endpoint } from './http/edge/endpoint.ts'
 import type { PageSlots } from './http/pages/deps.ts'
 import type { TokenSlots, Grant, GrantDeclaration, Possession } from './oauth/deps.ts'
@@ -58,6 +58,8 @@ export interface Parts {
   tokens?: TokenSlots
   /** Proofs of keys that tokens are bound to. One feature has them. */
   possession?: Possession
+  /** One feature has it. */
+  pushed?: PushedRequests
   grants?: readonly Grant[]
   pages?: PageSlots
   endpoints?: readonly Endpoint[]

@@ -14,6 +14,7 @@ import type { Hook } from './http/edge/hook.ts'
 import { tokenCheck } from './http/edge/possession.ts'
 import { requestBrowser } from './http/edge/request-browser.ts'
 import { createCors, oncePerRequest, registeredOrigins } from './http/edge/cors.ts'
+import { checkRequest } from './authorize/authorize.ts'
 import { stepTowards } from './authorize/requested-context.ts'
 import type { SignedInPerson } from './sessions/browser-sessions.ts'
 import { ownProfileFields } from './accounts/register.ts'
@@ -223,7 +224,15 @@ const plugin: FastifyPluginAsync<AuthorityOptions> = async (host, given) => {
     senders: { issuer: settings.issuer, advise: grants.accounts.advise, ...registeredOrigins(listed ?? clientsOf) },
     acrValues: settings.acrValues,
     openid: places.redirectLogin
-      ? { uiLocales: LOCALES, canSignUp: authorize.canSignUp, algs: () => ring.algs() }
+      ? {
+          uiLocales: LOCALES,
+          canSignUp: authorize.canSignUp,
+          algs: () => ring.algs(),
+          pushed: authorize.pushed,
+          checkRequest: async (params) => {
+            await checkRequest(params, authorize)
+          }
+        }
       : null,
     pages,
     pageSlots: services.pageSlots,

@@ -47,6 +47,9 @@ export const ERROR_MEANINGS: Readonly<Record<OAuthErrorCode, string>> = {
     "can't be set up before the email address of the account is confirmed; the message for " +
     'that is on its way.',
   unsupported_response_type: 'The authorization endpoint gives codes only.',
+  invalid_request_uri:
+    'The `request_uri` is unknown, has expired, was used before, or is of another client: the client pushes the ' +
+    'request again.',
   login_required:
     '`prompt=none`, and nobody is signed in, or not recently enough, or somebody else than was asked for.',
   interaction_required:

@@ -37,6 +37,7 @@ const GROUPS: readonly Group[] = [
       'guides/api-in-another-process.md',
       'guides/machine-clients.md',
       'guides/api-keys.md',
+      'guides/pushed-requests.md',
       'guides/messages.md',
       'guides/logout.md',
       'guides/own-user-store.md',

@@ -2,8 +2,9 @@ import { passwordChangedAt, userOf } from '../sessions/active-user.ts'
 import { disclosureOf } from '../tokens/disclosure.ts'
 import { namedResources, scopesWithin } from '../oauth/target.ts'
 import type { SignedInPerson } from '../sessions/browser-sessions.ts'
-import { isFirstParty, mayBeAnsweredAt, mayUse } from '../clients/rights.ts'
+import { isFirstParty, mayUse } from '../clients/rights.ts'
 import { OAuthError } from '../errors.ts'
+import { NO_REQUEST } from '../events.ts'
 import type { Client } from '../ports/client-store.ts'
 import type { Consent } from '../ports/state.ts'
 import type { OpenSession } from '../sessions/browser-sessions.ts'
@@ -15,20 +16,13 @@ import {
   formatAuthorizationDetails,
   parseAuthorizationRequest
 } from '../protocol/authorization-request.ts'
-import { type AuthorizationParams, responseModeOf, wordsOf } from '../protocol/authorization-params.ts'
+import { type AuthorizationParams, responseModeOf, satisfied, wordsOf } from '../protocol/authorization-params.ts'
 import { digest } from '../protocol/digest.ts'
 import { formatCredential, newCredentialId, sidOf } from '../protocol/credential.ts'
 import { type Facts, firstObstacle } from './checks.ts'
-import { type Advised, type AuthorizeDeps, type BrowserContext, missingStepOf } from './deps.ts'
-import { addressIn, unknownClient, unregisteredUri } from './misfit.ts'
+import { type ClientRequest, clientRequest } from './client-request.ts'
+import { type AuthorizeDeps, type BrowserContext, missingStepOf } from './deps.ts'
 import { contextFor, reachesOne, requiredAcr } from './requested-context.ts'
-
-/** An authorization request of a known client, with a redirect URI at which it may be answered. */
-export interface ClientRequest {
-  params: AuthorizationParams
-  client: Client
-  redirectUri: string
-}
 
 export interface AnswerToClient {
   to: 'client'
@@ -44,41 +38,14 @@ export type AuthorizeOutcome =
   | { to: 'consent'; facts: Facts }
 
 /**
- * Looks up the client of a request and checks its redirect URI. An error here is shown to the person and never sent to
- * the redirect URI, which may belong to anybody.
- * @throws OAuthError `invalid_client`, `invalid_request`
- * @see RFC 6749 §3.1.2.4, §4.1.2.1, RFC 9700 §2.1
+ * Refuses a request that would be an error for every person.
+ * @throws OAuthError
+ * @see RFC 9126 §2.1
  */
-export async function clientRequest(
-  params: AuthorizationParams,
-  { clients, accounts }: Pick<AuthorizeDeps, 'clients'> & Advised
-): Promise<ClientRequest> {
-  const { client_id: clientId, redirect_uri: redirectUri } = params
-  if (clientId === undefined)
-    throw new OAuthError('invalid_request', 'client_id is missing.', { detail: 'client_id is missing' })
-  const client = await clients.findById(clientId)
-  if (client === null) {
-    accounts.advise(unknownClient(clientId))
-    throw new OAuthError('invalid_client', 'There is no such client.', {
-      statusCode: 400,
-      reason: 'unknown_client',
-      detail: 'client_id is not registered'
-    })
-  }
-  // Required also of a client with one redirect URI: OpenID Connect Core 1.0 §3.1.2.1.
-  if (redirectUri === undefined)
-    throw new OAuthError('invalid_request', 'redirect_uri is missing.', {
-      detail: `redirect_uri of the client ${clientId} is missing`
-    })
-  if (!mayBeAnsweredAt(client, redirectUri)) {
-    accounts.advise(unregisteredUri(client, 'redirectUris', redirectUri))
-    throw new OAuthError('invalid_request', 'redirect_uri is not registered for this client.', {
-      reason: 'redirect_uri_mismatch',
-      detail: `redirect_uri is not registered for the client ${clientId}`,
-      sent: addressIn(redirectUri)
-    })
-  }
-  return { params, client, redirectUri }
+export async function checkRequest(params: AuthorizationParams, deps: AuthorizeDeps): Promise<void> {
+  const facts = await gatherFacts(await clientRequest(params, deps), { session: null, origin: NO_REQUEST }, deps)
+  const obstacle = firstObstacle(facts)
+  if (obstacle instanceof OAuthError && obstacle.error !== 'login_required') throw obstacle
 }
 
 /**
@@ -126,7 +93,9 @@ async function gatherFacts(
   { session, answered, remembered }: BrowserContext,
   deps: AuthorizeDeps
 ): Promise<Facts> {
-  const request = parseAuthorizationRequest(params)
+  // The address of a pushed request does not change, so a sign-in after it is the one that it asks for.
+  const isAnswered = params.pushed !== undefined && session !== null && session.authenticatedAt >= params.pushed.at
+  const request = parseAuthorizationRequest(isAnswered ? satisfied(params, 'login') : params)
   const {
     accounts: { clock, users },
     sessions
@@ -159,6 +128,7 @@ async function gatherFacts(
     hint: request.idTokenHint === undefined ? null : await deps.idTokens.readHint(request.idTokenHint),
     consent,
     canSignUp: deps.canSignUp,
+    mustPush: deps.pushed?.isRequired === true,
     answered: answered ?? null,
     now
   }
@@ -185,8 +155,9 @@ function grantableScopes(
 
 /**
  * Makes the code. It commits together with a use of its session, in one store operation, and the consent is looked up
- * again afterwards, so that no code outlives a sign-out or a revoked consent. If one of them ended meanwhile, resolves
- * to the session (`null` if that has ended) with which to decide the request again.
+ * again afterwards, so that no code outlives a sign-out or a revoked consent. A pushed request is used up last, so that
+ * of parallel codes one stays. If the session or the consent ended meanwhile, resolves to the session with which to
+ * decide the request again; `null` if the session has ended.
  */
 async function issueCode(
   facts: Facts & { authentication: AuthenticationContext },
@@ -230,7 +201,9 @@ async function issueCode(
   if (!isCreated) return { session: null }
   let stillAllowed = false
   try {
-    stillAllowed = firstObstacle({ ...facts, consent: await findConsent(client, signedIn, now, deps) }) === null
+    const isAllowed = firstObstacle({ ...facts, consent: await findConsent(client, signedIn, now, deps) }) === null
+    if (isAllowed && request.params.pushed !== undefined) await deps.pushed?.use(request.params.pushed)
+    stillAllowed = isAllowed
   } finally {
     if (!stillAllowed) await sessions.revoke(userId, sid, 'undone', origin)
   }

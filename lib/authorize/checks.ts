@@ -41,6 +41,8 @@ export interface Facts {
   consent: Consent | null
   /** True if a person can make an account. */
   canSignUp: boolean
+  /** True if every client must push its requests. */
+  mustPush: boolean
   /** The page that the person has just answered for this request. */
   answered: 'sign_in' | 'consent' | null
   /** Milliseconds since the epoch. */
@@ -68,6 +70,14 @@ const CHECKS: readonly Check[] = [
       mayUse(client, 'authorization_code')
         ? null
         : new OAuthError('unauthorized_client', 'The client may not use authorization codes.')
+  },
+  {
+    name: 'the request was pushed, if it must be',
+    see: 'RFC 9126 §5',
+    check: ({ client, request, mustPush }) =>
+      request.params.pushed === undefined && (mustPush || client.requirePushedAuthorizationRequests === true)
+        ? new OAuthError('invalid_request', 'The client must push its authorization requests.')
+        : null
   },
   {
     name: 'a code challenge is there',

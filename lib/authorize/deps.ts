@@ -5,6 +5,7 @@ import type { IdTokens } from '../tokens/id-tokens.ts'
 import type { Client } from '../ports/client-store.ts'
 import type { User } from '../ports/user-store.ts'
 import type { AuthenticationContext } from '../protocol/authentication.ts'
+import type { AuthorizationParams, Pushed } from '../protocol/authorization-params.ts'
 import type { AuthorizationRequest } from '../protocol/authorization-request.ts'
 
 /** `acr` must be one of these values; `null`: any value or none will do. */
@@ -26,6 +27,30 @@ export interface AuthorizeDeps extends GrantDeps {
   hostedSignIn: boolean
   /** The slots of the features that are on. */
   slots: readonly AuthorizeSlots[]
+  /** Reads a request from the query or the form, and a pushed one from its `request_uri`. @throws OAuthError */
+  readRequest(raw: unknown): AuthorizationParams
+  /** `null`: clients can't push requests. */
+  pushed: PushedRequests | null
+}
+
+/** The requests that clients push before a browser comes. @see RFC 9126 */
+export interface PushedRequests {
+  /** True if every client must push its requests. */
+  isRequired: boolean
+  /** Pushes a request. The answer to the client is `pushed.uri`, which is good for this time. */
+  push(params: AuthorizationParams): AuthorizationParams & { pushed: Pushed }
+  expiresInSeconds: number
+  /**
+   * The pushed request behind a `request_uri` of the query or the form, and nothing else that was sent. `null`: no
+   * `request_uri` was sent.
+   * @throws OAuthError `invalid_request_uri` if it is unknown or expired, or of another client than `client_id`
+   */
+  open(raw: unknown): AuthorizationParams | null
+  /**
+   * Uses the request up. Of any number of parallel calls one resolves.
+   * @throws OAuthError `invalid_request_uri` if it was used before
+   */
+  use(pushed: Pushed): Promise<void>
 }
 
 /** Tells a developer of a mistake. */

@@ -9,6 +9,7 @@ import { distanceOfHost, formPost, outbound } from '../adapters/node/outbound.ts
 import { systemRandom } from '../adapters/node/system.ts'
 import { type BackChannelLogout, createBackChannelLogout } from '../authorize/logout.ts'
 import type { AuthorizeDeps } from '../authorize/deps.ts'
+import { readAuthorizationParams } from '../protocol/authorization-params.ts'
 import { OAuthError } from '../errors.ts'
 import { createEvents, type Events } from '../events.ts'
 import type { GrantDeps } from '../oauth/deps.ts'
@@ -234,6 +235,7 @@ export async function createServices(
     refreshToken: settings.refreshToken,
     claims: settings.claims
   }
+  const pushed = parts.find((part) => part.pushed !== undefined)?.pushed ?? null
   return {
     clock,
     state,
@@ -255,7 +257,9 @@ export async function createServices(
       canSignUp: settings.registration !== false && stores.users.create !== undefined,
       acrValues: settings.acrValues,
       hostedSignIn: settings.pages !== false && settings.pages.loginUrl === null,
-      slots: parts.flatMap(({ authorize }) => authorize ?? [])
+      slots: parts.flatMap(({ authorize }) => authorize ?? []),
+      pushed,
+      readRequest: (raw) => pushed?.open(raw) ?? readAuthorizationParams(raw)
     },
     health: createHealth(settings, { state, attempts: stores.attempts, ring, hashing: accounts.hashing, clock }),
     async sweep() {

@@ -3,6 +3,7 @@ import type { ApiKeyFeatureOptions, ApiKeyModels } from './api-keys/options.ts'
 import type { ConnectionsOption, ConnectModels } from './connections/options.ts'
 import type { DpopOption } from './dpop/options.ts'
 import type { EmailCodeModels, EmailCodeOptions } from './email-codes/options.ts'
+import type { ParOption } from './par/options.ts'
 import type { PasskeyOption } from './passkeys/options.ts'
 import type { SecondFactorOptions } from './second-factors/options.ts'
 
@@ -10,6 +11,7 @@ export type { AccountApiKey, ApiKeyFeatureOptions, ApiKeyModels, ApiKeyOptions }
 export type { AccountLink, ConnectionsOption, ConnectModels } from './connections/options.ts'
 export type { DpopOption, DpopOptions } from './dpop/options.ts'
 export type { EmailCodeModels, EmailCodeOptions, EmailSignInOptions } from './email-codes/options.ts'
+export type { ParOption } from './par/options.ts'
 export type { PasskeyOption, PasskeyOptions } from './passkeys/options.ts'
 export type { MfaContext, MfaOptions, SecondFactorOptions } from './second-factors/options.ts'
 
@@ -17,6 +19,7 @@ export type FeatureOptions = ApiKeyFeatureOptions &
   ConnectionsOption &
   DpopOption &
   EmailCodeOptions &
+  ParOption &
   PasskeyOption &
   SecondFactorOptions
 

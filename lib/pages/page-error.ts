@@ -22,6 +22,7 @@ const BY_CODE: Readonly<Record<OAuthErrorCode, MessageKey>> = {
   consent_required: 'errorClientRequest',
   request_not_supported: 'errorClientRequest',
   request_uri_not_supported: 'errorClientRequest',
+  invalid_request_uri: 'errorRequestExpired',
   registration_not_supported: 'errorClientRequest',
   unmet_authentication_requirements: 'errorClientRequest',
   invalid_password: 'errorPassword',

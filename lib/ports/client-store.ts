@@ -56,6 +56,8 @@ export interface Client {
   scopes?: string[] | undefined
   /** `false` only for a client with a secret or keys. A public client always needs PKCE. */
   requirePkce?: boolean | undefined
+  /** Every authorization request of the client must be pushed. @see RFC 9126 §6 */
+  requirePushedAuthorizationRequests?: boolean | undefined
   /** `false`: a third-party program. It asks users for consent and never has the password grant. */
   firstParty?: boolean | undefined
   /** Its name on the pages. */

@@ -10,7 +10,18 @@ export type Prompt = 'none' | 'login' | 'consent' | 'select_account' | 'create'
  * The parameters of an authorization request as they were sent: each a non-empty string, sent once. Several values of
  * `resource` are one string (`joinResources`). Unknown parameters are left out.
  */
-export type AuthorizationParams = { [Name in AuthorizationParamName]?: string }
+export type AuthorizationParams = { [Name in AuthorizationParamName]?: string } & {
+  /** Set for a request that the client pushed. No parameter has this name. @see RFC 9126 */
+  pushed?: Pushed
+}
+
+/** A pushed request: the `request_uri` that stands for it, its id, and when it was pushed, in milliseconds. */
+export interface Pushed {
+  uri: string
+  id: string
+  at: number
+}
+
 type AuthorizationParamName =
   | 'client_id'
   | 'redirect_uri'
@@ -69,7 +80,7 @@ const LIMITS: Readonly<Record<AuthorizationParamName, number>> = {
   audience: 2048
 }
 /** Bytes of the whole request in a URL: Node takes 16 kB of request line and headers together. */
-const MAX_SERIALIZED = 8192
+export const MAX_SERIALIZED = 8192
 /** Marks a parameter that was sent more than once. No client sends this text. */
 const REPEATED = '\u0000repeated'
 /** Without valid values of these, only the person can be answered, not the client. */
@@ -114,7 +125,8 @@ export function readAuthorizationParams(raw: unknown): AuthorizationParams {
 
 /** @throws OAuthError `invalid_request` naming an overlong or repeated parameter */
 export function checkParams(params: AuthorizationParams): void {
-  for (const [name, value] of Object.entries(params) as Array<[AuthorizationParamName, string | undefined]>) {
+  for (const name of Object.keys(LIMITS) as AuthorizationParamName[]) {
+    const value = params[name]
     if (value === REPEATED) throw new OAuthError('invalid_request', `${name} must be sent once.`)
     if (value !== undefined && Buffer.byteLength(value) > LIMITS[name]) throw tooLong(name)
   }
@@ -123,7 +135,7 @@ export function checkParams(params: AuthorizationParams): void {
 
 /** True if the request fits into the address of one of our pages. */
 export function fitsAddress(params: AuthorizationParams): boolean {
-  return serializeParams(params).length <= MAX_SERIALIZED
+  return inAddress(params).length <= MAX_SERIALIZED
 }
 
 /**
@@ -132,7 +144,12 @@ export function fitsAddress(params: AuthorizationParams): boolean {
  */
 export function carried(params: AuthorizationParams): string {
   if (!fitsAddress(params)) throw wholeTooLong()
-  return serializeParams(params)
+  return inAddress(params)
+}
+
+/** The request in the address of one of our pages. A pushed request stays behind its `request_uri`. @see RFC 9126 §4 */
+export function inAddress({ pushed, ...params }: AuthorizationParams): string {
+  return serializeParams(pushed === undefined ? params : { client_id: params.client_id, request_uri: pushed.uri })
 }
 
 function wholeTooLong(): OAuthError {

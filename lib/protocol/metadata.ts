@@ -21,7 +21,9 @@ export interface OfferedEndpoints {
 }
 
 interface OfferedOpenid {
-  endpoints: { authorize: string; userinfo: string; logout: string }
+  endpoints: { authorize: string; userinfo: string; logout: string; par: string | null }
+  /** True if every client must push its requests. @see RFC 9126 §5 */
+  mustPush: boolean
   idTokenAlgs: readonly string[]
   /** BCP 47. */
   uiLocales: readonly string[]
@@ -52,6 +54,8 @@ interface OpenidMembers {
   authorization_endpoint: string
   userinfo_endpoint: string
   end_session_endpoint: string
+  pushed_authorization_request_endpoint?: string
+  require_pushed_authorization_requests?: boolean
   response_modes_supported: string[]
   code_challenge_methods_supported: string[]
   authorization_response_iss_parameter_supported: boolean
@@ -110,12 +114,15 @@ export function serverMetadata({
   }
 }
 
-function openidMembers({ endpoints, idTokenAlgs, uiLocales, canSignUp }: OfferedOpenid): OpenidMembers {
+function openidMembers({ endpoints, mustPush, idTokenAlgs, uiLocales, canSignUp }: OfferedOpenid): OpenidMembers {
   return {
     authorization_endpoint: endpoints.authorize,
     userinfo_endpoint: endpoints.userinfo,
     // OpenID Connect RP-Initiated Logout 1.0 §2.1
     end_session_endpoint: endpoints.logout,
+    ...(endpoints.par === null
+      ? {}
+      : { pushed_authorization_request_endpoint: endpoints.par, require_pushed_authorization_requests: mustPush }),
     // OAuth 2.0 Form Post Response Mode
     response_modes_supported: ['query', 'fragment', 'form_post'],
     // RFC 7636

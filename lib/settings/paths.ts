@@ -6,6 +6,7 @@ export const PATHS = {
   refresh: '/refresh',
   revoke: '/revoke',
   introspect: '/introspect',
+  par: '/par',
   userinfo: '/userinfo',
   register: '/register',
   password: '/password',

@@ -274,6 +274,7 @@ const PAGES = {
   connectLinkSubmit: 'Connect',
   connectFinishTitle: 'Almost there',
   connectFinishText: 'Your new account needs a few more details.',
+  errorRequestExpired: 'This request has expired or was already used. Please go back to the app and try again.',
   errorSignInTooLong: 'This sign-in needs more room than a browser has for it. Please tell the people who run the app.',
   errorConnectionAgain: 'This sign-in has expired or was started in another browser. Please start again.',
   errorConnectionDenied: 'The sign-in there was not completed. Try again, or sign in another way.',

@@ -40,6 +40,7 @@ const EVERYTHING: Partial<AuthorityOptions> = {
   factors: memoryFactorStore(),
   passkeys: { relatedOrigins: ['https://app.example.com'] },
   emailSignIn: {},
+  par: true,
   apiKeys: memoryApiKeyStore(),
   dpop: { requireNonce: true },
   scopes: ['openid', 'profile', 'email', 'offline_access', 'orders:read']

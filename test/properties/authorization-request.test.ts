@@ -2,10 +2,10 @@ import { deepEqual, equal, ok } from 'node:assert/strict'
 import * as fc from 'fast-check'
 import { OAuthError } from '../../lib/errors.ts'
 import { parseAuthorizationRequest } from '../../lib/protocol/authorization-request.ts'
-import { serializeParams } from '../../lib/protocol/request-params.ts'
 import {
   type AuthorizationParams,
   carried,
+  inAddress,
   fitsAddress,
   readAuthorizationParams,
   responseModeOf,
@@ -99,10 +99,10 @@ const raw = fc
   )
 
 const formOf = (params: AuthorizationParams): Record<string, string> =>
-  Object.fromEntries(new URLSearchParams(serializeParams(params)))
+  Object.fromEntries(new URLSearchParams(inAddress(params)))
 /** Half of a surrogate pair is lost in a URL. */
 const wellFormed = (params: AuthorizationParams): Record<string, string> =>
-  Object.fromEntries(Object.entries(params).map(([name, value]) => [name, Buffer.from(value).toString()]))
+  Object.fromEntries(Object.entries(params).map(([name, value]) => [name, Buffer.from(String(value)).toString()]))
 
 property(
   'P3 keeps an authorization request unchanged in a URL, and drops its satisfied parameters',

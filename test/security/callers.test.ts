@@ -41,6 +41,7 @@ const TABLE: Record<string, [sent: Partial<Sent>, letIn: readonly Caller[]]> = {
   'POST /auth/token': [{ payload: { grant_type: 'password', username: 'ann', password: PASSWORD } }, NOT_ELSEWHERE],
   'POST /auth/refresh': [{}, ['refresh token']],
   'POST /auth/revoke': [{ payload: { token: 'no token of ours' } }, NOT_ELSEWHERE],
+  'POST /auth/par': [{}, ['client']],
   'POST /auth/introspect': [{ payload: { token: 'no token of ours' } }, ['client']],
   'POST /auth/register': [{ payload: { username: 'ann', password: PASSWORD } }, NOT_ELSEWHERE],
   'POST /auth/password': [{ payload: WRONG }, ACCOUNT],
@@ -137,6 +138,7 @@ const METHODS_OF: Record<string, readonly string[]> = {
   '/auth/token': ['POST'],
   '/auth/refresh': ['POST'],
   '/auth/revoke': ['POST'],
+  '/auth/par': ['POST'],
   '/auth/introspect': ['POST'],
   '/auth/userinfo': ['GET', 'POST'],
   '/.well-known/jwks.json': ['GET'],
@@ -160,16 +162,16 @@ const CONFIGURATIONS: Array<[what: string, options: Partial<AuthorityOptions>, w
     { clients: { findById: async (id) => clients.find(({ clientId }) => clientId === id) ?? null } },
     null
   ],
-  ['no clients', { clients: [] }, /authorize|consent|openid-configuration|account.access/],
+  ['no clients', { clients: [] }, /auth.par$|authorize|consent|openid-configuration|account.access/],
   [
     'no pages',
-    { pages: false, emailSignIn: false },
-    /authorize|change-password|consent|openid-configuration|login|email-|second-factor|reauthenticate|passkey-prompt|passkeys.js|auth.security|signup|check-email|forgot|reset-password|verify-email|undo|logout|pages|auth\/session$|(?:GET|POST) .auth.account/
+    { pages: false, emailSignIn: false, par: false },
+    /auth.par$|authorize|change-password|consent|openid-configuration|login|email-|second-factor|reauthenticate|passkey-prompt|passkeys.js|auth.security|signup|check-email|forgot|reset-password|verify-email|undo|logout|pages|auth\/session$|(?:GET|POST) .auth.account/
   ],
   [
     'a shared secret',
     { keys: { secret: SECRET } },
-    /authorize|consent|openid-configuration|account.access|jwks|userinfo/
+    /auth.par$|authorize|consent|openid-configuration|account.access|jwks|userinfo/
   ],
   ['no second factors', { factors: undefined }, /factor|auth.security|passkey/],
   [
@@ -210,6 +212,7 @@ async function walked(options: Partial<AuthorityOptions>): Promise<
       clients,
       users,
       factors: memoryFactorStore(),
+      par: true,
       apiKeys: memoryApiKeyStore(),
       emailSignIn: {},
       scopes: ['openid', 'profile', 'offline_access', 'api'],

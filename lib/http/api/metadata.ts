@@ -82,7 +82,13 @@ const shared = {
         openid === null
           ? null
           : {
-              endpoints: { authorize: urlOf('authorize'), userinfo: urlOf('userinfo'), logout: urlOf('logout') },
+              endpoints: {
+                authorize: urlOf('authorize'),
+                userinfo: urlOf('userinfo'),
+                logout: urlOf('logout'),
+                par: openid.pushed === null ? null : urlOf('par')
+              },
+              mustPush: openid.pushed?.isRequired === true,
               idTokenAlgs: openid.algs(),
               uiLocales: openid.uiLocales,
               canSignUp: openid.canSignUp

@@ -9,6 +9,7 @@ import { guarded, noStoreHook } from './error-reply.ts'
 import { yieldingUrl } from './documents.ts'
 import { FOR_THE_ACCOUNT } from './schemas.ts'
 import type { GrantDeps } from '../../oauth/deps.ts'
+import type { AuthorizationParams } from '../../protocol/authorization-params.ts'
 import type { KeyRing } from '../../keys/key-ring.ts'
 import type { RequestLimiter } from './limit.ts'
 import type { Registration } from './registration.ts'
@@ -24,7 +25,15 @@ export interface HttpDeps {
   /** The levels that sign-ins can reach. */
   acrValues: readonly string[]
   /** `null`: clients can't send people here to sign in. */
-  openid: { uiLocales: readonly string[]; canSignUp: boolean; algs(): string[] } | null
+  openid: {
+    uiLocales: readonly string[]
+    canSignUp: boolean
+    algs(): string[]
+    /** `null`: clients can't push requests. */
+    pushed: { isRequired: boolean } | null
+    /** @throws OAuthError for a request that would be an error for every person */
+    checkRequest(params: AuthorizationParams): Promise<void>
+  } | null
   /** The full path of each endpoint with a name. */
   path(name: PathName): string
   /** The prefix of the endpoints without a name. */

@@ -1,11 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { type AnswerToClient, authorize, type AuthorizeOutcome, clientRequest } from '../../authorize/authorize.ts'
-import {
-  type AuthorizationParams,
-  carried,
-  fitsAddress,
-  readAuthorizationParams
-} from '../../protocol/authorization-params.ts'
+import { type AnswerToClient, authorize, type AuthorizeOutcome } from '../../authorize/authorize.ts'
+import { clientRequest } from '../../authorize/client-request.ts'
+import { type AuthorizationParams, carried, fitsAddress } from '../../protocol/authorization-params.ts'
 import { formActionOf } from '../../protocol/redirect-uri.ts'
 import type { PageDeps } from './deps.ts'
 import { pageGet, postFromAnyPage, queryParams, sentForm } from './page-routes.ts'
@@ -60,7 +56,7 @@ export function authorizeRoutes(child: FastifyInstance, deps: PageDeps): void {
           'and `temporarily_unavailable`.'
       }
     ),
-    async (request, reply) => await decide(readAuthorizationParams(queryParams(request)), request, reply)
+    async (request, reply) => await decide(deps.authorize.readRequest(queryParams(request)), request, reply)
   )
 
   // Another site's form brings no SameSite=Lax cookie, and the answer would be that nobody is signed in. The redirect
@@ -81,7 +77,7 @@ export function authorizeRoutes(child: FastifyInstance, deps: PageDeps): void {
       }
     ),
     async (request, reply) => {
-      const params = readAuthorizationParams(sentForm(request))
+      const params = deps.authorize.readRequest(sentForm(request))
       // A refusal needs no cookie.
       if (!fitsAddress(params)) return await decide(params, request, reply)
       return await reply.redirect(`${deps.link('authorize')}?${carried(params)}`, 303)

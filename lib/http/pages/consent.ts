@@ -2,22 +2,17 @@ import { otherAccountUrl } from './parts.ts'
 import { isFirstParty } from '../../clients/rights.ts'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from '@sinclair/typebox'
-import {
-  authorize,
-  type AuthorizeOutcome,
-  type ClientRequest,
-  clientRequest,
-  denyAuthorization
-} from '../../authorize/authorize.ts'
+import { authorize, type AuthorizeOutcome, denyAuthorization } from '../../authorize/authorize.ts'
+import { type ClientRequest, clientRequest } from '../../authorize/client-request.ts'
 import { allowedOf, type Facts } from '../../authorize/checks.ts'
 import { grantConsent } from '../../authorize/consent.ts'
-import { serializeParams } from '../../protocol/request-params.ts'
-import { type AuthorizationParams, readAuthorizationParams, satisfied } from '../../protocol/authorization-params.ts'
+import { type AuthorizationParams, inAddress, satisfied } from '../../protocol/authorization-params.ts'
 import type { Browser } from '../../sessions/browser-sessions.ts'
 import { shownScope } from '../../pages/own-texts.ts'
 import { formActionOf } from '../../protocol/redirect-uri.ts'
 import { follow, sendToClient } from './authorize.ts'
 import type { PageDeps } from './deps.ts'
+import { withQuery } from './form-page.ts'
 import { formOf, formPost, pageGet, queryParam, queryParams } from './page-routes.ts'
 import { AuthorizationRequestSchema } from '../edge/schemas.ts'
 
@@ -31,7 +26,7 @@ export function consentPage(child: FastifyInstance, deps: PageDeps): void {
   async function decide(
     request: FastifyRequest
   ): Promise<{ asked: ClientRequest; params: AuthorizationParams; browser: Browser; outcome: AuthorizeOutcome }> {
-    const params = readAuthorizationParams(queryParams(request))
+    const params = deps.authorize.readRequest(queryParams(request))
     const asked = await clientRequest(params, deps.authorize)
     const browser = { ...(await deps.browser.read(request)), remembered: deps.cookies.trusted?.read(request) }
     return { asked, params, browser, outcome: await authorize(asked, browser, deps.authorize) }
@@ -124,11 +119,11 @@ async function ask(
     reply,
     'consent',
     {
-      action: `${link('consent')}?${serializeParams({ ...params, session: signedIn?.session.sid })}`,
+      action: withQuery(`${link('consent')}?${inAddress(params)}`, { session: signedIn?.session.sid }),
       error: null,
       asks: asksToContinue(facts) ? 'continue' : 'consent',
       username: signedIn?.user.username ?? '',
-      otherUrl: otherAccountUrl(link('login'), serializeParams({ ...params })),
+      otherUrl: otherAccountUrl(link('login'), inAddress(params)),
       client: { name, id: client.clientId, redirectHost: host === '' ? protocol : host },
       scopes: asksToContinue(facts)
         ? []

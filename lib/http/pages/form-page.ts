@@ -22,7 +22,7 @@ export function goOn(url: string): Leave {
 }
 
 /** Adds parameters to a path, which may have some already. */
-export function withQuery(path: string, params: Record<string, string> = {}): string {
+export function withQuery(path: string, params: Record<string, string | undefined> = {}): string {
   const query = serializeParams(params)
   return query === '' ? path : `${path}${path.includes('?') ? '&' : '?'}${query}`
 }

@@ -1,11 +1,11 @@
 import { isNative } from '../../clients/rights.ts'
-import { clientRequest } from '../../authorize/authorize.ts'
+import { clientRequest } from '../../authorize/client-request.ts'
 import type { AuthorizeDeps } from '../../authorize/deps.ts'
 import { serializeParams } from '../../protocol/request-params.ts'
 import {
   type AuthorizationParams,
   carried,
-  readAuthorizationParams,
+  inAddress,
   satisfied,
   wantsSignUp,
   wordsOf
@@ -27,7 +27,7 @@ export function createJourneys(
   { authorizeUrl, homeUrl }: { authorizeUrl: string; homeUrl: string }
 ): Journeys {
   async function journeyOf(query: SentParams): Promise<Journey> {
-    const params = readAuthorizationParams(query)
+    const params = deps.readRequest(query)
     if (params.client_id === undefined) {
       const next = localPath(typeof query.return_to === 'string' ? query.return_to : undefined, deps.issuer)
       const kept = serializeParams({ return_to: next ?? undefined, ui_locales: params.ui_locales })
@@ -52,7 +52,7 @@ export function createJourneys(
       asksAll: asksMore(params) || client.acr !== undefined,
       loginHint: params.login_hint,
       wantsSignUp: wantsSignUp(params),
-      next: `${authorizeUrl}?${serializeParams(satisfied(params, 'login'))}`,
+      next: `${authorizeUrl}?${inAddress(satisfied(params, 'login'))}`,
       nativeRequest: isNative(client) ? { params: satisfied(params, 'login'), client, redirectUri } : null
     }
   }

@@ -38,6 +38,7 @@ export const CLIENT_FIELDS = {
   }),
   scopes: words({ takes: 'an array of scopes', otherwise: 'all of `scopes`' }),
   requirePkce: flag({ otherwise: '`true`' }),
+  requirePushedAuthorizationRequests: flag({ otherwise: '`false`' }),
   firstParty: flag({ otherwise: '`true`' }),
   name: text({ otherwise: 'its `clientId`' }),
   logoUri: uri,

@@ -28,8 +28,10 @@ const openid: OfferedEndpoints = {
     endpoints: {
       authorize: `${ISSUER}/auth/authorize`,
       userinfo: `${ISSUER}/auth/userinfo`,
-      logout: `${ISSUER}/auth/logout`
+      logout: `${ISSUER}/auth/logout`,
+      par: null
     },
+    mustPush: false,
     idTokenAlgs: ['ES256', 'RS256'],
     uiLocales: ['en', 'de'],
     canSignUp: false

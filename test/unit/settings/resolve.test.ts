@@ -46,6 +46,7 @@ const EVERYTHING = {
       clientUri: 'https://app.example/about',
       idTokenSignedResponseAlg: 'EdDSA',
       idTokenClaims: 'scopes',
+      requirePushedAuthorizationRequests: true,
       acr: 'password',
       resources: ['https://api.example/orders'],
       introspects: ['https://api.example/orders'],
@@ -137,6 +138,7 @@ const EVERYTHING = {
     maxPerUser: 3
   },
   emailSignIn: { signUp: true, link: false, expiresIn: 61 },
+  par: 'required',
   apiKeys: { store: memoryApiKeyStore(), prefix: 'acme', scopes: ['read'], maxPerUser: 3, expiresIn: 61, pages: false },
   dpop: { requireNonce: true, maxAgeSeconds: 61 },
   rateLimit: {

@@ -1,9 +1,8 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { OAuthError } from '../../../errors.ts'
 import type { Connection } from '../../../ports/upstream.ts'
-import { readAuthorizationParams, wordsOf } from '../../../protocol/authorization-params.ts'
+import { type AuthorizationParams, wordsOf } from '../../../protocol/authorization-params.ts'
 import type { Journey, PageDeps } from '../../../http/pages/deps.ts'
-import type { SentParams } from '../../../http/edge/body.ts'
 import { formPost, pageGet, queryParam, queryParams } from '../../../http/pages/page-routes.ts'
 import type { ConnectDeps, ConnectFlow } from './cookies.ts'
 import { Type } from '@sinclair/typebox'
@@ -36,7 +35,7 @@ interface Begin {
   connection: Connection
   journey: Pick<Journey, 'query' | 'loginHint' | 'uiLocales'>
   /** The parameters of the page's address, with the requirements for the sign-in. */
-  asked: SentParams
+  asked: AuthorizationParams
   /** The user who links the identity. `null`: a sign-in. */
   linkTo: ConnectFlow['linkTo']
   /** The user who proves their identity again. `null`: any user. */
@@ -93,8 +92,7 @@ export async function beginConnect(
 /**
  * The other parameters (`consent`, `acr_values`, `claims`) are not sent on, because only this service can answer them.
  */
-function wishesOf(asked: SentParams): { prompt: string[]; maxAge: number | null } {
-  const { prompt, max_age: maxAge = '' } = readAuthorizationParams(asked)
+function wishesOf({ prompt, max_age: maxAge = '' }: AuthorizationParams): { prompt: string[]; maxAge: number | null } {
   return { prompt: wordsOf(prompt), maxAge: /^\d{1,12}$/.test(maxAge) ? Number(maxAge) : null }
 }
 
@@ -181,7 +179,7 @@ export function connectStart(child: FastifyInstance, deps: ConnectPageDeps): voi
       try {
         return await reply.redirect(
           await beginConnect(
-            { connection, journey, asked: queryParams(request), linkTo: null, onlyAs },
+            { connection, journey, asked: deps.authorize.readRequest(queryParams(request)), linkTo: null, onlyAs },
             request,
             reply,
             deps
