@@ -271,7 +271,7 @@ function clientRules({ features, apis: { scopes, resources }, keys, accessToken,
   const listed = Array.isArray(keys) ? keys.map(({ alg }) => alg).filter((alg) => typeof alg === 'string') : null
   return {
     scopes,
-    dpop: 'dpop' in features,
+    features,
     reserved,
     acrValues,
     grants: DECLARED_GRANTS,

@@ -13,11 +13,14 @@ import { checkUris, type Refusal } from './check-client-uris.ts'
 import { section } from './schema-words.ts'
 import { CLIENT_FIELDS } from './sections/clients.ts'
 
+/** Fields that a feature reads, by the name of its option. */
+const NEEDS = { dpopBoundAccessTokens: 'dpop', requirePushedAuthorizationRequests: 'par' } as const
+
 export interface ClientRules {
   /** The option `scopes`. */
   scopes: readonly string[]
-  /** True if the option `dpop` is on. */
-  dpop: boolean
+  /** The settings of the features that are on. */
+  features: Settings['features']
   /** The algorithms that can sign ID tokens. `null`: a key of any algorithm is made on request. */
   algorithms: readonly string[] | null
   /** Ids that no client may have. */
@@ -58,7 +61,7 @@ export function checkClients(
       client,
       {
         scopes,
-        dpop: 'dpop' in features,
+        features,
         algorithms,
         reserved: reservedIds(accessToken, resources),
         acrValues,
@@ -99,7 +102,7 @@ function passwordReaches(acr: string, withFactors: boolean): boolean {
  */
 function checkClient(
   client: Client,
-  { scopes, dpop, algorithms, reserved, acrValues, grants }: ClientRules,
+  { scopes, features, algorithms, reserved, acrValues, grants }: ClientRules,
   refusal: Refusal
 ): void {
   if (reserved.includes(client.clientId))
@@ -115,8 +118,9 @@ function checkClient(
   checkUris(client, refusal)
   checkProof(client, refusal)
   checkGrants(client, grants, refusal)
-  if (client.dpopBoundAccessTokens === true && !dpop)
-    throw refusal('dpopBoundAccessTokens', true, 'true only with the option dpop, which reads the proofs')
+  for (const [field, feature] of Object.entries(NEEDS) as Array<[keyof typeof NEEDS, string]>)
+    if (client[field] === true && !Object.hasOwn(features, feature))
+      throw refusal(field, true, `true only with the option ${feature}`)
   const alg = client.idTokenSignedResponseAlg
   if (alg !== undefined && algorithms !== null && !algorithms.includes(alg))
     throw refusal('idTokenSignedResponseAlg', alg, `an algorithm of the option keys (${algorithms.join(', ')})`)

@@ -2,6 +2,7 @@ import { Type } from '@sinclair/typebox'
 import type { PushedRequests } from '../../authorize/deps.ts'
 import { OAuthError } from '../../errors.ts'
 import { rememberClient } from '../../http/edge/cors.ts'
+import { readProof, tellNonce } from '../../http/edge/possession.ts'
 import { endpoint } from '../../http/edge/endpoint.ts'
 import { originOf } from '../../http/edge/request-origin.ts'
 import { AuthorizationRequestSchema } from '../../http/edge/schemas.ts'
@@ -47,7 +48,9 @@ export const pushRequest = (pushed: PushedRequests) =>
         'invalid_target',
         'unauthorized_client',
         'unsupported_response_type',
-        'request_not_supported'
+        'request_not_supported',
+        'invalid_dpop_proof',
+        'use_dpop_nonce'
       ],
       401: 'invalid_client',
       429: { too_many_requests: 'rule `refresh`: failed client authentication' },
@@ -56,19 +59,35 @@ export const pushRequest = (pushed: PushedRequests) =>
     isOn: ({ openid }) => openid !== null,
     handle: async (request, reply, { clientsOf, grants, limiter, openid }) => {
       const credentials = readParams(request.body, CLIENT_PARAMS)
-      const client = await limiter.countFailure(request, reply, async () => {
-        const found = await authenticateClient(request.headers.authorization, credentials, originOf(request), {
+      const { possession } = grants
+      const caller = await limiter.countFailure(request, reply, async () => {
+        const proof = readProof(request, possession)
+        if (proof instanceof OAuthError) return proof
+        const client = await authenticateClient(request.headers.authorization, credentials, originOf(request), {
           clients: clientsOf(request),
           grants
         })
-        if (found === null) throw invalidClient(undefined)
-        return found
+        if (client === null) throw invalidClient(undefined)
+        if (proof !== null) {
+          await possession?.spend(proof)
+          tellNonce(proof, reply)
+        }
+        return { client, jkt: proof?.jkt }
       })
+      if (caller instanceof OAuthError) throw caller
+      const { client, jkt } = caller
       rememberClient(request, client.clientId)
       const params = readAuthorizationParams(request.body)
+      // RFC 9449 §10.1: a proof binds the code as dpop_jkt does.
+      if (jkt !== undefined && (params.dpop_jkt ?? jkt) !== jkt)
+        throw new OAuthError('invalid_dpop_proof', 'dpop_jkt names another key than the proof.')
       if (params.request_uri !== undefined)
         throw new OAuthError('invalid_request', 'A pushed request has no request_uri.')
-      const asked = pushed.push({ ...params, client_id: client.clientId })
+      const asked = pushed.push({
+        ...params,
+        ...(jkt === undefined ? {} : { dpop_jkt: jkt }),
+        client_id: client.clientId
+      })
       await openid?.checkRequest(asked)
       return { request_uri: asked.pushed.uri, expires_in: pushed.expiresInSeconds }
     }
