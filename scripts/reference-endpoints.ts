@@ -3,9 +3,8 @@ import { type TSchema, Type } from '@sinclair/typebox'
 import Fastify, { type FastifySchema, type RouteOptions } from 'fastify'
 import { github } from '../lib/connections/index.ts'
 import { authPlugin, memoryApiKeyStore, memoryFactorStore, memoryUserStore } from '../lib/index.ts'
-import type { Callers, CallersConfig, Declaration } from '../lib/http/edge/callers.ts'
+import { type Callers, type CallersConfig, type Declaration, plainUrl } from '../lib/http/edge/callers.ts'
 import { errorsOf } from '../lib/http/edge/operations.ts'
-import { plainUrl } from '../lib/http/edge/documents.ts'
 import { MOVABLE } from '../lib/settings/paths.ts'
 
 export interface Endpoint {

@@ -12,7 +12,7 @@ import authPlugin, {
   type Message,
   OAuthError
 } from '../../lib/index.ts'
-import { plainUrl } from '../../lib/http/edge/documents.ts'
+import { plainUrl } from '../../lib/http/edge/callers.ts'
 import { EVENT_NAMES } from '../../lib/events.ts'
 import {
   capturedMessages,

@@ -84,3 +84,18 @@ export function useCallers(child: FastifyInstance, guardOf: (callers: Callers) =
       route.preHandler = [preHandler, route.preHandler ?? []].flat()
   })
 }
+
+/**
+ * The same path for a route that the host's own replaces, whenever that is registered. The first letter of the last
+ * segment is a parameter that takes this one value, because the router prefers routes without parameters: the route of
+ * the host is no duplicate of ours. `null`: the last segment is too short.
+ */
+export function yieldingUrl(url: string): string | null {
+  const start = url.lastIndexOf('/') + 1
+  const [first = '', rest] = [url[start], url.slice(start + 1)]
+  if (rest === '') return null
+  return `${url.slice(0, start)}:first(${first.replace(/\W/, String.raw`\$&`)})${rest.replaceAll(':', '::')}`
+}
+
+/** The path of a route that yields as its requests have it. */
+export const plainUrl = (url: string): string => url.replace(/:first\((.)\)/, '$1')

@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifySchema } from 'fastify'
 import { type TSchema, Type } from '@sinclair/typebox'
 import type { PathName } from '../../settings/paths.ts'
 import { logLine } from '../../ports/log.ts'
-import type { CallersConfig } from './callers.ts'
+import { type CallersConfig, plainUrl } from './callers.ts'
 import { errorsOf, type Operation, type OperationErrors, type SecuritySchemes } from './operations.ts'
 import { ErrorResponse } from './schemas.ts'
 
@@ -53,21 +53,6 @@ const TAGS = {
 
 /** The operation ids of a server's routes, with the route that has each. */
 const ids = new WeakMap<object, Map<string, string>>()
-
-/**
- * The same path for a route that the host's own replaces, whenever that is registered. The first letter of the last
- * segment is a parameter that takes this one value, because the router prefers routes without parameters: the route of
- * the host is no duplicate of ours. `null`: the last segment is too short.
- */
-export function yieldingUrl(url: string): string | null {
-  const start = url.lastIndexOf('/') + 1
-  const [first = '', rest] = [url[start], url.slice(start + 1)]
-  if (rest === '') return null
-  return `${url.slice(0, start)}:first(${first.replace(/\W/, String.raw`\$&`)})${rest.replaceAll(':', '::')}`
-}
-
-/** The path of a route that yields as its requests have it. */
-export const plainUrl = (url: string): string => url.replace(/:first\((.)\)/, '$1')
 
 /**
  * Lets @fastify/swagger complete the host's document for every route that is registered in `child` afterwards: an id
