@@ -1,6 +1,7 @@
 /** Pushed requests that are refused, at the push or when a browser brings them. */
 import t from '../../support/tap.ts'
 import type { AuthorityOptions, Client } from '../../../lib/index.ts'
+import { serializeParams } from '../../../lib/protocol/request-params.ts'
 import { type LightMyRequestResponse, testApp } from '../../support/app.ts'
 import { CLIENTS, SECRET } from '../../support/openid.ts'
 import { answerOf, basic, PAR, REQUEST, type Sent, world } from './world.ts'
@@ -72,7 +73,7 @@ t.test('refuses at once what the authorization endpoint would refuse', async (t)
   t.equal((await push({ client_id: undefined }, { authorization: basic })).statusCode, 201, 'the client of the header')
   t.equal((await push({ prompt: 'none' })).statusCode, 201, 'the sign-in is not known yet')
   for (const twice of ['state=a&state=b', 'client_id=spa&client_id=spa', 'scope=openid&scope=profile']) {
-    const payload = `${new URLSearchParams(REQUEST)}&${twice}`
+    const payload = `${serializeParams(REQUEST)}&${twice}`
     const headers = { 'content-type': 'application/x-www-form-urlencoded' }
     t.equal((await app.inject({ method: 'POST', url: PAR, headers, payload })).statusCode, 400, twice)
   }
@@ -84,7 +85,7 @@ t.test('refuses a request that was not pushed, if all or this client must', asyn
   const clients = CLIENTS.map((client): Client => ({ ...client, requirePushedAuthorizationRequests: true }))
   for (const options of [{ par: 'required' }, { par: true, clients }] as Array<Partial<AuthorityOptions>>) {
     const { app, addressOf, browser, push, signIn } = await world(t, options)
-    const refused = await browser.get(`/auth/authorize?${new URLSearchParams(REQUEST)}`)
+    const refused = await browser.get(`/auth/authorize?${serializeParams(REQUEST)}`)
     t.match(answerOf(String(refused.headers.location)), { error: 'invalid_request', state: 'the state' })
     t.ok(answerOf((await signIn(await browser.get(addressOf(await push())))).url)['code'])
     const { body } = await app.inject('/.well-known/openid-configuration')
@@ -101,7 +102,7 @@ t.test('has no endpoint, no metadata and no request_uri without the option', asy
   t.equal((await push()).statusCode, 404)
   t.notMatch((await app.inject('/.well-known/openid-configuration')).body, 'pushed_authorization')
   const { headers } = await browser.get(
-    `/auth/authorize?${new URLSearchParams({ ...REQUEST, request_uri: 'urn:ietf:params:oauth:request_uri:x' })}`
+    `/auth/authorize?${serializeParams({ ...REQUEST, request_uri: 'urn:ietf:params:oauth:request_uri:x' })}`
   )
   t.match(answerOf(String(headers.location)), { error: 'request_uri_not_supported' })
 })

@@ -1,5 +1,6 @@
 /** An app that takes pushed requests, and its browser. */
 import type { AuthorityOptions } from '../../../lib/index.ts'
+import { serializeParams } from '../../../lib/protocol/request-params.ts'
 import { type LightMyRequestResponse, PASSWORD } from '../../support/app.ts'
 import { testBrowser } from '../../support/browser.ts'
 import { logLines } from '../../support/log-lines.ts'
@@ -34,8 +35,10 @@ export async function world(t: Test, options: Partial<AuthorityOptions> = {}) {
       payload: new URLSearchParams(sent as Array<[string, string]>).toString()
     })
   }
-  const addressOf = (pushed: LightMyRequestResponse, clientId = 'spa', more: Record<string, string> = {}): string =>
-    `/auth/authorize?${new URLSearchParams({ client_id: clientId, request_uri: pushed.json<{ request_uri: string }>().request_uri, ...more })}`
+  const addressOf = (pushed: LightMyRequestResponse, clientId = 'spa', more: Record<string, string> = {}): string => {
+    const { request_uri: uri } = pushed.json<{ request_uri: string }>()
+    return `/auth/authorize?${serializeParams({ client_id: clientId, request_uri: uri, ...more })}`
+  }
   const signIn = async (page: LightMyRequestResponse, browser = test.browser) =>
     await browser.follow(await browser.submit(String(page.headers.location), { username: 'ann', password: PASSWORD }))
   const redeem = async (code: string | null) =>
