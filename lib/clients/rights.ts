@@ -95,13 +95,15 @@ export function originOfUrl(url: string): string {
 /**
  * Accepts tokens without a client, and those of clients that are the host's own in the present client list. A token of
  * a removed client is refused.
+ * @returns the client; `null` without one
  * @throws OAuthError `insufficient_scope`
  */
 export async function requireFirstParty(
   { client_id: clientId }: AccessTokenClaims,
   clients: ClientStore
-): Promise<void> {
-  if (clientId === undefined) return
+): Promise<Client | null> {
+  if (clientId === undefined) return null
   const client = await clients.findById(clientId)
   if (client === null || !isFirstParty(client)) throw firstPartyOnly()
+  return client
 }

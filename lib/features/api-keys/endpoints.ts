@@ -1,12 +1,16 @@
 import { type Static, Type } from '@sinclair/typebox'
 import { requireProof } from '../../accounts/fresh-sign-in.ts'
-import type { ApiKeys } from '../../accounts/slots.ts'
+import type { ApiKeys, NewApiKey } from '../../accounts/slots.ts'
 import { OAuthError } from '../../errors.ts'
 import { accountOf } from '../../http/edge/caller-guards.ts'
 import { originOf } from '../../http/edge/request-origin.ts'
-import { type Endpoint, endpoint } from '../../http/edge/endpoint.ts'
+import { type Endpoint, endpoint, type HttpDeps } from '../../http/edge/endpoint.ts'
 import { Empty, Id } from '../../http/edge/schemas.ts'
+import { namedResources } from '../../oauth/target.ts'
 import type { ApiKeyRecord } from '../../ports/api-key-store.ts'
+import type { Client } from '../../ports/client-store.ts'
+import { resourceUrl } from '../../protocol/resource.ts'
+import { allowedScopes } from '../../tokens/disclosure.ts'
 
 const Time = Type.Union([Type.String(), Type.Null()], { description: 'RFC 3339' })
 const ApiKey = Type.Object({
@@ -39,6 +43,22 @@ const shown = ({
   expires_at: time(expiresAt)
 })
 
+/**
+ * A key that is made by the token of a client has no scope and no API that the client itself could not have.
+ * @throws OAuthError `invalid_scope`, `invalid_target`
+ */
+function requireRights(
+  client: Client,
+  { scopes = [], resource }: Pick<NewApiKey, 'scopes'> & { resource?: string },
+  grants: HttpDeps['grants']
+): void {
+  const allowed = allowedScopes(client, grants.scopes)
+  const others = scopes.filter((scope) => !allowed.includes(scope))
+  if (others.length > 0)
+    throw new OAuthError('invalid_scope', `The client can't have these scopes: ${others.join(' ')}.`)
+  if (resource !== undefined) namedResources({ resource: resourceUrl(resource, grants.issuer) }, client, grants)
+}
+
 /** The API keys of the signed-in user. */
 export function apiKeyEndpoints(keys: ApiKeys): Endpoint[] {
   return [
@@ -59,7 +79,8 @@ export function apiKeyEndpoints(keys: ApiKeys): Endpoint[] {
       what:
         'Makes a key. `key` is in this answer alone. Without `scopes` the key has none. `resource` is an API of ' +
         'the service, and without it the key is for the own routes of the host. `expires_in` is in seconds. ' +
-        'There is the event `api_key_created`. The sign-in must be at most five minutes old.',
+        'By the token of a client, scopes and API are among those of the client. There is the event ' +
+        '`api_key_created`. The sign-in must be at most five minutes old.',
       body: Type.Object(
         {
           name: Type.String({ minLength: 1, maxLength: 100 }),
@@ -75,9 +96,11 @@ export function apiKeyEndpoints(keys: ApiKeys): Endpoint[] {
         401: { insufficient_user_authentication: 'the sign-in is not fresh, RFC 9470' },
         409: { api_key_limit: '`apiKeys.maxPerUser` keys that have not expired' }
       },
-      handle: async (request, _reply, { grants: { accounts } }) => {
-        const { user, sid, authentication } = accountOf(request)
+      handle: async (request, _reply, { grants }) => {
+        const { accounts } = grants
+        const { user, client, sid, authentication } = accountOf(request)
         const origin = originOf(request)
+        if (client !== null) requireRights(client, request.body, grants)
         await requireProof('apiKeys', { user, sid, authentication, origin }, accounts)
         const { expires_in: expiresIn, ...asked } = request.body
         const made = await keys.create({ ...asked, userId: user.id, expiresIn }, { sid, origin })

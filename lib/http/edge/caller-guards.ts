@@ -25,6 +25,8 @@ import type { RequestLimiter } from './limit.ts'
 /** The caller of a route for the account itself. */
 interface AccountCaller {
   user: User
+  /** The client of the token by which they ask. `null`: the account itself. */
+  client: Client | null
   /** The sign-in by which they ask: a token family, or the browser session. */
   sid: string
   /** The level of that sign-in, and the time of its proof. */
@@ -115,10 +117,11 @@ async function accountOfToken(
   request: FastifyRequest,
   { grants, browser }: GuardDeps
 ): Promise<AccountCaller> {
-  await requireFirstParty(claims, grants.clients)
+  const client = await requireFirstParty(claims, grants.clients)
   const { user, family } = await liveSession(claims, { sessions: grants.sessions, users: grants.accounts.users })
   return {
     user,
+    client,
     sid: family.sid,
     authentication: { acr: family.acr, amr: family.amr, authenticatedAt: family.authenticatedAt },
     sessionSid: family.sessionSid,
@@ -134,6 +137,7 @@ async function accountOfBrowser(request: FastifyRequest, { grants, browser }: Gu
   const { user, session } = signedIn
   return {
     user,
+    client: null,
     sid: session.sid,
     authentication: freshContextOf(session),
     sessionSid: session.sid,

@@ -83,6 +83,33 @@ t.test('refuses bodies that do not fit, and scopes of endpoints of the service',
   t.type(made.json().expires_at, 'string')
 })
 
+t.test('makes no key by the token of a client with a scope or for an API that the client cannot have', async (t) => {
+  const client = {
+    clientId: 'spa',
+    grantTypes: ['password' as const],
+    scopes: ['openid', 'orders:read'],
+    resources: ['/orders']
+  }
+  const { app, send } = await world(t, {
+    clients: [client],
+    resources: [
+      { resource: '/orders', scopes: ['orders:read', 'orders:write'] },
+      { resource: '/mail', scopes: ['mail:read'] }
+    ]
+  })
+  const { access_token: token } = await signIn(app, 'ann', PASSWORD, { client_id: 'spa' })
+  for (const [asked, error] of [
+    [{ scopes: ['reports:read'] }, 'invalid_scope'],
+    [{ resource: '/orders', scopes: ['orders:write'] }, 'invalid_scope'],
+    [{ resource: '/mail' }, 'invalid_target'],
+    [{ resource: '/orders', scopes: ['orders:read'] }, undefined]
+  ] as const) {
+    const reply = await send('POST', URL_OF_KEYS, { name: 'x', ...asked }, bearer(token))
+    t.same([reply.statusCode, reply.json().error], [error === undefined ? 201 : 400, error], JSON.stringify(asked))
+    t.equal((await send('POST', URL_OF_KEYS, { name: 'x', ...asked })).statusCode, 201, 'the account itself')
+  }
+})
+
 t.test('requires a fresh sign-in to create a key', async (t) => {
   const { clock, send } = await world(t)
   clock.step(300_000)
