@@ -23,6 +23,10 @@ const STATUS = {
   insufficient_scope: 403,
   insufficient_user_authentication: 401,
   access_denied: 403,
+  /** RFC 8628 §3.5 */
+  authorization_pending: 400,
+  slow_down: 400,
+  expired_token: 400,
   unsupported_response_type: 400,
   login_required: 400,
   consent_required: 400,
@@ -100,6 +104,8 @@ export type OAuthErrorReason =
   | 'last_way_in'
   /** About a code that was sent by email. */
   | `email_code_${'form' | 'wrong' | 'spent' | 'again'}`
+  /** About the user code of a device. */
+  | `device_code_${'form' | 'wrong'}`
   /** About an authorization request that can't be answered by a redirect, or a form that another site posted. */
   | 'unknown_client'
   | 'redirect_uri_mismatch'

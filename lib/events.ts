@@ -79,7 +79,7 @@ export interface EventFacts {
    * is signed in yet.
    */
   enrolment_required: { userId: string; clientId: string | null }
-  /** By `app.authority.startEnrolment`. Hand the link to the user. */
+  /** By `app.authority.startEnrolment`. */
   enrolment_link_made: { userId: string }
   /** A person pressed the button of the link's page. */
   enrolment_link_used: { userId: string }
@@ -180,6 +180,8 @@ export interface EventFacts {
     clientId: string
     by: 'user' | 'host' | 'password_changed' | 'account_removed'
   }
+  /** `sid`: the browser session. */
+  device_authorized: { userId: string; sid: string; clientId: string; scope: string }
   /** `attempts`: at which one. */
   message_sent: { kind: string; userId: string; attempts: number }
   /** `attempts`: how many there were; 0 where there was no room for the message. */
@@ -192,7 +194,7 @@ export interface EventFacts {
   store_degraded: { store: string; error: string }
 }
 
-/** Every event with its payload. No payload carries a password, a token, a code or a digest of one. */
+/** Every event with its payload. */
 export type AuthorityEvents = {
   [Name in keyof EventFacts]: EventFacts[Name] &
     Origin & {
@@ -247,6 +249,7 @@ export const EVENT_NAMES: readonly AuthorityEventName[] = [
   'logged_out',
   'consent_granted',
   'consent_revoked',
+  'device_authorized',
   'message_sent',
   'message_failed',
   'key_created',
@@ -266,8 +269,7 @@ export interface Events {
 /**
  * The emitter behind `app.authority.on`. Each event also goes out on the diagnostics channel
  * `fastify-authority.<event>`. A handler that throws or rejects is reported to `onHandlerError` and breaks neither the
- * request nor the other handlers. `now`: milliseconds since the epoch. An event without listeners costs a look at two
- * lists.
+ * request nor the other handlers. `now`: milliseconds since the epoch.
  */
 export function createEvents(
   now: () => number,

@@ -7,7 +7,7 @@ import type { TokenSlots, Grant, GrantDeclaration, Possession } from './oauth/de
 import type { Authority, AuthorityCalls } from './composition/authority.ts'
 import type { ClientStore } from './ports/client-store.ts'
 import type { FactorStore } from './ports/factor-store.ts'
-import type { AssertionStore } from './ports/state.ts'
+import type { State } from './ports/state.ts'
 import type { Log } from './ports/log.ts'
 import type { Outbound } from './ports/outbound.ts'
 import type { Sealer } from './ports/cryptography.ts'
@@ -44,7 +44,8 @@ export interface Kernel {
   /** Prepares a store at the start, within a time limit. An outage is logged, and the start goes on. */
   prepare(name: string, prepare: () => Promise<void>): Promise<void>
   outbound: Outbound
-  assertions: AssertionStore | undefined
+  assertions: State['assertions']
+  devices: State['devices']
   clients: ClientStore
   /** The option `factors`, and the sealer of its records. `null`: there are no second factors. */
   factors: { store: FactorStore; sealer: Sealer } | null
@@ -63,6 +64,8 @@ export interface Parts {
   grants?: readonly Grant[]
   pages?: PageSlots
   endpoints?: readonly Endpoint[]
+  /** Members of the metadata of the server. */
+  metadata?: Readonly<Record<string, unknown>>
   /** Methods of `app.authority`. */
   authority?(calls: AuthorityCalls): Partial<Authority>
   /** Removes expired records. Called once a minute. */

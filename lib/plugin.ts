@@ -75,7 +75,7 @@ const plugin: FastifyPluginAsync<AuthorityOptions> = async (host, given) => {
   const names = settings.decorators
   refuseTakenNames(host, names)
   const places = placesOf(host, settings)
-  const moved: Readonly<Partial<Record<PathName, string>>> = settings.paths
+  const moved: Readonly<Partial<Record<PathName, string>>> = { ...settings.paths, ...settings.shared.paths }
   const path = (name: PathName): string =>
     places.wellKnown[name]?.path ?? moved[name] ?? `${places.prefix}${PATHS[name] ?? ''}`
   refuseTakenRoutes(host, path)
@@ -237,6 +237,7 @@ const plugin: FastifyPluginAsync<AuthorityOptions> = async (host, given) => {
     pages,
     pageSlots: services.pageSlots,
     endpoints: services.endpoints,
+    metadata: services.metadata,
     watch: warnOfUnsafeSettings(host, settings, {
       misplaced: places.misplaced,
       memoryState: !services.state.shared,

@@ -105,6 +105,7 @@ async function registered(paths: Record<string, string>): Promise<RouteOptions[]
       factors: memoryFactorStore(),
       apiKeys: memoryApiKeyStore(),
       par: true,
+      deviceGrant: true,
       emailSignIn: {},
       passkeys: { relatedOrigins: ['https://app.example.com'] },
       keys: [KEY],

@@ -24,6 +24,9 @@ export const ERROR_MEANINGS: Readonly<Record<OAuthErrorCode, string>> = {
     'first; or the authorization code or refresh token is invalid, expired, revoked or another ' +
     "client's.",
   unauthorized_client: 'This client may not use this grant.',
+  authorization_pending: 'The person has not decided on the request of the device yet. Poll again after `interval`.',
+  slow_down: 'The device polled too early. The interval is five seconds longer from now on.',
+  expired_token: 'Nobody decided on the request of the device in time. Ask for another device code.',
   unsupported_grant_type: 'The grant type is unknown here or turned off.',
   invalid_scope: 'The scope is malformed or more than may be granted.',
   invalid_target: 'The resource is unknown, malformed, not for this client or not of this grant, or one must be named.',
@@ -237,6 +240,9 @@ export const EVENT_MEANINGS: Readonly<Record<AuthorityEventName, string>> = {
     'sign-in could not be completed, and what it had begun was taken back; nobody got its ' +
     'tokens.',
   consent_granted: 'Somebody allowed a client what it asked for. `scope` is all of it; `sid` the browser session.',
+  device_authorized:
+    'A person allowed the request of a device. `sid` is the browser session. There is `token_issued` when the device ' +
+    'comes for its tokens.',
   consent_revoked:
     'A consent was taken back: by the `user`, by the `host` (`app.authority.revokeConsent`), ' +
     'or because the password changed (`password_changed`) or the account was removed ' +

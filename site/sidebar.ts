@@ -38,6 +38,7 @@ const GROUPS: readonly Group[] = [
       'guides/machine-clients.md',
       'guides/api-keys.md',
       'guides/pushed-requests.md',
+      'guides/device-grant.md',
       'guides/messages.md',
       'guides/logout.md',
       'guides/own-user-store.md',

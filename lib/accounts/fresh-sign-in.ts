@@ -22,7 +22,8 @@ const PROOFS = {
   unlink: 'sign_in_or_password',
   factors: 'sign_in',
   passkeys: 'sign_in',
-  apiKeys: 'sign_in'
+  apiKeys: 'sign_in',
+  device: 'sign_in'
 } as const
 
 export type AccountChange = keyof typeof PROOFS

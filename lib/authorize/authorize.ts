@@ -140,11 +140,11 @@ async function gatherFacts(
  * consent page asks for it like any other scope, and `prompt=none` leaves it out unless it was allowed before.
  * @see RFC 6749 §3.3, OpenID Connect Core 1.0 §3.1.2.1, §11
  */
-function grantableScopes(
-  request: AuthorizationRequest,
+export function grantableScopes(
+  request: Pick<AuthorizationRequest, 'scopes' | 'prompt'>,
   client: Client,
   consent: Consent | null,
-  deps: AuthorizeDeps
+  deps: Pick<AuthorizeDeps, 'scopes'>
 ): string[] {
   const { scopes } = disclosureOf({ client, scopes: request.scopes ?? ['openid'] }, deps.scopes)
   const offline =

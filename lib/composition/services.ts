@@ -54,6 +54,8 @@ export interface Services {
   pageSlots: PageSlots[]
   methods: Array<NonNullable<Parts['authority']>>
   endpoints: Endpoint[]
+  /** Members of the metadata that features add. */
+  metadata: Readonly<Record<string, unknown>>
   limiter: RequestLimiter
   known: KnownBrowsers
   health(): Promise<Health>
@@ -194,6 +196,7 @@ export async function createServices(
     prepare: stores.prepareOne,
     outbound: leaving,
     assertions: state.assertions,
+    devices: state.devices,
     clients,
     factors: stores.factors === null ? null : { store: stores.factors, sealer: factorSealer(secrets, random) },
     log
@@ -248,6 +251,7 @@ export async function createServices(
     pageSlots: parts.flatMap(({ pages }) => pages ?? []),
     methods: parts.flatMap(({ authority }) => authority ?? []),
     endpoints: parts.flatMap(({ endpoints }) => endpoints ?? []),
+    metadata: Object.assign({}, ...parts.map(({ metadata }) => metadata)) as Services['metadata'],
     authorize: {
       ...grants,
       idTokens: identity,

@@ -2,6 +2,7 @@
 import type { ApiKeyFeatureOptions, ApiKeyModels } from './api-keys/options.ts'
 import type { ConnectionsOption, ConnectModels } from './connections/options.ts'
 import type { DpopOption } from './dpop/options.ts'
+import type { DeviceModels, DeviceOption } from './device-grant/options.ts'
 import type { EmailCodeModels, EmailCodeOptions } from './email-codes/options.ts'
 import type { ParOption } from './par/options.ts'
 import type { PasskeyOption } from './passkeys/options.ts'
@@ -10,6 +11,7 @@ import type { SecondFactorOptions } from './second-factors/options.ts'
 export type { AccountApiKey, ApiKeyFeatureOptions, ApiKeyModels, ApiKeyOptions } from './api-keys/options.ts'
 export type { AccountLink, ConnectionsOption, ConnectModels } from './connections/options.ts'
 export type { DpopOption, DpopOptions } from './dpop/options.ts'
+export type { DeviceGrantOptions, DeviceModels, DeviceOption } from './device-grant/options.ts'
 export type { EmailCodeModels, EmailCodeOptions, EmailSignInOptions } from './email-codes/options.ts'
 export type { ParOption } from './par/options.ts'
 export type { PasskeyOption, PasskeyOptions } from './passkeys/options.ts'
@@ -18,9 +20,10 @@ export type { MfaContext, MfaOptions, SecondFactorOptions } from './second-facto
 export type FeatureOptions = ApiKeyFeatureOptions &
   ConnectionsOption &
   DpopOption &
+  DeviceOption &
   EmailCodeOptions &
   ParOption &
   PasskeyOption &
   SecondFactorOptions
 
-export type FeatureModels = ApiKeyModels & ConnectModels & EmailCodeModels
+export type FeatureModels = ApiKeyModels & ConnectModels & DeviceModels & EmailCodeModels

@@ -173,6 +173,7 @@ type Subject =
   | 'message'
   | 'recipient'
   | 'user'
+  | 'part'
 
 /** The eight 16 bit groups of an IPv6 address that `isIPv6` accepted. A zone id is dropped. */
 export function ipv6Groups(address: string): number[] {
@@ -277,6 +278,11 @@ export function recipientKey(name: string, deviceId: string | null): string {
 /** The key of a signed-in user. It keeps their allowance apart from strangers at the same address. */
 export function userKey(userId: string): string {
   return digest('user', userId)
+}
+
+/** The key of attempts of one name, of this caller. */
+export function partKey(name: string, of: string): string {
+  return digest('part', `${name}\0${of}`)
 }
 
 /** The key of messages of one kind to one person. */

@@ -55,6 +55,7 @@ const COUNTED: { [Name in AuthorityEventName]: (event: AuthorityEvents[Name], co
   enrolment_required: () => {},
   enrolment_link_made: () => {},
   enrolment_link_used: () => {},
+  device_authorized: () => {},
   factor_added: () => {},
   factor_removed: () => {},
   factor_disabled: () => {},

@@ -111,7 +111,8 @@ const RULES = words<RuleName>({
   secondFactor: 1,
   refresh: 1,
   connect: 1,
-  emailCode: 1
+  emailCode: 1,
+  device: 1
 })
 const STORES = words<StoreName>({
   users: 1,
@@ -124,6 +125,7 @@ const STORES = words<StoreName>({
   consents: 1,
   keys: 1,
   assertions: 1,
+  devices: 1,
   attempts: 1
 })
 const UPSTREAM_FAILURES = words<UpstreamFailure>({

@@ -34,7 +34,7 @@ interface Field {
   extra?: Readonly<Record<string, string | boolean>>
 }
 
-function field(
+export function field(
   state: FormState,
   fieldName: string,
   {

@@ -4,7 +4,8 @@ export const GRANT_TYPES = [
   'authorization_code',
   'refresh_token',
   'client_credentials',
-  'urn:ietf:params:oauth:grant-type:token-exchange'
+  'urn:ietf:params:oauth:grant-type:token-exchange',
+  'urn:ietf:params:oauth:grant-type:device_code'
 ] as const
 export type GrantType = (typeof GRANT_TYPES)[number]
 

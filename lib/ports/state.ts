@@ -1,3 +1,4 @@
+import type { DeviceStore } from './device-store.ts'
 import type { SessionStore } from './session-store.ts'
 import type { TokenStore } from './token-store.ts'
 
@@ -18,6 +19,8 @@ export interface State {
   keys: KeyStore
   /** Required only for connections: they refuse a state without it. */
   assertions?: AssertionStore
+  /** Required only for the device grant. */
+  devices?: DeviceStore
   /**
    * Creates tables or a connection and checks that they are usable. Called once at start, before any other method.
    * Rejects with a `StartError` if an operator must fix the cause; an outage rejects with another error.
@@ -49,7 +52,8 @@ const STATE_STORES = {
   browserSessions: 'browser_sessions',
   consents: 'consents',
   keys: 'keys',
-  assertions: 'assertions'
+  assertions: 'assertions',
+  devices: 'devices'
 } as const satisfies {
   [Name in keyof State as NonNullable<State[Name]> extends NoStore ? never : Name]-?: string
 }

@@ -3,6 +3,7 @@ import type { ApiKeyStore } from './api-key-store.ts'
 import type { AssertionStore, ConsentStore, KeyStore, OneTimeTokenStore } from './state.ts'
 import type { AttemptStore } from './attempt-store.ts'
 import type { ClientStore } from './client-store.ts'
+import type { DeviceStore } from './device-store.ts'
 import type { FactorStore } from './factor-store.ts'
 import type { SessionStore } from './session-store.ts'
 import type { TokenStore } from './token-store.ts'
@@ -106,6 +107,7 @@ export const STORE_OPERATIONS = {
   consents: methodsOf<ConsentStore>({ findConsent: 1, grantConsent: 1, revokeConsent: 1, listConsents: 1 }),
   keys: methodsOf<KeyStore>({ list: 1, addIfAbsent: 1, retire: 1, remove: 1 }),
   assertions: methodsOf<AssertionStore>({ claim: 1 }),
+  devices: methodsOf<DeviceStore>({ create: 1, claim: 1, decide: 1, poll: 1 }),
   attempts: methodsOf<AttemptStore>({ reserve: 1, refund: 1 })
 } as const
 

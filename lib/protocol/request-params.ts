@@ -128,6 +128,19 @@ export function parseTokenRequest<Name extends string>(
   return params as TokenRequestParams<Name>
 }
 
+const { grant_type: _grant, ...OF_CLIENTS } = COMMON
+
+/**
+ * Reads a request for a device code.
+ * @throws OAuthError `invalid_request` naming the parameter
+ * @see RFC 8628 §3.1
+ */
+export const parseDeviceRequest = (body: unknown): { [Key in Common]?: string } =>
+  readParams(body, OF_CLIENTS, {
+    onRepeated: (name, values) => (name === 'resource' ? joinResources(values) : undefined)
+  })
+
+export const DEVICE_CODE_GRANT = 'urn:ietf:params:oauth:grant-type:device_code'
 export const TOKEN_EXCHANGE_GRANT = 'urn:ietf:params:oauth:grant-type:token-exchange'
 const ID_TOKEN = 'urn:ietf:params:oauth:token-type:id_token'
 export const ACCESS_TOKEN = 'urn:ietf:params:oauth:token-type:access_token'

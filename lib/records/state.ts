@@ -1,12 +1,15 @@
 import type { RecordStore } from '../ports/record-store.ts'
+import type { DeviceStore } from '../ports/device-store.ts'
 import type { AssertionStore, ConsentStore, KeyStore, OneTimeTokenStore, State } from '../ports/state.ts'
 import { checkPerUser, noOthers } from '../protocol/bounds.ts'
 import { partitionOf } from '../protocol/digest.ts'
+import { claimDeviceRequest, createDeviceRequest, decideDeviceRequest, pollDeviceRequest } from './device-rules.ts'
 import { checkRecordStore, type Transactor, transactor } from './transact.ts'
 import { findConsent, grantConsent, listConsents, revokeConsent } from './consent-rules.ts'
 import {
   assertionKey,
   CONSENTS,
+  DEVICE_REQUEST,
   familyKey,
   KEYS,
   oneTimeTokenKey,
@@ -82,7 +85,7 @@ const REMEMBERED = 10_000
 export function recordState(
   store: RecordStore,
   { maxFamiliesPerUser = 100, maxSessionsPerUser = 100, remembered, ...others }: RecordStateOptions = {}
-): State & Required<Pick<State, 'assertions' | 'claimFor'>> {
+): State & Required<Pick<State, 'assertions' | 'claimFor' | 'devices'>> {
   checkRecordStore('recordState', store)
   noOthers('recordState', others)
   checkPerUser({ maxFamiliesPerUser, maxSessionsPerUser })
@@ -97,6 +100,7 @@ export function recordState(
     consents: consentStore(transactions),
     keys: keyStore(transactions),
     assertions: assertionStore(transactions),
+    devices: deviceStore(transactions),
     tryWrite: () => transact(TRIALS, [], writeTrial),
     claimFor: (issuer) => transact(SERVICE, [OWNER], (view) => claimState(view, issuer)),
     ...(store.prepare === undefined ? {} : { prepare: store.prepare }),
@@ -147,6 +151,20 @@ const assertionStore = ({ transact }: Transactor): AssertionStore => ({
     transact(partitionOfName(digest), [assertionKey(digest)], (view) => claimAssertion(view, digest, expiresAt), {
       fresh: [assertionKey(digest)]
     })
+})
+
+/** The device and the person know different secrets of one request: both lead to its partition. */
+const deviceStore = ({ transact }: Transactor): DeviceStore => ({
+  create: (request) =>
+    transact(partitionOfName(request.id), [DEVICE_REQUEST], (view) => createDeviceRequest(view, request), {
+      now: request.createdAt,
+      fresh: [DEVICE_REQUEST]
+    }),
+  claim: (id, sid, now) =>
+    transact(partitionOfName(id), [DEVICE_REQUEST], (view) => claimDeviceRequest(view, id, sid, now), { now }),
+  decide: (decision) =>
+    transact(partitionOfName(decision.id), [DEVICE_REQUEST], (view) => decideDeviceRequest(view, decision), decision),
+  poll: (poll) => transact(partitionOfName(poll.id), [DEVICE_REQUEST], (view) => pollDeviceRequest(view, poll), poll)
 })
 
 /** Browser sessions. A user has at most `max`: one more ends the one created first. */

@@ -62,6 +62,8 @@ export const passkeyClaimKey = (claim: string): string => `q:${plainName(claim)}
 export const API_KEYS = 'p'
 /** Leads from the digest of an API key to its user. */
 export const apiKeyPointerKey = (digest: string): string => `d:${plainName(digest)}`
+/** A request of a device. Its partition is made from its user code. */
+export const DEVICE_REQUEST = 'u'
 /** The partition of records of the service, without a user. */
 export const SERVICE = 'service'
 /** A separate partition, so that a trial write delays nothing else. */

@@ -10,7 +10,7 @@ import type { FactorStore } from '../ports/factor-store.ts'
 import type { SendMessage } from '../ports/message.ts'
 import type { State } from '../ports/state.ts'
 import type { User, UserStore } from '../ports/user-store.ts'
-import { MOVABLE, type MovablePath } from './paths.ts'
+import { MOVABLE, type MovablePath, type PathName } from './paths.ts'
 import {
   flag,
   fn,
@@ -248,6 +248,8 @@ export interface SharedSettings {
   factors?: { store: FactorStore; seals: boolean; rememberDeviceMs: number | null }
   /** True if browsers ask for the list of related origins. */
   listsOrigins?: boolean
+  /** Paths that options of features decide. Absolute, as those of the option `paths`. */
+  paths?: { readonly [Name in PathName]?: string }
 }
 
 /** The option schema: the check at start and the reference page are made from it. */

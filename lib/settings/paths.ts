@@ -40,6 +40,7 @@ export const PATHS = {
   secondFactorSetUp: '/second-factor/set-up',
   signup: '/signup',
   checkEmail: '/check-email',
+  device: '/device',
   accountProfile: '/account/profile',
   accountEmail: '/account/email',
   accountPassword: '/account/password',
@@ -61,6 +62,7 @@ export const PATHS = {
   jwks: '/.well-known/jwks.json',
   webauthn: '/.well-known/webauthn',
   changePassword: '/.well-known/change-password',
+  devicePage: null,
   metadata: null,
   openidConfiguration: null
 } as const

@@ -1,6 +1,7 @@
 import { mayUse } from '../clients/rights.ts'
 import type { FastifyInstance } from 'fastify'
 import { metadataPath, openidConfigurationPath } from '../protocol/metadata.ts'
+import { DEVICE_CODE_GRANT } from '../protocol/request-params.ts'
 import type { Settings } from './settings.ts'
 
 /** A well-known document: its path, and the issuer's host if two plugins share that path. */
@@ -73,7 +74,11 @@ function misplaced(at: string, expected: string): Places['misplaced'] {
 function mayUseCodes(clients: Settings['clients']): boolean {
   return (
     !Array.isArray(clients) ||
-    clients.some((client) => (client.redirectUris ?? []).length > 0 && mayUse(client, 'authorization_code'))
+    clients.some(
+      (client) =>
+        ((client.redirectUris ?? []).length > 0 && mayUse(client, 'authorization_code')) ||
+        mayUse(client, DEVICE_CODE_GRANT)
+    )
   )
 }
 

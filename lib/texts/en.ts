@@ -93,6 +93,16 @@ const PAGES = {
   consentRedirect: 'You’ll go to {host}.',
   consentAllow: 'Allow',
   consentDeny: 'Cancel',
+  deviceTitle: 'Connect a device',
+  deviceText: 'Enter the code that your device or app shows.',
+  deviceCodeLabel: 'Code',
+  deviceWarning:
+    'Go on only if you started this yourself. If someone sent you this code or a link to this page, stop here.',
+  deviceCompare: 'Check that your device shows this code:',
+  deviceAsked: 'Requested on {time}. From: {place}',
+  deviceDoneTitle: 'Your device is connected',
+  deviceDoneText: 'Go back to your device. You can close this window now.',
+  deviceDeniedTitle: 'The device was not connected',
 
   secondFactorTitle: 'Confirm it’s you',
   secondFactorText: 'Enter the 6-digit code from your authenticator app.',
@@ -344,6 +354,8 @@ const PAGES = {
   errorEmailCodeWrong: 'This code is wrong.',
   errorEmailCodeSpent: 'Too many wrong codes were entered. Wait ten minutes, then get a new code.',
   errorEmailCodeAgain: 'This code no longer works, or you asked for it in another browser. Get a new code.',
+  errorDeviceCodeForm: 'The code has 8 letters.',
+  errorDeviceCodeWrong: 'This code is wrong or has expired. Check it on your device, or get a new one there.',
   errorWrongRecoveryCode: 'This recovery code is wrong, or was used already.',
   errorPasskeyRefused: 'The passkey was not accepted. Try again, or sign in another way.',
   errorPasskeyCopied:

@@ -26,6 +26,7 @@ const ELSEWHERE: AuthorityEventName[] = [
   'link_required',
   'api_key_created',
   'api_key_revoked',
+  'device_authorized',
   'store_degraded',
   'client_authentication_failed',
   'consent_granted',

@@ -43,6 +43,7 @@ const EVERYTHING: Partial<AuthorityOptions> = {
   par: true,
   apiKeys: memoryApiKeyStore(),
   dpop: { requireNonce: true },
+  deviceGrant: true,
   scopes: ['openid', 'profile', 'email', 'offline_access', 'orders:read']
 }
 const { create: _create, ...closedUsers } = memoryUserStore()

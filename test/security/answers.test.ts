@@ -21,6 +21,8 @@ t.test('registers the routes of the reference and no others', async (t) => {
       connections: [github({ clientId: 'app', clientSecret: 'secret' })],
       factors: memoryFactorStore(),
       apiKeys: memoryApiKeyStore(),
+      deviceGrant: true,
+      par: true,
       emailSignIn: {},
       passkeys: { relatedOrigins: ['https://app.example.com'] },
       registration: { fields: Type.Object({ city: Type.Optional(Type.String()) }) }

@@ -68,6 +68,9 @@ const TABLE: Record<string, [sent: Partial<Sent>, letIn: readonly Caller[]]> = {
   'GET /auth/api-keys': [{}, ACCOUNT],
   'POST /auth/api-keys': [{ payload: { name: 'x' } }, ACCOUNT],
   'DELETE /auth/api-keys/:id': [{}, ACCOUNT],
+  'POST /auth/device': [{ payload: {} }, ['client']],
+  'GET /device': [{}, ALL],
+  'POST /device': [{ headers: FORM, payload: '' }, OWN_PAGE],
   'GET /auth/userinfo': [{}, ['own token', 'first-party token', 'third-party token']],
   'POST /auth/userinfo': [{}, ['own token', 'first-party token', 'third-party token']],
   'GET /.well-known/jwks.json': [{}, ALL],
@@ -140,6 +143,7 @@ const METHODS_OF: Record<string, readonly string[]> = {
   '/auth/revoke': ['POST'],
   '/auth/par': ['POST'],
   '/auth/introspect': ['POST'],
+  '/auth/device': ['POST'],
   '/auth/userinfo': ['GET', 'POST'],
   '/.well-known/jwks.json': ['GET'],
   '/.well-known/oauth-authorization-server': ['GET'],
@@ -165,8 +169,8 @@ const CONFIGURATIONS: Array<[what: string, options: Partial<AuthorityOptions>, w
   ['no clients', { clients: [] }, /auth.par$|authorize|consent|openid-configuration|account.access/],
   [
     'no pages',
-    { pages: false, emailSignIn: false, par: false },
-    /auth.par$|authorize|change-password|consent|openid-configuration|login|email-|second-factor|reauthenticate|passkey-prompt|passkeys.js|auth.security|signup|check-email|forgot|reset-password|verify-email|undo|logout|pages|auth\/session$|(?:GET|POST) .auth.account/
+    { pages: false, emailSignIn: false, par: false, deviceGrant: false },
+    /auth.par$|authorize|change-password|consent|device|openid-configuration|login|email-|second-factor|reauthenticate|passkey-prompt|passkeys.js|auth.security|signup|check-email|forgot|reset-password|verify-email|undo|logout|pages|auth\/session$|(?:GET|POST) .auth.account/
   ],
   [
     'a shared secret',
@@ -214,6 +218,7 @@ async function walked(options: Partial<AuthorityOptions>): Promise<
       factors: memoryFactorStore(),
       par: true,
       apiKeys: memoryApiKeyStore(),
+      deviceGrant: true,
       emailSignIn: {},
       scopes: ['openid', 'profile', 'offline_access', 'api'],
       ...options,

@@ -27,7 +27,9 @@ export function losingAnswers(store: RecordStore): RecordStore {
 export function spreadState(store: RecordStore, instances: number, options: RecordStateOptions): State {
   const states = Array.from({ length: instances }, () => recordState(losingAnswers(delayed(store)), options))
   let turn = 0
-  const spread = <Name extends 'tokens' | 'browserSessions' | 'oneTimeTokens' | 'consents' | 'keys' | 'assertions'>(
+  const spread = <
+    Name extends 'tokens' | 'browserSessions' | 'oneTimeTokens' | 'consents' | 'keys' | 'assertions' | 'devices'
+  >(
     name: Name
   ): NonNullable<State[Name]> => {
     const [first] = states
@@ -49,6 +51,7 @@ export function spreadState(store: RecordStore, instances: number, options: Reco
     consents: spread('consents'),
     keys: spread('keys'),
     assertions: spread('assertions'),
+    devices: spread('devices'),
     claimFor: async (issuer) => (await states[turn++ % instances]?.claimFor?.(issuer)) ?? ''
   }
 }

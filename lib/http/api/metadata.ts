@@ -62,11 +62,11 @@ const shared = {
   answers: {
     200: Type.Object({ issuer: Type.String(), token_endpoint: Type.String() }, { additionalProperties: true })
   },
-  handle: async ({ server }, reply, { acrValues, grants, openid, path, wellKnown }) => {
+  handle: async ({ server }, reply, { acrValues, grants, metadata: added, openid, path, wellKnown }) => {
     const { issuer } = grants.accounts
     const urlOf = (name: PathName): string => `${new URL(issuer).origin}${server.prefix}${path(name)}`
     reply.header('cache-control', `public, max-age=${MAX_AGE_SECONDS}`)
-    return serverMetadata({
+    const offered = serverMetadata({
       issuer,
       endpoints: {
         token: urlOf('token'),
@@ -94,6 +94,7 @@ const shared = {
               canSignUp: openid.canSignUp
             }
     })
+    return { ...offered, ...added }
   }
 } as const satisfies Partial<Endpoint>
 

@@ -217,6 +217,7 @@ function operationId(server: object, method: string, url: string, usualUrl: stri
 function usualPath(name: PathName, { usualPaths }: Pick<DocumentsDeps, 'usualPaths'>): string {
   if (name === 'metadata') return '/.well-known/oauth-authorization-server'
   if (name === 'openidConfiguration') return '/.well-known/openid-configuration'
+  if (name === 'devicePage') return '/device'
   const path = usualPaths[name] ?? ''
   return path.startsWith('/.well-known/') ? path : `/auth${path}`
 }

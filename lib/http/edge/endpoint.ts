@@ -21,6 +21,8 @@ export interface HttpDeps {
   ring: KeyRing
   limiter: RequestLimiter
   registration: Registration | null
+  /** Members of the metadata that features add. */
+  metadata: Readonly<Record<string, unknown>>
   /** The levels that sign-ins can reach. */
   acrValues: readonly string[]
   /** `null`: clients can't send people here to sign in. */

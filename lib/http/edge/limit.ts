@@ -1,52 +1,14 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Events } from '../../events.ts'
-import {
-  accountKey,
-  addressKey,
-  apiKeyKey,
-  type AttemptDeps,
-  countFailure,
-  customKey,
-  knownDeviceKey,
-  networkKey,
-  recipientKey,
-  reserveAttempt,
-  secondFactorKey,
-  userKey
-} from '../../limits/attempt.ts'
-import { type BypassList, parseBypassList } from '../../limits/bypass-list.ts'
-import {
-  networkMax,
-  type AddressRuleName,
-  type RateLimitsOf,
-  type Rule,
-  type RuleName,
-  type SecondFactorCheck
-} from '../../limits/rules.ts'
+import { accountKey, type AttemptDeps, countFailure, reserveAttempt, secondFactorKey } from '../../limits/attempt.ts'
+import { parseBypassList } from '../../limits/bypass-list.ts'
+import type { RateLimitsOf, RuleName, SecondFactorCheck } from '../../limits/rules.ts'
 import type { AttemptLimit, AttemptOutcome } from '../../ports/attempt-store.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { User } from '../../ports/user-store.ts'
-import { MAX_COUNTED } from '../../protocol/bounds.ts'
+import { type AttemptCheck, limitOf, limitsOf } from './attempt-limits.ts'
 import { attemptDevice, type AttemptDeviceDeps, factorBrowsers } from './known-browsers.ts'
-import { hookFailed, infoOf, LimitedError, refusalReports, refuse, showStanding } from './error-reply.ts'
-
-/** The limits of an attempt before it is made: an address rule, and with `account` the `account` rule too. */
-export interface AttemptCheck {
-  rule: Exclude<AddressRuleName, 'refresh'>
-  /** The id of the signed-in user who asks. They are counted instead of their address. */
-  userId?: string
-  /** True if the attempt counts although it succeeds and the rule counts failures only. */
-  kept?: boolean
-  /** The normalised username, whether such a user exists or not. */
-  account?: string
-  /** The normalised name of a recipient. It counts under the same rule as the address that asks. */
-  recipient?: string
-  /**
-   * The id of a browser in which the recipient has had a session: requests there have an allowance of their own, apart
-   * from that of all others.
-   */
-  device?: string | null
-}
+import { infoOf, LimitedError, refusalReports, refuse, showStanding } from './error-reply.ts'
 
 /** The user of the account before and after an attempt, so that they need not be looked up twice. */
 export interface AttemptUser {
@@ -225,74 +187,4 @@ export function createRequestLimiter(options: Limits | false, deps: RequestLimit
 function countsFailuresOnly(options: Limits, rule: string): boolean {
   const found = options.rules[rule as RuleName]
   return found !== false && found.count === 'failed'
-}
-
-interface Parts {
-  options: Limits
-  bypass: BypassList
-  deps: RequestLimiterDeps
-}
-
-async function limitsOf(
-  request: FastifyRequest,
-  check: { rule: AddressRuleName; userId?: string; account?: string; recipient?: string; device?: string | null },
-  knownDevice: string | null,
-  { options, bypass, deps }: Parts
-): Promise<AttemptLimit[]> {
-  const limits: AttemptLimit[] = []
-  const rule = options.rules[check.rule]
-  // The bypass list compares the address, even if an API key or the host's own key would be counted.
-  if (rule !== false && check.userId !== undefined)
-    limits.push(limitOf(check.rule, rule, { key: userKey(check.userId), max: rule.max }))
-  else if (rule !== false && !bypass.has(request.ip)) {
-    const named = await callerKey(request, rule.max, options, deps)
-    limits.push(limitOf(check.rule, rule, named ?? { key: addressKey(request.ip), max: rule.max }))
-    // It comes after the limit of the address, because the answer shows the first limit.
-    const network = named === null && check.rule === 'login' ? networkKey(request.ip) : null
-    if (network !== null) limits.push(limitOf(check.rule, rule, { key: network, max: networkMax(rule.max) }))
-  }
-  // Applies to all callers, from any number of addresses, and to the bypass list too, because it protects the
-  // recipient's mailbox. Strangers use up nothing of the recipient's own allowance in a known browser.
-  if (rule !== false && check.recipient !== undefined)
-    limits.push(limitOf(check.rule, rule, { key: recipientKey(check.recipient, check.device ?? null), max: rule.max }))
-  const account = options.rules.account
-  if (account !== false && check.account !== undefined) {
-    const key = knownDevice === null ? accountKey(check.account) : knownDeviceKey(check.account, knownDevice)
-    limits.push(limitOf('account', account, { key, max: account.max }))
-  }
-  return limits
-}
-
-function limitOf(name: RuleName, rule: Rule, { key, max }: { key: string; max: number }): AttemptLimit {
-  return { rule: name, key, windowMs: rule.windowMs, max }
-}
-
-/** The key that counts instead of the address: a verified API key, or the host's own. `null`: the address counts. */
-async function callerKey(
-  request: FastifyRequest,
-  max: number,
-  options: Limits,
-  { log }: RequestLimiterDeps
-): Promise<{ key: string; max: number } | null> {
-  const { apiKey, key } = options
-  const presented = apiKey === null ? undefined : request.headers[apiKey.header]
-  if (apiKey !== null && typeof presented === 'string' && presented !== '') {
-    try {
-      const verified = (await apiKey.verify?.(presented)) ?? false
-      // A key that does not verify is ignored, because otherwise each made-up key would have an allowance of its own.
-      if (verified !== false)
-        return { key: apiKeyKey(presented), max: verified === true ? max : Math.min(verified.max, MAX_COUNTED) }
-    } catch (error) {
-      hookFailed(log, error, 'rateLimit.apiKey.verify failed; the address counts')
-    }
-  }
-  if (key !== null) {
-    try {
-      const custom = await key(request)
-      if (custom !== '') return { key: customKey(custom), max }
-    } catch (error) {
-      hookFailed(log, error, 'rateLimit.key failed; the address counts')
-    }
-  }
-  return null
 }

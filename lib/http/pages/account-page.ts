@@ -14,7 +14,7 @@ import type { PageModels } from '../../pages/model.ts'
 import type { User } from '../../ports/user-store.ts'
 import type { PathName } from '../../settings/paths.ts'
 import type { SignedInPerson } from '../../sessions/browser-sessions.ts'
-import type { AttemptCheck } from '../edge/limit.ts'
+import type { AttemptCheck } from '../edge/attempt-limits.ts'
 import type { Leave, PageDeps, Submission, Visit } from './deps.ts'
 import { type FormPage, formPage, type FormPageName, goOn, withQuery } from './form-page.ts'
 import { type Form, queryParam, required } from './page-routes.ts'
@@ -163,7 +163,13 @@ export function signInUrl(path: PathName, visit: PersonVisit, deps: PageDeps): s
     : withQuery(andBack('login', path, visit, deps), { prompt: 'login' })
 }
 
-function andBack(to: PathName, path: PathName, { journey: { query, uiLocales } }: Visit, { link }: PageDeps): string {
+/** The address of a page that leads back to this one. */
+export function andBack(
+  to: PathName,
+  path: PathName,
+  { journey: { query, uiLocales } }: Visit,
+  { link }: PageDeps
+): string {
   return withQuery(link(to), {
     return_to: `${link(path)}${query}`,
     ...(uiLocales.length === 0 ? {} : { ui_locales: uiLocales.join(' ') })

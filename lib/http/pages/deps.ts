@@ -18,7 +18,8 @@ import type { SecondFactorCheck, SessionBegun, StepNeeded } from '../../accounts
 import type { SignedInPerson } from '../../sessions/browser-sessions.ts'
 import type { PageSettings } from './reply.ts'
 import type { Origin } from '../../sessions/sessions.ts'
-import type { AttemptCheck, AttemptUser } from '../edge/limit.ts'
+import type { AttemptCheck } from '../edge/attempt-limits.ts'
+import type { AttemptUser } from '../edge/limit.ts'
 
 /** The dependencies of the hosted pages and the authorization endpoint. */
 export interface PageDeps extends PageErrorDeps, Pick<HttpDeps, 'limiter' | 'registration' | 'path'> {

@@ -90,7 +90,7 @@ async function authorizationCodeGrant(
   try {
     const { user, response } = await answer(family, params, { client, jkt, details }, deps)
     reportIssued(
-      { user, client, scopes: family.scope.split(' '), origin, grantType: 'authorization_code' },
+      { user, client, scopes: family.scope.split(' '), origin, grantType: params.grant_type },
       family.sid,
       deps
     )

@@ -17,6 +17,7 @@ import {
 
 const QUARTER = 900_000
 const HOUR = 3_600_000
+const TEN_MINUTES = 600_000
 
 const allowance = (windowMs: number, max: number) => ({
   /** Length of the sliding window in milliseconds. */
@@ -47,8 +48,9 @@ type RuleOf<Value> = Option<Value> & {
 
 function ruleOf<Value>(windowMs: number, max: number, counts: 'all' | 'failed', more: Options) {
   const options = { ...allowance(windowMs, max), ...more }
+  const span = windowMs === HOUR ? 'an hour' : `${windowMs / 60_000} minutes`
   const said = {
-    otherwise: `${max}${counts === 'failed' ? ' failed' : ''} in ${windowMs === HOUR ? 'an hour' : '15 minutes'}`,
+    otherwise: `${max}${counts === 'failed' ? ' failed' : ''} in ${span}`,
     takes: `false or { ${Object.keys(options).join(', ')} }`
   }
   return { ...orFalse(section(options), said), options, counts } as unknown as RuleOf<Value>
@@ -89,7 +91,12 @@ const RULES = {
    * Requests for sign-in codes, per address and per requested name. A browser in which the user of that name has been
    * signed in has an allowance of its own for the name. Whatever this rule says, five wrong codes end a code.
    */
-  emailCode: rule(HOUR, 3, 'all')
+  emailCode: rule(HOUR, 3, 'all'),
+  /**
+   * Wrong user codes of the device grant, per user and per address. All users together have a thousand. Requests of
+   * devices have twenty times this allowance for each address, and there are at most 10,000 of them.
+   */
+  device: rule(TEN_MINUTES, 5, 'failed')
 }
 
 const REST = {

@@ -4,6 +4,7 @@ import type { FastifyInstance } from 'fastify'
 import { type AuthorityOptions, type Client, memoryUserStore, type User } from '../../../lib/index.ts'
 import { PASSWORD, type TestApp, testApp } from '../../support/app.ts'
 import { authorizePath, KEYS, SECRET } from '../../support/openid.ts'
+import { TV } from './device-states.ts'
 
 /** The part of a test that a server needs. */
 export interface Scope {
@@ -108,6 +109,7 @@ function clientsAt(origin: string): Client[] {
   const common = { redirectUris: [`${origin}/cb`], postLogoutRedirectUris: [`${origin}/logged-out`] }
   return [
     { clientId: 'spa', name: 'The App', ...common },
+    TV,
     { clientId: 'web', name: 'The Site', clientSecret: SECRET, ...common },
     { clientId: 'third', name: 'A Third Party', clientSecret: SECRET, firstParty: false, ...common }
   ]

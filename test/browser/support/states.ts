@@ -3,6 +3,7 @@ import { Type } from '@sinclair/typebox'
 import { type AuthorityOptions, memoryApiKeyStore } from '../../../lib/index.ts'
 import { PASSWORD } from '../../support/app.ts'
 import { formAction } from '../../support/browser.ts'
+import { DEVICE_STATES } from './device-states.ts'
 import { FACTOR_STATES } from './factor-states.ts'
 import type { Provider } from './provider.ts'
 import { nextName, type PageState, post, signIn, signUp } from './state-steps.ts'
@@ -19,7 +20,8 @@ export const ALL_PAGES = {
     }),
     verifyEmail: true
   },
-  apiKeys: { store: memoryApiKeyStore(), maxPerUser: 1000 }
+  apiKeys: { store: memoryApiKeyStore(), maxPerUser: 1000 },
+  deviceGrant: true
 } satisfies Partial<AuthorityOptions>
 
 export const PAGE_STATES: readonly PageState[] = [
@@ -204,6 +206,7 @@ export const PAGE_STATES: readonly PageState[] = [
       await page.goto(provider.authorizeUrl({ response_mode: 'form_post', prompt: 'none' }))
     }
   },
+  ...DEVICE_STATES,
   ...FACTOR_STATES
 ]
 

@@ -3,6 +3,7 @@ import { authorizationCodeCases } from './authorization-code-contract.ts'
 import { codeInSessionCases } from './code-in-session-contract.ts'
 import { codeLifetimeCases } from './code-lifetime-contract.ts'
 import { consentStoreCases } from './consent-store-contract.ts'
+import { deviceCases } from './device-store-contract.ts'
 import type { ContractCase } from '../../../lib/testing/contract.ts'
 import { keyCases } from './key-store-contract.ts'
 import { oneTimeTokenCases } from './one-time-token-contract.ts'
@@ -16,7 +17,7 @@ import { tokenStoreCases } from './token-store-contract.ts'
 
 /**
  * The contract of every `State`: families and codes, one-time tokens, browser sessions, consents, keys, assertions that
- * count once, and its owner. `make` gives each case an empty one.
+ * count once, requests of devices, and its owner. `make` gives each case an empty one.
  */
 export function stateContract(make: () => Promise<StateSubject>): ContractCase[] {
   return [
@@ -32,6 +33,7 @@ export function stateContract(make: () => Promise<StateSubject>): ContractCase[]
     consentStoreCases,
     keyCases,
     assertionCases,
+    deviceCases,
     ownerCases
   ].flatMap((casesOf) => casesOf(make))
 }

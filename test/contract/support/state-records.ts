@@ -1,3 +1,4 @@
+import { deviceIdOf } from '../../../lib/protocol/user-code.ts'
 import type { Consent, State } from '../../../lib/ports/state.ts'
 import type { BrowserSession } from '../../../lib/ports/session-store.ts'
 import type {
@@ -110,9 +111,11 @@ export const consent = (userId: string, fields: Partial<Consent> = {}): Consent 
   ...fields
 })
 
+const DEVICE = deviceIdOf('WDJBMJHT')
+
 /** Every operation of every store once, by its name, so that most find something to do. */
 export function operations(
-  { tokens, oneTimeTokens, browserSessions, consents, keys, assertions, time }: State,
+  { tokens, oneTimeTokens, browserSessions, consents, keys, assertions, devices, time }: State,
   user: string
 ): Array<[name: string, call: () => Promise<unknown>]> {
   const mail = oneTimeToken(user, secretOf('mail')).digest
@@ -207,6 +210,31 @@ export function operations(
     ['keys.retire', () => keys.retire('kid')],
     ['keys.remove', () => keys.remove('kid')],
     ['assertions.claim', async () => await assertions?.claim(secretOf('assertion'), END)],
+    [
+      'devices.create',
+      async () =>
+        await devices?.create({
+          id: DEVICE,
+          digest: secretOf('device'),
+          clientId: CLIENT,
+          scope: SCOPE,
+          resources: [],
+          createdAt: NOW,
+          expiresAt: END,
+          ip: null,
+          userAgent: USER_AGENT,
+          intervalMs: 5000
+        })
+    ],
+    ['devices.claim', async () => await devices?.claim(DEVICE, sidFor(user, 'browser'), NOW)],
+    [
+      'devices.decide',
+      async () => await devices?.decide({ id: DEVICE, sid: sidFor(user, 'browser'), now: NOW, codeId: 'code' })
+    ],
+    [
+      'devices.poll',
+      async () => await devices?.poll({ id: DEVICE, digest: secretOf('device'), clientId: CLIENT, now: NOW })
+    ],
     ['time', async () => await time?.()]
   ]
 }

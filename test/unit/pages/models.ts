@@ -1,6 +1,7 @@
 import { messagesOf } from '../../../lib/pages/texts.ts'
 import type { CommonModel } from '../../../lib/pages/common-model.ts'
 import type { PageModels, PageName } from '../../../lib/pages/model.ts'
+import { deviceModels } from './device-models.ts'
 
 export const COMMON: CommonModel = {
   title: 'Example Service',
@@ -450,6 +451,7 @@ export const MODELS: PageModels = {
   },
   connect_leaving: { ...COMMON, name: 'Google', url: 'https://accounts.google.example/o/oauth2/v2/auth?state=s' },
   connect_failed: { ...COMMON, error: { error: 'connection_denied', text: 'No.', field: null }, loginUrl },
+  ...deviceModels(COMMON, form),
   connect_confirm: {
     ...COMMON,
     name: 'Google',

@@ -137,6 +137,7 @@ const EVERYTHING = {
     prompt: false,
     maxPerUser: 3
   },
+  deviceGrant: { expiresIn: 61, interval: 6, path: '/connect' },
   emailSignIn: { signUp: true, link: false, expiresIn: 61 },
   par: 'required',
   apiKeys: { store: memoryApiKeyStore(), prefix: 'acme', scopes: ['read'], maxPerUser: 3, expiresIn: 61, pages: false },
@@ -150,6 +151,7 @@ const EVERYTHING = {
     refresh: { windowMs: 5, max: 6 },
     connect: { windowMs: 8, max: 9 },
     emailCode: { windowMs: 9, max: 10 },
+    device: { windowMs: 10, max: 11 },
     key: fn,
     apiKey: { header: 'X-Partner', verify: fn },
     bypass: ['10.0.0.0/8'],
@@ -288,6 +290,7 @@ t.test('treats undefined as absent for an option that is alone in its section', 
         'emailSignIn',
         'apiKeys',
         'dpop',
+        'deviceGrant',
         'passkeys',
         'resources'
       ].some((whole) => path.slice(0, -1).includes(whole))

@@ -1,0 +1,63 @@
+import { Type } from '@sinclair/typebox'
+import type { CommonModel, FormModel, ShownScope } from '../../pages/common-model.ts'
+import { filled, type Given, option, seconds, section, text } from '../../settings/schema-words.ts'
+
+const LITERAL = "[A-Za-z0-9._~!$&'+,;=@-]"
+
+const DEVICE_GRANT = {
+  /** Seconds that a device code is good for. */
+  expiresIn: seconds(60, 1800, { default: 600, to: 'Ms' }),
+  /** Seconds between two polls of a device. */
+  interval: seconds(1, 60, { default: 5, to: 'Ms' }),
+  /** The page on which people enter the code. Absolute at the issuer's origin: it ignores `prefix`. */
+  path: text({ pattern: `^(?:/${LITERAL}+)+$`, default: '/device', takes: 'an absolute path such as "/device"' })
+}
+
+/** Access for devices and programs without a browser. */
+export interface DeviceGrantOptions extends Given<typeof DEVICE_GRANT> {}
+
+export type DeviceSettings = ReturnType<typeof deviceSettings>
+
+export const deviceSettings = (given: DeviceGrantOptions) => filled(DEVICE_GRANT, given)
+
+export const DEVICE_OPTIONS = {
+  /**
+   * The device grant (RFC 8628), for clients that list `urn:ietf:params:oauth:grant-type:device_code`: a person enters
+   * a short code on a page and allows the access. Requires `pages`. The guide on the device grant tells what to watch.
+   */
+  deviceGrant: option<boolean | DeviceGrantOptions>(
+    Type.Union([Type.Boolean(), section(DEVICE_GRANT, { takes: '{ expiresIn, interval, path }' })], {
+      takes: 'true, false or { expiresIn, interval, path }',
+      otherwise: '`false`'
+    })
+  )
+}
+
+export interface DeviceOption extends Given<typeof DEVICE_OPTIONS> {}
+
+/** The models of the page of the device grant. */
+export interface DeviceModels {
+  /**
+   * `request` is `null`: the field `user_code`. Otherwise two submit buttons `decision` with the values `allow` and
+   * `deny`, and `user_code` in a hidden field. `username`: the person who is signed in, if anybody is. `otherUrl`: the
+   * sign-in page for another account.
+   */
+  device: FormModel & {
+    userCode: string
+    username: string | null
+    otherUrl: string | null
+    request: {
+      client: { name: string; id: string }
+      clientUri: string | null
+      scopes: ShownScope[]
+      /** The lifetime of the access, in seconds. */
+      lifetimeSeconds: number
+      /** When, from which address and by which program the device asked. */
+      askedAt: number
+      ip: string | null
+      userAgent: string | null
+    } | null
+  }
+  /** The person has decided. */
+  device_done: CommonModel & { allowed: boolean }
+}
