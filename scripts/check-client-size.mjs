@@ -11,6 +11,8 @@ const CORE_LIMIT = 4096
 const PASSKEY_SCRIPT_LIMIT = 1024
 /** Of what an entry adds to the core. */
 const ENTRY_LIMIT = 700
+/** Of the entry that makes proofs. It replaces `createAuthClient`, so it is weighed without the core's own export. */
+const DPOP_LIMIT = 1024
 const CORE = 'fastify-authority/client'
 /** The peers that each entry besides the core may import. */
 const ENTRIES = { popup: [], silent: [], 'step-up': [], react: ['react'], vue: ['vue'], svelte: [] }
@@ -32,6 +34,13 @@ try {
     }
     rows.push({ entry, ...added, limit: ENTRY_LIMIT, over: added.gzip > ENTRY_LIMIT })
   }
+  const dpop = await weigh([`${CORE}/dpop`], [])
+  const dpopAdds = {
+    minified: dpop.minified - core.minified,
+    gzip: dpop.gzip - core.gzip,
+    brotli: dpop.brotli - core.brotli
+  }
+  rows.push({ entry: `${CORE}/dpop`, ...dpopAdds, limit: DPOP_LIMIT, over: dpopAdds.gzip > DPOP_LIMIT })
   const passkeys = await passkeyScript()
   rows.push({
     entry: 'passkeys.js of the hosted pages',

@@ -31,7 +31,7 @@ const CLIENT_REQUIRED = [
   'LICENSE',
   'README.md',
   'package.json',
-  ...['index', 'dev', 'popup', 'silent', 'step-up', 'react', 'vue', 'svelte'].flatMap((entry) => [
+  ...['index', 'dev', 'dpop', 'popup', 'silent', 'step-up', 'react', 'vue', 'svelte'].flatMap((entry) => [
     `dist/${entry}.js`,
     `dist/${entry}.d.ts`
   ])

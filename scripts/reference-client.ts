@@ -67,7 +67,11 @@ export const CLIENT_ERRORS: Readonly<Record<string, { retryable: 'yes' | 'no' | 
     retryable: 'no',
     meaning: 'The browser opened no window: `loginWithPopup` was not called in a click, or popups are forbidden.'
   },
-  popup_closed: { retryable: 'no', meaning: 'The person closed the window.' }
+  popup_closed: { retryable: 'no', meaning: 'The person closed the window.' },
+  token_not_bound: {
+    retryable: 'no',
+    meaning: 'From `client/dpop`: the answer has a Bearer token, because the provider has no DPoP. It is dropped.'
+  }
 }
 
 /** The entries of the package, and the file that each is. */
@@ -75,6 +79,7 @@ export const CLIENT_ENTRIES: Readonly<Record<string, string>> = {
   'fastify-authority/client': 'index',
   'fastify-authority/client/popup': 'popup',
   'fastify-authority/client/dev': 'dev',
+  'fastify-authority/client/dpop': 'dpop',
   'fastify-authority/client/silent': 'silent',
   'fastify-authority/client/step-up': 'step-up',
   'fastify-authority/client/react': 'react',

@@ -24,8 +24,15 @@ type Params = Record<string, string | number | false | undefined>
 /** Without a scheme a loopback host is http, and any other https. */
 export const issuerOf = (domain: string): string =>
   (
-    (/:\/\//.test(domain) ? '' : /^(localhost|127\.0\.0\.1|\[::1])(:|$)/.test(domain) ? 'http://' : 'https://') + domain
+    (domain.includes('://') ? '' : /^(localhost|127\.0\.0\.1|\[::1])(:|$)/.test(domain) ? 'http://' : 'https://') +
+    domain
   ).replace(/\/$/, '')
+
+/** Sends the requests of all clients of the page instead of `fetch`, if `fastify-authority/client/dpop` is loaded. */
+export let send: typeof fetch | undefined
+export const sendBy = (other: typeof fetch): void => {
+  send = other
+}
 
 /**
  * The result of the last response in the page's address, by the client's key, for any instance that asks now or later.
@@ -50,7 +57,7 @@ export function once<T>(key: string, run: (key: string) => Promise<T>, keep = fa
  * @throws AuthClientError the server's code, `timeout` or `request_error`
  */
 export async function request<T>(url: string, params?: Params, init?: RequestInit): Promise<T> {
-  const response = await fetch(url, {
+  const response = await (send ?? fetch)(url, {
     signal: AbortSignal.timeout(10_000),
     ...init,
     ...(params && { method: 'POST', body: query(params) })
@@ -60,7 +67,7 @@ export async function request<T>(url: string, params?: Params, init?: RequestIni
   // Retryable: 429, 5xx, and the few codes between them.
   throw new AuthClientError(
     body.error ?? 'request_error',
-    body.error_description ?? `HTTP ${response.status}`,
+    body.error_description ?? 'HTTP ' + response.status,
     response.status > 428
   )
 }
@@ -73,5 +80,5 @@ function query(params: Params): URLSearchParams {
 }
 
 export function withParams(url: string, params: Params): string {
-  return `${url}${url.includes('?') ? '&' : '?'}${query(params)}`
+  return url + (url.includes('?') ? '&' : '?') + query(params)
 }

@@ -1,7 +1,7 @@
 import { asError, AuthClientError } from './errors.ts'
 import { challengeOf, lock, random, sleep, transactions } from './storage.ts'
 import { type Claims, readIdToken } from './id-token.ts'
-import { answered, issuerOf, type Metadata, once, request, type TokenAnswer, withParams } from './http.ts'
+import { answered, issuerOf, type Metadata, once, request, send, type TokenAnswer, withParams } from './http.ts'
 import { createKeeper, type Session } from './session.ts'
 import type { AnyAuthClient, AuthClient, AuthClientOptions, UserProfile } from './options.ts'
 
@@ -300,7 +300,7 @@ export function createAuthClient<Profile extends { sub: string } = UserProfile, 
         const original = new Request(input, init)
         const { origin } = new URL(original.url)
         const own = origin === location.origin || options.allowedOrigins?.includes(origin)
-        const send = async (force: boolean): Promise<Response> => {
+        const attempt = async (force: boolean): Promise<Response> => {
           const copy = original.clone()
           // Without a session the request goes without a token.
           const token =
@@ -309,10 +309,10 @@ export function createAuthClient<Profile extends { sub: string } = UserProfile, 
               if (force || error.error !== 'login_required') throw error
             }))
           if (token) copy.headers.set('authorization', `Bearer ${token}`)
-          return fetch(copy)
+          return (send ?? fetch)(copy)
         }
-        const response = await send(false)
-        return own && response.status === 401 ? send(true).catch(() => response) : response
+        const response = await attempt(false)
+        return own && response.status === 401 ? attempt(true).catch(() => response) : response
       }, init?.signal && 2e9),
 
     on: keeper.on as AuthClient<Profile>['on'],

@@ -27,6 +27,8 @@ export interface AppOptions {
   domain?: string
   /** The compiled modules of the client, without a bundler. */
   modules?: boolean
+  /** The entry with `createAuthClient`. */
+  entry?: 'index' | 'dpop'
 }
 
 /** A page of another origin that loads the client. */
@@ -54,9 +56,9 @@ const PAGES = ['/', '/callback', '/signed-out', '/popup']
 
 /** `domain` is set after the app is created, because the provider registers the app's origin. */
 export async function startClientApp(t: Test, domain: () => string, options: AppOptions = {}): Promise<ClientApp> {
-  const { client = '{}', script = '', host = '127.0.0.1', modules = false } = options
+  const { client = '{}', script = '', host = '127.0.0.1', modules = false, entry = 'index' } = options
   const source = (): string => `
-    import { AuthClientError, createAuthClient } from '/client/index.ts'
+    import { AuthClientError, createAuthClient } from '/client/${entry}.ts'
     const settle = async (run) => {
       try {
         return { value: await run() }
@@ -119,7 +121,9 @@ let bundles: Map<string, string> | undefined
 function bundled(name: string): string {
   bundles ??= new Map(
     buildSync({
-      entryPoints: ['index', 'popup', 'silent', 'step-up'].map((door) => fileURLToPath(new URL(`${door}.ts`, LIB))),
+      entryPoints: ['index', 'popup', 'silent', 'step-up', 'dpop'].map((door) =>
+        fileURLToPath(new URL(`${door}.ts`, LIB))
+      ),
       bundle: true,
       splitting: true,
       format: 'esm',
