@@ -2,6 +2,7 @@
  * `npm run bench` runs every benchmark, `npm run bench -- NAME` one; `--quick` gives each a moment only, `--save` keeps
  * what was found for docs/performance.md.
  */
+import { dpop } from './dpop.ts'
 import { flood } from './flood/run.ts'
 import { growth } from './growth/run.ts'
 import { limits } from './limits.ts'
@@ -29,7 +30,7 @@ const HTTP: Record<string, HttpBenchmark> = {
   limits
 }
 /** Those with a shape of their own. */
-const OTHERS: Record<string, Bench> = { flood, growth, memory, start, mint, 'round-trips': roundTrips }
+const OTHERS: Record<string, Bench> = { dpop, flood, growth, memory, start, mint, 'round-trips': roundTrips }
 
 const [name, ...more] = process.argv.slice(2)
 if (name === 'serve') {

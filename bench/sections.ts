@@ -109,6 +109,13 @@ export const SECTIONS: Record<string, { heading: string; before: string; after: 
       'Most of the time is spent loading modules: TypeBox, @fastify/jwt and @fastify/rate-limit, then our own. ' +
       'Hashers are loaded at their first use. Clients of Redis and PostgreSQL come from the host.'
   },
+  dpop: {
+    heading: 'Bound tokens',
+    before:
+      'The cost of a guard for a token that is bound to a key, with a new proof in each request, next to one call of ' +
+      '`verify` of `node:crypto`. The proofs are recorded in memory.',
+    after: 'A proof costs its signature, two hashes, and the record of its use. A shared state adds one round trip.'
+  },
   mint: {
     heading: 'Opaque tokens',
     before: 'Making a refresh token, a code or a cookie: 256 random bits and the digest that the store keeps.',

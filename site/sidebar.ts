@@ -35,6 +35,7 @@ const GROUPS: readonly Group[] = [
       'guides/step-up.md',
       'guides/apis.md',
       'guides/api-in-another-process.md',
+      'guides/dpop.md',
       'guides/machine-clients.md',
       'guides/api-keys.md',
       'guides/pushed-requests.md',

@@ -28,7 +28,7 @@ const answerOf = <T>(request: IDBRequest<T>): Promise<T> =>
     }
   })
 
-/** The key of a client, the same in all tabs. Where a browser forbids IndexedDB, one for as long as the page lives. */
+/** The key of a client, the same in all tabs. Without IndexedDB it lives as long as the page. */
 async function keyOf(clientId: string): Promise<Key> {
   const made = await crypto.subtle.generateKey({ name: 'ECDSA', namedCurve: 'P-256' }, false, ['sign'])
   try {

@@ -3,8 +3,7 @@ export class AuthClientError extends Error {
   /**
    * A code of the authorization server, or one of `missing_transaction`, `state_mismatch`, `issuer_mismatch`,
    * `invalid_token`, `invalid_options`, `insecure_context`, `login_required`, `missing_refresh_token`, `timeout`,
-   * `request_error`, and of the popup
-   * `popup_blocked`, `popup_closed`.
+   * `request_error`, of the popup `popup_blocked`, `popup_closed`, and of DPoP `token_not_bound`.
    */
   declare readonly error: string
   /** A sentence for developers: the server's, or else the code. */

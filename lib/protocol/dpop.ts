@@ -79,7 +79,9 @@ export function proofReader(
     const jws = parseJws(sent)
     if (jws === null) throw refused('The proof is malformed, or there are two.', 'no JWS')
     const { header, payload } = jws
-    const { typ, alg, jwk } = header
+    const { typ, alg: named, jwk } = header
+    // The name of RFC 9864 for the same signature, which newer libraries send.
+    const alg = named === 'Ed25519' ? 'EdDSA' : named
     if (typeof typ !== 'string' || typ.toLowerCase() !== 'dpop+jwt') throw refused('The proof has another typ.', 'typ')
     if (!isJwsAlg(alg)) throw refused(`The proof must be signed with ${JWS_ALGS.join(', ')}.`, 'alg')
     if ('crit' in header || typeof jwk !== 'object' || jwk === null) throw refused('The proof lacks its key.', 'jwk')
