@@ -19,13 +19,10 @@ const nonces = new Map<string, string>()
 
 const answerOf = <T>(request: IDBRequest<T>): Promise<T> =>
   new Promise((resolve, reject) => {
-    request.onsuccess = () => {
+    request.addEventListener('success', () => {
       resolve(request.result)
-    }
-    request.onerror = () => {
-      // eslint-disable-next-line typescript/prefer-promise-reject-errors -- it is a DOMException
-      reject(request.error)
-    }
+    })
+    request.addEventListener('error', reject)
   })
 
 /** The key of a client, the same in all tabs. Without IndexedDB it lives as long as the page. */
@@ -33,7 +30,7 @@ async function keyOf(clientId: string): Promise<Key> {
   const made = await crypto.subtle.generateKey({ name: 'ECDSA', namedCurve: 'P-256' }, false, ['sign'])
   try {
     const opening = indexedDB.open('authority.dpop')
-    opening.onupgradeneeded = () => opening.result.createObjectStore('keys')
+    opening.addEventListener('upgradeneeded', () => opening.result.createObjectStore('keys'))
     const store = (await answerOf(opening)).transaction('keys', 'readwrite').objectStore('keys')
     // One transaction, so that two tabs get one key.
     const known = (await answerOf(store.get(clientId))) as Key | undefined
