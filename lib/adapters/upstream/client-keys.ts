@@ -71,7 +71,7 @@ export function createClientKeys({
     if (client.jwksUri === undefined) return client.jwks?.keys ?? []
     const set = setAt(client.jwksUri, client.firstParty === false)
     try {
-      const { keys, at } = await set.get()
+      const { keys, at } = await set.current()
       if (clock.monotonic() - at > LONGEST_AGE_MS) throw new UpstreamError('outage', 'The key set is a day old.')
       set.isTold = false
       if (kid === undefined || keys.some((jwk) => isObject(jwk) && jwk['kid'] === kid)) return keys

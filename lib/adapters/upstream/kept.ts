@@ -12,6 +12,11 @@ interface Kept<Value> {
    * fifth
    */
   get(): Promise<Value>
+  /**
+   * The same, but waits for the fetch that replaces an outdated value. While the server is down, the first caller waits,
+   * and others get the outdated value at once.
+   */
+  current(): Promise<Value>
   /** Fetches the value again. `null` if the last fetch was less than the pause ago, or failed. */
   renewed(): Promise<Value | null>
 }
@@ -51,19 +56,26 @@ export function kept<Value>(
       pending = null
     }))
 
+  async function get(): Promise<Value> {
+    if (known === null) {
+      if (failed !== null && pending === null && clock.monotonic() < failed.until) throw failed.error
+      return await refresh()
+    }
+    const { value, at } = known
+    const now = clock.monotonic()
+    if (now - at >= maxAgeMs && now - retriedAt >= PAUSE_MS) {
+      retriedAt = now
+      refresh().catch(() => {})
+    }
+    return value
+  }
+
   return {
-    async get() {
-      if (known === null) {
-        if (failed !== null && pending === null && clock.monotonic() < failed.until) throw failed.error
-        return await refresh()
-      }
-      const { value, at } = known
-      const now = clock.monotonic()
-      if (now - at >= maxAgeMs && now - retriedAt >= PAUSE_MS) {
-        retriedAt = now
-        refresh().catch(() => {})
-      }
-      return value
+    get,
+    async current() {
+      const isDown = failed !== null
+      const value = await get()
+      return pending === null || isDown ? value : await refresh().catch(() => value)
     },
     async renewed() {
       if (pending === null) {

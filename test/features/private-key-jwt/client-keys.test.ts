@@ -48,6 +48,20 @@ t.test('keys at an address are cached, and a new one is looked up at most once a
   t.equal(await prove(), 503)
 })
 
+t.test('a key that is gone from the address proves nothing after ten minutes, however long nobody asked', async (t) => {
+  const host = await keyHost(t)
+  const test = await started(t, { clients: [{ ...machine, jwks: undefined, jwksUri: host.url }] })
+  const next = signingKey('ES256', 'k2')
+  host.keys.push(next)
+  const prove = async (): Promise<number> => (await ask(test, signed(assertionOf(test, { key: next })))).status
+  t.equal(await prove(), 200)
+  host.keys.pop()
+  t.equal(await prove(), 200, 'cached')
+  test.clock.step(600_000)
+  t.same(await Promise.all([prove(), prove()]), [401, 401])
+  t.equal(host.calls(), 3, 'the keys, and the unknown key once more')
+})
+
 t.test('an address that gives no keys is an outage, and the log says which client it is', async (t) => {
   const { lines, stream } = logLines()
   const host = await keyHost(t)
