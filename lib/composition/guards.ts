@@ -50,6 +50,24 @@ export interface TokenGuards {
   requireAuth: (required: AuthRequirements) => Hook
 }
 
+/** Warns once of each scope that `requireScope` asks for and no token here can have. */
+export function unknownScopeWarning(
+  log: FastifyBaseLogger,
+  name: string,
+  place: string,
+  offered: readonly string[]
+): (scope: string) => void {
+  const unknown = new Set<string>()
+  return (scope) => {
+    if (offered.includes(scope) || unknown.has(scope)) return
+    unknown.add(scope)
+    const text =
+      `${name}('${scope}') refuses everybody, because nobody can be granted this scope. ` +
+      `${place} has ${offered.join(', ') || 'no scope'}: add it there, or mend the name.`
+    log.warn(...logLine('FST_AUTHORITY_UNKNOWN_SCOPE', text))
+  }
+}
+
 export function tokenGuards(
   tokenAlone: Check<AccessTokenClaims>,
   { decorators: names, scopes: offered, acrValues }: Pick<Settings, 'decorators' | 'scopes' | 'acrValues'>,
@@ -69,15 +87,7 @@ export function tokenGuards(
   }
 ): TokenGuards {
   const token = tokenOrKeyCheck(tokenAlone, keys, null)
-  const unknown = new Set<string>()
-  const warnOf = (scope: string): void => {
-    if (offered.includes(scope) || unknown.has(scope)) return
-    unknown.add(scope)
-    const text =
-      `${names.requireScope}('${scope}') refuses everybody, because nobody can be granted this scope. ` +
-      `The option scopes has ${offered.join(', ')}: add it there, or mend the name.`
-    log.warn(...logLine('FST_AUTHORITY_UNKNOWN_SCOPE', text))
-  }
+  const warnOf = unknownScopeWarning(log, names.requireScope, 'The option scopes', offered)
   const hook = <Found extends AccessTokenClaims | null>(check: Check<Found>): Hook =>
     hookOf(dpopAlgs.length === 0 ? check : challenged(check, { dpopAlgs }), names.auth)
   return {

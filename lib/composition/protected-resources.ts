@@ -5,9 +5,11 @@ import { type Hook, tokenOrKeyCheck } from '../http/edge/hook.ts'
 import { tokenCheck } from '../http/edge/possession.ts'
 import type { Clock } from '../ports/clock.ts'
 import { logLine } from '../ports/log.ts'
-import { canonicalResource, resourceUrl } from '../protocol/resource.ts'
+import { resourceNamed } from '../protocol/resource.ts'
+import { unknownScopeWarning } from './guards.ts'
 import { resourceGuards, serveMetadata } from '../resource/resource-guards.ts'
 import type { AuthRequirements } from '../settings/auth-requirements.ts'
+import { checkClientResources } from '../settings/check-clients.ts'
 import { badOption, schemaError } from '../settings/option-error.ts'
 import { addApi, PROTECTED_RESOURCE, type ProtectedResourceOptions } from '../settings/sections/resources.ts'
 import type { Settings } from '../settings/settings.ts'
@@ -46,6 +48,7 @@ export function protectedResources(
   let isOpen = true
   host.addHook('onReady', (done) => {
     isOpen = false
+    checkClientResources(settings)
     const { undescribed } = apis
     if (undescribed.length > 0)
       host.log.warn(
@@ -69,9 +72,7 @@ export function protectedResources(
       )
     const error = schemaError(PROTECTED_RESOURCE, given)
     if (error !== null) throw error
-    const canonical = canonicalResource(resourceUrl(given.resource, issuer), new URL(issuer).origin)
-    const known = apis.resources.find((one) => one.canonical === canonical)
-    const api = known ?? addApi(given, path, settings, apis)
+    const api = resourceNamed(given.resource, apis.resources, issuer) ?? addApi(given, path, settings, apis)
     const scopes = Array.isArray(given.scopes) ? (given.scopes as string[]) : Object.keys(given.scopes ?? {})
     const unknown = scopes.find((scope) => !api.scopes.includes(scope))
     if (unknown !== undefined)
@@ -83,7 +84,7 @@ export function protectedResources(
       dpopAlgs: possession?.algs ?? []
     }
     serveMetadata(host, { ...facts, scopes: api.scopes })
-    const { authenticate, ...others } = resourceGuards(
+    const { authenticate, requireScope, ...others } = resourceGuards(
       tokenOrKeyCheck(tokenCheck({ accessTokens, possession }, api), keys, api.resource),
       { ...facts, scopes: scopes.length === 0 ? api.scopes : scopes },
       {
@@ -92,6 +93,14 @@ export function protectedResources(
         names: { auth: names.auth, requireScope: `${path}.requireScope`, requireAuth: `${path}.requireAuth` }
       }
     )
-    return Object.assign(authenticate, others)
+    const warnOf = unknownScopeWarning(host.log, `${path}.requireScope`, `The API ${api.resource}`, api.scopes)
+    return Object.assign(authenticate, {
+      ...others,
+      requireScope(...given: string[]) {
+        const hook = requireScope(...given)
+        for (const scope of given) warnOf(scope)
+        return hook
+      }
+    })
   }
 }

@@ -1,7 +1,7 @@
 /** The APIs and scopes of a grant, and the API of each of its access tokens. Every grant decides them here. */
 import { OAuthError } from '../errors.ts'
 import type { Client } from '../ports/client-store.ts'
-import { canonicalResource, type Resource, resourceUrl, splitResources } from '../protocol/resource.ts'
+import { type Resource, resourceNamed, splitResources } from '../protocol/resource.ts'
 import { grantScope, parseScope } from '../protocol/scope.ts'
 import { allowedScopes } from '../tokens/disclosure.ts'
 
@@ -37,17 +37,12 @@ const namedTexts = ({ resource, audience }: Asked): string[] => [
 
 const invalidTarget = (description: string): OAuthError => new OAuthError('invalid_target', description)
 
-/** True if the texts name one resource. */
-function names(text: string, { canonical }: Resource, issuer: string): boolean {
-  return canonicalResource(resourceUrl(text, issuer), new URL(issuer).origin) === canonical
-}
-
 /** True if this client may ask for tokens for this API. A token for an API always has a client. @see RFC 9068 §2.2 */
 function mayTarget(client: Client | null, resource: Resource, { issuer }: Targets): boolean {
   if (client === null) return false
   return (
     resource.allowedClients?.includes(client.clientId) !== false &&
-    client.resources?.some((text) => names(text, resource, issuer)) !== false
+    client.resources?.some((text) => resourceNamed(text, [resource], issuer) !== undefined) !== false
   )
 }
 
@@ -68,7 +63,7 @@ export function namedResources(asked: Asked, client: Client | null, targets: Tar
   const texts = namedTexts(asked)
   if (texts.every((text) => targets.audience.includes(text))) return []
   const found = texts.map((text) =>
-    targets.resources.find((one) => !text.startsWith('/') && names(text, one, targets.issuer))
+    text.startsWith('/') ? undefined : resourceNamed(text, targets.resources, targets.issuer)
   )
   if (found.some((one) => one === undefined || !mayTarget(client, one, targets)))
     throw invalidTarget(
@@ -85,7 +80,8 @@ export function isAudience(
   audience: readonly string[],
   { resources, issuer }: Targets
 ): boolean {
-  return resources.some((one) => audience.includes(one.resource) && texts.some((text) => names(text, one, issuer)))
+  const named = texts.map((text) => resourceNamed(text, resources, issuer)?.resource)
+  return audience.some((one) => named.includes(one))
 }
 
 /** Leaves out the scopes of APIs that are not among these. */

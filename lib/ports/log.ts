@@ -72,7 +72,7 @@ export const LOG_CODES = {
   FST_AUTHORITY_UNSAFE: 'warn: a configuration that works and is unsafe. The line has the mend.',
   FST_AUTHORITY_UNKNOWN_SCOPE:
     'warn, once a scope: `requireScope` asks for a scope that nobody can be granted, so its routes refuse everybody. ' +
-    'Add it to the option `scopes`.',
+    'Add it to the option `scopes`, or to the scopes of the API.',
   FST_AUTHORITY_UNDOCUMENTED:
     "warn: @fastify/swagger was registered after this plugin, so the app's document has none " +
     "of the plugin's routes. Register it first.",

@@ -43,6 +43,12 @@ export function canonicalResource(text: string, also?: string): string | null {
   }
 }
 
+/** The resource of these that the text names, as a URL or as a path of the issuer's origin. */
+export function resourceNamed(text: string, resources: readonly Resource[], issuer: string): Resource | undefined {
+  const canonical = canonicalResource(resourceUrl(text, issuer), new URL(issuer).origin)
+  return resources.find((one) => one.canonical === canonical)
+}
+
 /** The spellings of a resource in `aud`: as configured, and its twin with or without the slash of an empty path. */
 export function audiencesOf(resource: string): string[] {
   const { pathname } = new URL(resource)

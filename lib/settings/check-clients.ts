@@ -5,7 +5,7 @@ import { invalid, schemaMistake } from './option-error.ts'
 import type { Client } from '../ports/client-store.ts'
 import { contextOf } from '../protocol/authentication.ts'
 import type { GrantDeclaration } from '../oauth/deps.ts'
-import type { Resource } from '../protocol/resource.ts'
+import { type Resource, resourceNamed } from '../protocol/resource.ts'
 import type { Settings } from './settings.ts'
 import { type TypeCheck, TypeCompiler } from '@sinclair/typebox/compiler'
 import { misfit, MisfitError } from '../errors.ts'
@@ -85,6 +85,23 @@ export function checkClients(
         throw invalid(`${path}.grantTypes`, type, `"${type}" only without firstParty: false, for ${firstParty}`)
     }
   }
+}
+
+/**
+ * Checks that the APIs of listed clients exist. It runs when the app is ready, because `app.protectedResource` adds
+ * APIs until then.
+ * @throws StartError `FST_AUTHORITY_INVALID_OPTIONS`
+ */
+export function checkClientResources({ clients, issuer, apis: { resources } }: Settings): void {
+  if (!Array.isArray(clients)) return
+  const takes = `an API of the option resources or of protectedResource (${
+    resources.map(({ resource }) => resource).join(', ') || 'there is none'
+  })`
+  for (const [index, client] of clients.entries())
+    for (const field of ['resources', 'introspects'] as const)
+      for (const [place, text] of (client[field] ?? []).entries())
+        if (resourceNamed(text, resources, issuer) === undefined)
+          throw invalid(`clients[${index}].${field}[${place}]`, text, takes)
 }
 
 const isListed = ({ grantTypes = [] }: Pick<Client, 'grantTypes'>, type: string): boolean =>

@@ -1,6 +1,6 @@
 import Fastify, { type FastifyInstance } from 'fastify'
 import t, { type Test } from '../support/tap.ts'
-import authPlugin, { type AuthorityOptions, memoryUserStore } from '../../lib/index.ts'
+import authPlugin, { type AuthorityOptions, type Client, memoryUserStore } from '../../lib/index.ts'
 import { fastHasher } from '../../lib/testing/index.ts'
 import { ISSUER, PASSWORD, signUp, tellCode } from '../support/app.ts'
 import { decodeJwt } from '../support/jwt.ts'
@@ -173,5 +173,62 @@ t.test('stops the start at an API that contradicts another option', async (t) =>
       path
     )
     await app.close()
+  }
+})
+
+t.test('warns once of a scope that no token for the API can have', async (t) => {
+  const { log } = await service(
+    t,
+    (app) => {
+      const orders = app.protectedResource({ resource: '/orders', scopes: { 'orders:read': 'see your orders' } })
+      orders.requireScope('orders:read')
+      for (let time = 0; time < 2; time++) orders.requireScope('orders:read', 'profile')
+      const listed = app.protectedResource({ resource: 'https://api.example.com', scopes: ['read'] })
+      listed.requireScope('write')
+      app.protectedResource({ resource: '/bare' }).requireScope('any')
+    },
+    { resources: [{ resource: 'https://api.example.com', scopes: ['read', 'write'] }] }
+  )
+  const warnings = log
+    .map((line) => JSON.parse(line) as Record<string, unknown>)
+    .filter(({ code }) => code === 'FST_AUTHORITY_UNKNOWN_SCOPE')
+  t.match(warnings, [
+    {
+      level: 40,
+      msg: /protectedResource\.requireScope\('profile'\) refuses.*The API http:.*\/orders has orders:read:/
+    },
+    { level: 40, msg: /protectedResource\.requireScope\('any'\) refuses.*The API http:.*\/bare has no scope:/ }
+  ])
+  t.equal(warnings.length, 2)
+})
+
+t.test('stops the start at a client with an API that does not exist, after the last API was added', async (t) => {
+  const added = (app: FastifyInstance): unknown => app.protectedResource({ resource: '/orders' })
+  const ready = async (client: Partial<Client>, setUp: typeof added): Promise<void> => {
+    const { app } = await service(t, setUp, {
+      resources: [{ resource: 'https://api.example.com' }],
+      clients: [{ clientId: 'first' }, { clientId: 'second', redirectUris: ['https://app.example/cb'], ...client }]
+    })
+    await app.ready()
+  }
+  for (const field of ['resources', 'introspects'] as const) {
+    for (const good of ['/orders', `${ISSUER}/orders`, 'https://API.example.com/'])
+      await t.resolves(ready({ [field]: [good] }, added), `${field}: ${good}`)
+    await t.resolves(ready({ [field]: [] }, added), `${field}: none`)
+    for (const [bad, setUp] of [
+      ['/o', added],
+      ['/orders', () => {}],
+      ['https://api.example.com/orders', added]
+    ] as const)
+      await t.rejects(
+        ready({ [field]: ['https://api.example.com', bad] }, setUp),
+        {
+          code: 'FST_AUTHORITY_INVALID_OPTIONS',
+          message: new RegExp(
+            `"clients\\[1\\]\\.${field}\\[1\\]": got "${bad}"; it takes .*https://api\\.example\\.com`
+          )
+        },
+        `${field}: ${bad}`
+      )
   }
 })

@@ -12,7 +12,7 @@ import {
 import { apiKeyDigest, apiKeyOf, isApiKey } from '../../protocol/api-key.ts'
 import type { AccessTokenClaims } from '../../protocol/access-token.ts'
 import { invalidToken } from '../../protocol/bearer.ts'
-import { canonicalResource, type Resource, resourceUrl } from '../../protocol/resource.ts'
+import { type Resource, resourceNamed } from '../../protocol/resource.ts'
 import { scopeMember } from '../../protocol/scope.ts'
 import { isActive } from '../../sessions/active-user.ts'
 
@@ -91,9 +91,8 @@ export function createApiKeys(settings: KeySettings, deps: KeyDeps): ApiKeys & {
   }
 
   /** The API that a key is asked for. @throws OAuthError `invalid_target` */
-  function resourceNamed(text: string): Resource {
-    const canonical = canonicalResource(resourceUrl(text, issuer), new URL(issuer).origin)
-    const found = apis().find((one) => one.canonical === canonical)
+  function apiNamed(text: string): Resource {
+    const found = resourceNamed(text, apis(), issuer)
     if (found === undefined) throw new OAuthError('invalid_target', 'There is no such resource.')
     return found
   }
@@ -103,7 +102,7 @@ export function createApiKeys(settings: KeySettings, deps: KeyDeps): ApiKeys & {
       new OAuthError('invalid_request', `${field}: it takes ${takes}.`, { field })
     const trimmed = typeof name === 'string' ? name.trim() : ''
     if (trimmed === '' || trimmed.length > MAX_NAME) throw invalid('name', `1 to ${MAX_NAME} characters`)
-    const resource = asked === undefined || asked === null ? null : resourceNamed(asked)
+    const resource = asked === undefined || asked === null ? null : apiNamed(asked)
     const offered = offeredBy(resource?.resource ?? null) ?? []
     const others = scopes.filter((scope) => !offered.includes(scope))
     if (others.length > 0) throw new OAuthError('invalid_scope', `A key can't have these scopes: ${others.join(' ')}.`)
@@ -157,7 +156,14 @@ export function createApiKeys(settings: KeySettings, deps: KeyDeps): ApiKeys & {
 
     async claimsFor(key, resource) {
       const found = await find(key)
-      if (found.resource !== resource) throw refused('resource')
+      // Only the holder of a valid key reads this.
+      if (found.resource !== resource)
+        throw invalidToken(
+          found.resource === null
+            ? `The API key was made without a resource, and this API takes keys for ${resource}.`
+            : `The API key was made for ${found.resource} alone.`,
+          'resource'
+        )
       noteUse(found)
       const claims: AccessTokenClaims = {
         iss: issuer,

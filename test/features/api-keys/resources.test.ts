@@ -2,6 +2,8 @@
 import Fastify, { type FastifyInstance } from 'fastify'
 import t from '../../support/tap.ts'
 import authPlugin, { memoryApiKeyStore, memoryUserStore, type ResourceOptions } from '../../../lib/index.ts'
+import { apiKeyOf } from '../../../lib/protocol/api-key.ts'
+import { steppedClock } from '../../../lib/testing/index.ts'
 import { bearer, tellCode } from '../../support/app.ts'
 
 t.test('accepts a key of one API at that API alone', async (t) => {
@@ -12,9 +14,11 @@ t.test('accepts a key of one API at that API alone', async (t) => {
   const app = Fastify()
   t.teardown(() => app.close())
   const users = memoryUserStore()
+  const clock = steppedClock()
   await app.register(authPlugin, {
     issuer: 'http://localhost:3000',
     users,
+    clock,
     apiKeys: memoryApiKeyStore(),
     scopes: ['openid', 'reports:read'],
     resources
@@ -51,11 +55,29 @@ t.test('accepts a key of one API at that API alone', async (t) => {
     for (const url of ['/own', '/bills']) t.equal(await statusOf(url), 401, url)
     t.equal(await statusOf('/fresh'), 403)
     const refused = await app.inject({ url: '/bills', headers })
-    t.match(refused.json(), { error: 'invalid_token', error_description: 'The API key is not valid.' })
+    t.match(refused.json(), {
+      error: 'invalid_token',
+      error_description: 'The API key was made for https://orders.example alone.'
+    })
     t.match(refused.headers['www-authenticate'], /error="invalid_token".*resource_metadata=/)
   }
   const own = await apiKeys.create({ userId, name: 'Own' })
-  t.equal((await app.inject({ url: '/orders', headers: bearer(own.key) })).statusCode, 401)
+  const descriptionOf = async (url: string, sent: string): Promise<string> =>
+    (await app.inject({ url, headers: bearer(sent) })).json().error_description
+  t.equal(
+    await descriptionOf('/orders', own.key),
+    'The API key was made without a resource, and this API takes keys for https://orders.example.'
+  )
+  t.equal(await descriptionOf('/own', key), 'The API key was made for https://orders.example alone.')
+  const short = await apiKeys.create({ userId, name: 'Short', expiresIn: 1 })
+  clock.step(1000)
+  await apiKeys.revoke(userId, own.id)
+  for (const [name, sent] of Object.entries({
+    unknown: apiKeyOf('fa', Buffer.alloc(32, 1)),
+    expired: short.key,
+    revoked: own.key
+  }))
+    t.equal(await descriptionOf('/orders', sent), 'The API key is not valid.', name)
   const both = { 'x-api-key': key, authorization: 'Bearer x' }
   t.equal((await app.inject({ url: '/orders', headers: both })).statusCode, 400)
   for (const [asked, error] of [
