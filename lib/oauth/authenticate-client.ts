@@ -7,8 +7,8 @@ import {
   clientCredentials,
   type ClientParams,
   invalidClient,
-  isAssertionSignedBy,
-  readClientAssertion
+  readClientAssertion,
+  signatureProblem
 } from '../protocol/client-authentication.ts'
 import { equalSecrets } from '../protocol/digest.ts'
 import type { GrantDeps } from './deps.ts'
@@ -18,11 +18,13 @@ interface Deps {
   grants: Pick<GrantDeps, 'accounts' | 'assertions' | 'clientKeys'>
 }
 
-/** A failure, and what the error says of it. */
 interface Failure {
   reason: ClientFailure
   client: Client | null
+  /** The text of the error, if the client may know more. */
   why?: string
+  /** More of the reason, for the log alone. */
+  detail?: string
 }
 
 /**
@@ -39,10 +41,10 @@ export async function authenticateClient(
   origin: Origin,
   { clients, grants }: Deps
 ): Promise<Client | null> {
-  const fail = (method: AuthMethod, { reason, client, why }: Failure): OAuthError => {
+  const fail = (method: AuthMethod, { reason, client, why, detail }: Failure): OAuthError => {
     const { events } = grants.accounts
     events.emit('client_authentication_failed', { reason, clientId: client?.clientId ?? null, method }, origin)
-    return invalidClient(method, why)
+    return invalidClient(method, { why, detail: detail === undefined ? reason : `${reason}: ${detail}` })
   }
   let credentials: ReturnType<typeof clientCredentials>
   try {
@@ -97,8 +99,8 @@ async function provedByKey(
   const client = await clients.findById(assertion.clientId)
   if (client === null) return { reason: 'unknown_client', client }
   if (!authMethodsOf(client).includes('private_key_jwt')) return { reason: 'wrong_method', client }
-  if (!isAssertionSignedBy(assertion, await clientKeys(client, assertion.kid)))
-    return { reason: 'wrong_signature', client }
+  const problem = signatureProblem(assertion, await clientKeys(client, assertion.kid))
+  if (problem !== null) return { reason: 'wrong_signature', client, detail: problem }
   if ((await assertions?.claim(assertion.replayKey, assertion.rememberedUntil)) !== 'fresh')
     return { reason: 'replayed', client, why: 'client_assertion was used before: each needs a jti of its own.' }
   return client

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import { OAuthError } from '../errors.ts'
 import { isObject } from './json.ts'
-import { algsOf, isJwsAlg, isSignedBy, type JwsAlg, parseJws, publicKeyOf, type UnverifiedJws } from './jws.ts'
+import { isJwsAlg, isSignedBy, type JwsAlg, parseJws, publicKeyOf, type UnverifiedJws } from './jws.ts'
 
 /** The ways in which a client proves itself. @see OpenID Connect Core 1.0 §9 */
 export const AUTH_METHODS = ['none', 'client_secret_basic', 'client_secret_post', 'private_key_jwt'] as const
@@ -87,13 +87,20 @@ export function clientCredentials(
   return clientId === undefined ? undefined : { method: 'none', clientId }
 }
 
-/** 401 with the challenge of the scheme that was used. @see RFC 6749 §5.2 */
-export function invalidClient(method: AuthMethod | undefined, why = 'Client authentication failed.'): OAuthError {
-  return new OAuthError(
-    'invalid_client',
-    why,
-    method === 'client_secret_basic' ? { headers: { 'www-authenticate': 'Basic realm="token", charset="UTF-8"' } } : {}
-  )
+/**
+ * 401 with the challenge of the scheme that was used.
+ * @param detail the reason, for the log alone
+ * @see RFC 6749 §5.2
+ */
+export function invalidClient(
+  method: AuthMethod | undefined,
+  { why = 'Client authentication failed.', detail }: { why?: string | undefined; detail?: string } = {}
+): OAuthError {
+  const headers = { 'www-authenticate': 'Basic realm="token", charset="UTF-8"' }
+  return new OAuthError('invalid_client', why, {
+    ...(detail === undefined ? {} : { detail }),
+    ...(method === 'client_secret_basic' ? { headers } : {})
+  })
 }
 
 function basicCredentials(encoded: string): BasicCredentials {
@@ -171,13 +178,14 @@ export function readClientAssertion(text: string, issuer: string, now: number): 
 }
 
 /**
- * True if one of these keys signed the assertion. Only registered keys count: nothing that the header brings.
+ * Looks for the key that signed the assertion. Only registered keys count: nothing that the header brings.
  * @param keys JWKs, of which unusable ones are passed over
+ * @returns `null` if one signed it, otherwise why none did, for the log
  */
-export function isAssertionSignedBy({ alg, kid, jws }: ClientAssertion, keys: readonly unknown[]): boolean {
-  return keys.some((jwk) => {
-    if (!isObject(jwk) || (kid !== undefined && jwk['kid'] !== kid) || !algsOf(jwk).includes(alg)) return false
-    const key = publicKeyOf(jwk, alg)
-    return key !== null && isSignedBy(jws, key, alg)
-  })
+export function signatureProblem({ alg, kid, jws }: ClientAssertion, keys: readonly unknown[]): string | null {
+  const named = keys.filter((jwk) => isObject(jwk) && (kid === undefined || jwk['kid'] === kid))
+  if (kid !== undefined && named.length === 0) return 'no key of the client has the kid of the assertion'
+  const usable = named.map((jwk) => publicKeyOf(jwk, alg))
+  if (usable.every((key) => key === null)) return 'no such key of the client is for the algorithm of the assertion'
+  return usable.some((key) => key !== null && isSignedBy(jws, key, alg)) ? null : 'another key signed the assertion'
 }

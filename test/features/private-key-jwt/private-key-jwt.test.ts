@@ -1,13 +1,15 @@
 import Database from 'libsql'
-import { sqliteState } from '../../../lib/index.ts'
+import { type Client, sqliteState } from '../../../lib/index.ts'
 import t from '../../support/tap.ts'
-import { ISSUER, PASSWORD } from '../../support/app.ts'
+import { ISSUER, PASSWORD, testApp } from '../../support/app.ts'
+import { logLines } from '../../support/log-lines.ts'
 import { turns } from '../../unit/accounts/world.ts'
 import { signingKey } from '../resource/world.ts'
 import {
   ask,
   assertionOf,
   type Changes,
+  KEY,
   machine,
   publicJwk,
   refusal,
@@ -91,6 +93,40 @@ t.test('whatever is wrong with an assertion, the client is refused and the event
   )
   t.same(refusal(await ask(test, signed('x'.repeat(9000)))), [400, 'invalid_request'], 'too long')
   t.equal((await ask(test, signed(assertionOf(test, { payload: { nbf: now + 8, iat: now + 8 } })))).status, 200)
+})
+
+t.test('logs at debug why no registered key fits an assertion', async (t) => {
+  const { lines, stream } = logLines()
+  const unnamed: Client = { ...machine, clientId: 'unnamed', jwks: { keys: [KEY.jwk] } }
+  const test = await testApp(
+    { scopes: ['openid', 'read'], clients: [machine, shop, unnamed] },
+    { logger: { level: 'debug', stream } }
+  )
+  t.teardown(test.close)
+  const rows: Array<[Changes, string]> = [
+    [{ header: { kid: 'k2' } }, 'wrong_signature: no key of the client has the kid of the assertion'],
+    [
+      { payload: { iss: 'unnamed', sub: 'unnamed' } },
+      'wrong_signature: no key of the client has the kid of the assertion'
+    ],
+    [{ header: { alg: 'RS256' } }, 'wrong_signature: no such key of the client is for the algorithm of the assertion'],
+    [{ key: signingKey('ES256', 'k1') }, 'wrong_signature: another key signed the assertion'],
+    [{ payload: { iss: 'shop', sub: 'shop' } }, 'wrong_method'],
+    [{ payload: { iss: 'nobody', sub: 'nobody' } }, 'unknown_client']
+  ]
+  for (const [changes, detail] of rows) {
+    lines.length = 0
+    const { body } = await ask(test, signed(assertionOf(test, changes)))
+    t.equal(body.error_description, 'Client authentication failed.', detail)
+    t.match(
+      lines.filter((line) => line.error === 'invalid_client'),
+      [{ level: 20, detail }],
+      detail
+    )
+    t.equal(lines.find((line) => line.error === 'invalid_client')?.detail, detail)
+  }
+  const withoutKid = assertionOf(test, { header: { kid: undefined }, payload: { iss: 'unnamed', sub: 'unnamed' } })
+  t.equal((await ask(test, signed(withoutKid))).status, 200, 'a header without kid tries every key')
 })
 
 t.test('an assertion counts once, also if it comes fifty times at once', async (t) => {
