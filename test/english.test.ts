@@ -35,7 +35,7 @@ t.test('no folder gets more patterns that make a sentence hard to read', async (
       if (count > (stored[place] ?? 0)) {
         const texts = patternsIn(files).filter((pattern) => pattern.place === place)
         t.fail(`${place}: ${count}, and ${stored[place] ?? 0} at most`, {
-          found: texts.slice(0, 20).map(({ path, text }) => `${path}: ${text}`)
+          found: texts.slice(0, 20).map(({ path, pattern, text }) => `${path}: ${pattern}: ${text}`)
         })
       }
 })
@@ -60,4 +60,9 @@ t.test('counts each kind of pattern where it stands, and nothing else', async (t
     ['docs/a.md', '```\n// What it gives\n```\n[a](whoever.md)\n', []]
   ] satisfies Array<[string, string, string[]]>)
     t.strictSame(texts(path, text), expected, text)
+})
+
+t.test('names the pattern that a sentence has', async (t) => {
+  const names = patternsIn({ 'lib/keys/a.ts': '// What it gives, made anew.\n' }).map(({ pattern }) => pattern)
+  t.strictSame(names, ['a sentence that begins with "What"', 'the word "anew"'])
 })

@@ -11,6 +11,8 @@ export interface Pattern {
   /** A kind and a folder, such as `comments of lib/records`. */
   place: string
   path: string
+  /** The word that makes the pattern. */
+  pattern: string
   /** The pattern with the words around it. */
   text: string
 }
@@ -59,9 +61,10 @@ function found(path: string, place: string, texts: readonly string[], relative: 
   return texts.flatMap((text) => {
     const words = text.replace(/\s+/g, ' ').trim()
     return [relative, WORDS].flatMap((pattern) =>
-      [...words.matchAll(pattern)].map(({ index }) => ({
+      [...words.matchAll(pattern)].map(({ index, 0: word }) => ({
         place,
         path,
+        pattern: pattern === WORDS ? `the word "${word}"` : `a sentence that begins with "${word.trim()}"`,
         text: words.slice(Math.max(0, index - 30), index + 60)
       }))
     )

@@ -3,7 +3,7 @@ import type { AuthorityEvents, ClientFailure, LoginFailure } from '../events.ts'
 import type { RuleName } from '../limits/rules.ts'
 import { GRANT_TYPES } from '../ports/client-store.ts'
 import type { MessageKind } from '../ports/message.ts'
-import { STORE_OPERATIONS, type StoreName } from '../ports/tracing.ts'
+import { STORE_OPERATIONS } from '../ports/tracing.ts'
 
 export type Labels = Record<string, string>
 export interface Metric {
@@ -114,20 +114,7 @@ const RULES = words<RuleName>({
   emailCode: 1,
   device: 1
 })
-const STORES = words<StoreName>({
-  users: 1,
-  clients: 1,
-  factors: 1,
-  api_keys: 1,
-  tokens: 1,
-  one_time_tokens: 1,
-  browser_sessions: 1,
-  consents: 1,
-  keys: 1,
-  assertions: 1,
-  devices: 1,
-  attempts: 1
-})
+const STORES = Object.keys(STORE_OPERATIONS)
 const UPSTREAM_FAILURES = words<UpstreamFailure>({
   denied: 1,
   mismatch: 1,

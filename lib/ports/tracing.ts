@@ -111,7 +111,7 @@ export const STORE_OPERATIONS = {
   attempts: methodsOf<AttemptStore>({ reserve: 1, refund: 1 })
 } as const
 
-export type StoreName = keyof typeof STORE_OPERATIONS
+type StoreName = keyof typeof STORE_OPERATIONS
 
 /** Names of Node.js tracing channels, each for one kind of work. */
 export const TRACES = {

@@ -1,5 +1,6 @@
 import { deepEqual, equal, match, ok } from 'node:assert/strict'
 import * as fc from 'fast-check'
+import { passwordPolicyOptions } from '../support/password-policy.ts'
 import { createPasswordPolicy } from '../../lib/accounts/password-policy.ts'
 import { checkNewUsername, emailOf, normalizeUsername } from '../../lib/accounts/username.ts'
 import { steppedClock } from '../../lib/testing/index.ts'
@@ -113,7 +114,7 @@ property(
 const MIN = 8
 const MAX = 72
 const policy = createPasswordPolicy(
-  { minLength: MIN, maxBytes: MAX, contextWords: ['authority', 'example'], isBreached: null },
+  passwordPolicyOptions({ minLength: MIN, maxBytes: MAX, contextWords: ['authority', 'example'] }),
   {
     clock: steppedClock(),
     onHookFailure(error) {

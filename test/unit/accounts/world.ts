@@ -10,6 +10,7 @@ import type { AccountsDeps } from '../../../lib/accounts/deps.ts'
 import type { ConnectionWay } from '../../../lib/ports/upstream.ts'
 import { createOutbox } from '../../../lib/accounts/outbox.ts'
 import { createPasswordHashing } from '../../../lib/accounts/password-hashing.ts'
+import { passwordPolicyOptions } from '../../support/password-policy.ts'
 import { createPasswordPolicy } from '../../../lib/accounts/password-policy.ts'
 import { OAuthError } from '../../../lib/errors.ts'
 import { createEvents, EVENT_NAMES } from '../../../lib/events.ts'
@@ -112,7 +113,7 @@ export async function world(options: WorldOptions = {}) {
     }),
     hashing,
     policy: createPasswordPolicy(
-      { minLength: 8, maxBytes: 1024, contextWords: ['authexample'], isBreached: options.isBreached ?? null },
+      passwordPolicyOptions({ contextWords: ['authexample'], isBreached: options.isBreached ?? null }),
       {
         clock,
         onHookFailure(error) {

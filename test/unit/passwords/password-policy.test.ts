@@ -1,6 +1,7 @@
 import t from '../../support/tap.ts'
 import { MisfitError } from '../../../lib/errors.ts'
 import { commonPasswords } from '../../../lib/accounts/common-passwords.ts'
+import { passwordPolicyOptions } from '../../support/password-policy.ts'
 import { createPasswordPolicy, requireGoodPassword } from '../../../lib/accounts/password-policy.ts'
 import type { PasswordPolicyOptions, PasswordRefusal } from '../../../lib/accounts/password-policy.ts'
 
@@ -30,7 +31,7 @@ function policyOf(options: Partial<PasswordPolicyOptions> = {}) {
   const clock = steppedClock()
   const failures: unknown[] = []
   const policy = createPasswordPolicy(
-    { minLength: 8, maxBytes: 1024, contextWords: ['Analytica', 'auth.engine.example'], isBreached: null, ...options },
+    passwordPolicyOptions({ contextWords: ['Analytica', 'auth.engine.example'], ...options }),
     {
       clock,
       onHookFailure(error) {
