@@ -105,7 +105,7 @@ export interface Passkeys {
   /**
    * Proves that the person has answered `optionsFor` by a passkey of theirs. `method`: `passkey`, or `security_key` if
    * it did not verify them.
-   * @throws OAuthError `invalid_grant`, likewise
+   * @throws OAuthError `invalid_grant`, with the reasons of `proveAlone`
    */
   prove(
     given: { credential: GivenCredential; user: User; found: UserFactors; clientId: string | null } & PasskeyPurpose &

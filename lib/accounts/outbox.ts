@@ -9,11 +9,11 @@ import { emailOf } from './username.ts'
 
 /** The cause of a message. */
 export interface MessageCause {
-  /** The language that it asked for, if it named one of ours. */
+  /** The language that the request asked for, if it is supported. */
   locale: string | undefined
   /** For the event that tells what became of the message. */
   origin: Origin
-  /** A secret of the browser that asked for the message. Its token is bound to it, and nobody is told of it. */
+  /** A secret of the browser that asked for the message. The token of the message works only with it. It is in no message and no event. */
   asker?: string | undefined
 }
 

@@ -96,7 +96,7 @@ export interface PendingVerification {
   sentAt: number
   /** True if the owner of the address can say that it was not them. */
   canDisown: boolean
-  /** The address that the account is to have; `null`: it has the address, and this confirms it. */
+  /** The address that the account is to have; `null`: the link confirms the present address. */
   newAddress: string | null
 }
 
@@ -135,7 +135,7 @@ export async function disownAccount(
   }
   const found = await findMessageToken('verify_email', token, deps)
   if (found === null || !canDisown(found.user, deps)) throw invalidLink()
-  // If the password was changed at this moment, the owner may want to look at it again.
+  // Fails if the password changes at this moment. The link stays good, so that its reader can decide again.
   await endPassword(found.user, { by: 'disowned', origin }, deps)
   // Last, so that the link works again where anything failed.
   if ((await deps.oneTimeTokens.consume('verify_email', digestOfOneTimeToken(token) ?? '', deps.clock.now())) === null)

@@ -107,7 +107,7 @@ type Keyed = { [Kind in CookieName]: (typeof COOKIES)[Kind]['key'] extends 'own'
 export const cookieKey = (secret: string, kind: Keyed, owner: CookieOwner): Buffer =>
   ownKey(secret, `${kind} cookie`, owner)
 
-/** A key that another service, or another registration of the plugin, with the same secret does not have. */
+/** A key derived from `secret`, different for each issuer and prefix. */
 function ownKey(secret: string, purpose: string, { issuer, prefix }: CookieOwner): Buffer {
   return deriveKey(secret, JSON.stringify([purpose, issuer, prefix]))
 }

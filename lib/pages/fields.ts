@@ -73,7 +73,7 @@ export function field(
         : null,
     'aria-describedby': described.length === 0 ? null : described.join(' '),
     ...extra,
-    // Last: see `focusAtTop`.
+    // `autofocus` stays the last attribute, because `focusAtTop` relies on it.
     autofocus: focus === fieldName
   })
   const input = isSelect ? select(given, choices, { value, required }) : html`<input${given}>`

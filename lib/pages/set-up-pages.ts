@@ -190,7 +190,7 @@ ${codeField(state, model)}${endsOthers && html`<p class="hint">${messages.enrolT
 )}`
 }
 
-/** The way on waits until the codes were copied, saved or printed, or the box is ticked. */
+/** The link to continue works only after the codes were copied, saved or printed, or the box is ticked. */
 export function accountRecoveryCodes(model: PageModels['account_recovery_codes']): string {
   const { messages, username, codes, backUrl } = model
   return layout(model, {

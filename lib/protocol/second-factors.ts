@@ -18,7 +18,10 @@ interface HeldFactors {
   passkeys: readonly unknown[]
 }
 
-/** True if the user has any factor. `twoStepOf` tells if sign-ins take it. `null`: second factors are off. */
+/**
+ * True if the user has any factor, whether or not sign-ins ask for it: `twoStepOf` decides that. `null`: second factors
+ * are off.
+ */
 export function hasFactor(found: HeldFactors): boolean
 export function hasFactor<Found extends HeldFactors>(found: Found | null): found is Found
 export function hasFactor(found: HeldFactors | null): boolean {

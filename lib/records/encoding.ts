@@ -84,7 +84,7 @@ export async function commitSurely(
   try {
     return await store.commit(partition, writes, now)
   } catch (error) {
-    // A refusal or a lock is not a lost answer.
+    // Only an outage can lose the answer. A refusal or a lock wrote nothing.
     if (!isOutage(error)) throw error
     const found = await store.commit(partition, writes, now)
     if (found === null) return null

@@ -132,7 +132,7 @@ t.test('postgres: rejects strings that it cannot store, and never finds them', a
     await t.rejects(users.update('x', patch as never), TypeError)
 })
 
-t.test('postgres: reports a violated index of the host as such, not as a taken username', async (t) => {
+t.test("postgres: passes on the error of the host's own unique index", async (t) => {
   const { pool } = await fresh()
   const users = postgresUserStore(pool)
   const ann = await users.create({ username: 'ann', passwordHash: 'h' })

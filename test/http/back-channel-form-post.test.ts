@@ -74,7 +74,7 @@ t.test('posts the logout token as a form, without credentials and without a cook
   }
 })
 
-t.test('returns the status of every answer', async (t) => {
+t.test("returns the HTTP status of the client's answer, also of an error", async (t) => {
   for (const status of [200, 204, 400, 404, 500, 501]) {
     const { url } = await rp(t, (reply) => {
       reply.writeHead(status).end(status === 204 ? undefined : '{"error":"invalid_request"}')

@@ -139,9 +139,9 @@ export function hashingThreads<Call>({
 const REST_MS = 30_000
 
 /**
- * The threads of this process that run the file `path`, which has no ending, next to the module at `url`: at most one
- * for each core, because more gain nothing. The first call decides. `null` if there is no such file: a bundle has none,
- * and may not know its own place.
+ * The threads of this process that run the file `path` next to the module at `url`: at most one for each core, because
+ * more gain nothing. `path` has no file extension. Starts nothing before the first call. `null` inside a host's bundle,
+ * where the file is missing.
  */
 export function threadsOf<Call>(path: string, url: string): () => HashingThreads<Call> | null {
   let shared: HashingThreads<Call> | null | undefined

@@ -1,6 +1,6 @@
 import type { Clock } from '../../ports/clock.ts'
 
-/** The minimum time between two fetches caused by strangers or failures. */
+/** The minimum time between two fetches that an unverified request or a failed fetch causes. */
 const PAUSE_MS = 10_000
 /** The time for which the first failure is cached. Each further failure doubles it, up to the pause. */
 const FIRST_PAUSE_MS = 1000

@@ -82,7 +82,7 @@ for (const [url, required] of [
   ['/auth/security/totp', false],
   ['/auth/second-factor/set-up', true]
 ] as const)
-  t.test(`gives two presses of the app set-up form the codes and the session of the first: ${url}`, async (t) => {
+  t.test(`answers a second press of the set-up form like the first: ${url}`, async (t) => {
     const subject = await scene(t, required ? { mfa: { required: true } } : {})
     const { app, browser, clock, sub, events } = subject
     const { body } = await browser.get(url)

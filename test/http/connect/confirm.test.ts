@@ -107,7 +107,7 @@ t.test('FED-15 links only from its own form, after a fresh sign-in', async (t) =
   t.strictSame(await test.users.listIdentities(test.sub), [])
 })
 
-t.test('leads to the confirm page after a sign-in with the same destination, not another', async (t) => {
+t.test('leads to the confirm page only if `return_to` is that of the connection', async (t) => {
   const test = await waiting(t)
   t.equal((await logIn(test, 'ann@example.com', '?return_to=/elsewhere')).headers.location, '/elsewhere')
   t.equal((await logIn(test, 'ann@example.com', '?return_to=%2Fcart')).headers.location, CONFIRM)

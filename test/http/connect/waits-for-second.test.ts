@@ -89,7 +89,7 @@ t.test('links by a verified address only after the second factor', async (t) => 
   t.match(test.payloads('identity_linked').length, 1)
 })
 
-t.test('follows the profile only after the second factor', async (t) => {
+t.test("updates the user from the provider's profile only after the second factor", async (t) => {
   const test = await scene(t, { hasFactor: true, connection: { sync: 'always', profile: () => ({ name: 'Mallory' }) } })
   const { ann, users, writes } = test
   await users.linkIdentity(ann.id, {
