@@ -185,7 +185,7 @@ export class UsernameTakenError extends Error {
   }
 }
 
-/** By its code: a host's store may have the class from another copy of this package. */
+/** Compares codes, because a host's store may have the class from another copy of this package. */
 export function isUsernameTaken(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === 'FST_AUTHORITY_USERNAME_TAKEN'
 }
@@ -200,7 +200,7 @@ export class IdentityTakenError extends Error {
   }
 }
 
-/** By its code, as `isUsernameTaken`. */
+/** Compares codes, as `isUsernameTaken` does. */
 export function isIdentityTaken(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === 'FST_AUTHORITY_IDENTITY_TAKEN'
 }

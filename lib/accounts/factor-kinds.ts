@@ -90,7 +90,7 @@ export interface Passkeys {
    */
   add(addition: PasskeyAddition): Promise<PasskeyAdded>
 
-  /** The same for everybody; costs one HMAC. Good for ten minutes. */
+  /** Options for a sign-in by any user's passkey. They depend on no user, cost one HMAC and work for ten minutes. */
   signInOptions(): PasskeyRequestOptions
   /**
    * The user who answered `signInOptions`. The passkey has verified them, so it is both factors.

@@ -25,7 +25,7 @@ export async function firstFactorHolds(
   return await holderOf({ userId: user.id, by, connection, identity, writes, mark: markOf(user, by) }, deps)
 }
 
-/** The same for the id of the user and the mark at the time of the first factor. */
+/** Like `firstFactorHolds`, from the id of the user and the mark at the time of the first factor. */
 export async function holderOf(
   {
     userId,

@@ -13,7 +13,10 @@ export interface MessageCause {
   locale: string | undefined
   /** For the event that tells what became of the message. */
   origin: Origin
-  /** A secret of the browser that asked for the message. The token of the message works only with it. It is in no message and no event. */
+  /**
+   * A secret of the browser that asked for the message. The token of the message is bound to it. No message and no event
+   * contains it.
+   */
   asker?: string | undefined
 }
 

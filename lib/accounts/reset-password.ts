@@ -205,7 +205,7 @@ type Deps = Pick<AccountsDeps, 'oneTimeTokens' | 'users' | 'clock'>
  * takes the account from the stranger.
  */
 async function contestSignUp(user: User, { oneTimeTokens, clock }: Deps): Promise<void> {
-  // First, so that requests from now on get a reset link.
+  // Stores the mark first, so that all later requests get a reset link.
   await oneTimeTokens.put({
     purpose: 'contested_sign_up',
     digest: nameOf(user),

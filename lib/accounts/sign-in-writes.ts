@@ -121,7 +121,7 @@ export async function storeLink(
 ): Promise<Awaited<ReturnType<NonNullable<UserStore['linkIdentity']>>>> {
   const { users, oneTimeTokens } = deps
   if (users.linkIdentity === undefined) return 'unknown_user'
-  // Before the link, so that after a failure nothing is linked and the person can try again.
+  // Runs before the link, so that after a failure nothing is linked and the person can try again.
   if (contested !== null) {
     const given: NewPassword = { by: 'identity_linked', stays, locale, origin }
     if (contested === 'by_address' && users.setPasswordHash !== undefined && isPasswordOlder(user))

@@ -26,7 +26,7 @@ export interface SignInWrites {
 
 /** The user who has given a first factor, and the factor. */
 export interface FirstFactor {
-  /** As the user was when the first factor was proved. */
+  /** The user at the time of the first factor. */
   user: User
   by: FirstFactorKind
   /** The `id` of the connection, if the first factor was one. */

@@ -150,7 +150,7 @@ async function removeFactors(user: User, cause: MessageCause, deps: AccountsDeps
   const endAll = async (): Promise<void> => {
     await sessions.revokeAll(user.id, 'factors_changed', { origin: cause.origin })
   }
-  // Before it too, so that the sign-in that added this factor can't add another one meanwhile.
+  // Ends sign-ins before the factors too, so that the one that added this factor can't add another meanwhile.
   await endAll()
   for (const { end } of slots) await end?.(user, { what: 'all' }, cause)
   await endAll()
@@ -168,7 +168,7 @@ async function putBack(
 ): Promise<User> {
   const { users, sessions, slots, events, clock } = deps
   if (users.update === undefined) throw invalidLink()
-  // Before it too, so that a later sign-in can't set anything up meanwhile.
+  // Ends sign-ins before the change too, so that a later one can't set anything up meanwhile.
   await sessions.revokeAll(user.id, 'email_changed', { origin: cause.origin })
   const email = { email: former, emailVerified: true, emailProvedAt: clock.now() }
   const renamed = emailOf(user.username) === null ? email : { ...email, username: former }

@@ -137,7 +137,7 @@ export async function disownAccount(
   if (found === null || !canDisown(found.user, deps)) throw invalidLink()
   // Fails if the password changes at this moment. The link stays good, so that its reader can decide again.
   await endPassword(found.user, { by: 'disowned', origin }, deps)
-  // Last, so that the link works again where anything failed.
+  // Uses the link up last, so that it works again if anything failed.
   if ((await deps.oneTimeTokens.consume('verify_email', digestOfOneTimeToken(token) ?? '', deps.clock.now())) === null)
     throw invalidLink()
 }

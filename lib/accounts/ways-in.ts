@@ -87,7 +87,7 @@ export async function waysIn(user: User, deps: WaysDeps): Promise<WaysIn> {
   }
 }
 
-/** True if the link leads to the user while its connection is on. */
+/** True if the user can sign in by this link: its connection is on, and no other one manages the account. */
 export function opens({ connection, issuer }: LinkedIdentity, user: User, ways: Ways): boolean {
   return ways.connections.get(connection)?.acceptsIssuer(issuer) === true && !isManagedElsewhere(user, connection, ways)
 }

@@ -272,7 +272,7 @@ export function createAuthClient<Profile extends { sub: string } = UserProfile, 
         try {
           const session = await keeper.read()
           const { revocation_endpoint: revoke, end_session_endpoint: end } = await provider()
-          // Not awaited: the page may unload before the response.
+          // Does not wait for the revocation, because the page may unload before the response.
           if (revoke && session?.refresh_token)
             void request(revoke, { client_id: clientId, token: session.refresh_token }, { keepalive: true }).catch(
               () => {}

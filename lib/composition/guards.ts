@@ -27,7 +27,9 @@ export interface TokenGuards {
    * @see RFC 6750
    */
   authenticate: Hook
-  /** The same for a request with a token. Without one, `request.auth` stays `null` and the request continues. */
+  /**
+   * Like `authenticate` for a request with a token. Without one, `request.auth` stays `null` and the request continues.
+   */
   authenticateOptional: Hook
   /**
    * A hook to follow `authenticate`, which accepts tokens of every client: 403 for those of clients with `firstParty:

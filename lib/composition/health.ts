@@ -126,7 +126,7 @@ export function outageReports(
   }
 }
 
-/** Only the message, because a client library's error object can contain the failed command. */
+/** Returns only the message, because a client library's error object can contain the failed command. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : 'unknown'
 }

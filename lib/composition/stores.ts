@@ -98,7 +98,7 @@ export function connectStores(
   const counters =
     redis === null
       ? null
-      : // By the server's clock, unless a test steps one.
+      : // The store counts by the server's clock, unless a test steps another one.
         redisAttemptStore(sharedConnection(redis), {
           prefix: settings.rateLimit === false ? undefined : settings.rateLimit.prefix,
           now: settings.clock === null ? undefined : () => ownClock.now()

@@ -46,7 +46,7 @@ export function apple(given: AppleOptions): ConnectionOption {
       signingAlgs: ['RS256'],
       clientAuthentication: 'apple',
       scopes: ['name', 'email'],
-      // Asked for a name or an email address, it answers by POST alone.
+      // Apple answers by POST alone if a request asks for a name or an email address.
       formPost: true,
       acceptsIssuer: (iss) => iss === ISSUER || iss === OTHER_ISSUER,
       assertion(claims, answer) {

@@ -14,7 +14,7 @@ const SIGNATURE = /^(?:(?:RS|PS|ES)(?:256|384|512)|EdDSA)$/
 
 export interface OidcOptions extends ConnectionOptions {
   id: string
-  /** As the provider spells it, byte for byte: its metadata and its ID tokens must say the same. */
+  /** The issuer byte for byte as the provider spells it, because its metadata and ID tokens must have the same text. */
   issuer: string
   /** The endpoints of a provider without discovery. Default: as its metadata say. */
   endpoints?: (ProviderEndpoints & { keys: string }) | undefined

@@ -25,7 +25,7 @@ export interface Rule {
   count: 'all' | 'failed'
 }
 
-/** The allowance of a whole /48 of IPv6 under `login`, in allowances of a /64, because one site has 65,536 of these. */
+/** A /48 of IPv6 gets this many times the attempts of a /64 under `login`, because one site owns 65,536 of these. */
 const NETWORK_FACTOR = 20
 /** Upper bound of that allowance, because an attempt costs more the more attempts its window holds. */
 const NETWORK_MOST = 10_000

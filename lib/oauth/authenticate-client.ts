@@ -86,7 +86,7 @@ async function provedBySecret(
   return methods.includes(method) ? client : { reason: presented === '' ? 'no_secret' : 'wrong_method', client }
 }
 
-/** Nothing that the assertion brings counts as a key. It is used up last, so that a failure uses nothing up. */
+/** Only registered keys count. The assertion is used up last, so that a failure uses up nothing. */
 async function provedByKey(
   { assertion: text, clientId }: { assertion: string; clientId: string | undefined },
   clients: ClientStore,

@@ -189,9 +189,9 @@ export async function refreshAccessToken(
 ): Promise<RefreshResponse> {
   const presented = parseCredential(token)
   if (presented === null) throw refused('malformed')
-  // There is no place for a proof either.
+  // The request can contain no DPoP proof.
   const attempt: RefreshAttempt = { presented, jkt: null, origin, refused }
-  // Before the token is replaced, because signing keys may not be ready yet.
+  // Waits for the signing keys before the token is replaced, so that a failure here costs no token.
   await deps.accessTokens.ready()
   return deps.refreshToken.rotate === 'always' ? await rotate(attempt, deps) : await use(attempt, deps)
 }

@@ -6,7 +6,7 @@ import type { IconName } from './stylesheet.ts'
 
 interface Layout {
   heading: string
-  /** Before the heading in the title of the document, where several views share the heading. */
+  /** A text before the heading in the title of the document, if several views have the same heading. */
   part?: string | null
   /** Below the heading, inside the page's head. */
   lead?: HtmlValue

@@ -188,7 +188,7 @@ export interface FactorStore {
    * second step because of this app, an earlier one, or `twoStepChosen`.
    */
   addTotp(addition: FactorAddition<TotpFactor>): Promise<AddedFactor>
-  /** Adds a passkey, likewise. */
+  /** Adds a passkey, with recovery codes under the same conditions as `addTotp`. */
   addPasskey(addition: FactorAddition<PasskeyFactor>): Promise<AddedFactor>
 
   /**

@@ -131,7 +131,7 @@ export interface AccountRemovedMessage extends NoticeMessage<'account_removed'> 
 /** A sign-in in a browser in which the account never had a session. Sent at most once an hour. */
 export interface NewSignInMessage extends MessageCommon {
   kind: 'new_sign_in'
-  /** The same as `accountUrl`. */
+  /** Equals `accountUrl`. */
   url?: string | undefined
   token?: undefined
   expiresAt?: undefined

@@ -123,7 +123,7 @@ export type UseOutcome =
 export interface ReplacedToken {
   digest: string
   rotatedAt: number
-  /** Its successor. */
+  /** The sealed successor of the token. */
   sealed: string
 }
 

@@ -28,7 +28,7 @@ export function sentToken(authorization: string | undefined): SentToken | undefi
   return { token, scheme: isDpop(authorization) ? 'DPoP' : 'Bearer' }
 }
 
-/** The same for the scheme `Bearer` alone. */
+/** The token of a header with the scheme `Bearer`; `undefined` for any other. */
 export function bearerToken(authorization: string | undefined): string | undefined {
   return isDpop(authorization) ? undefined : sentToken(authorization)?.token
 }

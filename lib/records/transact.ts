@@ -22,7 +22,7 @@ interface CallOptions {
 }
 
 export interface Transactor {
-  /** As of the store. */
+  /** True if the store may lose one record without another. */
   evicts: boolean
   /** Reads, decides and commits as if there were no other calls. `keys`: the records that `decide` reads first. */
   transact<Result>(
@@ -31,7 +31,7 @@ export interface Transactor {
     decide: Decide<Result>,
     options?: CallOptions
   ): Promise<Result>
-  /** The same for rules that usually change nothing. The call waits for no other. */
+  /** Like `transact`, for rules that usually change nothing. The call waits for no other call. */
   look<Result>(partition: string, keys: readonly string[], decide: Decide<Result>): Promise<Result>
 }
 

@@ -57,7 +57,10 @@ export function generationIn(view: View): string | null {
   return generationRow(view)?.[0] ?? null
 }
 
-/** The keys to read for a decision on the index, and on one record without it. */
+/**
+ * The keys that a decision on the index reads first. `generationKeys` is for a decision on one record without the
+ * index.
+ */
 export const indexKeys = (view: Pick<View, 'evicts'>): string[] => (view.evicts ? [INDEX, GENERATION] : [INDEX])
 export const generationKeys = (view: Pick<View, 'evicts'>): string[] => (view.evicts ? [GENERATION] : [])
 

@@ -23,9 +23,9 @@ export interface View {
   evicts: boolean
   /** The value under the key; `null` if there is none. The rule depends on it: the commit compares its version. */
   get(key: string): unknown
-  /** The same for many keys, which takes one trip. */
+  /** Like `get` for many keys, in one trip. */
   all(keys: readonly string[]): unknown[]
-  /** The same without a comparison by the commit, for values whose change makes no decision wrong. */
+  /** Like `all`, but the commit compares no versions. For values whose change makes no decision wrong. */
   peek(keys: readonly string[]): unknown[]
   put(key: string, draft: Draft): void
   /** Removes the record, if there is one. A key that was not read is removed whatever its version. */
@@ -195,7 +195,7 @@ export function writesOf(
     if (change === 'delete' && !isKnown) return { key, expect: ANY, change }
     const record = isKnown ? records.get(key) : null
     const expect = isKnown ? versionOf(key) : ANY
-    // Nothing to remove: only requires that the record stays absent.
+    // The record is absent, so the commit only requires that it stays absent.
     if (change === 'delete' && (record?.decoded ?? null) === null) return { key, expect, change: 'keep' }
     const { kind, userId, value, expiresAt } = change === 'delete' ? removedUntil(now + REMOVED_MS) : change
     const version = newVersion()

@@ -66,7 +66,7 @@ export interface BrowserSessions {
   stay(sid: string, browser: Pick<Browser, 'cookie'>, replaced: (cookie: string) => void): StayingSignIn
   /** Counts a use, by `clientId` if a client takes part. Returns `false` if the session has ended meanwhile. */
   use(session: OpenSession, clientId?: string): Promise<boolean>
-  /** The same use as a value, for a store operation that commits it together with another change. */
+  /** The use as a value, for a store operation that commits it together with another change. */
   useOf(session: OpenSession, clientId?: string): SessionUse
 }
 

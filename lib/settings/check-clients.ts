@@ -232,7 +232,7 @@ export function clientRows(rules: ClientRules): (row: unknown) => Client {
 
   // Cache the result, because checking a client's addresses takes a tenth of a refresh, and most rows have not changed.
   return (row) => {
-    // Not of the row itself, because its `toJSON` may omit secret fields.
+    // Compares the fields, not the row itself, because the `toJSON` of a row may omit secret fields.
     const fields = fieldsOf(row)
     const text = textOf(fields)
     const before = text === null ? undefined : known.get(fields.clientId)

@@ -97,7 +97,7 @@ type ValueOf<Of> = Of extends Option<infer Value, unknown> ? Value : never
 
 /** The type of the options that a host gives, with their comments. */
 export type Given<Of> = { [Name in keyof Of]?: ValueOf<Of[Name]> | undefined }
-/** The same, where some are required. */
+/** Like `Given`, with some required options. */
 export type GivenWith<Of, Needed extends keyof Of> = Given<Pick<Of, Exclude<keyof Of, Needed>>> & {
   [Name in Needed]: ValueOf<Of[Name]>
 }

@@ -250,7 +250,7 @@ const isObject = (value: unknown): value is object => typeof value === 'object' 
  */
 const SCHEDULE: readonly number[] = [3, 0, 5, 1, 0, 4, 2, 6, 0, 1, 7]
 
-/** The same store, with another function for each method, also of the objects of methods inside. */
+/** Replaces each method of a store, and of the objects of methods inside it, by another function. */
 function withMethods<Store extends object>(
   store: Store,
   replace: (method: Method, target: object, name: string) => Method

@@ -25,7 +25,7 @@ export interface SoftRegistration {
   response: { clientDataJSON: string; attestationObject: string; transports: string[] }
 }
 
-/** The same for `AuthenticationResponseJSON`. */
+/** The members of `AuthenticationResponseJSON` that the library reads. */
 export interface SoftAssertion {
   id: string
   type: 'public-key'

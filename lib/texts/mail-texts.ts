@@ -12,7 +12,7 @@ type Plain = Exclude<NoticeKind, 'account_removed' | 'factor_added' | 'factor_re
 export type MailSubject = LinkKind | 'sign_in_code' | 'new_sign_in' | Plain | Particular
 
 interface NoticeTexts {
-  /** The subject, too. */
+  /** The heading, which is the subject too. */
   heading: string
   text: string
   /** Advice to a reader who did not do what the mail tells. Default `secure`. */
@@ -31,11 +31,11 @@ export type MailTexts = Readonly<
     /** Advice to a reader who did not do what the mail tells: with a password to change, and without one. */
     secure: string
     secureWithoutPassword: string
-    /** The same advice for a change that a button takes back. */
+    /** Advice to that reader if a button takes the change back. */
     undo: string
     /** Follows the text of `password_changed` for a user with API keys. */
     apiKeysStay: string
-    /** The same advice for a change by the host. */
+    /** Advice to that reader if the host made the change. */
     notAsked: string
     signInTime: string
     signInDevice: string

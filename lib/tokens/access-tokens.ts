@@ -171,8 +171,8 @@ export function accessTokens(
     mint({ sub, scope, sid, client_id, authentication, jkt = null, extra, target = null }) {
       const iat = Math.floor(clock.now() / 1000)
       const exp = iat + secondsFor(target)
-      // The token lacks undefined values. `nbf` is among them, because the engine sets it on a copy of the payload, and V8
-      // adds a missing field slowly.
+      // The token lacks undefined values. `nbf` is among them, because the engine sets it on a copy of the payload, and
+      // V8 adds a missing field slowly.
       const auth_time = authentication === undefined ? undefined : Math.floor(authentication.authenticatedAt / 1000)
       const acr = authentication?.acr ?? undefined
       const amr = authentication === undefined || authentication.amr.length === 0 ? undefined : authentication.amr

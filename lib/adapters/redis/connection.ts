@@ -211,7 +211,7 @@ export function redisConnection(
     }
     const broken = (): void => {
       askAgainAt = 0
-      // Calls to the other nodes of a Cluster go on.
+      // In a Cluster, calls to the other nodes continue, so none of them is rejected here.
       if (client.isCluster) texts.wipe()
       else giveUp(brokenConnection)
     }

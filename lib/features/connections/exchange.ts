@@ -117,7 +117,7 @@ async function exchange(
   const { client, jkt, origin } = context
   const { accounts, takes: parts } = deps
   if (!(await connection.enabled())) throw new UpstreamError('disabled', 'The connection is turned off.')
-  // Before the token is used up, because signing keys may not be ready yet.
+  // Waits for the signing keys before the token is used up, so that a failure here costs no token.
   await deps.accessTokens.ready()
   const said = await connection.upstream.verifyIdToken(token, {
     audiences: connection.audiences,

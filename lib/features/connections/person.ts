@@ -19,7 +19,7 @@ export interface FederatedPerson extends Identity {
   /** The fields from the provider that an account may take. */
   profile: Record<string, unknown>
   proof: AuthenticationProof
-  /** Kept with a link, to end the person's permission at the provider. */
+  /** The sealed token that is stored with a link, to end the person's permission at the provider. */
   sealed?: string
 }
 
@@ -135,7 +135,7 @@ interface FederatedFacts {
   disabled: boolean
   /** True if an account here has the address that the provider verified. */
   account: boolean
-  /** True if that account has confirmed the address, too. */
+  /** True if the account here has confirmed the address as well. */
   accountVerified: boolean
   /** True if the provider decides on the mailbox. */
   authoritative: boolean

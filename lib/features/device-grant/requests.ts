@@ -141,7 +141,7 @@ export async function redeemDeviceCode(
   const { client } = call
   if (client === null) throw invalidClient(undefined)
   const presented = parseDeviceCode(required(params, 'device_code'))
-  // Before the code is handed out, because it works once.
+  // Checks the resources before the code is handed out, because the code works once.
   namedResources(params, client, deps)
   await deps.accessTokens.ready()
   await deps.idTokens?.ready(client)

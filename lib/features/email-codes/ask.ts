@@ -114,7 +114,7 @@ const DIGITS = 8
 
 /** The sealed content of the browser that asked for a code. */
 export interface PendingCode {
-  /** As it was typed, normalised. */
+  /** The typed name, normalised. */
   name: string
   /**
    * The id of the browser, if the user of this name had had a session in it before they asked for the code; else
@@ -167,7 +167,7 @@ export function ownerOf(key: Uint8Array, { name, device }: Pick<PendingCode, 'na
 
 interface BoundCode {
   owner: string
-  /** Kept by the browser that asked, in a cookie. In any other browser the code is refused. */
+  /** A secret in a cookie of the browser that asked. In any other browser the code is refused. */
   nonce: string
   code: string
   /**

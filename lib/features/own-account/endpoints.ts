@@ -15,7 +15,7 @@ import { endpoint, type HttpDeps } from '../../http/edge/endpoint.ts'
 import { localeOf, originOf } from '../../http/edge/request-origin.ts'
 import { EmailAddress, Empty, Id, Message, PasswordAgain } from '../../http/edge/schemas.ts'
 
-/** The same for free and taken addresses, and for a message less than five minutes ago. */
+/** The answer is the same for free and taken addresses, and if the last message is less than five minutes old. */
 const ACCEPTED = { message: 'A message is on its way to this address, unless one was sent just now.' }
 
 const Profile = Type.Object(

@@ -94,7 +94,7 @@ export function passkeyEndpoints(
         return { id: factorId }
       }
     }),
-    // The same for everybody; nothing is stored for it.
+    // Gives everybody the same answer and stores nothing.
     endpoint({
       method: 'GET',
       path: 'passkeyChallenge',

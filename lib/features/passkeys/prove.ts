@@ -112,7 +112,7 @@ export async function provePasskey(
   }
   try {
     const given = readAssertion(credential)
-    // Looked for among this user's passkeys, because another user may have a credential with the same id.
+    // Searches this user's passkeys alone, because another user may have a credential with the same id.
     const passkey = found.passkeys.find(({ credentialId }) => credentialId === given.id)
     if (passkey === undefined) return await fail('wrong', refused('the user has no such credential', 'unknown_passkey'))
     if (given.userHandle !== null && handleIn(given.userHandle) !== found.handle)

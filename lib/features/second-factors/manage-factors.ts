@@ -168,7 +168,8 @@ export async function removeFactor(
       return false
     }))
   if (isBack) throw lastWayIn()
-  // The look behind a failed earlier try would report this removal once more, and end the sign-in that asks.
+  // Cancels the check that an earlier failed try left in the background. It would report this removal a second time,
+  // and end the sign-in that asks for it.
   background.drop(`removal ${factorId}`)
   tell()
   // A failure from here on is not the caller's: the factor is gone, and a repeat would answer `not_found`. So the work

@@ -236,8 +236,8 @@ function accountOf({ id, passwordHash }: User, { deviceEpoch }: UserFactors): Pa
 }
 
 /**
- * Has the second factor asked for again in every browser of the user. Idempotent. @throws where the store can't be
- * reached
+ * Makes every browser of the user ask for the second factor again. Idempotent.
+ * @throws if the store can't be reached
  */
 export async function forgetDevices(
   user: User,

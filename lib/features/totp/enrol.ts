@@ -115,7 +115,7 @@ export async function confirmEnrolment(
     lastUsedAt: null,
     provisional: of.isInvited !== true && makesProvisional(user)
   }
-  // Made first, because the owner of the mailbox must learn how to undo a factor that another person set up.
+  // Makes the link first, because the owner of the mailbox must learn how to undo a factor that another person set up.
   const undo = of.isInvited === true || hasFactor(found) ? null : await makeUndoLink(user, { what: 'factor' }, deps)
   const added = await storeFactor(
     of,

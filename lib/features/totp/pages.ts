@@ -57,7 +57,7 @@ export function totpPage(child: FastifyInstance, deps: PageDeps, accounts: Provi
             endsOthers: false
           }
         const { factors: listed } = await listFactors(user.id, accounts)
-        // After a wrong code the same key again, because the app has it already.
+        // After a wrong code, the page shows the same key again, because the app has it already.
         const begun = form === null ? null : await reopenEnrolment(form.enrolment ?? '', of, accounts)
         const signInUrl = begun === null ? await signInAgainUrl('securityTotp', visit, deps, accounts) : null
         return {

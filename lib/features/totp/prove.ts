@@ -86,7 +86,7 @@ export async function proveByCode(
       sealedSecret: sealTotpSecret(secret, { issuer, userId, factorId: app.id }, sealer)
     })
     if (used === 'used') return { method: 'otp', at: now }
-    // It was removed meanwhile, or a parallel guess has disabled it.
+    // The app was removed meanwhile, or a parallel guess has disabled it.
     if (used !== 'replayed') return fail('disabled')
     events.emit('factor_replayed', { userId, factorId: app.id }, origin)
     return fail('replayed')

@@ -14,9 +14,9 @@ import { localeOf, originOf } from '../edge/request-origin.ts'
 import { aboutUsername } from '../edge/registration.ts'
 import { Empty, Message, OneTimeTokenValue, Password, Username } from '../edge/schemas.ts'
 
-/** The same answer whether the account exists or not. */
+/** The answer is the same whether the account exists or not. */
 const ACCEPTED = { message: 'If the address is one we know, a message is on its way.' }
-/** The same answer whether the address is new or not. Only the message to it says which. */
+/** The answer is the same whether the address is new or not. Only the message to it says which. */
 const REGISTERED = { message: 'A message is on its way to this address. Follow the link in it to continue.' }
 
 const register = endpoint({

@@ -91,7 +91,7 @@ function tokenEndpoint(grants: readonly GrantDeclaration[]): Endpoint {
       }
     },
     handle: async (request, reply, { grants: deps, clientsOf, limiter }) => {
-      // It checks the parameters, with the error code of RFC 6749 for each mistake.
+      // `parseTokenRequest` checks the parameters, with the error code of RFC 6749 for each mistake.
       const params = parseTokenRequest(request.body, limits)
       const grant = findGrant(params.grant_type, deps)
       return await traced('token', { grantType: grant.type }, async () => {

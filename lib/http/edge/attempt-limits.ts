@@ -60,7 +60,7 @@ export async function limitsOf(
   else if (rule !== false && apart === undefined && !bypass.has(request.ip)) {
     const named = await callerKey(request, rule.max, options, deps)
     limits.push(limitOf(check.rule, rule, named ?? { key: addressKey(request.ip), max: rule.max }))
-    // It comes after the limit of the address, because the answer shows the first limit.
+    // The limit of the network comes after that of the address, because the answer shows the first limit.
     const network = named === null && check.rule === 'login' ? networkKey(request.ip) : null
     if (network !== null) limits.push(limitOf(check.rule, rule, { key: network, max: networkMax(rule.max) }))
   }

@@ -42,7 +42,7 @@ export interface Declaration {
   proof?: 'client_secret' | 'refresh_token' | 'browser_session'
   /** True for an endpoint of OAuth 2.0 or OpenID Connect. */
   isProtocol?: true
-  /** Its place: a name of the option `paths`, and the rest of the path; or the path below `prefix`. */
+  /** The path of the endpoint: a name of the option `paths` with the rest of the path, or the path below `prefix`. */
   path?: string
   /**
    * `json`: checked by `body`. `form`: a form or JSON, whose parameters the handler reads. `nothing`: whatever is sent

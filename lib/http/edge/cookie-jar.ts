@@ -60,8 +60,8 @@ const KINDS = Object.keys(COOKIES) as CookieName[]
  */
 const MAX_COOKIE_BYTES = 4096
 /**
- * The room for a provider's answer by POST. It comes without cookies, from any page, so it has a fixed room in which it
- * can't displace anything else.
+ * Bytes of cookies for answers that a provider posts. Any page can cause such a post, which has no cookies, so these
+ * cookies have a limit of their own and can't displace others.
  */
 const MAX_ANSWER_BYTES = 2048
 const MAX_FLOWS = 2
@@ -117,7 +117,7 @@ export function cookieJar({ issuer, prefix, takesAnswers = false }: CookieOwner)
       return hasOurName({ name, value }) && value !== '' ? [{ name, value }] : []
     })
 
-  /** True if one of these cookies names the journey with this query. */
+  /** True if one of the cookies `by` belongs to the journey whose query this cookie holds. */
   const isNamed = (query: Sent, by: readonly Sent[]): boolean =>
     isOf(query, 'query') && by.some(({ value }) => value.includes(`.${query.name.slice(nameOf('query').length + 1)}.`))
 

@@ -25,7 +25,7 @@ export interface Cors {
   anyOrigin: CorsPolicy
   /** Pages that browsers navigate to, and endpoints for servers. */
   noOrigin: CorsPolicy
-  /** The same for a path that another group has too, and whose preflights are not answered here. */
+  /** Like `noOrigin`, for a path that another group has too. That group answers its preflights. */
   noOriginBesides: CorsPolicy
 }
 

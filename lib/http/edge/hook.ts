@@ -172,7 +172,7 @@ function keyHeader({ headers: { 'x-api-key': sent } }: FastifyRequest, keys: Key
   return typeof sent === 'string' && keys?.isKey(sent) === true ? sent : null
 }
 
-/** The same where a token or key was sent. Without one, the request goes on with nobody signed in. */
+/** Checks a token or key if the request has one. Without one, the request continues with nobody signed in. */
 export function optionalTokenCheck(
   check: Check<AccessTokenClaims>,
   keys: KeyReader | null

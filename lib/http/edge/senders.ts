@@ -69,7 +69,7 @@ export function guardSenders(
       fastifyAuthority?.fromAnyPage === true
     )
       return
-    // Before the route's own hooks, so that none of them runs for a refused request.
+    // Puts the check before the route's own hooks, so that none of them runs for a refused request.
     if (needsBody && !hostJudges) route.preValidation = [refuseOthers, route.preValidation ?? []].flat()
     else route.onRequest = [refuseOthers, route.onRequest ?? []].flat()
   })

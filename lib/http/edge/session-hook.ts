@@ -53,7 +53,7 @@ interface SessionHookDeps {
 interface SessionHooks {
   /** Reads the browser session: sets it on the request, `null` where nobody is signed in. Refuses nobody. */
   readSession: Hook
-  /** The same for pages that need a user; all other visitors are led to the sign-in page and back. */
+  /** Like `readSession`, for pages that need a user. It leads all other visitors to the sign-in page and back. */
   requireSession(required: StepUp): Hook
   /**
    * For the routes of the host's own front end: a token of a user, of no client or of a first-party one, or the browser
@@ -92,7 +92,7 @@ export function sessionHooks(
   }
 
   async function sessionFor(request: FastifyRequest, required: StepUp): Promise<AuthSession> {
-    // The cookie comes with the posts of sibling subdomains, too.
+    // Browsers send the cookie with posts from sibling subdomains too, so it proves no intention.
     if (!isSafe(request) && !isSameOrigin(request.headers, issuer)) throw crossSite()
     const person = await find(request)
     const session = person?.session ?? null

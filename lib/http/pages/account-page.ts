@@ -38,7 +38,7 @@ export interface PersonVisit extends Visit {
 type AccountPageName = { [Name in FormPageName]: PageModels[Name] extends AccountModel ? Name : never }[FormPageName]
 
 interface AccountSubmission extends Pick<Submission<never>, 'limit' | 'before'> {
-  /** Resolves to the note that the page shows when the browser has come back to it, or to the way on. */
+  /** Resolves to the note that the page shows after its redirect to itself, or to another page to leave for. */
   work(): Promise<AccountNote | Leave>
 }
 

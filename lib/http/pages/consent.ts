@@ -72,7 +72,7 @@ export function consentPage(child: FastifyInstance, deps: PageDeps): void {
     async (request, reply) => {
       const { asked, params, browser, outcome } = await decide(request)
       if (outcome.to !== 'consent') return await follow(outcome, params, request, reply, deps)
-      // After another user has signed in in another tab, the page has asked another person.
+      // If another user has signed in in another tab since, the page has asked another person.
       const samePerson = outcome.facts.signedIn?.session.sid === queryParam(request, 'session')
       const decided = samePerson ? formOf(request).decision : undefined
       if (decided === 'deny') return await sendToClient(denyAuthorization(asked, deps.authorize), request, reply, deps)

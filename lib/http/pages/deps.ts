@@ -48,7 +48,7 @@ export interface PageDeps extends PageErrorDeps, Pick<HttpDeps, 'limiter' | 'reg
 /** A request for a page, and the journey of its person. */
 export interface Visit {
   request: FastifyRequest
-  /** For cookies only. The caller sends the page or the way on. */
+  /** Only sets cookies. The caller sends the page or the redirect. */
   reply: FastifyReply
   journey: Journey
   origin: Origin
@@ -68,7 +68,10 @@ export interface Submission<Shown> {
   limit: AttemptCheck | SecondFactorCheck | 'failures' | null
   /** Must succeed before that, under a limit of its own. Its error is shown on the form. */
   before?: { limit: AttemptCheck; work(): Promise<void> }
-  /** The use case. Its error is shown on the form. Resolves to the next content of the page, or to the way on. */
+  /**
+   * The use case. The form shows its error. Resolves to the next content of the page, or to the redirect to the next
+   * one.
+   */
   work(user: AttemptUser): Promise<Shown | Leave>
 }
 
@@ -103,7 +106,7 @@ export interface Journeys {
   read(request: FastifyRequest): Promise<Journey>
   /** The journey of a query string, `''` or `?…`, that was stored meanwhile. */
   from(query: string): Promise<Journey>
-  /** The same for a link of a message. Without the query, or if its client is gone, the person goes on home. */
+  /** The journey of a link in a message. It leads home without a query, or if the client of the journey is gone. */
   kept(query: string | null | undefined): Promise<Journey>
 }
 
@@ -145,7 +148,7 @@ export interface PagePart {
   images?: readonly string[]
   /** True if the sign-in page needs no password with some names, because `elsewhere` leads on. */
   takesNames?: boolean
-  /** The way on from a form with this name, without a look at the password; `null`: the name does not decide it. */
+  /** The outcome of a form with this name, whatever its password; `null`: the name alone decides nothing. */
   elsewhere?(form: Form, visit: Visit): Promise<Submission<never> | null>
   /** The answer to an authorization request instead of the sign-in page; `null`: the page. */
   straightOn?(params: AuthorizationParams, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply | null>

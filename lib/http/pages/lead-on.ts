@@ -52,8 +52,8 @@ export function leadOn(
 }
 
 /**
- * `leadOn` from a form of ours. A sign-in elsewhere that waits for its confirmation comes first, or else perhaps the
- * proposal of a passkey.
+ * Leads the browser on after a form of the hosted pages. A connection that waits for its confirmation comes first,
+ * then a page that a feature proposes, such as that for a new passkey.
  */
 export async function leadOnFrom(
   begun: SessionBegun | StepNeeded,

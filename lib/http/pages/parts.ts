@@ -19,7 +19,7 @@ export async function connectButtons(
 /** Addresses of pictures that the links show. */
 export const buttonImages = ({ parts }: Deps): string[] => parts.flatMap(({ images = [] }) => images)
 
-/** The way on from a form with a name that a feature takes; `null`: none takes it. */
+/** The outcome of a form whose name belongs to a feature; `null`: no feature takes the name. */
 export async function elsewhere(form: Form, visit: Visit, { parts }: Deps): Promise<Submission<never> | null> {
   for (const part of parts) {
     const led = (await part.elsewhere?.(form, visit)) ?? null

@@ -57,7 +57,7 @@ export interface PageReply {
 }
 
 export interface PageReplyOptions {
-  /** The pages' word for a username. */
+  /** `email` if pages call the username an email address. */
   usernames: Usernames
   issuer: string
   /** As mounted, with that of the host's instance in front. */

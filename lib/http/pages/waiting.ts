@@ -33,7 +33,7 @@ export type WaitingKind = keyof typeof LIFETIMES_MS
 /** The content of the cookie of a browser that waits for a message, or carries a typed name. */
 export interface Waits {
   kind: WaitingKind
-  /** As it was typed. */
+  /** The typed name. */
   name: string
   /** A secret of this browser. The tokens of the messages that it asks for are bound to it. */
   id: string
@@ -55,7 +55,7 @@ type NewWaits = Pick<Waits, 'kind' | 'name'> & Partial<Omit<Waits, 'at'>>
 /** The kinds that tell the result of a link, which ends the request. */
 const RESULTS: ReadonlySet<WaitingKind> = new Set(['confirmed', 'changed', 'disowned', 'stopped', 'reset'])
 
-/** The same with the query of its journey. `null`: it was too long to be carried. */
+/** A waiting request with the query of its journey. `null`: the query was too long to be stored. */
 export type FoundWaits = Waits & { query: string | null }
 
 interface OnJourney {

@@ -75,7 +75,7 @@ async function authorizationCodeGrant(
   const presented = parseCredential(required(params, 'code'))
   if (presented === null) throw refused('malformed')
   namedResources(params, client, deps)
-  // Before the code is used up, because signing keys may not be ready yet.
+  // Waits for the signing keys before the code is used up, so that a failure here costs no code.
   await deps.accessTokens.ready()
   await deps.idTokens?.ready(client)
 

@@ -48,7 +48,7 @@ async function refreshTokenGrant(
   namedResources(params, client, deps)
   const attempt: RefreshAttempt = { presented, jkt, origin, refused }
 
-  // Before the token is replaced, because signing keys may not be ready yet.
+  // Waits for the signing keys before the token is replaced, so that a failure here costs no token.
   await deps.accessTokens.ready()
   if (client !== null) await deps.idTokens?.ready(client)
   // The store looks for a family of this client only, so that a client with another client's old token can't sign its

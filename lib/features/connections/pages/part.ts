@@ -103,7 +103,10 @@ function confirmUrl(
     : null
 }
 
-/** True if this browser waits to link the connection to the account of this name, whose password is asked for then. */
+/**
+ * True if this browser has a pending link of the connection to the account of this name. The page then asks for the
+ * password instead of leading to the connection.
+ */
 function linksNext(
   name: string,
   { id }: Connection,

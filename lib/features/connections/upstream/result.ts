@@ -168,7 +168,7 @@ export async function appTokenClaims({
     throw new UpstreamError('id_token', 'The ID token was refused (iss).', otherIssuer(provider.issuer, iss))
   checkAppIdToken(claims, rules)
   const named = { ...(await metadata()), issuer: iss }
-  // As the engine wants it: the answer of a token endpoint to the app.
+  // Wraps the ID token as the answer of a token endpoint, because the engine takes nothing else.
   const response = Response.json({ access_token: 'none', token_type: 'bearer', id_token: token })
   const { nonce } = claims
   const body = await failing(

@@ -19,7 +19,7 @@ export const pendingIn = ({ name, device = null, id, until }: Waits): PendingCod
   expiresAt: until
 })
 
-/** The same answer for all names. It is a redirect, so that reloading the page sends no second message. */
+/** Answers all names alike, by a redirect, so that reloading the page sends no second message. */
 export async function sendCode(
   typed: string,
   { request, journey, locale, origin }: Visit,

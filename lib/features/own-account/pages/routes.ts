@@ -98,7 +98,8 @@ export function accountOverview(child: FastifyInstance, deps: PageDeps): void {
           parts.map(([name, part]) => [name, part.add === null ? null : `${link(part.path)}${journey.query}`])
         ) as AccountLinks,
         logoutUrl: link('logout'),
-        // An authorization request is no address to come back to: a link that names the host would lead to its client.
+        // During an authorization request the link leads home, because the address of the request would lead to its
+        // client.
         backUrl: queryParam(request, 'client_id') === '' ? journey.next : homeUrl
       },
       { uiLocales: journey.uiLocales }

@@ -169,7 +169,7 @@ export function passkeyPromptPage(child: FastifyInstance, deps: PageDeps, { acco
       },
       async again(_form, refused, visit) {
         const proposal = await propose(visit)
-        // The error page has its own link that leads on.
+        // Without a form to show again, the error page is shown, which has a link to continue.
         if (typeof proposal === 'function') throw refused
         return proposal
       },

@@ -170,7 +170,7 @@ async function proposesPasskey(
     !(isSignUp || begun.session.methods.some(({ method }) => method === 'password'))
   )
     return false
-  // They are on their way to the page where they add one.
+  // The journey leads to the page where the person adds a passkey anyway.
   if (journey.next.split('?')[0] === deps.link('securityPasskeys')) return false
   if (queryParam(request, 'client_id') === '' && queryParam(request, 'prompt') === 'login') return false
   if ((!isSignUp && deps.cookies.prompted.read(request) !== undefined) || awaitsConfirmation(begun.user, accounts))

@@ -82,7 +82,7 @@ export function secondFactorLinkPage(child: FastifyInstance, deps: PageDeps, acc
     token,
     username: (await checkEnrolmentLink(token, accounts)).username
   })
-  // A page of the host's own begins a session by itself, and comes back to this page, where a recent session may set a
+  // The host's own sign-in page begins a session and returns to the set-up page, because a recent session may set a
   // factor up.
   const loginPage = withQuery(
     link('login'),

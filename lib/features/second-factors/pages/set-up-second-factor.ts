@@ -41,7 +41,7 @@ export function setUpSecondFactorPage(child: FastifyInstance, deps: PageDeps, ac
   const owingOf = owingIn(deps, accounts)
   const { apps: newApps, passkeys } = newKindsOf(accounts)
 
-  /** The way on after the sign-in. */
+  /** The journey after the sign-in, by way of a page that has to come before its destination. */
   function onward(userId: string, { request, journey }: Visit): Journey {
     const first = pageBefore(userId, { request, journey }, deps)
     return first === null ? journey : { ...journey, next: first, nativeRequest: null }
@@ -77,7 +77,7 @@ export function setUpSecondFactorPage(child: FastifyInstance, deps: PageDeps, ac
 
   async function enrolmentOf(of: Enroller, form: Form | null): Promise<ShownEnrolment | null> {
     if (newApps === null) return null
-    // After a wrong code the same key again, because the app has it already.
+    // After a wrong code, the page shows the same key again, because the app has it already.
     const begun = form === null ? null : await newApps.reopen(form.enrolment ?? '', of)
     return await withQr(begun ?? (await newApps.start(of)))
   }
@@ -102,7 +102,7 @@ export function setUpSecondFactorPage(child: FastifyInstance, deps: PageDeps, ac
   ): Promise<{ recoveryCodes: string[] | null; begun: SessionBegun | null }> {
     const done = await added(owing, form, visit)
     const { recoveryCodes, proof } = done
-    // After the factor was stored: that may have given this browser a new secret.
+    // Reads the browser after the factor was stored, because that may have given it a new secret.
     const read = await browser.read(visit.request)
     if ('step' in owing)
       return { recoveryCodes, begun: await signInEnrolled(owing.step, done, read, { ...authorize, accounts }) }
