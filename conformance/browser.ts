@@ -7,6 +7,8 @@ import { PASSWORD, USERNAME } from './person.ts'
  */
 export interface Block {
   match: string
+  /** How often it is played. */
+  'match-limit'?: number
   tasks: Task[]
 }
 /** One page. An optional task is left out where the browser is at another page. */
@@ -51,11 +53,11 @@ export function overrides(issuer: string): Record<string, { browser: Block[] }> 
   }
   const refused: Block = {
     match: authorize,
-    tasks: [keep('Refuses without a redirect', authorize, 'That did not work')]
+    tasks: [keep('Refuses without a redirect', authorize, 'Something went wrong')]
   }
   const logoutRefused: Block = {
     match: logout,
-    tasks: [keep('Refuses without a redirect', logout, 'That did not work')]
+    tasks: [keep('Refuses without a redirect', logout, 'Something went wrong')]
   }
   // A hint that is not from here counts as none: the person is asked, and nobody is led back.
   const logoutAsked: Block = {
@@ -78,6 +80,38 @@ export function overrides(issuer: string): Record<string, { browser: Block[] }> 
   }
 }
 
+/** The person leaves the sign-in page that the first visit of a request leads to, and comes again. */
+export function fapiOverrides(issuer: string): Record<string, { browser: Block[] }> {
+  const { authorize, login } = addresses(issuer)
+  return {
+    ...each(
+      ['fapi2-security-profile-final-par-ensure-reused-request-uri-prior-to-auth-completion-succeeds'],
+      [
+        { match: authorize, 'match-limit': 1, tasks: [{ task: 'Leave', match: login, commands: [] }] },
+        {
+          match: authorize,
+          tasks: [
+            keep('Asks for the password', login, 'Sign in', { optional: true }),
+            ...authorizing(issuer),
+            callback()
+          ]
+        }
+      ]
+    ),
+    ...each(
+      ['fapi2-security-profile-final-user-rejects-authentication'],
+      [{ match: authorize, tasks: [...authorizing(issuer, 'deny'), callback()] }]
+    ),
+    ...each(
+      [
+        'fapi2-security-profile-final-par-attempt-to-use-expired-request_uri',
+        'fapi2-security-profile-final-par-attempt-to-use-request_uri-for-different-client'
+      ],
+      [{ match: authorize, tasks: [keep('Refuses without a redirect', authorize, 'Something went wrong')] }]
+    )
+  }
+}
+
 /** The provider's pages with any query. `*` stands for anything. */
 function addresses(issuer: string): Record<'authorize' | 'login' | 'consent' | 'logout', string> {
   return {
@@ -88,9 +122,9 @@ function addresses(issuer: string): Record<'authorize' | 'login' | 'consent' | '
   }
 }
 
-function authorizing(issuer: string): Task[] {
+function authorizing(issuer: string, answer: 'allow' | 'deny' = 'allow'): Task[] {
   const { authorize, login, consent } = addresses(issuer)
-  const allow = 'button[name=decision][value=allow]:enabled'
+  const button = `button[name=decision][value=${answer}]:enabled`
   return [
     {
       task: 'Sign in',
@@ -104,12 +138,12 @@ function authorizing(issuer: string): Task[] {
     },
     // The button works half a second after the page is shown.
     {
-      task: 'Allow',
+      task: answer,
       match: consent,
       optional: true,
       commands: [
-        ['wait', 'css', allow, WAIT_SECONDS],
-        ['click', 'css', allow]
+        ['wait', 'css', button, WAIT_SECONDS],
+        ['click', 'css', button]
       ]
     },
     // This page goes on by its script.

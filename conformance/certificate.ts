@@ -9,9 +9,18 @@ export const PROVIDER_NAME = 'provider.test'
 
 const PASSPHRASE = 'conformance'
 
+/** Those of BCP 195, which FAPI wants. */
+const CIPHERS = [
+  'TLS_AES_256_GCM_SHA384',
+  'TLS_CHACHA20_POLY1305_SHA256',
+  'TLS_AES_128_GCM_SHA256',
+  'ECDHE-RSA-AES128-GCM-SHA256',
+  'ECDHE-RSA-AES256-GCM-SHA384'
+].join(':')
+
 export interface Certificate {
   /** For servers of Node. */
-  tls: { pfx: Buffer; passphrase: string }
+  tls: { pfx: Buffer; passphrase: string; ciphers: string }
   pfxFile: string
   /** The certificate alone, for those who have to trust it. */
   pemFile: string
@@ -49,5 +58,5 @@ export function makeCertificate({ directory, javaHome }: { directory: string; ja
 }
 
 export function tlsOf(pfxFile: string): Certificate['tls'] {
-  return { pfx: readFileSync(pfxFile), passphrase: PASSPHRASE }
+  return { pfx: readFileSync(pfxFile), passphrase: PASSPHRASE, ciphers: CIPHERS }
 }

@@ -1,3 +1,4 @@
+import { createPublicKey, generateKeyPairSync, type KeyPairKeyObjectResult } from 'node:crypto'
 import type { Client } from '../lib/index.ts'
 
 /** The suite gives each alias its own callback address. */
@@ -23,6 +24,18 @@ export const RELYING_PARTY = 'https://relying-party.test'
 export const CONNECTION = 'suite'
 export const REDIRECT_URI = `${RELYING_PARTY}/auth/connect/${CONNECTION}/callback`
 
+/** The clients of the FAPI plan, each with a private key. The provider is another process, and inherits them. */
+process.env['CONFORMANCE_CLIENTS'] ??= JSON.stringify([
+  keyedClient('suite-fapi', 'PS256', generateKeyPairSync('rsa', { modulusLength: 2048 })),
+  keyedClient('suite-fapi2', 'ES256', generateKeyPairSync('ec', { namedCurve: 'P-256' }))
+])
+export const KEYED_CLIENTS = JSON.parse(process.env['CONFORMANCE_CLIENTS']) as Array<ReturnType<typeof keyedClient>>
+
+function keyedClient(clientId: string, alg: string, { privateKey }: KeyPairKeyObjectResult) {
+  const key = { ...privateKey.export({ format: 'jwk' }), kid: clientId, alg, use: 'sig' }
+  return { client_id: clientId, scope: 'openid profile email address phone offline_access', jwks: { keys: [key] } }
+}
+
 /** How they are registered at the provider. */
 export function suiteClients(suiteUrl: string): Client[] {
   const address = (name: string): string => `${suiteUrl}/test/a/${ALIAS}/${name}`
@@ -42,7 +55,23 @@ export function suiteClients(suiteUrl: string): Client[] {
       ...registered(CREDENTIALS.client2),
       redirectUris: [address('callback'), `${address('callback')}?dummy1=lorem&dummy2=ipsum`]
     },
-    { ...common, ...registered(CREDENTIALS.clientSecretPost) }
+    { ...common, ...registered(CREDENTIALS.clientSecretPost) },
+    ...KEYED_CLIENTS.map(({ client_id: clientId, jwks }): Client => ({
+      clientId,
+      name: `Conformance suite (${clientId})`,
+      jwks: {
+        keys: jwks.keys.map(({ alg, kid, ...key }) => ({
+          ...createPublicKey({ key, format: 'jwk' }).export({ format: 'jwk' }),
+          alg,
+          kid
+        }))
+      },
+      firstParty: false,
+      redirectUris: [address('callback'), `${address('callback')}?dummy1=lorem&dummy2=ipsum`],
+      idTokenSignedResponseAlg: 'ES256',
+      dpopBoundAccessTokens: true,
+      requirePushedAuthorizationRequests: true
+    }))
   ]
 }
 

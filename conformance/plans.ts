@@ -1,5 +1,5 @@
-import { blocks, overrides } from './browser.ts'
-import { ALIAS, CREDENTIALS } from './clients.ts'
+import { blocks, fapiOverrides, overrides } from './browser.ts'
+import { ALIAS, CREDENTIALS, KEYED_CLIENTS } from './clients.ts'
 
 /** A certification plan of the suite, with the choices that it leaves to us. */
 export interface Plan {
@@ -65,6 +65,27 @@ export const PROVIDER_PLANS: Plan[] = [
     title: 'Back-channel logout',
     variant: { response_type: 'code', client_registration: 'static_client' },
     configuration: withClient('backChannelClient')
+  },
+  {
+    name: 'fapi2-security-profile-final-test-plan',
+    title: 'FAPI 2.0 OP',
+    variant: {
+      client_auth_type: 'private_key_jwt',
+      sender_constrain: 'dpop',
+      fapi_profile: 'plain_fapi',
+      openid: 'openid_connect',
+      authorization_request_type: 'simple'
+    },
+    configuration: (issuer) => ({
+      alias: ALIAS,
+      server: { discoveryUrl: `${issuer}/.well-known/openid-configuration` },
+      client: KEYED_CLIENTS[0],
+      client2: KEYED_CLIENTS[1],
+      resource: { resourceUrl: `${issuer}/protected` },
+      options: { browsercontrol_css_enable: false },
+      browser: blocks(issuer),
+      override: fapiOverrides(issuer)
+    })
   }
 ]
 

@@ -39,9 +39,14 @@ await app.register(authPlugin, {
   secret: 'what the provider seals, it seals with this alone',
   factors: memoryFactorStore(),
   connections: [oidc({ id: 'other', issuer: 'https://other.test', clientId: 'other', clientSecret: 'never sent' })],
+  par: true,
+  dpop: true,
+  // The suite repeats a refresh after 30 seconds. @see FAPI 2.0 Security Profile §5.3.2.1
+  refreshToken: { reuseGraceSeconds: 60 },
   // The suite signs in more often than a person does, always from this machine.
   rateLimit: { bypass: ['127.0.0.0/8'] }
 })
+app.get('/protected', { onRequest: [app.authenticate] }, async (request) => ({ sub: request.auth.sub }))
 await app.ready()
 const { statusCode, body } = await app.inject({
   method: 'POST',

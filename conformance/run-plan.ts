@@ -20,6 +20,9 @@ const MAY_BE_SKIPPED = [
   'oidcc-client-test-idtoken-sig-none'
 ]
 
+/** The suite does not know the claim `sid` of back-channel logout in this module. */
+const MAY_WARN = ['fapi2-security-profile-final-test-claims-parameter-identity-claims']
+
 interface Run {
   api: SuiteApi
   plan: Plan
@@ -73,7 +76,8 @@ async function runModule(run: Run, planId: string, module: PlanModule): Promise<
     isWanted:
       played?.mistake === undefined &&
       (['passed', 'review'].includes(judged.result) ||
-        (judged.result === 'skipped' && MAY_BE_SKIPPED.includes(module.testModule)))
+        (judged.result === 'skipped' && MAY_BE_SKIPPED.includes(module.testModule)) ||
+        (judged.result === 'warning' && MAY_WARN.includes(module.testModule)))
   }
 }
 
