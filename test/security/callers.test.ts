@@ -6,7 +6,13 @@
 import Fastify, { type FastifyInstance } from 'fastify'
 import { Type } from '@sinclair/typebox'
 import t from '../support/tap.ts'
-import { type AuthorityOptions, memoryApiKeyStore, memoryFactorStore, memoryUserStore } from '../../lib/index.ts'
+import {
+  type AuthorityOptions,
+  memoryApiKeyStore,
+  memoryFactorStore,
+  memoryState,
+  memoryUserStore
+} from '../../lib/index.ts'
 import { useCallers } from '../../lib/http/edge/callers.ts'
 import { bearer, ISSUER, PASSWORD, plainUrl, signIn, signUp, type TestApp, testApp } from '../support/app.ts'
 import { testBrowser } from '../support/browser.ts'
@@ -215,6 +221,8 @@ async function walked(options: Partial<AuthorityOptions>): Promise<
       keys: KEYS,
       clients,
       users,
+      // Each change signs in once more.
+      state: memoryState({ maxSessionsPerUser: 1000 }),
       factors: memoryFactorStore(),
       par: true,
       apiKeys: memoryApiKeyStore(),
