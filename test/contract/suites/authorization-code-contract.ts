@@ -51,6 +51,16 @@ export function authorizationCodeCases(make: () => Promise<StateSubject>): Contr
     })
   }
 
+  define('binds the family to the key of the redemption, and keeps the request', async (tokens) => {
+    await tokens.createCode(code({ authorization: '{"nonce":"n"}' }))
+    const result = await tokens.redeemCode(redemption({ jkt: 'key-1' }))
+    ok(result.outcome === 'redeemed')
+    deepEqual(JSON.parse(result.family.authorization ?? ''), { nonce: 'n', jkt: 'key-1' })
+    const { tokenDigest: digest } = redemption()
+    deepEqual(await tokens.useToken(use({ digest, jkt: null, now: NOW })), { outcome: 'unknown' })
+    equal((await tokens.useToken(use({ digest, jkt: 'key-1', now: NOW }))).outcome, 'used')
+  })
+
   define('answers unknown to other calls than redeemCode, and keeps the code', async (tokens) => {
     await tokens.createCode(code())
     for (const digest of ['code-digest', 'digest-0', '']) {

@@ -56,6 +56,32 @@ export function tokenStoreCases(make: () => Promise<StateSubject>): ContractCase
     })
   }
 
+  define('finds a family that is bound to a key with that key alone, and keeps it for others', async (tokens) => {
+    await tokens.createFamily(family({ authorization: '{"jkt":"key-1","idToken":false}' }))
+    for (const jkt of [null, 'key-2', '']) {
+      deepEqual(await tokens.useToken(use({ jkt })), { outcome: 'unknown' })
+      deepEqual(await tokens.rotateToken(use({ jkt }), next(1)), { outcome: 'unknown' })
+      deepEqual(await tokens.useToken(use({ jkt, digest: 'never issued' })), { outcome: 'unknown' })
+    }
+    equal((await tokens.useToken(use({ jkt: 'key-1' }))).outcome, 'used')
+    equal((await tokens.useToken(use())).outcome, 'used', 'without the question')
+    equal((await tokens.rotateToken(use({ jkt: 'key-1' }), next(1))).outcome, 'rotated')
+    deepEqual(
+      await tokens.rotateToken(use({ jkt: 'key-2' }), next(2)),
+      { outcome: 'unknown' },
+      'the replaced token too'
+    )
+    equal((await tokens.rotateToken(use({ jkt: 'key-1' }), next(2))).outcome, 'repeated')
+  })
+
+  define('finds a family that is bound to no key with any key', async (tokens) => {
+    for (const authorization of [null, '{}']) {
+      const { sid } = family({ sid: named(`sid-${authorization}`) })
+      await tokens.createFamily(family({ sid, authorization }))
+      for (const jkt of [null, 'key-1']) equal((await tokens.useToken(use({ sid, jkt }))).outcome, 'used')
+    }
+  })
+
   define('returns copies of families', async (tokens) => {
     const created = family()
     await tokens.createFamily(created)
