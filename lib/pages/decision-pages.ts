@@ -141,7 +141,8 @@ export function verifyEmail(model: PageModels['verify_email']): string {
       icon: 'lock',
       heading: newAddress === null ? messages.verifyDisownedTitle : messages.changeStoppedTitle,
       text: newAddress === null ? messages.verifyDisownedText : messages.changeStoppedText,
-      loginUrl: null
+      loginUrl,
+      label: messages.backToLogin
     })
   if (done)
     return finished(model, {

@@ -87,7 +87,7 @@ ${typeof icon === 'string' ? html`<span class="icon" data-icon="${icon}" aria-hi
 ${lead}
 </div>
 ${error === null ? focusAtTop(content) : content}
-${links !== undefined && links !== null && html`<div class="links">${links}</div>`}
+${links !== undefined && links !== null && links !== false && html`<div class="links">${links}</div>`}
 </main>
 ${footer(model, isNamed)}
 </div>

@@ -154,7 +154,7 @@ ${LINES}
 .chip{margin:.375rem auto 0}
 .address{padding-inline:.875rem;font-weight:600;background:var(--panel)}
 [dir=rtl] .chip{padding:.25rem .25rem .25rem .75rem}
-.chip a{white-space:nowrap}
+.chip a{white-space:nowrap;padding-block:.25rem;margin-block:-.25rem}
 .chip bdi{display:flex;min-width:0}
 .chip bdi span{overflow:hidden;text-overflow:ellipsis;white-space:nowrap}
 .chip bdi span+span{flex:none;max-width:75%}
@@ -301,8 +301,8 @@ details.more>summary{min-height:2.75rem;padding-block:.625rem;cursor:pointer;col
 details.more[open]{display:grid;gap:.75rem}
 .qr{display:block;width:min(100%,12rem);height:auto;margin-inline:auto;border-radius:.25rem}
 .key{text-align:center;overflow-wrap:anywhere}
-.codes{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,13ch),1fr));gap:.375rem 1rem;padding:1rem;
-  text-align:center;background:var(--panel);border:1px solid var(--line);border-radius:var(--radius)}
+.codes{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,13ch),1fr));gap:.25rem 1rem;padding:.75rem;
+  line-height:1.25;text-align:center;background:var(--panel);border:1px solid var(--line);border-radius:var(--radius)}
 .codes code{font-size:1rem;-webkit-user-select:all;user-select:all}
 code{font:.9375em ui-monospace,SFMono-Regular,Consolas,monospace}
 .foot{display:flex;flex-wrap:wrap;gap:0 1.25rem;align-items:center;justify-content:center;margin-top:auto;

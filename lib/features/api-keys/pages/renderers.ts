@@ -9,11 +9,11 @@ import {
   profileField,
   submit
 } from '../../../pages/fields.ts'
-import { attributes, type Html, html, safeUrl } from '../../../pages/html.ts'
-import { chip, layout, name, saidOf, scopeList, said } from '../../../pages/layout.ts'
+import { attributes, formatHtml, type Html, html, safeUrl } from '../../../pages/html.ts'
+import { chip, layout, name, saidOf, scopeList, said, time } from '../../../pages/layout.ts'
 import type { PageModels } from '../../../pages/model.ts'
 import type { Renderers } from '../../../pages/render.ts'
-import { durationOf, format, timeOf } from '../../../pages/texts.ts'
+import { durationOf, format } from '../../../pages/texts.ts'
 import type { ApiKeyModels } from '../options.ts'
 
 function accountApiKeys(model: PageModels['account_api_keys']): string {
@@ -35,11 +35,11 @@ ${
 `
 }<p class="hint">${
     lastUsedAt === null
-      ? format(messages.apiKeySince, { since: timeOf(createdAt, messages) })
-      : format(messages.apiKeyTimes, { since: timeOf(createdAt, messages), used: timeOf(lastUsedAt, messages) })
+      ? formatHtml(messages.apiKeySince, { since: time(createdAt, messages) })
+      : formatHtml(messages.apiKeyTimes, { since: time(createdAt, messages), used: time(lastUsedAt, messages) })
   }</p>
 <p class="hint">${
-    expiresAt === null ? messages.apiKeyForever : format(messages.apiKeyUntil, { time: timeOf(expiresAt, messages) })
+    expiresAt === null ? messages.apiKeyForever : formatHtml(messages.apiKeyUntil, { time: time(expiresAt, messages) })
   }</p></div>
 ${scopes.length > 0 && scopeList(scopes, messages)}
 <a${attributes({
