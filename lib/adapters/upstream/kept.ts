@@ -13,8 +13,8 @@ interface Kept<Value> {
    */
   get(): Promise<Value>
   /**
-   * The same, but waits for the fetch that replaces an outdated value. While the server is down, the first caller waits,
-   * and others get the outdated value at once.
+   * The same, but waits for the fetch that replaces an outdated value. If that fails, later callers get the outdated
+   * value at once until a fetch succeeds.
    */
   current(): Promise<Value>
   /** Fetches the value again. `null` if the last fetch was less than the pause ago, or failed. */
