@@ -170,4 +170,12 @@ export type {
 } from './ports/message.ts'
 export type { MessageTokenPurpose } from './ports/state.ts'
 export type { Argon2Parameters, PasswordHasher } from './ports/cryptography.ts'
-export type { Identity, LinkedIdentity, NewUser, User, UserPatch, UserStore } from './ports/user-store.ts'
+export type {
+  Identity,
+  LinkedIdentity,
+  NewUser,
+  User,
+  UserListQuery,
+  UserPatch,
+  UserStore
+} from './ports/user-store.ts'

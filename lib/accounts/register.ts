@@ -38,6 +38,7 @@ export const OWN_FIELDS = new Set([
   'email_verified',
   'emailProvedAt',
   'passwordChangedAt',
+  'createdAt',
   'version',
   '__proto__'
 ])

@@ -74,7 +74,7 @@ export function userFrom(source: string, answer: unknown): User {
  * plain copy loses.
  */
 function ownFields(row: User): User {
-  const names = [...FIELDS.map(({ name }) => name), 'passwordChangedAt']
+  const names = [...FIELDS.map(({ name }) => name), 'passwordChangedAt', 'createdAt']
   return Object.fromEntries(
     names.filter((name) => row[name] !== undefined).map((name) => [name, row[name]])
   ) as unknown as User
@@ -99,6 +99,19 @@ export function usersFrom(source: string, answer: unknown): User[] {
   if (answer === undefined || answer === null) return []
   if (!Array.isArray(answer)) throw misfit('store', { source, got: answer, takes: 'an array of users' })
   return answer.map((row: unknown) => userFrom(source, row))
+}
+
+/**
+ * Checks a page of users. Only a page needs `createdAt`, so no other call refuses a row whose column of this name has
+ * another meaning.
+ * @throws MisfitError
+ */
+export function pageFrom(source: string, answer: unknown, limit: number): User[] {
+  const users = usersFrom(source, answer)
+  for (const { createdAt } of users)
+    if (!isTime(createdAt) && !isNone(createdAt))
+      throw misfit('store', { source, field: 'createdAt', got: createdAt, takes: `${TIME}, null or left out` })
+  return users.slice(0, limit)
 }
 
 const TEXT = 'a string that is not empty'

@@ -2,7 +2,7 @@ import { misfit, MisfitError } from '../errors.ts'
 import type { Client, ClientStore } from '../ports/client-store.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { User, UserStore } from '../ports/user-store.ts'
-import { linksFrom, outcomeFrom, userFrom, userOrNone, usersFrom, within } from './answers.ts'
+import { linksFrom, outcomeFrom, pageFrom, userFrom, userOrNone, usersFrom, within } from './answers.ts'
 
 /** How long a store of the host's may take for one answer. */
 const BUDGET_MS = 5000
@@ -13,7 +13,7 @@ const BUDGET_MS = 5000
  * implement stay undefined.
  */
 export function hostUserStore(users: UserStore, clock: Clock): UserStore {
-  const { findByEmail, create, setPasswordHash, setEmailVerified, update, remove } = users
+  const { findByEmail, list, create, setPasswordHash, setEmailVerified, update, setDisabled, remove } = users
   return {
     findById: async (id) => userOfId('users.findById', id, await within(BUDGET_MS, clock, () => users.findById(id))),
     findByUsername: async (username) =>
@@ -23,6 +23,12 @@ export function hostUserStore(users: UserStore, clock: Clock): UserStore {
       : {
           findByEmail: async (email) =>
             usersFrom('users.findByEmail', await within(BUDGET_MS, clock, () => findByEmail.call(users, email)))
+        }),
+    ...(list === undefined
+      ? {}
+      : {
+          list: async (query) =>
+            pageFrom('users.list', await within(BUDGET_MS, clock, () => list.call(users, query)), query.limit)
         }),
     ...(create === undefined
       ? {}
@@ -36,10 +42,10 @@ export function hostUserStore(users: UserStore, clock: Clock): UserStore {
           // Passes the arguments on unchanged: without `expected` the call is no compare-and-set, and a store may count
           // its arguments.
           async setPasswordHash(...args): Promise<boolean> {
-            const replaced: unknown = await within(BUDGET_MS, clock, () => setPasswordHash.apply(users, args))
-            if (typeof replaced !== 'boolean')
-              throw misfit('store', { source: 'users.setPasswordHash', got: replaced, takes: 'true or false' })
-            return replaced
+            return booleanFrom(
+              'users.setPasswordHash',
+              await within(BUDGET_MS, clock, () => setPasswordHash.apply(users, args))
+            )
           }
         }),
     // Passes the arguments on unchanged, because a store may count them.
@@ -56,6 +62,12 @@ export function hostUserStore(users: UserStore, clock: Clock): UserStore {
           update: async (...args) =>
             userOfId('users.update', args[0], await within(BUDGET_MS, clock, () => update.apply(users, args)))
         }),
+    ...(setDisabled === undefined
+      ? {}
+      : {
+          setDisabled: async (...args) =>
+            booleanFrom('users.setDisabled', await within(BUDGET_MS, clock, () => setDisabled.apply(users, args)))
+        }),
     ...(remove === undefined
       ? {}
       : {
@@ -65,6 +77,11 @@ export function hostUserStore(users: UserStore, clock: Clock): UserStore {
         }),
     ...hostIdentities(users, (call) => within(BUDGET_MS, clock, call))
   }
+}
+
+function booleanFrom(source: string, answer: unknown): boolean {
+  if (typeof answer !== 'boolean') throw misfit('store', { source, got: answer, takes: 'true or false' })
+  return answer
 }
 
 /** A query without its condition returns an arbitrary user, so the id is compared. */

@@ -22,6 +22,11 @@ export interface User {
    * out, or `null`: not known.
    */
   passwordChangedAt?: number | Date | null
+  /**
+   * The time at which the store made the user, as milliseconds since the epoch or a `Date`. Left out, or `null`: not
+   * known.
+   */
+  createdAt?: number | Date | null
   /** A disabled user can't sign in, and every refresh token of theirs is refused. */
   disabled?: boolean
   /**
@@ -45,7 +50,7 @@ export interface NewUser {
 
 /**
  * Changes of a user. A field that is `null` is removed; one that is left out or `undefined` stays as it is. The plugin
- * never hands in `id`, `passwordHash`, `passwordChangedAt` or `version`, and a store changes none of them here.
+ * never hands in `id`, `passwordHash`, `passwordChangedAt`, `createdAt` or `version`, and a store changes none of them here.
  */
 export interface UserPatch {
   /** Normalised, as `findByUsername` gets it. A user always has one, so it is never `null`. */
@@ -54,6 +59,20 @@ export interface UserPatch {
   emailVerified?: boolean | null | undefined
   emailProvedAt?: number | Date | null | undefined
   [claim: string]: unknown
+}
+
+/** A page of users. Conditions that are left out hold for all users. */
+export interface UserListQuery {
+  /** The most users in the answer. */
+  limit: number
+  /** The page begins after this place. The user of the place may be gone. */
+  after?: { createdAt: number; id: string } | undefined
+  /** The beginning of the normalised username. */
+  prefix?: string | undefined
+  /** The whole `email`, in any letter case. */
+  email?: string | undefined
+  /** The `id` of a connection: users with a link of this `connection`. */
+  connection?: string | undefined
 }
 
 /**
@@ -107,16 +126,22 @@ export interface UserStore<Account extends User = User> {
    */
   findByEmail?(email: string): Promise<Account[]>
   /**
+   * The newest users first: by `createdAt` (0 where it is not known), then by `id`, both descending. A walk through all
+   * pages has each user once who was there from its beginning to its end. Without this method nobody lists users.
+   */
+  list?(query: UserListQuery): Promise<Account[]>
+  /**
    * Atomic: of any number of parallel calls with one username, one resolves and the others reject with
    * `UsernameTakenError`.
    */
   create?(user: NewUser): Promise<Account>
   /**
-   * Replaces the password hash. With `expected` (`null` too) it is a compare-and-set: `false`, and nothing is written,
-   * if the stored hash differs. `false` also if there is no such user. `changedAt`: the password is a new one (left
-   * out: a new hash of the same one). The store may keep it in the same step and return it as `passwordChangedAt`.
+   * Replaces the password hash. `null` removes it, so that no password opens the account. With `expected` (`null`
+   * too) it is a compare-and-set: `false`, and nothing is written, if the stored hash differs. `false` also if there
+   * is no such user. `changedAt`: the password is a new one (left out: a new hash of the same one). The store may
+   * keep it in the same step and return it as `passwordChangedAt`.
    */
-  setPasswordHash?(id: string, next: string, expected?: string | null, changedAt?: number): Promise<boolean>
+  setPasswordHash?(id: string, next: string | null, expected?: string | null, changedAt?: number): Promise<boolean>
   /**
    * Idempotent. With `address` it is a compare-and-set: nothing is written if the user's address differs. The address
    * of a user is `email`, or the username if there is none. A store without this comparison marks a wrong address if a
@@ -131,6 +156,8 @@ export interface UserStore<Account extends User = User> {
    * one username, for any users, one resolves. Must not recreate a user who is being removed.
    */
   update?(id: string, patch: UserPatch, expectedVersion?: number | string): Promise<Account | null>
+  /** Sets or removes the mark `disabled`. Idempotent. `false`: there is no such user. */
+  setDisabled?(id: string, disabled: boolean): Promise<boolean>
   /**
    * Removes the user with all of the user's data, links included, in one step. Idempotent: resolves if there is none,
    * too. The `id` is never given to another user.

@@ -24,6 +24,8 @@ export type OptionalUserStoreMethod =
   | 'setPasswordHash'
   | 'setEmailVerified'
   | 'update'
+  | 'list'
+  | 'setDisabled'
   | 'remove'
   | (typeof IDENTITY_METHODS)[number]
 

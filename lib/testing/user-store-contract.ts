@@ -5,6 +5,7 @@ import { HOSTILE_STRINGS, caseOf, parallel, tally } from './contract.ts'
 import type { ContractCase } from './contract.ts'
 import { identityCreationCases } from './identity-creation-contract.ts'
 import { identityRemovalCases, userIdentityCases } from './user-identity-contract.ts'
+import { userListCases } from './user-list-contract.ts'
 import { userChangeCases } from './user-change-contract.ts'
 import { userRemovalCases, userVerificationCases } from './user-removal-contract.ts'
 import {
@@ -41,6 +42,13 @@ export function userStoreContract(
   const define: DefineUserCase = (needs, name, check) => {
     if (needs === null || !without.includes(needs))
       cases.push(caseOf(make, `${needs ?? 'find'}: ${name}`, (subject) => check(asRead(subject))))
+  }
+
+  /** A store without the method skips the case, because most services need neither. */
+  const defineWhere: DefineUserCase = (needs, name, check) => {
+    define(needs, name, async (subject) => {
+      if (needs === null || subject.store[needs] !== undefined) await check(subject)
+    })
   }
 
   define(null, 'resolves to null where there is none', async ({ store }) => {
@@ -181,6 +189,17 @@ export function userStoreContract(
     equal((await subject.store.findById(id))?.passwordHash, 'hash-1')
   })
 
+  define('setPasswordHash', 'removes the hash with null, and compares before', async (subject) => {
+    const { id } = await add(subject, newUser())
+    const set = method(subject.store, 'setPasswordHash')
+    equal(await set(id, null, 'another'), false)
+    equal((await subject.store.findById(id))?.passwordHash, 'hash-0', 'nothing is written')
+    equal(await set(id, null, 'hash-0'), true)
+    equal((await subject.store.findById(id))?.passwordHash, null)
+    equal(await set(id, 'hash-1', 'hash-0'), false, 'a new hash of the removed password is not written')
+    equal(await set('none', null), false)
+  })
+
   define('setPasswordHash', 'tells of `changedAt` as it was, or not at all', async (subject) => {
     const { id } = await add(subject, newUser())
     const set = method(subject.store, 'setPasswordHash')
@@ -222,6 +241,7 @@ export function userStoreContract(
   const has = (name: OptionalUserStoreMethod): boolean => !without.includes(name)
   userVerificationCases(define)
   userChangeCases(define, has)
+  userListCases(defineWhere, has)
   userRemovalCases(define, has)
   userIdentityCases(define)
   identityRemovalCases(define)

@@ -17,7 +17,8 @@ t.teardown(async () => {
 const LOG = 'SELECT component, version FROM authority_migrations ORDER BY component, version'
 const MIGRATED = [
   { component: 'records:authority_records', version: 1 },
-  { component: 'users:authority_users', version: 1 }
+  { component: 'users:authority_users', version: 1 },
+  { component: 'users:authority_users', version: 2 }
 ]
 const TABLES = "SELECT table_name FROM information_schema.tables WHERE table_schema = 'public' ORDER BY 1"
 

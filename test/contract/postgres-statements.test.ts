@@ -148,14 +148,15 @@ t.test("postgres: passes on the error of the host's own unique index", async (t)
 t.test('postgres: keeps profile fields of other code in an update, and removes only named ones', async (t) => {
   const { pool } = await fresh()
   const users = postgresUserStore(pool)
-  const { id } = await users.create({ username: 'ann', passwordHash: 'h', roles: ['a'], city: 'Bern' })
+  const { id, createdAt } = await users.create({ username: 'ann', passwordHash: 'h', roles: ['a'], city: 'Bern' })
   const changed = await users.update(id, {
     city: null,
     nested: { a: null },
     disabled: true,
     __proto__: null,
     version: 99,
-    passwordChangedAt: 5
+    passwordChangedAt: 5,
+    createdAt: 5
   })
   t.same(changed, {
     id,
@@ -164,6 +165,7 @@ t.test('postgres: keeps profile fields of other code in an update, and removes o
     roles: ['a'],
     nested: { a: null },
     disabled: true,
+    createdAt,
     version: 2
   })
   t.same(await users.update(id, {}, '2' as never), null, 'a version of another type is another one')
@@ -179,6 +181,7 @@ t.test('postgres: ignores invalid profile fields in rows, and accepts numbers as
     passwordHash: 'h',
     roles: ['a'],
     nested: { b: null },
+    createdAt: created.createdAt,
     version: 1
   })
   await pool.query('UPDATE authority_users SET profile = $1, password_hash = NULL', [
@@ -187,7 +190,14 @@ t.test('postgres: ignores invalid profile fields in rows, and accepts numbers as
   const alice = await users.findById(created.id)
   t.same(
     alice,
-    { id: created.id, username: 'alice', passwordHash: null, team: 't', version: 1 },
+    {
+      id: created.id,
+      username: 'alice',
+      passwordHash: null,
+      team: 't',
+      createdAt: created.createdAt,
+      version: 1
+    },
     'columns win over the profile'
   )
   t.equal(Object.hasOwn(alice ?? {}, '__proto__'), false)

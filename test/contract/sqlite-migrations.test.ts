@@ -16,7 +16,8 @@ t.test('sqlite: logs each migration once, and refuses the file of a newer releas
   const log = () => db.prepare('SELECT component, version FROM authority_migrations ORDER BY component, version').all()
   t.same(log(), [
     { component: 'records:authority_records', version: 1 },
-    { component: 'users:authority_users', version: 1 }
+    { component: 'users:authority_users', version: 1 },
+    { component: 'users:authority_users', version: 2 }
   ])
   db.exec(
     `INSERT INTO authority_migrations (component, version, min_reader) VALUES ('records:authority_records', 2, 2)`

@@ -68,6 +68,7 @@ t.test('sqlite: rejects usernames that a driver would change, and never finds th
     version: 1,
     disabled: true,
     emailVerified: false,
+    createdAt: created.createdAt,
     note: 'a\0b'
   })
 })

@@ -68,6 +68,7 @@ t.test('sqlite: finds written records after reopening the file', async (t) => {
   t.teardown(() => second.close())
   t.same(await sqliteUserStore(second, { table: 'people' }).findByUsername('alice'), {
     id: user.id,
+    createdAt: user.createdAt,
     username: 'alice',
     passwordHash: 'h',
     email: 'a@example.com',

@@ -477,7 +477,7 @@ t.test('puts no secret of an account into a log, an error or an event during its
       return await store.create(user)
     }),
     setPasswordHash: failing(async (id, next, expected) => {
-      secrets.set(`hash ${secrets.size}`, next)
+      secrets.set(`hash ${secrets.size}`, next ?? '')
       return await store.setPasswordHash(id, next, expected)
     })
   }

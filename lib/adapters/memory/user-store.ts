@@ -4,7 +4,7 @@ import type { Identity, LinkedIdentity, NewUser, User, UserPatch, UserStore } fr
 import { MOST_WITH_ONE_EMAIL } from '../../protocol/bounds.ts'
 
 /** Fields that `update` never changes. */
-const NOT_PATCHED = new Set(['id', 'passwordHash', 'passwordChangedAt', 'version', '__proto__'])
+const NOT_PATCHED = new Set(['id', 'passwordHash', 'passwordChangedAt', 'createdAt', 'version', '__proto__'])
 
 /**
  * Users in this process's memory. Objects are copied on the way in and on the way out. Throws `UsernameTakenError` if
@@ -27,7 +27,12 @@ export function memoryUserStore(initial: readonly User[] = []): Required<UserSto
   }
   const made = (user: NewUser): User => {
     // These come last: a caller's field `id` must not choose the subject.
-    const stored: User = { ...structuredClone(user), id: randomBytes(16).toString('base64url'), version: 1 }
+    const stored: User = {
+      ...structuredClone(user),
+      id: randomBytes(16).toString('base64url'),
+      createdAt: Date.now(),
+      version: 1
+    }
     add(stored)
     return stored
   }
@@ -46,6 +51,15 @@ export function memoryUserStore(initial: readonly User[] = []): Required<UserSto
       const rank = ({ emailVerified }: User): number => (emailVerified === true ? 0 : 1)
       const found = [...byId.values()].filter(isTheirs).toSorted((a, b) => rank(a) - rank(b))
       return found.slice(0, MOST_WITH_ONE_EMAIL).map(copied)
+    },
+    async list({ limit, after, prefix = '', email, connection }) {
+      const isAfter = (user: User): boolean => after === undefined || newestFirst(after, user) < 0
+      const fits = (user: User): boolean =>
+        isAfter(user) &&
+        user.username.startsWith(prefix) &&
+        (email === undefined || user.email?.toLowerCase() === email.toLowerCase()) &&
+        (connection === undefined || identities.list(user.id).some((link) => link.connection === connection))
+      return [...byId.values()].filter(fits).toSorted(newestFirst).slice(0, limit).map(copied)
     },
     async create(user: NewUser) {
       return structuredClone(made(user))
@@ -72,6 +86,12 @@ export function memoryUserStore(initial: readonly User[] = []): Required<UserSto
       idByUsername.set(next.username, id)
       byId.set(id, next)
       return copied(next)
+    },
+    async setDisabled(id, disabled) {
+      const user = byId.get(id)
+      if (user === undefined) return false
+      byId.set(id, { ...user, disabled, version: Number(user.version) + 1 })
+      return true
     },
     async remove(id) {
       const user = byId.get(id)
@@ -102,6 +122,14 @@ export function memoryUserStore(initial: readonly User[] = []): Required<UserSto
       identities.use(identity, at, email)
     }
   }
+}
+
+type Place = Pick<User, 'createdAt' | 'id'>
+
+/** The order of pages. */
+function newestFirst(a: Place, b: Place): number {
+  const later = Number(b.createdAt ?? 0) - Number(a.createdAt ?? 0)
+  return later !== 0 ? later : a.id < b.id ? 1 : a.id > b.id ? -1 : 0
 }
 
 /** Makes a new object, so that a patch that can't be copied leaves the user unchanged. */

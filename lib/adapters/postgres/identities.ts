@@ -17,7 +17,8 @@ type IdentityMethods = Pick<
   'findByIdentity' | 'createWithIdentity' | 'linkIdentity' | 'unlinkIdentity' | 'listIdentities' | 'useIdentity'
 >
 
-const named = (table: string, suffix: string): string => quoted(nameBeside(table, suffix), 'table')
+/** The quoted name of an object that belongs to the table of users. */
+export const named = (table: string, suffix: string): string => quoted(nameBeside(table, suffix), 'table')
 const keyName = (table: string): string => nameBeside(table, '_identities_key')
 const COLUMNS = 'issuer, subject, connection, email, linked_at, last_used_at, sealed, provisional'
 

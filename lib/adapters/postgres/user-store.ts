@@ -3,10 +3,11 @@ import { UsernameTakenError } from '../../errors.ts'
 import type { NewUser, User, UserStore } from '../../ports/user-store.ts'
 import { isStorable, MOST_WITH_ONE_EMAIL, noOthers } from '../../protocol/bounds.ts'
 import type { MigrationStep } from '../sql/migration-steps.ts'
+import { listStatement } from '../sql/user-list.ts'
 import { booleanOf, changedAtOf, profileOf, rowPatchOf, userOf, versionOf } from '../sql/user-rows.ts'
 import { quoted } from './database.ts'
 import type { PostgresDatabase, PostgresValue } from './database.ts'
-import { identitiesSql, postgresIdentities } from './identities.ts'
+import { identitiesSql, named, postgresIdentities } from './identities.ts'
 import { connect } from './migrations.ts'
 
 export interface PostgresUserStoreOptions {
@@ -37,7 +38,12 @@ const migrations = (table: string, name: string): readonly MigrationStep[] => [
     profile jsonb NOT NULL DEFAULT '{}'
   );
   CREATE INDEX ON ${table} (lower(email));
-  ${identitiesSql(name)}`
+  ${identitiesSql(name)}`,
+  {
+    sql: `ALTER TABLE ${table} ADD COLUMN created_at bigint NOT NULL DEFAULT 0;
+  CREATE INDEX ON ${table} (created_at, id)`,
+    minReader: 1
+  }
 ]
 
 /** JSON, in which PostgreSQL takes no NUL and no lone surrogate either. */
@@ -77,8 +83,9 @@ export function postgresUserStore(
 
   const insertOf = (user: NewUser, onConflict = ''): { sql: string; values: PostgresValue[] } => ({
     sql: `INSERT INTO ${users}
-        (id, username, password_hash, email, email_verified, disabled, password_changed_at, profile)
-      VALUES ($1, $2, $3, $4, $5, $6, $7, $8::text::jsonb) ${onConflict} RETURNING *`,
+        (id, username, password_hash, email, email_verified, disabled, password_changed_at, profile, created_at)
+      VALUES ($1, $2, $3, $4, $5, $6, $7, $8::text::jsonb, (extract(epoch FROM clock_timestamp()) * 1000)::bigint)
+      ${onConflict} RETURNING *`,
     values: [
       randomBytes(16).toString('base64url'),
       user.username,
@@ -112,6 +119,14 @@ export function postgresUserStore(
         email
       )
       return rows.map(userOf)
+    },
+    async list(asked) {
+      const statement = listStatement(asked, {
+        users,
+        links: named(table, '_identities'),
+        parameter: (number) => `$${number}`
+      })
+      return statement === null ? [] : (await query(statement.sql, ...statement.values)).map(userOf)
     },
     async create(user) {
       const { sql, values } = insertOf(user, 'ON CONFLICT (username) DO NOTHING')
@@ -172,6 +187,11 @@ export function postgresUserStore(
         throw username === undefined ? error : await explained(error, username, id)
       })
       return row === undefined ? null : userOf(row)
+    },
+    async setDisabled(id, disabled) {
+      if (!isStorable(id)) return false
+      const set = `UPDATE ${users} SET disabled = $2, version = version + 1 WHERE id = $1 RETURNING id`
+      return (await query(set, id, disabled)).length === 1
     },
     async remove(id) {
       if (isStorable(id)) await query(`DELETE FROM ${users} WHERE id = $1`, id)

@@ -12,10 +12,15 @@ const COLUMNS = new Set([
   'emailVerified',
   'disabled',
   'passwordChangedAt',
+  'createdAt',
   'version'
 ])
 
+/** The `created_at` of rows of former releases. */
+const NOT_KNOWN = 0
+
 export function userOf(row: Row): User {
+  const createdAt = integer(row, 'created_at')
   return {
     ...withoutColumns(jsonObject(row, 'profile')),
     id: text(row, 'id'),
@@ -25,6 +30,7 @@ export function userOf(row: Row): User {
     ...(row['email_verified'] === null ? {} : { emailVerified: flag(row, 'email_verified') }),
     ...(row['disabled'] === null ? {} : { disabled: flag(row, 'disabled') }),
     ...(row['password_changed_at'] === null ? {} : { passwordChangedAt: integer(row, 'password_changed_at') }),
+    ...(createdAt === NOT_KNOWN ? {} : { createdAt }),
     version: integer(row, 'version')
   }
 }

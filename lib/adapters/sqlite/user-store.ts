@@ -1,21 +1,12 @@
 import { randomBytes } from 'node:crypto'
-import { IdentityTakenError, UsernameTakenError } from '../../errors.ts'
-import type { LinkedIdentity, NewUser, User, UserStore } from '../../ports/user-store.ts'
+import { UsernameTakenError } from '../../errors.ts'
+import type { NewUser, User, UserStore } from '../../ports/user-store.ts'
 import { isStorable, MOST_WITH_ONE_EMAIL, noOthers } from '../../protocol/bounds.ts'
 import type { MigrationStep } from '../sql/migration-steps.ts'
-import {
-  booleanOf,
-  changedAtOf,
-  isStorableIdentity,
-  linkOf,
-  nameBeside,
-  profileOf,
-  rowPatchOf,
-  userOf,
-  versionOf
-} from '../sql/user-rows.ts'
-import { connect, type Connection, migrate, patientStore, type SqliteDatabase } from './database.ts'
-import { text } from '../sql/rows.ts'
+import { listStatement } from '../sql/user-list.ts'
+import { booleanOf, changedAtOf, nameBeside, profileOf, rowPatchOf, userOf, versionOf } from '../sql/user-rows.ts'
+import { connect, migrate, patientStore, type SqliteDatabase } from './database.ts'
+import { identitiesSql, identitiesTable, sqliteIdentities } from './identities.ts'
 
 export interface SqliteUserStoreOptions {
   /** The table's name: letters, digits and `_`. Default `authority_users`. */
@@ -35,7 +26,12 @@ const migrations = (table: string): readonly MigrationStep[] => [
     profile TEXT NOT NULL DEFAULT '{}'
   ) STRICT;
   CREATE INDEX "${nameBeside(table, '_email')}" ON "${table}" (lower(email));
-  ${identitiesSql(table)}`
+  ${identitiesSql(table)}`,
+  {
+    sql: `ALTER TABLE "${table}" ADD COLUMN created_at INTEGER NOT NULL DEFAULT 0;
+    CREATE INDEX "${nameBeside(table, '_created')}" ON "${table}" (created_at, id)`,
+    minReader: 1
+  }
 ]
 
 /** Leaves out absent fields. */
@@ -74,8 +70,8 @@ export function sqliteUserStore(
   const create = (user: NewUser): User => {
     const [row] = connection.change(
       `INSERT INTO "${table}"
-        (id, username, password_hash, email, email_verified, disabled, password_changed_at, profile)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+        (id, username, password_hash, email, email_verified, disabled, password_changed_at, profile, created_at)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
       ON CONFLICT (username) DO NOTHING RETURNING *`,
       randomBytes(16).toString('base64url'),
       user.username,
@@ -84,7 +80,8 @@ export function sqliteUserStore(
       flagOf(user.emailVerified, 'emailVerified'),
       flagOf(user['disabled'], 'disabled'),
       changedAtOf(user),
-      JSON.stringify(profileOf(user))
+      JSON.stringify(profileOf(user)),
+      Date.now()
     )
     if (row === undefined) throw new UsernameTakenError()
     return userOf(row)
@@ -107,6 +104,14 @@ export function sqliteUserStore(
           email
         )
         .map(userOf)
+    },
+    async list(query) {
+      const statement = listStatement(query, {
+        users: `"${table}"`,
+        links: `"${identitiesTable(table)}"`,
+        parameter: () => '?'
+      })
+      return statement === null ? [] : connection.query(statement.sql, ...statement.values).map(userOf)
     },
     async create(user: NewUser) {
       return create(user)
@@ -163,122 +168,13 @@ export function sqliteUserStore(
           })
         : null
     },
+    async setDisabled(id, disabled) {
+      if (!isStorable(id)) return false
+      const set = `UPDATE "${table}" SET disabled = ?, version = version + 1 WHERE id = ? RETURNING id`
+      return connection.change(set, Number(disabled), id).length === 1
+    },
     async remove(id) {
       if (isStorable(id)) connection.execute(`DELETE FROM "${table}" WHERE id = ?`, id)
     }
   })
-}
-
-type IdentityMethods = Pick<
-  Required<UserStore>,
-  'findByIdentity' | 'createWithIdentity' | 'linkIdentity' | 'unlinkIdentity' | 'listIdentities' | 'useIdentity'
->
-
-const identitiesTable = (table: string): string => nameBeside(table, '_identities')
-
-/**
- * The table of links. A trigger removes the links of a removed user. A foreign key would depend on a setting of the
- * connection, and the host removes users too.
- */
-const identitiesSql = (table: string): string => `CREATE TABLE "${identitiesTable(table)}" (
-    issuer TEXT NOT NULL,
-    subject TEXT NOT NULL,
-    user_id TEXT NOT NULL,
-    connection TEXT NOT NULL,
-    email TEXT,
-    linked_at INTEGER NOT NULL,
-    last_used_at INTEGER NOT NULL,
-    sealed TEXT,
-    provisional INTEGER NOT NULL CHECK (provisional IN (0, 1)),
-    PRIMARY KEY (issuer, subject)
-  ) STRICT, WITHOUT ROWID;
-  CREATE INDEX "${nameBeside(table, '_identities_user')}" ON "${identitiesTable(table)}" (user_id);
-  CREATE TRIGGER "${nameBeside(table, '_identities_go')}" AFTER DELETE ON "${table}" BEGIN
-    DELETE FROM "${identitiesTable(table)}" WHERE user_id = OLD.id;
-  END`
-
-/** `create` inserts a user and answers with the row, or throws where the name is taken. */
-function sqliteIdentities(connection: Connection, table: string, create: (user: NewUser) => User): IdentityMethods {
-  const links = identitiesTable(table)
-  const ownerOf = (issuer: string, subject: string): string | undefined => {
-    const [row] = connection.query(`SELECT user_id FROM "${links}" WHERE issuer = ? AND subject = ?`, issuer, subject)
-    return row === undefined ? undefined : text(row, 'user_id')
-  }
-  const add = (userId: string, link: LinkedIdentity): void => {
-    connection.execute(
-      `INSERT INTO "${links}" (issuer, subject, user_id, connection, email, linked_at, ` +
-        'last_used_at, sealed, provisional) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)',
-      link.issuer,
-      link.subject,
-      userId,
-      link.connection,
-      link.email ?? null,
-      link.linkedAt,
-      link.lastUsedAt,
-      link.sealed ?? null,
-      Number(link.provisional ?? false)
-    )
-  }
-
-  // Transactions take the write lock at the start, so that their reads stay valid until they write.
-  return {
-    async findByIdentity(identity) {
-      if (!isStorableIdentity(identity)) return null
-      const [row] = connection.query(
-        `SELECT users.* FROM "${links}" AS links JOIN "${table}" AS users ON users.id = ` +
-          'links.user_id WHERE links.issuer = ? AND links.subject = ?',
-        identity.issuer,
-        identity.subject
-      )
-      return row === undefined ? null : userOf(row)
-    },
-    async createWithIdentity(user, link) {
-      return connection.transaction(() => {
-        if (ownerOf(link.issuer, link.subject) !== undefined) throw new IdentityTakenError()
-        const created = create(user)
-        add(created.id, link)
-        return created
-      })
-    },
-    async linkIdentity(userId, link) {
-      if (!isStorable(userId)) return 'unknown_user'
-      return connection.transaction(() => {
-        if (connection.query(`SELECT 1 FROM "${table}" WHERE id = ?`, userId).length === 0) return 'unknown_user'
-        const owner = ownerOf(link.issuer, link.subject)
-        if (owner !== undefined) return owner === userId ? 'already_linked' : 'taken'
-        add(userId, link)
-        return 'linked'
-      })
-    },
-    async unlinkIdentity(userId, identity, otherFactors) {
-      if (!isStorable(userId) || !isStorableIdentity(identity)) return 'unknown'
-      return connection.transaction(() => {
-        if (ownerOf(identity.issuer, identity.subject) !== userId) return 'unknown'
-        const [left] = connection.query(
-          `SELECT 1 FROM "${table}" AS users WHERE id = ? AND (password_hash IS NOT NULL OR (SELECT ` +
-            `count(*) FROM "${links}" AS links WHERE links.user_id = users.id) > 1)`,
-          userId
-        )
-        if (left === undefined && !otherFactors) return 'last_sign_in_method'
-        connection.execute(`DELETE FROM "${links}" WHERE issuer = ? AND subject = ?`, identity.issuer, identity.subject)
-        return 'unlinked'
-      })
-    },
-    async listIdentities(userId) {
-      if (!isStorable(userId)) return []
-      return connection
-        .query(`SELECT * FROM "${links}" WHERE user_id = ? ORDER BY linked_at, issuer, subject`, userId)
-        .map(linkOf)
-    },
-    async useIdentity(identity, at, email) {
-      if (isStorableIdentity(identity))
-        connection.execute(
-          `UPDATE "${links}" SET last_used_at = ?, email = coalesce(?, email) WHERE issuer = ? AND subject = ?`,
-          at,
-          email ?? null,
-          identity.issuer,
-          identity.subject
-        )
-    }
-  }
 }
