@@ -90,7 +90,7 @@ function isManaged(user: User, address: string, deps: Pick<AccountsDeps, 'connec
   return ownerConnection(user, deps) !== null || ownerConnection(address, deps) !== null
 }
 
-/** A username that is an email address is that of the account, and changes with it. A name of another kind stays. */
+/** True if the username is the email address of the account, so that both change together. */
 function isRenamed(user: User): boolean {
   return emailOf(user.username) !== null
 }

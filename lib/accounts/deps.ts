@@ -35,7 +35,7 @@ export interface AccountsDeps {
   usernames: 'email' | 'any'
   /** True if an account must confirm its email before it can sign in. */
   verifyEmail: boolean
-  /** By their ids. A link whose connection is not among them opens nothing. */
+  /** The connections by id. A link whose connection is missing here opens nothing. */
   connections: ReadonlyMap<string, ConnectionWay>
   /** The link in a message. Made from the issuer, never from a request. */
   messageUrl(kind: MessageTokenPurpose | 'sign_in_code', token: string): string

@@ -71,8 +71,8 @@ const languageOf = ({ kind, locale }: Pick<Post, 'kind' | 'locale'>, own: string
 const MAX_USER_AGENT = 256
 
 /**
- * The host acts from its own machines, and a refused address belongs to another person, so their addresses are not for
- * this reader.
+ * The facts of the request for the reader of the message. Leaves out the IP address and browser of a change by the host,
+ * which are those of a server, and of a refused address change, which are those of another person.
  */
 function factsOf(message: Omit<Post, 'origin'>, { ip, userAgent }: Origin, at: Date): Facts {
   const isOther = message.kind === 'email_change_refused' || ('by' in message && message.by === 'host')

@@ -9,7 +9,7 @@ import type { ApiKeys } from './slots.ts'
 import { emailOf, normalizeUsername } from './username.ts'
 
 interface Ways {
-  /** By their ids. */
+  /** The connections by id. */
   connections: ReadonlyMap<string, ConnectionWay>
 }
 

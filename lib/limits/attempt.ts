@@ -271,7 +271,7 @@ export function secondFactorKey(userId: string): string {
  * gets a key of its own.
  */
 export function recipientKey(name: string, deviceId: string | null): string {
-  // A name never contains NUL.
+  // NUL separates the two, because no name contains it.
   return digest('recipient', deviceId === null ? name : `${name}\0${deviceId}`)
 }
 

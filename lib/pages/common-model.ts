@@ -7,7 +7,7 @@ export interface PageError {
   text: string
   /** The field with the error. `null`: the whole form. */
   field: string | null
-  /** After too many attempts: when the next one is possible. `text` says it too. */
+  /** Seconds until the next attempt is possible, after too many. `text` says it too. */
   waitSeconds?: number
 }
 

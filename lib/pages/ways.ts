@@ -65,7 +65,7 @@ export function way(url: string, icon: IconName, label: string): Html {
   return carry(url, shown(icon, label))
 }
 
-/** A way on a page where no name is typed. */
+/** A link to another way to sign in, on a page where no name is typed. */
 export function wayLink(url: string, icon: IconName, label: string): Html {
   return html`<a href="${safeUrl(url)}">${shown(icon, label)}</a>\n`
 }

@@ -33,7 +33,7 @@ export interface NewCredential {
 /** The part of a stored credential with which an assertion is verified. */
 type StoredCredential = Pick<NewCredential, 'publicKey' | 'alg' | 'backupEligible'> & { rpId: string }
 
-/** `challenge`: the answered one. */
+/** A verified assertion. `challenge`: the challenge that the browser answered. */
 export interface Assertion {
   challenge: string
   signCount: number

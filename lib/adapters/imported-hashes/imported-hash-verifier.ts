@@ -55,7 +55,9 @@ function givenToBcrypt(of: BcryptHash['of'], password: string, pepper: string): 
   return password + pepper
 }
 
-/** The package is the host's to install, and loaded when the first bcrypt hash is met: most hosts have none. */
+/**
+ * Loads the optional package for the first bcrypt hash. The host installs it, because most hosts have no such hashes.
+ */
 async function matchesBcrypt(encoded: string, text: string): Promise<boolean> {
   const { verify } = await import('@node-rs/bcrypt').catch((cause: unknown) => {
     throw new MissingPackageError('@node-rs/bcrypt', 'a stored password hash is of bcrypt', cause)

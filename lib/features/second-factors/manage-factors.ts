@@ -134,7 +134,7 @@ export async function removeFactor(
   // soon as the factor is gone.
   const finishLost = async (): Promise<boolean> => {
     if (has(await store.findFactors(userId), factorId)) return false
-    // The reply is gone, so no browser could learn the new secret of a session that stays.
+    // Ends every session: the reply was sent, so no browser could learn the new secret of a session that stays.
     await sessions.revokeAll(userId, 'factors_changed', { origin })
     tell()
     return true

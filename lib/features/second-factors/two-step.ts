@@ -50,7 +50,7 @@ export async function turnTwoStepOn({ stays, ...asker }: Asker & Staying, deps: 
   if (outcome === 'refused') throw noFactor()
   if (outcome === 'unchanged' || wasOn) return null
   if (!(await holds(asker, deps))) {
-    // An event that ended the sign-in, such as a reset of the password, could not end this choice.
+    // Takes the choice back. An event that ended the sign-in meanwhile, such as a password reset, has not seen it.
     await store.setTwoStep({ userId: user.id, on: false })
     throw new OAuthError('login_required', 'The sign-in has ended meanwhile. Sign in again.', { statusCode: 401 })
   }

@@ -85,7 +85,7 @@ const password = endpoint({
   handle: async (request, reply, { grants, limiter }) => {
     const { user, sid, authentication, stay } = accountOf(request)
     await requireProof('password', { user, sid, authentication, origin: originOf(request) }, grants.accounts)
-    // Counted under the normalised name, like sign-ins.
+    // Counts the attempt under the normalised name, as sign-ins are counted.
     await limiter.reserve(
       request,
       reply,

@@ -11,7 +11,7 @@ export const BODY_LIMIT = 16_384
  * recursion runs out of stack.
  */
 const MAX_JSON_DEPTH = 32
-/** Most parameters of a form. */
+/** The maximum number of parameters in a form. */
 const MAX_FORM_PARAMETERS = 64
 
 /**

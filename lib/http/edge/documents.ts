@@ -31,7 +31,7 @@ interface DocumentsDeps {
   /** True if the routes are pages. */
   pages: boolean
   schemes: SecuritySchemes
-  /** By `namesOf`. */
+  /** The names of paths, as `namesOf` returns them. */
   names: ReadonlyMap<string, PathName>
   /** The default path of each route below the prefix; `null`: at the root. */
   usualPaths: Readonly<Record<PathName, string | null>>

@@ -64,7 +64,7 @@ export interface Endpoint extends Declaration {
   body?: TSchema | ((deps: HttpDeps) => TSchema)
   /** The check of the body, if `body` alone is not the check. */
   check?(deps: HttpDeps): ReturnType<typeof strictValidator>
-  /** By status. If there is one status, the handler need not set it. */
+  /** The schema of the answer for each status. If there is one status, the handler need not set it. */
   answers: Readonly<Record<number, TSchema>>
   what: string
   /** The answers may be cached: the handler sets `Cache-Control`. */

@@ -50,7 +50,7 @@ interface AccountPage<Name extends AccountPageName, Shown extends object> extend
   /** The content of the page; `form`: again, with the typed entries. A way on if the person has no use for the page. */
   open(visit: PersonVisit, form: Form | null): Promise<Shown | Leave>
   submit(form: Form, visit: PersonVisit): AccountSubmission | Promise<AccountSubmission>
-  /** The answer if nobody is signed in, unless that is the sign-in page. */
+  /** The answer if nobody is signed in. Default: the sign-in page. */
   withoutPerson?(visit: Visit): Leave | null
   content(shown: Shown, visit: Visit): Omit<PageModels[Name], keyof AccountModel>
   passkeys?: FormPage<Name, Held<Shown>>['passkeys']

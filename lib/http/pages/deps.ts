@@ -29,7 +29,7 @@ export interface PageDeps extends PageErrorDeps, Pick<HttpDeps, 'limiter' | 'reg
   sealed: SealedCookies
   journeys: Journeys
   waiting: Waiting
-  /** Least length of a new password, in code points. */
+  /** The minimum length of a new password, in code points. */
   minLength: number
   /** The address of an endpoint as a page or a redirect has it: with the prefix of the host's instance. */
   link(name: PathName): string

@@ -1,4 +1,4 @@
-/** The pages of the kernel ask these of the features that are on. */
+/** The questions that pages of the kernel ask the features that are on. */
 import type { FastifyRequest } from 'fastify'
 import { wordsOf } from '../../protocol/authorization-params.ts'
 import type { ConnectButton } from '../../pages/common-model.ts'

@@ -18,7 +18,7 @@ interface RegistrationInput {
 interface ProfileForm {
   /** The names of all fields that a person can fill in. */
   names: readonly string[]
-  /** The host's fields for the page: with the typed values, or before that with the schema's defaults. */
+  /** The host's fields for the page: with the typed values, or with the schema's defaults if nothing was typed yet. */
   show(typed: Form | null): ProfileField[]
   /**
    * The registration as the JSON endpoint would take it, by the same schema.
@@ -150,7 +150,7 @@ export function profileChangeForm(registration: Registration, names: readonly st
   }
 }
 
-/** A field with the typed value, or before that with the schema's default. */
+/** A field with the typed value, or with the schema's default if nothing was typed yet. */
 function shownField(input: Input, typed: Form | null): ProfileField {
   const { name, schema, type } = input
   return shown(input, typed === null ? defaultOf(schema, type) : shownAs(type, typed[name] ?? ''))
