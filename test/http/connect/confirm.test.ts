@@ -107,14 +107,14 @@ t.test('FED-15 links only from its own form, after a fresh sign-in', async (t) =
   t.strictSame(await test.users.listIdentities(test.sub), [])
 })
 
-t.test('leads to the confirm page only if `return_to` is that of the connection', async (t) => {
+t.test('leads to the confirm page unless `return_to` is another than that of the connection', async (t) => {
   const test = await waiting(t)
   t.equal((await logIn(test, 'ann@example.com', '?return_to=/elsewhere')).headers.location, '/elsewhere')
   t.equal((await logIn(test, 'ann@example.com', '?return_to=%2Fcart')).headers.location, CONFIRM)
   t.equal((await logIn(test)).headers.location, CONFIRM, 'as after a reset, whose page knows no journey')
 })
 
-t.test('offers a way on without linking on the confirm page', async (t) => {
+t.test('offers a link on the confirm page to continue without linking', async (t) => {
   const test = await waiting(t)
   await logIn(test)
   const page = await test.browser.get(CONFIRM)
