@@ -14,8 +14,8 @@ export interface MessageCause {
   /** For the event that tells what became of the message. */
   origin: Origin
   /**
-   * A secret of the browser that asked for the message. The token of the message is bound to it. No message and no event
-   * contains it.
+   * A secret of the browser that asked for the message. The token of the message is bound to it. No message and no
+   * event contains it.
    */
   asker?: string | undefined
 }
@@ -71,8 +71,8 @@ const languageOf = ({ kind, locale }: Pick<Post, 'kind' | 'locale'>, own: string
 const MAX_USER_AGENT = 256
 
 /**
- * The facts of the request for the reader of the message. Leaves out the IP address and browser of a change by the host,
- * which are those of a server, and of a refused address change, which are those of another person.
+ * The facts of the request for the reader of the message. Leaves out the IP address and browser of a change by the
+ * host, which are those of a server, and of a refused address change, which are those of another person.
  */
 function factsOf(message: Omit<Post, 'origin'>, { ip, userAgent }: Origin, at: Date): Facts {
   const isOther = message.kind === 'email_change_refused' || ('by' in message && message.by === 'host')

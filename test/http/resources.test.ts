@@ -110,6 +110,40 @@ t.test('makes a machine client with several possible resources name one', async 
   t.match(only.claims, { aud: ORDERS, scope: 'orders:read orders:write' }, 'the only one of its list')
 })
 
+t.test('gives a machine client the token that the guide for machine clients says', async (t) => {
+  const orders = { resource: ORDERS, scopes: { 'orders:read': 'see your orders' } }
+  const mail = { resource: '/mail', scopes: { 'mail:read': 'read your mail' } }
+  const rows: Array<
+    [apis: Array<typeof orders | typeof mail>, may: string[] | undefined, resource: string | undefined, aud: string]
+  > = [
+    [[], undefined, undefined, ISSUER],
+    [[orders], undefined, undefined, ISSUER],
+    [[orders], [ORDERS], undefined, ORDERS],
+    [[orders, mail], [ORDERS], undefined, ORDERS],
+    [[orders, mail], [], undefined, ISSUER],
+    [[orders, mail], undefined, undefined, 'invalid_target'],
+    [[orders, mail], ['/mail', ORDERS], undefined, 'invalid_target'],
+    [[orders, mail], undefined, ORDERS, ORDERS],
+    [[orders, mail], undefined, ISSUER, ISSUER],
+    [[orders, mail], ['/mail'], ISSUER, ISSUER],
+    [[orders, mail], ['/mail'], ORDERS, 'invalid_target']
+  ]
+  for (const [resources, may, resource, aud] of rows) {
+    const client = { clientId: 'machine', clientSecret: SECRET, grantTypes: ['client_credentials' as const] }
+    const test = await started(t, {
+      scopes: ['openid', 'reports'],
+      resources,
+      clients: [{ ...client, ...(may === undefined ? {} : { resources: may }) }]
+    })
+    const { body, claims } = await token(
+      test,
+      { ...machine, ...(resource === undefined ? {} : { resource }) },
+      asMachine
+    )
+    t.equal(claims.aud ?? body.error, aud, JSON.stringify([resources.length, may, resource]))
+  }
+})
+
 // covers R7662-4
 t.test('tells an API about tokens for the API alone', async (t) => {
   const test = await started(t)

@@ -139,5 +139,5 @@ t.test('keeps the app, and removes the other link and the password, at a take-ov
   t.equal((await test.app.authority.factors(sub)).factors.length, 1, 'the app stays')
   const message = await test.messages.next('identity_linked')
   t.match(message, { user: { email: 'ann@example.com' }, tookOver: true })
-  t.match(renderMessage(message, { title: '' }).text, /sign in through it alone[^]*An authenticator app stays/)
+  t.match(renderMessage(message, { title: '' }).text, /sign in only through it[^]*An authenticator app stays/)
 })

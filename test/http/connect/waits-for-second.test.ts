@@ -119,7 +119,7 @@ t.test('takes the account over at the first sign-in through an enforced connecti
   t.not((await users.findById(ann.id))?.passwordHash, before, 'and the password')
   const message = await test.messages.next('identity_linked')
   t.match(message, { user: { email: ANN }, tookOver: true })
-  t.match(renderMessage(message, { title: '' }).text, /sign in through it alone/)
+  t.match(renderMessage(message, { title: '' }).text, /sign in only through it/)
 })
 
 t.test('removes a password older than the proof of the address once, with the take-over', async (t) => {
