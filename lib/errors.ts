@@ -19,6 +19,9 @@ const STATUS = {
   invalid_dpop_proof: 400,
   /** RFC 9449 §8, §9 */
   use_dpop_nonce: 400,
+  /** RFC 7591 §3.2.2 */
+  invalid_redirect_uri: 400,
+  invalid_client_metadata: 400,
   invalid_token: 401,
   insufficient_scope: 403,
   insufficient_user_authentication: 401,

@@ -4,11 +4,12 @@ import type { AuthorizeSlots, PushedRequests } from './authorize/deps.ts'
 import type { Endpoint } from './http/edge/endpoint.ts'
 import type { PageSlots } from './http/pages/deps.ts'
 import type { TokenSlots, Grant, GrantDeclaration, Possession } from './oauth/deps.ts'
-import type { Authority, AuthorityCalls } from './composition/authority.ts'
-import type { ClientStore } from './ports/client-store.ts'
+import type { Authority } from './composition/authority.ts'
+import type { Clients, ClientSource } from './ports/client-store.ts'
 import type { FactorStore } from './ports/factor-store.ts'
 import type { State } from './ports/state.ts'
 import type { Log } from './ports/log.ts'
+import type { User } from './ports/user-store.ts'
 import type { Outbound } from './ports/outbound.ts'
 import type { Sealer } from './ports/cryptography.ts'
 import type { AuthorityOptions, FeatureSection, SharedSettings } from './settings/options.ts'
@@ -46,7 +47,7 @@ export interface Kernel {
   outbound: Outbound
   assertions: State['assertions']
   devices: State['devices']
-  clients: ClientStore
+  clients: Clients
   /** The option `factors`, and the sealer of its records. `null`: there are no second factors. */
   factors: { store: FactorStore; sealer: Sealer } | null
   log: Log<'info' | 'warn' | 'error'>
@@ -64,6 +65,8 @@ export interface Parts {
   grants?: readonly Grant[]
   pages?: PageSlots
   endpoints?: readonly Endpoint[]
+  /** Clients that nobody registered. */
+  clients?: readonly ClientSource[]
   /** Members of the metadata of the server. */
   metadata?: Readonly<Record<string, unknown>>
   /** Methods of `app.authority`. */
@@ -72,4 +75,14 @@ export interface Parts {
   sweep?(now: number): Promise<void>
   /** Ends the work behind answers when the server closes. */
   close?(): Promise<void>
+}
+
+/** The arguments of `app.authority`, checked. */
+export interface AuthorityCalls {
+  /** @throws OAuthError `invalid_grant` if there is no such user */
+  existing(userId: string): Promise<User>
+  /** The admin who acts. */
+  adminOf(options: { by?: string | undefined } | undefined): string | undefined
+  /** The URL of a hosted page. @throws StartError `FST_AUTHORITY_INVALID_OPTIONS` with `pages: false` */
+  pageFor(method: string, name: PathName): string
 }

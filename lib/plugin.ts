@@ -196,8 +196,10 @@ const plugin: FastifyPluginAsync<AuthorityOptions> = async (host, given) => {
     [names.protectedResource]: protectedResource,
     [`${names.authority}.requireSession`]: authority.requireSession
   })
-  const listed = Array.isArray(settings.clients) ? settings.clients : null
-  const clientsOf = listed === null ? oncePerRequest(grants.clients) : () => grants.clients
+  const listed = Array.isArray(settings.clients) ? settings.clients : []
+  const areListed = Array.isArray(settings.clients) && settings.shared.unknownClients !== true
+  const clientsOf = areListed ? () => grants.clients : oncePerRequest(grants.clients, limiter)
+  const others = areListed ? null : clientsOf
   await registerRoutes(host, {
     ...shared,
 
@@ -216,12 +218,12 @@ const plugin: FastifyPluginAsync<AuthorityOptions> = async (host, given) => {
       changePassword: places.wellKnown.changePassword?.constraints ?? null,
       openidConfiguration: places.wellKnown.openidConfiguration?.constraints ?? {}
     },
-    cors: createCors(listed ?? clientsOf),
+    cors: createCors(listed, others),
     secretHeaders: [
       ...(settings.rateLimit === false || settings.rateLimit.apiKey === null ? [] : [settings.rateLimit.apiKey.header]),
       'x-api-key'
     ],
-    senders: { issuer: settings.issuer, advise: grants.accounts.advise, ...registeredOrigins(listed ?? clientsOf) },
+    senders: { issuer: settings.issuer, advise: grants.accounts.advise, ...registeredOrigins(listed, others) },
     acrValues: settings.acrValues,
     openid: places.redirectLogin
       ? {

@@ -106,6 +106,7 @@ async function registered(paths: Record<string, string>): Promise<RouteOptions[]
       apiKeys: memoryApiKeyStore(),
       par: true,
       deviceGrant: true,
+      clientRegistration: true,
       emailSignIn: {},
       passkeys: { relatedOrigins: ['https://app.example.com'] },
       keys: [KEY],

@@ -36,6 +36,8 @@ export const ERROR_MEANINGS: Readonly<Record<OAuthErrorCode, string>> = {
   use_dpop_nonce:
     'The DPoP proof needs the nonce of the header `DPoP-Nonce` (400 at the token endpoint, 401 elsewhere). Make a ' +
     'new proof with it.',
+  invalid_redirect_uri: 'A client registered itself with a redirect URI that no client may have.',
+  invalid_client_metadata: 'A client registered itself with a member that does not fit. The description names it.',
   invalid_token:
     'The access or refresh token is missing, malformed, expired or revoked (401, with ' +
     '`WWW-Authenticate`); or the token of a message is (400).',

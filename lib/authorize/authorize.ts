@@ -2,7 +2,7 @@ import { passwordChangedAt, userOf } from '../sessions/active-user.ts'
 import { disclosureOf } from '../tokens/disclosure.ts'
 import { namedResources, scopesWithin } from '../oauth/target.ts'
 import type { SignedInPerson } from '../sessions/browser-sessions.ts'
-import { isFirstParty, mayUse } from '../clients/rights.ts'
+import { isFirstParty, mayUse, unknownOf } from '../clients/rights.ts'
 import { OAuthError } from '../errors.ts'
 import { NO_REQUEST } from '../events.ts'
 import type { Client } from '../ports/client-store.ts'
@@ -19,7 +19,7 @@ import {
 import { type AuthorizationParams, responseModeOf, satisfied, wordsOf } from '../protocol/authorization-params.ts'
 import { digest } from '../protocol/digest.ts'
 import { formatCredential, newCredentialId, sidOf } from '../protocol/credential.ts'
-import { type Facts, firstObstacle } from './checks.ts'
+import { type Facts, firstObstacle, staysSignedIn } from './checks.ts'
 import { type ClientRequest, clientRequest } from './client-request.ts'
 import { type AuthorizeDeps, type BrowserContext, missingStepOf } from './deps.ts'
 import { contextFor, reachesOne, requiredAcr } from './requested-context.ts'
@@ -184,7 +184,7 @@ async function issueCode(
       ...authentication,
       createdAt: now,
       sessionSid,
-      offline: scopes.includes('offline_access'),
+      offline: staysSignedIn(facts),
       authorization: formatAuthorizationDetails({
         redirectUri,
         ...(request.codeChallenge === undefined ? {} : { codeChallenge: request.codeChallenge }),
@@ -232,11 +232,16 @@ function answer(
   result: Record<string, string>,
   { issuer }: AuthorizeDeps
 ): AnswerToClient {
-  const response = authorizationResponse(redirectUri, responseModeOf(params), {
-    ...result,
-    ...(params.state === undefined ? {} : { state: params.state }),
-    iss: issuer
-  })
+  const response = authorizationResponse(
+    redirectUri,
+    responseModeOf(params),
+    {
+      ...result,
+      ...(params.state === undefined ? {} : { state: params.state }),
+      iss: issuer
+    },
+    unknownOf(client)?.redirectSchemes
+  )
   return { to: 'client', client, response }
 }
 

@@ -1,11 +1,12 @@
-import { isFirstParty, isNativeRedirect, isPublic, mayUse, needsPkce } from '../clients/rights.ts'
+import { isFirstParty, isNativeRedirect, isPublic, mayUse, needsPkce, unknownOf } from '../clients/rights.ts'
 import { OAuthError } from '../errors.ts'
 import type { Client } from '../ports/client-store.ts'
 import type { Consent } from '../ports/state.ts'
 import { type AuthorizationRequest } from '../protocol/authorization-request.ts'
 import { wantsSignUp } from '../protocol/authorization-params.ts'
 import { type AuthenticationContext, wasProvedJustNow } from '../protocol/authentication.ts'
-import { isPublicNativeRedirect } from '../protocol/redirect-uri.ts'
+import { digest } from '../protocol/digest.ts'
+import { isPublicNativeRedirect, placeOf } from '../protocol/redirect-uri.ts'
 import type { Resource } from '../protocol/resource.ts'
 import type { SignedInPerson } from '../sessions/browser-sessions.ts'
 import type { IdTokenHint } from '../tokens/id-tokens.ts'
@@ -165,9 +166,28 @@ const CHECKS: readonly Check[] = [
   }
 ]
 
+/**
+ * A digest of what a person sees of a client that nobody registered: who vouches for it, its name, and where it leads.
+ * None for a registered client.
+ */
+export function looksOf(client: Client): { client?: string } {
+  const unknown = unknownOf(client)
+  if (unknown === null) return {}
+  const places = [...new Set((client.redirectUris ?? []).map(placeOf))].toSorted()
+  return { client: digest(JSON.stringify([unknown.host, client.name, places])) }
+}
+
 /** The items that a person allows: the APIs, each by its `resource`, and the scopes. */
 export function allowedOf({ scopes, resources }: Pick<Facts, 'scopes' | 'resources'>): string[] {
   return [...resources.map(({ resource }) => resource), ...scopes]
+}
+
+/**
+ * True if the client gets refresh tokens. Agents never ask for `offline_access`, so a client that nobody registered
+ * gets them by its grants.
+ */
+export function staysSignedIn({ client, scopes }: Pick<Facts, 'client' | 'scopes'>): boolean {
+  return scopes.includes('offline_access') || (unknownOf(client) !== null && mayUse(client, 'refresh_token'))
 }
 
 /** The first obstacle. `null`: a code may be issued. */
@@ -241,8 +261,12 @@ function isAllowed(facts: Facts): boolean {
   // For a client of the host's own the sign-in page is enough of an answer, because it names the client.
   if (isFirstParty(client)) return !isNativeRedirect(client, redirectUri) || answered !== null
   if (consent === null || !allowedOf(facts).every((one) => consent.scopes.includes(one))) return false
+  if (consent.client !== looksOf(client).client) return false
   return (
     answered === 'consent' ||
-    !(isNativeRedirect(client, redirectUri) || (isPublicNativeRedirect(redirectUri) && isPublic(client)))
+    !(
+      isNativeRedirect(client, redirectUri) ||
+      (isPublicNativeRedirect(redirectUri) && (isPublic(client) || unknownOf(client) !== null))
+    )
   )
 }

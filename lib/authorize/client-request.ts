@@ -1,6 +1,6 @@
 import { mayBeAnsweredAt } from '../clients/rights.ts'
 import { OAuthError } from '../errors.ts'
-import type { Client } from '../ports/client-store.ts'
+import type { Asking, Client } from '../ports/client-store.ts'
 import type { AuthorizationParams } from '../protocol/authorization-params.ts'
 import type { Advised, AuthorizeDeps } from './deps.ts'
 import { addressIn, unknownClient, unregisteredUri } from './misfit.ts'
@@ -20,12 +20,13 @@ export interface ClientRequest {
  */
 export async function clientRequest(
   params: AuthorizationParams,
-  { clients, accounts }: Pick<AuthorizeDeps, 'clients'> & Advised
+  { clients, accounts }: Pick<AuthorizeDeps, 'clients'> & Advised,
+  asking: Asking = {}
 ): Promise<ClientRequest> {
   const { client_id: clientId, redirect_uri: redirectUri } = params
   if (clientId === undefined)
     throw new OAuthError('invalid_request', 'client_id is missing.', { detail: 'client_id is missing' })
-  const client = await clients.findById(clientId)
+  const client = await clients.findById(clientId, asking)
   if (client === null) {
     accounts.advise(unknownClient(clientId))
     throw new OAuthError('invalid_client', 'There is no such client.', {

@@ -5,13 +5,14 @@ import type { User } from '../ports/user-store.ts'
 import { revokeConsent, type Sessions } from '../sessions/sessions.ts'
 import { passwordChangedAt } from '../sessions/active-user.ts'
 import type { AuthorizeDeps } from './deps.ts'
-import { allowedOf, type Facts } from './checks.ts'
+import { allowedOf, type Facts, looksOf } from './checks.ts'
 
 /** A year. */
 const LIFETIME_MS = 365 * 24 * 60 * 60 * 1000
 
 /**
- * Keeps what the person allowed. They are asked again once scopes are added, or after a year.
+ * Keeps what the person allowed. They are asked again once scopes are added, once a client that nobody registered looks
+ * different, or after a year.
  * @throws OAuthError `login_required` where nobody is signed in
  */
 export async function grantConsent(
@@ -24,6 +25,7 @@ export async function grantConsent(
     userId: signedIn.user.id,
     clientId: client.clientId,
     scopes: allowedOf({ scopes, resources }),
+    ...looksOf(client),
     grantedAt: now,
     expiresAt: now + LIFETIME_MS
   })

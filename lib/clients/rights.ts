@@ -1,4 +1,4 @@
-import type { Client, ClientStore, GrantType } from '../ports/client-store.ts'
+import type { Client, ClientStore, GrantType, UnknownClient } from '../ports/client-store.ts'
 import { covers } from '../protocol/authentication.ts'
 import type { AuthMethod } from '../protocol/client-authentication.ts'
 import { isPublicNativeRedirect, matchesRedirectUri } from '../protocol/redirect-uri.ts'
@@ -23,6 +23,11 @@ export function isFirstParty(client: Pick<Client, 'firstParty'> | null): boolean
   return client?.firstParty !== false
 }
 
+/** The facts of a client that nobody registered; `null` for every other caller. No registered client has the field. */
+export function unknownOf(client: Client | null): UnknownClient['unknown'] | null {
+  return (client as UnknownClient | null)?.unknown ?? null
+}
+
 /**
  * True if this authentication context is enough for the client to act for its user. `null` is a caller without a
  * client, for which any is enough.
@@ -36,6 +41,8 @@ type Proving = Pick<Client, 'tokenEndpointAuthMethod' | 'clientSecret' | 'jwks' 
 
 /** The ways in which the client may prove itself: the registered one, or those of what it has. */
 export function authMethodsOf(client: Proving): readonly AuthMethod[] {
+  const unknown = unknownOf(client as Client)
+  if (unknown !== null) return unknown.authMethods
   if (client.tokenEndpointAuthMethod !== undefined) return [client.tokenEndpointAuthMethod]
   if (client.clientSecret !== undefined) return ['client_secret_basic', 'client_secret_post']
   return hasKeys(client) ? ['private_key_jwt'] : ['none']
@@ -65,8 +72,9 @@ export function isNative({ applicationType }: Pick<Client, 'applicationType'>): 
  * True if this redirect URI is registered.
  * @see RFC 6749 §3.1.2.3
  */
-export function mayBeAnsweredAt({ redirectUris = [], applicationType }: Client, redirectUri: string): boolean {
-  return matchesRedirectUri(redirectUris, redirectUri, applicationType)
+export function mayBeAnsweredAt(client: Client, redirectUri: string): boolean {
+  const { redirectUris = [], applicationType } = client
+  return matchesRedirectUri(redirectUris, redirectUri, applicationType, unknownOf(client)?.redirectSchemes)
 }
 
 /**

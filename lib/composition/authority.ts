@@ -6,8 +6,6 @@ import type { TokenResponse } from '../oauth/deps.ts'
 import type { Hook } from '../http/edge/hook.ts'
 import type { AccessTokenClaims } from '../protocol/access-token.ts'
 import type { AuthRequirements } from '../settings/auth-requirements.ts'
-import type { PathName } from '../settings/paths.ts'
-import type { User } from '../ports/user-store.ts'
 import type { Session } from '../sessions/browser-sessions.ts'
 import type {
   ConnectionLink,
@@ -80,6 +78,12 @@ export interface Authority {
   consents(userId: string): Promise<UserConsent[]>
   /** Revokes the consent and ends everything that the client got for the user. Returns `false` without a consent. */
   revokeConsent(userId: string, clientId: string): Promise<boolean>
+  /**
+   * Blocks a client that nobody registered: it gets 401 `invalid_client` from now on. Its access tokens live until they
+   * expire. A registered client is removed from the option `clients` instead.
+   */
+  blockClient(clientId: string): Promise<void>
+  unblockClient(clientId: string): Promise<void>
   /** The provider accounts of the user, oldest first. */
   identities(userId: string): Promise<UserIdentity[]>
   /**
@@ -194,13 +198,3 @@ export type FactorMethod =
   | 'startEnrolment'
   | 'importTotp'
   | 'forgetDevices'
-
-/** The arguments of `app.authority`, checked. */
-export interface AuthorityCalls {
-  /** @throws OAuthError `invalid_grant` if there is no such user */
-  existing(userId: string): Promise<User>
-  /** The admin who acts. */
-  adminOf(options: { by?: string | undefined } | undefined): string | undefined
-  /** The URL of a hosted page. @throws StartError `FST_AUTHORITY_INVALID_OPTIONS` with `pages: false` */
-  pageFor(method: string, name: PathName): string
-}

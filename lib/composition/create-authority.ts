@@ -71,6 +71,9 @@ export function createAuthority({
   async function withoutFactors(): Promise<never> {
     throw new TypeError('app.authority: there are no second factors without the option factors.')
   }
+  async function withoutUnknownClients(): Promise<never> {
+    throw new TypeError('app.authority: no unknown clients without clientIdMetadata or clientRegistration.')
+  }
   function pageFor(method: string, name: PathName): string {
     if (url === null)
       throw badOption('pages', `got false; app.authority.${method} needs the page that its link leads to`)
@@ -104,8 +107,10 @@ export function createAuthority({
     startEnrolment: withoutFactors,
     importTotp: withoutFactors,
     forgetDevices: withoutFactors,
+    blockClient: withoutUnknownClients,
+    unblockClient: withoutUnknownClients,
     ...(Object.assign({}, ...methods.map((made) => made({ existing, adminOf, pageFor }))) as Partial<
-      Pick<Authority, FactorMethod>
+      Pick<Authority, FactorMethod | 'blockClient' | 'unblockClient'>
     >),
     async verify(token) {
       if (typeof token !== 'string') throw missingToken(' app.authority.verify got none.')

@@ -88,7 +88,11 @@ export function pageDeps(
   refuse('resources', scopeTextMistake(apis.texts))
   const link = (name: PathName): string => `${host.prefix}${parts.path(name)}`
   const sealed = sealedCookies(owner, cookieSealers({ secrets }, owner, parts.authorize.accounts.random))
-  const journeys = createJourneys(parts.authorize, { authorizeUrl: link('authorize'), homeUrl })
+  const journeys = createJourneys(parts.authorize, {
+    authorizeUrl: link('authorize'),
+    homeUrl,
+    limiter: parts.limiter
+  })
   const added: PagePart[] = []
   const deps: PageDeps = {
     ...parts,

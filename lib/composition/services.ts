@@ -18,6 +18,8 @@ import type { KnownBrowsers } from '../http/edge/known-browsers.ts'
 import type { Endpoint } from '../http/edge/endpoint.ts'
 import type { PageSlots } from '../http/pages/deps.ts'
 import type { Kernel, Parts } from '../feature.ts'
+import type { ClientSource } from '../ports/client-store.ts'
+import { withSources } from '../clients/sources.ts'
 import type { ConnectionWay } from '../ports/upstream.ts'
 import { TOKEN_EXCHANGE_GRANT } from '../protocol/request-params.ts'
 import type { RequestLimiter } from '../http/edge/limit.ts'
@@ -95,7 +97,9 @@ export async function createServices(
     }
   )
   const stores = connectStores(settings, { redis, events, log, owner })
-  const { clock, state, clients } = stores
+  const { clock, state } = stores
+  const sources: ClientSource[] = []
+  const clients = withSources(stores.clients, sources)
   await stores.prepare()
   const accessTokenSeconds = settings.accessToken.expiresInSeconds
   const idTokenSeconds = settings.idToken.expiresInSeconds
@@ -201,6 +205,7 @@ export async function createServices(
     factors: stores.factors === null ? null : { store: stores.factors, sealer: factorSealer(secrets, random) },
     log
   })
+  sources.push(...parts.flatMap(({ clients = [] }) => clients))
   slots.push(...parts.flatMap(({ account }) => account ?? []))
   for (const { connections: added = [] } of slots) for (const [id, way] of added) connections.set(id, way)
   // In the background: the decoy is ready before the first sign-in, or that one waits for it.

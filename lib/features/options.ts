@@ -7,6 +7,7 @@ import type { EmailCodeModels, EmailCodeOptions } from './email-codes/options.ts
 import type { ParOption } from './par/options.ts'
 import type { PasskeyOption } from './passkeys/options.ts'
 import type { SecondFactorOptions } from './second-factors/options.ts'
+import type { UnknownClientOptions } from './unknown-clients/options.ts'
 
 export type { AccountApiKey, ApiKeyFeatureOptions, ApiKeyModels, ApiKeyOptions } from './api-keys/options.ts'
 export type { AccountLink, ConnectionsOption, ConnectModels } from './connections/options.ts'
@@ -15,6 +16,11 @@ export type { DeviceGrantOptions, DeviceModels, DeviceOption } from './device-gr
 export type { EmailCodeModels, EmailCodeOptions, EmailSignInOptions } from './email-codes/options.ts'
 export type { ParOption } from './par/options.ts'
 export type { PasskeyOption, PasskeyOptions } from './passkeys/options.ts'
+export type {
+  ClientIdMetadataOptions,
+  ClientRegistrationOptions,
+  UnknownClientOptions
+} from './unknown-clients/options.ts'
 export type { MfaContext, MfaOptions, SecondFactorOptions } from './second-factors/options.ts'
 
 export type FeatureOptions = ApiKeyFeatureOptions &
@@ -24,6 +30,7 @@ export type FeatureOptions = ApiKeyFeatureOptions &
   EmailCodeOptions &
   ParOption &
   PasskeyOption &
-  SecondFactorOptions
+  SecondFactorOptions &
+  UnknownClientOptions
 
 export type FeatureModels = ApiKeyModels & ConnectModels & DeviceModels & EmailCodeModels

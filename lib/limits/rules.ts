@@ -1,7 +1,15 @@
 import type { OnStoreError } from '../ports/attempt-store.ts'
 
 /** The rules that count per address. */
-export type AddressRuleName = 'login' | 'register' | 'passwordReset' | 'refresh' | 'connect' | 'emailCode' | 'device'
+export type AddressRuleName =
+  | 'login'
+  | 'register'
+  | 'passwordReset'
+  | 'refresh'
+  | 'connect'
+  | 'emailCode'
+  | 'device'
+  | 'clientMetadata'
 export type RuleName = AddressRuleName | 'account' | 'secondFactor'
 
 /** The counter of a guess at a second factor. */

@@ -112,7 +112,8 @@ const RULES = words<RuleName>({
   refresh: 1,
   connect: 1,
   emailCode: 1,
-  device: 1
+  device: 1,
+  clientMetadata: 1
 })
 const STORES = Object.keys(STORE_OPERATIONS)
 const UPSTREAM_FAILURES = words<UpstreamFailure>({

@@ -3,7 +3,7 @@ import type { AccountsDeps } from '../accounts/deps.ts'
 import type { FirstFactor, SecondFactorCheck } from '../accounts/slots.ts'
 import type { OAuthError, OAuthErrorCode } from '../errors.ts'
 import type { UserFactors } from '../ports/factor-store.ts'
-import type { Client, ClientStore, GrantType } from '../ports/client-store.ts'
+import type { Client, Clients, GrantType } from '../ports/client-store.ts'
 import type { AssertionStore } from '../ports/state.ts'
 import type { TokenStore } from '../ports/token-store.ts'
 import type { AccessTokens } from '../tokens/access-tokens.ts'
@@ -50,7 +50,7 @@ export interface GrantDeps extends Required<TokenSlots>, Targets {
   declaredGrants: readonly GrantDeclaration[]
   /** `null`: no token is bound to a key. */
   possession: Possession | null
-  clients: ClientStore
+  clients: Clients
   /** Assertions that count once. */
   assertions: AssertionStore | undefined
   /** The keys of a client that proves itself by one of them; fetched again where none has this `kid`. */

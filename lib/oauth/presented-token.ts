@@ -1,4 +1,5 @@
 import { isFirstParty } from '../clients/rights.ts'
+import { BY_TOKEN } from '../clients/sources.ts'
 import { OAuthError } from '../errors.ts'
 import type { Client } from '../ports/client-store.ts'
 import type { AccessTokenClaims } from '../protocol/access-token.ts'
@@ -10,6 +11,7 @@ import { readAuthorizationDetails } from '../protocol/authorization-request.ts'
 import { invalidToken } from '../protocol/bearer.ts'
 import { boundKey } from '../protocol/dpop.ts'
 import { tokenTypeOf } from './issue-tokens.ts'
+import { reuseGraceOf } from './refresh-family.ts'
 import { isAudience, type Targets } from './target.ts'
 import type { AccessTokens } from '../tokens/access-tokens.ts'
 import type { Origin, Sessions } from '../sessions/sessions.ts'
@@ -70,7 +72,7 @@ async function ofAccessToken(token: string, client: Client, deps: GrantDeps): Pr
       ? null
       : claims.client_id === client.clientId
         ? client
-        : await deps.clients.findById(claims.client_id)
+        : await deps.clients.findById(claims.client_id, BY_TOKEN)
   if (claims.client_id !== undefined && owner === null) return { active: false }
   const { client_id: clientId, sub, aud, iss, exp, iat, jti, auth_time: authTime, acr, amr, sid } = claims
   const jkt = boundKey(claims)
@@ -119,7 +121,7 @@ async function ofRefreshToken({ sid, digest }: Credential, client: Client, deps:
     accounts: { clock, issuer, users },
     sessions
   } = deps
-  const family = await deps.tokens.peekToken({ sid, digest, now: clock.now(), graceMs: deps.refreshToken.reuseGraceMs })
+  const family = await deps.tokens.peekToken({ sid, digest, now: clock.now(), graceMs: reuseGraceOf(client, deps) })
   if (family === null || family.clientId !== client.clientId || client.introspects !== undefined)
     return { active: false }
   if ((await userOf(family, { users, sessions })) === null) return { active: false }
@@ -150,7 +152,7 @@ export async function userInfo(
 ): Promise<Record<string, unknown>> {
   const scopes = claims.scope?.split(' ') ?? []
   const { user, family } = await liveSession(claims, { sessions, users })
-  const client = family.clientId === null ? null : await clients.findById(family.clientId)
+  const client = family.clientId === null ? null : await clients.findById(family.clientId, BY_TOKEN)
   // The released claims depend on the client.
   if (family.clientId !== null && client === null) throw invalidToken('The token was revoked.', 'its client is gone')
   const requested = family.authorization === null ? undefined : readAuthorizationDetails(family.authorization).claims

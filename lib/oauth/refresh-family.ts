@@ -1,4 +1,5 @@
-import { isContent, isPublic } from '../clients/rights.ts'
+import { BY_TOKEN } from '../clients/sources.ts'
+import { isContent, isPublic, unknownOf } from '../clients/rights.ts'
 import { isActive } from '../sessions/active-user.ts'
 import { allowedScopes } from '../tokens/disclosure.ts'
 import type { Client } from '../ports/client-store.ts'
@@ -29,6 +30,20 @@ export interface RefreshAttempt {
   origin: Origin
   /** The refusal of that endpoint; `detail` is for the log. */
   refused: (detail: string) => Error
+  /** The client, where it is known before the family. */
+  client?: Client | null
+}
+
+/**
+ * For clients that nobody registered: their processes share a refresh token without a lock, and replay it for up to
+ * 76 s.
+ */
+const UNKNOWN_CLIENT_GRACE_MS = 120_000
+
+/** The time for which a replaced token of this client still counts. */
+export function reuseGraceOf(client: Client | null, { refreshToken }: Pick<GrantDeps, 'refreshToken'>): number {
+  const { reuseGraceMs } = refreshToken
+  return unknownOf(client) === null ? reuseGraceMs : Math.max(reuseGraceMs, UNKNOWN_CLIENT_GRACE_MS)
 }
 
 /** The granted scope of the family that is still allowed. */
@@ -145,14 +160,18 @@ async function activeUser(
   throw refused('user gone or disabled')
 }
 
-function tokenUse({ presented, jkt }: RefreshAttempt, clientId: string | null | undefined, deps: GrantDeps): TokenUse {
+function tokenUse(
+  { presented, jkt, client = null }: RefreshAttempt,
+  clientId: string | null | undefined,
+  deps: GrantDeps
+): TokenUse {
   const now = deps.accounts.clock.now()
   return {
     sid: presented.sid,
     digest: presented.digest,
     jkt,
     now,
-    graceMs: deps.refreshToken.reuseGraceMs,
+    graceMs: reuseGraceOf(client, deps),
     idleExpiresAt: now + deps.refreshToken.idleTimeoutMs,
     ...(clientId === undefined ? {} : { clientId })
   }
@@ -218,7 +237,7 @@ async function accessTokenFor(
   attempt: RefreshAttempt,
   deps: GrantDeps
 ): Promise<RefreshResponse> {
-  const client = family.clientId === null ? null : await deps.clients.findById(family.clientId)
+  const client = family.clientId === null ? null : await deps.clients.findById(family.clientId, BY_TOKEN)
   if (family.clientId !== null && !mayRefreshHere(client)) throw refused('client')
   const {
     access: { access_token, expires_in }

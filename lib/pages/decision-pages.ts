@@ -5,6 +5,20 @@ import { durationOf, format, spaceOf } from './texts.ts'
 import type { PageModels } from './model.ts'
 import { finished } from './sign-in-pages.ts'
 
+/** The facts of an app that nobody registered. */
+function warnings({ messages, unknown }: PageModels['consent']): Html {
+  if (unknown === null) return html``
+  const { host, warnsOfProgram } = unknown
+  return html`<p class="note plain">${
+    host === null ? messages.consentUnverified : formatHtml(messages.consentVouched, { host: name(host) })
+  }</p>
+${
+  warnsOfProgram &&
+  html`<p class="note plain">${messages.consentOnComputer}</p>
+`
+}`
+}
+
 export function consent(model: PageModels['consent']): string {
   const { messages, asks, action, error, username, otherUrl, client, scopes, lifetimeSeconds, clientUri } = model
   const isConsent = asks === 'consent'
@@ -19,7 +33,7 @@ ${clientUri !== null && html`<p class="hint">${link(clientUri, new URL(clientUri
       username,
       otherUrl
     )}`,
-    content: html`${
+    content: html`${warnings(model)}${
       scopes.length > 0 &&
       html`<p id="scopes">${formatHtml(messages.consentScopes, { client: clientName })}</p>
 ${scopeList(scopes, messages, 'scopes')}`

@@ -15,6 +15,8 @@ export interface PageModels extends SignInModels, AccountModels, FeatureModels {
     /** The sign-in page for another account. */
     otherUrl: string
     client: { name: string; id: string; redirectHost: string }
+    /** A client that nobody registered. `host` publishes its document; `null`: nobody vouches for it. */
+    unknown: { host: string | null; warnsOfProgram: boolean } | null
     scopes: ShownScope[]
     /** The lifetime of the access, in seconds. */
     lifetimeSeconds: number

@@ -12,6 +12,8 @@ const BY_CODE: Readonly<Record<OAuthErrorCode, MessageKey>> = {
   invalid_target: 'errorClientRequest',
   invalid_dpop_proof: 'errorClientRequest',
   use_dpop_nonce: 'errorClientRequest',
+  invalid_redirect_uri: 'errorClientRequest',
+  invalid_client_metadata: 'errorClientRequest',
   invalid_token: 'errorInvalidToken',
   insufficient_scope: 'errorAccessDenied',
   insufficient_user_authentication: 'errorLoginRequired',

@@ -101,3 +101,39 @@ export interface ClientStore {
   /** `null` or `undefined`: there is none. */
   findById(clientId: string): Promise<Client | null>
 }
+
+/** A client that nobody registered: it describes itself. It always asks for consent. */
+export interface UnknownClient extends Client {
+  firstParty: false
+  unknown: {
+    /** The host of its document. `null`: nobody vouches for the client. */
+    host: string | null
+    /** True if the host trusts that one. */
+    isTrusted: boolean
+    /** Each of these proves the client. */
+    authMethods: readonly NonNullable<Client['tokenEndpointAuthMethod']>[]
+    /** Private-use schemes without a dot that its redirect URIs may have. */
+    redirectSchemes: readonly string[]
+  }
+}
+
+/** The means to find a client that nobody registered. */
+export interface Asking {
+  /** Runs a fetch of the client's document, under a limit. Absent: only known documents count. */
+  fetching?<Found>(work: () => Promise<Found>): Promise<Found>
+  /** True for a new authorization request: a description that is out of date is fetched again. */
+  begins?: boolean
+}
+
+/** Clients of a feature. Registered clients come first. */
+export interface ClientSource {
+  /** True if an id has the form of this source. */
+  takes(clientId: string): boolean
+  /** @throws OAuthError if a description can't be fetched now */
+  find(clientId: string, asking: Asking): Promise<UnknownClient | null>
+}
+
+/** All clients of the service. */
+export interface Clients extends ClientStore {
+  findById(clientId: string, asking?: Asking): Promise<Client | null>
+}

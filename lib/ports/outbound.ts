@@ -25,6 +25,8 @@ export interface OutboundAnswer {
   status: number
   /** The header `Content-Type`, or an empty string. */
   type: string
+  /** The header `Cache-Control`, or an empty string. */
+  caching: string
   text: string
   /** The distance of the server that answered. */
   distance: Distance

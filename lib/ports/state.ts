@@ -90,6 +90,8 @@ export interface Consent {
   clientId: string
   /** Every scope, and every API by its `resource`, that was allowed and not revoked. */
   scopes: string[]
+  /** A digest of the client as the person saw it. Absent for a registered client, for which the host answers. */
+  client?: string
   grantedAt: number
   expiresAt: number
 }
@@ -97,7 +99,7 @@ export interface Consent {
 /** Consents. Every operation is atomic across all instances. Outages reject. An expired consent counts as none. */
 export interface ConsentStore {
   findConsent(userId: string, clientId: string, now: number): Promise<Consent | null>
-  /** Adds the scopes to those allowed before and replaces the times. */
+  /** Adds the scopes to those allowed before, unless the client looked different then, and replaces the times. */
   grantConsent(consent: Consent): Promise<void>
   /** `true` if there was one. Idempotent. */
   revokeConsent(userId: string, clientId: string): Promise<boolean>
@@ -141,7 +143,8 @@ export type MessageTokenPurpose = 'password_reset' | 'verify_email' | 'email_cha
  * address. Its owner stands for the address, with or without a user, and only `redeemCode` uses it up. `factor_undo`,
  * `email_undo`: the change that "that was not me" in a message takes back. `undo_done`: such a link was just used.
  * `email_undo_open`: an earlier change of the address can still be taken back. `factor_reset`: a reset of all second
- * factors that no message has told the user yet.
+ * factors that no message has told the user yet. `blocked_client`: a client that nobody registered may do nothing; its
+ * owner stands for the client.
  */
 export type OneTimeTokenPurpose =
   | MessageTokenPurpose
@@ -155,6 +158,7 @@ export type OneTimeTokenPurpose =
   | 'email_undo_open'
   | 'undo_done'
   | 'factor_reset'
+  | 'blocked_client'
 
 /**
  * The maximum number of wrong guesses at the codes of one owner. No option changes it, because a code is short.

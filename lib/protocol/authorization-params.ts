@@ -52,7 +52,7 @@ type AuthorizationParamName =
 
 /** Limits in bytes. No RFC sets any. Real requests fit, and the whole request fits into a URL. */
 const LIMITS: Readonly<Record<AuthorizationParamName, number>> = {
-  client_id: 512,
+  client_id: 1536,
   redirect_uri: 2048,
   response_type: 128,
   response_mode: 64,

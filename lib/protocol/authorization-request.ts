@@ -248,9 +248,10 @@ export type AuthorizationResponse =
 export function authorizationResponse(
   redirectUri: string,
   mode: ResponseMode,
-  params: Readonly<Record<string, string | undefined>>
+  params: Readonly<Record<string, string | undefined>>,
+  schemes: readonly string[] = []
 ): AuthorizationResponse {
-  const reason = checkRegistrableRedirectUri(redirectUri)
+  const reason = checkRegistrableRedirectUri(redirectUri, schemes)
   if (reason !== null)
     throw new OAuthError('server_error', 'The answer can not be sent.', {
       detail: `the redirect URI should have been ${reason}`

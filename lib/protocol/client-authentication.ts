@@ -19,7 +19,7 @@ type ClientCredentials =
 
 /** The parameters by which a client proves itself, each with its limit in bytes of UTF-8. */
 export const CLIENT_PARAMS = {
-  client_id: 512,
+  client_id: 1536,
   client_secret: 1024,
   client_assertion: 8192,
   client_assertion_type: 128

@@ -32,9 +32,10 @@ export function isLoopbackHost(hostname: string): boolean {
 export function matchesRedirectUri(
   registered: readonly string[],
   requested: string,
-  applicationType: 'web' | 'native' = 'web'
+  applicationType: 'web' | 'native' = 'web',
+  schemes: readonly string[] = []
 ): boolean {
-  if (checkClientRedirectUri(requested, applicationType) !== null) return false
+  if (checkClientRedirectUri(requested, applicationType, schemes) !== null) return false
   if (registered.includes(requested)) return true
   if (applicationType === 'web') return false
   const portless = withoutLoopbackPort(requested)
@@ -47,17 +48,18 @@ function withoutLoopbackPort(uri: string): string | null {
 }
 
 /**
- * `null` if a client may have this redirect URI; otherwise the requirement that it fails.
+ * `null` if a client may have this redirect URI; otherwise the requirement that it fails. `schemes`: private-use
+ * schemes that need no dot.
  * @see RFC 6749 §3.1.2, RFC 8252 §7.1, RFC 9700 §2.6
  */
-export function checkRegistrableRedirectUri(uri: string): string | null {
+export function checkRegistrableRedirectUri(uri: string, schemes: readonly string[] = []): string | null {
   const scheme = schemeOf(uri)
   const plain = checkPlain(uri, scheme)
   if (plain !== null) return plain
   if (scheme === 'http' || scheme === 'https') return checkWebUri(uri)
   // Requires a dot, which schemes of reversed domain names have, to exclude javascript:, data:, intent: and similar
   // ones.
-  if (!PRIVATE_USE.test(uri))
+  if (!PRIVATE_USE.test(uri) && !(schemes.includes(scheme ?? '') && uri[uri.indexOf(':') + 1] === '/'))
     return (
       `${WEB_TAKES}, or where applicationType is "native" a private-use scheme with a dot in it, ` +
       'such as com.example.app:/callback'
@@ -71,8 +73,12 @@ export function checkRegistrableRedirectUri(uri: string): string | null {
  * fails. A web client has no use for a private-use scheme, and any app on the person's device could take its codes.
  * @see OpenID Connect Dynamic Client Registration 1.0 §2 application_type
  */
-export function checkClientRedirectUri(uri: string, applicationType: 'web' | 'native'): string | null {
-  const takes = checkRegistrableRedirectUri(uri)
+export function checkClientRedirectUri(
+  uri: string,
+  applicationType: 'web' | 'native',
+  schemes: readonly string[] = []
+): string | null {
+  const takes = checkRegistrableRedirectUri(uri, schemes)
   if (takes !== null || applicationType === 'native' || checkWebUri(uri) === null) return takes
   return `${WEB_TAKES}; a private-use scheme only where applicationType is "native"`
 }
@@ -121,9 +127,15 @@ export function isPublicNativeRedirect(redirectUri: string): boolean {
  * `'self'`, which adds nothing. CSP has no source for an IPv6 address, so such a URI gets the scheme.
  * @see Content Security Policy Level 3 §2.3.1, §6.4.1
  */
-export function formActionOf(redirectUri: string): string {
-  if (checkRegistrableRedirectUri(redirectUri) !== null) return "'self'"
+export function formActionOf(redirectUri: string, schemes: readonly string[] = []): string {
+  if (checkRegistrableRedirectUri(redirectUri, schemes) !== null) return "'self'"
   const { protocol, origin, hostname } = new URL(redirectUri)
   const web = protocol === 'https:' || protocol === 'http:'
   return web && !hostname.startsWith('[') ? origin : protocol
+}
+
+/** The place to which a redirect URI leads, for people: a host, or a scheme. */
+export function placeOf(uri: string): string {
+  const { protocol, host } = new URL(uri)
+  return protocol === 'https:' || protocol === 'http:' ? host : protocol
 }

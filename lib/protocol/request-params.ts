@@ -79,7 +79,7 @@ export type LogoutParams = { [Name in Exclude<keyof typeof LIMITS, 'returnTo'>]?
 const LIMITS = {
   id_token_hint: 8192,
   logout_hint: 512,
-  client_id: 512,
+  client_id: 1536,
   post_logout_redirect_uri: 2048,
   returnTo: 2048,
   state: 2048,

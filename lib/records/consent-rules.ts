@@ -1,7 +1,7 @@
 import type { Consent } from '../ports/state.ts'
 import { CONSENTS, rowOf, type View } from './view.ts'
 
-type PackedConsent = [clientId: string, scopes: string[], grantedAt: number, expiresAt: number]
+type PackedConsent = [clientId: string, scopes: string[], grantedAt: number, expiresAt: number, client?: string]
 /** All consents of a user, in the order in which they were first granted. */
 type PackedConsents = [userId: string, consents: PackedConsent[]]
 
@@ -20,11 +20,18 @@ function save(view: View, userId: string, consents: PackedConsent[]): void {
   view.put(CONSENTS, { kind: 'consents', userId, value, expiresAt })
 }
 
-/** Adds the scopes to those allowed before. A consent that has expired does not come to life again with its scopes. */
-export function grantConsent(view: View, { userId, clientId, scopes, grantedAt, expiresAt }: Consent): void {
+/**
+ * Adds the scopes to those allowed before. A consent that has expired, or was for a client that looked different, does
+ * not come to life again with its scopes.
+ */
+export function grantConsent(view: View, { userId, clientId, scopes, grantedAt, expiresAt, client }: Consent): void {
   const valid = grantedBy(view, userId).filter(([, , , end]) => grantedAt < end)
   const at = valid.findIndex(([client]) => client === clientId)
-  const consent: PackedConsent = [clientId, [...new Set([...(valid[at]?.[1] ?? []), ...scopes])], grantedAt, expiresAt]
+  const [, former = [], , , formerClient] = valid[at] ?? []
+  const kept = formerClient === client ? former : []
+  const scopesNow = [...new Set([...kept, ...scopes])]
+  const looks = client === undefined ? ([] as const) : ([client] as const)
+  const consent: PackedConsent = [clientId, scopesNow, grantedAt, expiresAt, ...looks]
   save(view, userId, at < 0 ? [...valid, consent] : valid.with(at, consent))
 }
 
@@ -40,12 +47,13 @@ export function revokeConsent(view: View, userId: string, clientId: string): boo
 export function listConsents(view: View, userId: string, now: number): Consent[] {
   return grantedBy(view, userId)
     .filter(([, , , expiresAt]) => now < expiresAt)
-    .map(([clientId, scopes, grantedAt, expiresAt]) => ({
+    .map(([clientId, scopes, grantedAt, expiresAt, client]) => ({
       userId,
       clientId,
       scopes: [...scopes],
       grantedAt,
-      expiresAt
+      expiresAt,
+      ...(client === undefined ? {} : { client })
     }))
     .reverse()
     .sort((a, b) => b.grantedAt - a.grantedAt)

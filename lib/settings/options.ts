@@ -250,6 +250,8 @@ export interface SharedSettings {
   listsOrigins?: boolean
   /** Paths that options of features decide. Absolute, as those of the option `paths`. */
   paths?: { readonly [Name in PathName]?: string }
+  /** True if clients may come that nobody registered. */
+  unknownClients?: boolean
 }
 
 /** The option schema: the check at start and the reference page are made from it. */

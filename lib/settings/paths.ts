@@ -3,6 +3,7 @@
  */
 export const PATHS = {
   token: '/token',
+  clients: '/clients',
   refresh: '/refresh',
   revoke: '/revoke',
   introspect: '/introspect',

@@ -36,7 +36,7 @@ export function placesOf(
 ): Places {
   // A shared secret has no public keys, so there is no key set, and nobody else could verify an ID token.
   const hasKeySet = keys === null || Array.isArray(keys)
-  const redirectLogin = hasKeySet && pages !== false && mayUseCodes(clients)
+  const redirectLogin = hasKeySet && pages !== false && (shared.unknownClients === true || mayUseCodes(clients))
   const place = (path: string, instead: string): WellKnownPlace =>
     wellKnownPlace(host, issuer, path, `${prefix}/${instead}`)
   const openidConfiguration = redirectLogin

@@ -30,8 +30,9 @@ async function corsApp(t: Test, clients: Client[] | ClientStore): Promise<Fastif
   t.teardown(async () => {
     await app.close()
   })
-  const clientsOf = 'findById' in clients ? oncePerRequest(clients) : null
-  const cors = createCors(clientsOf ?? (clients as Client[]))
+  const clientsOf =
+    'findById' in clients ? oncePerRequest(clients, { countWork: async (_request, _rule, work) => await work() }) : null
+  const cors = createCors(clientsOf === null ? (clients as Client[]) : [], clientsOf)
   const answer = async (body: unknown): Promise<unknown> =>
     await guarded(async () => {
       const { fail } = (body ?? {}) as { fail?: string }

@@ -44,6 +44,8 @@ const EVERYTHING: Partial<AuthorityOptions> = {
   apiKeys: memoryApiKeyStore(),
   dpop: { requireNonce: true },
   deviceGrant: true,
+  clientIdMetadata: true,
+  clientRegistration: true,
   scopes: ['openid', 'profile', 'email', 'offline_access', 'orders:read']
 }
 const { create: _create, ...closedUsers } = memoryUserStore()

@@ -23,6 +23,7 @@ t.test('registers the routes of the reference and no others', async (t) => {
       apiKeys: memoryApiKeyStore(),
       deviceGrant: true,
       par: true,
+      clientRegistration: true,
       emailSignIn: {},
       passkeys: { relatedOrigins: ['https://app.example.com'] },
       registration: { fields: Type.Object({ city: Type.Optional(Type.String()) }) }

@@ -301,7 +301,7 @@ t.test('redirects nowhere when a form repeats a parameter or has another content
     [
       'client_id too long',
       'application/x-www-form-urlencoded',
-      form.replace('client_id=spa', `client_id=${'x'.repeat(513)}`),
+      form.replace('client_id=spa', `client_id=${'x'.repeat(1537)}`),
       400
     ]
   ]

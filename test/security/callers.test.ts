@@ -71,6 +71,7 @@ const TABLE: Record<string, [sent: Partial<Sent>, letIn: readonly Caller[]]> = {
   'POST /auth/factors/two-step': [{ payload: { on: true } }, ACCOUNT],
   'PATCH /auth/factors/:id': [{ payload: { name: 'x' } }, ACCOUNT],
   'DELETE /auth/factors/:id': [{}, ACCOUNT],
+  'POST /auth/clients': [{ payload: { redirect_uris: ['https://agent.example/cb'] } }, ALL],
   'GET /auth/api-keys': [{}, ACCOUNT],
   'POST /auth/api-keys': [{ payload: { name: 'x' } }, ACCOUNT],
   'DELETE /auth/api-keys/:id': [{}, ACCOUNT],
@@ -150,6 +151,7 @@ const METHODS_OF: Record<string, readonly string[]> = {
   '/auth/par': ['POST'],
   '/auth/introspect': ['POST'],
   '/auth/device': ['POST'],
+  '/auth/clients': ['POST'],
   '/auth/userinfo': ['GET', 'POST'],
   '/.well-known/jwks.json': ['GET'],
   '/.well-known/oauth-authorization-server': ['GET'],
@@ -172,7 +174,11 @@ const CONFIGURATIONS: Array<[what: string, options: Partial<AuthorityOptions>, w
     { clients: { findById: async (id) => clients.find(({ clientId }) => clientId === id) ?? null } },
     null
   ],
-  ['no clients', { clients: [] }, /auth.par$|authorize|consent|openid-configuration|account.access/],
+  [
+    'no clients',
+    { clients: [], clientRegistration: false },
+    /auth.(?:par|clients)$|authorize|consent|openid-configuration|account.access/
+  ],
   [
     'no pages',
     { pages: false, emailSignIn: false, par: false, deviceGrant: false },
@@ -227,6 +233,8 @@ async function walked(options: Partial<AuthorityOptions>): Promise<
       par: true,
       apiKeys: memoryApiKeyStore(),
       deviceGrant: true,
+      clientRegistration: true,
+      secret: 'a secret of this test, long enough for it',
       emailSignIn: {},
       scopes: ['openid', 'profile', 'offline_access', 'api'],
       ...options,

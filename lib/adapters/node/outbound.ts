@@ -122,9 +122,9 @@ async function exchange(
       finish()
     }
     const answer = (): void => {
-      const { status, type, distance } = head ?? { status: 0, type: '', distance: noNearerThan }
+      const known = head ?? { status: 0, type: '', caching: '', distance: noNearerThan }
       settle(() => {
-        resolve({ status, type, text: Buffer.concat(chunks).subarray(0, maxBytes).toString('utf8'), distance })
+        resolve({ ...known, text: Buffer.concat(chunks).subarray(0, maxBytes).toString('utf8') })
       })
     }
     const fail = (code: string): void => {
@@ -164,6 +164,7 @@ async function exchange(
       head = {
         status,
         type: answered['content-type'] ?? '',
+        caching: answered['cache-control'] ?? '',
         distance: distanceOf(response.socket.remoteAddress ?? '')
       }
       const encoding = answered['content-encoding']?.trim().toLowerCase() ?? 'identity'

@@ -2,6 +2,7 @@
 import { UpstreamError, type UpstreamFailure } from '../../errors.ts'
 import { type Outbound, OutboundError } from '../../ports/outbound.ts'
 import { type Distance, mayCall } from '../../protocol/distance.ts'
+import { isJsonType } from '../../protocol/json.ts'
 
 /** Too many calls wait for the provider, which may be well. */
 export class BusyError extends UpstreamError {
@@ -12,7 +13,6 @@ export class BusyError extends UpstreamError {
 
 const TIMEOUT_MS = 5000
 const MAX_BYTES = 256 * 1024
-const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?json(?:\s*;|$)/i
 const FORM_TYPE = /^(?:application\/x-www-form-urlencoded|text\/plain)(?:\s*;|$)/i
 
 export interface ProviderRequest {
@@ -71,7 +71,7 @@ export async function askProvider(
   }).catch((error: unknown): never => {
     throw failureOf(error, of, reason)
   })
-  const readable = empty || JSON_TYPE.test(type) || (form && FORM_TYPE.test(type))
+  const readable = empty || isJsonType(type) || (form && FORM_TYPE.test(type))
   if ((status >= 300 && status < 400) || !readable)
     throw new UpstreamError(
       reason,
@@ -80,7 +80,7 @@ export async function askProvider(
   if (empty) return { status, json: null, text, distance }
   return {
     status,
-    json: JSON_TYPE.test(type) ? parse(text, of, reason) : Object.fromEntries(new URLSearchParams(text)),
+    json: isJsonType(type) ? parse(text, of, reason) : Object.fromEntries(new URLSearchParams(text)),
     text,
     distance
   }

@@ -15,7 +15,8 @@ import { makeEnrolmentLink } from './enrolment-link.ts'
 import { listFactors, removeFactor, resetFactors } from './manage-factors.ts'
 import { OAuthError } from '../../errors.ts'
 import { NO_REQUEST } from '../../events.ts'
-import type { Authority, AuthorityCalls, FactorMethod } from '../../composition/authority.ts'
+import type { Authority, FactorMethod } from '../../composition/authority.ts'
+import type { AuthorityCalls } from '../../feature.ts'
 
 export function create(on: FactorSettings, kernel: Kernel): Parts {
   const accounts = withFactors(on, kernel)

@@ -18,7 +18,7 @@ import { hookFailed } from './error-reply.ts'
 
 /** The limits of an attempt before it is made: an address rule, and with `account` the `account` rule too. */
 export interface AttemptCheck {
-  rule: Exclude<AddressRuleName, 'refresh'>
+  rule: Exclude<AddressRuleName, 'refresh' | 'clientMetadata'>
   /** The id of the signed-in user who asks. They are counted instead of their address. */
   userId?: string
   /** True if the attempt counts although it succeeds and the rule counts failures only. */

@@ -1,4 +1,4 @@
-import { isPublic, requireFirstParty } from '../../clients/rights.ts'
+import { isPublic, unknownOf, requireFirstParty } from '../../clients/rights.ts'
 import type { FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify'
 import { OAuthError } from '../../errors.ts'
 import { authenticateClient } from '../../oauth/authenticate-client.ts'
@@ -159,7 +159,7 @@ async function provenClient(
       clients: clientsOf(request),
       grants
     })
-    if (client === null || isPublic(client)) {
+    if (client === null || isPublic(client) || unknownOf(client) !== null) {
       grants.accounts.events.emit(
         'client_authentication_failed',
         { reason: 'no_secret', clientId: client?.clientId ?? null, method: 'none' },

@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, FastifySchema, onSendHookHandler } from 'fastify'
-import type { Client, ClientStore } from '../../ports/client-store.ts'
+import type { Asking, Client, Clients } from '../../ports/client-store.ts'
 import { callableBy } from './callers.ts'
+import type { RequestLimiter } from './limit.ts'
 import { originOfUrl, originsOf } from '../../clients/rights.ts'
 import { isLoopbackHost } from '../../protocol/redirect-uri.ts'
 import { clientCredentials } from '../../protocol/client-authentication.ts'
@@ -58,23 +59,23 @@ export function rememberClient(request: FastifyRequest, clientId: string): void 
 }
 
 /**
- * For listed clients, the set of origins is made once. With a store, nobody knows at a preflight which client the
+ * For listed clients, the set of origins is made once. With other clients, nobody knows at a preflight which client the
  * request will name, so preflights of all web origins are allowed. That lets nobody read anything, because the answer
- * to the request can be read only by the origins of its client.
+ * to the request can be read only by the origins of its client. `others`: those of a store, and unknown ones.
  */
-export function createCors(clients: readonly Client[] | ClientsOf): Cors {
-  if (typeof clients === 'function') {
-    return {
-      ofClients: allowedOrigins(byClient(clients, claimedClientId)),
-      ofAccessTokens: allowedOrigins(byClient(clients, () => undefined)),
-      anyOrigin,
-      noOrigin,
-      noOriginBesides
-    }
+export function createCors(listed: readonly Client[], others: ClientsOf | null = null): Cors {
+  const known = new Set(listed.flatMap(originsOf))
+  const policyOf = (clientIdOf: (request: FastifyRequest) => string | undefined): CorsPolicy => {
+    const byOthers = others === null ? () => false : byClient(others, clientIdOf)
+    return allowedOrigins((request, origin) => known.has(origin) || byOthers(request, origin))
   }
-  const known = new Set(clients.flatMap(originsOf))
-  const policy = allowedOrigins((_request, origin) => known.has(origin))
-  return { ofClients: policy, ofAccessTokens: policy, anyOrigin, noOrigin, noOriginBesides }
+  return {
+    ofClients: policyOf(claimedClientId),
+    ofAccessTokens: policyOf(() => undefined),
+    anyOrigin,
+    noOrigin,
+    noOriginBesides
+  }
 }
 
 function anyOrigin(child: FastifyInstance): void {
@@ -214,27 +215,31 @@ function isWebOrigin(origin: string): boolean {
   return protocol === 'https:' || (protocol === 'http:' && isLoopbackHost(hostname))
 }
 
+/** For a request of an unknown sender. Its fetches count under a limit. */
+export const byStranger = (request: FastifyRequest, { countWork }: Pick<RequestLimiter, 'countWork'>): Asking => ({
+  fetching: async (work) => await countWork(request, 'clientMetadata', work)
+})
+
 /** The clients as one request sees them. */
-export type ClientsOf = (request: FastifyRequest) => ClientStore
+export type ClientsOf = (request: FastifyRequest) => Clients
 
 /**
- * Asks a host's client store for a client once a request, for all callers. Two plugins in one host share nothing.
- * Clients of the option `clients` are never asked for.
+ * Asks for a client once a request, for all callers. Two plugins in one host share nothing.
  */
-export function oncePerRequest(clients: ClientStore): ClientsOf {
-  const views = new WeakMap<FastifyRequest, ClientStore>()
+export function oncePerRequest(clients: Clients, limiter: Pick<RequestLimiter, 'countWork'>): ClientsOf {
+  const views = new WeakMap<FastifyRequest, Clients>()
   return (request) => {
-    const view = views.get(request) ?? remembering(clients)
+    const view = views.get(request) ?? remembering(clients, byStranger(request, limiter))
     views.set(request, view)
     return view
   }
 }
 
-function remembering(clients: ClientStore): ClientStore {
+function remembering(clients: Clients, asking: Asking): Clients {
   const known = new Map<string, Promise<Client | null>>()
   return {
     findById(clientId) {
-      const client = known.get(clientId) ?? clients.findById(clientId)
+      const client = known.get(clientId) ?? clients.findById(clientId, asking)
       known.set(clientId, client)
       return client
     }
@@ -248,21 +253,20 @@ function remembering(clients: ClientStore): ClientStore {
 export type IsRegistered = (request: FastifyRequest, origin: string) => boolean | Promise<boolean>
 
 /**
- * For listed clients, the set of origins is made once. A store can't be asked by origin, so the origin must be one of
- * the client that the request names, which may be in its body.
+ * For listed clients, the set of origins is made once. Other clients can't be asked for by origin, so the origin must
+ * be one of the client that the request names, which may be in its body.
  */
-export function registeredOrigins(clients: readonly Client[] | ClientsOf): {
-  isRegistered: IsRegistered
-  needsBody: boolean
-} {
-  if (typeof clients !== 'function') {
-    const known = new Set(clients.flatMap(originsOf))
-    return { isRegistered: (_request, origin) => known.has(origin), needsBody: false }
-  }
+export function registeredOrigins(
+  listed: readonly Client[],
+  others: ClientsOf | null = null
+): { isRegistered: IsRegistered; needsBody: boolean } {
+  const known = new Set(listed.flatMap(originsOf))
+  if (others === null) return { isRegistered: (_request, origin) => known.has(origin), needsBody: false }
   return {
     async isRegistered(request, origin) {
+      if (known.has(origin)) return true
       const clientId = claimedClientId(request)
-      const client = clientId === undefined ? null : await clients(request).findById(clientId)
+      const client = clientId === undefined ? null : await others(request).findById(clientId)
       return client !== null && originsOf(client).includes(origin)
     },
     needsBody: true

@@ -47,6 +47,12 @@ export interface RequestLimiter {
    * @throws LimitedError instead of a failure that is over the limit
    */
   countFailure<T>(request: FastifyRequest, reply: FastifyReply, work: () => Promise<T>): Promise<T>
+  /**
+   * Counts work that a stranger's request causes, such as a fetch. The answer has no headers of the limit, because the
+   * work is no attempt.
+   * @throws LimitedError before the work has done anything
+   */
+  countWork<T>(request: FastifyRequest, rule: 'clientMetadata', work: () => Promise<T>): Promise<T>
   /** True if the user has given their second factor in this browser before, with the present password and factors. */
   knows(request: FastifyRequest, check: SecondFactorCheck): boolean
   /** Makes the browser one in which the user has given their second factor. The reply must not be sent yet. */
@@ -85,6 +91,7 @@ export function createRequestLimiter(options: Limits | false, deps: RequestLimit
       },
       reserveAccount: async (_account, work) => await work(),
       countFailure: async (_request, _reply, work) => await work(),
+      countWork: async (_request, _rule, work) => await work(),
       knows: browsers.knows,
       makeKnown: browsers.add,
       close
@@ -99,6 +106,18 @@ export function createRequestLimiter(options: Limits | false, deps: RequestLimit
     },
     refuse: async (by) => await refuse(request, reply, by, options.onLimit, { ...deps, tell })
   })
+
+  /** Without a reply to write to. */
+  const silently: AttemptDeps = {
+    reserve: attempts.reserve,
+    refund: attempts.refund,
+    show() {},
+    async refuse(by) {
+      const info = infoOf(by)
+      tell(info)
+      throw new LimitedError(info)
+    }
+  }
 
   const countUnderRefresh: RequestLimiter['countFailure'] = async (request, reply, work) => {
     const plan = async (): Promise<{ id: string; limits: AttemptLimit[] }> => ({
@@ -165,19 +184,18 @@ export function createRequestLimiter(options: Limits | false, deps: RequestLimit
       return await reserveAttempt(
         { id: deps.random.id(), limits, givenBack: countsFailuresOnly(options, 'account') ? limits : [] },
         work,
-        {
-          reserve: attempts.reserve,
-          refund: attempts.refund,
-          show() {},
-          async refuse(by) {
-            const info = infoOf(by)
-            tell(info)
-            throw new LimitedError(info)
-          }
-        }
+        silently
       )
     },
     countFailure: countUnderRefresh,
+    async countWork(request, rule, work) {
+      const limits = await limitsOf(request, { rule }, null, { options, bypass, deps })
+      // An outage gives an attempt back, but work that was done counts whatever came of it.
+      const settled = async () => (await Promise.allSettled([work()]))[0]
+      const outcome = await reserveAttempt({ id: deps.random.id(), limits, givenBack: [] }, settled, silently)
+      if (outcome.status === 'rejected') throw outcome.reason
+      return outcome.value
+    },
     knows: browsers.knows,
     makeKnown: browsers.add,
     close

@@ -1,7 +1,12 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { type AnswerToClient, authorize, type AuthorizeOutcome } from '../../authorize/authorize.ts'
-import { clientRequest } from '../../authorize/client-request.ts'
+import { type ClientRequest, clientRequest } from '../../authorize/client-request.ts'
 import { type AuthorizationParams, carried, fitsAddress } from '../../protocol/authorization-params.ts'
+import type { BrowserContext } from '../../authorize/deps.ts'
+import { unknownOf } from '../../clients/rights.ts'
+import { BY_TOKEN } from '../../clients/sources.ts'
+import type { Browser } from '../../sessions/browser-sessions.ts'
+import { byStranger } from '../edge/cors.ts'
 import { formActionOf } from '../../protocol/redirect-uri.ts'
 import type { PageDeps } from './deps.ts'
 import { pageGet, postFromAnyPage, queryParams, sentForm } from './page-routes.ts'
@@ -14,18 +19,8 @@ export function authorizeRoutes(child: FastifyInstance, deps: PageDeps): void {
     request: FastifyRequest,
     reply: FastifyReply
   ): Promise<FastifyReply> {
-    const asked = await clientRequest(params, deps.authorize)
-    return await follow(
-      await authorize(
-        asked,
-        { ...(await deps.browser.read(request)), remembered: deps.cookies.trusted?.read(request) },
-        deps.authorize
-      ),
-      params,
-      request,
-      reply,
-      deps
-    )
+    const { asked, browser } = await openRequest(params, request, deps)
+    return await follow(await authorize(asked, browser, deps.authorize), params, request, reply, deps)
   }
 
   child.get(
@@ -85,6 +80,18 @@ export function authorizeRoutes(child: FastifyInstance, deps: PageDeps): void {
   )
 }
 
+/** The client of an authorization request, and the browser that sent it. */
+export async function openRequest(
+  params: AuthorizationParams,
+  request: FastifyRequest,
+  deps: PageDeps
+): Promise<{ asked: ClientRequest; browser: BrowserContext & Browser }> {
+  const browser = await deps.browser.read(request)
+  const asking = browser.session === null ? byStranger(request, deps.limiter) : BY_TOKEN
+  const asked = await clientRequest(params, deps.authorize, { ...asking, begins: true })
+  return { asked, browser: { ...browser, remembered: deps.cookies.trusted?.read(request) } }
+}
+
 const PAGES = {
   consent: 'consent',
   sign_in: 'login',
@@ -125,6 +132,10 @@ export async function sendToClient(
     reply,
     'form_post',
     { action, params },
-    { clientName: client.name ?? client.clientId, formActions: [formActionOf(action)], secretAddress: true }
+    {
+      clientName: client.name ?? client.clientId,
+      formActions: [formActionOf(action, unknownOf(client)?.redirectSchemes)],
+      secretAddress: true
+    }
   )
 }

@@ -1,16 +1,17 @@
 import { otherAccountUrl } from './parts.ts'
-import { isFirstParty } from '../../clients/rights.ts'
+import { isFirstParty, unknownOf } from '../../clients/rights.ts'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from '@sinclair/typebox'
 import { authorize, type AuthorizeOutcome, denyAuthorization } from '../../authorize/authorize.ts'
-import { type ClientRequest, clientRequest } from '../../authorize/client-request.ts'
-import { allowedOf, type Facts } from '../../authorize/checks.ts'
+import type { ClientRequest } from '../../authorize/client-request.ts'
+import { allowedOf, type Facts, looksOf, staysSignedIn } from '../../authorize/checks.ts'
 import { grantConsent } from '../../authorize/consent.ts'
 import { type AuthorizationParams, inAddress, satisfied } from '../../protocol/authorization-params.ts'
 import type { Browser } from '../../sessions/browser-sessions.ts'
 import { shownScope } from '../../pages/own-texts.ts'
-import { formActionOf } from '../../protocol/redirect-uri.ts'
-import { follow, sendToClient } from './authorize.ts'
+import { digest } from '../../protocol/digest.ts'
+import { formActionOf, isPublicNativeRedirect, placeOf } from '../../protocol/redirect-uri.ts'
+import { follow, openRequest, sendToClient } from './authorize.ts'
 import type { PageDeps } from './deps.ts'
 import { withQuery } from './form-page.ts'
 import { formOf, formPost, pageGet, queryParam, queryParams } from './page-routes.ts'
@@ -27,8 +28,7 @@ export function consentPage(child: FastifyInstance, deps: PageDeps): void {
     request: FastifyRequest
   ): Promise<{ asked: ClientRequest; params: AuthorizationParams; browser: Browser; outcome: AuthorizeOutcome }> {
     const params = deps.authorize.readRequest(queryParams(request))
-    const asked = await clientRequest(params, deps.authorize)
-    const browser = { ...(await deps.browser.read(request)), remembered: deps.cookies.trusted?.read(request) }
+    const { asked, browser } = await openRequest(params, request, deps)
     return { asked, params, browser, outcome: await authorize(asked, browser, deps.authorize) }
   }
 
@@ -74,7 +74,8 @@ export function consentPage(child: FastifyInstance, deps: PageDeps): void {
       if (outcome.to !== 'consent') return await follow(outcome, params, request, reply, deps)
       // If another user has signed in in another tab since, the page has asked another person.
       const samePerson = outcome.facts.signedIn?.session.sid === queryParam(request, 'session')
-      const decided = samePerson ? formOf(request).decision : undefined
+      const samePage = queryParam(request, 'shown') === shownBy(outcome.facts)
+      const decided = samePerson && samePage ? formOf(request).decision : undefined
       if (decided === 'deny') return await sendToClient(denyAuthorization(asked, deps.authorize), request, reply, deps)
       if (decided !== 'allow') return await ask(outcome.facts, params, request, reply, deps)
       if (!asksToContinue(outcome.facts)) await grantConsent(outcome.facts, browser.origin, deps.authorize)
@@ -88,6 +89,13 @@ export function consentPage(child: FastifyInstance, deps: PageDeps): void {
       )
     }
   )
+}
+
+/** A digest of the question of the page. A decision counts for it alone, because the client may change meanwhile. */
+function shownBy(facts: Facts): string {
+  const { client, redirectUri } = facts
+  const asked = [client.clientId, client.name, looksOf(client).client, redirectUri, allowedOf(facts)]
+  return digest(JSON.stringify(asked)).slice(0, 22)
 }
 
 /**
@@ -108,27 +116,31 @@ async function ask(
   const {
     client,
     redirectUri,
-    scopes,
     signedIn,
     request: { uiLocales }
   } = facts
   const name = client.name ?? client.clientId
-  const { host, protocol } = new URL(redirectUri)
+  const unknown = unknownOf(client)
+  const asked = { session: signedIn?.session.sid, shown: shownBy(facts) }
   return await pages.send(
     request,
     reply,
     'consent',
     {
-      action: withQuery(`${link('consent')}?${inAddress(params)}`, { session: signedIn?.session.sid }),
+      action: withQuery(`${link('consent')}?${inAddress(params)}`, asked),
       error: null,
       asks: asksToContinue(facts) ? 'continue' : 'consent',
       username: signedIn?.user.username ?? '',
       otherUrl: otherAccountUrl(link('login'), inAddress(params)),
-      client: { name, id: client.clientId, redirectHost: host === '' ? protocol : host },
+      client: { name, id: client.clientId, redirectHost: placeOf(redirectUri) },
+      unknown:
+        unknown === null
+          ? null
+          : { host: unknown.host, warnsOfProgram: !unknown.isTrusted && isPublicNativeRedirect(redirectUri) },
       scopes: asksToContinue(facts)
         ? []
         : allowedOf(facts).map((one) => shownScope(one, pages.messagesFor(request, { uiLocales }).lang, scopeTexts)),
-      lifetimeSeconds: scopes.includes('offline_access')
+      lifetimeSeconds: staysSignedIn(facts)
         ? authorize.refreshToken.expiresInMs / 1000
         : authorize.accessTokens.secondsFor(facts.resources[0] ?? null),
       clientLogoUri: client.logoUri ?? null,
@@ -138,7 +150,7 @@ async function ask(
       clientName: name,
       uiLocales,
       images: client.logoUri === undefined ? [] : [client.logoUri],
-      formActions: [formActionOf(redirectUri)]
+      formActions: [formActionOf(redirectUri, unknown?.redirectSchemes)]
     }
   )
 }

@@ -1,4 +1,8 @@
-import { isNative } from '../../clients/rights.ts'
+import { isNative, unknownOf } from '../../clients/rights.ts'
+import { BY_TOKEN } from '../../clients/sources.ts'
+import type { Asking } from '../../ports/client-store.ts'
+import { byStranger } from '../edge/cors.ts'
+import type { RequestLimiter } from '../edge/limit.ts'
 import { clientRequest } from '../../authorize/client-request.ts'
 import type { AuthorizeDeps } from '../../authorize/deps.ts'
 import { serializeParams } from '../../protocol/request-params.ts'
@@ -24,9 +28,13 @@ function asksMore({ prompt, max_age: maxAge, acr_values: acrValues, claims }: Au
 /** A journey is read from the address of the page alone. Nothing is stored for people who have not signed in. */
 export function createJourneys(
   deps: AuthorizeDeps,
-  { authorizeUrl, homeUrl }: { authorizeUrl: string; homeUrl: string }
+  {
+    authorizeUrl,
+    homeUrl,
+    limiter
+  }: { authorizeUrl: string; homeUrl: string; limiter: Pick<RequestLimiter, 'countWork'> }
 ): Journeys {
-  async function journeyOf(query: SentParams): Promise<Journey> {
+  async function journeyOf(query: SentParams, asking: Asking): Promise<Journey> {
     const params = deps.readRequest(query)
     if (params.client_id === undefined) {
       const next = localPath(typeof query.return_to === 'string' ? query.return_to : undefined, deps.issuer)
@@ -43,12 +51,12 @@ export function createJourneys(
         nativeRequest: null
       }
     }
-    const { client, redirectUri } = await clientRequest(params, deps)
+    const { client, redirectUri } = await clientRequest(params, deps, asking)
     return {
       query: `?${carried(params)}`,
       clientName: client.name ?? client.clientId,
       uiLocales: wordsOf(params.ui_locales),
-      formActions: [formActionOf(redirectUri)],
+      formActions: [formActionOf(redirectUri, unknownOf(client)?.redirectSchemes)],
       asksAll: asksMore(params) || client.acr !== undefined,
       loginHint: params.login_hint,
       wantsSignUp: wantsSignUp(params),
@@ -58,13 +66,13 @@ export function createJourneys(
   }
 
   return {
-    read: async (request) => await journeyOf(queryParams(request)),
-    from: async (query) => await journeyOf(parseForm(query.slice(1))),
+    read: async (request) => await journeyOf(queryParams(request), byStranger(request, limiter)),
+    from: async (query) => await journeyOf(parseForm(query.slice(1)), BY_TOKEN),
     async kept(query) {
       try {
-        return await journeyOf(parseForm((query ?? '').slice(1)))
+        return await journeyOf(parseForm((query ?? '').slice(1)), BY_TOKEN)
       } catch {
-        return await journeyOf({})
+        return await journeyOf({}, BY_TOKEN)
       }
     }
   }

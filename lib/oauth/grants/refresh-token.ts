@@ -46,7 +46,7 @@ async function refreshTokenGrant(
   const requested = parseScope(params.scope)
   if (presented === null) throw refused('malformed')
   namedResources(params, client, deps)
-  const attempt: RefreshAttempt = { presented, jkt, origin, refused }
+  const attempt: RefreshAttempt = { presented, jkt, origin, refused, client }
 
   // Waits for the signing keys before the token is replaced, so that a failure here costs no token.
   await deps.accessTokens.ready()

@@ -15,6 +15,7 @@ import {
   words
 } from '../schema-words.ts'
 
+const MINUTE = 60_000
 const QUARTER = 900_000
 const HOUR = 3_600_000
 const TEN_MINUTES = 600_000
@@ -48,7 +49,7 @@ type RuleOf<Value> = Option<Value> & {
 
 function ruleOf<Value>(windowMs: number, max: number, counts: 'all' | 'failed', more: Options) {
   const options = { ...allowance(windowMs, max), ...more }
-  const span = windowMs === HOUR ? 'an hour' : `${windowMs / 60_000} minutes`
+  const span = { [MINUTE]: 'a minute', [HOUR]: 'an hour' }[windowMs] ?? `${windowMs / MINUTE} minutes`
   const said = {
     otherwise: `${max}${counts === 'failed' ? ' failed' : ''} in ${span}`,
     takes: `false or { ${Object.keys(options).join(', ')} }`
@@ -96,7 +97,9 @@ const RULES = {
    * Wrong user codes of the device grant, per user and per address. All users together have a thousand. Requests of
    * devices have twenty times this allowance for each address, and there are at most 10,000 of them.
    */
-  device: rule(TEN_MINUTES, 5, 'failed')
+  device: rule(TEN_MINUTES, 5, 'failed'),
+  /** Fetches of the documents of unknown clients that people without a session cause, per address. */
+  clientMetadata: rule(MINUTE, 30, 'all')
 }
 
 const REST = {

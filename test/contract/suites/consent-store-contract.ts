@@ -47,6 +47,15 @@ export function consentStoreCases(make: () => Promise<StateSubject>): ContractCa
     equal((await consents.listConsents('user-19367', T0 + 1)).length, 1)
   })
 
+  define('drops the scopes that were allowed to a client that looked different', async (consents) => {
+    await consents.grantConsent(consent({ client: 'looks-1' }))
+    deepEqual(await consents.findConsent('user-19367', 'client-1', T0), consent({ client: 'looks-1' }))
+    await consents.grantConsent(consent({ client: 'looks-1', scopes: ['profile'] }))
+    equal((await consents.findConsent('user-19367', 'client-1', T0))?.scopes.length, 3)
+    await consents.grantConsent(consent({ client: 'looks-2', scopes: ['phone'] }))
+    deepEqual((await consents.listConsents('user-19367', T0))[0], consent({ client: 'looks-2', scopes: ['phone'] }))
+  })
+
   define('keeps the scopes of all of 50 parallel grants', async (consents) => {
     const scopes = Array.from({ length: 50 }, (_, index) => `scope-${index}`)
     await parallel(50, (index) => consents.grantConsent(consent({ scopes: [scopes[index] ?? ''] })))

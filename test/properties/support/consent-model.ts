@@ -26,7 +26,8 @@ export const CONSENTS = {
   grantConsent(world: ConsentWorld, _now: number, consent: Consent): Expectation {
     const { userId, clientId, scopes, grantedAt } = consent
     const former = world.consents.find(isOf(userId, clientId))
-    const kept = former !== undefined && grantedAt < former.expiresAt ? former.scopes : []
+    const kept =
+      former !== undefined && grantedAt < former.expiresAt && former.client === consent.client ? former.scopes : []
     world.consents = [
       ...world.consents.filter((one) => one !== former),
       { ...consent, scopes: [...new Set([...kept, ...scopes])] }

@@ -16,9 +16,11 @@ function counted(name: string): ClientStore & { asked: string[] } {
 
 const request = (): FastifyRequest => ({}) as FastifyRequest
 
+const UNLIMITED: Parameters<typeof oncePerRequest>[1] = { countWork: async (_request, _rule, work) => await work() }
+
 t.test('looks up each client once per request, including an unknown one', async (t) => {
   const store = counted('one')
-  const clientsOf = oncePerRequest(store)
+  const clientsOf = oncePerRequest(store, UNLIMITED)
   const [first, second] = [request(), request()]
   await Promise.all([
     clientsOf(first).findById('spa'),
@@ -34,7 +36,7 @@ t.test('looks up each client once per request, including an unknown one', async 
 
 t.test('keeps the clients of two stores apart within one request', async (t) => {
   const [one, other] = [counted('one'), counted('other')]
-  const [ofOne, ofOther] = [oncePerRequest(one), oncePerRequest(other)]
+  const [ofOne, ofOther] = [oncePerRequest(one, UNLIMITED), oncePerRequest(other, UNLIMITED)]
   const shared = request()
   t.match(await ofOne(shared).findById('spa'), { name: 'one' })
   t.match(await ofOther(shared).findById('spa'), { name: 'other' })
@@ -44,11 +46,15 @@ t.test('keeps the clients of two stores apart within one request', async (t) => 
 
 t.test('returns the same failure for all queries of one request', async (t) => {
   let calls = 0
-  const clientsOf = oncePerRequest({
-    findById: async () => {
-      throw new Error(`down ${++calls}`)
-    }
-  })
+  const clientsOf = oncePerRequest(
+    {
+      findById: async () => {
+        throw new Error(`down ${++calls}`)
+      }
+    },
+    UNLIMITED
+  )
+
   const shared = request()
   await t.rejects(clientsOf(shared).findById('spa'), { message: 'down 1' })
   await t.rejects(clientsOf(shared).findById('spa'), { message: 'down 1' })

@@ -199,6 +199,7 @@ export const MODELS: PageModels = {
     username: 'ann@mail.example',
     otherUrl: '/auth/login?prompt=x',
     client: { name: 'Acme Photos', id: 'acme', redirectHost: 'photos.acme.example' },
+    unknown: null,
     scopes: [
       { name: 'openid', description: 'scopeOpenid', own: null },
       { name: 'photos:write', description: null, own: null }

@@ -14,7 +14,7 @@ import {
 
 const CHALLENGE = 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM'
 const LIMITS: Record<string, number> = {
-  client_id: 512,
+  client_id: 1536,
   redirect_uri: 2048,
   response_type: 128,
   response_mode: 64,

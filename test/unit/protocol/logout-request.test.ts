@@ -4,7 +4,7 @@ import { readLogoutParams } from '../../../lib/protocol/request-params.ts'
 const LIMITS: Record<string, number> = {
   id_token_hint: 8192,
   logout_hint: 512,
-  client_id: 512,
+  client_id: 1536,
   post_logout_redirect_uri: 2048,
   state: 2048,
   ui_locales: 512

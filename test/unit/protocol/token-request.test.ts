@@ -6,7 +6,7 @@ const LIMITS = {
   username: 1024,
   password: 16384,
   scope: 4096,
-  client_id: 512,
+  client_id: 1536,
   client_secret: 1024,
   code: 16384,
   redirect_uri: 2048,

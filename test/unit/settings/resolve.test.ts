@@ -142,6 +142,8 @@ const EVERYTHING = {
   par: 'required',
   apiKeys: { store: memoryApiKeyStore(), prefix: 'acme', scopes: ['read'], maxPerUser: 3, expiresIn: 61, pages: false },
   dpop: { requireNonce: true, maxAgeSeconds: 61 },
+  clientIdMetadata: { allow: ['*.example.com'], trusted: ['agent.example.com'], cacheSeconds: 301 },
+  clientRegistration: { redirectSchemes: ['cursor'] },
   rateLimit: {
     login: { windowMs: 1, max: 1, count: 'failed' },
     register: { windowMs: 2, max: 2, count: 'failed' },
@@ -152,6 +154,7 @@ const EVERYTHING = {
     connect: { windowMs: 8, max: 9 },
     emailCode: { windowMs: 9, max: 10 },
     device: { windowMs: 10, max: 11 },
+    clientMetadata: { windowMs: 10, max: 11 },
     key: fn,
     apiKey: { header: 'X-Partner', verify: fn },
     bypass: ['10.0.0.0/8'],
@@ -291,6 +294,8 @@ t.test('treats undefined as absent for an option that is alone in its section', 
         'apiKeys',
         'dpop',
         'deviceGrant',
+        'clientIdMetadata',
+        'clientRegistration',
         'passkeys',
         'resources'
       ].some((whole) => path.slice(0, -1).includes(whole))

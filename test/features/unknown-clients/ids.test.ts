@@ -1,0 +1,91 @@
+import { type AddressInfo, createServer } from 'node:net'
+import t, { type Test } from '../../support/tap.ts'
+import { requestOf, world } from './world.ts'
+
+/** A port at which nobody may arrive. */
+async function trap(t: Test): Promise<{ port: number; calls(): number }> {
+  let calls = 0
+  const server = createServer((socket) => {
+    calls++
+    socket.destroy()
+  })
+  await new Promise<void>((resolve) => server.listen(0, () => resolve()))
+  t.teardown(() => server.close())
+  return { port: (server.address() as AddressInfo).port, calls: () => calls }
+}
+
+t.test('refuses a malformed id without a connection, and with the reason in the log', async (t) => {
+  const { port, calls } = await trap(t)
+  const test = await world(t)
+  const at = `127.0.0.1:${port}`
+  for (const id of [
+    `HTTP://${at}/c`,
+    `HTTPS://localhost:${port}/c`,
+    ` http://${at}/c`,
+    `http:\\\\${at}\\c`,
+    `http:/${at}/c`,
+    `http:////${at}/c`,
+    `http://${at}`,
+    `http://${at}/c?`,
+    `http://${at}/c?x=1`,
+    `http://${at}/c#`,
+    `http://${at}/c#x`,
+    `http://${at}/./c`,
+    `http://${at}/../c`,
+    `http://${at}/a/%2e%2E/c`,
+    `http://${at}/a/.%2e/c`,
+    `http://${at}/c\t`,
+    `http://${at}/\nc`,
+    `http://${at}/c c`,
+    `http://user@${at}/c`,
+    `http://user:pw@${at}/c`,
+    `http://2130706433:${port}/c`,
+    `http://0x7f.1:${port}/c`,
+    `http://127.1:${port}/c`,
+    `http://LOCALHOST:${port}/c`,
+    `https://example.com:443/c`,
+    `http://example.com/c`,
+    `http://${at}/${'x'.repeat(1024)}`
+  ]) {
+    test.lines.length = 0
+    test.clock.step(61_000)
+    const reply = await test.browser.get(requestOf(id))
+    t.equal(reply.statusCode, 400, id.slice(0, 60))
+    t.match(test.told(), /its id (?:is no plain|names no public)/, id.slice(0, 60))
+  }
+  t.equal(calls(), 0)
+})
+
+t.test('refuses an address that is not public without a connection', async (t) => {
+  const { port, calls } = await trap(t)
+  const test = await world(t, { issuer: 'https://auth.example.com' })
+  for (const host of [
+    '127.0.0.1',
+    '127.8.8.8',
+    '0.0.0.0',
+    '10.0.0.1',
+    '100.64.0.1',
+    '169.254.169.254',
+    '172.16.0.1',
+    '192.0.0.1',
+    '192.168.0.1',
+    '198.18.0.1',
+    '240.0.0.1',
+    '255.255.255.255',
+    '[::1]',
+    '[::]',
+    '[::ffff:7f00:1]',
+    '[64:ff9b::7f00:1]',
+    '[2002:7f00:1::]',
+    '[fc00::1]',
+    '[fe80::1]',
+    '[ff02::1]',
+    'localhost'
+  ]) {
+    test.lines.length = 0
+    test.clock.step(61_000)
+    t.equal((await test.app.inject(requestOf(`https://${host}:${port}/c`))).statusCode, 400, host)
+    t.match(test.told(), 'public', host)
+  }
+  t.equal(calls(), 0)
+})

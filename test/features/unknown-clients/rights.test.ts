@@ -1,0 +1,82 @@
+import t from '../../support/tap.ts'
+import { BODIES } from './bodies.ts'
+import { AGENT, open, refresh, register, requestOf, tokensFor, world } from './world.ts'
+
+t.test('answers a browser of any origin at the endpoint, and its own origin at the token endpoint', async (t) => {
+  const test = await world(t)
+  const origin = 'http://localhost:6274'
+  const { app } = test
+  for (const url of ['/auth/clients', '/auth/token', '/.well-known/oauth-authorization-server']) {
+    const preflight = await app.inject({
+      method: 'OPTIONS',
+      url,
+      headers: {
+        origin,
+        'access-control-request-method': 'POST',
+        'access-control-request-headers': 'content-type,mcp-protocol-version'
+      }
+    })
+    t.match(preflight.headers['access-control-allow-origin'], /^(?:\*|http:\/\/localhost:6274)$/, url)
+    t.match(preflight.headers['access-control-allow-headers'], 'mcp-protocol-version', url)
+  }
+  const browser = { origin, 'sec-fetch-site': 'cross-site' }
+  const registered = await register(test, BODIES['inspector']?.body ?? {}, browser)
+  t.same([registered.statusCode, registered.headers['access-control-allow-origin']], [201, '*'])
+  const { client_id: id } = registered.json()
+  const { redirectUri } = BODIES['inspector'] ?? { redirectUri: '' }
+  const tokens = await tokensFor(test, id, { redirect_uri: redirectUri })
+  const payload = { grant_type: 'refresh_token', client_id: id, refresh_token: tokens.refresh_token }
+  const asked = await app.inject({ method: 'POST', url: '/auth/token', payload, headers: browser })
+  t.same([asked.statusCode, asked.headers['access-control-allow-origin']], [200, origin])
+  const evil = { origin: 'https://evil.example', 'sec-fetch-site': 'cross-site' }
+  const refused = await app.inject({ method: 'POST', url: '/auth/token', payload, headers: evil })
+  t.same([refused.statusCode, refused.headers['access-control-allow-origin']], [403, undefined])
+})
+
+t.test('has no right but codes and refresh tokens', async (t) => {
+  const test = await world(t)
+  const { client_id: id } = (
+    await register(test, {
+      redirect_uris: [AGENT],
+      grant_types: ['authorization_code', 'password', 'client_credentials']
+    })
+  ).json()
+  for (const payload of [
+    { grant_type: 'password', username: 'ann', password: 'correct horse battery' },
+    { grant_type: 'client_credentials' }
+  ]) {
+    const reply = await test.app.inject({ method: 'POST', url: '/auth/token', payload: { ...payload, client_id: id } })
+    t.equal(reply.json().error, 'unauthorized_client')
+  }
+  const looked = await test.app.inject({
+    method: 'POST',
+    url: '/auth/introspect',
+    payload: { token: 'x', client_id: id }
+  })
+  t.equal(looked.statusCode, 401)
+  const { url } = await open(
+    test.browser,
+    requestOf(id, { code_challenge: undefined, code_challenge_method: undefined })
+  )
+  t.match(url, 'error=invalid_request', 'PKCE')
+})
+
+t.test('counts a replayed refresh token for 120 seconds as a repetition, and as a replay after that', async (t) => {
+  for (const [seconds, status] of [
+    [1, 200],
+    [30, 200],
+    [90, 200],
+    [121, 400]
+  ] as const) {
+    const test = await world(t)
+    const { client_id: id } = (await register(test, BODIES['chatgpt']?.body ?? {})).json()
+    const redirectUri = BODIES['chatgpt']?.redirectUri
+    const { refresh_token: first } = await tokensFor(test, id, { redirect_uri: redirectUri })
+    const winner = await refresh(test, id, first)
+    test.clock.step(seconds * 1000)
+    const replayed = await refresh(test, id, first)
+    t.equal(replayed.status, status, `${seconds} s`)
+    if (status === 200) t.equal(replayed.body.refresh_token, winner.body.refresh_token, 'the same successor')
+    t.equal((await refresh(test, id, winner.body.refresh_token)).status, status)
+  }
+})
