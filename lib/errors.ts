@@ -79,6 +79,8 @@ export type OAuthErrorReason =
   | 'email_form'
   | 'email_differs'
   | 'required'
+  /** The value breaks a rule of the host's schema: `limit` is its number, or an example. */
+  | `value_${'short' | 'long' | 'min' | 'max' | 'above' | 'below' | 'multiple' | 'number' | 'integer' | 'choice' | 'form'}`
   /** Scopes of several APIs were chosen for one API key. */
   | 'one_api'
   | 'wrong_password'
@@ -124,6 +126,7 @@ export interface OAuthErrorOptions {
   redirectTo?: string
   /** The field of the request that it is about. */
   field?: string
+  limit?: number | string
   headers?: Record<string, string>
   /** Further members of the answer besides the code and the sentence. */
   members?: Readonly<Record<string, unknown>>
@@ -153,6 +156,7 @@ export class OAuthError extends Error {
   readonly sent: string | undefined
   readonly reason: OAuthErrorReason | undefined
   readonly field: string | undefined
+  readonly limit: number | string | undefined
   readonly redirectTo: string | undefined
 
   constructor(error: OAuthErrorCode, description: string, options: OAuthErrorOptions = {}) {
@@ -174,6 +178,7 @@ export class OAuthError extends Error {
     this.sent = options.sent
     this.reason = options.reason
     this.field = options.field
+    this.limit = options.limit
     this.redirectTo = options.redirectTo
   }
 }

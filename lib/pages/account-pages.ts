@@ -8,10 +8,10 @@ import {
   newEmailField,
   newPasswordField,
   passwordAgainField,
-  profileField,
   serverFault,
   submit
 } from './fields.ts'
+import { profileField } from './host-fields.ts'
 import { formatHtml, type Html, html, type HtmlValue, safeUrl } from './html.ts'
 import { chip, layout, name, scopeList, time } from './layout.ts'
 import type { IconName } from './stylesheet.ts'

@@ -45,12 +45,19 @@ export interface CommonModel {
 /** A field of the sign-up page that the host added by `registration.fields`. */
 export interface ProfileField {
   name: string
+  /** `{terms}` and `{privacy}` stand for these links of the footer. */
   label: string
-  type: 'text' | 'email' | 'number' | 'date' | 'url' | 'checkbox' | 'select'
+  type: 'text' | 'email' | 'tel' | 'number' | 'date' | 'url' | 'checkbox' | 'radio' | 'select'
   required: boolean
   value: string
-  /** The options of a `select`. Empty for every other type. */
+  /** The options of a `select`, or the buttons of a `radio`. Empty for every other type. */
   choices: Array<{ value: string; label: string }>
+  /** A sentence below the field. */
+  hint?: string | null
+  /** Attributes of the input that let the browser check it: `minlength`, `maxlength`, `pattern`, `min`, `max`, `step`. */
+  limits?: Readonly<Record<string, string | number>>
+  /** The language of label and hint where it is not that of the page. */
+  lang?: string | null
 }
 
 /**

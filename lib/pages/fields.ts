@@ -4,7 +4,7 @@ import { durationOf, format, formatNumbers, type Messages } from './texts.ts'
 import type { CommonModel, PageError, ProfileField } from './common-model.ts'
 
 /** A form under construction: which field has the error, and which one gets the focus. */
-interface FormState {
+export interface FormState {
   error: PageError | null
   /** The name of the field with the error. `null`: the whole form. */
   wrong: string | null
@@ -18,7 +18,7 @@ export function formState(error: PageError | null, fields: readonly string[], fo
 }
 
 interface Field {
-  label: string
+  label: HtmlValue
   type: string
   value?: string
   autocomplete?: string | null
@@ -26,8 +26,10 @@ interface Field {
   required?: boolean
   /** The word next to the label of a field that may stay empty. */
   optional?: string | null
-  /** The options of a `select`. */
+  /** The options of a `select`, or the buttons of a `radio`. */
   choices?: ProfileField['choices']
+  /** The language of label and hint. */
+  lang?: string | null
   /** Below the input. Its id describes the input. */
   hint?: ((id: string) => Html) | null
   /** On the line of the label, but after the input in tab order. */
@@ -45,6 +47,7 @@ export function field(
     inputmode,
     required = true,
     optional = null,
+    lang = null,
     choices = [],
     hint = null,
     extra = {}
@@ -58,6 +61,11 @@ export function field(
     error !== null && wrong === null && error.field !== 'credential' ? 'form-error' : null
   ].filter((id) => id !== null)
   const isSelect = type === 'select'
+  const isFocused = focus === fieldName
+  const notes = [
+    ownError !== null && html`<p class="wrong" role="alert" id="${fieldName}-error">${ownError.text}</p>`,
+    hint !== null && hint(`${fieldName}-hint`)
+  ]
   const given = attributes({
     id: fieldName,
     name: fieldName,
@@ -74,14 +82,22 @@ export function field(
     'aria-describedby': described.length === 0 ? null : described.join(' '),
     ...extra,
     // `autofocus` stays the last attribute, because `focusAtTop` relies on it.
-    autofocus: focus === fieldName
+    autofocus: isFocused
   })
+  if (type === 'radio') {
+    const about = { role: 'radiogroup', 'aria-describedby': described.join(' ') || null }
+    return html`<fieldset${attributes({ class: 'field', ...about, 'aria-invalid': ownError === null ? null : 'true' })}>
+<legend${attributes({ lang })}>${label}</legend>${choices.map((choice, at) => {
+      const id = at === 0 ? fieldName : `${fieldName}-${at}`
+      const checked = choice.value === value
+      const own = attributes({ type, id, name: fieldName, value: choice.value, required, checked })
+      return html`<div class="check"><input${own}${attributes({ autofocus: isFocused && at === 0 })}><label for="${id}">${
+        choice.label
+      }</label></div>`
+    })}${notes}</fieldset>\n`
+  }
   const input = isSelect ? select(given, choices, { value, required }) : html`<input${given}>`
-  const caption = html`<label for="${fieldName}">${label}${optional && html` <i>(${optional})</i>`}</label>`
-  const notes = [
-    ownError !== null && html`<p class="wrong" role="alert" id="${fieldName}-error">${ownError.text}</p>`,
-    hint !== null && hint(`${fieldName}-hint`)
-  ]
+  const caption = html`<label${attributes({ for: fieldName, lang })}>${label}${optional && html` <i>(${optional})</i>`}</label>`
   if (type === 'checkbox') return html`<div class="field"><div class="check">${input}${caption}</div>${notes}</div>\n`
   return html`<div class="field">${[
     caption,
@@ -91,7 +107,7 @@ export function field(
 }
 
 // Addresses, usernames and passwords are written from left to right in every language.
-const AS_TYPED = { dir: 'ltr', autocapitalize: 'none', autocorrect: 'off', spellcheck: 'false' } as const
+export const AS_TYPED = { dir: 'ltr', autocapitalize: 'none', autocorrect: 'off', spellcheck: 'false' } as const
 
 /**
  * With `passkeys` the browser also proposes passkeys. It looks for the word at the end.
@@ -186,10 +202,10 @@ export function recoveryCodeField(state: FormState, { messages }: CommonModel): 
   })
 }
 
-const note =
-  (text: string) =>
+export const note =
+  (text: string, lang: string | null = null) =>
   (id: string): Html =>
-    html`<p class="hint" id="${id}">${text}</p>`
+    html`<p${attributes({ class: 'hint', id, lang })}>${text}</p>`
 
 /** Never checked in advance, because the browser may belong to another person. */
 export function rememberField(state: FormState, { messages }: CommonModel, seconds: number): Html {
@@ -222,43 +238,6 @@ export function newEmailField(state: FormState, { messages }: CommonModel, value
     autocomplete: 'email',
     inputmode: 'email',
     extra: AS_TYPED
-  })
-}
-
-/**
- * Fields that browsers can fill in.
- * @see OpenID Connect Core 1.0 §5.1, HTML §4.10.18.7
- */
-const AUTOCOMPLETE: Readonly<Record<string, string>> = {
-  name: 'name',
-  given_name: 'given-name',
-  family_name: 'family-name',
-  middle_name: 'additional-name',
-  nickname: 'nickname',
-  email: 'email',
-  phone_number: 'tel',
-  birthdate: 'bday',
-  website: 'url',
-  organization: 'organization'
-}
-
-export function profileField(
-  state: FormState,
-  { messages }: CommonModel,
-  { name, label, type, required, value, choices }: ProfileField
-): Html {
-  if (type === 'checkbox')
-    return field(state, name, { label, type, required, value: 'true', extra: { checked: value === 'true' } })
-  return field(state, name, {
-    label,
-    type,
-    value,
-    choices,
-    required,
-    optional: required ? null : messages.optional,
-    autocomplete: Object.hasOwn(AUTOCOMPLETE, name) ? (AUTOCOMPLETE[name] ?? null) : null,
-    inputmode: type === 'email' ? 'email' : type === 'url' ? 'url' : null,
-    extra: type === 'email' || type === 'url' ? AS_TYPED : type === 'text' ? { dir: 'auto' } : {}
   })
 }
 

@@ -6,8 +6,11 @@ export type OwnTexts = {
   [Name in Locale]?: Partial<Record<keyof Omit<Messages, 'lang'>, string | undefined>> | undefined
 }
 
+/** A text of the host by language. */
+export type TextsByLanguage = Partial<Record<Locale, string | undefined>>
+
 /** Texts of a scope in the option `scopes`, by language. */
-export type ScopeTexts = Readonly<Record<string, Partial<Record<Locale, string | undefined>>>>
+export type ScopeTexts = Readonly<Record<string, TextsByLanguage>>
 
 interface Mistake {
   /** From the option on, as `de.loginTitle`. */
@@ -53,10 +56,21 @@ export function ownTextMistake(texts: OwnTexts): Mistake | null {
   return null
 }
 
+/** A problem of a label or hint that is one text, or texts by language. */
+export function hostTextProblem(text: unknown): string | null {
+  if (text === undefined || typeof text === 'string') return null
+  if (typeof text !== 'object' || text === null || !Object.values(text).some((own) => typeof own === 'string'))
+    return 'it takes a text, or texts by language such as { en, de }'
+  const unknown = unknownLocale(text)
+  return unknown === undefined ? null : unknownLanguage('', unknown).problem
+}
+
+const unknownLocale = (texts: object): string | undefined => Object.keys(texts).find((locale) => !isLocale(locale))
+
 /** The first description of a scope in a language that the pages don't have. */
 export function scopeTextMistake(texts: ScopeTexts): Mistake | null {
   for (const [scope, own] of Object.entries(texts)) {
-    const unknown = Object.keys(own).find((locale) => !isLocale(locale))
+    const unknown = unknownLocale(own)
     if (unknown !== undefined) return unknownLanguage(`${scope}.${unknown}`, unknown)
   }
   return null
@@ -71,8 +85,11 @@ export function shownScope(name: string, locale: string, texts: ScopeTexts): Sho
 }
 
 function scopeText(texts: ScopeTexts, scope: string, locale: string): ShownScope['own'] {
-  const own = Object.hasOwn(texts, scope) ? texts[scope] : undefined
-  if (own === undefined) return null
+  return Object.hasOwn(texts, scope) ? ownText(texts[scope] ?? {}, locale) : null
+}
+
+/** The text in this language, in English or in any. */
+export function ownText(own: TextsByLanguage, locale: string): ShownScope['own'] {
   for (const lang of [locale as Locale, 'en' as const, ...LOCALES]) {
     const text = own[lang]
     if (text !== undefined) return { text, lang }

@@ -61,6 +61,17 @@ const BY_REASON: Readonly<Record<OAuthErrorReason, MessageKey>> = {
   email_form: 'errorEmailForm',
   email_differs: 'errorEmailDiffers',
   required: 'errorRequired',
+  value_short: 'errorTooShort',
+  value_long: 'errorTooLong',
+  value_min: 'errorAtLeast',
+  value_max: 'errorAtMost',
+  value_above: 'errorAbove',
+  value_below: 'errorBelow',
+  value_multiple: 'errorMultiple',
+  value_number: 'errorNumber',
+  value_integer: 'errorInteger',
+  value_choice: 'errorChoice',
+  value_form: 'errorForm',
   one_api: 'apiKeyOneApi',
   wrong_password: 'errorCurrentPassword',
   email_not_verified: 'errorEmailNotVerified',
@@ -125,7 +136,10 @@ export function pageErrorOf(
   }
   if (error.reason === 'too_short' && minLength !== undefined)
     return said(formatNumbers(messages.errorPasswordTooShort, { minLength }, messages))
-  if (error.reason !== undefined) return said(messages[BY_REASON[error.reason]])
+  if (error.reason !== undefined) {
+    const [text, { limit = '' }] = [messages[BY_REASON[error.reason]], error]
+    return said(typeof limit === 'number' ? formatNumbers(text, { limit }, messages) : format(text, { limit }))
+  }
   return said(
     messages[error.error === 'invalid_request' && field !== null ? 'errorInvalidField' : BY_CODE[error.error]]
   )

@@ -8,13 +8,13 @@ import {
   link,
   newPasswordField,
   passwordAgainField,
-  profileField,
   recoveryCodeField,
   rememberField,
   serverFault,
   submit,
   usernameField
 } from './fields.ts'
+import { profileField } from './host-fields.ts'
 import { passkeyForm, tellsPasskeysField, withoutPasskeys } from './passkey-forms.ts'
 import { type Html, formatHtml, html } from './html.ts'
 import { address, chip, layout, name, usernameOf, said } from './layout.ts'

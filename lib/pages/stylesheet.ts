@@ -176,6 +176,8 @@ input:hover,select:hover{border-color:var(--text)}
 .digits{font:500 1.25rem/1.4 ui-monospace,SFMono-Regular,Consolas,monospace;letter-spacing:.12em;text-align:center}
 fieldset{display:grid;min-width:0;margin:0;padding:0;border:0}
 legend{padding:0;font-size:.875rem;font-weight:550}
+fieldset.field{gap:0}
+fieldset[aria-invalid]{padding-bottom:.75rem;border-radius:var(--radius)}
 .check{display:flex;gap:.625rem;align-items:center}
 .check input{flex:none;width:1.25rem;min-height:1.25rem;height:1.25rem;margin:0;padding:0;accent-color:var(--link)}
 .check label{flex:1;min-height:2.75rem;padding:.75rem 0;font-weight:400;font-size:.9375rem}

@@ -46,7 +46,7 @@ t.test('uses profile fields in plain JSON Schema at the endpoint, the page and t
   t.match(await users.findByUsername('ann@example.com'), { nickname: 'Ann', age: 18, plan: 'paid' })
 })
 
-t.test('shows an enum as a list, names a rejected value, and fills in defaults', async (t) => {
+t.test('shows an enum as buttons or a list, names a rejected value, and fills in defaults', async (t) => {
   const users = memoryUserStore()
   const { app, close } = await testApp({
     users,
@@ -55,7 +55,7 @@ t.test('shows an enum as a list, names a rejected value, and fills in defaults',
         type: 'object',
         properties: {
           plan: { type: 'string', enum: ['free', 'paid'], default: 'free' },
-          size: { enum: [1, 2, 3] },
+          size: { enum: [1, 2, 3, 4, 5] },
           tags: { type: 'array', items: { type: 'string' }, default: ['new'] }
         },
         required: ['plan', 'size', 'tags']
@@ -64,7 +64,8 @@ t.test('shows an enum as a list, names a rejected value, and fills in defaults',
   })
   t.teardown(close)
   const { body } = await app.inject('/auth/signup')
-  t.match(body, '<option value="free" selected>free</option><option value="paid">paid</option></select>')
+  t.match(body, /<input type="radio" id="plan" name="plan" value="free" required checked><label for="plan">free</)
+  t.match(body, /<input type="radio" id="plan-1" name="plan" value="paid" required><label for="plan-1">paid</)
   t.match(body, '<option value="" selected></option><option value="1">1</option>')
   t.notMatch(body, 'name="tags"')
   const register = async (fields: object): Promise<[number, unknown]> => {
@@ -73,7 +74,7 @@ t.test('shows an enum as a list, names a rejected value, and fills in defaults',
     return [reply.statusCode, reply.json<{ error_description?: string }>().error_description]
   }
   t.strictSame(await register({ plan: 'gold', size: 1 }), [400, "plan: it takes 'free' or 'paid'."])
-  t.strictSame(await register({ size: '1' }), [400, 'size: it takes 1, 2 or 3.'])
+  t.strictSame(await register({ size: '1' }), [400, 'size: it takes 1, 2, 3, 4 or 5.'])
   t.strictSame(await register({ size: 2 }), [201, undefined])
   t.match(await users.findByUsername('ann@example.com'), { plan: 'free', size: 2, tags: ['new'] })
   const form = await app.inject({

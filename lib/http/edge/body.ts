@@ -168,8 +168,8 @@ function fastifyShape(error: Error & { statusCode?: number; code?: string; error
 /** One of the values of a schema that lists them. */
 interface Choice {
   value: string | number
-  /** The `title` of the value, or the value itself. */
-  label: string
+  /** The `title` of the value: a text, or texts by language. */
+  title: unknown
 }
 
 /**
@@ -184,7 +184,7 @@ export function choicesOf(schema: TSchema): Choice[] | null {
     return variants.includes(null) || choices.length === 0 ? null : choices
   }
   if (type === 'null' || (typeof value !== 'string' && typeof value !== 'number')) return null
-  return [{ value, label: title ?? String(value) }]
+  return [{ value, title }]
 }
 
 const MOST_NAMED = 20

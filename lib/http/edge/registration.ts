@@ -2,6 +2,7 @@ import { Kind, type TObject, type TSchema, Type } from '@sinclair/typebox'
 import { type TypeCheck, TypeCompiler } from '@sinclair/typebox/compiler'
 import { Check } from '@sinclair/typebox/value'
 import { OAuthError, StartError } from '../../errors.ts'
+import { hostTextProblem, ownText } from '../../pages/own-texts.ts'
 import { strictValidator } from './body.ts'
 import { Password, Username } from './schemas.ts'
 
@@ -71,12 +72,31 @@ export async function registrationWith(fields: TObject | null, own: OwnFields): 
       'Type.String of TypeBox does not check it. Write Type.Union([Type.Literal("a"), Type.Literal("b")]), or give ' +
         'all fields as plain JSON Schema'
     )
+  for (const [name, schema] of Object.entries(fields.properties)) {
+    for (const key of ['title', 'description']) {
+      const problem = hostTextProblem(schema[key])
+      if (problem !== null) throw fieldMistake(`.${name}.${key}`, problem)
+    }
+  }
   return registration(fields, own, compiler.TypeCompiler, value.Check)
 }
 
 /** `path`: of the field, with a dot before it; empty for all of the option. */
 export function fieldMistake(path: string, problem: string): StartError {
   return new StartError('FST_AUTHORITY_INVALID_OPTIONS', `Invalid option "registration.fields${path}": ${problem}.`)
+}
+
+/** The schema for documents, which have one text: the English one, or any. */
+function inOneLanguage<Schema extends TSchema>(schema: Schema): Schema {
+  const texts = Object.entries(schema).filter(
+    ([key, value]) => ['title', 'description'].includes(key) && typeof value === 'object'
+  )
+  const { anyOf } = schema as { anyOf?: TSchema[] }
+  return {
+    ...schema,
+    ...Object.fromEntries(texts.map(([key, value]) => [key, ownText(value as object, 'en')?.text])),
+    ...(anyOf === undefined ? {} : { anyOf: anyOf.map(inOneLanguage) })
+  }
 }
 
 function formatsIn(schema: TSchema): string[] {
@@ -104,7 +124,7 @@ function registration(
       throw fieldMistake(`.${name}`, 'its default does not fit its own schema')
   const given = Object.entries(fields.properties).map(([name, schema]): [string, TSchema] => [
     name,
-    defaults.has(name) ? Type.Optional(schema) : schema
+    inOneLanguage(defaults.has(name) ? Type.Optional(schema) : schema)
   ])
   const body = Type.Object(
     { ...Object.fromEntries(given), username: Username, password: Password },
@@ -128,9 +148,9 @@ function profileFields(
   ownNames: OwnFields,
   compiler: Pick<typeof TypeCompiler, 'Compile'>
 ): ProfileFields | null {
-  const names = ownNames(Object.keys(properties))
+  const names = ownNames(Object.keys(properties)).filter((name) => properties[name]?.['x-sign-up-only'] !== true)
   if (names.length === 0) return null
-  const own = names.map((name): [string, TSchema] => [name, properties[name] as TSchema])
+  const own = names.map((name): [string, TSchema] => [name, inOneLanguage(properties[name] as TSchema)])
   const isRemoved = (name: string, value: unknown): boolean =>
     value === null && names.includes(name) && !required.includes(name)
   const check = strictValidator(() =>

@@ -1,10 +1,11 @@
 import type { TObject, TSchema } from '@sinclair/typebox'
-import { type ValueError, ValueErrorType } from '@sinclair/typebox/errors'
-import { OAuthError, type OAuthErrorOptions } from '../../errors.ts'
+import type { ValueError } from '@sinclair/typebox/errors'
+import { OAuthError } from '../../errors.ts'
 import type { ProfileField } from '../../pages/common-model.ts'
 import type { User } from '../../ports/user-store.ts'
 import { ownProfileFields } from '../../accounts/register.ts'
-import { choicesOf, namedChoices } from '../edge/body.ts'
+import { type Messages, messagesOf } from '../../pages/texts.ts'
+import { fieldOf, inputType, type Problem, problemOf } from './host-field.ts'
 import type { Form } from './page-routes.ts'
 import { fieldMistake, type Registration } from '../edge/registration.ts'
 
@@ -19,7 +20,7 @@ interface ProfileForm {
   /** The names of all fields that a person can fill in. */
   names: readonly string[]
   /** The host's fields for the page: with the typed values, or with the schema's defaults if nothing was typed yet. */
-  show(typed: Form | null): ProfileField[]
+  show(typed: Form | null, messages?: Messages): ProfileField[]
   /**
    * The registration as the JSON endpoint would take it, by the same schema.
    * @throws OAuthError `invalid_request` naming the field
@@ -44,14 +45,13 @@ export function missingFields(
   )
   return {
     names: inputs.map(({ name }) => name),
-    show: (typed) => inputs.map((input) => shownField(input, typed)),
+    show: (typed, messages) => inputs.flatMap((input) => shownField(input, typed, messages)),
     read: (form) => Object.fromEntries(inputs.map((input) => [input.name, fieldValue(input, form, fits)]))
   }
 }
 
 type InputType = ProfileField['type']
 
-const BY_FORMAT: Readonly<Record<string, InputType>> = { email: 'email', date: 'date', uri: 'url' }
 /** A valid floating-point number, which is what a browser sends for a number input. @see HTML §2.3.4.3 */
 const NUMBER = /^-?(?:\d+(?:\.\d+)?|\.\d+)(?:e[+-]?\d+)?$/i
 
@@ -75,7 +75,7 @@ export function profileForm(registration: Registration): ProfileForm {
 
   return {
     names,
-    show: (typed) => inputs.map((input) => shownField(input, typed)),
+    show: (typed, messages) => inputs.flatMap((input) => shownField(input, typed, messages)),
     read(form) {
       const given = Object.fromEntries(
         inputs.flatMap(({ name, schema, type }) => {
@@ -105,7 +105,7 @@ interface Input {
 function inputsOf({ fields, fits }: Registration, names: readonly string[]): Input[] {
   return names.flatMap((name) => {
     const schema = fields.properties[name]
-    const type = schema === undefined ? null : inputType(schema)
+    const type = schema === undefined ? null : inputType(name, schema)
     return schema === undefined || type === null
       ? []
       : [{ name, schema, type, required: isRequired(fields, name, schema, fits) }]
@@ -116,7 +116,7 @@ function inputsOf({ fields, fits }: Registration, names: readonly string[]): Inp
 interface ProfileChangeForm {
   names: readonly string[]
   /** The user's values, or the typed ones. */
-  show(user: User, typed: Form | null): ProfileField[]
+  show(user: User, typed: Form | null, messages: Messages): ProfileField[]
   /**
    * The form's changes, as `PATCH /auth/profile` takes them. An unchanged field is left out, so that two people at one
    * account, or two tabs, don't take back each other's changes. `null` for an emptied one.
@@ -136,10 +136,11 @@ export function profileChangeForm(registration: Registration, names: readonly st
   }
   return {
     names: inputs.map(({ name }) => name),
-    show: (user, typed) =>
-      inputs.map((input) => {
+    show: (user, typed, messages) =>
+      inputs.flatMap((input) => {
         const { name, type } = input
-        return shown(input, typed === null ? shownOf(input, user) : shownAs(type, typed[name] ?? ''))
+        const value = typed === null ? shownOf(input, user) : shownAs(type, typed[name] ?? '')
+        return shown(input, value, messages)
       }),
     read: (form, user) =>
       Object.fromEntries(
@@ -151,21 +152,14 @@ export function profileChangeForm(registration: Registration, names: readonly st
 }
 
 /** A field with the typed value, or with the schema's default if nothing was typed yet. */
-function shownField(input: Input, typed: Form | null): ProfileField {
+function shownField(input: Input, typed: Form | null, messages = messagesOf('en')): ProfileField[] {
   const { name, schema, type } = input
-  return shown(input, typed === null ? defaultOf(schema, type) : shownAs(type, typed[name] ?? ''))
+  return shown(input, typed === null ? defaultOf(schema, type) : shownAs(type, typed[name] ?? ''), messages)
 }
 
-function shown({ name, schema, type, required }: Input, value: string): ProfileField {
-  const choices = (type === 'select' && choicesOf(schema)) || []
-  return {
-    name,
-    label: schema.title ?? name,
-    type,
-    required,
-    value,
-    choices: choices.map((choice) => ({ value: String(choice.value), label: choice.label }))
-  }
+function shown({ name, schema, required }: Input, value: string, messages: Messages): ProfileField[] {
+  const field = fieldOf(name, schema, required, messages)
+  return field === null ? [] : [{ name, required, value, ...field }]
 }
 
 /**
@@ -174,27 +168,8 @@ function shown({ name, schema, type, required }: Input, value: string): ProfileF
  */
 function fieldValue({ name, schema, type, required }: Input, form: Form, fits: Registration['fits']): unknown {
   const value = valueOf(schema, type, form[name] ?? '', fits) ?? null
-  if (value === null ? required : !fits(schema, value))
-    throw fieldError(
-      name,
-      value === null
-        ? { text: 'it is required.', reason: 'required' }
-        : { text: notAccepted(schema), ...(schema.format === 'email' ? { reason: 'email_form' } : {}) }
-    )
+  if (value === null ? required : !fits(schema, value)) throw fieldError(name, problemOf(schema, value))
   return value
-}
-
-/** `null`: no form field can hold it (an array, an object). Such a field is only for the JSON endpoint. */
-function inputType(schema: TSchema): InputType | null {
-  if (choicesOf(schema) !== null) return 'select'
-  if (Array.isArray(schema.anyOf)) {
-    const types = (schema.anyOf as TSchema[]).filter(({ type }) => type !== 'null').map(inputType)
-    const [first = null] = types
-    return types.includes(null) ? null : new Set(types).size === 1 ? first : 'text'
-  }
-  if (schema.type === 'boolean') return 'checkbox'
-  if (schema.type === 'number' || schema.type === 'integer') return 'number'
-  return schema.type === 'string' ? (BY_FORMAT[String(schema.format)] ?? 'text') : null
 }
 
 /**
@@ -202,7 +177,7 @@ function inputType(schema: TSchema): InputType | null {
  * does not take `false`.
  */
 function isRequired(fields: TObject, name: string, schema: TSchema, fits: Registration['fits']): boolean {
-  return (fields.required ?? []).includes(name) && !(inputType(schema) === 'checkbox' && fits(schema, false))
+  return (fields.required ?? []).includes(name) && !(inputType(name, schema) === 'checkbox' && fits(schema, false))
 }
 
 /**
@@ -231,37 +206,9 @@ function shownAs(type: InputType, text: string): string {
 
 function errorOf(first: ValueError | undefined): OAuthError {
   const field = first?.path.split('/')[1]?.replaceAll('~1', '/').replaceAll('~0', '~') ?? ''
-  return fieldError(field, first === undefined ? { text: 'it is not accepted.' } : problemOf(first))
+  return fieldError(field, first === undefined ? { text: 'it is not accepted.' } : problemOf(first.schema, first.value))
 }
 
-function fieldError(field: string, { text, reason }: Problem): OAuthError {
-  return new OAuthError('invalid_request', `${field}: ${text}`, { field, ...(reason === undefined ? {} : { reason }) })
-}
-
-type Problem = { text: string } & Pick<OAuthErrorOptions, 'reason'>
-
-/** The problem in words for a person. */
-function problemOf({ type, value, schema }: ValueError): Problem {
-  if (value === undefined || value === '') return { text: 'it is required.', reason: 'required' }
-  if (type === ValueErrorType.StringFormat && schema.format === 'email')
-    return { text: 'The email address is not valid.', reason: 'email_form' }
-  return { text: PROBLEMS[type]?.(schema) ?? notAccepted(schema) }
-}
-
-function notAccepted(schema: TSchema): string {
-  const choices = choicesOf(schema)
-  return `${choices === null ? 'it is not accepted' : namedChoices(choices)}.`
-}
-
-const atLeast = ({ minimum }: TSchema): string => `it takes ${minimum} or more.`
-const atMost = ({ maximum }: TSchema): string => `it takes ${maximum} or less.`
-const PROBLEMS: Partial<Record<ValueErrorType, (schema: TSchema) => string>> = {
-  [ValueErrorType.StringMinLength]: ({ minLength }) => `it takes at least ${minLength} characters.`,
-  [ValueErrorType.StringMaxLength]: ({ maxLength }) => `it takes at most ${maxLength} characters.`,
-  [ValueErrorType.NumberMinimum]: atLeast,
-  [ValueErrorType.IntegerMinimum]: atLeast,
-  [ValueErrorType.NumberMaximum]: atMost,
-  [ValueErrorType.IntegerMaximum]: atMost,
-  [ValueErrorType.Number]: () => 'it takes a number.',
-  [ValueErrorType.Integer]: () => 'it takes a whole number.'
+function fieldError(field: string, { text, ...said }: Problem): OAuthError {
+  return new OAuthError('invalid_request', `${field}: ${text}`, { field, ...said })
 }

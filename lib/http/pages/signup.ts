@@ -24,6 +24,7 @@ export function signupPage(child: FastifyInstance, deps: PageDeps, registration:
     browser,
     link,
     minLength,
+    pages,
     waiting
   } = deps
   const profile = profileForm(registration)
@@ -107,7 +108,7 @@ export function signupPage(child: FastifyInstance, deps: PageDeps, registration:
       images: buttonImages(deps),
       content: async ({ form }, { request, journey }) => ({
         username: form === null ? waiting.nameOn(request, journey) || (journey.loginHint ?? '') : (form.username ?? ''),
-        fields: profile.show(form),
+        fields: profile.show(form, pages.messagesFor(request, journey)),
         minLength,
         loginUrl: `${link('login')}${journey.query}`,
         connections: await connectButtons(request, journey, deps)

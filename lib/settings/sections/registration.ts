@@ -11,7 +11,8 @@ const REGISTRATION = {
   /**
    * Schema of extra profile fields: a `Type.Object(…)` of `@sinclair/typebox`, or an object in plain JSON Schema
    * (TypeBox 1, `z.toJSONSchema(…)` of Zod). Of JSON Schema it knows types, `const`, `enum`, `anyOf`, `oneOf` and the
-   * bounds of each type; any other keyword stops the start.
+   * bounds of each type; any other keyword stops the start. `title` and `description` are label and hint: a text, or
+   * texts by language. A field with `'x-sign-up-only': true` can't be changed later.
    */
   fields: option<TObject | Readonly<Record<string, unknown>>>(Type.Any({ takes: 'an object' })),
   /**
@@ -43,7 +44,7 @@ type JsonSchema = Readonly<Record<string, unknown>>
 type Convert = (schema: JsonSchema, options: SchemaOptions, path: string) => TSchema
 
 /** Annotations, which do not restrict values. */
-const ANNOTATIONS = ['title', 'description', 'default', 'examples', 'deprecated', 'readOnly', 'writeOnly']
+const ANNOTATIONS = ['title', 'description', 'default', 'examples', 'deprecated', 'readOnly', 'writeOnly', 'x-sign-up-only']
 const IGNORED = ['$schema', '$id', '$comment']
 
 /** The supported keywords of each type, and the schema that they make. */

@@ -44,7 +44,7 @@ t.test('renders each schema as the matching form input', async (t) => {
       'literals',
       Type.Union([Type.Literal('a'), Type.Literal('b', { title: 'The second' })]),
       {
-        type: 'select',
+        type: 'radio',
         required: true,
         value: '',
         choices: [
@@ -56,14 +56,16 @@ t.test('renders each schema as the matching form input', async (t) => {
     [
       'number literals',
       Type.Union([Type.Literal(1), Type.Literal(2)], { default: 2 }),
-      { type: 'select', value: '2', choices: [{ value: '1' }, { value: '2' }] }
+      { type: 'radio', value: '2', choices: [{ value: '1' }, { value: '2' }] }
     ],
     ['one literal', Type.Literal('a'), { type: 'select', choices: [{ value: 'a' }] }],
     [
       'literals or null',
       Type.Union([Type.Union([Type.Literal('a'), Type.Literal('b')]), Type.Null()]),
-      { type: 'select', choices: [{ value: 'a' }, { value: 'b' }] }
+      { type: 'radio', choices: [{ value: 'a' }, { value: 'b' }] }
     ],
+    ['optional literals', Type.Optional(Type.Union([Type.Literal('a'), Type.Literal('b')])), { type: 'select' }],
+    ['five literals', Type.Union(['a', 'b', 'c', 'd', 'e'].map((value) => Type.Literal(value))), { type: 'select' }],
     ['a literal or any text', Type.Union([Type.Literal('a'), Type.String()]), { type: 'text', choices: [] }],
     ['nullable', Type.Union([Type.Integer(), Type.Null()]), { type: 'number' }],
     ['either', Type.Union([Type.Integer(), Type.String()]), { type: 'text' }]
@@ -151,20 +153,21 @@ t.test('rejects a value that violates the schema, with the field and a readable 
     [Type.String(), undefined, 'x: it is required.', 'required'],
     [Type.String(), '', 'x: it is required.', 'required'],
     [Type.Literal(true), undefined, 'x: it is required.', 'required'],
-    [Type.String({ minLength: 3 }), 'ab', 'x: it takes at least 3 characters.'],
-    [Type.String({ maxLength: 3 }), 'abcd', 'x: it takes at most 3 characters.'],
+    [Type.String({ minLength: 3 }), 'ab', 'x: it takes at least 3 characters.', 'value_short'],
+    [Type.String({ maxLength: 3 }), 'abcd', 'x: it takes at most 3 characters.', 'value_long'],
     [Type.String({ format: 'email' }), 'a@b', 'x: The email address is not valid.', 'email_form'],
-    [Type.String({ format: 'date' }), 'tomorrow', 'x: it is not accepted.'],
+    [Type.String({ format: 'date' }), 'tomorrow', 'x: it is not accepted.', 'value_form'],
     [Type.String({ pattern: '^a$' }), 'b', 'x: it is not accepted.'],
-    [Type.Integer({ minimum: 18 }), '17', 'x: it takes 18 or more.'],
-    [Type.Number({ maximum: 5 }), '5.1', 'x: it takes 5 or less.'],
-    [Type.Integer(), '1.5', 'x: it takes a whole number.'],
-    ...['1,5', '0x10', '1e999', 'NaN', ' 1', '1 ', '+1', '--1', '१'].map((text): [TSchema, string, string] => [
+    [Type.Integer({ minimum: 18 }), '17', 'x: it takes 18 or more.', 'value_min'],
+    [Type.Number({ maximum: 5 }), '5.1', 'x: it takes 5 or less.', 'value_max'],
+    [Type.Integer(), '1.5', 'x: it takes a whole number.', 'value_integer'],
+    ...['1,5', '0x10', '1e999', 'NaN', ' 1', '1 ', '+1', '--1', '१'].map((text): [TSchema, string, string, string] => [
       Type.Number(),
       text,
-      'x: it takes a number.'
+      'x: it takes a number.',
+      'value_number'
     ]),
-    [Type.Union([Type.Literal('a'), Type.Literal('b')]), 'c', "x: it takes 'a' or 'b'."],
+    [Type.Union([Type.Literal('a'), Type.Literal('b')]), 'c', "x: it takes 'a' or 'b'.", 'value_choice'],
     [Type.Boolean(), 'maybe', 'x: it is not accepted.']
   ]
   for (const [schema, text, message, reason] of table)

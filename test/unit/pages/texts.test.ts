@@ -20,10 +20,10 @@ const EN = messagesOf('en')
 const KEYS = Object.keys(EN) as MessageKey[]
 /** Texts with the same spelling as in English: the language's own words, or borrowed ones. */
 const AS_IN_ENGLISH: Partial<Record<Locale, MessageKey[]>> = {
-  de: ['passkeyWay', 'passkeysTitle'],
+  de: ['fieldWebsite', 'passkeyWay', 'passkeysTitle'],
   es: ['errorInTitle'],
   it: ['passwordLabel', 'passkeyWay'],
-  nl: ['passkeyWay', 'passkeysTitle']
+  nl: ['fieldWebsite', 'passkeyWay', 'passkeysTitle']
 }
 /** The letters of a script other than Latin, by its name in ISO 15924: every text has some of them. */
 const LETTERS: Readonly<Record<string, RegExp>> = {

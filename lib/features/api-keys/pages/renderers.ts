@@ -1,14 +1,6 @@
 import { accountFrame, cutNote, signInAgain } from '../../../pages/account-pages.ts'
-import {
-  action as actionLink,
-  copyButton,
-  form,
-  formState,
-  hidden,
-  link,
-  profileField,
-  submit
-} from '../../../pages/fields.ts'
+import { action as actionLink, copyButton, form, formState, hidden, link, submit } from '../../../pages/fields.ts'
+import { profileField } from '../../../pages/host-fields.ts'
 import { attributes, formatHtml, type Html, html, safeUrl } from '../../../pages/html.ts'
 import { chip, layout, name, saidOf, scopeList, said, time } from '../../../pages/layout.ts'
 import type { PageModels } from '../../../pages/model.ts'

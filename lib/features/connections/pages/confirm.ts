@@ -218,7 +218,7 @@ async function askForFields(
       error,
       name,
       email: person.email ?? null,
-      fields: form.show(refused === null ? null : formOf(request)),
+      fields: form.show(refused === null ? null : formOf(request), pages.messagesFor(request, { uiLocales })),
       loginUrl: `${link('login')}${query}`
     },
     { clientName, uiLocales, formActions, ...(refused === null ? {} : { statusCode: refused.statusCode }) }

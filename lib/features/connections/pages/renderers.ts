@@ -6,10 +6,10 @@ import {
   itemSubmit,
   link,
   passwordAgainField,
-  profileField,
   serverFault,
   submit
 } from '../../../pages/fields.ts'
+import { profileField } from '../../../pages/host-fields.ts'
 import { formatHtml, html } from '../../../pages/html.ts'
 import { address, chip, layout, name, time, said } from '../../../pages/layout.ts'
 import { format } from '../../../pages/texts.ts'

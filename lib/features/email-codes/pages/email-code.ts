@@ -27,7 +27,7 @@ interface Shown {
  * a new account if nobody has the address. Before a right code nobody is signed in and nothing is created.
  */
 export function emailCodePage(child: FastifyInstance, deps: PageDeps, accounts: EmailSignInDeps): void {
-  const { authorize, link, registration, waiting } = deps
+  const { authorize, link, pages, registration, waiting } = deps
   const signIn = { accounts, browserSessions: authorize.browserSessions }
   const missing = missingFields(registration, {})
 
@@ -150,10 +150,10 @@ export function emailCodePage(child: FastifyInstance, deps: PageDeps, accounts: 
       if (form.username !== undefined && form.decision !== 'resend') return shownOf(null, form.username)
       return { ...shownOf(waiting.of(request, journey), form.username), form }
     },
-    content: ({ step, username, form }, { journey }) => ({
+    content: ({ step, username, form }, { request, journey }) => ({
       step,
       username,
-      fields: step === 'finish' ? missing.show(form) : [],
+      fields: step === 'finish' ? missing.show(form, pages.messagesFor(request, journey)) : [],
       hasLink: accounts.emailSignIn.link,
       tellsPasskeys: accounts.emailSignIn.signUp && tellsPasskeys(deps),
       loginUrl: `${link('login')}${journey.query}`

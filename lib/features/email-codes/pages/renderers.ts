@@ -5,11 +5,11 @@ import {
   formState,
   hidden,
   link,
-  profileField,
   serverFault,
   submit,
   usernameField
 } from '../../../pages/fields.ts'
+import { profileField } from '../../../pages/host-fields.ts'
 import { formatHtml, html } from '../../../pages/html.ts'
 import { address, chip, layout, name } from '../../../pages/layout.ts'
 import { format } from '../../../pages/texts.ts'

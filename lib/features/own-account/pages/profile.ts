@@ -44,7 +44,9 @@ export function profilePage(
       },
       body: Type.Object(Object.fromEntries(profile.names.map((name) => [name, Type.Optional(Type.String())]))),
       fields: profile.names,
-      open: async ({ person: { user } }, form) => ({ fields: profile.show(user, form) }),
+      open: async ({ request, journey, person: { user } }, form) => ({
+        fields: profile.show(user, form, deps.pages.messagesFor(request, journey))
+      }),
       submit(
         form,
         {

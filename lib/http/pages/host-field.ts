@@ -1,0 +1,161 @@
+import type { TSchema } from '@sinclair/typebox'
+import type { OAuthErrorOptions, OAuthErrorReason } from '../../errors.ts'
+import type { ProfileField } from '../../pages/common-model.ts'
+import { ownText } from '../../pages/own-texts.ts'
+import type { MessageKey, Messages } from '../../pages/texts.ts'
+import { choicesOf, namedChoices } from '../edge/body.ts'
+
+/** A field of the option `registration.fields` on a page, before it has a value. */
+type HostField = Omit<ProfileField, 'name' | 'required' | 'value'>
+
+/** A reason to refuse a value. `text` is for the wire. Pages say `reason` in their language. */
+export type Problem = { text: string } & Pick<OAuthErrorOptions, 'reason' | 'limit'>
+
+type InputType = ProfileField['type']
+
+const BY_FORMAT: Readonly<Record<string, InputType>> = { email: 'email', date: 'date', uri: 'url' }
+/** Titles of standard claims. @see OpenID Connect Core 1.0 §5.1 */
+const TITLES: Readonly<Record<string, MessageKey>> = {
+  name: 'fieldName',
+  given_name: 'fieldGivenName',
+  family_name: 'fieldFamilyName',
+  nickname: 'fieldNickname',
+  email: 'emailTitle',
+  phone_number: 'fieldPhone',
+  birthdate: 'fieldBirthdate',
+  website: 'fieldWebsite'
+}
+/** As many buttons fit under each other. More choices are a list. */
+const MOST_RADIOS = 4
+
+export function fieldOf(name: string, schema: TSchema, required: boolean, messages: Messages): HostField | null {
+  const type = inputType(name, schema, required)
+  if (type === null) return null
+  const said = (text: unknown): ReturnType<typeof ownText> =>
+    typeof text === 'string' ? { text, lang: messages.lang } : ownText((text ?? {}) as object, messages.lang)
+  // A schema that also takes `null` has its texts outside or inside.
+  const [only = schema] = variantsOf(schema)
+  const label = said(schema.title ?? (isChoice(type) ? undefined : only.title))
+  const hint = said(schema.description ?? only.description)
+  const builtIn = Object.hasOwn(TITLES, name) ? TITLES[name] : undefined
+  const lang = label?.lang ?? hint?.lang
+  return {
+    type,
+    label: label?.text ?? (builtIn === undefined ? name : messages[builtIn]),
+    hint: hint?.text ?? null,
+    choices: isChoice(type)
+      ? (choicesOf(schema) ?? []).map(({ value, title }) => ({
+          value: String(value),
+          label: said(title)?.text ?? String(value)
+        }))
+      : [],
+    limits: limitsOf(schema, type),
+    lang: lang === undefined || lang === messages.lang ? null : lang
+  }
+}
+
+/** `null`: no form field can hold it (an array, an object). Such a field is only for the JSON endpoint. */
+export function inputType(name: string, schema: TSchema, required = false): InputType | null {
+  const choices = choicesOf(schema)
+  // A ticked radio button cannot be taken back.
+  if (choices !== null) return required && choices.length <= MOST_RADIOS && choices.length > 1 ? 'radio' : 'select'
+  if (Array.isArray(schema.anyOf)) {
+    const types = variantsOf(schema).map((variant) => inputType(name, variant))
+    const [first = null] = types
+    return types.includes(null) ? null : new Set(types).size === 1 ? first : 'text'
+  }
+  if (schema.type === 'boolean') return 'checkbox'
+  if (schema.type === 'number' || schema.type === 'integer') return 'number'
+  if (schema.type !== 'string') return null
+  return BY_FORMAT[String(schema.format)] ?? (name === 'phone_number' ? 'tel' : 'text')
+}
+
+const isChoice = (type: InputType): boolean => type === 'radio' || type === 'select'
+
+const variantsOf = (schema: TSchema): TSchema[] =>
+  ((schema.anyOf ?? [schema]) as TSchema[]).filter(({ type }) => type !== 'null')
+
+/** The attributes that let a browser check what the schema checks. */
+function limitsOf(schema: TSchema, type: InputType): Record<string, string | number> {
+  const [only, ...others] = variantsOf(schema)
+  if (only === undefined || others.length > 0 || isChoice(type)) return {}
+  const { minLength, maxLength, pattern, minimum, maximum, exclusiveMinimum, exclusiveMaximum, multipleOf } = only
+  const whole = only.type === 'integer'
+  // A browser counts steps from the minimum.
+  const counts = multipleOf !== undefined && minimum === undefined && exclusiveMinimum === undefined
+  return Object.fromEntries(
+    Object.entries(
+      type === 'number'
+        ? {
+            min: minimum ?? (whole && exclusiveMinimum !== undefined ? exclusiveMinimum + 1 : undefined),
+            max: maximum ?? (whole && exclusiveMaximum !== undefined ? exclusiveMaximum - 1 : undefined),
+            step: counts ? multipleOf : whole ? 1 : 'any'
+          }
+        : { minlength: minLength, maxlength: maxLength, pattern: patternOf(pattern) }
+    ).filter((limit): limit is [string, string | number] => limit[1] !== undefined)
+  )
+}
+
+/** A pattern as browsers read it: for the whole text, with the flag `v`. `undefined` where that would be another one. */
+function patternOf(pattern: unknown): string | undefined {
+  const whole = typeof pattern === 'string' ? `(?:.*(?:${pattern}).*)` : undefined
+  try {
+    return whole === undefined ? undefined : new RegExp(whole, 'v') && whole
+  } catch {
+    return undefined
+  }
+}
+
+const problem = (text: string, reason: OAuthErrorReason, limit?: number | string): Problem => ({
+  text: `${text}.`,
+  reason,
+  ...(limit === undefined ? {} : { limit })
+})
+
+/** Why the schema of a field refuses a value, so that a person can mend it. */
+export function problemOf(schema: TSchema, value: unknown): Problem {
+  if (value === undefined || value === null || value === '') return problem('it is required', 'required')
+  const choices = choicesOf(schema)
+  if (choices !== null) return problem(namedChoices(choices), 'value_choice')
+  if (Array.isArray(schema.anyOf)) {
+    const variants = variantsOf(schema)
+    const near = variants.find(({ type }) => typeof value === (type === 'integer' ? 'number' : type)) ?? variants[0]
+    return near === undefined ? OTHER : problemOf(near, value)
+  }
+  if (schema.type === 'number' || schema.type === 'integer') return numberProblem(schema, value) ?? OTHER
+  return (schema.type === 'string' && typeof value === 'string' ? textProblem(schema, value) : null) ?? OTHER
+}
+
+const OTHER: Problem = { text: 'it is not accepted.' }
+
+function numberProblem(schema: TSchema, value: unknown): Problem | null {
+  const { type, minimum, maximum, exclusiveMinimum, exclusiveMaximum, multipleOf } = schema
+  if (type === 'integer' && !Number.isInteger(value)) return problem('it takes a whole number', 'value_integer')
+  if (typeof value !== 'number' || !Number.isFinite(value)) return problem('it takes a number', 'value_number')
+  if (value < minimum) return problem(`it takes ${minimum} or more`, 'value_min', minimum)
+  if (value > maximum) return problem(`it takes ${maximum} or less`, 'value_max', maximum)
+  if (value <= exclusiveMinimum)
+    return problem(`it takes more than ${exclusiveMinimum}`, 'value_above', exclusiveMinimum)
+  if (value >= exclusiveMaximum)
+    return problem(`it takes less than ${exclusiveMaximum}`, 'value_below', exclusiveMaximum)
+  return multipleOf === undefined ? null : problem(`it takes a multiple of ${multipleOf}`, 'value_multiple', multipleOf)
+}
+
+/** Examples of the formats that people can't guess. */
+const EXAMPLES: Readonly<Record<string, string>> = {
+  date: '2026-01-31',
+  'date-time': '2026-01-31T12:00:00Z',
+  uri: 'https://example.com',
+  uuid: '123e4567-e89b-12d3-a456-426614174000'
+}
+
+function textProblem({ minLength, maxLength, pattern, format, examples }: TSchema, value: string): Problem | null {
+  if (value.length < minLength) return problem(`it takes at least ${minLength} characters`, 'value_short', minLength)
+  if (value.length > maxLength) return problem(`it takes at most ${maxLength} characters`, 'value_long', maxLength)
+  const [example]: unknown[] = Array.isArray(examples) ? examples : []
+  if (typeof example === 'string') return { ...OTHER, reason: 'value_form', limit: example }
+  if (pattern !== undefined && !new RegExp(pattern as string).test(value)) return null
+  if (format === 'email') return problem('The email address is not valid', 'email_form')
+  const known = EXAMPLES[String(format)]
+  return known === undefined ? null : { ...OTHER, reason: 'value_form', limit: known }
+}
