@@ -1,5 +1,6 @@
 import Fastify, { type FastifyInstance, type FastifyRequest } from 'fastify'
 import authPlugin from 'fastify-authority'
+import { capturedMails } from './captured-mails.ts'
 import type { Config } from './config.ts'
 import { lifecycle } from './lifecycle.ts'
 import { messageSender } from './messages.ts'
@@ -20,6 +21,7 @@ export async function buildApp(config: Config): Promise<FastifyInstance> {
     await close()
   })
   lifecycle(app)
+  const captured = config.capturesMails ? capturedMails(app, config.issuer) : null
 
   await app.register(authPlugin, {
     issuer: config.issuer,
@@ -35,7 +37,7 @@ export async function buildApp(config: Config): Promise<FastifyInstance> {
     ],
     connections: config.connections,
     pages: { title: 'fastify-authority example', logoUrl: '/logo.svg', home: '/' },
-    sendMessage: await messageSender(config, () => app.log),
+    sendMessage: await messageSender(config, () => app.log, captured),
     rateLimit: { bypass: config.bypass }
   })
   await app.register(site, { users, config })

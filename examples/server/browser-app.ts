@@ -10,6 +10,7 @@ export async function browserApp(
 ): Promise<void> {
   const page = document({
     title: 'Demo app – fastify-authority example',
+    here: '/app',
     person: BAR,
     body: bodyOf(issuer, client),
     script: '/app.js'
@@ -19,7 +20,7 @@ export async function browserApp(
   )
 }
 
-const BAR = html`<nav aria-label="Demo app"><a class="spare" href="/">Start page</a><span id="person" class="person spare" hidden><span class="avatar" aria-hidden="true"></span></span><button type="button" id="sign-out" class="quiet small" hidden>Sign out</button></nav>`
+const BAR = html`<nav aria-label="Demo app"><span id="person" class="person spare" hidden><span class="avatar" aria-hidden="true"></span></span><button type="button" id="sign-out" class="quiet small" hidden>Sign out</button></nav>`
 
 function bodyOf(issuer: string, { clientId, redirectUris: [redirectUri = ''] = [] }: Client): Html {
   return html`<main class="app" data-issuer="${issuer}" data-client-id="${clientId}" data-redirect-uri="${redirectUri}">

@@ -34,6 +34,8 @@ export interface Config {
   redisUrl: string | undefined
   /** SMTP: where messages go. Without it they go to the log. */
   smtpUrl: string | undefined
+  /** Shows messages on the page `/dev/mails`: on a developer's own machine, where nothing sends them. */
+  capturesMails: boolean
   /** The sender of mails. */
   mailFrom: string
   /**
@@ -58,13 +60,14 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     set(env['OTHER_PORT']) === undefined ? undefined : portOf('OTHER_PORT', set(env['OTHER_PORT']) ?? '')
   const dataDirectory = 'data'
   const secret = secretOf(env, dataDirectory)
+  const host = set(env['HOST']) ?? 'localhost'
   const issuer = set(env['ISSUER']) ?? `http://localhost:${port}`
   if (!URL.canParse(issuer))
     throw new ConfigError(
       `ISSUER is ${JSON.stringify(issuer)}; it takes an absolute URL, such as https://auth.example.com`
     )
   return {
-    host: set(env['HOST']) ?? 'localhost',
+    host,
     port,
     issuer,
     dataDirectory,
@@ -87,6 +90,11 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     ),
     redisUrl: serverUrl(env, 'REDIS_URL', ['redis:', 'rediss:'], 'redis://localhost:6379'),
     smtpUrl: serverUrl(env, 'SMTP_URL', ['smtp:', 'smtps:'], 'smtps://user:password@mail.example.com'),
+    capturesMails:
+      env['NODE_ENV'] !== 'production' &&
+      set(env['SMTP_URL']) === undefined &&
+      set(env['TRUST_PROXY']) === undefined &&
+      ['localhost', '127.0.0.1', '::1'].includes(host),
     mailFrom: set(env['MAIL_FROM']) ?? `no-reply@${new URL(issuer).hostname}`,
     drainSeconds: secondsOf(set(env['DRAIN_SECONDS']) ?? '0'),
     logLevel: logLevelOf(set(env['LOG_LEVEL']) ?? 'info')

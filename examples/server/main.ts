@@ -59,13 +59,15 @@ try {
   process.exit(1)
 }
 
-function instructions({ bypass, issuer, otherPort, smtpUrl }: Config, local: string): string {
+function instructions({ bypass, capturesMails, issuer, otherPort, smtpUrl }: Config, local: string): string {
   const notes = [
     otherPort === undefined
       ? 'OTHER_PORT=3001 starts a second instance beside it, to sign in with at this one.'
       : `The sign-in page has "the other instance", on http://127.0.0.1:${otherPort}: sign up there with any address.`,
     smtpUrl === undefined
-      ? 'Messages are written to this log: open the link in them.'
+      ? capturesMails
+        ? `Mails are at ${new URL(issuer).origin}/dev/mails, and in this log.`
+        : 'Messages are written to this log: open the link in them.'
       : 'Messages are sent by SMTP_URL.',
     ...(bypass.includes('127.0.0.0/8')
       ? [

@@ -1,5 +1,6 @@
 import type { FastifyBaseLogger } from 'fastify'
 import { type Message, renderMessage, type SendMessage } from 'fastify-authority'
+import type { CapturedMails } from './captured-mails.ts'
 import type { Config } from './config.ts'
 
 /** Time limits of one attempt, far below the two minutes after which the plugin gives it up. */
@@ -8,12 +9,13 @@ const TIMEOUTS = { connectionTimeout: 10_000, greetingTimeout: 10_000, socketTim
 const AUTOMATIC = { 'Auto-Submitted': 'auto-generated' }
 const TITLE = 'fastify-authority example'
 
-/** `sendMessage`: by the SMTP server of `SMTP_URL`, or else into the log. */
+/** `sendMessage`: by the SMTP server of `SMTP_URL`, or else to the page of captured mails and into the log. */
 export async function messageSender(
   { smtpUrl, mailFrom }: Pick<Config, 'smtpUrl' | 'mailFrom'>,
-  log: () => FastifyBaseLogger
+  log: () => FastifyBaseLogger,
+  captured: CapturedMails | null
 ): Promise<SendMessage> {
-  return smtpUrl === undefined ? logMessages(log) : await smtpMessages(smtpUrl, mailFrom, log)
+  return smtpUrl === undefined ? logMessages(log, captured) : await smtpMessages(smtpUrl, mailFrom, log)
 }
 
 /** The plugin tries again after an error here: after 1, 10 and 60 seconds. */
@@ -50,12 +52,14 @@ async function smtpMessages(url: string, from: string, log: () => FastifyBaseLog
  * For a demo: the message, with its link and token, goes to the log. Do NOT do this in production: a reader of the log
  * could set everybody's password. Set SMTP_URL there.
  */
-function logMessages(log: () => FastifyBaseLogger): (message: Message) => void {
-  return ({ kind, user, url, token, locale }) => {
+function logMessages(log: () => FastifyBaseLogger, captured: CapturedMails | null): (message: Message) => void {
+  return (message) => {
+    const { kind, user, url, token, locale } = message
+    captured?.add(message, TITLE)
     const carried = url === undefined ? {} : { link: url, token }
     log().info(
       { message: { kind, to: user.email ?? user.username, locale, ...carried } },
-      'DEMO: a message is logged, with its token, in place of being sent'
+      'DEMO: a message is logged, with its token, instead of being sent'
     )
   }
 }

@@ -58,7 +58,7 @@ export async function site(
 }
 
 /** The facts on the start page: no address of a server, because these have passwords in them. */
-function factsOf({ issuer, databaseUrl, redisUrl, smtpUrl, bypass }: Config): Facts {
+function factsOf({ issuer, databaseUrl, redisUrl, smtpUrl, bypass, capturesMails }: Config): Facts {
   const [users, state] =
     databaseUrl === undefined
       ? ['a SQLite file', redisUrl === undefined ? 'a SQLite file' : 'Redis']
@@ -69,7 +69,9 @@ function factsOf({ issuer, databaseUrl, redisUrl, smtpUrl, bypass }: Config): Fa
       users === state
         ? `in ${users}${redisUrl === undefined ? '' : ', counters in Redis'}`
         : `users in ${users}, state in ${state}`,
-    messages: smtpUrl === undefined ? 'the log of the server' : 'your mail',
+    messages:
+      smtpUrl === undefined ? `${capturesMails ? 'the page Mails and ' : ''}the log of the server` : 'your mail',
+    capturesMails,
     limits: bypass.includes('127.0.0.0/8') ? 'leave this machine alone, outside production' : 'hold for every address'
   }
 }

@@ -11,6 +11,8 @@ export interface Facts {
   storage: string
   /** The target of messages. */
   messages: string
+  /** True if messages are on the page `/dev/mails`. */
+  capturesMails: boolean
   /** Whom the limits per address leave alone. */
   limits: string
 }
@@ -29,12 +31,13 @@ export async function startPage(
       document({
         title: 'fastify-authority example',
         person: user === null ? WAYS_IN : wayOut(user),
+        ...(demos ? { here: '/' } : {}),
         body: html`<main class="start">
 <div class="front">
 ${user === null ? nobody(facts) : somebody(user, { since: session?.authenticatedAt, demos })}
 ${LEAST}
 </div>
-${demos ? DEMOS : ''}
+${demos ? demosOf(facts) : ''}
 <div class="columns">
 ${running(facts)}
 ${byHand(facts)}
@@ -52,13 +55,13 @@ function wayOut({ username }: User): Html {
   return html`<nav aria-label="Your account"><a class="person" href="/auth/account" aria-label="Your account, ${username}"><span class="avatar" aria-hidden="true">${username.slice(0, 1).toUpperCase()}</span></a><a href="/auth/logout">Sign out</a></nav>`
 }
 
-function nobody({ messages }: Facts): Html {
+function nobody({ messages, capturesMails }: Facts): Html {
   return html`<section class="hero">
 <p class="state"><span class="dot"></span><span>Running. Nobody is signed in in this browser.</span></p>
 <h1>Your auth server is up</h1>
-<p class="lead">Sign-up, sign-in, sessions, tokens and OpenID Connect, inside one Fastify app. Make an account and walk through all of it.</p>
+<p class="lead">Sign-up, sign-in, sessions, tokens and OpenID Connect, inside one Fastify app. Create an account, then try the demo app with it.</p>
 <p class="actions"><a class="button" href="/auth/signup?return_to=/">Create an account</a><a class="button quiet" href="/auth/login?return_to=/">Sign in</a></p>
-<p class="fine"><a href="/auth/forgot-password?return_to=/">Forgot the password</a>: the message with the link is in ${messages}.</p>
+<p class="fine">Mails go to ${capturesMails ? html`the page <a href="/dev/mails">Mails</a>` : messages}. To see one, <a href="/auth/forgot-password?return_to=/">forget your password</a>.</p>
 </section>`
 }
 
@@ -87,14 +90,17 @@ app.get(<b>'/me'</b>, { onRequest: [app.authenticate] },
 <i>await</i> app.listen({ port: 3000 })</code></pre>
 </figure>`
 
-const DEMOS = html`<section aria-labelledby="demos">
-<h2 id="demos">Three places to sign in to</h2>
+const demosOf = ({ capturesMails }: Facts): Html => html`<section aria-labelledby="demos">
+<h2 id="demos">Try it</h2>
 <ul class="tiles">
 <li><a href="/app"><svg viewBox="0 0 24 24" aria-hidden="true"><rect x="3" y="4" width="18" height="16" rx="3"/><path d="M3 9h18M6.5 6.5h.01M9.5 6.5h.01"/></svg><strong>Demo app</strong><span>A browser app of your own. It signs in by redirect, reads the profile, calls an API, refreshes, and shows every step.</span></a></li>
-<li><a href="/third-party"><svg viewBox="0 0 24 24" aria-hidden="true"><path d="M12 3l8 4.3v9.4L12 21l-8-4.3V7.3zM4 7.3l8 4.4 8-4.4M12 11.7V21"/></svg><strong>Third-party demo</strong><span>A site of somebody else. People are asked first what it may learn of them. It needs no JavaScript.</span></a></li>
-<li><a href="/auth/account"><svg viewBox="0 0 24 24" aria-hidden="true"><circle cx="12" cy="8" r="4"/><path d="M4.5 20.5a7.5 7.5 0 0 1 15 0"/></svg><strong>Your account</strong><span>The hosted page for profile, email address, password, devices and access of other apps.</span></a></li>
-</ul>
+<li><a href="/third-party"><svg viewBox="0 0 24 24" aria-hidden="true"><path d="M12 3l8 4.3v9.4L12 21l-8-4.3V7.3zM4 7.3l8 4.4 8-4.4M12 11.7V21"/></svg><strong>Third-party demo</strong><span>A site of another company. It asks people for access first. It needs no JavaScript.</span></a></li>
+<li><a href="/auth/account"><svg viewBox="0 0 24 24" aria-hidden="true"><circle cx="12" cy="8" r="4"/><path d="M4.5 20.5a7.5 7.5 0 0 1 15 0"/></svg><strong>Your account</strong><span>The hosted page for profile, email, password, devices and apps with access.</span></a></li>
+${capturesMails ? MAILS : ''}</ul>
 </section>`
+
+const MAILS = html`<li><a href="/dev/mails"><svg viewBox="0 0 24 24" aria-hidden="true"><rect x="3" y="5" width="18" height="14" rx="2.5"/><path d="M3.5 7l8.5 6.5L20.5 7"/></svg><strong>Mails</strong><span>Every mail of this server as its reader would see it: confirmations, codes and warnings.</span></a></li>
+`
 
 function running({ issuer, storage, messages, limits }: Facts): Html {
   return html`<section class="card" aria-labelledby="running">
@@ -111,7 +117,7 @@ function running({ issuer, storage, messages, limits }: Facts): Html {
 
 function byHand({ issuer }: Facts): Html {
   return html`<section class="card" aria-labelledby="by-hand">
-<h2 id="by-hand">By hand</h2>
+<h2 id="by-hand">From the command line</h2>
 <p class="fine">An account and its tokens, without a browser.</p>
 <pre class="commands" tabindex="0" aria-label="Commands"><code>curl -s ${issuer}/auth/register \\
   -H 'content-type: application/json' \\

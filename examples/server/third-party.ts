@@ -139,7 +139,7 @@ ${content}
       document({
         title: 'Third-party demo',
         site: 'other',
-        person: html`<nav aria-label="Site"><a href="/">Start page</a></nav>`,
+        here: '/third-party',
         body
       })
     )

@@ -47,6 +47,35 @@ const lines = async (page: Page): Promise<string[]> =>
       "[...children].slice(1).map(({ textContent }) => textContent).join(' '))"
   )
 
+t.test('shows every captured mail in development, and to no other host', async (t) => {
+  const page = await chromium.newPage(t, { locale: 'en', viewport: DESKTOP, allow: [/status of 404/] })
+  await page.goto(`${origin}/dev/mails`)
+  t.match(await page.locator('main').innerText(), /No mail yet/)
+  await looksRight(t, page, 'no mails')
+  const username = 'mia@example.com'
+  for (const [path, body] of [
+    ['/auth/register', { username, password: ANN.password }],
+    ['/auth/password-reset', { username }]
+  ] as const)
+    await fetch(`${origin}${path}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(body)
+    })
+  const mail = page.getByRole('link', { name: /^Choose a new password/ })
+  while ((await mail.count()) === 0) await page.reload()
+  await looksRight(t, page, 'the mails')
+  await Promise.all([page.waitForURL(/\/dev\/mails\/\d+$/), mail.first().press('Enter')])
+  t.match(await page.locator('h1').innerText(), 'Choose a new password')
+  await Promise.all([
+    page.waitForURL(/\/auth\/reset-password/),
+    page.getByRole('link', { name: 'Choose a new password', exact: true }).press('Enter')
+  ])
+  await page.locator('[name=password]').waitFor()
+  t.equal((await page.goto(`${origin}/dev/mails/999`))?.status(), 404)
+  t.equal((await fetch(`http://127.0.0.1:${port}/dev/mails`)).status, 404, 'a name that is not the issuer\u2019s')
+})
+
 t.test('runs all demos from the start page', async (t) => {
   const page = await chromium.newPage(t, {
     locale: 'en',
@@ -68,6 +97,12 @@ t.test('runs all demos from the start page', async (t) => {
   )
   for (const name of ['Getting started', 'Options', 'Endpoints', 'Deployment'])
     t.ok(await page.getByRole('link', { name, exact: true }).isVisible(), name)
+  t.ok(
+    await page.evaluate(
+      "[...document.querySelectorAll('pre')].every((panel) => getComputedStyle(panel).overflowX === 'auto')"
+    ),
+    'code scrolls inside its panel'
+  )
   await Promise.all([page.waitForURL(/\/auth\/signup/), enter(page, 'link', 'Create an account')])
   for (const [name, value] of Object.entries(ANN)) await page.locator(`[name=${name}]`).fill(value)
   await press(page, 'Create account')
@@ -130,7 +165,8 @@ t.test('runs all demos from the start page', async (t) => {
 
   await enter(page, 'button', 'Sign out')
   await page.locator('#signed-out').waitFor()
-  await page.goto(`${origin}/third-party`)
+  await Promise.all([page.waitForURL(/\/third-party$/), enter(page, 'link', 'Third-party demo')])
+  t.equal(await page.locator('.switch [aria-current=page]').innerText(), 'Third-party demo')
   await looksRight(t, page, 'the third-party demo')
   t.strictSame(
     requests.filter((url) => !url.startsWith(`${origin}/`)),
