@@ -80,7 +80,8 @@ export type OAuthErrorReason =
   | 'email_differs'
   | 'required'
   /** The value breaks a rule of the host's schema: `limit` is its number, or an example. */
-  | `value_${'short' | 'long' | 'min' | 'max' | 'above' | 'below' | 'multiple' | 'number' | 'integer' | 'choice' | 'form'}`
+  | `value_${'short' | 'long' | 'min' | 'max' | 'above' | 'below' | 'multiple'}`
+  | `value_${'number' | 'integer' | 'choice' | 'form'}`
   /** Scopes of several APIs were chosen for one API key. */
   | 'one_api'
   | 'wrong_password'

@@ -11,8 +11,8 @@ export interface RenderMessageOptions {
   title?: string | undefined
   /** Absolute, http: or https:. The only resource that a mail loads. Default: the title as text. */
   logoUrl?: string | undefined
-  /** `#rrggbb`. Colour of button and link. */
-  accentColor?: string | undefined
+  /** `#rrggbb`, or one for each scheme. Colour of button and link. */
+  accentColor?: string | { light?: string | undefined; dark?: string | undefined } | undefined
   /** `'auto'`: as the mail program wants it. */
   colorScheme?: 'light' | 'dark' | 'auto' | undefined
   /** `#rrggbb`: the colour around the card. */
@@ -56,7 +56,7 @@ export function renderMessage(
   }: RenderMessageOptions = {}
 ): RenderedMessage {
   if (typeof title !== 'string') throw new TypeError('renderMessage: title takes a string.')
-  if (!isColor(accentColor)) throw new TypeError('renderMessage: accentColor takes a colour such as "#1f5fbf".')
+  if (!isAccent(accentColor)) throw new TypeError('renderMessage: accentColor takes a colour such as "#1f5fbf".')
   if (!['light', 'dark', 'auto'].includes(colorScheme))
     throw new TypeError('renderMessage: colorScheme takes "light", "dark" or "auto".')
   if (!RADIUS.test(radius))
@@ -89,4 +89,10 @@ function groundOf(
 
 function isColor(given: unknown): given is Color {
   return typeof given === 'string' && /^#[0-9a-fA-F]{6}$/.test(given)
+}
+
+function isAccent(given: unknown): boolean {
+  if (typeof given !== 'object' || given === null || Array.isArray(given)) return isColor(given)
+  const colors = Object.values(given).filter((color) => color !== undefined)
+  return colors.length > 0 && colors.every(isColor)
 }

@@ -1,11 +1,21 @@
-import { accentsOf, type Color, DARK, fontsOf, groundsOf, LIGHT, textOnGround } from '../pages/themes.ts'
+import {
+  type AccentColor,
+  accentPair,
+  accentsOf,
+  type Color,
+  DARK,
+  fontsOf,
+  groundsOf,
+  LIGHT,
+  textOnGround
+} from '../pages/themes.ts'
 import { LANGUAGES } from '../texts/languages.ts'
 import { attributes, type Html, html, markupOf } from '../pages/html.ts'
 import type { MailContent } from './content.ts'
 
 interface MailLook {
-  /** `#rrggbb` */
-  accentColor: Color
+  /** `#rrggbb`, or one for each scheme. */
+  accentColor: AccentColor
   /** An absolute http: or https: URL. `null`: shows the title as text. */
   logoUrl: string | null
   colorScheme: 'light' | 'dark' | 'auto'
@@ -47,7 +57,12 @@ export function htmlMail(
   { accentColor, logoUrl, colorScheme, background, radius, font }: MailLook
 ): string {
   const theme = colorScheme === 'dark' ? DARK : LIGHT
-  const colors = accentsOf(accentColor, theme, colorScheme === 'dark' ? '#ffffff' : '#000000')
+  const accents = accentPair(accentColor)
+  const colors = accentsOf(
+    accents[colorScheme === 'dark' ? 'dark' : 'light'],
+    theme,
+    colorScheme === 'dark' ? '#ffffff' : '#000000'
+  )
   const grounds = groundsOf(background, colorScheme)
   const ground = grounds[colorScheme === 'dark' ? 'dark' : 'light'] ?? theme.ground
   const onGround = textOnGround(theme, ground)
@@ -97,7 +112,7 @@ export function htmlMail(
 <meta name="supported-color-schemes" content="${schemes}">
 <meta name="format-detection" content="telephone=no, date=no, address=no, email=no, url=no">
 <title>${subject}</title>
-${colorScheme === 'auto' && html`<style>${darkStyle(accentColor, grounds.dark, has)}</style>`}
+${colorScheme === 'auto' && html`<style>${darkStyle(accents.dark, grounds.dark, has)}</style>`}
 </head>
 <body class="ground" style="${css(
     'margin:0;padding:0',
@@ -201,10 +216,10 @@ ${
 }
 
 /** Dark mode rules that override the light colours in the attributes. */
-function darkStyle(accentColor: Color, own: Color | null, has: { brand: boolean; links: boolean }): Html {
+function darkStyle(accent: Color, own: Color | null, has: { brand: boolean; links: boolean }): Html {
   const ground = own ?? DARK.ground
   const onGround = textOnGround(DARK, ground)
-  const { button, onButton, edge, link } = accentsOf(accentColor, DARK, '#ffffff')
+  const { button, onButton, edge, link } = accentsOf(accent, DARK, '#ffffff')
   return html`:root{color-scheme:light dark;supported-color-schemes:light dark}
 @media (prefers-color-scheme:dark){${[
     `.ground{background-color:${ground}!important}`,

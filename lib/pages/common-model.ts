@@ -54,7 +54,7 @@ export interface ProfileField {
   choices: Array<{ value: string; label: string }>
   /** A sentence below the field. */
   hint?: string | null
-  /** Attributes of the input that let the browser check it: `minlength`, `maxlength`, `pattern`, `min`, `max`, `step`. */
+  /** Attributes for checks by the browser: `minlength`, `maxlength`, `pattern`, `min`, `max`, `step`. */
   limits?: Readonly<Record<string, string | number>>
   /** The language of label and hint where it is not that of the page. */
   lang?: string | null

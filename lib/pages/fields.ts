@@ -90,14 +90,21 @@ export function field(
 <legend${attributes({ lang })}>${label}</legend>${choices.map((choice, at) => {
       const id = at === 0 ? fieldName : `${fieldName}-${at}`
       const checked = choice.value === value
-      const own = attributes({ type, id, name: fieldName, value: choice.value, required, checked })
-      return html`<div class="check"><input${own}${attributes({ autofocus: isFocused && at === 0 })}><label for="${id}">${
-        choice.label
-      }</label></div>`
+      const own = attributes({
+        type,
+        id,
+        name: fieldName,
+        value: choice.value,
+        required,
+        checked,
+        autofocus: isFocused && at === 0
+      })
+      return html`<div class="check"><input${own}><label for="${id}">${choice.label}</label></div>`
     })}${notes}</fieldset>\n`
   }
   const input = isSelect ? select(given, choices, { value, required }) : html`<input${given}>`
-  const caption = html`<label${attributes({ for: fieldName, lang })}>${label}${optional && html` <i>(${optional})</i>`}</label>`
+  const mark = optional && html` <i>(${optional})</i>`
+  const caption = html`<label${attributes({ for: fieldName, lang })}>${label}${mark}</label>`
   if (type === 'checkbox') return html`<div class="field"><div class="check">${input}${caption}</div>${notes}</div>\n`
   return html`<div class="field">${[
     caption,

@@ -7,7 +7,7 @@ export type OwnTexts = {
 }
 
 /** A text of the host by language. */
-export type TextsByLanguage = Partial<Record<Locale, string | undefined>>
+type TextsByLanguage = Partial<Record<Locale, string | undefined>>
 
 /** Texts of a scope in the option `scopes`, by language. */
 export type ScopeTexts = Readonly<Record<string, TextsByLanguage>>

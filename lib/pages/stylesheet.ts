@@ -1,4 +1,4 @@
-import { type Color, DARK, groundsOf, LIGHT, variables } from './themes.ts'
+import { accentPair, type AccentColor, DARK, groundsOf, LIGHT, variables } from './themes.ts'
 import { LANGUAGES } from '../texts/languages.ts'
 
 /** The URL of a shape that is cut out of the text color. It is a data: URL, so that nothing is loaded. */
@@ -47,8 +47,8 @@ export type IconName = keyof typeof ICONS
 
 /** The host's part of the design. The options were checked, so that no value can end a declaration. */
 export interface Look {
-  /** `#rrggbb` */
-  accentColor: string
+  /** `#rrggbb`, or one for each scheme. */
+  accentColor: AccentColor
   colorScheme: 'light' | 'dark' | 'auto'
   /** `#rrggbb` */
   background: string | { light: string | null; dark: string | null }
@@ -63,10 +63,10 @@ const FONTS = 'system-ui,-apple-system,"Segoe UI",Roboto,"Noto Sans",var(--scrip
  * with any accent and background.
  */
 export function stylesheet({ accentColor, colorScheme, background, radius, font }: Look): string {
-  const accent = accentColor.toLowerCase() as Color
+  const accents = accentPair(accentColor)
   const grounds = groundsOf(background, colorScheme)
-  const light = variables(LIGHT, { accent, background: grounds.light, end: '#000000' }) + PROVIDERS.light
-  const dark = variables(DARK, { accent, background: grounds.dark, end: '#ffffff' }) + PROVIDERS.dark
+  const light = variables(LIGHT, { accent: accents.light, background: grounds.light, end: '#000000' }) + PROVIDERS.light
+  const dark = variables(DARK, { accent: accents.dark, background: grounds.dark, end: '#ffffff' }) + PROVIDERS.dark
   const corners = radius === '0' ? '0px' : radius
   const fonts = font === null ? FONTS : `${font},${FONTS}`
   const common = `--script:sans-serif;--radius:${corners};--font:${fonts}`

@@ -103,6 +103,16 @@ function hoverOf(button: Color, onButton: Color): Color {
   return mix(button, onButton === '#ffffff' ? '#000000' : '#ffffff', 0.14)
 }
 
+/** The option `accentColor`, checked. */
+export type AccentColor = string | { light?: string | null | undefined; dark?: string | null | undefined }
+
+/** The accent in light and in dark mode. A colour that is given for light mode alone serves both. */
+export function accentPair(given: AccentColor): { light: Color; dark: Color } {
+  const { light, dark } = typeof given === 'string' ? { light: given, dark: given } : given
+  const first = light ?? LIGHT.accent
+  return { light: first.toLowerCase() as Color, dark: (dark ?? first).toLowerCase() as Color }
+}
+
 /**
  * The CSS variables of a theme. Their names are documented and stable, because hosts' stylesheets use them.
  * @see docs/guides/branding.md

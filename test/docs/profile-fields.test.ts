@@ -26,7 +26,7 @@ t.test('accepts the fields at sign-up, on the page and by request, and changes t
     await app.close()
   })
   const page = await app.inject('/auth/signup')
-  for (const label of ['Your name', 'Plan', 'I accept the terms', '<option value="free" selected>'])
+  for (const label of ['Your name', 'Plan', 'I accept the Terms of use', 'value="free" required checked>'])
     t.match(page.body, label)
   const register = async (fields: object): Promise<[number, unknown]> => {
     const reply = await app.inject({

@@ -3,7 +3,7 @@ import type { RenderPage } from '../../pages/model.ts'
 import type { OwnTexts } from '../../pages/own-texts.ts'
 import { filled, flag, fn, type Given, oneOf, option, orFalse, section, shortText, text } from '../schema-words.ts'
 
-const color = <const Of extends { default?: string }>(said: Of) =>
+const color = <const Of extends { default?: string; otherwise?: string }>(said: Of) =>
   text({ pattern: '^#[0-9a-fA-F]{6}$', takes: 'a colour such as "#1f5fbf"', ...said })
 const url = (said: { takes?: string; otherwise?: string } = {}) =>
   text({ minLength: 1, takes: 'an https: URL or a path', ...said })
@@ -20,6 +20,13 @@ const BACKGROUND = {
   light: color({}),
   /** The colour in dark mode. */
   dark: color({})
+}
+
+const ACCENT = {
+  /** The colour in light mode. */
+  light: color({ otherwise: 'the built-in blue' }),
+  /** The colour in dark mode. */
+  dark: color({ otherwise: '`light`' })
 }
 
 const LINKS = {
@@ -41,7 +48,10 @@ const PAGES = {
   /** The icon of the browser's tab. Without it browsers look for `/favicon.ico`. */
   faviconUrl: url(),
   /** Colour of buttons and links. Text on it is black or white, depending on which reads better. */
-  accentColor: color({ default: '#1f5fbf' }),
+  accentColor: option<string | Given<typeof ACCENT>>(
+    Type.Union([color({}), section(ACCENT)], { takes: 'a colour such as "#1f5fbf", or { light, dark }' }),
+    '#1f5fbf'
+  ),
   /** `"auto"`: light or dark, as the browser wants it. */
   colorScheme: oneOf(['light', 'dark', 'auto'], { default: 'auto' }),
   /**
@@ -108,9 +118,10 @@ export const PAGES_DEFAULTS = filled(PAGES, {})
 export function resolvePages(given: PagesOptions | undefined, issuer: string) {
   const { hostname, pathname } = new URL(issuer)
   const { home, ...settings } = filled(PAGES, given, { title: hostname, home: pathname, texts: {} })
-  const { background } = settings
+  const { accentColor, background } = settings
   return {
     ...settings,
+    accentColor: typeof accentColor === 'string' ? accentColor : filled(ACCENT, accentColor),
     /** Around the card, `#rrggbb`. `null`: the built-in colour. */
     background: typeof background === 'string' ? background : filled(BACKGROUND, background ?? {}),
     links: filled(LINKS, given?.links),

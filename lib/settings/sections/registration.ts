@@ -44,7 +44,16 @@ type JsonSchema = Readonly<Record<string, unknown>>
 type Convert = (schema: JsonSchema, options: SchemaOptions, path: string) => TSchema
 
 /** Annotations, which do not restrict values. */
-const ANNOTATIONS = ['title', 'description', 'default', 'examples', 'deprecated', 'readOnly', 'writeOnly', 'x-sign-up-only']
+const ANNOTATIONS = [
+  'title',
+  'description',
+  'default',
+  'examples',
+  'deprecated',
+  'readOnly',
+  'writeOnly',
+  'x-sign-up-only'
+]
 const IGNORED = ['$schema', '$id', '$comment']
 
 /** The supported keywords of each type, and the schema that they make. */

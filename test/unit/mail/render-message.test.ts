@@ -687,6 +687,15 @@ t.test('renders HTML that mail programs support', async (t) => {
   t.ok(Buffer.byteLength(html) < 20_000, 'far below what Gmail cuts off')
 })
 
+t.test('takes an accent for each scheme', async (t) => {
+  const message = linkMessage()
+  const { html } = renderMessage(message, { accentColor: { light: '#8a1f5b', dark: '#f4b6d6' } })
+  t.match(html, 'bgcolor="#8a1f5b"')
+  t.match(html, /\.button\{background-color:#f4b6d6!important/)
+  for (const accentColor of [{ light: 'red' }, { dark: '#fff' }])
+    t.throws(() => renderMessage(message, { accentColor }), { message: /^renderMessage: accentColor takes/ })
+})
+
 t.test('applies the validated look of the host to the HTML, and its links to both forms', async (t) => {
   const [message] = everyMessage('en')
   if (message === undefined) throw new Error('no message')

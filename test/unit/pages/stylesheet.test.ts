@@ -85,6 +85,12 @@ t.test('makes a small stylesheet with the accent colour and without external add
     t.notMatch(css, /@import|https?:(?!\/\/www\.w3\.org\/2000\/svg)|undefined|\n\n/)
     t.equal(css.split('{').length, css.split('}').length)
   }
+  const pair = stylesheet({ ...PLAIN, accentColor: { light: '#8a1f5b', dark: '#f4b6d6' } })
+  const [inLight = '', inDark = ''] = pair.split('@media (prefers-color-scheme:dark)')
+  t.match(inLight, '--accent:#8a1f5b')
+  t.match(inDark, '--accent:#f4b6d6')
+  const alone = { light: '#8a1f5b', dark: null }
+  t.equal(stylesheet({ ...PLAIN, accentColor: alone }), stylesheet({ ...PLAIN, accentColor: '#8a1f5b' }))
   t.equal(stylesheet({ ...PLAIN, accentColor: '#FFD400' }), stylesheet({ ...PLAIN, accentColor: '#ffd400' }))
   for (const part of ['prefers-color-scheme:dark', 'prefers-reduced-motion:reduce', ':focus-visible', 'forced-colors'])
     t.match(stylesheet(PLAIN), part)
