@@ -79,7 +79,7 @@ export type OAuthErrorReason =
   | 'email_form'
   | 'email_differs'
   | 'required'
-  /** The value breaks a rule of the host's schema: `limit` is its number, or an example. */
+  /** About a rule of the host's schema: `limit` is its number, or an example. */
   | `value_${'short' | 'long' | 'min' | 'max' | 'above' | 'below' | 'multiple'}`
   | `value_${'number' | 'integer' | 'choice' | 'form'}`
   /** Scopes of several APIs were chosen for one API key. */
@@ -89,7 +89,7 @@ export type OAuthErrorReason =
   | 'sign_in_too_long'
   /** A person of this domain signs in through a connection alone. */
   | 'connection_only'
-  /** About a sign-in through a connection, on the page that it ends on. */
+  /** About a sign-in through a connection. */
   | `connection_${'again' | 'denied' | 'refused' | 'email' | 'closed' | 'taken'}`
   | `connection_${'other_way' | 'broken' | 'down' | 'stale'}`
   /**
@@ -112,7 +112,7 @@ export type OAuthErrorReason =
   | `email_code_${'form' | 'wrong' | 'spent' | 'again'}`
   /** About the user code of a device. */
   | `device_code_${'form' | 'wrong'}`
-  /** About an authorization request that can't be answered by a redirect, or a form that another site posted. */
+  /** About a request that can't be answered by a redirect, or a form of another site. */
   | 'unknown_client'
   | 'redirect_uri_mismatch'
   | 'cross_site'
@@ -120,25 +120,24 @@ export type OAuthErrorReason =
 
 export interface OAuthErrorOptions {
   statusCode?: number
-  /** `FST_AUTHORITY_OAUTH`, unless it is a mistake of the host's that has a code of its own. */
+  /** Default `FST_AUTHORITY_OAUTH`. A mistake of the host's has a code of its own. */
   code?: OAuthError['code']
   reason?: OAuthErrorReason
   /** The page that resolves the refusal: a path of this origin. */
   redirectTo?: string
-  /** The field of the request that it is about. */
+  /** The field of the request. */
   field?: string
   limit?: number | string
   headers?: Record<string, string>
-  /** Further members of the answer besides the code and the sentence. */
+  /** Further members of the answer. */
   members?: Readonly<Record<string, unknown>>
   /** For the log only. Never a secret. */
   detail?: string
-  /** The address that was sent and refused. The page shows it as text, because the address bar has it anyway. */
+  /** The address that was sent and refused, for the page to show as text. */
   sent?: string | undefined
   cause?: unknown
   /**
-   * For what strangers can cause at will: to write down where it happened costs more than all the rest of a refusal,
-   * and nobody reads it.
+   * Strangers can cause this error at will, and a stack costs more than the rest of the answer.
    */
   withoutStack?: boolean
 }

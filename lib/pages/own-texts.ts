@@ -6,11 +6,8 @@ export type OwnTexts = {
   [Name in Locale]?: Partial<Record<keyof Omit<Messages, 'lang'>, string | undefined>> | undefined
 }
 
-/** A text of the host by language. */
-type TextsByLanguage = Partial<Record<Locale, string | undefined>>
-
 /** Texts of a scope in the option `scopes`, by language. */
-export type ScopeTexts = Readonly<Record<string, TextsByLanguage>>
+export type ScopeTexts = Readonly<Record<string, Partial<Record<Locale, string | undefined>>>>
 
 interface Mistake {
   /** From the option on, as `de.loginTitle`. */
@@ -89,7 +86,7 @@ function scopeText(texts: ScopeTexts, scope: string, locale: string): ShownScope
 }
 
 /** The text in this language, in English or in any. */
-export function ownText(own: TextsByLanguage, locale: string): ShownScope['own'] {
+export function ownText(own: ScopeTexts[string], locale: string): ShownScope['own'] {
   for (const lang of [locale as Locale, 'en' as const, ...LOCALES]) {
     const text = own[lang]
     if (text !== undefined) return { text, lang }

@@ -136,6 +136,8 @@ t.test('has a field for the sign-up alone on no other page, and texts of one lan
     ).statusCode
   t.equal(await change({ team: 'XYZ' }), 200)
   t.equal(await change({ terms: true }), 400)
+  const profile = await app.inject({ url: '/auth/profile', headers: { authorization: `Bearer ${token}` } })
+  t.match(profile.json(), { team: 'XYZ', terms: true }, 'it is still in the profile')
 })
 
 t.test('stops the start for a label in an unknown language', async (t) => {

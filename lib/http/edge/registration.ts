@@ -25,6 +25,8 @@ type OwnFields = (names: readonly string[]) => readonly string[]
 
 interface ProfileFields {
   names: readonly string[]
+  /** Those without the fields for the sign-up alone. */
+  changeable: readonly string[]
   /** For documents: all fields optional, and `null` allowed for those that may be removed. */
   body: TObject
   /** Checks a change exactly as it came. */
@@ -148,7 +150,8 @@ function profileFields(
   ownNames: OwnFields,
   compiler: Pick<typeof TypeCompiler, 'Compile'>
 ): ProfileFields | null {
-  const names = ownNames(Object.keys(properties)).filter((name) => properties[name]?.['x-sign-up-only'] !== true)
+  const all = ownNames(Object.keys(properties))
+  const names = all.filter((name) => properties[name]?.['x-sign-up-only'] !== true)
   if (names.length === 0) return null
   const own = names.map((name): [string, TSchema] => [name, inOneLanguage(properties[name] as TSchema)])
   const isRemoved = (name: string, value: unknown): boolean =>
@@ -157,7 +160,8 @@ function profileFields(
     compiler.Compile(Type.Partial(Type.Object(Object.fromEntries(own), { additionalProperties: false })))
   )
   return {
-    names,
+    names: all,
+    changeable: names,
     body: Type.Partial(
       Type.Object(
         Object.fromEntries(

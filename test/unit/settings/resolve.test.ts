@@ -75,7 +75,7 @@ const EVERYTHING = {
     logoUrl: '/logo.svg',
     logoUrlDark: '/logo-dark.svg',
     faviconUrl: '/icon.svg',
-    accentColor: '#ff0000',
+    accentColor: { light: '#ff0000', dark: '#ffd400' },
     colorScheme: 'dark',
     background: { light: '#fafafa', dark: '#101010' },
     radius: '4px',
@@ -452,7 +452,13 @@ t.test('keeps every given value', async (t) => {
     idToken: { expiresInSeconds: 61 },
     authorizationCode: { expiresInMs: 30_000 },
     session: { expiresInMs: 6_001_000, idleTimeoutMs: 601_000 },
-    pages: { title: 'Acme', logoUrl: '/logo.svg', accentColor: '#ff0000', homeUrl: '/home', loginUrl: '/sign-in' },
+    pages: {
+      title: 'Acme',
+      logoUrl: '/logo.svg',
+      accentColor: { light: '#ff0000', dark: '#ffd400' },
+      homeUrl: '/home',
+      loginUrl: '/sign-in'
+    },
     password: {
       memoryCost: 65_536,
       timeCost: 3,

@@ -43,7 +43,7 @@ function partsOf(deps: PageDeps): Record<Part, AccountPart> {
     parts.flatMap(({ account }) => account?.[name] ?? [])[0] ?? { path: 'account', add: null }
   return {
     profile: part('accountProfile', users.update !== undefined && fields !== null, (child) => {
-      if (registration !== null && fields !== null) profilePage(child, deps, registration, fields.names)
+      if (registration !== null && fields !== null) profilePage(child, deps, registration, fields.changeable)
     }),
     email: part(
       'accountEmail',
