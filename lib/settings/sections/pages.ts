@@ -121,11 +121,17 @@ export function resolvePages(given: PagesOptions | undefined, issuer: string) {
   const { accentColor, background } = settings
   return {
     ...settings,
-    accentColor: typeof accentColor === 'string' ? accentColor : filled(ACCENT, accentColor),
+    accentColor: typeof accentColor === 'string' ? accentColor : accentsIn(accentColor),
     /** Around the card, `#rrggbb`. `null`: the built-in colour. */
     background: typeof background === 'string' ? background : filled(BACKGROUND, background ?? {}),
     links: filled(LINKS, given?.links),
     /** The target of a sign-in without a destination. */
     homeUrl: home
   }
+}
+
+/** Without a colour the option is as if absent. */
+function accentsIn(given: Given<typeof ACCENT>) {
+  const { light, dark } = filled(ACCENT, given)
+  return light === null && dark === null ? PAGES_DEFAULTS.accentColor : { light, dark }
 }
