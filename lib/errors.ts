@@ -1,6 +1,6 @@
 /**
  * The errors of the outside: what goes on the wire is `error` and `error_description`; what goes in the log is `detail`
- * and `cause`. Nothing else defines a wire error.
+ * and `cause`.
  */
 
 /**
