@@ -49,11 +49,11 @@ export function capturedMails(app: FastifyInstance, issuer: string): CapturedMai
     document({ title: 'Mails – fastify-authority example', here: '/dev/mails', body: main })
 
   app.get('/dev/mails', async (request, reply) => {
-    if (request.host !== host) return await reply.callNotFound()
+    if (request.host !== host) return reply.callNotFound()
     return await send(reply, { page: shown(list(mails.toReversed())), policy: LIST_POLICY })
   })
   app.get<{ Params: { id: string } }>('/dev/mails/:id', async (request, reply) => {
-    if (request.host !== host) return await reply.callNotFound()
+    if (request.host !== host) return reply.callNotFound()
     const mail = mails.find(({ id }) => String(id) === request.params.id)
     return mail === undefined
       ? await send(reply, { page: shown(GONE), policy: LIST_POLICY, status: 404 })

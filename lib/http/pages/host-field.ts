@@ -13,6 +13,9 @@ export type Problem = { text: string } & Pick<OAuthErrorOptions, 'reason' | 'lim
 
 type InputType = ProfileField['type']
 
+type Bound = 'minLength' | 'maxLength' | 'minimum' | 'maximum' | 'exclusiveMinimum' | 'exclusiveMaximum' | 'multipleOf'
+type Rules = { [Name in Bound]?: number } & { type?: unknown; pattern?: unknown; format?: unknown; examples?: unknown }
+
 const BY_FORMAT: Readonly<Record<string, InputType>> = { email: 'email', date: 'date', uri: 'url' }
 /** Titles of standard claims. @see OpenID Connect Core 1.0 §5.1 */
 const TITLES: Readonly<Record<string, MessageKey>> = {
@@ -32,7 +35,7 @@ export function fieldOf(name: string, schema: TSchema, required: boolean, messag
   const type = inputType(name, schema, required)
   if (type === null) return null
   const said = (text: unknown): ReturnType<typeof ownText> =>
-    typeof text === 'string' ? { text, lang: messages.lang } : ownText((text ?? {}) as object, messages.lang)
+    typeof text === 'string' ? { text, lang: messages.lang } : ownText(text ?? {}, messages.lang)
   // A schema that also takes `null` has its texts outside or inside.
   const [only = schema] = variantsOf(schema)
   const label = said(schema.title ?? (isChoice(type) ? undefined : only.title))
@@ -79,7 +82,8 @@ const variantsOf = (schema: TSchema): TSchema[] =>
 function limitsOf(schema: TSchema, type: InputType): Record<string, string | number> {
   const [only, ...others] = variantsOf(schema)
   if (only === undefined || others.length > 0 || isChoice(type)) return {}
-  const { minLength, maxLength, pattern, minimum, maximum, exclusiveMinimum, exclusiveMaximum, multipleOf } = only
+  const { minLength, maxLength, pattern, minimum, maximum, exclusiveMinimum, exclusiveMaximum, multipleOf }: Rules =
+    only
   const whole = only.type === 'integer'
   // A browser counts steps from the minimum.
   const counts = multipleOf !== undefined && minimum === undefined && exclusiveMinimum === undefined
@@ -123,14 +127,14 @@ export function problemOf(schema: TSchema, value: unknown): Problem {
 const OTHER: Problem = { text: 'it is not accepted.' }
 
 function numberProblem(schema: TSchema, value: unknown): Problem | null {
-  const { type, minimum, maximum, exclusiveMinimum, exclusiveMaximum, multipleOf } = schema
+  const { type, minimum, maximum, exclusiveMinimum, exclusiveMaximum, multipleOf }: Rules = schema
   if (type === 'integer' && !Number.isInteger(value)) return problem('it takes a whole number', 'value_integer')
   if (typeof value !== 'number' || !Number.isFinite(value)) return problem('it takes a number', 'value_number')
-  if (value < minimum) return problem(`it takes ${minimum} or more`, 'value_min', minimum)
-  if (value > maximum) return problem(`it takes ${maximum} or less`, 'value_max', maximum)
-  if (value <= exclusiveMinimum)
+  if (minimum !== undefined && value < minimum) return problem(`it takes ${minimum} or more`, 'value_min', minimum)
+  if (maximum !== undefined && value > maximum) return problem(`it takes ${maximum} or less`, 'value_max', maximum)
+  if (exclusiveMinimum !== undefined && value <= exclusiveMinimum)
     return problem(`it takes more than ${exclusiveMinimum}`, 'value_above', exclusiveMinimum)
-  if (value >= exclusiveMaximum)
+  if (exclusiveMaximum !== undefined && value >= exclusiveMaximum)
     return problem(`it takes less than ${exclusiveMaximum}`, 'value_below', exclusiveMaximum)
   return multipleOf === undefined ? null : problem(`it takes a multiple of ${multipleOf}`, 'value_multiple', multipleOf)
 }
@@ -143,10 +147,12 @@ const EXAMPLES: Readonly<Record<string, string>> = {
   uuid: '123e4567-e89b-12d3-a456-426614174000'
 }
 
-function textProblem({ minLength, maxLength, pattern, format, examples }: TSchema, value: string): Problem | null {
-  if (value.length < minLength) return problem(`it takes at least ${minLength} characters`, 'value_short', minLength)
-  if (value.length > maxLength) return problem(`it takes at most ${maxLength} characters`, 'value_long', maxLength)
-  const [example]: unknown[] = Array.isArray(examples) ? examples : []
+function textProblem({ minLength, maxLength, pattern, format, examples }: Rules, value: string): Problem | null {
+  if (minLength !== undefined && value.length < minLength)
+    return problem(`it takes at least ${minLength} characters`, 'value_short', minLength)
+  if (maxLength !== undefined && value.length > maxLength)
+    return problem(`it takes at most ${maxLength} characters`, 'value_long', maxLength)
+  const [example] = Array.isArray(examples) ? (examples as unknown[]) : []
   if (typeof example === 'string') return { ...OTHER, reason: 'value_form', limit: example }
   // The host says the rule of a pattern in the hint.
   if (pattern !== undefined) return null
