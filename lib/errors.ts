@@ -1,7 +1,4 @@
-/**
- * The errors of the outside: what goes on the wire is `error` and `error_description`; what goes in the log is `detail`
- * and `cause`.
- */
+/** Errors: `error` and `error_description` go on the wire, `detail` and `cause` into the log. */
 
 /**
  * The status each code has unless the error says another. @see RFC 6749 §4.1.2.1, §5.2, RFC 6750 §3.1, OpenID Connect
