@@ -50,7 +50,8 @@ export interface NewUser {
 
 /**
  * Changes of a user. A field that is `null` is removed; one that is left out or `undefined` stays as it is. The plugin
- * never hands in `id`, `passwordHash`, `passwordChangedAt`, `createdAt` or `version`, and a store changes none of them here.
+ * never hands in `id`, `passwordHash`, `passwordChangedAt`, `createdAt` or `version`, and a store changes none of them
+ * here.
  */
 export interface UserPatch {
   /** Normalised, as `findByUsername` gets it. A user always has one, so it is never `null`. */

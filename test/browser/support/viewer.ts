@@ -147,7 +147,7 @@ const lookAt = `async (html, looks) => {
   const meant = (name, value) => {
     if (['lang', 'hreflang'].includes(name)) return value === root.lang
     if (/^(alt|aria-label|title|data-(reveal|copy|copied|weak|fair|good|strong|failed|exists))$/.test(name)) return value !== ''
-    return name === 'href' ? value.replace(/ui_locales=[\\w-]+/, 'ui_locales') : value
+    return /^(href|formaction)$/.test(name) ? value.replace(/ui_locales=[\\w-]+/, 'ui_locales') : value
   }
   return {
     lang: root.lang,
