@@ -43,7 +43,7 @@ export interface OutboxDeps {
   advise: Advise
   /** Called for each message that is given up. Its arguments contain neither token nor link. */
   onError(error: unknown, what: string): void
-  /** The language of the user's own claim; `undefined` where they have none of ours. */
+  /** The language of the user's claim `locale`; `undefined` if there is none or it is not supported. */
   localeOf(user: MessageUser): string | undefined
   /** True if a mail can lead to a new password. */
   canReset: boolean

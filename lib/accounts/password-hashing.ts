@@ -136,7 +136,7 @@ const HOLD_MS = 750
  */
 const APART_MS = 2
 const SPREAD_MS = 500
-/** Most refusals that are held at once, at some kilobytes each. */
+/** The maximum number of refusals that are held at once. Each takes some kilobytes. */
 const MAX_HELD = 1000
 
 export interface HashingQueue {

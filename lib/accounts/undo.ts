@@ -131,7 +131,7 @@ export async function undoByLink(
     await sendResetOnce(user, { kind: 'password_reset', ...cause }, deps)
   }
   await messageBound.send(['undo', tokenDigest], send, { spacingMs: TOLD_FOR_MS })
-  // Stored before the token is used up, so that every press finds one of the two.
+  // Stores the result before the token is used up, so that every press of the link finds one of the two.
   const done = {
     purpose: 'undo_done',
     digest: tokenDigest,

@@ -35,7 +35,7 @@ export interface Facts {
    * do not have.
    */
   canProveMore: boolean
-  /** True if a page of ours can ask for the missing step. */
+  /** True if a hosted page can ask for the missing step. */
   hostedSignIn: boolean
   /** `null`: none was sent, or it cannot be verified because its key may be gone. */
   hint: IdTokenHint | null

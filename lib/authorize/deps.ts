@@ -23,7 +23,7 @@ export interface AuthorizeDeps extends GrantDeps {
   canSignUp: boolean
   /** The values of `acr` that this configuration can give. */
   acrValues: readonly string[]
-  /** True if people sign in on a page of ours, which can ask them for missing steps. */
+  /** True if people sign in on a hosted page, which can ask them for missing steps. */
   hostedSignIn: boolean
   /** The slots of the features that are on. */
   slots: readonly AuthorizeSlots[]
@@ -60,7 +60,7 @@ export interface Advised {
 
 /** The browser of the request. */
 export interface BrowserContext extends Pick<Browser, 'session' | 'origin' | 'remembered'> {
-  /** The page of ours that this request answers: the sign-in page, or the consent page. */
+  /** The hosted page that this request answers: the sign-in page, or the consent page. */
   answered?: 'sign_in' | 'consent'
 }
 

@@ -255,7 +255,7 @@ async function isAppendOnly(
   return (await store.isAppendOnly?.()) ?? null
 }
 
-/** A user store of ours may have tables to create. */
+/** A user store of this package may have tables to create. */
 function preparationOf(users: UserStore & { prepare?: unknown }): (() => Promise<void>) | undefined {
   const { prepare } = users
   return typeof prepare === 'function'

@@ -47,7 +47,8 @@ export function verifyDevice(
 }
 
 /**
- * Makes the token by which the browser is known for one more account. Uses `newDeviceId` if `token` is not one of ours.
+ * Makes the token by which the browser is known for one more account. Uses `newDeviceId` if this service did not make
+ * `token`.
  */
 export function extendDevice(
   key: Uint8Array,

@@ -20,7 +20,7 @@ interface Layout {
   passkeyScript?: string | null | undefined
   /** A page of the account: wider, on the ground instead of a card. */
   isWide?: boolean
-  /** The last press did what it said, and the title says so. */
+  /** True if the last form succeeded, so that the title says so. */
   isDone?: boolean
   /** Above the heading, and first in the order of focus. */
   before?: HtmlValue

@@ -94,7 +94,7 @@ export function ownText(own: ScopeTexts[string], locale: string): ShownScope['ow
   return null
 }
 
-/** Of `{name}` and of `{name, plural, …}`. */
+/** The names in `{name}` and in `{name, plural, …}`. */
 function placeholdersOf(text: string): string[] {
   return [...text.matchAll(/\{(\w+)(?=[},])/g)].map(([, name = '']) => name)
 }

@@ -111,7 +111,7 @@ export function onceAMinute<Level extends 'info' | 'warn'>(
   level: Level,
   { clock, log }: { clock: Pick<Clock, 'monotonic'>; log: Log<Level> }
 ): Advise {
-  // Counted by code, so that invented causes of one code don't silence another.
+  // Counts by code, so that invented causes of one code don't silence another.
   const toldAt = new Map<LogCode, Map<string, number>>()
   return ({ code, cause, text, bindings }) => {
     const now = clock.monotonic()

@@ -22,7 +22,7 @@ export interface Credential {
 /** An id has the 16 characters of a partition and 128 bits in 22 more. */
 const FORMAT = /^([A-Za-z0-9_-]{37}[AQgw])\.([A-Za-z0-9_-]{42}[AEIMQUYcgkosw048])$/
 
-/** `null` if it can't be one of ours: wrong length, wrong characters, or a non-canonical spelling of the same bytes. */
+/** `null` if this service can't have made it: wrong length or characters, or a non-canonical spelling of the bytes. */
 export function parseCredential(value: string): Credential | null {
   const match = FORMAT.exec(value)
   if (match === null) return null

@@ -42,7 +42,7 @@ export interface Proof {
 /** Nonces that the server gives out, so that its clock alone decides on the age of a proof. @see RFC 9449 §8 */
 export interface Nonces {
   newest(now: number): string
-  /** Until when it is good, in milliseconds since the epoch. `null`: it is not, or it is no nonce of ours. */
+  /** The end of the nonce in milliseconds since the epoch. `null`: it has ended, or this service did not make it. */
   goodUntil(nonce: unknown, now: number): number | null
 }
 

@@ -6,7 +6,7 @@ import { type CborMap, decodeCbor, isSignedBy, must, readCbor, spkiOf, WebauthnE
  * Our request to the browser. Each value is checked in the answer, because a script of the page could have changed it.
  */
 export interface Ceremony {
-  /** The request with this challenge. `null`: not one of ours, for another purpose, or too old. */
+  /** The request with this challenge. `null`: this service did not make it, or it is for another purpose or too old. */
   askedWith(challenge: string): { requiresVerification: boolean } | null
   /** Origins of pages, as browsers write them. */
   origins: readonly string[]

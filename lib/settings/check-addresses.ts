@@ -6,7 +6,7 @@ import type { Settings } from './settings.ts'
 
 const ADDRESSES = ['logoUrl', 'logoUrlDark', 'faviconUrl', 'stylesheetUrl', 'home', 'loginUrl'] as const
 const LINKS = ['terms', 'privacy', 'support'] as const
-/** Without a query, from which a mail program would take a subject and a text. */
+/** Allows no query, from which a mail program would take a subject and a text. */
 const MAIL_ADDRESS = /^mailto:[\w.!#$&'*+/=^`{|}~-]{1,64}@[A-Za-z0-9.-]{1,255}$/
 
 /** A host with or without a port: an issuer without its scheme. */

@@ -82,7 +82,7 @@ function mayUseCodes(clients: Settings['clients']): boolean {
   )
 }
 
-/** The issuer hosts with a well-known document of ours, by server and path. */
+/** The issuer hosts with a well-known document of the plugin, by server and path. */
 const documents = new WeakMap<object, Map<string, string[]>>()
 
 /**

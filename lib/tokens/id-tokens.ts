@@ -38,7 +38,7 @@ export interface IdTokens {
   ready(client: Client): Promise<void>
   mint(subject: IdTokenSubject): Promise<string>
   /**
-   * Reads an ID token of ours, also an expired one. `null` for any other.
+   * Reads an ID token of this service, also an expired one. `null` for any other.
    * @see OpenID Connect Core 1.0 §3.1.2.2
    */
   readHint(token: string): Promise<IdTokenHint | null>

@@ -50,7 +50,7 @@ const TELLING = /^(08|25|28|3D|3F|40|42|53|54|55|57|58)/
  * SQLSTATE classes: connection, no resources, read only after a failover, shut down or starting, errors of the system.
  */
 const PASSING = /^(08|25006|53|57|58)/
-/** Read only after a failover, and a full disk. */
+/** Error codes of refused writes: a server that is read only after a failover, and a full disk. */
 const OF_WRITES = ['25006', '53100']
 const SQLSTATE = /^[0-9A-Z]{5}$/
 const SYSTEM_CODE = /^E[A-Z_]+$/

@@ -80,7 +80,7 @@ export function identitiesSql(table: string): string {
   END $body$`
 }
 
-/** In the order of the columns. */
+/** The values of a link in the order of the columns. */
 const valuesOf = (link: LinkedIdentity): PostgresValue[] => [
   link.issuer,
   link.subject,

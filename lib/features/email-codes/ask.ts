@@ -196,7 +196,7 @@ export interface EmailSignInSettings {
 
 /** The parts of sign-in by email, if the option `emailSignIn` is set. */
 interface EmailSignIn extends EmailSignInSettings {
-  /** The HMAC key for the digests of codes and for what stands for names in the store. */
+  /** The HMAC key for the digests of codes, and for the values that replace names in the store. */
   key: Uint8Array
   /** Seals the cookie that the browser carries between asking for a code and entering it, and links. */
   sealer: Sealer

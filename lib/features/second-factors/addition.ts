@@ -119,7 +119,7 @@ export async function orInBackground(
 }
 
 /**
- * For every caller that stores a factor.
+ * Refuses a user whose address is not confirmed yet. Every caller that stores a factor calls it first.
  * @throws OAuthError `access_denied` with the reason
  */
 export function refuseUnconfirmed(user: User, deps: Pick<AccountsDeps, 'users' | 'outbox'>): void {

@@ -204,7 +204,8 @@ async function stepTowards(
   if (acr === MFA_ACR && hasSecond && lacksCode) return 'second_factor'
   if (await reaches(acr, user, found, { hostedSignIn }, accounts)) {
     if (hostedSignIn) return 'reauthenticate'
-    // A sign-in page of the host's own asks for no passkey of ours. Ours asks for it as the second factor.
+    // The host's own sign-in page asks for no passkey of this service. The hosted page asks for it as the second
+    // factor.
     return acr === PASSKEY_ACR ? (lacksCode ? 'second_factor' : 'never') : null
   }
   const { apps, passkeys } = newKindsOf(accounts)

@@ -75,7 +75,7 @@ export const flowMark = (isOurs: boolean, startedAt: number): string => (isOurs 
 
 type Sent = ReturnType<typeof sentCookies>[number]
 
-/** With `=`, `;` and a space. */
+/** The bytes of a cookie in the header, with `=`, `;` and a space. */
 const bytesOf = ({ name, value }: Sent): number => name.length + value.length + 3
 const sumOf = (cookies: readonly Sent[]): number => cookies.reduce((sum, cookie) => sum + bytesOf(cookie), 0)
 
@@ -121,7 +121,9 @@ export function cookieJar({ issuer, prefix, takesAnswers = false }: CookieOwner)
   const isNamed = (query: Sent, by: readonly Sent[]): boolean =>
     isOf(query, 'query') && by.some(({ value }) => value.includes(`.${query.name.slice(nameOf('query').length + 1)}.`))
 
-  /** True if the cookie may be one of ours: its kind exists, it is not too long, and it is alone under its name. */
+  /**
+   * True if this service may have set the cookie: its kind exists, it is not too long, and it is alone under its name.
+   */
   const mayBeOurs = (cookie: Sent, all: readonly Sent[]): boolean => {
     const kind = KINDS.find((one) => isOf(cookie, one))
     return (
@@ -155,7 +157,7 @@ export function cookieJar({ issuer, prefix, takesAnswers = false }: CookieOwner)
     const planted = sent.filter((cookie) => !mayBeOurs(cookie, found))
     let staying = sent.filter((cookie) => !planted.includes(cookie))
     const ours = oldestFirst('flow', staying, 'o')
-    // In the order of removal. The newest flow of another site comes first.
+    // Lists the cookies in the order of removal. The newest flow of another site comes first.
     const flows = [...oldestFirst('flow', staying, 'x').toReversed(), ...ours]
     const leaving = yields
       ? flows.filter((flow) => flow !== ours.at(-1))

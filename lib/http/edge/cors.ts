@@ -178,7 +178,7 @@ export function removeCorsHeaders(reply: FastifyReply): void {
   for (const name of CORS_HEADERS) if (reply.hasHeader(name)) reply.removeHeader(name)
 }
 
-/** Set for requests without `Origin` too, because a cache could give that answer to a request that has one. */
+/** Sets `Vary` for requests without `Origin` too, because a cache could give that answer to a request that has one. */
 function varyByOrigin(reply: FastifyReply): void {
   if (!reply.hasHeader('vary')) {
     reply.header('vary', 'Origin')

@@ -136,7 +136,7 @@ export function serviceError(error: unknown): OAuthError {
       })
 }
 
-/** The wire form of an error of ours or of a body that can't be read; `undefined` for any other. */
+/** The wire form of an `OAuthError`, or of a body that can't be read; `undefined` for any other error. */
 export function wireError(error: FastifyError, request?: FastifyRequest): OAuthError | undefined {
   if (error instanceof OAuthError) return error
   if (error.validation !== undefined) return new OAuthError('invalid_request', 'The request does not fit.')

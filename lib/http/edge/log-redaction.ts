@@ -16,7 +16,7 @@ const LOGGER_METHODS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal']
  * works on the text, so that a URL that can't be parsed is redacted too.
  */
 export function redactUrl(url: string): string {
-  // A host may have set ; as a delimiter of the query. No path of ours has one.
+  // A host may have set ; as a delimiter of the query. No path of the plugin contains it.
   const end = url.search(/[?;#]/)
   if (end === -1) return url
   const [query = '', fragment] = url.slice(end + 1).split(/#(.*)/s)

@@ -46,7 +46,7 @@ interface SessionHookDeps {
   reauthenticatePath: string | null
   /** The page that adds the missing proof to a sign-in; `null`: only a new sign-in can help; `never`: nothing can. */
   stepPath(person: SignedInPerson, acr: string): Promise<{ path: string } | 'never' | null>
-  /** Sends an error as a page of ours, in the person's language; `null`: there are no pages. */
+  /** Sends an error as a hosted page, in the person's language; `null`: there are no pages. */
   sendErrorPage: ((error: OAuthError, request: FastifyRequest, reply: FastifyReply) => Promise<unknown>) | null
 }
 

@@ -10,7 +10,7 @@ const MAX_AGE_SECONDS = 31_536_000
 interface Asset {
   /** Without the version. */
   path: string
-  /** With the version, which changes with the content. */
+  /** The URL with a version, which changes with the content. */
   url: string
   type: string
   body: string

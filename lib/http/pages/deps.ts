@@ -39,7 +39,7 @@ export interface PageDeps extends PageErrorDeps, Pick<HttpDeps, 'limiter' | 'reg
   scopeTexts: ScopeTexts
   /** The option `prefix`. */
   prefix: string
-  /** The host's own sign-in page, instead of ours. */
+  /** The host's own sign-in page, instead of the hosted one. */
   loginUrl: string | null
   /** Those of the features that are on. */
   parts: readonly PagePart[]

@@ -104,7 +104,7 @@ interface FormErrorSettings {
   /** The fields of the form. An error about any other field is shown as about the whole form. */
   fields?: readonly string[]
   uiLocales?: readonly string[]
-  /** Least length of a new password, in code points. */
+  /** The minimum length of a new password, in code points. */
   minLength?: number
 }
 

@@ -89,7 +89,7 @@ export async function signInBrowser(
 
 type LinkPurpose = Parameters<typeof isAskedBy>[0]
 
-/** How the browser of a link goes on, by what it waits for. */
+/** How the browser that opened a link continues, by the message that it waits for. */
 interface LinkBrowser {
   /** The request for the message of this link, if this browser made it; else `null`. */
   asked(request: FastifyRequest): FoundWaits | null

@@ -144,7 +144,7 @@ function passwordSignIn(form: Form, { request, journey }: Visit, deps: PageDeps)
   }
 }
 
-/** To the page that has the message sent again. The browser has just proved the password. */
+/** Leads to the page from which the message can be sent again. The browser has just proved the password. */
 async function confirmFirst(
   name: string,
   journey: Journey,
@@ -178,7 +178,7 @@ function mayGoOn(request: FastifyRequest): boolean {
 }
 
 /**
- * The host's own page gets what it needs to lead on: `return_to`, a path of this origin, after `app.authority.signIn`.
+ * The address of the host's own page. It leads to `return_to`, a path of this origin, after `app.authority.signIn`.
  */
 function hostPage(loginUrl: string, { next, loginHint, wantsSignUp, uiLocales }: Journey): string {
   const query = serializeParams({

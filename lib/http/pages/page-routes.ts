@@ -53,7 +53,7 @@ interface FormPost {
   onRequest: onRequestHookHandler
 }
 
-/** The settings of a route that a form of ours posts to. */
+/** The settings of a route to which a hosted form posts. */
 export function formPost(
   { summary, body, querystring }: { summary: string; body: TObject; querystring?: TObject | undefined },
   declared: Omit<Declaration, 'callers'> = {}

@@ -41,9 +41,9 @@ const PASSWORD = {
   timeCost: integer(1, 16, { default: 2 }),
   /** argon2id lanes. */
   parallelism: integer(1, 16, { default: 1 }),
-  /** Least number of characters (code points) of a new password. */
+  /** Minimum number of characters (code points) of a new password. */
   minLength: integer(8, 64, { default: 8 }),
-  /** Most bytes (UTF-8) of any password. A longer one is refused, never cut. */
+  /** Maximum number of bytes (UTF-8) of any password. A longer one is refused, never cut. */
   maxBytes: integer(256, 4096, { of: 'bytes', default: 1024 }),
   /** Hashes that run at once. */
   concurrency: integer(1, 256, { otherwise: 'number of CPUs' }),

@@ -66,7 +66,7 @@ const SESSION = {
 export const TOKEN_OPTIONS = {
   /** RFC 9068 JWT. */
   accessToken: section<Given<typeof ACCESS_TOKEN>>(ACCESS_TOKEN),
-  /** Opaque. Only a digest is stored. */
+  /** Refresh tokens are opaque. Only their digests are stored. */
   refreshToken: section<Given<typeof REFRESH_TOKEN>>(REFRESH_TOKEN),
   /** OpenID Connect ID tokens. */
   idToken: section<Given<typeof ID_TOKEN>>(ID_TOKEN),

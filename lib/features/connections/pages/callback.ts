@@ -150,7 +150,7 @@ export function connectCallback(child: FastifyInstance, deps: ConnectPageDeps): 
   )
 }
 
-/** The state that an answer belongs to; `null` if it has none of ours, or contains a parameter twice. */
+/** The state that an answer belongs to; `null` if it has no state of this service, or a parameter twice. */
 function stateOf(answer: URLSearchParams): string | null {
   const state = answer.get('state')
   return state !== null && STATE.test(state) && ONCE.every((name) => answer.getAll(name).length < 2) ? state : null
@@ -201,7 +201,7 @@ async function signIn(
     // then.
     if ('session' in begun)
       tellHost(connection, { user: begun.user, claims: result.claims, tokens: result.tokens, isNew }, accounts)
-    // An app on a device gets its code from a page of ours. This is no page.
+    // A native app gets its code from a hosted page alone, and this route shows none.
     if (journey.clientName === null || 'ticket' in begun)
       return leadOn(begun, { ...journey, nativeRequest: null }, request, deps)
     const { clientName } = journey

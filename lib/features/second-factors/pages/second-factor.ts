@@ -90,7 +90,7 @@ export function secondFactorPage(child: FastifyInstance, deps: PageDeps, account
       cookies.step.clear(reply)
       return await toLogin(visit)(reply)
     }
-  // The content of the cookie may be good for another page. A visit, which any other site can bring about, leaves it.
+  // Leaves the cookie, because any other site can cause a visit, and the content may be good for another page.
   const toLogin = ({ journey: { query } }: Visit): Leave => goOn(`${link('login')}${query}`)
 
   formPage<'second_factor', Pending>(

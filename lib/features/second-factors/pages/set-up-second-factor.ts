@@ -57,7 +57,7 @@ export function setUpSecondFactorPage(child: FastifyInstance, deps: PageDeps, ac
       cookies.step.clear(reply)
       return await toLogin(visit)(reply)
     }
-  // The content of the cookie may be good for another page. A visit, which any other site can bring about, leaves it.
+  // Leaves the cookie, because any other site can cause a visit, and the content may be good for another page.
   const toLogin = ({ journey: { query } }: Visit): Leave => goOn(`${link('login')}${query}`)
 
   async function show(owing: Owing, form: Form | null): Promise<Shown> {
