@@ -190,7 +190,7 @@ export class UsernameTakenError extends Error {
   }
 }
 
-/** Compares codes, because a host's store may have the class from another copy of this package. */
+/** Compares codes, because a host's store may have another copy of the class. */
 export function isUsernameTaken(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === 'FST_AUTHORITY_USERNAME_TAKEN'
 }
@@ -205,7 +205,7 @@ export class IdentityTakenError extends Error {
   }
 }
 
-/** Compares codes, as `isUsernameTaken` does. */
+/** Compares codes, like `isUsernameTaken`. */
 export function isIdentityTaken(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === 'FST_AUTHORITY_IDENTITY_TAKEN'
 }

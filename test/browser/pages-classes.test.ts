@@ -55,7 +55,8 @@ const FIND = `(() => {
   for (const one of controls) {
     const { width, height } = (one.matches('.check input') ? one.parentElement : one).getBoundingClientRect()
     const isInText = one.matches('p a') && !one.matches('.actions a, .links a')
-    if (!isInText && (width < 24 || height < 24)) found.push('a small target: ' + named(one) + ' ' + width + 'x' + height)
+    if (!isInText && (width < 24 || height < 24))
+      found.push('a small target: ' + named(one) + ' ' + width + 'x' + height)
     if (one.matches('.links a, .rows a, .ways a, .ways button') && height < 43.5)
       found.push('a low target: ' + named(one) + ' ' + height)
   }
