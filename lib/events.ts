@@ -146,8 +146,7 @@ export interface EventFacts {
   /** A sign-in through this connection now leads to the user. */
   identity_linked: { userId: string; connection: string; by: 'user' | 'host' }
   /**
-   * `password_reset`, `disowned`: it was made while nobody had confirmed the user's address, and went with the former
-   * password.
+   * All causes but `user` and `host` end a link that was made before anybody had proved the address of the account.
    */
   identity_unlinked: {
     userId: string

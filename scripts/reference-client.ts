@@ -17,8 +17,7 @@ export const CLIENT_ERRORS: Readonly<Record<string, { retryable: 'yes' | 'no' | 
     retryable: 'no',
     meaning:
       'The answer belongs to no sign-in of this browser: it was begun in another one or more ' +
-      'than a day ago, it has been answered, or somebody made the address up. Ask for a sign-in ' +
-      'anew.'
+      'than a day ago, it has been answered, or the address was forged. Begin a new sign-in.'
   },
   issuer_mismatch: {
     retryable: 'no',
@@ -45,7 +44,7 @@ export const CLIENT_ERRORS: Readonly<Record<string, { retryable: 'yes' | 'no' | 
     meaning:
       'Nobody is signed in, or no longer; or a sign-out came between a sign-in and its answer. ' +
       'From `loginSilently`: the provider would show a page, or gets no cookie in a frame. From ' +
-      '`fetchWithStepUp`: somebody else has signed in.'
+      '`fetchWithStepUp`: another person has signed in.'
   },
   missing_refresh_token: {
     retryable: 'no',
@@ -268,7 +267,7 @@ export function clientPage(files: Readonly<Record<string, string>>): string[] {
   const [main = '', ...others] = Object.keys(CLIENT_ENTRIES)
   return [
     'The whole public interface of the browser client: `fastify-authority/client` and the ' +
-      'entries beside it. The package `fastify-authority-client` has the same files: read ' +
+      'entries next to it. The package `fastify-authority-client` has the same files: read ' +
       '`fastify-authority-client` for `fastify-authority/client`. What it promises, and how it ' +
       'is used, is in [the browser client](../guides/browser-client.md); whole apps are in the ' +
       'guides for [React](../guides/react.md), [Vue](../guides/vue.md), ' +

@@ -56,7 +56,7 @@ export const ERROR_MEANINGS: Readonly<Record<OAuthErrorCode, string>> = {
     'The `request_uri` is unknown, has expired, was used before, or is of another client: the client pushes the ' +
     'request again.',
   login_required:
-    '`prompt=none`, and nobody is signed in, or not recently enough, or somebody else than was asked for.',
+    '`prompt=none`, and nobody is signed in, or not recently enough, or another person than the request asked for.',
   interaction_required:
     'Only in the answer of an authorization request: `prompt=none`, and the client is an app ' +
     "on the person's device, whose redirect URI any other app could take. It never gets a code " +
@@ -129,139 +129,133 @@ const OTHER_ERRORS: Readonly<Record<string, string>> = {
 
 export const EVENT_MEANINGS: Readonly<Record<AuthorityEventName, string>> = {
   authenticated:
-    'Somebody proved who they are, with all that is asked of them. `method` is the first ' +
-    'factor: `password`, `passkey`, `email` (a code), or `connection`; then `connection` names ' +
-    'it. `methods` has all that were proved: `password`, `passkey`, `email`, `connection`, and ' +
-    'of second factors `otp` (an app), `recovery_code`, `security_key` (or a passkey).',
+    'A person signed in with all factors that were required. `method` is the first factor: `password`, ' +
+    '`passkey`, `email` (a code or link), or `connection`, which `connection` then names. `methods` lists all ' +
+    'proofs: `password`, `passkey`, `email`, `connection`, and the second factors `otp` (an app), ' +
+    '`recovery_code` and `security_key` (or a passkey).',
   connection_failed:
-    'A sign-in through a connection came to nothing. `reason`: `denied` (the person or the ' +
-    'provider said no), `mismatch` (the answer is not one to this sign-in), `expired`, ' +
-    '`exchange`, `id_token`, `userinfo` (what the provider answered there), `email` (no ' +
-    'address that the connection takes), `disabled` (the connection or the account), `closed` ' +
-    '(it registers nobody), `taken` (the identity is linked to another user), `other_way` (an ' +
-    'account has the address, and `linking` is `never`), `outage`. Nothing of what was sent is ' +
-    'in it.',
+    'A sign-in through a connection failed. `reason`: `denied` (by the person or the provider), `mismatch` (the ' +
+    'answer does not belong to this sign-in), `expired`, `exchange`, `id_token` or `userinfo` (that answer of ' +
+    'the provider is an error or does not fit), `email` (no address that the connection accepts), `disabled` ' +
+    '(the connection or the account), `closed` (the connection registers nobody), `taken` (the identity is ' +
+    'linked to another user), `other_way` (an account has the address, and `linking` is `never`), `outage`. The ' +
+    'event contains nothing that the provider sent.',
   link_required:
-    'Somebody signed in through the connection with an address that the account `userId` has. ' +
-    'They have to sign in as that user before the two are linked.',
+    'A person signed in through the connection with an address that the account `userId` has. The two are linked ' +
+    'after the person signs in as that user.',
   second_factor_required:
-    'Somebody gave the right password, or came from another provider, and has a second factor: ' +
-    'nobody is signed in yet.',
+    'The first factor was right, and the user has a second one, which is asked for. Nobody is signed in yet.',
   enrolment_required:
-    'Somebody gave the right password, or came from another provider, has no second factor, ' +
-    'and must have one by `mfa.required` or is to set one up by a link of `startEnrolment`: ' +
-    'nobody is signed in yet. They are led to set one up.',
-  enrolment_link_made: 'A link was made by `app.authority.startEnrolment`, by which the user sets a second factor up.',
+    'The first factor was right, and the user has to set up a second one, by `mfa.required` or a link of ' +
+    '`startEnrolment`. Nobody is signed in yet.',
+  enrolment_link_made: '`app.authority.startEnrolment` made a link by which the user sets up a second factor.',
   enrolment_link_used:
-    'Somebody pressed the button of the page that such a link leads to. They sign in next, and ' +
-    'nobody is signed in by it.',
+    'A person pressed the button on the page of such a link. Nobody is signed in by that: the person signs in ' +
+    'next.',
   second_factor_failed:
-    'A second factor was no good, after a right first one, or a passkey by which somebody who ' +
-    'is signed in was to prove that it is them. `kind`: `totp`, `recovery_code`, `passkey`. ' +
-    '`reason`: `wrong`; `replayed`, the code was right but used before; `disabled`, no app of ' +
-    'the user works any more. How many tries are left is nowhere told: `rate_limited` is the ' +
-    'event of the last.',
-  factor_added: 'Somebody set up an authenticator app (`totp`) or a passkey (`passkey`).',
+    'A second factor was refused after a right first factor, or a passkey by which a signed-in user should prove ' +
+    'their identity again. `kind`: `totp`, `recovery_code`, `passkey`. `reason`: `wrong`; `replayed`, a right ' +
+    'code that was used before; `disabled`, no app of the user works any more. The event does not have the ' +
+    'number of remaining tries; `rate_limited` reports that there are none.',
+  factor_added: 'A user set up an authenticator app (`totp`) or a passkey (`passkey`).',
   factor_removed:
-    'An authenticator app (`kind` `totp`) or a passkey (`passkey`) was removed, by the `user`, ' +
-    'by the `host`, or by whoever proved the `mailbox` of an account in which it was ' +
-    'provisional; ' +
-    '`factorId` and `kind` are `null` where all were removed at once, and `admin` is who of ' +
-    "the host's did, where `resetFactors` was told.",
+    'An authenticator app (`kind` `totp`) or a passkey (`passkey`) was removed: by the `user`, by the `host`, or ' +
+    'by `mailbox`, when a person proved the address of an account in which the factor was provisional. ' +
+    '`factorId` and `kind` are `null` if all were removed at once. `admin` is the administrator that ' +
+    '`resetFactors` was called with.',
   factor_disabled: 'The authenticator apps of a user no longer count, after a hundred wrong codes in a row.',
-  factor_replayed: 'A code that was used before came again. Somebody may have seen it.',
+  factor_replayed: 'A used code came again. An attacker may have seen it.',
   passkey_counter_regressed:
-    'The counter of a passkey did not grow, which may be the sign of a copy. `refused`: the ' +
-    'sign-in was. One that is kept in several places may count apart in each, and its sign-in ' +
-    'goes on.',
-  recovery_code_used: 'A recovery code stood in for the second factor; `left` says how many there are.',
+    'The counter of a passkey did not grow, which may mean that there is a copy. `refused` is true if the ' +
+    'sign-in was refused. A passkey that several devices share may count separately on each, so its sign-in ' +
+    'continues.',
+  recovery_code_used: 'A recovery code replaced the second factor. `left` is the number of remaining codes.',
   two_step_changed:
     'A user turned two-step sign-in on or off. On: all their other sign-ins end. Off: their recovery codes end.',
-  recovery_codes_replaced: 'Somebody made new recovery codes. Those of before no longer work.',
+  recovery_codes_replaced: 'A user made new recovery codes. The former ones no longer work.',
   device_remembered:
-    'Somebody gave the second factor and ticked the box "do not ask again in this browser" (`mfa.rememberDevice`).',
+    'A user gave the second factor and ticked the box "do not ask again in this browser" (`mfa.rememberDevice`).',
   step_up:
-    'Somebody who was signed in proved anew that it is them, on the page ' +
-    '`/auth/reauthenticate` or the sign-in page, or gave the second factor that the session ' +
-    'did without. `methods`: what their session rests on from now on, as of `authenticated`; ' +
-    '`host` is what your own code vouched for.',
+    'A signed-in user proved their identity again on `/auth/reauthenticate` or the sign-in page, or gave the ' +
+    'second factor that the session lacked. `methods` lists the proofs of the session now, as `authenticated` ' +
+    'does; `host` is a proof that your own code vouched for.',
   new_sign_in:
-    'A session began in a browser in which the account never had one. `reasons`: ' +
-    '`unknown_browser`. With `sendMessage`, the person is told once an hour at the most.',
+    'A session began in a browser in which the account never had one. `reasons`: `unknown_browser`. With ' +
+    '`sendMessage`, the person gets a message about it at most once an hour.',
   devices_forgotten:
-    'Every browser of the user is asked for the second factor again: they said so on the ' +
-    'security page, or the host called `forgetDevices`.',
+    'Every browser of the user has to give the second factor again: the user asked for it on the security page, ' +
+    'or the host called `forgetDevices`.',
   login_failed:
-    'A sign-in by password or passkey failed. `username` only where such a user exists: people ' +
+    'A sign-in by password or passkey failed. `username` is present only if such a user exists, because people ' +
     'type their password into the wrong field.',
   client_authentication_failed:
-    'A client did not prove itself at the token, revocation or introspection endpoint. ' +
-    '`clientId` only where there is such a client. `reason`: `unknown_client`, `no_secret`, ' +
-    '`wrong_secret` (also a secret from a client that has none), `wrong_method`, `wrong_signature`, ' +
-    '`replayed` (an assertion that was used before), `malformed_credentials`.',
+    'A client did not prove its identity at the token, revocation or introspection endpoint. `clientId` is ' +
+    '`null` if there is no such client. `reason`: `unknown_client`, `no_secret`, `wrong_secret` (also a secret ' +
+    'of a client that has none), `wrong_method`, `wrong_signature`, `replayed` (a used assertion), ' +
+    '`malformed_credentials`.',
   api_key_created: 'A user or the host made an API key.',
   api_key_revoked: 'An API key ended before its time.',
   registered: 'An account was created.',
   token_issued:
-    'A device or an app got its first tokens: `grantType` says by what: `authorization_code`, ' +
-    '`password`, `passkey`, `token_exchange`, `mfa` (a second factor finished one of these), ' +
-    'or `host` (`app.authority.issueTokens`). Or a client got a token of its own (`grantType` ' +
-    'is `client_credentials`): `userId` and `sid` are `null`.',
-  token_refreshed: 'A refresh token brought a new access token; `rotated` where it was replaced.',
+    'A device or an app got its first tokens. `grantType` is `authorization_code`, `password`, `passkey`, ' +
+    '`token_exchange`, `mfa` (a second factor finished one of these), ' +
+    '`urn:ietf:params:oauth:grant-type:device_code`, or `host` (`app.authority.issueTokens`). Or a client got a ' +
+    'token of its own: `grantType` is `client_credentials`, and `userId` and `sid` are `null`.',
+  token_refreshed: 'A refresh token brought a new access token. `rotated` is true if the refresh token was replaced.',
   refresh_token_reused:
-    'A refresh token that was replaced longer ago than the grace time came back: its session ' +
-    'was ended. Somebody may have stolen it.',
+    'A refresh token came again after it was replaced and the grace time had ended, so its session was ended. An ' +
+    'attacker may have stolen it.',
   password_reset_requested:
-    'A reset message was asked for, for a user who exists. `message_sent` tells that it went out.',
+    'A reset message was requested for a user who exists. `message_sent` reports that it went out.',
   password_changed: 'A new password is stored.',
-  email_change_requested: 'Somebody who is signed in asked for another email address. Nothing has changed yet.',
+  email_change_requested: 'A signed-in user asked for another email address. Nothing has changed yet.',
   email_changed:
-    'The account has another email address, and that is confirmed; where the username was the ' +
-    'address, it is the new one.',
-  profile_changed: 'Somebody changed their own profile: `fields` has the names, no values.',
+    'The account has another, confirmed email address. A username that was the former address changed too.',
+  profile_changed: 'A user changed their own profile. `fields` has the names, and no values.',
   identity_linked:
-    'An account at another provider was connected to the user, by the `user` or by the `host` ' +
-    '(`app.authority.linkIdentity`): whoever signs in there is signed in as this user.',
+    'An account at another provider was linked to the user, by the `user` or by the `host` ' +
+    '(`app.authority.linkIdentity`). A sign-in with that account now signs in this user.',
   identity_unlinked:
-    'It was disconnected: by the `user`, by the `host` (`app.authority.unlinkIdentity`), or by ' +
-    'a `password_reset`, an `email_sign_in`, a change of the address (`email_changed`), another ' +
-    'link by the address (`identity_linked`), or when the account was `disowned`, where it was ' +
-    'connected before anybody had proved the address of the account.',
+    'The link was removed: by the `user`, by the `host` (`app.authority.unlinkIdentity`), by a `password_reset`, ' +
+    'an `email_sign_in`, a change of the address (`email_changed`) or another link by the address ' +
+    '(`identity_linked`), or because the owner of the address disowned the account (`disowned`). The last five ' +
+    'concern links from before the address of the account was proved.',
   account_removed:
-    'Somebody removed their account, or the host did (`sid` is `null`, and `admin` who of the ' +
-    "host's, where `deleteUser` was told). All their sign-ins have ended, and the user store " +
-    'has no such user any more.',
+    'A user removed their account, or the host did: then `sid` is `null`, and `admin` is the administrator that ' +
+    '`deleteUser` was called with. All sign-ins of the user have ended, and the user store has no such user any ' +
+    'more.',
   email_verified: 'An email address was confirmed.',
   logged_out:
-    'Sessions were ended before their time; `by` says by what. `user`: the person, or a client ' +
-    'for them. `host`: `app.authority`. `password_changed`. `disabled`: a refresh found the ' +
-    'account disabled or gone. `code_reused`: an authorization code came a second time, and ' +
-    'somebody may have stolen it. `account_removed`. `email_changed`. `identity_linked`: somebody proved by a ' +
-    'connection that the address of the account is theirs, and what was opened before ended. ' +
-    '`factors_changed`: the first second factor was added, or the host reset them. `undone`: a ' +
-    'sign-in could not be completed, and what it had begun was taken back; nobody got its ' +
-    'tokens.',
-  consent_granted: 'Somebody allowed a client what it asked for. `scope` is all of it; `sid` the browser session.',
+    'Sessions were ended before their time. `by` is the cause. `user`: the person, or a client for them. `host`: ' +
+    '`app.authority`. `password_changed`. `disabled`: a refresh found the account disabled or removed. ' +
+    '`code_reused`: an authorization code came a second time, so an attacker may have stolen it. ' +
+    '`account_removed`. `email_changed`. `identity_linked`: a person proved by a connection that the address of ' +
+    'the account is theirs, which ended all earlier sign-ins. `factors_changed`: the first second factor was ' +
+    'added, or the host reset the factors. `undone`: a sign-in could not be completed, so it was taken back; ' +
+    'nobody got its tokens.',
+  consent_granted:
+    'A user allowed a client the scopes of its request. `scope` has all of them; `sid` is the browser session.',
   device_authorized:
-    'A person allowed the request of a device. `sid` is the browser session. There is `token_issued` when the device ' +
-    'comes for its tokens.',
+    'A person allowed the request of a device. `sid` is the browser session. `token_issued` follows when the ' +
+    'device gets its tokens.',
   consent_revoked:
-    'A consent was taken back: by the `user`, by the `host` (`app.authority.revokeConsent`), ' +
-    'or because the password changed (`password_changed`) or the account was removed ' +
-    '(`account_removed`).',
-  message_sent: '`sendMessage` took a message, at this attempt. `requestId` is that of the request that caused it.',
-  message_failed: 'A message was given up after this many attempts; 0: there was no room for it. The log says why.',
+    'A consent ended: by the `user`, by the `host` (`app.authority.revokeConsent`), or because the password ' +
+    'changed (`password_changed`) or the account was removed (`account_removed`).',
+  message_sent:
+    '`sendMessage` accepted a message, at this attempt. `requestId` is that of the request that caused the ' +
+    'message.',
+  message_failed: 'A message was given up after this many attempts; 0: the queue was full. The log has the reason.',
   key_created:
-    'This instance made a signing key. It is published now and signs from `signsFrom` on. One ' +
-    'that is made at the start comes before `app.authority` is there: listen on the ' +
-    'diagnostics channel.',
+    'This instance made a signing key, which is published now and signs from `signsFrom` on. A key of the start ' +
+    'comes before `app.authority` exists: listen on the diagnostics channel.',
   key_retired:
-    'A signing key was removed: no token that it signed is alive. Instances that notice at once are each told.',
-  rate_limited: 'A request was refused by a limit. `retryAfter` is in seconds.',
-  hash_queue_full: 'The hashing queue is full and turns requests away. Once an overload, not once a request.',
+    'A signing key was removed, because no token that it signed is alive. If several instances notice at once, ' +
+    'each has the event.',
+  rate_limited: 'A limit refused a request. `retryAfter` is in seconds.',
+  hash_queue_full: 'The hashing queue is full and refuses requests. Once for each overload, not for each request.',
   store_degraded:
-    'A store fails or hangs; `store` says which. `rate limits`: `rateLimit.onStoreError` ' +
-    'applies; `state`: requests that need it get 503. Once an outage.'
+    'A store fails or hangs; `store` names it. `rate limits`: `rateLimit.onStoreError` applies; `state`: ' +
+    'requests that need it get 503. Once for each outage.'
 }
 
 async function optionsPage(): Promise<string> {
@@ -399,9 +393,8 @@ function errorsPage(): string {
       Object.entries(OTHER_ERRORS).map(([code, meaning]) => [`\`${code}\``, meaning])
     ),
     '## In the log',
-    'Every line of the plugin begins with `fastify-authority: `, and every line that somebody ' +
-      'could act on has one of these as its `code`. What it refuses strangers (4xx) is a line at ' +
-      '`debug`, `request refused`, with `error` and `detail` of the refusal.',
+    'Every line of the plugin begins with `fastify-authority: `. Every line that an operator can act on has one of ' +
+      'these as its `code`. A refused request (4xx) is a line at `debug`, `request refused`, with `error` and `detail`.',
     table(
       ['code', 'level and meaning'],
       Object.entries(LOG_CODES).map(([code, meaning]) => [`\`${code}\``, meaning])

@@ -12,8 +12,8 @@ export interface Session extends TokenAnswer {
 }
 
 /**
- * Messages between tabs. `session` only if they share no storage; `out`: the start of the sign-out that the message is
- * about.
+ * A message between tabs. `ask`: the tab asks the others for their session. `session`: the answer, if the tabs share no
+ * storage. `out`: the time at which the sign-out began that the message reports.
  */
 interface TabMessage {
   name?: string

@@ -32,7 +32,7 @@ function isOlder(version: string, than: string): boolean {
 export const trialKey = (prefix: string): string => `${prefix}{trial}`
 
 /**
- * `check` gets the fields of the server.
+ * Checks the server at the start. `check` gets a function that reads a field of `INFO`.
  * @throws StartError where only a person can mend it; an outage rejects with anything else.
  */
 export async function requireFitServer(
