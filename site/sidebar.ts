@@ -37,6 +37,7 @@ const GROUPS: readonly Group[] = [
       'guides/api-in-another-process.md',
       'guides/dpop.md',
       'guides/machine-clients.md',
+      'guides/agents.md',
       'guides/api-keys.md',
       'guides/pushed-requests.md',
       'guides/device-grant.md',
