@@ -394,7 +394,8 @@ function errorsPage(): string {
     ),
     '## In the log',
     'Every line of the plugin begins with `fastify-authority: `. Every line that an operator can act on has one of ' +
-      'these as its `code`. A refused request (4xx) is a line at `debug`, `request refused`, with `error` and `detail`.',
+      'these as its `code`. A refused request (4xx) is a line at `debug`, `request refused`, with `error` and ' +
+      '`detail`.',
     table(
       ['code', 'level and meaning'],
       Object.entries(LOG_CODES).map(([code, meaning]) => [`\`${code}\``, meaning])
