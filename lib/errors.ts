@@ -51,6 +51,8 @@ const STATUS = {
   connection_denied: 400,
   connection_failed: 502,
   too_many_requests: 429,
+  conflict: 409,
+  changed_meanwhile: 412,
   not_found: 404,
   server_error: 500,
   temporarily_unavailable: 503
@@ -205,7 +207,6 @@ export class IdentityTakenError extends Error {
   }
 }
 
-/** Compares codes, like `isUsernameTaken`. */
 export function isIdentityTaken(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === 'FST_AUTHORITY_IDENTITY_TAKEN'
 }

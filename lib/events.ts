@@ -1,6 +1,10 @@
 import { EventEmitter } from 'node:events'
 import { channel } from 'node:diagnostics_channel'
 import type { UpstreamFailure } from './errors.ts'
+import type { Actor, ClientFailure, Origin } from './events/causes.ts'
+
+export { NO_REQUEST } from './events/causes.ts'
+export type { Actor, ClientFailure, Origin } from './events/causes.ts'
 
 /** Why a sign-in failed: for the log and for handlers, never for the wire. */
 export type LoginFailure =
@@ -18,31 +22,6 @@ export type LoginFailure =
 
 /** The first factor of a sign-in. */
 export type FirstFactorKind = 'password' | 'connection' | 'passkey' | 'email'
-
-/** Why a client did not prove itself. The client is not told. */
-export type ClientFailure =
-  | 'unknown_client'
-  | 'no_secret'
-  | 'wrong_secret'
-  | 'wrong_method'
-  | 'wrong_signature'
-  | 'replayed'
-  | 'malformed_credentials'
-
-/** The origin of the request that led to an event. */
-export interface Origin {
-  /**
-   * Fastify's `request.id`, at most 128 characters of visible ASCII. `null` if no request led to it: `app.authority`
-   * was called, or the service did it by itself.
-   */
-  requestId: string | null
-  /** The client's address as Fastify's `request.ip` has it. */
-  ip?: string
-  userAgent?: string | null
-}
-
-/** The origin of an event that no request caused: the host's own code did, or time. */
-export const NO_REQUEST: Origin = Object.freeze({ requestId: null })
 
 /** The facts of each event. None of them is a password, a token, a code or a digest of one. */
 export interface EventFacts {
@@ -155,6 +134,11 @@ export interface EventFacts {
   }
   /** `sid`: the sign-in that asked. */
   account_removed: { userId: string; sid: string | null; admin?: string }
+  user_created: { userId: string; actor: Actor; reason?: string }
+  user_updated: { userId: string; actor: Actor; reason?: string; fields: string[] }
+  user_disabled: { userId: string; actor: Actor; reason?: string }
+  user_enabled: { userId: string; actor: Actor; reason?: string }
+  password_reset_required: { userId: string; actor: Actor; reason?: string }
   logged_out: {
     userId: string
     sids: string[]
@@ -245,6 +229,11 @@ export const EVENT_NAMES: readonly AuthorityEventName[] = [
   'identity_linked',
   'identity_unlinked',
   'account_removed',
+  'user_created',
+  'user_updated',
+  'user_disabled',
+  'user_enabled',
+  'password_reset_required',
   'logged_out',
   'consent_granted',
   'consent_revoked',

@@ -15,6 +15,7 @@ export type {
   UpstreamFailure
 } from './errors.ts'
 export type {
+  Actor,
   AuthorityEventHandler,
   AuthorityEventName,
   AuthorityEvents,
@@ -38,6 +39,7 @@ export type { TokenOptions } from './settings/sections/tokens.ts'
 export type { MovablePath } from './settings/paths.ts'
 export type { AuthorityDecorators, AuthPlugin } from './plugin.ts'
 export type { ImportedTotp } from './protocol/totp.ts'
+export type { ManagedUser, ManagedUsers, UserAct, UserChanges } from './accounts/managed-users.ts'
 export type { HostLink } from './accounts/identities.ts'
 export type { Authority } from './composition/authority.ts'
 export type {
@@ -170,6 +172,7 @@ export type {
 } from './ports/message.ts'
 export type { MessageTokenPurpose } from './ports/state.ts'
 export type { Argon2Parameters, PasswordHasher } from './ports/cryptography.ts'
+export { NotSupportedError } from './ports/user-store.ts'
 export type {
   Identity,
   LinkedIdentity,

@@ -97,6 +97,8 @@ export const ERROR_MEANINGS: Readonly<Record<OAuthErrorCode, string>> = {
   username_taken: 'There is an account of this name. Never said where `registration.verifyEmail` is on.',
   too_many_requests:
     'A rate limit is reached. `Retry-After` and the field `retryAfter` say, in seconds, when to try again.',
+  conflict: 'The state of the user does not allow the act.',
+  changed_meanwhile: 'The user has another version than the act named. Read the user again.',
   not_found: "There is no such thing of this user's.",
   server_error: 'The host and the plugin disagree: the log has the detail.',
   temporarily_unavailable:
@@ -118,6 +120,8 @@ export const START_ERRORS: Readonly<Record<StartErrorCode, string>> = {
 const OTHER_ERRORS: Readonly<Record<string, string>> = {
   FST_AUTHORITY_OAUTH: 'The `code` of every `OAuthError`; its `error` is one of the codes above.',
   FST_AUTHORITY_IDENTITY_TAKEN: 'The `code` of `IdentityTakenError`, which `UserStore.createWithIdentity` throws.',
+  FST_AUTHORITY_NOT_SUPPORTED:
+    'The `code` of `NotSupportedError`: the user store lacks the method that `app.authority.users` needs.',
   FST_AUTHORITY_USERNAME_TAKEN:
     'The `code` of `UsernameTakenError`, which `UserStore.create`, `createWithIdentity` and `update` throw.',
   FST_AUTHORITY_STORE_MISFIT:
@@ -224,6 +228,12 @@ export const EVENT_MEANINGS: Readonly<Record<AuthorityEventName, string>> = {
     'A user removed their account, or the host did: then `sid` is `null`, and `admin` is the administrator that ' +
     '`deleteUser` was called with. All sign-ins of the user have ended, and the user store has no such user any ' +
     'more.',
+  user_created: 'A user without a password was created by `app.authority.users.create`.',
+  user_updated: 'A user was changed by `app.authority.users.update`: `fields` has the names, no values.',
+  user_disabled: 'A user was disabled by `app.authority.users.disable`. Their sign-ins end.',
+  user_enabled: 'A disabled user was enabled by `app.authority.users.enable`.',
+  password_reset_required:
+    'A password was removed by `app.authority.users.requireReset`, and the user gets a link that sets a new one.',
   email_verified: 'An email address was confirmed.',
   logged_out:
     'Sessions were ended before their time. `by` is the cause. `user`: the person, or a client for them. `host`: ' +

@@ -59,7 +59,7 @@ export async function register(
     throw new OAuthError('server_error', 'There is no registration here.', { detail: 'the user store has no create' })
   const name = newUsername(username, deps)
   refuseUnstorable(fields)
-  const email = addressOf(name, fields.email, deps.verifyEmail)
+  const email = newAddress(name, fields.email, deps.verifyEmail)
   refuseManaged(name, email, deps)
   await requireGoodPassword(deps.policy, password, { username: name, email })
 
@@ -111,7 +111,8 @@ async function waitForWrite(name: string, { oneTimeTokens, clock, onError }: Acc
   }
 }
 
-function newUsername(username: string, { usernames }: Pick<AccountsDeps, 'usernames'>): string {
+/** The normalised name of an account that may have it. @throws OAuthError `invalid_request` */
+export function newUsername(username: string, { usernames }: Pick<AccountsDeps, 'usernames'>): string {
   const name = normalizeUsername(username)
   if (name === null)
     throw new OAuthError('invalid_request', 'username: it holds characters that are not allowed, or is too long.', {
@@ -135,7 +136,7 @@ function newUsername(username: string, { usernames }: Pick<AccountsDeps, 'userna
 /**
  * Refuses a name that a connection manages: only the connection could open the account, and it may not know the person.
  */
-function refuseManaged(name: string, email: string | undefined, deps: Pick<AccountsDeps, 'connections'>): void {
+export function refuseManaged(name: string, email: string | undefined, deps: Pick<AccountsDeps, 'connections'>): void {
   const field =
     ownerConnection(name, deps) !== null ? 'username' : ownerConnection(email ?? '', deps) !== null ? 'email' : null
   if (field !== null)
@@ -146,7 +147,7 @@ function refuseManaged(name: string, email: string | undefined, deps: Pick<Accou
 }
 
 /** The account's email, checked and in the normal form of usernames. */
-function addressOf(name: string, field: unknown, required: boolean): string | undefined {
+export function newAddress(name: string, field: unknown, required: boolean): string | undefined {
   const own = emailOf(name)
   if (field === undefined || field === null) {
     if (own === null && required)

@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { ImportedTotp } from '../protocol/totp.ts'
+import type { ManagedUsers } from '../accounts/managed-users.ts'
 import type { HostLink } from '../accounts/identities.ts'
 import type { Events } from '../events.ts'
 import type { TokenResponse } from '../oauth/deps.ts'
@@ -70,6 +71,7 @@ export interface Authority {
   /** Ends all sessions of the user, everywhere, and with `apiKeys` all API keys. Call it after disabling one. */
   revokeUser(userId: string, options?: { apiKeys?: boolean | undefined }): Promise<void>
   apiKeys: UserApiKeys
+  users: ManagedUsers
   /** Live sign-ins, newest first: browser sessions and token families. */
   sessions(userId: string): Promise<Session[]>
   /** Returns `false` if the user has no such session. */

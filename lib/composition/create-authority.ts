@@ -111,7 +111,8 @@ export function createAuthority({
     unblockClient: withoutUnknownClients,
     ...(Object.assign({}, ...methods.map((made) => made({ existing, adminOf, pageFor }))) as Partial<
       Pick<Authority, FactorMethod | 'blockClient' | 'unblockClient'>
-    >),
+    > &
+      Pick<Authority, 'users'>),
     async verify(token) {
       if (typeof token !== 'string') throw missingToken(' app.authority.verify got none.')
       if (hasToken(token)) throw invalidToken('Give app.authority.verify the token without its scheme.')

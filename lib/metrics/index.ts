@@ -114,6 +114,11 @@ const COUNTED: { [Name in AuthorityEventName]: (event: AuthorityEvents[Name], co
   identity_unlinked: ({ by }, count) => {
     count('authority.identity.unlinked', { by })
   },
+  user_created: () => {},
+  user_updated: () => {},
+  user_disabled: () => {},
+  user_enabled: () => {},
+  password_reset_required: () => {},
   account_removed: (_event, count) => {
     count('authority.account.removed')
   },

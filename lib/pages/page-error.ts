@@ -44,6 +44,8 @@ const BY_CODE: Readonly<Record<OAuthErrorCode, MessageKey>> = {
   connection_denied: 'errorConnectionDenied',
   connection_failed: 'errorConnectionBroken',
   too_many_requests: 'errorTooManyRequestsLater',
+  conflict: 'errorInvalidRequest',
+  changed_meanwhile: 'errorTemporarilyUnavailable',
   not_found: 'errorNotFound',
   server_error: 'errorServerError',
   temporarily_unavailable: 'errorTemporarilyUnavailable'

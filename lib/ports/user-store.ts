@@ -198,3 +198,13 @@ export interface UserStore<Account extends User = User> {
    */
   useIdentity?(identity: Identity, at: number, email?: string): Promise<void>
 }
+
+/** The host's user store lacks the method that a call needs. */
+export class NotSupportedError extends Error {
+  readonly code = 'FST_AUTHORITY_NOT_SUPPORTED'
+
+  constructor(method: string) {
+    super(`The user store has no ${method}.`)
+    this.name = 'NotSupportedError'
+  }
+}

@@ -23,6 +23,11 @@ const NEXT = 'an entirely new password'
 /** Those of connections: test/http/connect. */
 const ELSEWHERE: AuthorityEventName[] = [
   'connection_failed',
+  'user_created',
+  'user_updated',
+  'user_disabled',
+  'user_enabled',
+  'password_reset_required',
   'link_required',
   'api_key_created',
   'api_key_revoked',

