@@ -1,4 +1,5 @@
 import t from '../../support/tap.ts'
+import { formAction } from '../../support/browser.ts'
 import { BODIES } from './bodies.ts'
 import { AGENT, open, refresh, register, requestOf, tokensFor, world } from './world.ts'
 
@@ -79,4 +80,17 @@ t.test('counts a replayed refresh token for 120 seconds as a repetition, and as 
     if (status === 200) t.equal(replayed.body.refresh_token, winner.body.refresh_token, 'the same successor')
     t.equal((await refresh(test, id, winner.body.refresh_token)).status, status)
   }
+})
+
+t.test('the page of the account names the client, and takes its access back', async (t) => {
+  const test = await world(t)
+  const { client_id: id } = (await register(test, BODIES['vscode']?.body ?? {})).json()
+  t.ok(id.length > 255)
+  const redirectUri = 'https://vscode.dev/redirect'
+  const tokens = await tokensFor(test, id, { redirect_uri: redirectUri })
+  const { reply } = await open(test.browser, '/auth/account/access')
+  t.match(reply.body, 'Visual Studio Code')
+  t.equal((await test.browser.submit(formAction(reply.body), { client: id })).statusCode, 303)
+  t.same(await test.app.authority.consents(test.ann.sub), [])
+  t.equal((await refresh(test, id, tokens.refresh_token)).status, 400)
 })

@@ -115,7 +115,7 @@ export function accessPage(child: FastifyInstance, deps: PageDeps): void {
           'sign-in do.',
         form: 'Revokes the consent for `client`, and ends all its tokens for the person.'
       },
-      body: Type.Object({ client: Type.String({ maxLength: 255 }) }),
+      body: Type.Object({ client: Type.String({ maxLength: 1536 }) }),
       fields: [],
       async open({ person: { user }, journey: { uiLocales }, request }) {
         const all = await consentsOf(user, authorize)
