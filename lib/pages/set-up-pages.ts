@@ -196,8 +196,7 @@ export function accountRecoveryCodes(model: PageModels['account_recovery_codes']
   return layout(model, {
     heading: messages.codesTitle,
     lead: html`<p class="lead">${messages.codesText}</p>${chip(model, username)}`,
-    content: html`<p class="note plain">${messages.codesOnce}</p>
-<ol class="codes" dir="ltr" id="codes">
+    content: html`<ol class="codes" dir="ltr" id="codes">
 ${codes.map(
   (code) => html`<li><code>${code}</code></li>
 `

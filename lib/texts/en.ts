@@ -148,7 +148,6 @@ const PAGES = {
   devicesForget: 'Forget all devices',
   codesTitle: 'Save your recovery codes',
   codesText: 'If you lose your phone, these codes are the only way to sign in. Each works once.',
-  codesOnce: 'Save them now: you won’t see them again.',
   codesSaved: 'I have saved these codes',
   codesDownload: 'Download',
   codesPrint: 'Print',

@@ -59,5 +59,5 @@ export interface DeviceModels {
     } | null
   }
   /** The person has decided. */
-  device_done: CommonModel & { allowed: boolean }
+  device_done: CommonModel & { allowed: boolean; homeUrl: string }
 }

@@ -21,5 +21,5 @@ export const deviceModels = (common: CommonModel, form: Pick<FormModel, 'action'
       userAgent: 'acme-tv/1.0'
     }
   },
-  device_done: { ...common, allowed: true }
+  device_done: { ...common, allowed: true, homeUrl: '/' }
 })

@@ -202,7 +202,13 @@ export function devicePage(child: FastifyInstance, deps: PageDeps, devices: Devi
   const tellDone =
     (done: 'allowed' | 'denied', { request, journey: { uiLocales } }: Visit): Leave =>
     async (reply) =>
-      await pages.send(request, reply, 'device_done', { allowed: done === 'allowed' }, { uiLocales })
+      await pages.send(
+        request,
+        reply,
+        'device_done',
+        { allowed: done === 'allowed', homeUrl: deps.homeUrl },
+        { uiLocales }
+      )
 
   /** Seconds. */
   function lifetimeOf({ scope, resources }: DeviceRequest): number {

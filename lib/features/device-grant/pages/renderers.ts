@@ -5,7 +5,6 @@ import { chip, layout, monogram, name, scopeList, time } from '../../../pages/la
 import type { PageModels } from '../../../pages/model.ts'
 import type { Renderers } from '../../../pages/render.ts'
 import { durationOf, format } from '../../../pages/texts.ts'
-import { finished } from '../../../pages/sign-in-pages.ts'
 import type { DeviceModels } from '../options.ts'
 
 /** Asks for the code, and then for the consent. */
@@ -68,12 +67,13 @@ ${form(
 }
 
 function deviceDone(model: PageModels['device_done']): string {
-  const { messages, allowed } = model
-  return finished(model, {
-    icon: allowed ? 'check' : 'lock',
+  const { messages, title, allowed, homeUrl } = model
+  return layout(model, {
     heading: allowed ? messages.deviceDoneTitle : messages.deviceDeniedTitle,
-    text: allowed ? messages.deviceDoneText : messages.signedOutText,
-    loginUrl: null
+    icon: allowed ? 'check' : 'lock',
+    lead: html`<p>${allowed ? messages.deviceDoneText : messages.signedOutText}</p>`,
+    content: null,
+    links: html`<p>${link(homeUrl, formatHtml(messages.homeLink, { title: html`<bdi>${title}</bdi>` }))}</p>`
   })
 }
 
