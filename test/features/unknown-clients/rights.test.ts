@@ -1,7 +1,8 @@
 import t from '../../support/tap.ts'
 import { formAction } from '../../support/browser.ts'
 import { BODIES } from './bodies.ts'
-import { AGENT, open, refresh, register, requestOf, tokensFor, world } from './world.ts'
+import { assertionOf, KEY, publicJwk, signed } from '../private-key-jwt/world.ts'
+import { AGENT, documentHost, open, refresh, register, requestOf, tokensFor, world } from './world.ts'
 
 t.test('answers a browser of any origin at the endpoint, and its own origin at the token endpoint', async (t) => {
   const test = await world(t)
@@ -93,4 +94,21 @@ t.test('the page of the account names the client, and takes its access back', as
   t.equal((await test.browser.submit(formAction(reply.body), { client: id })).statusCode, 303)
   t.same(await test.app.authority.consents(test.ann.sub), [])
   t.equal((await refresh(test, id, tokens.refresh_token)).status, 400)
+})
+
+t.test("takes each way of ChatGPT's document, and lets no such client look at tokens", async (t) => {
+  const host = await documentHost(t)
+  const test = await world(t)
+  host.metadata = {
+    ...host.metadata,
+    token_endpoint_auth_method: 'private_key_jwt',
+    token_endpoint_auth_methods_supported: ['none', 'private_key_jwt'],
+    jwks: { keys: [publicJwk(KEY)] }
+  }
+  const proof = () => signed(assertionOf(test, { payload: { iss: host.url, sub: host.url } }))
+  const tokens = await tokensFor(test, host.url)
+  const asked = { grant_type: 'refresh_token', refresh_token: tokens.refresh_token, ...proof() }
+  t.equal((await test.app.inject({ method: 'POST', url: '/auth/token', payload: asked })).statusCode, 200)
+  const payload = { token: tokens.access_token, ...proof() }
+  t.equal((await test.app.inject({ method: 'POST', url: '/auth/introspect', payload })).statusCode, 401)
 })
