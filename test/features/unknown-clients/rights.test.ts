@@ -109,6 +109,11 @@ t.test("takes each way of ChatGPT's document, and lets no such client look at to
   const tokens = await tokensFor(test, host.url)
   const asked = { grant_type: 'refresh_token', refresh_token: tokens.refresh_token, ...proof() }
   t.equal((await test.app.inject({ method: 'POST', url: '/auth/token', payload: asked })).statusCode, 200)
+  host.metadata = { ...host.metadata, token_endpoint_auth_methods_supported: undefined }
+  test.clock.step(301_000)
+  await open(test.browser, requestOf(host.url))
+  const bare = { grant_type: 'refresh_token', client_id: host.url, refresh_token: tokens.refresh_token }
+  t.equal((await test.app.inject({ method: 'POST', url: '/auth/token', payload: bare })).statusCode, 401, 'keys alone')
   const payload = { token: tokens.access_token, ...proof() }
   t.equal((await test.app.inject({ method: 'POST', url: '/auth/introspect', payload })).statusCode, 401)
 })
