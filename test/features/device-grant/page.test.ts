@@ -1,7 +1,7 @@
 /** The page of the device grant: who may decide, and the limits of guesses. */
 import t from '../../support/tap.ts'
 import type { Client } from '../../../lib/index.ts'
-import { signUp } from '../../support/app.ts'
+import { PASSWORD, signUp } from '../../support/app.ts'
 import { formAction, testBrowser } from '../../support/browser.ts'
 import { deviceWorld, SECRET, TV, DEVICE_GRANT } from './world.ts'
 
@@ -24,6 +24,27 @@ t.test('asks again where the session of the form is not that of the browser', as
   const reply = await browser.submit('/device?session=other', { user_code, decision: 'allow' })
   t.match(reply.body, /value="allow"/)
   t.match((await poll(device_code)).json(), { error: 'authorization_pending' })
+})
+
+t.test('takes the decision after a new proof, where the sign-in grew old on the page', async (t) => {
+  const { ask, clock, enter, poll, signedIn } = await deviceWorld(t)
+  const { device_code, user_code } = await ask()
+  const browser = await signedIn()
+  const allow = { user_code, decision: 'allow' }
+  const old = await enter(browser, user_code)
+  clock.step(301_000)
+  const led = await browser.submit(formAction(old.body), allow)
+  t.match(led, { statusCode: 303, headers: { location: /^\/auth\/reauthenticate\?/ } })
+  t.match((await poll(device_code)).json(), { error: 'authorization_pending' })
+  const { body: proof } = await browser.get(String(led.headers.location))
+  const back = await browser.submit(formAction(proof), { current_password: PASSWORD })
+  t.equal(back.headers.location, `/device?user_code=${user_code}`)
+  const { reply } = await browser.follow(back)
+  t.notMatch(reply.body, /value="allow"/, 'the page asks for the code again')
+  const page = await enter(browser, user_code)
+  t.equal((await browser.submit(formAction(page.body), allow)).headers.location, '/device?done=allowed')
+  clock.step(5000)
+  t.equal((await poll(device_code)).statusCode, 200)
 })
 
 t.test('R8628-5.1 counts wrong codes per user and per address, and no others', async (t) => {

@@ -140,6 +140,30 @@ t.test('takes the refresh token of a public client with a proof of its key alone
   }
 })
 
+t.test(
+  'gives a replaced refresh token its successor for the key alone, and no other key ends the session',
+  async (t) => {
+    const test = await dpopApp(t, { refreshToken: { rotate: 'always' } })
+    const key = signingKey()
+    const first = (await ask(test, password('app'), key)).body.refresh_token
+    const next = (await ask(test, refresh(first, 'app'), key)).body.refresh_token
+    const thief = async () => {
+      for (const other of [undefined, signingKey()])
+        t.match(await ask(test, refresh(first, 'app'), other), { status: 400, body: { error: 'invalid_grant' } })
+      const headers = { authorization: `Bearer ${first}` }
+      t.equal((await test.app.inject({ method: 'POST', url: '/auth/refresh', headers })).statusCode, 401)
+    }
+    await thief()
+    t.match(await ask(test, refresh(first, 'app'), key), { status: 200, body: { refresh_token: next } })
+    test.clock.step(600_000)
+    await thief()
+    const last = await ask(test, refresh(next, 'app'), key)
+    t.equal(last.status, 200, 'the session of the owner goes on')
+    t.equal((await ask(test, refresh(first, 'app'), key)).status, 400, 'a replay with the key ends it')
+    t.equal((await ask(test, refresh(last.body.refresh_token, 'app'), key)).status, 400)
+  }
+)
+
 t.test('binds the refresh token of a code to the key that redeemed it', async (t) => {
   const test = await dpopApp(t)
   const key = signingKey()
