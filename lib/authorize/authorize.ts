@@ -95,7 +95,10 @@ async function gatherFacts(
 ): Promise<Facts> {
   // The address of a pushed request does not change, so a sign-in after it is the one that it asks for.
   const isAnswered = params.pushed !== undefined && session !== null && session.authenticatedAt >= params.pushed.at
-  const request = parseAuthorizationRequest(isAnswered ? satisfied(params, 'login') : params)
+  const { dpop_jkt: key, ...others } = isAnswered ? satisfied(params, 'login') : params
+  const request = parseAuthorizationRequest(
+    deps.possession === null || key === undefined ? others : { ...others, dpop_jkt: key }
+  )
   const {
     accounts: { clock, users },
     sessions
@@ -189,7 +192,7 @@ async function issueCode(
         redirectUri,
         ...(request.codeChallenge === undefined ? {} : { codeChallenge: request.codeChallenge }),
         ...(request.nonce === undefined ? {} : { nonce: request.nonce }),
-        ...(request.dpopJkt === undefined || deps.possession === null ? {} : { dpopJkt: request.dpopJkt }),
+        ...(request.dpopJkt === undefined ? {} : { dpopJkt: request.dpopJkt }),
         ...(Object.keys(request.claims).length === 0 ? {} : { claims: request.claims }),
         ...(resources.length === 0 ? {} : { resources: resources.map(({ resource }) => resource) })
       }),

@@ -22,6 +22,8 @@ function secretsOf(test: PagesApp): string[] {
   return [PASSWORD, NEXT_PASSWORD, ...test.w.secrets].filter((secret) => told.includes(secret))
 }
 
+const FIELD = { type: 'text', required: false, value: '', hint: null, choices: [], limits: {}, lang: null }
+
 t.test('sign-up: shows the form with the login hint and the links of the journey', async (t) => {
   const test = await pagesApp(t, { fields: FIELDS })
   const reply = await test.get(`/auth/signup${JOURNEY}&login_hint=Ada&password=x`)
@@ -37,9 +39,9 @@ t.test('sign-up: shows the form with the login hint and the links of the journey
       loginUrl: `/auth/login${JOURNEY}`,
       connections: [],
       fields: [
-        { name: 'age', label: 'Your age', type: 'number', required: true, value: '', choices: [] },
-        { name: 'nickname', label: 'nickname', type: 'text', required: false, value: '', choices: [] },
-        { name: 'news', label: 'news', type: 'checkbox', required: false, value: '', choices: [] }
+        { ...FIELD, name: 'age', label: 'Your age', type: 'number', required: true, limits: { min: 18, step: 1 } },
+        { ...FIELD, name: 'nickname', label: 'Pseudo', limits: { maxlength: 10 } },
+        { ...FIELD, name: 'news', label: 'news', type: 'checkbox' }
       ]
     },
     settings: { statusCode: 200, clientName: 'app', uiLocales: ['fr'], formActions: ['https://app.example'] }
@@ -144,7 +146,7 @@ t.test('sign-up: ignores fields that the host did not declare', async (t) => {
   t.equal(reply.statusCode, 303)
   t.strictSame(
     Object.keys((await test.w.store.findByUsername('ada')) ?? {}).toSorted((a, b) => a.localeCompare(b)),
-    ['id', 'passwordHash', 'username', 'version']
+    ['createdAt', 'id', 'passwordHash', 'username', 'version']
   )
 })
 

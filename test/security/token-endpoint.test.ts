@@ -98,7 +98,7 @@ t.test('refuses a parameter that is too long or of another type, never drops it'
     ['51 scopes', { scope: Array.from({ length: 51 }, (_, i) => `s${i}`).join(' ') }, 'invalid_scope'],
     ['scope of 5000', { scope: 'a'.repeat(5000) }, 'invalid_request'],
     ['scope as a list', { scope: ['openid'] }, 'invalid_request'],
-    ['client_id too long', { client_id: 'a'.repeat(600) }, 'invalid_request'],
+    ['client_id too long', { client_id: 'a'.repeat(1600) }, 'invalid_request'],
     ['client_id as a number', { client_id: 1 }, 'invalid_request'],
     ['client_id null', { client_id: null }, 'invalid_request'],
     ['client_secret as an object', { client_id: 'web', client_secret: {} }, 'invalid_request'],

@@ -226,7 +226,9 @@ for (const [index, { event, subject: make, act }] of ROWS.entries()) {
 t.test('has a case for every value in the event types', async (t) => {
   const source = readFileSync(new URL('../../../lib/events.ts', import.meta.url), 'utf8')
   const named = [
-    ...source.matchAll(/^ {2}(second_factor_failed|factor_\w+|recovery_code\w+|devices?_\w+): \{\s([^}]*)\}$/gm)
+    ...source.matchAll(
+      /^ {2}(second_factor_failed|factor_\w+|recovery_code\w+|device_remembered|devices_forgotten): \{\s([^}]*)\}$/gm
+    )
   ].flatMap(([, event = '', fields = '']) =>
     [...fields.matchAll(/(\w+)\??: ((?:\s*\|?\s*'\w+')+)/g)].flatMap(([, field = '', values = '']) =>
       [...values.matchAll(/'(\w+)'/g)].map(([, value = '']) => `${event} ${field} ${value}`)
@@ -237,9 +239,11 @@ t.test('has a case for every value in the event types', async (t) => {
     named.filter((one) => !seen.has(one)),
     []
   )
-  const events = [...source.matchAll(/^ {2}(second_factor_failed|factor_\w+|recovery_code\w+|devices?_\w+): \{/gm)].map(
-    ([, event]) => event
-  )
+  const events = [
+    ...source.matchAll(
+      /^ {2}(second_factor_failed|factor_\w+|recovery_code\w+|device_remembered|devices_forgotten): \{/gm
+    )
+  ].map(([, event]) => event)
   t.strictSame(
     events.filter((event) => !ROWS.some((row) => row.event === event)),
     []
