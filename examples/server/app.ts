@@ -36,7 +36,7 @@ export async function buildApp(config: Config): Promise<FastifyInstance> {
       ...config.moreClients
     ],
     connections: config.connections,
-    pages: { title: 'fastify-authority example', logoUrl: '/logo.svg', home: '/' },
+    pages: { title: 'fastify-authority example', logo: { url: '/logo.svg' }, home: '/' },
     sendMessage: await messageSender(config, () => app.log, captured),
     rateLimit: { bypass: config.bypass }
   })

@@ -3,14 +3,17 @@ import { contentOf, type MailLinks, webUrl } from '../mail/content.ts'
 import { htmlMail, textMail } from '../mail/html-mail.ts'
 import type { Color } from '../pages/themes.ts'
 import type { Message } from '../ports/message.ts'
-import { FONT, PAGES_DEFAULTS, RADIUS } from '../settings/sections/pages.ts'
+import { FONT, logoOf, PAGES_DEFAULTS, RADIUS } from '../settings/sections/pages.ts'
 
 /** The design of a mail. As for the option `pages`, `undefined` means absent. */
 export interface RenderMessageOptions {
   /** Name of the service, in the subject and above the message. Default: none. */
   title?: string | undefined
-  /** Absolute, http: or https:. The only resource that a mail loads. Default: the title as text. */
-  logoUrl?: string | undefined
+  /**
+   * The logo, as in `pages`, with absolute http: or https: addresses. The only resource that a mail loads. Default: the
+   * title as text.
+   */
+  logo?: { url: string; dark?: string | undefined; height?: number | undefined; alt?: string | undefined } | undefined
   /** `#rrggbb`, or one for each scheme. Colour of button and link. */
   accentColor?: string | { light?: string | undefined; dark?: string | undefined } | undefined
   /** `'auto'`: as the mail program wants it. */
@@ -46,7 +49,7 @@ export function renderMessage(
   message: Message,
   {
     title = '',
-    logoUrl,
+    logo,
     accentColor = PAGES_DEFAULTS.accentColor,
     colorScheme = PAGES_DEFAULTS.colorScheme,
     background = {},
@@ -69,13 +72,21 @@ export function renderMessage(
     text: textMail(content),
     html: htmlMail(content, {
       accentColor,
-      logoUrl: logoUrl === undefined ? null : webUrl(logoUrl, 'logoUrl'),
+      logo: logo === undefined ? null : checkedLogo(logo, title),
       colorScheme,
       background: groundOf(background),
       radius,
       font: font ?? null
     })
   }
+}
+
+function checkedLogo(given: NonNullable<RenderMessageOptions['logo']>, title: string): ReturnType<typeof logoOf> {
+  const { url, dark, height, alt } = logoOf(given, title)
+  if (!Number.isInteger(height) || height < 24 || height > 64)
+    throw new TypeError('renderMessage: logo.height takes a whole number from 24 to 64.')
+  if (typeof alt !== 'string') throw new TypeError('renderMessage: logo.alt takes a string.')
+  return { url: webUrl(url, 'logo.url'), dark: dark === null ? null : webUrl(dark, 'logo.dark'), height, alt }
 }
 
 function groundOf(

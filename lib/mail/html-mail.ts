@@ -11,13 +11,15 @@ import {
 } from '../pages/themes.ts'
 import { LANGUAGES } from '../texts/languages.ts'
 import { attributes, type Html, html, markupOf } from '../pages/html.ts'
+import type { CommonModel } from '../pages/common-model.ts'
+import { logoImage } from '../pages/logo.ts'
 import type { MailContent } from './content.ts'
 
 interface MailLook {
   /** `#rrggbb`, or one for each scheme. */
   accentColor: AccentColor
-  /** An absolute http: or https: URL. `null`: shows the title as text. */
-  logoUrl: string | null
+  /** Its addresses are absolute http: or https: URLs. `null`: shows the title as text. */
+  logo: CommonModel['logo']
   colorScheme: 'light' | 'dark' | 'auto'
   background: string | { light: string | null; dark: string | null }
   /** `px` or `rem`, or `0`. */
@@ -54,7 +56,7 @@ export function htmlMail(
     otherwise,
     links
   }: MailContent,
-  { accentColor, logoUrl, colorScheme, background, radius, font }: MailLook
+  { accentColor, logo, colorScheme, background, radius, font }: MailLook
 ): string {
   const theme = colorScheme === 'dark' ? DARK : LIGHT
   const accents = accentPair(accentColor)
@@ -86,11 +88,14 @@ export function htmlMail(
   // Derives text colours from a custom background.
   const brandColor = ground === theme.ground ? theme.text : onGround
   const brand =
-    logoUrl !== null
-      ? html`<img class="brand" src="${logoUrl}" alt="${title}" height="40" style="${css(
-          'display:block;height:40px;width:auto;max-width:100%;border:0',
-          `font-size:17px;font-weight:600;color:${brandColor}`
-        )}">`
+    logo !== null
+      ? logoImage(logo, colorScheme, {
+          class: 'brand',
+          style: css(
+            `display:block;height:${logo.height}px;width:auto;max-width:100%;border:0`,
+            `font-size:17px;font-weight:600;color:${brandColor}`
+          )
+        })
       : title === ''
         ? null
         : html`<p class="brand" style="${css(

@@ -15,9 +15,8 @@ export interface PageError {
 export interface CommonModel {
   /** The name of the service: the option `pages.title`. */
   title: string
-  logoUrl: string | null
-  /** The logo in dark mode. `null`: the same logo. */
-  logoUrlDark: string | null
+  /** The logo; `dark`: its address in dark mode, `null`: the same. `null`: the name is shown. */
+  logo: { url: string; dark: string | null; height: number; alt: string } | null
   faviconUrl: string | null
   colorScheme: 'light' | 'dark' | 'auto'
   /** The host's own stylesheet, linked after `styleUrl`. */

@@ -1,6 +1,7 @@
 import { attributes, focusAtTop, type Html, html, type HtmlValue, markupOf, safeUrl } from './html.ts'
 import { directionOf, format, type Messages, timeOf } from './texts.ts'
 import type { CommonModel, PageError, ShownScope } from './common-model.ts'
+import { logoImage } from './logo.ts'
 import { carry } from './ways.ts'
 import type { IconName } from './stylesheet.ts'
 
@@ -96,14 +97,10 @@ ${footer(model, isNamed)}
 }
 
 /** The logo, if there is one, replaces the name. */
-function brand({ title, logoUrl, logoUrlDark, colorScheme }: CommonModel): Html {
-  if (logoUrl === null)
-    return html`<span class="mark" aria-hidden="true">${monogram(title)}</span><p><bdi>${title}</bdi></p>`
-  if (logoUrlDark === null || colorScheme !== 'auto')
-    return html`<img src="${colorScheme === 'dark' && logoUrlDark !== null ? logoUrlDark : logoUrl}" alt="${title}">`
-  // A comma would start another candidate.
-  const dark = attributes({ srcset: logoUrlDark.replaceAll(',', '%2C'), media: '(prefers-color-scheme:dark)' })
-  return html`<picture><source${dark}><img src="${logoUrl}" alt="${title}"></picture>`
+function brand({ title, logo, colorScheme }: CommonModel): Html {
+  return logo === null
+    ? html`<span class="mark" aria-hidden="true">${monogram(title)}</span><p><bdi>${title}</bdi></p>`
+    : logoImage(logo, colorScheme)
 }
 
 /** The first letter of a name, as a substitute for a picture. */

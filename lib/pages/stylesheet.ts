@@ -125,7 +125,7 @@ ul,ol{list-style:none}
 .card,.card form,.stack,[data-submit]{display:grid;grid-template-columns:minmax(0,1fr);gap:1rem}
 .top{margin-bottom:1.25rem}
 .brand{display:flex;align-items:center;justify-content:center;gap:.625rem;font-weight:600;line-height:1.375}
-.brand img{display:block;max-width:100%;max-height:2.75rem}
+.brand img{display:block;max-width:100%;object-fit:contain}
 .head{display:grid;grid-template-columns:minmax(0,1fr);justify-items:center;gap:.375rem;
   margin-bottom:.5rem;text-align:center}
 .mark,.icon,.avatar{flex:none;display:grid;place-items:center;font-weight:650;line-height:1}

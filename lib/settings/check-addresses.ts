@@ -2,9 +2,10 @@ import { checkWebUri, isLoopbackHost } from '../protocol/redirect-uri.ts'
 import { localPath } from '../protocol/same-origin.ts'
 import { invalid } from './option-error.ts'
 import type { AuthorityOptions } from './options.ts'
+import type { Logo } from './sections/pages.ts'
 import type { Settings } from './settings.ts'
 
-const ADDRESSES = ['logoUrl', 'logoUrlDark', 'faviconUrl', 'stylesheetUrl', 'home', 'loginUrl'] as const
+const ADDRESSES = ['faviconUrl', 'stylesheetUrl', 'home', 'loginUrl'] as const
 const LINKS = ['terms', 'privacy', 'support'] as const
 /** Allows no query, from which a mail program would take a subject and a text. */
 const MAIL_ADDRESS = /^mailto:[\w.!#$&'*+/=^`{|}~-]{1,64}@[A-Za-z0-9.-]{1,255}$/
@@ -81,11 +82,18 @@ export function checkPaths({ paths }: Settings): void {
 export function checkPages({ pages, issuer }: AuthorityOptions): void {
   if (pages === undefined || pages === false) return
   for (const name of ADDRESSES) checkAddress(`pages.${name}`, pages[name], issuer)
+  checkLogo('pages.logo', pages.logo, issuer)
   for (const name of LINKS) {
     const given = pages.links?.[name]
     if (name === 'support' && given !== undefined && MAIL_ADDRESS.test(given)) continue
     checkAddress(`pages.links.${name}`, given, issuer)
   }
+}
+
+/** The addresses of a logo, whose option is `path`. */
+function checkLogo(path: string, given: Logo | undefined, issuer: string): void {
+  checkAddress(`${path}.url`, given?.url, issuer)
+  checkAddress(`${path}.dark`, given?.dark, issuer)
 }
 
 function checkAddress(path: string, given: string | undefined, issuer: string): void {

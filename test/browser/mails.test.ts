@@ -150,7 +150,7 @@ t.test('loads nothing but the logo, and keeps hostile values as text', async (t)
       logoUrl,
       html: htmlOf({ ...message, user: { ...message.user, username: hostile, emailVerified: true } } as Message, {
         title: hostile,
-        logoUrl
+        logo: { url: logoUrl }
       })
     }
   })

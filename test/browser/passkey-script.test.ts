@@ -24,8 +24,7 @@ interface Posted {
 
 const LOOK = {
   title: 'Example',
-  logoUrl: null,
-  logoUrlDark: null,
+  logo: null,
   faviconUrl: null,
   accentColor: '#1f5fbf',
   colorScheme: 'auto',

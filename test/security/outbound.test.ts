@@ -50,7 +50,7 @@ t.test('sends nothing to third parties except to an address they registered', as
   const clients = CLIENTS.map((client) =>
     client.clientId === 'web' ? { ...client, backchannelLogoutUri: `http://127.0.0.1:${port}/bc` } : client
   )
-  const subject = await openidApp({ clients, rateLimit: {}, pages: { logoUrl: 'https://cdn.example/logo.png' } })
+  const subject = await openidApp({ clients, rateLimit: {}, pages: { logo: { url: 'https://cdn.example/logo.png' } } })
   t.teardown(subject.close)
   const seen = connections(t)
   const { app, browser } = subject

@@ -104,7 +104,7 @@ export async function redirectLogin(app: FastifyInstance): Promise<void> {
     authorizationCode: { expiresIn: 30 },
     session: { expiresIn: 3600, idleTimeout: 600 },
     paths: { authorize: '/oauth/authorize' },
-    pages: { title: 'Acme', logoUrl: '/logo.svg', accentColor: '#1f5fbf', home: '/', loginUrl: '/sign-in' },
+    pages: { title: 'Acme', logo: { url: '/logo.svg' }, accentColor: '#1f5fbf', home: '/', loginUrl: '/sign-in' },
     decorators: { authSession: 'visitor' },
     claims: (user, { scopes, client, use }) =>
       use === 'userinfo' && client?.firstParty !== false && scopes.includes('profile') ? { name: user.username } : {}

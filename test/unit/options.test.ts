@@ -15,6 +15,10 @@ const fn = (): void => {}
 
 type Row = [options: Record<string, unknown>, path: string, got: string, takes: RegExp]
 
+/** The option `pages` with one address: `name`, or `logo.…`. */
+const pagesWith = (name: string, value: string): object =>
+  name.startsWith('logo.') ? { logo: { url: '/logo.svg', [name.slice(5)]: value } } : { [name]: value }
+
 /** The error's message, which must be the one error of a bad option. */
 function messageOf(options: unknown): string {
   try {
@@ -401,7 +405,16 @@ t.test('rejects a bad value of every other option', async (t) => {
       /^a path/
     ]),
     [{ pages: { render: 'x' } }, 'pages.render', '"x"', /^a function/],
-    ...['logoUrl', 'logoUrlDark', 'faviconUrl', 'stylesheetUrl', 'home', 'loginUrl'].flatMap((name): Row[] =>
+    [{ pages: { logo: '/logo.svg' } }, 'pages.logo', '"/logo.svg"', /^\{ url, dark, height, alt \}/],
+    [{ pages: { logo: {} } }, 'pages.logo.url', 'nothing', /^an https: URL or a path/],
+    ...[23, 65, 40.5, '40'].map((height): Row => [
+      { pages: { logo: { url: '/logo.svg', height } } },
+      'pages.logo.height',
+      JSON.stringify(height),
+      /^a whole number from 24 to 64/
+    ]),
+    [{ pages: { logo: { url: '/logo.svg', alt: '' } } }, 'pages.logo.alt', '""', /1 to 100/],
+    ...['logo.url', 'logo.dark', 'faviconUrl', 'stylesheetUrl', 'home', 'loginUrl'].flatMap((name): Row[] =>
       [
         '//evil.example',
         '/\\evil.example',
@@ -414,7 +427,12 @@ t.test('rejects a bad value of every other option', async (t) => {
         'com.example:/x',
         'https:a.b',
         'https://a.b/#x'
-      ].map((value): Row => [{ pages: { [name]: value } }, `pages.${name}`, JSON.stringify(value), /^a path such as/])
+      ].map((value): Row => [
+        { pages: pagesWith(name, value) },
+        `pages.${name}`,
+        JSON.stringify(value),
+        /^a path such as/
+      ])
     ),
     ...[true, 'all', null, 0].map((passwordGrant): Row => [
       { passwordGrant },
@@ -607,7 +625,7 @@ t.test('names an unknown option at any level, and lists the known ones', async (
     [{ session: { maxAge: 1 } }, 'session.maxAge', 'idleTimeout'],
     [{ idToken: { alg: 'RS256' } }, 'idToken.alg', 'expiresIn'],
     [{ authorizationCode: { ttl: 1 } }, 'authorizationCode.ttl', 'expiresIn'],
-    [{ pages: { logo: '/logo.svg' } }, 'pages.logo', 'logoUrl'],
+    [{ pages: { logoUrl: '/logo.svg' } }, 'pages.logoUrl', 'logo'],
     [{ password: { saltRounds: 1 } }, 'password.saltRounds', 'memoryCost'],
     [{ registration: { verify: true } }, 'registration.verify', 'verifyEmail'],
     [{ rateLimit: { signIn: false } }, 'rateLimit.signIn', 'login'],
@@ -1009,7 +1027,7 @@ t.test('accepts good options', async (t) => {
     {
       pages: {
         title: 'Acme',
-        logoUrl: '/logo.svg?v=2',
+        logo: { url: '/logo.svg?v=2' },
         home: '/',
         loginUrl: '/sign-in#form',
         accentColor: '#1F5fbf',
@@ -1018,7 +1036,7 @@ t.test('accepts good options', async (t) => {
     },
     {
       pages: {
-        logoUrl: 'https://cdn.example/logo.svg',
+        logo: { url: 'https://cdn.example/logo.svg', height: 64 },
         home: 'http://localhost:5173/',
         loginUrl: 'https://a.b/sign-in?x=y'
       }
@@ -1029,7 +1047,7 @@ t.test('accepts good options', async (t) => {
     { scopes: { openid: {}, 'orders:read': { en: 'see your orders', de: undefined } } },
     {
       pages: {
-        logoUrlDark: '/dark.svg',
+        logo: { url: '/logo.svg', dark: '/dark.svg', height: 24, alt: 'Acme' },
         faviconUrl: 'https://cdn.example/i.png',
         colorScheme: 'dark',
         background: '#0B1220',

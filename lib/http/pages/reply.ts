@@ -67,7 +67,7 @@ export interface PageReplyOptions {
   /** Those of the features that are on. */
   renderers: Partial<Renderers>
   pages: Look &
-    Pick<CommonModel, 'title' | 'logoUrl' | 'logoUrlDark' | 'faviconUrl' | 'stylesheetUrl'> & {
+    Pick<CommonModel, 'title' | 'logo' | 'faviconUrl' | 'stylesheetUrl'> & {
       links: CommonModel['footer']
       texts: OwnTexts
       render: RenderPage | null
@@ -93,13 +93,13 @@ export function createPageReply({
   const { origin, protocol } = new URL(issuer)
   // With `no-referrer` a form of the page would come with `Origin: null`, which does not say where it is from.
   const originAlone = protocol === 'https:' ? 'strict-origin' : 'origin'
-  const { title, logoUrl, logoUrlDark, faviconUrl, colorScheme, stylesheetUrl, links: footer, texts, render } = pages
+  const { title, logo, faviconUrl, colorScheme, stylesheetUrl, links: footer, texts, render } = pages
   const builtIn: Partial<Renderers> = { ...RENDERERS, ...renderers }
   const assets = pageAssets({ prefix, look: pages, passkeys })
   const sources: ContentSecurity = {
     style: `${origin}${assets.style.path}`,
     script: `${origin}${assets.script.path}`,
-    images: [logoUrl, logoUrlDark, faviconUrl].filter((url) => url !== null),
+    images: [logo?.url, logo?.dark, faviconUrl].filter((url) => typeof url === 'string'),
     stylesheet: stylesheetUrl,
     passkeys: assets.passkeys === null ? null : `${origin}${assets.passkeys.path}`
   }
@@ -147,8 +147,7 @@ export function createPageReply({
       const lang = localeFor(request, settings.uiLocales)
       const common: CommonModel = {
         title,
-        logoUrl,
-        logoUrlDark,
+        logo,
         faviconUrl,
         colorScheme,
         stylesheetUrl,

@@ -1,7 +1,21 @@
 import { Type } from '@sinclair/typebox'
 import type { RenderPage } from '../../pages/model.ts'
 import type { OwnTexts } from '../../pages/own-texts.ts'
-import { filled, flag, fn, type Given, oneOf, option, orFalse, section, shortText, text } from '../schema-words.ts'
+import {
+  filled,
+  flag,
+  fn,
+  type Given,
+  type GivenWith,
+  integer,
+  oneOf,
+  option,
+  orFalse,
+  required,
+  section,
+  shortText,
+  text
+} from '../schema-words.ts'
 
 const color = <const Of extends { default?: string; otherwise?: string }>(said: Of) =>
   text({ pattern: '^#[0-9a-fA-F]{6}$', takes: 'a colour such as "#1f5fbf"', ...said })
@@ -29,6 +43,17 @@ const ACCENT = {
   dark: color({ otherwise: '`light`' })
 }
 
+const LOGO = {
+  /** The image. */
+  url: required(url()),
+  /** The image in dark mode. */
+  dark: url({ otherwise: '`url`' }),
+  /** Its height in pixels. */
+  height: integer(24, 64, { default: 40 }),
+  /** Its words for people who can't see it. */
+  alt: shortText(100, { otherwise: '`title`' })
+}
+
 const LINKS = {
   /** Terms of use. */
   terms: url(),
@@ -42,9 +67,7 @@ const PAGES = {
   /** Name of the service, at the top of every page. */
   title: shortText(100, { otherwise: "the issuer's host name" }),
   /** Logo at the top of every page, instead of the name. Without a logo, the first letter stands next to the name. */
-  logoUrl: url(),
-  /** The logo in dark mode. */
-  logoUrlDark: url({ otherwise: '`logoUrl`' }),
+  logo: section<GivenWith<typeof LOGO, 'url'>>(LOGO, { takes: '{ url, dark, height, alt }' }),
   /** The icon of the browser's tab. Without it browsers look for `/favicon.ico`. */
   faviconUrl: url(),
   /** Colour of buttons and links. Text on it is black or white, depending on which reads better. */
@@ -108,7 +131,7 @@ export interface PagesOptions extends Given<typeof PAGES> {}
 
 export const PAGES_OPTION = orFalse(section<PagesOptions>(PAGES), {
   otherwise: 'built in',
-  takes: 'false or { title, logoUrl, accentColor, home, render, account, loginUrl, … }'
+  takes: 'false or { title, logo, accentColor, home, render, account, loginUrl, … }'
 })
 
 export type PagesSettings = ReturnType<typeof resolvePages>
@@ -118,16 +141,24 @@ export const PAGES_DEFAULTS = filled(PAGES, {})
 export function resolvePages(given: PagesOptions | undefined, issuer: string) {
   const { hostname, pathname } = new URL(issuer)
   const { home, ...settings } = filled(PAGES, given, { title: hostname, home: pathname, texts: {} })
-  const { accentColor, background } = settings
+  const { accentColor, background, logo, title } = settings
   return {
     ...settings,
     accentColor: typeof accentColor === 'string' ? accentColor : accentsIn(accentColor),
     /** Around the card, `#rrggbb`. `null`: the built-in colour. */
     background: typeof background === 'string' ? background : filled(BACKGROUND, background ?? {}),
+    logo: logo && logoOf(logo, title),
     links: filled(LINKS, given?.links),
     /** The target of a sign-in without a destination. */
     homeUrl: home
   }
+}
+
+export type Logo = GivenWith<typeof LOGO, 'url'>
+
+/** The logo as pages and mails show it. */
+export function logoOf(given: Logo, title: string) {
+  return filled(LOGO, given, { alt: title })
 }
 
 /** Without a colour the option is as if absent. */

@@ -559,8 +559,8 @@ t.test('accepts only http: and https: URLs, and normalises them like a browser',
     }
     if (url !== undefined)
       t.throws(
-        () => renderMessage(linkMessage(), { logoUrl: url as string }),
-        { name: 'TypeError', message: /^renderMessage: logoUrl takes/ },
+        () => renderMessage(linkMessage(), { logo: { url: url as string } }),
+        { name: 'TypeError', message: /^renderMessage: logo.url takes/ },
         `logo ${JSON.stringify(url)}`
       )
   }
@@ -614,11 +614,32 @@ t.test('rejects a wrong option or message without quoting secret values', async 
     )
   const plain = renderMessage(linkMessage())
   t.strictSame(
-    renderMessage(linkMessage(), { title: undefined, logoUrl: undefined, accentColor: undefined }),
+    renderMessage(linkMessage(), { title: undefined, logo: undefined, accentColor: undefined }),
     plain,
     'undefined is not given'
   )
   t.equal(plain.subject, 'Choose a new password')
+})
+
+t.test('shows the logo of the scheme, as high and with the words that the host gives', (t) => {
+  const logo = { url: 'https://a.example/l.png', dark: 'https://a.example/d,1.png', height: 32, alt: 'Acme & Co' }
+  const htmlWith = (colorScheme: 'light' | 'dark' | 'auto'): string =>
+    renderMessage(linkMessage(), { title: 'Shop', logo, colorScheme }).html
+  t.match(htmlWith('auto'), '<source srcset="https://a.example/d%2C1.png" media="(prefers-color-scheme:dark)">')
+  t.match(htmlWith('auto'), / src="https:\/\/a\.example\/l\.png" alt="Acme &amp; Co" height="32"/)
+  t.match(htmlWith('dark'), ' src="https://a.example/d,1.png"')
+  t.notMatch(htmlWith('light'), 'd,1.png')
+  for (const [wrong, name] of [
+    [{ dark: '/d.png' }, 'logo.dark'],
+    [{ height: 23 }, 'logo.height'],
+    [{ height: '40' }, 'logo.height'],
+    [{ alt: 5 }, 'logo.alt']
+  ] as const)
+    t.throws(() => renderMessage(linkMessage(), { logo: { ...logo, ...wrong } as typeof logo }), {
+      name: 'TypeError',
+      message: new RegExp(`^renderMessage: ${name} takes`)
+    })
+  t.end()
 })
 
 t.test('names the account in every mail, but no name to an unconfirmed address that could mislead', async (t) => {
@@ -657,7 +678,7 @@ t.test('names the account in every mail, but no name to an unconfirmed address t
 t.test('renders HTML that mail programs support', async (t) => {
   const { html } = renderMessage(named('ann'), {
     title: 'Shop',
-    logoUrl: 'https://shop.example/logo.png?a=1&b=2',
+    logo: { url: 'https://shop.example/logo.png?a=1&b=2' },
     accentColor: '#FFCC00'
   })
   t.strictSame(

@@ -5,8 +5,7 @@ import { deviceModels } from './device-models.ts'
 
 export const COMMON: CommonModel = {
   title: 'Example Service',
-  logoUrl: null,
-  logoUrlDark: null,
+  logo: null,
   faviconUrl: null,
   colorScheme: 'auto',
   stylesheetUrl: null,

@@ -37,8 +37,7 @@ interface Given extends Partial<Omit<PageReplyOptions['pages'], 'render'>> {
 /** Pages of which the host says nothing. */
 const PLAIN: PageReplyOptions['pages'] = {
   title: new URL(ISSUER).hostname,
-  logoUrl: null,
-  logoUrlDark: null,
+  logo: null,
   faviconUrl: null,
   accentColor: '#1f5fbf',
   colorScheme: 'auto',
@@ -192,8 +191,9 @@ t.test('allows the origin of the logo in the image policy', async (t) => {
     ['data:image/png;base64,AA', ''],
     ['//cdn.example/logo.svg', ' https://cdn.example']
   ]
+  const logoAt = (url: string) => ({ url, dark: null, height: 40, alt: 'Acme' })
   for (const [logoUrl, source] of table)
-    t.match(await policy(appOf(t, { logoUrl }).app), `img-src 'self' data:${source};`, logoUrl)
+    t.match(await policy(appOf(t, { logo: logoAt(logoUrl) }).app), `img-src 'self' data:${source};`, logoUrl)
 })
 
 t.test('allows only the origin of the stylesheet of the host for styles, fonts and images', async (t) => {
@@ -217,7 +217,12 @@ t.test('allows only the origin of the stylesheet of the host for styles, fonts a
     )
   }
   t.match(
-    await policy(appOf(t, { logoUrlDark: 'https://a.example/1', faviconUrl: 'https://b.example/2' }).app),
+    await policy(
+      appOf(t, {
+        logo: { url: '/l', dark: 'https://a.example/1', height: 40, alt: 'Acme' },
+        faviconUrl: 'https://b.example/2'
+      }).app
+    ),
     "img-src 'self' data: https://a.example https://b.example;"
   )
 })
@@ -255,7 +260,7 @@ t.test('keeps the address in the language links, and hides them on a completed f
 t.test('sends the HTML of the host with a policy that fits it', async (t) => {
   const seen: Array<[PageName, PageModels[PageName]]> = []
   const { app } = appOf(t, {
-    logoUrl: 'https://cdn.example/l.png',
+    logo: { url: 'https://cdn.example/l.png', dark: null, height: 40, alt: 'Acme' },
     settings: { formActions: ['https://app.example/cb'] },
     render: async (page, model) => {
       seen.push([page, model])

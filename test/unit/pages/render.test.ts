@@ -91,7 +91,7 @@ t.test('keeps every text of every field of every page inside its element', async
       )
     const states: object[] = [
       MODELS[name],
-      { ...MODELS[name], logoUrl: '/logo.svg' },
+      { ...MODELS[name], logo: { url: '/logo.svg', dark: '/dark.svg', height: 40, alt: 'Acme' } },
       ...('sent' in MODELS[name] ? [{ ...MODELS[name], sent: true }] : []),
       ...('done' in MODELS[name] ? [{ ...MODELS[name], done: true }] : []),
       ...('error' in MODELS[name]
@@ -193,16 +193,14 @@ t.test('renders every page without inline code, with labelled fields and unique 
 })
 
 t.test('shows the logo instead of the title', async (t) => {
-  t.same(one(page('login', { logoUrl: 'https://cdn.example/logo.svg' }), 'img').attributes, {
-    src: 'https://cdn.example/logo.svg',
-    alt: 'Example Service'
-  })
+  const logo = { url: 'https://cdn.example/logo.svg', dark: null, height: 32, alt: 'Acme' }
+  t.same(one(page('login', { logo }), 'img').attributes, { src: logo.url, alt: 'Acme', height: '32' })
   t.match(
     textOf(one(page('login'), 'header')),
     /^\s*EExample Service\s*$/,
     'and a letter beside the title, where there is none'
   )
-  const dark = { logoUrl: '/logo.svg', logoUrlDark: '/dark,1.svg' }
+  const dark = { logo: { ...logo, url: '/logo.svg', dark: '/dark,1.svg' } }
   t.same(one(page('login', dark), 'source').attributes, {
     srcset: '/dark%2C1.svg',
     media: '(prefers-color-scheme:dark)'

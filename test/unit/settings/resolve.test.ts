@@ -72,8 +72,7 @@ const EVERYTHING = {
   session: { expiresIn: 6001, idleTimeout: 601 },
   pages: {
     title: 'Acme',
-    logoUrl: '/logo.svg',
-    logoUrlDark: '/logo-dark.svg',
+    logo: { url: '/logo.svg', dark: '/logo-dark.svg', height: 32, alt: 'Acme Corp.' },
     faviconUrl: '/icon.svg',
     accentColor: { light: '#ff0000', dark: '#ffd400' },
     colorScheme: 'dark',
@@ -285,6 +284,7 @@ t.test('treats undefined as absent for an option that is alone in its section', 
       path.length > 1 &&
       [
         'apiKey',
+        'logo',
         'firebase',
         'hasher',
         'clock',
@@ -398,7 +398,7 @@ t.test('fills in every default', async (t) => {
     session: { expiresInMs: 43_200_000, idleTimeoutMs: 7_200_000 },
     pages: {
       title: 'auth.example.com',
-      logoUrl: null,
+      logo: null,
       accentColor: '#1f5fbf',
       homeUrl: '/tenant',
       render: null,
@@ -454,7 +454,7 @@ t.test('keeps every given value', async (t) => {
     session: { expiresInMs: 6_001_000, idleTimeoutMs: 601_000 },
     pages: {
       title: 'Acme',
-      logoUrl: '/logo.svg',
+      logo: { url: '/logo.svg', dark: '/logo-dark.svg', height: 32, alt: 'Acme Corp.' },
       accentColor: { light: '#ff0000', dark: '#ffd400' },
       homeUrl: '/home',
       loginUrl: '/sign-in'
