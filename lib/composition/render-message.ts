@@ -72,7 +72,7 @@ export function renderMessage(
     text: textMail(content),
     html: htmlMail(content, {
       accentColor,
-      logo: logo === undefined ? null : checkedLogo(logo, title),
+      logo: logo === undefined ? null : checkedLogo(logo, content.title),
       colorScheme,
       background: groundOf(background),
       radius,
