@@ -91,6 +91,23 @@ export interface AccountModels {
     email: string | null
     /** `null` without an address. */
     emailVerified: boolean | null
+    /** The state of each row. `null`: the feature is off, or the state is not known or could not be read. */
+    states: {
+      /** The number of passkeys. */
+      passkeys: number | null
+      /** True if a sign-in takes a second step. */
+      twoStep: boolean | null
+      /** Milliseconds since the epoch. */
+      passwordChangedAt: number | null
+      /** The names of the providers. */
+      connections: string[] | null
+      /** The number of sessions. */
+      sessions: number | null
+      /** The number of clients with a consent. */
+      access: number | null
+      /** The number of API keys. */
+      apiKeys: number | null
+    }
     links: Record<
       'profile' | 'email' | 'password' | 'security' | 'connections' | 'sessions' | 'access' | 'apiKeys' | 'remove',
       string | null
@@ -179,3 +196,6 @@ export interface AccountModels {
   account_remove: AccountModel & { askPassword: boolean; signInUrl: string | null }
   account_removed: CommonModel & { homeUrl: string }
 }
+
+/** The states of the rows of the overview. */
+export type AccountStates = AccountModels['account']['states']

@@ -20,35 +20,59 @@ import type { PageModels } from './model.ts'
 import { format, type MessageKey, type Messages } from './texts.ts'
 
 export function account(model: PageModels['account']): string {
-  const { messages, title, username, email, emailVerified, links, logoutUrl, backUrl } = model
-  const address = emailVerified !== null && html`<small>${email ?? username} ${badge(messages, emailVerified)}</small>`
+  const { messages, title, username, email, emailVerified, states, links, logoutUrl, backUrl } = model
+  const { passkeys, twoStep, passwordChangedAt } = states
   const row = (url: string | null, icon: IconName, label: string, state: HtmlValue = null): Html | null =>
     url === null
       ? null
-      : html`<li><a href="${safeUrl(url)}"><span data-icon="${icon}" aria-hidden="true"></span><span>${[
-          label,
-          state
-        ]}</span></a></li>
+      : html`<li><a href="${safeUrl(url)}"><span data-icon="${icon}" aria-hidden="true"></span><span>${label}${
+          state !== null && html` <small>${state}</small>`
+        }</span></a></li>
 `
   const groups: Array<[title: string, rows: Array<Html | null>]> = [
     [
       messages.groupPersonal,
-      [row(links.profile, 'person', messages.profileTitle), row(links.email, 'mail', messages.emailTitle, address)]
+      [
+        row(links.profile, 'person', messages.profileTitle),
+        row(
+          links.email,
+          'mail',
+          messages.emailTitle,
+          emailVerified === null ? null : html`<bdi>${email ?? username}</bdi> ${badge(messages, emailVerified)}`
+        )
+      ]
     ],
     [
       messages.groupSignIn,
       [
-        row(links.security, 'key', messages.securityTitle),
-        row(links.password, 'lock', messages.passwordLabel),
-        row(links.connections, 'chain', messages.connectionsTitle)
+        row(
+          links.security,
+          'key',
+          messages.securityTitle,
+          twoStep === null
+            ? null
+            : [
+                passkeys !== null && html`${messages.passkeysTitle} <b>${passkeys}</b> · `,
+                html`${messages.twoStepTitle} <b>${twoStep ? messages.stateOn : messages.stateOff}</b>`
+              ]
+        ),
+        row(
+          links.password,
+          'lock',
+          messages.passwordLabel,
+          passwordChangedAt === null
+            ? null
+            : formatHtml(messages.passwordChanged, { time: time(passwordChangedAt, messages) })
+        ),
+        row(links.connections, 'chain', messages.connectionsTitle, namesOf(states.connections))
       ]
     ],
     [
       messages.groupActivity,
       [
-        row(links.sessions, 'screen', messages.sessionsTitle),
-        row(links.access, 'grid', messages.accessTitle),
-        row(links.apiKeys, 'key', messages.apiKeysTitle)
+        row(links.sessions, 'screen', messages.sessionsTitle, states.sessions),
+        row(links.access, 'grid', messages.accessTitle, states.access),
+        row(links.apiKeys, 'key', messages.apiKeysTitle, states.apiKeys)
       ]
     ]
   ]
@@ -328,4 +352,10 @@ export function accountFrame(
 function badge(messages: Messages, isConfirmed: boolean): Html {
   const label = isConfirmed ? messages.badgeConfirmed : messages.badgeUnconfirmed
   return html`<span class="badge ${isConfirmed ? 'good' : 'bad'}">${label}</span>`
+}
+
+/** Each name once. */
+function namesOf(names: readonly string[] | null): HtmlValue {
+  if (names === null || names.length === 0) return names === null ? null : 0
+  return [...new Set(names)].map((each, index) => [index > 0 && ' · ', html`<bdi>${each}</bdi>`])
 }

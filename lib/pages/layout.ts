@@ -156,9 +156,14 @@ export function name(text: string): Html {
   return html`<b><bdi>${text}</bdi></b>`
 }
 
-/** A moment. The script tells it in the reader's own zone and words. */
+/** A moment. The script tells it in the reader's own zone, and by words such as "yesterday" if it is near. */
 export function time(at: number, messages: Messages): Html {
   return html`<time datetime="${new Date(at).toISOString()}">${timeOf(at, messages)}</time>`
+}
+
+/** As `time`, for a sentence that takes a date only, as after "on" or "until". */
+export function date(at: number, messages: Messages): Html {
+  return html`<time data-whole datetime="${new Date(at).toISOString()}">${timeOf(at, messages)}</time>`
 }
 
 /** The text of an error. The script adds the time of the next attempt, by the reader's clock. */

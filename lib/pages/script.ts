@@ -92,7 +92,7 @@ for (const time of all('time')) {
   const whole = at.toLocaleString(lang, { dateStyle: 'long', timeStyle: 'short' })
   time.title = whole
   time.textContent = wait ? '(' + at.toLocaleTimeString(lang, { timeStyle: 'short' }) + ')'
-    : Math.abs(seconds) < 604800 ? new Intl.RelativeTimeFormat(lang, { numeric: 'auto' })
+    : !('whole' in time.dataset) && Math.abs(seconds) < 604800 ? new Intl.RelativeTimeFormat(lang, { numeric: 'auto' })
       .format(Math.round(seconds / size), unit) : whole
 }
 const hasPasskeys = Boolean(globalThis.PublicKeyCredential)

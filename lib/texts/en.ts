@@ -219,6 +219,7 @@ const PAGES = {
   newEmailLabel: 'New email',
   passwordTitle: 'Change password',
   passwordText: 'You’ll be signed out on all other devices, and apps that you gave access lose it.',
+  passwordChanged: 'Changed {time}',
   passwordNone: 'Your account has no password. We’ll send you a link to set one.',
   currentPasswordLabel: 'Current password',
   sessionsTitle: 'Your devices',

@@ -1,5 +1,6 @@
 /** The account page as a person uses it, with scripts and without. */
 import t from '../support/tap.ts'
+import { steppedClock } from '../../lib/testing/index.ts'
 import { PASSWORD } from '../support/app.ts'
 import { withChromium } from './support/chromium.ts'
 import { WITH_AND_AT_NIGHT_WITHOUT } from './support/journeys.ts'
@@ -7,6 +8,10 @@ import { startProvider } from './support/provider.ts'
 import { ALL_PAGES } from './support/states.ts'
 
 const { newPage } = await withChromium(t)
+/** Runs in the page. The text of the control, for a row without its state, or its id. */
+const FOCUSED =
+  "(document.activeElement.querySelector('small')?.previousSibling ?? document.activeElement).textContent || " +
+  'document.activeElement.id'
 const NEXT = 'a better horse battery'
 
 for (const { name, options } of WITH_AND_AT_NIGHT_WITHOUT) {
@@ -25,8 +30,7 @@ for (const { name, options } of WITH_AND_AT_NIGHT_WITHOUT) {
     const focusOn = async (text: string): Promise<void> => {
       for (let presses = 0; presses < 30; presses++) {
         await page.keyboard.press('Tab')
-        if ((await page.evaluate<string>('document.activeElement.textContent || document.activeElement.id')) === text)
-          return
+        if ((await page.evaluate<string>(FOCUSED)).trim() === text) return
       }
       throw new Error(`no way to "${text}"`)
     }
@@ -85,3 +89,21 @@ for (const { name, options } of WITH_AND_AT_NIGHT_WITHOUT) {
     t.equal(await heading(), 'Sign in to Example Accounts')
   })
 }
+
+t.test('tells near times in words, except after "on" and "until"', async (t) => {
+  const provider = await startProvider(t, { ...ALL_PAGES, clock: steppedClock(Date.now()) })
+  const { origin, app, ann } = provider
+  await app.authority.apiKeys.create({ userId: ann.id, name: 'Backup', scopes: ['orders:read'], expiresIn: 432_000 })
+  const page = await newPage(t, { locale: 'de' })
+  await page.goto(`${origin}/auth/login`)
+  await page.locator('#username').fill('ann')
+  await page.locator('#password').fill(PASSWORD)
+  await Promise.all([page.waitForEvent('load'), page.locator('#password').press('Enter')])
+  await page.goto(`${origin}/auth/account/api-keys`)
+  const told = page.locator('time[title]').first()
+  await told.waitFor()
+  t.match(await page.locator('main').innerText(), /Erstellt am \d[^]*Gültig bis \d/)
+  await page.goto(`${origin}/auth/account/sessions`)
+  await told.waitFor()
+  t.match(await page.locator('main').innerText(), 'Zuletzt benutzt: in dieser Minute')
+})

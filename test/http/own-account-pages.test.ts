@@ -4,9 +4,18 @@ import Fastify, { type FastifyInstance } from 'fastify'
 import t from '../support/tap.ts'
 import cors from '@fastify/cors'
 import { Type } from '@sinclair/typebox'
-import authPlugin, { type AuthorityEvents, memoryUserStore, type AuthorityOptions } from '../../lib/index.ts'
+import authPlugin, {
+  type AuthorityEvents,
+  type AuthorityOptions,
+  memoryApiKeyStore,
+  memoryFactorStore,
+  memoryUserStore,
+  type UserStore
+} from '../../lib/index.ts'
 import { bearer, ISSUER, type LightMyRequestResponse, PASSWORD, signIn, type TestApp, testApp } from '../support/app.ts'
 import { formAction, type TestBrowser, testBrowser } from '../support/browser.ts'
+import { putApp } from '../support/factors.ts'
+import { fakeConnection, fakeUpstream } from '../support/fake-upstream.ts'
 import { ownOptions } from './coexistence/support/host.ts'
 import { authorizeAs, authorizePath, CLIENTS, KEYS, openidApp } from '../support/openid.ts'
 
@@ -485,6 +494,78 @@ t.test('shows an error page while the stores are down, and applies no partial ch
     t.match(await ann.submit(action, form), { statusCode: 503, headers: { 'content-type': /html/ } }, action)
   down = false
   t.ok(await isSignedIn(ann))
+})
+
+t.test('says the state of each row, and shows the row without it while its store is down', async (t) => {
+  const failed = new Set<string>()
+  const failing = <Store extends object>(store: Store, method: keyof Store & string): Store => ({
+    ...store,
+    [method]: async (...args: unknown[]) => {
+      if (failed.has(method)) throw new Error('the store is down')
+      return await (store[method] as (...args: unknown[]) => unknown)(...args)
+    }
+  })
+  const memory = memoryUserStore()
+  let tells: object = {}
+  const users: UserStore = {
+    ...failing(memory, 'listIdentities'),
+    findById: async (id) => {
+      const user = await memory.findById(id)
+      return user === null ? null : { ...user, ...tells }
+    }
+  }
+  const factors = memoryFactorStore()
+  const subject = await subjectOf(t, {
+    users,
+    secret: 'a secret of the deployment, at least 32 long',
+    factors: failing(factors, 'findFactors'),
+    apiKeys: { store: failing(memoryApiKeyStore(), 'list') },
+    connections: [fakeConnection(fakeUpstream())]
+  })
+  const ann = await browserOf(subject)
+  const rows = async (): Promise<Record<string, string>> => {
+    const { statusCode, body } = await ann.get('/auth/account')
+    t.equal(statusCode, 200)
+    t.notMatch(body, /role="alert"/)
+    return Object.fromEntries(
+      [...body.matchAll(/<li><a href="[^"]+\/([^"/]+)"><span data-icon.*?<\/a>/gs)].map(([row, name = '']) => [
+        name,
+        (/<small>.*<\/small>/s.exec(row)?.[0] ?? '').replace(/<[^>]+>/g, '')
+      ])
+    )
+  }
+  const none = {
+    profile: '',
+    email: '',
+    security: 'Passkeys 0 · Two-step sign-in Off',
+    password: '',
+    connections: '0',
+    sessions: '1',
+    access: '0',
+    'api-keys': '0'
+  }
+  t.strictSame(await rows(), none)
+
+  await browserOf(subject)
+  await putApp({ store: factors, sub: subject.sub })
+  await users.linkIdentity?.(subject.sub, {
+    connection: 'fake',
+    issuer: 'https://fake.example',
+    subject: '1',
+    linkedAt: 1,
+    lastUsedAt: 1
+  })
+  await subject.app.authority.apiKeys.create({ userId: subject.sub, name: 'one' })
+  tells = { passwordChangedAt: 1, email: 'ann@mail.example', emailVerified: true }
+  const all = await rows()
+  t.match(all, {
+    security: 'Passkeys 0 · Two-step sign-in On',
+    password: /^Changed January 1, 1970/,
+    sessions: '2',
+    access: '0'
+  })
+  for (const method of ['findFactors', 'list', 'listIdentities']) failed.add(method)
+  t.strictSame(await rows(), { ...all, security: '', connections: '', 'api-keys': '' })
 })
 
 t.test('sends security headers with the pages, and lets no other origin read them', async (t) => {

@@ -1,7 +1,7 @@
 import type { Kernel, Parts } from '../../feature.ts'
 import { grant } from '../../oauth/deps.ts'
 import { accountSlots, authorizeSlots } from './answers.ts'
-import { appsOf, type ProvingDeps, withFactors } from './deps.ts'
+import { appsOf, passkeysOf, type ProvingDeps, withFactors } from './deps.ts'
 import { factorEndpoints } from './endpoints.ts'
 import { type FactorSettings, MFA_GRANT } from './options.ts'
 import { enrolmentRequired, mfaGrant, mfaRequired } from './mfa-grant.ts'
@@ -10,7 +10,8 @@ import { secondFactorPage } from './pages/second-factor.ts'
 import { securityPage } from './pages/security.ts'
 import { setUpSecondFactorPage } from './pages/set-up-second-factor.ts'
 import { beginWithFactors, forgetDevices, openPageStep } from './second-step.ts'
-import { isFromBeforeRequirement } from './two-step.ts'
+import { hasFactor } from '../../protocol/second-factors.ts'
+import { isFromBeforeRequirement, twoStepNow } from './two-step.ts'
 import { makeEnrolmentLink } from './enrolment-link.ts'
 import { listFactors, removeFactor, resetFactors } from './manage-factors.ts'
 import { OAuthError } from '../../errors.ts'
@@ -56,6 +57,13 @@ export function create(on: FactorSettings, kernel: Kernel): Parts {
             path: 'security',
             add(child) {
               securityPage(child, deps, accounts)
+            },
+            states: async ({ user }) => {
+              const found = await accounts.factors.store.findFactors(user.id)
+              return {
+                passkeys: passkeysOf(accounts) === null ? null : found.passkeys.length,
+                twoStep: hasFactor(found) && (await twoStepNow(user, found, accounts)).on
+              }
             }
           }
         }

@@ -11,6 +11,7 @@ import type { AuthorizationParams } from '../../protocol/authorization-params.ts
 import type { Form } from './page-routes.ts'
 import type { Waiting } from './waiting.ts'
 import type { ConnectButton, FormModel } from '../../pages/common-model.ts'
+import type { AccountStates } from '../../pages/account-models.ts'
 import type { PageModels } from '../../pages/model.ts'
 import type { Renderers } from '../../pages/render.ts'
 import type { OAuthError } from '../../errors.ts'
@@ -175,4 +176,6 @@ export interface AccountPart {
   path: PathName
   /** `null`: the page is not there. */
   add: ((child: FastifyInstance) => void) | null
+  /** The state of its row on the account page. A failure leaves the row without it. */
+  states?(person: SignedInPerson): Promise<Partial<AccountStates>>
 }

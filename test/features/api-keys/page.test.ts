@@ -37,7 +37,7 @@ async function world(
 t.test('creates a key, shows it once, lists it and removes it', async (t) => {
   const { app, browser, clock, create, events, keys, sub } = await world(t)
   const account = await browser.get('/auth/account')
-  t.match(account.body, new RegExp(`<a href="${PAGE}">.*<span>API keys</span>`))
+  t.match(account.body, new RegExp(`<a href="${PAGE}">.*<span>API keys <small>0</small>`))
   const empty = (await browser.get(PAGE)).body
   t.match(empty, /name="scope reports:read"[^>]*><label[^>]*><span>read reports</)
   t.match(empty, /<option value="7776000" selected>90 days</)

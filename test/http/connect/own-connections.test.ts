@@ -222,7 +222,10 @@ t.test('registers no routes without connections or without links in the store', 
 t.test('lists links on the page, offers to connect another, and disconnects without JavaScript', async (t) => {
   const test = await scene(t, { subjects: ['ann-1', 'ann-2'] })
   const browser = await browserOf(test)
-  t.match((await browser.get('/auth/account')).body, /href="\/auth\/account\/connections">.*Connected accounts</)
+  t.match(
+    (await browser.get('/auth/account')).body,
+    /href="\/auth\/account\/connections">.*Connected accounts <small><bdi>Acme</
+  )
   const shown = await browser.get(PAGE)
   t.equal(shown.statusCode, 200)
   t.match(shown.body, /Acme.*<bdi>ann-1@example\.com<\/bdi>/)

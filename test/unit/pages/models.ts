@@ -212,6 +212,15 @@ export const MODELS: PageModels = {
     username: 'ann',
     email: 'ann@mail.example',
     emailVerified: false,
+    states: {
+      passkeys: 2,
+      twoStep: true,
+      passwordChangedAt: Date.UTC(2026, 0, 1, 12),
+      connections: ['Google'],
+      sessions: 3,
+      access: 1,
+      apiKeys: 0
+    },
     links: {
       profile: '/auth/account/profile',
       email: '/auth/account/email',

@@ -34,7 +34,8 @@ export function apiKeyPages(keys: OfferedKeys, settings: KeyPageSettings): PageS
           path: PATH,
           add(child) {
             apiKeysPage(child, deps, keys, settings)
-          }
+          },
+          states: async ({ user }) => ({ apiKeys: (await keys.list(user.id)).length })
         }
       }
     })

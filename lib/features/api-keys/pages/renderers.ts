@@ -2,7 +2,7 @@ import { accountFrame, cutNote, signInAgain } from '../../../pages/account-pages
 import { action as actionLink, copyButton, form, formState, hidden, link, submit } from '../../../pages/fields.ts'
 import { profileField } from '../../../pages/host-fields.ts'
 import { attributes, formatHtml, type Html, html, safeUrl } from '../../../pages/html.ts'
-import { chip, layout, name, saidOf, scopeList, said, time } from '../../../pages/layout.ts'
+import { chip, date, layout, name, saidOf, scopeList, said } from '../../../pages/layout.ts'
 import type { PageModels } from '../../../pages/model.ts'
 import type { Renderers } from '../../../pages/render.ts'
 import { durationOf, format } from '../../../pages/texts.ts'
@@ -27,11 +27,11 @@ ${
 `
 }<p class="hint">${
     lastUsedAt === null
-      ? formatHtml(messages.apiKeySince, { since: time(createdAt, messages) })
-      : formatHtml(messages.apiKeyTimes, { since: time(createdAt, messages), used: time(lastUsedAt, messages) })
+      ? formatHtml(messages.apiKeySince, { since: date(createdAt, messages) })
+      : formatHtml(messages.apiKeyTimes, { since: date(createdAt, messages), used: date(lastUsedAt, messages) })
   }</p>
 <p class="hint">${
-    expiresAt === null ? messages.apiKeyForever : formatHtml(messages.apiKeyUntil, { time: time(expiresAt, messages) })
+    expiresAt === null ? messages.apiKeyForever : formatHtml(messages.apiKeyUntil, { time: date(expiresAt, messages) })
   }</p></div>
 ${scopes.length > 0 && scopeList(scopes, messages)}
 <a${attributes({

@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { listLinks } from '../../../accounts/identities.ts'
 import { normalizeUsername } from '../../../accounts/username.ts'
 import { domainOf } from '../../../accounts/ways-in.ts'
 import type { Journey, PageDeps, PageSlots, Submission, Visit } from '../../../http/pages/deps.ts'
@@ -62,7 +63,17 @@ export function connectPages(
         elsewhere: async (form, visit) => await elsewhere(form, visit, deps),
         straightOn: async (params, request, reply) => await straightOn(deps, params, request, reply),
         leadOn: (userId, { request, journey }) => confirmUrl(request, userId, journey, deps),
-        account: { connections: { path: 'accountConnections', add: keepsLinks ? addLinks : null } }
+        account: {
+          connections: {
+            path: 'accountConnections',
+            add: keepsLinks ? addLinks : null,
+            states: async ({ user }) => ({
+              connections: (await listLinks(user.id, deps.authorize.accounts)).map(
+                ({ connection }) => connections.get(connection)?.name ?? connection
+              )
+            })
+          }
+        }
       }
     }
   }

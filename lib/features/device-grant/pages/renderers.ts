@@ -1,7 +1,7 @@
 import { field, form, formState, hidden, link, serverFault, submit } from '../../../pages/fields.ts'
 import { deviceName } from '../../../pages/device-name.ts'
 import { formatHtml, html } from '../../../pages/html.ts'
-import { chip, layout, monogram, name, scopeList, time } from '../../../pages/layout.ts'
+import { chip, date, layout, monogram, name, scopeList } from '../../../pages/layout.ts'
 import type { PageModels } from '../../../pages/model.ts'
 import type { Renderers } from '../../../pages/render.ts'
 import { durationOf, format } from '../../../pages/texts.ts'
@@ -49,7 +49,7 @@ function confirmation(model: PageModels['device'], asked: NonNullable<PageModels
     }${username !== null && chip(model, username)}`,
     content: html`<p>${messages.deviceCompare}</p>
 <p class="code"><code dir="ltr">${userCode}</code></p>
-<p>${formatHtml(messages.deviceAsked, { time: time(askedAt, messages), place: html`<bdi>${from}</bdi>` })}</p>
+<p>${formatHtml(messages.deviceAsked, { time: date(askedAt, messages), place: html`<bdi>${from}</bdi>` })}</p>
 <p><b>${messages.deviceWarning}</b></p>
 <p id="scopes">${formatHtml(messages.consentScopes, { client: name(client.name) })}</p>
 ${scopeList(scopes, messages, 'scopes')}

@@ -4,7 +4,12 @@ import type { AccountPart, PageDeps } from '../../../http/pages/deps.ts'
 import { accessPage, sessionsPage } from './sessions.ts'
 import { emailPage, profilePage, removePage } from './profile.ts'
 import { passwordPage } from './password.ts'
+import type { AccountsDeps } from '../../../accounts/deps.ts'
+import { consentsOf } from '../../../authorize/consent.ts'
+import type { AccountStates } from '../../../pages/account-models.ts'
 import type { PageModels } from '../../../pages/model.ts'
+import { passwordChangedAt } from '../../../sessions/active-user.ts'
+import { listSessions, type SignedInPerson } from '../../../sessions/browser-sessions.ts'
 import { localeOf, originOf } from '../../../http/edge/request-origin.ts'
 import { pageGet, queryParam } from '../../../http/pages/page-routes.ts'
 import { FOR_THE_PERSON, signInFirst } from '../../../http/pages/account-page.ts'
@@ -18,21 +23,17 @@ type Part = keyof AccountLinks
 
 /** The parts of the account page. A part exists if the stores support it. */
 function partsOf(deps: PageDeps): Record<Part, AccountPart> {
-  const {
-    authorize: {
-      accounts: { users, outbox }
-    },
-    offers,
-    parts,
-    registration
-  } = deps
+  const { authorize, offers, parts, registration } = deps
+  const { users, outbox } = authorize.accounts
   const fields = registration?.profile ?? null
   const part = (
     path: PathName,
     isThere: boolean,
-    add: (child: FastifyInstance, deps: PageDeps) => void
+    add: (child: FastifyInstance, deps: PageDeps) => void,
+    states?: AccountPart['states']
   ): AccountPart => ({
     path,
+    ...(states === undefined ? {} : { states }),
     add: isThere
       ? (child) => {
           add(child, deps)
@@ -50,14 +51,47 @@ function partsOf(deps: PageDeps): Record<Part, AccountPart> {
       outbox !== null && (users.update !== undefined || users.setEmailVerified !== undefined),
       emailPage
     ),
-    password: part('accountPassword', users.setPasswordHash !== undefined, passwordPage),
+    password: part('accountPassword', users.setPasswordHash !== undefined, passwordPage, async ({ user }) => ({
+      passwordChangedAt: user.passwordHash === null ? null : passwordChangedAt(user)
+    })),
     connections: ofParts('connections'),
     security: ofParts('security'),
-    sessions: part('accountSessions', true, sessionsPage),
-    access: part('accountAccess', offers.consents, accessPage),
+    sessions: part('accountSessions', true, sessionsPage, async ({ user }) => ({
+      sessions: (await listSessions(user.id, authorize.sessions)).length
+    })),
+    access: part('accountAccess', offers.consents, accessPage, async ({ user }) => ({
+      access: (await consentsOf(user, authorize)).length
+    })),
     apiKeys: ofParts('apiKeys'),
     remove: part('accountRemove', users.remove !== undefined, removePage)
   }
+}
+
+const UNKNOWN: AccountStates = {
+  passkeys: null,
+  twoStep: null,
+  passwordChangedAt: null,
+  connections: null,
+  sessions: null,
+  access: null,
+  apiKeys: null
+}
+
+/** The states of all parts, read at once. A failed read leaves its states unknown, because the ways work without. */
+async function statesOf(
+  person: SignedInPerson,
+  parts: readonly AccountPart[],
+  { onError }: Pick<AccountsDeps, 'onError'>
+): Promise<AccountStates> {
+  const read = async ({ add, states }: AccountPart): Promise<Partial<AccountStates>> => {
+    try {
+      return add === null ? {} : ((await states?.(person)) ?? {})
+    } catch (error) {
+      onError(error, 'a state on the account page could not be read')
+      return {}
+    }
+  }
+  return Object.assign({ ...UNKNOWN }, ...(await Promise.all(parts.map(read)))) as AccountStates
 }
 
 /** The pages below `/auth/account`: what a person can do with their account while they are signed in. */
@@ -71,7 +105,7 @@ const WHAT =
 
 /** `GET /auth/account`: who is signed in, and the ways to what they can do. A JSON endpoint has the same path. */
 export function accountOverview(child: FastifyInstance, deps: PageDeps): void {
-  const { browser, homeUrl, journeys, link, pages, path } = deps
+  const { authorize, browser, homeUrl, journeys, link, pages, path } = deps
   const parts = Object.entries(partsOf(deps))
   child.get(path('account'), pageGet({ summary: 'Account page' }, { what: WHAT }), async (request, reply) => {
     const journey = await journeys.read(request)
@@ -94,6 +128,11 @@ export function accountOverview(child: FastifyInstance, deps: PageDeps): void {
         username,
         email: address === username ? null : address,
         emailVerified: address === null ? null : emailVerified === true,
+        states: await statesOf(
+          person,
+          parts.map(([, part]) => part),
+          authorize.accounts
+        ),
         links: Object.fromEntries(
           parts.map(([name, part]) => [name, part.add === null ? null : `${link(part.path)}${journey.query}`])
         ) as AccountLinks,
