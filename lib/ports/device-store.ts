@@ -7,6 +7,8 @@ export interface DeviceRequest {
   scope: string
   /** The APIs, by the `aud` of their tokens. */
   resources: string[]
+  /** The key that the code is bound to. `null`: none. @see RFC 9449 §10 */
+  jkt: string | null
   createdAt: number
   expiresAt: number
   /** The address and the program that asked. */

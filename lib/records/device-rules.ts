@@ -24,6 +24,7 @@ type PackedRequest = [
   clientId: string,
   scope: string,
   resources: string[],
+  jkt: string | null,
   createdAt: number,
   expiresAt: number,
   ip: string | null,
@@ -41,9 +42,9 @@ const SLOWER_MS = 5000
 const REMEMBERED_MS = 600_000
 
 function stored(view: View, id: string): Held | null {
-  const packed = rowOf<PackedRequest>(view.get(DEVICE_REQUEST), 14)
+  const packed = rowOf<PackedRequest>(view.get(DEVICE_REQUEST), 15)
   if (packed === null || packed[0] !== id) return null
-  const [, digest, clientId, scope, resources, createdAt, expiresAt, ip, userAgent, intervalMs, ...rest] = packed
+  const [, digest, clientId, scope, resources, jkt, createdAt, expiresAt, ip, userAgent, intervalMs, ...rest] = packed
   const [stage, sid, codeId, polledAt] = rest
   return {
     id,
@@ -51,6 +52,7 @@ function stored(view: View, id: string): Held | null {
     clientId,
     scope,
     resources: [...resources],
+    jkt,
     createdAt,
     expiresAt,
     ip,
@@ -70,6 +72,7 @@ function save(view: View, held: Held): void {
     held.clientId,
     held.scope,
     [...held.resources],
+    held.jkt,
     held.createdAt,
     held.expiresAt,
     held.ip,
@@ -106,8 +109,8 @@ export function claimDeviceRequest(view: View, id: string, sid: string, now: num
   const held = waiting(view, id, sid, now)
   if (held === null) return null
   if (held.sid === null) save(view, { ...held, sid })
-  const { digest, clientId, scope, resources, createdAt, expiresAt, ip, userAgent } = held
-  return { id, digest, clientId, scope, resources, createdAt, expiresAt, ip, userAgent }
+  const { digest, clientId, scope, resources, jkt, createdAt, expiresAt, ip, userAgent } = held
+  return { id, digest, clientId, scope, resources, jkt, createdAt, expiresAt, ip, userAgent }
 }
 
 export function decideDeviceRequest(view: View, { id, sid, now, codeId }: DeviceDecision): boolean {

@@ -1,13 +1,11 @@
 import { Type } from '@sinclair/typebox'
 import { isPublic } from '../../clients/rights.ts'
 import { type Endpoint, endpoint } from '../../http/edge/endpoint.ts'
-import { rememberClient } from '../../http/edge/cors.ts'
+import { clientAlone, provenClient } from '../../http/edge/proven-client.ts'
 import { originOf } from '../../http/edge/request-origin.ts'
-import { authenticateClient } from '../../oauth/authenticate-client.ts'
 import { checkGrantAllowed, findGrant } from '../../oauth/grants/registry.ts'
 import type { DeviceStore } from '../../ports/device-store.ts'
 import { MAX_COUNTED } from '../../protocol/bounds.ts'
-import { invalidClient } from '../../protocol/client-authentication.ts'
 import { DEVICE_CODE_GRANT, parseDeviceRequest, serializeParams } from '../../protocol/request-params.ts'
 import type { DeviceSettings } from './options.ts'
 import { askForDevice } from './requests.ts'
@@ -43,7 +41,8 @@ export function deviceEndpoint(
       'Begins the device grant (RFC 8628) for a client that lists it. The device shows `user_code` and ' +
       '`verification_uri`, and polls the token endpoint with `device_code`. The page at `verification_uri_complete` ' +
       'has the code filled in, and a person still sends it. Clients authenticate as at the token endpoint. Without ' +
-      '`scope` it is `openid`, and scopes that cannot be granted are left out. Exists with the option `deviceGrant`.',
+      '`scope` it is `openid`, and scopes that cannot be granted are left out. A proof ' +
+      'in the header `DPoP` binds the code to its key. Exists with the option `deviceGrant`.',
     body: DeviceRequestBody,
     answers: {
       200: Type.Object({
@@ -56,22 +55,14 @@ export function deviceEndpoint(
       })
     },
     errors: {
-      400: ['invalid_scope', 'invalid_target', 'unauthorized_client'],
+      400: ['invalid_scope', 'invalid_target', 'unauthorized_client', 'invalid_dpop_proof', 'use_dpop_nonce'],
       401: 'invalid_client',
       429: { too_many_requests: 'rule `device`, and `refresh` for failed client authentication' }
     },
     handle: async (request, reply, { clientsOf, grants, limiter }) => {
       const params = parseDeviceRequest(request.body)
       const origin = originOf(request)
-      const client = await limiter.countFailure(request, reply, async () => {
-        const found = await authenticateClient(request.headers.authorization, params, origin, {
-          clients: clientsOf(request),
-          grants
-        })
-        if (found === null) throw invalidClient(undefined)
-        return found
-      })
-      rememberClient(request, client.clientId)
+      const { client, jkt } = await provenClient(request, reply, params, { clientsOf, grants, limiter }, clientAlone)
       checkGrantAllowed(findGrant(DEVICE_CODE_GRANT, grants), client)
       const apart = {
         name: 'device requests',
@@ -82,7 +73,7 @@ export function deviceEndpoint(
         request,
         reply,
         { rule: 'device', kept: true, apart },
-        async () => await askForDevice({ params, client, origin }, on, { ...grants, devices })
+        async () => await askForDevice({ params, client, jkt, origin }, on, { ...grants, devices })
       )
       return {
         device_code: deviceCode,

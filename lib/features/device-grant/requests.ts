@@ -23,6 +23,8 @@ const TRIES = 5
 interface Asking {
   params: { scope?: string; resource?: string; audience?: string }
   client: Client
+  /** The key of the proof. `null`: the request has none. */
+  jkt: string | null
   origin: Origin
 }
 
@@ -32,7 +34,7 @@ interface Asking {
  * @see RFC 8628 §3.1, §3.2
  */
 export async function askForDevice(
-  { params, client, origin }: Asking,
+  { params, client, jkt, origin }: Asking,
   { expiresInMs, intervalMs }: DeviceSettings,
   { devices, ...deps }: GrantDeps & { devices: DeviceStore }
 ): Promise<{ deviceCode: string; userCode: string }> {
@@ -51,6 +53,7 @@ export async function askForDevice(
       clientId: client.clientId,
       scope: scopes.join(' '),
       resources: resources.map(({ resource }) => resource),
+      jkt,
       createdAt: now,
       expiresAt: now + expiresInMs,
       ip: origin.ip ?? null,
@@ -79,7 +82,7 @@ interface Decision {
  */
 export async function allowDevice(
   {
-    request: { id, digest: codeDigest, scope, resources, expiresAt },
+    request: { id, digest: codeDigest, scope, resources, jkt, expiresAt },
     client,
     person: { user, session },
     authentication,
@@ -102,7 +105,10 @@ export async function allowDevice(
       // A person may allow the access on a shared computer, and sign out there.
       sessionSid: null,
       offline: scope.split(' ').includes('offline_access'),
-      authorization: formatAuthorizationDetails(resources.length === 0 ? {} : { resources }),
+      authorization: formatAuthorizationDetails({
+        ...(resources.length === 0 ? {} : { resources }),
+        ...(jkt === null ? {} : { dpopJkt: jkt })
+      }),
       codeDigest,
       codeExpiresAt: expiresAt
     },

@@ -1,14 +1,11 @@
 import { Type } from '@sinclair/typebox'
 import type { PushedRequests } from '../../authorize/deps.ts'
 import { OAuthError } from '../../errors.ts'
-import { rememberClient } from '../../http/edge/cors.ts'
-import { readProof, tellNonce } from '../../http/edge/possession.ts'
+import { clientAlone, provenClient } from '../../http/edge/proven-client.ts'
 import { endpoint } from '../../http/edge/endpoint.ts'
-import { originOf } from '../../http/edge/request-origin.ts'
 import { AuthorizationRequestSchema } from '../../http/edge/schemas.ts'
-import { authenticateClient } from '../../oauth/authenticate-client.ts'
 import { readAuthorizationParams } from '../../protocol/authorization-params.ts'
-import { CLIENT_PARAMS, invalidClient } from '../../protocol/client-authentication.ts'
+import { CLIENT_PARAMS } from '../../protocol/client-authentication.ts'
 import { readParams } from '../../protocol/request-params.ts'
 
 /** `POST /auth/par`. @see RFC 9126 §2 */
@@ -58,34 +55,17 @@ export const pushRequest = (pushed: PushedRequests) =>
     },
     isOn: ({ openid }) => openid !== null,
     handle: async (request, reply, { clientsOf, grants, limiter, openid }) => {
-      const credentials = readParams(request.body, CLIENT_PARAMS)
-      const { possession } = grants
-      const caller = await limiter.countFailure(request, reply, async () => {
-        const proof = readProof(request, possession)
-        if (proof instanceof OAuthError) return proof
-        const client = await authenticateClient(request.headers.authorization, credentials, originOf(request), {
-          clients: clientsOf(request),
-          grants
-        })
-        if (client === null) throw invalidClient(undefined)
-        if (proof !== null) {
-          await possession?.spend(proof)
-          tellNonce(proof, reply)
-        }
-        return { client, jkt: proof?.jkt }
-      })
-      if (caller instanceof OAuthError) throw caller
-      const { client, jkt } = caller
-      rememberClient(request, client.clientId)
+      const sent = readParams(request.body, CLIENT_PARAMS)
+      const { client, jkt } = await provenClient(request, reply, sent, { clientsOf, grants, limiter }, clientAlone)
       const params = readAuthorizationParams(request.body)
       // RFC 9449 §10.1: a proof binds the code as dpop_jkt does.
-      if (jkt !== undefined && (params.dpop_jkt ?? jkt) !== jkt)
+      if (jkt !== null && (params.dpop_jkt ?? jkt) !== jkt)
         throw new OAuthError('invalid_dpop_proof', 'dpop_jkt names another key than the proof.')
       if (params.request_uri !== undefined)
         throw new OAuthError('invalid_request', 'A pushed request has no request_uri.')
       const asked = pushed.push({
         ...params,
-        ...(jkt === undefined ? {} : { dpop_jkt: jkt }),
+        ...(jkt === null ? {} : { dpop_jkt: jkt }),
         client_id: client.clientId
       })
       await openid?.checkRequest(asked)

@@ -1,12 +1,10 @@
 import { type TObject, Type } from '@sinclair/typebox'
-import { authenticateClient } from '../../oauth/authenticate-client.ts'
 import type { GrantDeclaration, GuessAtFactor, TokenResponse as GrantAnswer } from '../../oauth/deps.ts'
 import { checkBinding } from '../../oauth/issue-tokens.ts'
 import { checkGrantAllowed, findGrant, limitsOf } from '../../oauth/grants/registry.ts'
 import { OAuthError, type OAuthErrorCode } from '../../errors.ts'
 import { parseTokenRequest } from '../../protocol/request-params.ts'
-import { rememberClient } from '../edge/cors.ts'
-import { readProof, tellNonce } from '../edge/possession.ts'
+import { provenClient } from '../edge/proven-client.ts'
 import { originOf } from '../edge/request-origin.ts'
 import { type Endpoint, endpoint } from '../edge/endpoint.ts'
 import { traced } from '../../ports/tracing.ts'
@@ -97,23 +95,16 @@ function tokenEndpoint(grants: readonly GrantDeclaration[]): Endpoint {
       return await traced('token', { grantType: grant.type }, async () => {
         // The client is authenticated first: a request that fails here has tried no password, and counts as a wrong
         // client secret. The proof is used up last.
-        const caller = await limiter.countFailure(request, reply, async () => {
-          const proof = readProof(request, deps.possession)
-          if (proof instanceof OAuthError) return proof
-          const client = await authenticateClient(request.headers.authorization, params, originOf(request), {
-            clients: clientsOf(request),
-            grants: deps
-          })
-          checkBinding(client, proof?.jkt ?? null)
-          if (proof !== null) {
-            await deps.possession?.spend(proof)
-            tellNonce(proof, reply)
+        const { client, jkt } = await provenClient(
+          request,
+          reply,
+          params,
+          { clientsOf, grants: deps, limiter },
+          (found) => {
+            checkBinding(found.client, found.jkt)
+            return found
           }
-          return { client, jkt: proof?.jkt ?? null }
-        })
-        if (caller instanceof OAuthError) throw caller
-        const { client, jkt } = caller
-        if (client !== null) rememberClient(request, client.clientId)
+        )
         checkGrantAllowed(grant, client)
         const handle = async (): Promise<GrantAnswer | GuessAtFactor | OAuthError> =>
           await grant.handle(

@@ -19,6 +19,7 @@ const request: NewDeviceRequest = {
   expiresAt: T0 + 10 * MINUTE,
   ip: '203.0.113.9',
   userAgent: null,
+  jkt: 'the thumbprint of a key',
   intervalMs: 5 * SECOND
 }
 const poll = { id, digest: request.digest, clientId: 'tv', now: T0 }

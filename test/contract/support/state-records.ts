@@ -223,6 +223,7 @@ export function operations(
           expiresAt: END,
           ip: null,
           userAgent: USER_AGENT,
+          jkt: null,
           intervalMs: 5000
         })
     ],
