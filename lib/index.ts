@@ -135,7 +135,7 @@ export type {
   AttemptStore,
   OnStoreError
 } from './ports/attempt-store.ts'
-export type { Client, ClientStore, GrantType } from './ports/client-store.ts'
+export type { Client, ClientPages, ClientStore, GrantType } from './ports/client-store.ts'
 export type { Clock } from './ports/clock.ts'
 export type {
   Assertion,

@@ -1,9 +1,10 @@
 import { systemClock } from '../adapters/node/system.ts'
 import { contentOf, type MailLinks, webUrl } from '../mail/content.ts'
 import { htmlMail, textMail } from '../mail/html-mail.ts'
+import { logoOf } from '../pages/logo.ts'
 import type { Color } from '../pages/themes.ts'
 import type { Message } from '../ports/message.ts'
-import { FONT, logoOf, PAGES_DEFAULTS, RADIUS } from '../settings/sections/pages.ts'
+import { FONT, PAGES_DEFAULTS, RADIUS } from '../settings/sections/pages.ts'
 
 /** The design of a mail. As for the option `pages`, `undefined` means absent. */
 export interface RenderMessageOptions {

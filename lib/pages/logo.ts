@@ -1,6 +1,24 @@
 import type { CommonModel } from './common-model.ts'
 import { attributes, type Html, html } from './html.ts'
 
+const LOGO_HEIGHT = 40
+
+/** A logo as a host gives it. */
+export interface Logo {
+  url: string
+  dark?: string | undefined
+  height?: number | undefined
+  alt?: string | undefined
+}
+
+/** The logo as pages and mails show it. `title`: its words, if the host gives none. */
+export function logoOf(
+  { url, dark, height = LOGO_HEIGHT, alt }: Logo,
+  title: string
+): NonNullable<CommonModel['logo']> {
+  return { url, dark: dark ?? null, height, alt: alt ?? title }
+}
+
 /**
  * The logo of the service, for pages and mails. The browser chooses the image of its scheme; mail programs that don't
  * know `picture` show the one for light mode.

@@ -9,6 +9,35 @@ export const GRANT_TYPES = [
 ] as const
 export type GrantType = (typeof GRANT_TYPES)[number]
 
+/** The brand of a client. A title without a logo is shown as text, because the logo of the service has its name. */
+export interface ClientPages {
+  /** The name at the top of the pages. */
+  title?: string | undefined
+  /** The logo, instead of the name. */
+  logo?:
+    | {
+        /** The image. */
+        url: string
+        /** The image in dark mode. */
+        dark?: string | undefined
+        /** Its height in pixels. */
+        height?: number | undefined
+        /** Its words for people who can't see it. */
+        alt?: string | undefined
+      }
+    | undefined
+  /** Colour of buttons and links. */
+  accentColor?:
+    | string
+    | {
+        /** The colour in light mode. */
+        light?: string | undefined
+        /** The colour in dark mode. */
+        dark?: string | undefined
+      }
+    | undefined
+}
+
 /** A registered OAuth client. @see RFC 7591 §2 for the terms */
 export interface Client {
   /** The name of the client in requests and tokens. */
@@ -67,6 +96,8 @@ export interface Client {
   logoUri?: string | undefined
   /** A page about it, linked on the consent page: an `https:` URL. */
   clientUri?: string | undefined
+  /** The brand of the pages on the way to this client, where it differs from the service's. */
+  pages?: ClientPages | undefined
   /** The algorithm of its ID tokens. */
   idTokenSignedResponseAlg?: string | undefined
   /** Which claims its ID tokens have: see `idToken.claims`. */

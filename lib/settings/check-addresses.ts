@@ -1,8 +1,8 @@
 import { checkWebUri, isLoopbackHost } from '../protocol/redirect-uri.ts'
+import type { Logo } from '../pages/logo.ts'
 import { localPath } from '../protocol/same-origin.ts'
 import { invalid } from './option-error.ts'
 import type { AuthorityOptions } from './options.ts'
-import type { Logo } from './sections/pages.ts'
 import type { Settings } from './settings.ts'
 
 const ADDRESSES = ['faviconUrl', 'stylesheetUrl', 'home', 'loginUrl'] as const
@@ -97,7 +97,13 @@ function checkLogo(path: string, given: Logo | undefined, issuer: string): void 
 }
 
 function checkAddress(path: string, given: string | undefined, issuer: string): void {
-  if (given === undefined || localPath(given, issuer) !== null) return
+  const takes = given === undefined ? null : addressTakes(given, issuer)
+  if (takes !== null) throw invalid(path, given, takes)
+}
+
+/** The accepted values, if a page can't use the address; else `null`. */
+export function addressTakes(given: string, issuer: string): string | null {
+  if (localPath(given, issuer) !== null) return null
   const takes = checkWebUri(given)
-  if (takes !== null) throw invalid(path, given, `a path such as "/home", or ${takes}`)
+  return takes === null ? null : `a path such as "/home", or ${takes}`
 }

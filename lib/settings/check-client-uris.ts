@@ -1,9 +1,13 @@
 /** The addresses of a client. */
 import type { Client } from '../ports/client-store.ts'
 import { checkClientRedirectUri, checkWebUri } from '../protocol/redirect-uri.ts'
+import { addressTakes } from './check-addresses.ts'
 
 /** Apps in a web view have origins such as `capacitor://localhost`. */
 const ORIGIN = /^[a-z][a-z0-9+.-]*:\/\/(?:\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::[1-9]\d{0,4})?$/
+
+/** Paths are of the issuer's origin, whatever it is. */
+const ANY_ISSUER = 'https://issuer.invalid'
 
 /** The error of a bad field: the value and the accepted values. */
 export type Refusal = (field: string, got: unknown, takes: string) => Error
@@ -31,6 +35,11 @@ export function checkUris(client: Client, refusal: Refusal): void {
     const uri = client[name]
     const takes = uri === undefined ? null : checkWebUri(uri)
     if (takes !== null) throw refusal(name, uri, takes)
+  }
+  for (const name of ['url', 'dark'] as const) {
+    const address = client.pages?.logo?.[name]
+    const takes = address === undefined ? null : addressTakes(address, ANY_ISSUER)
+    if (takes !== null) throw refusal(`pages.logo.${name}`, address, takes)
   }
 }
 

@@ -232,6 +232,23 @@ t.test('rejects a bad value of every other option', async (t) => {
       '1',
       /^an? /
     ]),
+    [client({ pages: 'App' }), 'clients[1].pages', '"App"', /^\{ title, logo, accentColor \}/],
+    [client({ pages: { title: '' } }), 'clients[1].pages.title', '""', /1 to 100/],
+    [client({ pages: { accentColor: 'red' } }), 'clients[1].pages.accentColor', '"red"', /^a colour/],
+    [
+      client({ pages: { logo: { dark: '/d.svg' } } }),
+      'clients[1].pages.logo.url',
+      'nothing',
+      /^an https: URL or a path/
+    ],
+    ...['url', 'dark'].flatMap((name) =>
+      ['http://a.b/x', 'javascript:alert(1)', 'logo.svg', '//evil.example/l', '/\\evil.example'].map((value): Row => [
+        client({ pages: { logo: { url: '/logo.svg', [name]: value } } }),
+        `clients[1].pages.logo.${name}`,
+        JSON.stringify(value),
+        /^a path such as/
+      ])
+    ),
     ...[1, 'HS256', 'none', 'rs256', ''].map((alg): Row => [
       client({ idTokenSignedResponseAlg: alg }),
       'clients[1].idTokenSignedResponseAlg',
@@ -981,6 +998,7 @@ t.test('accepts good options', async (t) => {
           redirectUris: ['https://a.b/cb', 'http://127.0.0.1:3000/cb'],
           logoUri: 'https://a.b/logo.svg',
           clientUri: 'https://a.b/',
+          pages: { logo: { url: 'https://cdn.example/a.svg', dark: '/dark.svg' }, accentColor: '#0b6e4f' },
           idTokenClaims: 'scopes'
         }
       ]

@@ -1,11 +1,16 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { PAGE_SCRIPT, PASSKEY_SCRIPT } from '../../pages/script.ts'
 import { type Look, stylesheet } from '../../pages/stylesheet.ts'
+import { type AccentColor, accentPair } from '../../pages/themes.ts'
 import { digest } from '../../protocol/digest.ts'
 import { callableBy } from '../edge/callers.ts'
 import { describeRoute } from '../edge/schemas.ts'
 
 const MAX_AGE_SECONDS = 31_536_000
+/** About 2 MB of stylesheets. */
+const MOST_BRANDED = 100
+/** The accent of a client, in light and in dark mode. */
+const ACCENT = /^([0-9a-f]{6})-([0-9a-f]{6})$/
 
 interface Asset {
   /** Without the version. */
@@ -19,6 +24,8 @@ interface Asset {
 
 export interface PageAssets {
   style: Asset
+  /** The stylesheet with the accent of a client, at the path of `style`, so that every policy allows it. */
+  styleWith(accent: AccentColor): Asset
   script: Asset
   /** `null`: no page asks for a passkey. */
   passkeys: Asset | null
@@ -26,13 +33,26 @@ export interface PageAssets {
 
 /** `prefix` as mounted, with that of the host's instance in front. */
 export function pageAssets({ prefix, look, passkeys }: { prefix: string; look: Look; passkeys: boolean }): PageAssets {
-  const asset = (name: string, type: string, body: string): Asset => {
+  const asset = (name: string, type: string, body: string, more = ''): Asset => {
     const version = digest(body).slice(0, 12)
     const path = `${prefix}/${name}`
-    return { path, url: `${path}?v=${version}`, type: `${type}; charset=utf-8`, body, version }
+    return { path, url: `${path}?v=${version}${more}`, type: `${type}; charset=utf-8`, body, version }
   }
+  const branded = new Map<string, Asset>()
   return {
     style: asset('pages.css', 'text/css', stylesheet(look)),
+    styleWith(accentColor) {
+      const { light, dark } = accentPair(accentColor)
+      const name = `${light.slice(1)}-${dark.slice(1)}`
+      let style = branded.get(name)
+      if (style === undefined) {
+        // Bounded, because a stranger may ask for any accent.
+        if (branded.size >= MOST_BRANDED) branded.clear()
+        style = asset('pages.css', 'text/css', stylesheet({ ...look, accentColor }), `&accent=${name}`)
+        branded.set(name, style)
+      }
+      return style
+    },
     script: asset('pages.js', 'text/javascript', PAGE_SCRIPT),
     passkeys: passkeys ? asset('passkeys.js', 'text/javascript', PASSKEY_SCRIPT) : null
   }
@@ -44,7 +64,7 @@ export function pageAssets({ prefix, look, passkeys }: { prefix: string; look: L
  */
 export function pageAssetRoutes(
   child: FastifyInstance,
-  { style, script, passkeys }: PageAssets,
+  { style, styleWith, script, passkeys }: PageAssets,
   { prefix }: { prefix: string }
 ): void {
   for (const [name, asset, summary, what] of [
@@ -69,7 +89,15 @@ export function pageAssetRoutes(
         ...callableBy('anyone', { what: `${summary}. ${what}` }),
         schema: describeRoute({ hide: true, summary })
       },
-      (request, reply) => sendAsset(asset, request, reply)
+      (request, reply) => {
+        const { accent } = request.query as { accent?: unknown }
+        const [, light, dark] = asset === style && typeof accent === 'string' ? (ACCENT.exec(accent) ?? []) : []
+        return sendAsset(
+          light === undefined ? asset : styleWith({ light: `#${light}`, dark: `#${dark}` }),
+          request,
+          reply
+        )
+      }
     )
   }
 }

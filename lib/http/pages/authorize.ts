@@ -134,6 +134,7 @@ export async function sendToClient(
     { action, params },
     {
       clientName: client.name ?? client.clientId,
+      brand: client.pages,
       formActions: [formActionOf(action, unknownOf(client)?.redirectSchemes)],
       secretAddress: true
     }

@@ -148,6 +148,7 @@ async function ask(
     },
     {
       clientName: name,
+      brand: client.pages,
       uiLocales,
       images: client.logoUri === undefined ? [] : [client.logoUri],
       formActions: [formActionOf(redirectUri, unknown?.redirectSchemes)]

@@ -1,6 +1,7 @@
 import type { AuthorizeDeps } from '../../authorize/deps.ts'
 import type { ScopeTexts } from '../../pages/own-texts.ts'
 import type { PathName } from '../../settings/paths.ts'
+import type { ClientPages } from '../../ports/client-store.ts'
 import type { HttpDeps } from '../edge/endpoint.ts'
 import type { RequestBrowser } from '../edge/request-browser.ts'
 import type { Cookies, SealedCookies } from '../edge/sealed-cookies.ts'
@@ -81,6 +82,8 @@ export interface Journey {
   /** `''`, or `?…` to append to the addresses of pages and forms, so that the journey continues there. */
   query: string
   clientName: string | null
+  /** That of the client. */
+  brand?: ClientPages | undefined
   /** BCP 47, most wanted first. */
   uiLocales: string[]
   /** Targets besides this origin of a form whose answer leads on. */

@@ -137,11 +137,12 @@ export function formPage<Name extends FormPageName, Shown extends object>(
     if (typeof next === 'function') return await next(reply)
     const {
       request,
-      journey: { query, clientName, uiLocales, formActions }
+      journey: { query, clientName, brand, uiLocales, formActions }
     } = visit
     const settings: PageSettings = {
       statusCode: refused?.statusCode ?? page.statusCode?.(next) ?? 200,
       clientName,
+      brand,
       uiLocales,
       ...(leadsOn ? { formActions } : {}),
       ...(page.images === undefined || page.images.length === 0 ? {} : { images: page.images }),

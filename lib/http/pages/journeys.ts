@@ -55,6 +55,7 @@ export function createJourneys(
     return {
       query: `?${carried(params)}`,
       clientName: client.name ?? client.clientId,
+      brand: client.pages,
       uiLocales: wordsOf(params.ui_locales),
       formActions: [formActionOf(redirectUri, unknownOf(client)?.redirectSchemes)],
       asksAll: asksMore(params) || client.acr !== undefined,

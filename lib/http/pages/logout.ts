@@ -115,6 +115,7 @@ async function send(
       { action: withParams(link('logout'), params), error: null, username: user?.username ?? null },
       {
         clientName: result.client?.name ?? null,
+        brand: result.client?.pages,
         uiLocales,
         formActions: result.redirectUri === null ? [] : [formActionOf(result.redirectUri)]
       }
@@ -129,7 +130,7 @@ async function send(
     reply,
     'signed_out',
     { ended: result.ended, homeUrl, loginUrl: link('login') },
-    { clientName: result.client?.name ?? null, uiLocales }
+    { clientName: result.client?.name ?? null, brand: result.client?.pages, uiLocales }
   )
 }
 

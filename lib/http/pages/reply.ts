@@ -11,11 +11,13 @@ import {
 import { type OwnTexts, withOwnTexts } from '../../pages/own-texts.ts'
 import type { Look } from '../../pages/stylesheet.ts'
 import type { CommonModel } from '../../pages/common-model.ts'
+import { type Logo, logoOf } from '../../pages/logo.ts'
 import type { PageModels, PageName, RenderPage } from '../../pages/model.ts'
 import { RENDERERS, type Renderers } from '../../pages/render.ts'
 import { noStore } from '../edge/error-reply.ts'
 import { type PageAssets, pageAssets } from './assets.ts'
 import { type ContentSecurity, contentSecurityPolicy } from './security.ts'
+import type { ClientPages } from '../../ports/client-store.ts'
 import { logLine } from '../../ports/log.ts'
 import { requestIdOf } from '../edge/request-origin.ts'
 import { LANGUAGES } from '../../texts/languages.ts'
@@ -27,6 +29,8 @@ export interface PageSettings {
   /** Default 200. */
   statusCode?: number
   clientName?: string | null
+  /** The brand of the client that sent the person. */
+  brand?: ClientPages | undefined
   /** The languages that the authorization request asks for, most wanted first. They come before `Accept-Language`. */
   uiLocales?: readonly string[]
   /** Targets of the page's forms besides this origin: Chromium applies `form-action` to redirects too. */
@@ -67,7 +71,8 @@ export interface PageReplyOptions {
   /** Those of the features that are on. */
   renderers: Partial<Renderers>
   pages: Look &
-    Pick<CommonModel, 'title' | 'logo' | 'faviconUrl' | 'stylesheetUrl'> & {
+    Pick<CommonModel, 'title' | 'faviconUrl' | 'stylesheetUrl'> & {
+      logo: Logo | null
       links: CommonModel['footer']
       texts: OwnTexts
       render: RenderPage | null
@@ -93,13 +98,13 @@ export function createPageReply({
   const { origin, protocol } = new URL(issuer)
   // With `no-referrer` a form of the page would come with `Origin: null`, which does not say where it is from.
   const originAlone = protocol === 'https:' ? 'strict-origin' : 'origin'
-  const { title, logo, faviconUrl, colorScheme, stylesheetUrl, links: footer, texts, render } = pages
+  const { faviconUrl, colorScheme, stylesheetUrl, links: footer, texts, render } = pages
   const builtIn: Partial<Renderers> = { ...RENDERERS, ...renderers }
   const assets = pageAssets({ prefix, look: pages, passkeys })
   const sources: ContentSecurity = {
     style: `${origin}${assets.style.path}`,
     script: `${origin}${assets.script.path}`,
-    images: [logo?.url, logo?.dark, faviconUrl].filter((url) => typeof url === 'string'),
+    images: [pages.logo?.url, pages.logo?.dark, faviconUrl].filter((url) => typeof url === 'string'),
     stylesheet: stylesheetUrl,
     passkeys: assets.passkeys === null ? null : `${origin}${assets.passkeys.path}`
   }
@@ -131,6 +136,17 @@ export function createPageReply({
     return null
   }
 
+  /** The brand of the service, and of a client what it has instead. */
+  function brandOf({ title, logo, accentColor }: ClientPages = {}): Pick<CommonModel, 'title' | 'logo' | 'styleUrl'> {
+    const shown = title ?? pages.title
+    const image = logo ?? (title === undefined ? pages.logo : null)
+    return {
+      title: shown,
+      logo: image && logoOf(image, shown),
+      styleUrl: (accentColor === undefined ? assets.style : assets.styleWith(accentColor)).url
+    }
+  }
+
   const policyOf = (given: PageSettings['passkeys']): PageSettings['passkeys'] =>
     given && { renewUrl: given.renewUrl === null ? null : `${origin}${given.renewUrl}` }
 
@@ -145,9 +161,9 @@ export function createPageReply({
       settings: PageSettings = {}
     ): Promise<FastifyReply> {
       const lang = localeFor(request, settings.uiLocales)
+      const brand = brandOf(settings.brand)
       const common: CommonModel = {
-        title,
-        logo,
+        ...brand,
         faviconUrl,
         colorScheme,
         stylesheetUrl,
@@ -159,7 +175,6 @@ export function createPageReply({
         lang,
         dir: directionOf(lang),
         messages: catalogueOf(lang),
-        styleUrl: assets.style.url,
         scriptUrl: assets.script.url,
         clientName: settings.clientName ?? null
       }
@@ -179,7 +194,9 @@ export function createPageReply({
           'content-security-policy': contentSecurityPolicy(sources, {
             own: own !== null,
             formActions: settings.formActions ?? [],
-            images: settings.images ?? [],
+            images: [brand.logo?.url, brand.logo?.dark, ...(settings.images ?? [])].filter(
+              (url) => typeof url === 'string'
+            ),
             passkeys: policyOf(settings.passkeys)
           }),
           'referrer-policy': settings.secretAddress === true ? originAlone : 'same-origin',

@@ -1,7 +1,8 @@
 import { type Client, GRANT_TYPES } from '../../ports/client-store.ts'
 import { Type } from '@sinclair/typebox'
 import { AUTH_METHODS, MAX_CLIENT_KEYS } from '../../protocol/client-authentication.ts'
-import { flag, list, oneOf, option, required, secretText, shortText, text, words } from '../schema-words.ts'
+import { flag, list, oneOf, option, required, secretText, section, shortText, text, words } from '../schema-words.ts'
+import { CLIENT_PAGES } from './pages.ts'
 
 const JWKS = option<NonNullable<Client['jwks']>>(
   Type.Object(
@@ -43,6 +44,7 @@ export const CLIENT_FIELDS = {
   name: text({ otherwise: 'its `clientId`' }),
   logoUri: uri,
   clientUri: uri,
+  pages: section<NonNullable<Client['pages']>>(CLIENT_PAGES, { takes: '{ title, logo, accentColor }' }),
   idTokenSignedResponseAlg: oneOf(['RS256', 'ES256', 'PS256', 'EdDSA'], { otherwise: '`RS256`' }),
   idTokenClaims: oneOf(['requested', 'scopes'], { otherwise: '`idToken.claims`' }),
   backchannelLogoutUri: uri,

@@ -11,6 +11,7 @@ import {
   oneOf,
   option,
   orFalse,
+  type Option,
   required,
   section,
   shortText,
@@ -49,7 +50,7 @@ const LOGO = {
   /** The image in dark mode. */
   dark: url({ otherwise: '`url`' }),
   /** Its height in pixels. */
-  height: integer(24, 64, { default: 40 }),
+  height: integer(24, 64, { otherwise: '40' }),
   /** Its words for people who can't see it. */
   alt: shortText(100, { otherwise: '`title`' })
 }
@@ -63,11 +64,25 @@ const LINKS = {
   support: url({ takes: 'an https: or mailto: URL, or a path' })
 }
 
+const accentOption = (said: { otherwise?: string } = {}): Option<string | Given<typeof ACCENT>> =>
+  option(Type.Union([color({}), section(ACCENT)], { takes: 'a colour such as "#1f5fbf", or { light, dark }', ...said }))
+const logoOption = () => section<GivenWith<typeof LOGO, 'url'>>(LOGO, { takes: '{ url, dark, height, alt }' })
+
+/** The brand of a client, on the pages of its sign-ins. */
+export const CLIENT_PAGES = {
+  /** The name at the top of the pages. */
+  title: shortText(100, { otherwise: '`pages.title`' }),
+  /** The logo, instead of the name. */
+  logo: logoOption(),
+  /** Colour of buttons and links. */
+  accentColor: accentOption({ otherwise: '`pages.accentColor`' })
+}
+
 const PAGES = {
   /** Name of the service, at the top of every page. */
   title: shortText(100, { otherwise: "the issuer's host name" }),
   /** Logo at the top of every page, instead of the name. Without a logo, the first letter stands next to the name. */
-  logo: section<GivenWith<typeof LOGO, 'url'>>(LOGO, { takes: '{ url, dark, height, alt }' }),
+  logo: logoOption(),
   /** The icon of the browser's tab. Without it browsers look for `/favicon.ico`. */
   faviconUrl: url(),
   /** Colour of buttons and links. Text on it is black or white, depending on which reads better. */
@@ -141,24 +156,16 @@ export const PAGES_DEFAULTS = filled(PAGES, {})
 export function resolvePages(given: PagesOptions | undefined, issuer: string) {
   const { hostname, pathname } = new URL(issuer)
   const { home, ...settings } = filled(PAGES, given, { title: hostname, home: pathname, texts: {} })
-  const { accentColor, background, logo, title } = settings
+  const { accentColor, background } = settings
   return {
     ...settings,
     accentColor: typeof accentColor === 'string' ? accentColor : accentsIn(accentColor),
     /** Around the card, `#rrggbb`. `null`: the built-in colour. */
     background: typeof background === 'string' ? background : filled(BACKGROUND, background ?? {}),
-    logo: logo && logoOf(logo, title),
     links: filled(LINKS, given?.links),
     /** The target of a sign-in without a destination. */
     homeUrl: home
   }
-}
-
-export type Logo = GivenWith<typeof LOGO, 'url'>
-
-/** The logo as pages and mails show it. */
-export function logoOf(given: Logo, title: string) {
-  return filled(LOGO, given, { alt: title })
 }
 
 /** Without a colour the option is as if absent. */

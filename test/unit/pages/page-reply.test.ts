@@ -191,7 +191,7 @@ t.test('allows the origin of the logo in the image policy', async (t) => {
     ['data:image/png;base64,AA', ''],
     ['//cdn.example/logo.svg', ' https://cdn.example']
   ]
-  const logoAt = (url: string) => ({ url, dark: null, height: 40, alt: 'Acme' })
+  const logoAt = (url: string) => ({ url })
   for (const [logoUrl, source] of table)
     t.match(await policy(appOf(t, { logo: logoAt(logoUrl) }).app), `img-src 'self' data:${source};`, logoUrl)
 })
@@ -219,7 +219,7 @@ t.test('allows only the origin of the stylesheet of the host for styles, fonts a
   t.match(
     await policy(
       appOf(t, {
-        logo: { url: '/l', dark: 'https://a.example/1', height: 40, alt: 'Acme' },
+        logo: { url: '/l', dark: 'https://a.example/1' },
         faviconUrl: 'https://b.example/2'
       }).app
     ),
@@ -260,7 +260,7 @@ t.test('keeps the address in the language links, and hides them on a completed f
 t.test('sends the HTML of the host with a policy that fits it', async (t) => {
   const seen: Array<[PageName, PageModels[PageName]]> = []
   const { app } = appOf(t, {
-    logo: { url: 'https://cdn.example/l.png', dark: null, height: 40, alt: 'Acme' },
+    logo: { url: 'https://cdn.example/l.png' },
     settings: { formActions: ['https://app.example/cb'] },
     render: async (page, model) => {
       seen.push([page, model])

@@ -44,6 +44,11 @@ const EVERYTHING = {
       name: 'App',
       logoUri: 'https://app.example/logo.svg',
       clientUri: 'https://app.example/about',
+      pages: {
+        title: 'App',
+        logo: { url: '/app.svg', dark: '/app-dark.svg', height: 24, alt: 'The App' },
+        accentColor: { light: '#00aa00', dark: '#00ff00' }
+      },
       idTokenSignedResponseAlg: 'EdDSA',
       idTokenClaims: 'scopes',
       requirePushedAuthorizationRequests: true,

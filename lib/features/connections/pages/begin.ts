@@ -123,13 +123,13 @@ export function isLookingAhead({ headers: { 'sec-purpose': purpose, purpose: for
 export async function sendAway(
   url: string,
   { name }: Pick<Connection, 'name'>,
-  { clientName, uiLocales }: Pick<Journey, 'clientName' | 'uiLocales'>,
+  { clientName, brand, uiLocales }: Pick<Journey, 'clientName' | 'brand' | 'uiLocales'>,
   request: FastifyRequest,
   reply: FastifyReply,
   { pages }: Pick<PageDeps, 'pages'>
 ): Promise<FastifyReply> {
   reply.header('refresh', `0;url=${url}`)
-  return await pages.send(request, reply, 'connect_leaving', { name, url }, { clientName, uiLocales })
+  return await pages.send(request, reply, 'connect_leaving', { name, url }, { clientName, brand, uiLocales })
 }
 
 /**

@@ -159,7 +159,7 @@ async function askToLink(
   owner: SignedInPerson | null,
   { link, offers, pages }: ConnectPageDeps
 ): Promise<FastifyReply> {
-  const { clientName, uiLocales, query } = journey
+  const { clientName, brand, uiLocales, query } = journey
   const place = `${link('connect')}/confirm`
   if (owner !== null && owner.user.id === userId)
     return await pages.send(
@@ -174,7 +174,7 @@ async function askToLink(
         identity: identityOf(person),
         skipUrl: journey.next
       },
-      { clientName, uiLocales, formActions: journey.formActions }
+      { clientName, brand, uiLocales, formActions: journey.formActions }
     )
   const signInUrl = withQuery(link('login'), {
     return_to: place,
@@ -192,7 +192,7 @@ async function askToLink(
       signInUrl,
       forgotUrl: offers.reset ? `${link('forgotPassword')}${query}` : null
     },
-    { clientName, uiLocales }
+    { clientName, brand, uiLocales }
   )
 }
 
@@ -200,7 +200,7 @@ async function askForFields(
   {
     pending: { person },
     connection: { name },
-    journey: { clientName, uiLocales, query, formActions },
+    journey: { clientName, brand, uiLocales, query, formActions },
     request,
     reply
   }: Waiting,
@@ -221,7 +221,7 @@ async function askForFields(
       fields: form.show(refused === null ? null : formOf(request), pages.messagesFor(request, { uiLocales })),
       loginUrl: `${link('login')}${query}`
     },
-    { clientName, uiLocales, formActions, ...(refused === null ? {} : { statusCode: refused.statusCode }) }
+    { clientName, brand, uiLocales, formActions, ...(refused === null ? {} : { statusCode: refused.statusCode }) }
   )
 }
 

@@ -54,7 +54,7 @@ export function shownCodes({ authorize, sealed, pages }: Pick<PageDeps, 'authori
         reply,
         'account_recovery_codes',
         { username: user.username, signedIn: true, codes, backUrl: withQuery(url, DONE) },
-        { uiLocales: journey.uiLocales, clientName: journey.clientName }
+        { uiLocales: journey.uiLocales, clientName: journey.clientName, brand: journey.brand }
       )
 
   return {

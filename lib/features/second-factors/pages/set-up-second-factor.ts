@@ -202,7 +202,7 @@ export function setUpSecondFactorPage(child: FastifyInstance, deps: PageDeps, ac
                   codes: made,
                   backUrl: `${link('login')}${journey.query}`
                 },
-                { uiLocales: journey.uiLocales, clientName: journey.clientName }
+                { uiLocales: journey.uiLocales, clientName: journey.clientName, brand: journey.brand }
               )
             }
           }
