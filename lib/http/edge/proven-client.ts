@@ -8,7 +8,7 @@ import { rememberClient } from './cors.ts'
 import { readProof, tellNonce } from './possession.ts'
 import { originOf } from './request-origin.ts'
 
-export interface ProvenClient {
+interface ProvenClient {
   /** `null`: the request names none. */
   client: Client | null
   /** The thumbprint of the key of its proof. `null`: the request has no proof. */
