@@ -1,0 +1,277 @@
+/**
+ * The journeys of people, counted: presses, typed fields, and pages with the message. A journey begins on its first
+ * page. Dialogs of the system do not count.
+ */
+import type { Page } from 'playwright-core'
+import t from '../support/tap.ts'
+import { memoryFactorStore } from '../../lib/index.ts'
+import { PASSWORD } from '../support/app.ts'
+import { testBrowser } from '../support/browser.ts'
+import { enrol, logIn } from '../support/factors.ts'
+import { withChromium } from './support/chromium.ts'
+import { answerAt, signInOn, USERNAME, WITH_AND_AT_NIGHT_WITHOUT } from './support/journeys.ts'
+import { type Provider, startProvider } from './support/provider.ts'
+
+const NEXT = 'a better horse battery'
+const { newPage } = await withChromium(t)
+
+interface Counts {
+  presses: number
+  fields: number
+  pages: number
+}
+
+/** A person at a phone, whose presses, typed fields and pages are counted. */
+interface Walk {
+  page: Page
+  scripts: boolean
+  /** Opens the first page by its address. The count begins there. */
+  begin(url: string): Promise<void>
+  /** The count begins at the page that is open. */
+  beginHere(): void
+  /** Presses the button or link. */
+  press(name: string): Promise<void>
+  type(label: string, value: string): Promise<void>
+  /** Types a whole code, which sends itself where scripts run. */
+  typeCode(label: string, value: string): Promise<void>
+  /** Reads a message and presses its link. */
+  openLink(url: string): Promise<void>
+  readMessage(): void
+  counts(): Counts
+}
+
+function walkOf(page: Page, { origin }: Provider, scripts: boolean): Walk {
+  let counted: Counts = { presses: 0, fields: 0, pages: 0 }
+  page.on('response', (response) => {
+    const isRedirect = response.status() >= 300 && response.status() < 400
+    if (response.request().isNavigationRequest() && !isRedirect && response.url().startsWith(origin)) counted.pages++
+  })
+  const moved = async (act: () => Promise<unknown>): Promise<void> => {
+    await Promise.all([page.waitForEvent('load'), act()])
+  }
+  return {
+    page,
+    scripts,
+    async begin(url) {
+      counted = { presses: 0, fields: 0, pages: 0 }
+      // The page may navigate before all of it has loaded.
+      await page.goto(new URL(url, origin).href, { waitUntil: 'commit' })
+    },
+    beginHere() {
+      counted = { presses: 0, fields: 0, pages: 1 }
+    },
+    async press(name) {
+      counted.presses++
+      const either = page
+        .getByRole('button', { name, exact: true })
+        .or(page.getByRole('link', { name, exact: true }))
+        .first()
+      await moved(async () => {
+        await either.tap()
+      })
+    },
+    async type(label, value) {
+      counted.fields++
+      await page.getByLabel(label, { exact: true }).fill(value)
+    },
+    async typeCode(label, value) {
+      counted.fields++
+      const field = page.getByLabel(label, { exact: true })
+      if (scripts)
+        await moved(async () => {
+          await field.fill(value)
+        })
+      else {
+        await field.fill(value)
+        await this.press('Continue')
+      }
+    },
+    async openLink(url) {
+      counted.presses++
+      counted.pages++
+      await page.goto(url)
+    },
+    readMessage() {
+      counted.pages++
+    },
+    counts: () => ({ ...counted })
+  }
+}
+
+interface Flow {
+  name: string
+  most: Counts
+  /** The count that is reached today, if it is above `most`. `withScripts`: only there. */
+  known?: Counts & { withScripts?: true }
+  /** The browser makes passkeys only for scripts. */
+  needsScripts?: boolean
+  /** The last place: the app, or the path of a page. */
+  ends: 'app' | RegExp
+  go(walk: Walk, provider: Provider): Promise<void>
+}
+
+let people = 0
+const nextName = (): string => `flow-${++people}@example.com`
+
+const FLOWS: readonly Flow[] = [
+  {
+    name: 'sign-up with a confirmed email',
+    most: { presses: 2, fields: 3, pages: 3 },
+    // The message has a link and no code.
+    known: { presses: 3, fields: 2, pages: 4 },
+    ends: 'app',
+    async go({ begin, press, type, openLink }, { authorizeUrl, messages }) {
+      await begin(authorizeUrl({ prompt: 'create' }))
+      await type(USERNAME, nextName())
+      await type('Password', PASSWORD)
+      await press('Create account')
+      await openLink((await messages.next('verify_email')).url ?? '')
+      await press('Confirm email')
+    }
+  },
+  {
+    name: 'sign-up by an emailed code',
+    most: { presses: 3, fields: 2, pages: 3 },
+    // The proposal of a passkey comes before the app.
+    known: { presses: 2, fields: 2, pages: 4, withScripts: true },
+    ends: 'app',
+    async go(walk, { authorizeUrl, messages }) {
+      await walk.page.goto(authorizeUrl())
+      await walk.begin(
+        (await walk.page.getByRole('button', { name: 'Email me a code' }).getAttribute('formaction')) ?? ''
+      )
+      await walk.type(USERNAME, nextName())
+      await walk.press('Send code')
+      walk.readMessage()
+      await walk.typeCode('8-digit code', (await messages.next('sign_in_code')).code ?? '')
+      await notNow(walk)
+    }
+  },
+  {
+    name: 'addition of a passkey after the sign-in',
+    most: { presses: 1, fields: 0, pages: 1 },
+    needsScripts: true,
+    ends: 'app',
+    async go({ page, beginHere, press }, provider) {
+      await page.context().credentials.install()
+      await page.goto(provider.authorizeUrl())
+      await signInOn(page, { username: (await provider.addUser(nextName())).username })
+      beginHere()
+      await press('Create passkey')
+    }
+  },
+  {
+    name: 'sign-in with a passkey',
+    most: { presses: 1, fields: 0, pages: 1 },
+    needsScripts: true,
+    ends: 'app',
+    async go({ page, begin, press }, provider) {
+      await page.context().credentials.install()
+      await page.goto(provider.authorizeUrl())
+      await signInOn(page, { username: (await provider.addUser(nextName())).username })
+      await press('Create passkey')
+      await answerAt(page, provider)
+      await begin(provider.authorizeUrl({ prompt: 'login' }))
+    }
+  },
+  {
+    name: 'sign-in with a recovery code after the phone is lost',
+    most: { presses: 2, fields: 1, pages: 2 },
+    // The proposal of a passkey comes before the app.
+    known: { presses: 3, fields: 1, pages: 3, withScripts: true },
+    ends: 'app',
+    async go({ page, beginHere, press, type }, provider) {
+      const { username } = await provider.addUser(nextName())
+      const browser = testBrowser(provider.app, provider.origin)
+      await logIn(browser, username)
+      const { codes } = await enrol(provider, browser)
+      await page.goto(provider.authorizeUrl())
+      await signInOn(page, { username })
+      beginHere()
+      await press('Recovery code')
+      await type('Recovery code', codes[0] ?? '')
+      await press('Continue')
+      await notNow({ page, press })
+    }
+  },
+  {
+    name: 'change of the email',
+    most: { presses: 4, fields: 2, pages: 4 },
+    // The last page says that the email is confirmed, and has the way back to the account.
+    known: { presses: 3, fields: 1, pages: 5 },
+    ends: /\/auth\/verify-email/,
+    async go({ page, begin, press, type, openLink }, provider) {
+      await signedIn(page, provider)
+      await begin(`${provider.origin}/auth/account/email`)
+      await type('New email', nextName())
+      await press('Send link')
+      await openLink((await provider.messages.next('email_change')).url ?? '')
+      await press('Confirm email')
+    }
+  },
+  {
+    name: 'removal of the account',
+    most: { presses: 2, fields: 1, pages: 2 },
+    ends: /\/auth\/account\/remove/,
+    async go({ page, begin, press, type }, provider) {
+      await signedIn(page, provider)
+      await begin(`${provider.origin}/auth/account/remove`)
+      if ((await page.getByLabel('Current password', { exact: true }).count()) > 0)
+        await type('Current password', PASSWORD)
+      await press('Delete my account')
+    }
+  },
+  {
+    name: 'reset of a forgotten password',
+    most: { presses: 3, fields: 2, pages: 4 },
+    ends: 'app',
+    async go({ page, beginHere, press, type, openLink }, provider) {
+      const { username } = await provider.addUser(nextName())
+      await page.goto(provider.authorizeUrl())
+      await press('Forgot your password?')
+      beginHere()
+      await type(USERNAME, username)
+      await press('Send link')
+      await openLink((await provider.messages.next('password_reset')).url ?? '')
+      await type('New password', NEXT)
+      await press('Save new password')
+    }
+  }
+]
+
+async function signedIn(page: Page, provider: Provider): Promise<void> {
+  await page.goto(`${provider.origin}/auth/login`)
+  await signInOn(page, { username: (await provider.addUser(nextName())).username })
+}
+
+/** Declines the proposal of a passkey, if there is one. */
+async function notNow({ page, press }: Pick<Walk, 'page' | 'press'>): Promise<void> {
+  if ((await page.getByText('Not now', { exact: true }).count()) > 0) await press('Not now')
+}
+
+for (const { name, options } of WITH_AND_AT_NIGHT_WITHOUT)
+  t.test(`takes no more presses, fields and pages than planned, by touch, ${name}`, async (t) => {
+    const scripts = options.javaScriptEnabled === true
+    for (const { name: flow, most, known, needsScripts = false, ends, go } of FLOWS) {
+      if (needsScripts && !scripts) continue
+      await t.test(flow, async (t) => {
+        const provider = await startProvider(t, {
+          factors: memoryFactorStore(),
+          emailSignIn: { signUp: true },
+          registration: { verifyEmail: true }
+        })
+        const page = await newPage(t, { ...options, viewport: { width: 360, height: 640 }, hasTouch: true })
+        const walk = walkOf(page, provider, scripts)
+        await go(walk, provider)
+        if (ends === 'app') t.match(await answerAt(page, provider), { code: /./ }, 'in the app')
+        else t.match(new URL(page.url()).pathname, ends)
+        const counts = walk.counts()
+        if (known !== undefined && (scripts || known.withScripts === undefined)) {
+          const { withScripts: _withScripts, ...reached } = known
+          t.same(counts, reached, 'as is known')
+        } else
+          for (const each of ['presses', 'fields', 'pages'] as const)
+            t.ok(counts[each] <= most[each], `${each}: ${counts[each]} of ${most[each]}`)
+      })
+    }
+  })
