@@ -1,4 +1,4 @@
-import { ALIAS } from './clients.ts'
+import { ALIAS, KEYED_CLIENTS } from './clients.ts'
 import { PASSWORD, USERNAME } from './person.ts'
 
 /**
@@ -81,7 +81,7 @@ export function overrides(issuer: string): Record<string, { browser: Block[] }> 
 }
 
 /** The person leaves the sign-in page that the first visit of a request leads to, and comes again. */
-export function fapiOverrides(issuer: string): Record<string, { browser: Block[] }> {
+export function fapiOverrides(issuer: string): Record<string, { browser: Block[]; client?: unknown }> {
   const { authorize, login } = addresses(issuer)
   return {
     ...each(
@@ -98,10 +98,10 @@ export function fapiOverrides(issuer: string): Record<string, { browser: Block[]
         }
       ]
     ),
-    ...each(
-      ['fapi2-security-profile-final-user-rejects-authentication'],
-      [{ match: authorize, tasks: [...authorizing(issuer, 'deny'), callback()] }]
-    ),
+    'fapi2-security-profile-final-user-rejects-authentication': {
+      browser: [{ match: authorize, tasks: [...authorizing(issuer, 'deny'), callback()] }],
+      client: KEYED_CLIENTS[2]
+    },
     ...each(
       [
         'fapi2-security-profile-final-par-attempt-to-use-expired-request_uri',

@@ -27,7 +27,9 @@ export const REDIRECT_URI = `${RELYING_PARTY}/auth/connect/${CONNECTION}/callbac
 /** The clients of the FAPI plan, each with a private key. The provider is another process, and inherits them. */
 process.env['CONFORMANCE_CLIENTS'] ??= JSON.stringify([
   keyedClient('suite-fapi', 'PS256', generateKeyPairSync('rsa', { modulusLength: 2048 })),
-  keyedClient('suite-fapi2', 'ES256', generateKeyPairSync('ec', { namedCurve: 'P-256' }))
+  keyedClient('suite-fapi2', 'ES256', generateKeyPairSync('ec', { namedCurve: 'P-256' })),
+  // The person has allowed this one nothing yet.
+  keyedClient('suite-fapi-new', 'ES256', generateKeyPairSync('ec', { namedCurve: 'P-256' }))
 ])
 export const KEYED_CLIENTS = JSON.parse(process.env['CONFORMANCE_CLIENTS']) as Array<ReturnType<typeof keyedClient>>
 
