@@ -70,7 +70,7 @@ function factsOf({ issuer, databaseUrl, redisUrl, smtpUrl, bypass, capturesMails
         ? `in ${users}${redisUrl === undefined ? '' : ', counters in Redis'}`
         : `users in ${users}, state in ${state}`,
     messages:
-      smtpUrl === undefined ? `${capturesMails ? 'the page Mails and ' : ''}the log of the server` : 'your mail',
+      smtpUrl === undefined ? `${capturesMails ? 'the page Mails and ' : ''}the log of the server` : 'your SMTP server',
     capturesMails,
     limits: bypass.includes('127.0.0.0/8') ? 'leave this machine alone, outside production' : 'hold for every address'
   }
