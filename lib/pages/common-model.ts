@@ -18,6 +18,8 @@ export interface CommonModel {
   /** The logo; `dark`: its address in dark mode, `null`: the same. `null`: the name is shown. */
   logo: { url: string; dark: string | null; height: number; alt: string } | null
   faviconUrl: string | null
+  /** Which way to sign in comes first. */
+  order: 'password-first' | 'providers-first'
   colorScheme: 'light' | 'dark' | 'auto'
   /** The host's own stylesheet, linked after `styleUrl`. */
   stylesheetUrl: string | null

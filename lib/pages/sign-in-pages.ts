@@ -19,7 +19,7 @@ import { passkeyForm, tellsPasskeysField, withoutPasskeys } from './passkey-form
 import { type Html, formatHtml, html } from './html.ts'
 import { address, chip, layout, name, usernameOf, said } from './layout.ts'
 import type { IconName } from './stylesheet.ts'
-import { carry, way, wayLink, ways } from './ways.ts'
+import { carry, providersFirst, way, wayLink, ways } from './ways.ts'
 import { format, spaceOf } from './texts.ts'
 import type { CommonModel } from './common-model.ts'
 import type { PageModels } from './model.ts'
@@ -43,6 +43,7 @@ export function login(model: PageModels['login']): string {
     tellsPasskeys
   } = model
   const state = formState(error, ['username', 'password'], username === '' ? 'username' : 'password')
+  const first = providersFirst(model, connections)
   return layout(model, {
     heading: format(messages.loginTitle, { title }),
     error,
@@ -53,6 +54,7 @@ ${onward(model)}${otherUrl !== null && chip(model, username, otherUrl)}`
     passkeyScript: passkey?.scriptUrl,
     isNamed: true,
     content: [
+      first,
       form(
         action,
         state,
@@ -72,7 +74,7 @@ ${onward(model)}${otherUrl !== null && chip(model, username, otherUrl)}`
         passkey:
           passkey && passkeyForm(action, passkey, model, { call: 'get', label: messages.passkeySignIn, look: 'quiet' }),
         others: emailCodeUrl === null ? [] : [way(emailCodeUrl, 'mail', messages.emailCodeLink)],
-        connections
+        connections: first === null ? connections : []
       })
     ],
     links:

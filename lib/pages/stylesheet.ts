@@ -53,6 +53,7 @@ export interface Look {
   /** `#rrggbb` */
   background: string | { light: string | null; dark: string | null }
   radius: string
+  layout: 'card' | 'plain'
   font: string | null
 }
 
@@ -62,7 +63,7 @@ const FONTS = 'system-ui,-apple-system,"Segoe UI",Roboto,"Noto Sans",var(--scrip
  * The pages' one stylesheet, for phone and desktop, light and dark. Texts, links, edges and focus rings meet WCAG AA
  * with any accent and background.
  */
-export function stylesheet({ accentColor, colorScheme, background, radius, font }: Look): string {
+export function stylesheet({ accentColor, colorScheme, background, radius, font, layout }: Look): string {
   const accents = accentPair(accentColor)
   const grounds = groundsOf(background, colorScheme)
   const light = variables(LIGHT, { accent: accents.light, background: grounds.light, end: '#000000' }) + PROVIDERS.light
@@ -75,7 +76,7 @@ export function stylesheet({ accentColor, colorScheme, background, radius, font 
     dark: `:root{color-scheme:dark;${common};${dark}}`,
     auto: `:root{color-scheme:light dark;${common};${light}}\n@media (prefers-color-scheme:dark){:root{${dark}}}`
   }
-  return `${colors[colorScheme]}\n${SCRIPTS}\n${RULES}`
+  return `${colors[colorScheme]}\n${SCRIPTS}\n${layout === 'card' ? RULES : RULES.replace(CARD, '')}`
 }
 
 /** Links to other providers look the same, after Google's brand rules, the strictest. */
@@ -107,6 +108,11 @@ const LINES = Object.entries(LANGUAGES)
 
 const SPINNER =
   'content:"";flex:none;width:1em;height:1em;border:2px solid;border-inline-end-color:transparent;border-radius:50%'
+
+const CARD = `@media (min-width:32rem){body{background:var(--ground)}.card{padding:2rem;background:var(--card);
+  border:1px solid var(--line);border-radius:calc(var(--radius)*1.4);
+  box-shadow:0 1px 2px rgb(0 0 0/.04),0 12px 32px rgb(0 0 0/.06)}.foot{color:var(--on-ground)}
+  .top{color:var(--title)}.foot{margin-top:0}}`
 
 const RULES = `*,::before,::after{box-sizing:border-box}
 html{--h:2.75rem;font:100%/1.5 var(--font);-webkit-text-size-adjust:100%;text-size-adjust:100%}
@@ -321,10 +327,7 @@ summary{cursor:pointer}
 .foot details ul{display:flex;flex-wrap:wrap;gap:0 1rem;justify-content:center}
 .foot [aria-current]{font-weight:650}
 @media (pointer:coarse){html{--h:3rem}.items button,.items .quiet,button.small,a.small{min-height:2.5rem}}
-@media (min-width:32rem){body{background:var(--ground)}.card{padding:2rem;background:var(--card);
-  border:1px solid var(--line);border-radius:calc(var(--radius)*1.4);
-  box-shadow:0 1px 2px rgb(0 0 0/.04),0 12px 32px rgb(0 0 0/.06)}.foot{color:var(--on-ground)}
-  .top{color:var(--title)}.foot{margin-top:0}}
+${CARD}
 @media (min-width:48rem){.wide{max-width:47.5rem;padding-top:1rem}.wide .top{margin-bottom:2rem}
   .wide .brand{justify-content:flex-start}.wide .card{padding:0;background:none;border:0;box-shadow:none}
   .wide .head{justify-items:start;text-align:start;grid-template-columns:1fr auto;align-items:center}

@@ -94,6 +94,16 @@ export function carry(
 }
 
 /**
+ * The providers above the form, if the host wants them first. All other ways stay below it: their buttons belong to the
+ * form, and browsers press its first button on Enter.
+ */
+export function providersFirst(model: CommonModel, connections: readonly ConnectButton[]): Html | null {
+  return model.order === 'providers-first' && connections.length > 0
+    ? html`${ways(model, { connections, isAlone: true })}<p class="or"><span>${model.messages.connectOr}</span></p>\n`
+    : null
+}
+
+/**
  * The other ways to go on, in one list below the form of a page: the passkey, then `others`, then providers by their
  * names. Providers are links and not forms, because a form cannot follow their redirects.
  */

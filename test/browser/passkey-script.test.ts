@@ -30,6 +30,8 @@ const LOOK = {
   colorScheme: 'auto',
   background: { light: null, dark: null },
   radius: '0.625rem',
+  layout: 'card',
+  order: 'password-first',
   font: null,
   stylesheetUrl: null,
   texts: {},

@@ -379,6 +379,8 @@ t.test('rejects a bad value of every other option', async (t) => {
       JSON.stringify(accentColor),
       /^a colour/
     ]),
+    [{ pages: { layout: 'split' } }, 'pages.layout', '"split"', /"card", "plain"/],
+    [{ pages: { order: 'email-first' } }, 'pages.order', '"email-first"', /"password-first", "providers-first"/],
     [{ pages: { colorScheme: 'black' } }, 'pages.colorScheme', '"black"', /"light", "dark", "auto"/],
     ...['red', '#fff', '#1f5fbf;}', 'url(x)'].flatMap((value): Row[] => [
       [{ pages: { background: value } }, 'pages.background', JSON.stringify(value), /^a colour/],

@@ -71,7 +71,7 @@ export interface PageReplyOptions {
   /** Those of the features that are on. */
   renderers: Partial<Renderers>
   pages: Look &
-    Pick<CommonModel, 'title' | 'faviconUrl' | 'stylesheetUrl'> & {
+    Pick<CommonModel, 'title' | 'faviconUrl' | 'order' | 'stylesheetUrl'> & {
       logo: Logo | null
       links: CommonModel['footer']
       texts: OwnTexts
@@ -98,7 +98,7 @@ export function createPageReply({
   const { origin, protocol } = new URL(issuer)
   // With `no-referrer` a form of the page would come with `Origin: null`, which does not say where it is from.
   const originAlone = protocol === 'https:' ? 'strict-origin' : 'origin'
-  const { faviconUrl, colorScheme, stylesheetUrl, links: footer, texts, render } = pages
+  const { faviconUrl, order, colorScheme, stylesheetUrl, links: footer, texts, render } = pages
   const builtIn: Partial<Renderers> = { ...RENDERERS, ...renderers }
   const assets = pageAssets({ prefix, look: pages, passkeys })
   const sources: ContentSecurity = {
@@ -165,6 +165,7 @@ export function createPageReply({
       const common: CommonModel = {
         ...brand,
         faviconUrl,
+        order,
         colorScheme,
         stylesheetUrl,
         footer,

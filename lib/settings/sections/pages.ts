@@ -92,6 +92,10 @@ const PAGES = {
   ),
   /** `"auto"`: light or dark, as the browser wants it. */
   colorScheme: oneOf(['light', 'dark', 'auto'], { default: 'auto' }),
+  /** `"card"`: on screens wider than a phone's the page is a card on its ground. `"plain"`: no card, on any screen. */
+  layout: oneOf(['card', 'plain'], { default: 'card' }),
+  /** Which way to sign in comes first: name and password, or the buttons of other providers. */
+  order: oneOf(['password-first', 'providers-first'], { default: 'password-first' }),
   /**
    * Colour around the card, on screens that are wider than a phone's. A single colour is used in light mode, and in
    * dark mode if white text is readable on it. The pages make texts on it as light or dark as it requires.

@@ -7,6 +7,7 @@ export const COMMON: CommonModel = {
   title: 'Example Service',
   logo: null,
   faviconUrl: null,
+  order: 'password-first',
   colorScheme: 'auto',
   stylesheetUrl: null,
   footer: { terms: '/terms', privacy: 'https://example.com/privacy', support: 'mailto:help@example.com' },

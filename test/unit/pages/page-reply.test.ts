@@ -43,6 +43,8 @@ const PLAIN: PageReplyOptions['pages'] = {
   colorScheme: 'auto',
   background: { light: null, dark: null },
   radius: '0.625rem',
+  layout: 'card',
+  order: 'password-first',
   font: null,
   stylesheetUrl: null,
   texts: {},

@@ -209,6 +209,20 @@ t.test('shows the logo instead of the title', async (t) => {
   t.equal(one(page('login', { ...dark, colorScheme: 'light' }), 'img').attributes.src, '/logo.svg')
 })
 
+t.test('puts the providers above the form only if the host wants them first', async (t) => {
+  const placesOf = (given: Partial<PageModels['login']>): number[] => {
+    const body = renderPage('login', { ...MODELS.login, ...given })
+    return ['/auth/connect/google', 'name="password"', 'class="or"'].map((part) => body.indexOf(part))
+  }
+  const [provider = 0, password = 0] = placesOf({})
+  t.ok(password < provider)
+  const [above = 0, below = 0, or = 0] = placesOf({ order: 'providers-first' })
+  t.ok(above < or && or < below)
+  t.equal(placesOf({ order: 'providers-first', connections: [] })[0], -1)
+  const [submit] = all(page('login', { order: 'providers-first' }), 'button')
+  t.equal(submit?.attributes.formaction, undefined, 'Enter presses the button of the form')
+})
+
 t.test('puts the icon, the stylesheet of the host and the colour scheme into the head', async (t) => {
   const links = (given: Partial<PageModels['login']> = {}) =>
     all(page('login', given), 'link').map(({ attributes: { rel, href } }) => [rel, href])

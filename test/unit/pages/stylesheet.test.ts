@@ -30,6 +30,7 @@ const PLAIN: Look = {
   colorScheme: 'auto',
   background: { light: null, dark: null },
   radius: '0.625rem',
+  layout: 'card',
   font: null
 }
 const THEMES = [
@@ -184,4 +185,13 @@ t.test('submits the form_post answer once by script', async (t) => {
   const { sent, answer, submit } = fakeDocument({ form: true })
   t.same(sent, [answer])
   t.equal(submit.disabled, true)
+})
+
+t.test('draws the card only in its layout, and nothing else differs', async (t) => {
+  const card = stylesheet(PLAIN)
+  const plain = stylesheet({ ...PLAIN, layout: 'plain' })
+  t.match(card, 'body{background:var(--ground)}.card{padding:2rem')
+  t.notMatch(plain, 'body{background:var(--ground)}')
+  const at = card.indexOf('@media (min-width:32rem){body')
+  t.equal(card.slice(0, at) + card.slice(at + card.length - plain.length), plain)
 })

@@ -81,6 +81,8 @@ const EVERYTHING = {
     faviconUrl: '/icon.svg',
     accentColor: { light: '#ff0000', dark: '#ffd400' },
     colorScheme: 'dark',
+    layout: 'plain',
+    order: 'providers-first',
     background: { light: '#fafafa', dark: '#101010' },
     radius: '4px',
     font: 'Inter, sans-serif',
