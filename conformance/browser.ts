@@ -81,7 +81,9 @@ export function overrides(issuer: string): Record<string, { browser: Block[] }> 
 }
 
 /** The person leaves the sign-in page that the first visit of a request leads to, and comes again. */
-export function fapiOverrides(issuer: string): Record<string, { browser: Block[]; client?: unknown }> {
+export function fapiOverrides(
+  issuer: string
+): Record<string, { browser: Block[]; client?: unknown; client2?: unknown }> {
   const { authorize, login } = addresses(issuer)
   return {
     ...each(
@@ -100,7 +102,8 @@ export function fapiOverrides(issuer: string): Record<string, { browser: Block[]
     ),
     'fapi2-security-profile-final-user-rejects-authentication': {
       browser: [{ match: authorize, tasks: [...authorizing(issuer, 'deny'), callback()] }],
-      client: KEYED_CLIENTS[2]
+      client: KEYED_CLIENTS[2],
+      client2: KEYED_CLIENTS[3]
     },
     ...each(
       [

@@ -28,8 +28,10 @@ export const REDIRECT_URI = `${RELYING_PARTY}/auth/connect/${CONNECTION}/callbac
 process.env['CONFORMANCE_CLIENTS'] ??= JSON.stringify([
   keyedClient('suite-fapi', 'PS256', generateKeyPairSync('rsa', { modulusLength: 2048 })),
   keyedClient('suite-fapi2', 'ES256', generateKeyPairSync('ec', { namedCurve: 'P-256' })),
-  // The person has allowed this one nothing yet.
-  keyedClient('suite-fapi-new', 'ES256', generateKeyPairSync('ec', { namedCurve: 'P-256' }))
+  // The person has allowed these two nothing yet.
+  ...['suite-fapi-new', 'suite-fapi-new2'].map((clientId) =>
+    keyedClient(clientId, 'ES256', generateKeyPairSync('ec', { namedCurve: 'P-256' }))
+  )
 ])
 export const KEYED_CLIENTS = JSON.parse(process.env['CONFORMANCE_CLIENTS']) as Array<ReturnType<typeof keyedClient>>
 
