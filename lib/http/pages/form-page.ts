@@ -142,7 +142,7 @@ export function formPage<Name extends FormPageName, Shown extends object>(
     const settings: PageSettings = {
       statusCode: refused?.statusCode ?? page.statusCode?.(next) ?? 200,
       clientName,
-      brand,
+      ...(brand === undefined ? {} : { brand }),
       uiLocales,
       ...(leadsOn ? { formActions } : {}),
       ...(page.images === undefined || page.images.length === 0 ? {} : { images: page.images }),
