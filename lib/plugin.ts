@@ -32,7 +32,7 @@ import type { User } from './ports/user-store.ts'
 import type { AccessTokenClaims } from './protocol/access-token.ts'
 import { ANY_SIGN_IN, stepUpOf } from './settings/auth-requirements.ts'
 import type { AuthorityOptions } from './settings/options.ts'
-import { PATHS, type PathName } from './settings/paths.ts'
+import { PATHS, type PathName, USUAL_PATHS } from './settings/paths.ts'
 import type { ProtectedResourceOptions } from './settings/sections/resources.ts'
 import { warnOfUnsafeSettings } from './settings/warnings.ts'
 import { logLine } from './ports/log.ts'
@@ -209,7 +209,7 @@ const plugin: FastifyPluginAsync<AuthorityOptions> = async (host, given) => {
     token,
     browser,
     cookieName: cookies.session.name,
-    usualPaths: PATHS,
+    usualPaths: USUAL_PATHS,
     prefix: places.prefix,
     wellKnown: {
       jwks: places.wellKnown.jwks?.constraints ?? null,

@@ -35,7 +35,7 @@ interface RouteDeps extends HttpDeps, GuardDeps {
   /** The name of the session cookie. */
   cookieName: string
   /** The default path of each route below the prefix; `null`: at the root. */
-  usualPaths: Readonly<Record<PathName, string | null>>
+  usualPaths: Readonly<Record<PathName, string>>
   /** Headers of requests that no log may show, besides the usual ones; in lower case. */
   secretHeaders: readonly string[]
   senders: Omit<SendersDeps, 'hostAnswersPreflights'>

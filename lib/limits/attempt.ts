@@ -280,7 +280,7 @@ export function userKey(userId: string): string {
   return digest('user', userId)
 }
 
-/** The key of attempts of one name, of this caller. */
+/** The key of a part of a feature, such as a rule of its own, for one caller. */
 export function partKey(name: string, of: string): string {
   return digest('part', `${name}\0${of}`)
 }

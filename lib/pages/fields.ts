@@ -1,5 +1,5 @@
 import { attributes, formatHtml, type Html, html, type HtmlValue, safeUrl, select } from './html.ts'
-import { usernameOf, said } from './layout.ts'
+import { failure, usernameOf } from './layout.ts'
 import { durationOf, format, formatNumbers, type Messages } from './texts.ts'
 import type { CommonModel, PageError, ProfileField } from './common-model.ts'
 
@@ -255,7 +255,7 @@ export function hidden(name: string, value: string): Html {
 /** Always a POST, because its values do not belong in an address. `named`: the form whose name `carry` takes along. */
 export function form(action: string, state: FormState | null, content: HtmlValue, id: 'named' | null = null): Html {
   const error = state !== null && state.wrong === null ? state.error : null
-  return html`${error !== null && html`<p class="alert" role="alert" id="form-error">${said(error)}</p>`}
+  return html`${error !== null && failure(error)}
 <form${attributes({ method: 'post', action: safeUrl(action), id })}>
 ${content}</form>`
 }

@@ -166,6 +166,10 @@ export function date(at: number, messages: Messages): Html {
   return html`<time data-whole datetime="${new Date(at).toISOString()}">${timeOf(at, messages)}</time>`
 }
 
+/** The error of a form as a whole. */
+export const failure = (error: PageError): Html =>
+  html`<p class="alert" role="alert" id="form-error">${said(error)}</p>`
+
 /** The text of an error. The script adds the time of the next attempt, by the reader's clock. */
 export function said({ text, waitSeconds }: PageError): HtmlValue {
   return waitSeconds === undefined ? text : html`<span>${text} <time data-wait="${waitSeconds}"></time></span>`

@@ -1,7 +1,7 @@
 import { accountFrame, signInAgain } from './account-pages.ts'
 import { action as actionLink, form, hidden, submit } from './fields.ts'
 import { type Html, attributes, formatHtml, html, type HtmlValue, safeUrl } from './html.ts'
-import { layout, name, time, said } from './layout.ts'
+import { failure, layout, name, time } from './layout.ts'
 import type { AccountFactor, AccountPasskey } from './account-models.ts'
 import type { PageModels } from './model.ts'
 import { passkeySignals } from './passkey-forms.ts'
@@ -18,7 +18,7 @@ export function accountSecurity(model: Security): string {
     model,
     messages.securityTitle,
     html`${[
-      error !== null && html`<p class="alert" role="alert" id="form-error">${said(error)}</p>\n`,
+      error !== null && [failure(error), '\n'],
       signInUrl !== null && signInAgain(model, signInUrl),
       passkeySection(model),
       twoStepSection(model),

@@ -12,7 +12,7 @@ import {
   submit
 } from './fields.ts'
 import { attributes, type Html, html, type HtmlValue } from './html.ts'
-import { chip, layout, said } from './layout.ts'
+import { chip, failure, layout } from './layout.ts'
 import type { FormModel, PasskeyForm, ShownEnrolment } from './common-model.ts'
 import type { PageModels } from './model.ts'
 import { passkeyForm, withoutPasskeys } from './passkey-forms.ts'
@@ -81,7 +81,7 @@ function creation(
   // Keep the app's key after a failed passkey, because the person may have scanned it.
   const fields = html`${kept !== null && hidden('enrolment', kept.token)}${field}`
   return [
-    error !== null && state.wrong === null && html`<p class="alert" role="alert" id="form-error">${said(error)}</p>\n`,
+    error !== null && state.wrong === null && [failure(error), '\n'],
     passkeyForm(action, passkey, model, { call: 'create', label: messages.passkeyCreate, fields }),
     withoutPasskeys(model)
   ]

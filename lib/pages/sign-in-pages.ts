@@ -17,7 +17,7 @@ import {
 import { profileField } from './host-fields.ts'
 import { passkeyForm, tellsPasskeysField, withoutPasskeys } from './passkey-forms.ts'
 import { type Html, formatHtml, html } from './html.ts'
-import { address, chip, layout, name, usernameOf, said } from './layout.ts'
+import { address, chip, failure, layout, name, usernameOf } from './layout.ts'
 import type { IconName } from './stylesheet.ts'
 import { carry, providersFirst, way, wayLink, ways } from './ways.ts'
 import { format, spaceOf } from './texts.ts'
@@ -114,7 +114,7 @@ export function secondFactor(model: PageModels['second_factor']): string {
             '\n'
           ])
         : [
-            error !== null && html`<p class="alert" role="alert" id="form-error">${said(error)}</p>\n`,
+            error !== null && [failure(error), '\n'],
             passkeyForm(action, passkey, model, { call: 'get', label: messages.passkeyUse, fields: remember }),
             withoutPasskeys(model)
           ],

@@ -1,3 +1,4 @@
+import { CLIENT_PARAMS } from './client-authentication.ts'
 import { isObject } from './json.ts'
 import { OAuthError } from '../errors.ts'
 import { readParams, serializeParams } from './request-params.ts'
@@ -52,7 +53,7 @@ type AuthorizationParamName =
 
 /** Limits in bytes. No RFC sets any. Real requests fit, and the whole request fits into a URL. */
 const LIMITS: Readonly<Record<AuthorizationParamName, number>> = {
-  client_id: 1536,
+  client_id: CLIENT_PARAMS.client_id,
   redirect_uri: 2048,
   response_type: 128,
   response_mode: 64,

@@ -19,7 +19,8 @@ export interface UnverifiedJws {
 
 const MIN_RSA_BITS = 2048
 const MAX_RSA_BITS = 4096
-const PRIVATE_MEMBERS = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k']
+/** Members of a JWK that only a private or symmetric key has. @see RFC 7518 §6 */
+export const PRIVATE_MEMBERS = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k']
 const KEY_TYPES: Readonly<Record<JwsAlg, { kty: string; crv?: string }>> = {
   ES256: { kty: 'EC', crv: 'P-256' },
   EdDSA: { kty: 'OKP', crv: 'Ed25519' },

@@ -79,7 +79,7 @@ export type LogoutParams = { [Name in Exclude<keyof typeof LIMITS, 'returnTo'>]?
 const LIMITS = {
   id_token_hint: 8192,
   logout_hint: 512,
-  client_id: 1536,
+  client_id: CLIENT_PARAMS.client_id,
   post_logout_redirect_uri: 2048,
   returnTo: 2048,
   state: 2048,
@@ -104,6 +104,10 @@ export function readLogoutParams(raw: unknown): LogoutParams {
 const COMMON = { grant_type: 256, scope: 4096, resource: 2048, audience: 2048, ...CLIENT_PARAMS } as const
 type Common = Exclude<keyof typeof COMMON, 'grant_type'>
 
+/** `resource` alone may be repeated. @see RFC 8707 §2 */
+const severalResources = (name: string, values: readonly string[]): string | undefined =>
+  name === 'resource' ? joinResources(values) : undefined
+
 /** The sent parameters of a token request: each a non-empty string. `Name`: the names of its grant. */
 export type TokenRequestParams<Name extends string = never> = { grant_type: string } & {
   [Key in Common]?: string
@@ -119,11 +123,7 @@ export function parseTokenRequest<Name extends string>(
   body: unknown,
   limits: Readonly<Record<Name, number>>
 ): TokenRequestParams<Name> {
-  const params = readParams<string>(
-    body,
-    { ...limits, ...COMMON },
-    { onRepeated: (name, values) => (name === 'resource' ? joinResources(values) : undefined) }
-  )
+  const params = readParams<string>(body, { ...limits, ...COMMON }, { onRepeated: severalResources })
   required(params, 'grant_type')
   return params as TokenRequestParams<Name>
 }
@@ -136,9 +136,7 @@ const { grant_type: _grant, ...OF_CLIENTS } = COMMON
  * @see RFC 8628 §3.1
  */
 export const parseDeviceRequest = (body: unknown): { [Key in Common]?: string } =>
-  readParams(body, OF_CLIENTS, {
-    onRepeated: (name, values) => (name === 'resource' ? joinResources(values) : undefined)
-  })
+  readParams(body, OF_CLIENTS, { onRepeated: severalResources })
 
 export const DEVICE_CODE_GRANT = 'urn:ietf:params:oauth:grant-type:device_code'
 export const TOKEN_EXCHANGE_GRANT = 'urn:ietf:params:oauth:grant-type:token-exchange'

@@ -70,6 +70,24 @@ export const PATHS = {
 
 export type PathName = keyof typeof PATHS
 
+/** The usual paths of those that have none below the prefix. */
+const ELSEWHERE: { [Name in PathName as (typeof PATHS)[Name] extends null ? Name : never]: string } = {
+  devicePage: '/device',
+  metadata: '/.well-known/oauth-authorization-server',
+  openidConfiguration: '/.well-known/openid-configuration'
+}
+
+/** The path of each route in a service whose options move nothing. */
+export const USUAL_PATHS = {
+  ...Object.fromEntries(
+    Object.entries(PATHS).map(([name, path]) => [
+      name,
+      path?.startsWith('/.well-known/') === true ? path : `/auth${path}`
+    ])
+  ),
+  ...ELSEWHERE
+} as Readonly<Record<PathName, string>>
+
 /** The endpoints that the option `paths` moves, for a host that replaces another provider. */
 export const MOVABLE = [
   'token',

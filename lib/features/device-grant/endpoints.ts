@@ -2,6 +2,7 @@ import { Type } from '@sinclair/typebox'
 import { isPublic } from '../../clients/rights.ts'
 import { type Endpoint, endpoint } from '../../http/edge/endpoint.ts'
 import { clientAlone, provenClient } from '../../http/edge/proven-client.ts'
+import { CLIENT_FIELDS } from '../../http/edge/schemas.ts'
 import { originOf } from '../../http/edge/request-origin.ts'
 import { checkGrantAllowed, findGrant } from '../../oauth/grants/registry.ts'
 import type { DeviceStore } from '../../ports/device-store.ts'
@@ -17,10 +18,7 @@ const DeviceRequestBody = Type.Object({
   scope: Type.Optional(Type.String()),
   resource: Type.Optional(Type.String({ description: 'An API (RFC 8707). May be repeated.' })),
   audience: Type.Optional(Type.String({ description: 'The same as `resource`.' })),
-  client_id: Type.Optional(Type.String()),
-  client_secret: Type.Optional(Type.String()),
-  client_assertion: Type.Optional(Type.String()),
-  client_assertion_type: Type.Optional(Type.String())
+  ...CLIENT_FIELDS
 })
 
 /** `POST /auth/device`. @see RFC 8628 §3.1, §3.2 */

@@ -2,6 +2,7 @@ import { Type } from '@sinclair/typebox'
 import type { PushedRequests } from '../../authorize/deps.ts'
 import { OAuthError } from '../../errors.ts'
 import { clientAlone, provenClient } from '../../http/edge/proven-client.ts'
+import { CLIENT_FIELDS } from '../../http/edge/schemas.ts'
 import { endpoint } from '../../http/edge/endpoint.ts'
 import { AuthorizationRequestSchema } from '../../http/edge/schemas.ts'
 import { readAuthorizationParams } from '../../protocol/authorization-params.ts'
@@ -24,14 +25,7 @@ export const pushRequest = (pushed: PushedRequests) =>
       'the token endpoint, and checks them as the authorization endpoint does. The browser then brings `client_id` ' +
       'and `request_uri` alone, and all other parameters are ignored. A `request_uri` begins within `expires_in` ' +
       'seconds, leaves an hour for the sign-in, and is used up by the code.',
-    body: Type.Composite([
-      AuthorizationRequestSchema,
-      Type.Object({
-        client_secret: Type.Optional(Type.String()),
-        client_assertion: Type.Optional(Type.String()),
-        client_assertion_type: Type.Optional(Type.String())
-      })
-    ]),
+    body: Type.Composite([AuthorizationRequestSchema, Type.Omit(Type.Object(CLIENT_FIELDS), ['client_id'])]),
     answers: {
       201: Type.Object({
         request_uri: Type.String(),

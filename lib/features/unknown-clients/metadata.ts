@@ -3,6 +3,7 @@ import { OAuthError } from '../../errors.ts'
 import type { Client, UnknownClient } from '../../ports/client-store.ts'
 import { MAX_CLIENT_KEYS } from '../../protocol/client-authentication.ts'
 import { isObject } from '../../protocol/json.ts'
+import { PRIVATE_MEMBERS } from '../../protocol/jws.ts'
 import { checkRegistrableRedirectUri, checkWebUri, placeOf } from '../../protocol/redirect-uri.ts'
 
 const MAX_REDIRECT_URIS = 10
@@ -22,7 +23,6 @@ const ADDRESSES = [
   'frontchannel_logout_uri'
 ]
 const GRANTS = ['authorization_code', 'refresh_token'] as const
-const PRIVATE_MEMBERS = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'k', 'oth']
 
 /** Members of metadata by their names on the wire. A member that is absent is no member. */
 type Metadata = Readonly<Record<string, unknown>>
@@ -110,9 +110,14 @@ export function unknownClient(
 
 type AuthMethods = ReadonlyArray<'none' | 'private_key_jwt'>
 
-function refused(detail: string): OAuthError {
-  return new OAuthError('invalid_client_metadata', `${detail.charAt(0).toUpperCase()}${detail.slice(1)}.`, { detail })
+function refused(
+  detail: string,
+  code: 'invalid_client_metadata' | 'invalid_redirect_uri' = 'invalid_client_metadata'
+): OAuthError {
+  return new OAuthError(code, `${detail.charAt(0).toUpperCase()}${detail.slice(1)}.`, { detail })
 }
+
+const refusedUri = (detail: string): OAuthError => refused(detail, 'invalid_redirect_uri')
 
 function optional(members: Metadata, name: 'client_uri' | 'scope' | 'jwks_uri'): Partial<Record<typeof name, string>> {
   const value = members[name]
@@ -140,10 +145,6 @@ function checkUri(name: string, uri: string, { redirectSchemes }: MetadataRules)
   const takes = checkRegistrableRedirectUri(uri, redirectSchemes)
   if (takes !== null) throw refusedUri(`an entry of ${name} should have been ${takes}`)
   if (uri.includes('*')) throw refusedUri(`an entry of ${name} has a wildcard`)
-}
-
-function refusedUri(detail: string): OAuthError {
-  return new OAuthError('invalid_redirect_uri', `${detail.charAt(0).toUpperCase()}${detail.slice(1)}.`, { detail })
 }
 
 function grantsOf(members: Metadata): Described['grant_types'] {

@@ -2,13 +2,12 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { OAuthError } from '../../errors.ts'
 import type { ClientSource } from '../../ports/client-store.ts'
+import { CLIENT_PARAMS } from '../../protocol/client-authentication.ts'
 import { objectIn } from '../../protocol/json.ts'
 import { type Described, described, type MetadataRules, unknownClient } from './metadata.ts'
 
 /** Bytes of JSON. */
 const MAX_METADATA = 2048
-/** Characters: the id is in every request of the client, and in its tokens. */
-const MAX_ID = 1536
 const ID = /^dcr\.([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]{43})$/
 
 /** The answer to a registration. @see RFC 7591 §3.2.1 */
@@ -32,13 +31,13 @@ export function registrations(
       const json = JSON.stringify(metadata)
       const content = Buffer.from(json).toString('base64url')
       const clientId = `dcr.${content}.${macOf(keys[0], content).toString('base64url')}`
-      if (Buffer.byteLength(json) > MAX_METADATA || clientId.length > MAX_ID)
+      if (Buffer.byteLength(json) > MAX_METADATA || clientId.length > CLIENT_PARAMS.client_id)
         throw new OAuthError('invalid_client_metadata', 'The metadata is too long.')
       return { client_id: clientId, client_id_issued_at: Math.floor(now / 1000), ...metadata }
     },
     takes: (clientId) => clientId.startsWith('dcr.'),
     async find(clientId) {
-      const [, content, sent] = clientId.length > MAX_ID ? [] : (ID.exec(clientId) ?? [])
+      const [, content, sent] = clientId.length > CLIENT_PARAMS.client_id ? [] : (ID.exec(clientId) ?? [])
       if (content === undefined || sent === undefined) return null
       const mac = Buffer.from(sent, 'base64url')
       if (!keys.some((key) => timingSafeEqual(macOf(key, content), mac))) return null

@@ -39,11 +39,7 @@ export function manageUsers(deps: AccountsDeps, fields: readonly string[]): Mana
   }
 
   async function existing(id: unknown, version: number | string | undefined): Promise<User> {
-    const user = await find(id)
-    if (user === null) throw new OAuthError('not_found', 'There is no such user.')
-    if (version !== undefined && user.version !== version)
-      throw new OAuthError('changed_meanwhile', 'The user was changed meanwhile.')
-    return user
+    return unchanged(await find(id), version)
   }
 
   function shown(user: User): ManagedUser {
@@ -159,14 +155,22 @@ export function manageUsers(deps: AccountsDeps, fields: readonly string[]): Mana
     async remove(id, act) {
       const { actor, version } = actOf(act)
       method('remove')
-      const user = await find(id)
+      const found = await find(id)
       // A former call may have failed after the store had removed the user.
-      if (user === null && typeof id === 'string' && isStorable(id)) await endRest(id, NO_REQUEST, deps)
-      const { id: userId } = await existing(id, version)
-      await users.setDisabled?.(userId, true)
-      await removeAccount({ user: user ?? (await existing(id, version)), stays: null, admin: actor.id, ...CAUSE }, deps)
+      if (found === null && typeof id === 'string' && isStorable(id)) await endRest(id, NO_REQUEST, deps)
+      const user = unchanged(found, version)
+      await users.setDisabled?.(user.id, true)
+      await removeAccount({ user, stays: null, admin: actor.id, ...CAUSE }, deps)
     }
   }
+}
+
+/** The user, if there is one and the version is still theirs. @throws OAuthError `not_found`, `changed_meanwhile` */
+function unchanged(user: User | null, version: number | string | undefined): User {
+  if (user === null) throw new OAuthError('not_found', 'There is no such user.')
+  if (version !== undefined && user.version !== version)
+    throw new OAuthError('changed_meanwhile', 'The user was changed meanwhile.')
+  return user
 }
 
 const changedMeanwhile = (): OAuthError =>

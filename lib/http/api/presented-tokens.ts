@@ -7,15 +7,12 @@ import { clientOf, tokenOf } from '../edge/caller-guards.ts'
 import { rememberClient } from '../edge/cors.ts'
 import { originOf } from '../edge/request-origin.ts'
 import { endpoint, type Endpoint } from '../edge/endpoint.ts'
-import { Nothing } from '../edge/schemas.ts'
+import { CLIENT_FIELDS, Nothing } from '../edge/schemas.ts'
 
 const TokenQuery = Type.Object({
   token: Type.String(),
   token_type_hint: Type.Optional(Type.String({ description: 'Not needed: a token is found whatever the hint.' })),
-  client_id: Type.Optional(Type.String()),
-  client_secret: Type.Optional(Type.String()),
-  client_assertion: Type.Optional(Type.String()),
-  client_assertion_type: Type.Optional(Type.String())
+  ...CLIENT_FIELDS
 })
 
 /** `POST /auth/revoke`. @see RFC 7009 */

@@ -5,6 +5,7 @@ import { checkGrantAllowed, findGrant, limitsOf } from '../../oauth/grants/regis
 import { OAuthError, type OAuthErrorCode } from '../../errors.ts'
 import { parseTokenRequest } from '../../protocol/request-params.ts'
 import { provenClient } from '../edge/proven-client.ts'
+import { CLIENT_FIELDS } from '../edge/schemas.ts'
 import { originOf } from '../edge/request-origin.ts'
 import { type Endpoint, endpoint } from '../edge/endpoint.ts'
 import { traced } from '../../ports/tracing.ts'
@@ -15,10 +16,7 @@ const requestOf = (grants: readonly GrantDeclaration[]): TObject =>
   Type.Object({
     grant_type: Type.String(),
     scope: Type.Optional(Type.String()),
-    client_id: Type.Optional(Type.String()),
-    client_secret: Type.Optional(Type.String()),
-    client_assertion: Type.Optional(Type.String()),
-    client_assertion_type: Type.Optional(Type.String()),
+    ...CLIENT_FIELDS,
     ...Object.fromEntries(
       grants
         .flatMap(({ params }) => Object.entries(params))

@@ -66,7 +66,7 @@ export function createGuards(deps: GuardDeps): (callers: Callers) => Guard {
   }
   const client: Guard = {
     preHandler: async (request, reply) => {
-      clients.set(request, await guarded(async () => await provenClient(request, reply, deps)))
+      clients.set(request, await guarded(async () => await confidentialClient(request, reply, deps)))
     }
   }
   const withScope = new Map<string, Guard>()
@@ -145,7 +145,7 @@ async function accountOfBrowser(request: FastifyRequest, { grants, browser }: Gu
   }
 }
 
-async function provenClient(
+async function confidentialClient(
   request: FastifyRequest,
   reply: FastifyReply,
   { grants, clientsOf, limiter }: GuardDeps

@@ -33,8 +33,8 @@ interface DocumentsDeps {
   schemes: SecuritySchemes
   /** The names of paths, as `namesOf` returns them. */
   names: ReadonlyMap<string, PathName>
-  /** The default path of each route below the prefix; `null`: at the root. */
-  usualPaths: Readonly<Record<PathName, string | null>>
+  /** The path of each route in a service whose options move nothing. */
+  usualPaths: Readonly<Record<PathName, string>>
 }
 
 const PAGE = { content: { 'text/html': { schema: Type.String() } } }
@@ -73,7 +73,7 @@ export function useDocuments(child: FastifyInstance, deps: DocumentsDeps): void 
         ? declared?.startsWith('/') === true
           ? `/auth${declared}`
           : null
-        : `${usualPath(name, deps)}${parameters}`
+        : `${deps.usualPaths[name]}${parameters}`
     const claim = (method: string): string => operationId(child.server, method, plainUrl(route.url), usual)
     const id = hide === true ? '' : claim([route.method].flat()[0] ?? 'GET')
     const transform = ({
@@ -212,14 +212,6 @@ function operationId(server: object, method: string, url: string, usualUrl: stri
   const id = usual !== null && [undefined, url].includes(known.get(usual)) ? usual : idOf(method, url)
   known.set(id, url)
   return id
-}
-
-function usualPath(name: PathName, { usualPaths }: Pick<DocumentsDeps, 'usualPaths'>): string {
-  if (name === 'metadata') return '/.well-known/oauth-authorization-server'
-  if (name === 'openidConfiguration') return '/.well-known/openid-configuration'
-  if (name === 'devicePage') return '/device'
-  const path = usualPaths[name] ?? ''
-  return path.startsWith('/.well-known/') ? path : `/auth${path}`
 }
 
 /** `/:id` of `/auth/sessions/:id`. */

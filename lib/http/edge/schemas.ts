@@ -53,6 +53,14 @@ export const Nothing = Type.Object({}, { additionalProperties: false })
 /** The same for every person, because it would otherwise reveal who has an account. */
 export const Message = Type.Object({ message: Type.String() })
 
+/** The parameters by which a client proves itself in a form. */
+export const CLIENT_FIELDS = {
+  client_id: Type.Optional(Type.String()),
+  client_secret: Type.Optional(Type.String()),
+  client_assertion: Type.Optional(Type.String()),
+  client_assertion_type: Type.Optional(Type.String())
+}
+
 export const Id = Type.Object({ id: Type.String({ maxLength: 128 }) })
 
 export const Empty = Type.Null({ description: 'No content' })

@@ -6,6 +6,7 @@ import { listSessions } from '../../../sessions/browser-sessions.ts'
 import type { PageDeps } from '../../../http/pages/deps.ts'
 import { accountPage, MOST_ROWS, signInFirst } from '../../../http/pages/account-page.ts'
 import type { ClientStore } from '../../../ports/client-store.ts'
+import { CLIENT_PARAMS } from '../../../protocol/client-authentication.ts'
 import { consentsOf, takeBackConsent } from '../../../authorize/consent.ts'
 import { shownScope } from '../../../pages/own-texts.ts'
 
@@ -115,7 +116,7 @@ export function accessPage(child: FastifyInstance, deps: PageDeps): void {
           'sign-in do.',
         form: 'Revokes the consent for `client`, and ends all its tokens for the person.'
       },
-      body: Type.Object({ client: Type.String({ maxLength: 1536 }) }),
+      body: Type.Object({ client: Type.String({ maxLength: CLIENT_PARAMS.client_id }) }),
       fields: [],
       async open({ person: { user }, journey: { uiLocales }, request }) {
         const all = await consentsOf(user, authorize)
