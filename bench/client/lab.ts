@@ -87,14 +87,14 @@ export function expect(holds: boolean, word: string): void {
 export const byPassword =
   ({ username, password, code }: Person): Answer =>
   async (page) => {
-    const name = page.getByLabel('E-mail address', { exact: true })
+    const name = page.locator('input[name=username]')
     // A signed-in person can't become another one.
     if (await name.isEditable()) await name.fill(username)
     await page.getByLabel('Password', { exact: true }).fill(password)
     await page.getByRole('button', { name: 'Sign in', exact: true }).click()
     if (code === undefined) return
-    await page.getByLabel('Code from the app', { exact: true }).fill(code())
-    await page.getByRole('button', { name: 'Continue', exact: true }).click()
+    // The page sends itself with the sixth digit.
+    await page.getByLabel('6-digit code', { exact: true }).fill(code())
   }
 
 /**

@@ -31,7 +31,7 @@ export const factors: Situation[] = [
       await page.context().credentials.install()
       await page.goto(`${lab.provider.origin}/auth/login?return_to=/auth/security/passkeys`)
       await byPassword(person)(page)
-      await page.getByRole('button', { name: 'Create a passkey', exact: true }).click()
+      await page.getByRole('button', { name: 'Create passkey', exact: true }).click()
       await page.waitForURL(({ pathname }) => pathname === '/auth/security')
       // Another day.
       await page.context().clearCookies()
