@@ -204,7 +204,7 @@ const verify: Act = async (walk, me) => {
   if (walk.owners.get(id) === me)
     return (await post(walk, '/auth/email/verify', { token })).statusCode === 204 ? 'verified' : 'not verified'
   const disowned = await testBrowser(walk.test.app).submit('/auth/verify-email', { token, decision: 'not_me' })
-  if (disowned.statusCode !== 200) return 'not disowned'
+  if (disowned.statusCode !== 303) return 'not disowned'
   walk.owners.set(id, me)
   walk.known.delete(id)
   return 'disowned'
@@ -369,6 +369,7 @@ for (const [store, make] of Object.entries(STORES)) {
             'connectOther'
           )
         ],
+        [[...PRE_HIJACKED, ...mine('verify', 'signUp', 'reset', 'signIn')]],
         [
           [
             ...PRE_HIJACKED,

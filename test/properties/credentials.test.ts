@@ -61,7 +61,7 @@ property(
   },
   (header) => {
     const isOne = header.slice(0, 7).toLowerCase() === 'bearer '
-    equal(hasToken(header), isOne)
+    equal(hasToken(header), isOne || header.slice(0, 5).toLowerCase() === 'dpop ')
     if (!isOne) {
       equal(bearerToken(header), undefined)
       return 'none'
