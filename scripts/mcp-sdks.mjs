@@ -1,16 +1,19 @@
-// Both generations of the official MCP SDK, unchanged, against examples/mcp: they register or bring a document, sign
-// in, call a tool and refresh. The second one also gets more scope. They are installed into a folder of their own.
+// The official MCP SDKs, unchanged, against examples/mcp: both generations in TypeScript, and the one in Python. They
+// register or bring a document, sign in, call a tool and refresh. All but the first also get more scope. They are
+// installed into a folder of their own.
 //
 //   npm run built && npm run build:examples && node scripts/mcp-sdks.mjs
 import assert from 'node:assert/strict'
-import { spawnSync } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { createServer } from 'node:https'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { createInterface } from 'node:readline'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 
 const SDKS = ['@modelcontextprotocol/sdk@1.32.2', '@modelcontextprotocol/client@2.4.0']
+const PYTHON_SDK = 'mcp==2.3.0'
 const PORT = 4711
 const DOCUMENT_PORT = 4712
 const issuer = `http://localhost:${PORT}`
@@ -28,6 +31,9 @@ const person = { username: 'ann@example.com', password: 'seven green boats at da
 const folder = mkdtempSync(join(tmpdir(), 'mcp-sdks-'))
 process.env.NODE_TLS_REJECT_UNAUTHORIZED = '0'
 try {
+  const python = join(folder, 'python/bin/python')
+  run('python3', ['-m', 'venv', join(folder, 'python')])
+  run(python, ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', PYTHON_SDK])
   run('npm', ['install', '--silent', '--no-save', '--ignore-scripts', '--prefix', folder, ...SDKS])
   const [key, cert] = ['key.pem', 'cert.pem'].map((name) => join(folder, name))
   const subject = ['-nodes', '-days', '2', '-subj', '/CN=localhost']
@@ -44,14 +50,25 @@ try {
   }
   const v2 = { ...(await load('client/dist/index.mjs')), generation: 2 }
   const { mcpApp } = await import(new URL('../dist/examples/mcp/app.js', import.meta.url))
-  for (const sdk of [v1, v2])
+  const sdks = {
+    'TypeScript v1': async (by) => await journey(v1, by),
+    'TypeScript v2': async (by) => await journey(v2, by),
+    Python: async (by) => await pythonJourney(python, by)
+  }
+  for (const [name, travel] of Object.entries(sdks))
     for (const by of ['registration', 'document', 'client of the host']) {
       const clients = [{ clientId: 'agent', firstParty: false, redirectUris: [redirect] }]
       const app = await mcpApp({ issuer, clients, secret: 'a secret of this test, long enough for it' })
       await app.listen({ port: PORT })
-      await journey(sdk, by)
+      const made = await fetch(`${issuer}/auth/register`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify(person)
+      })
+      assert.equal(made.status, 201)
+      await travel(by)
       await app.close()
-      console.log(`SDK v${sdk.generation} by a ${by}: signed in, called, refreshed`)
+      console.log(`${name} by a ${by}: signed in, called, refreshed`)
     }
   documents.close()
 } finally {
@@ -60,9 +77,6 @@ try {
 process.exit(0)
 
 async function journey(sdk, by) {
-  const headers = { 'content-type': 'application/json' }
-  const made = await fetch(`${issuer}/auth/register`, { method: 'POST', headers, body: JSON.stringify(person) })
-  assert.equal(made.status, 201)
   const browse = browser()
   const kept = { client: by === 'client of the host' ? { client_id: 'agent', issuer } : undefined }
   let answer = new URLSearchParams()
@@ -87,11 +101,7 @@ async function journey(sdk, by) {
       kept.discovery = discovery
     },
     async redirectToAuthorization(url) {
-      let page = await browse(url.href)
-      if (page.url.includes('/auth/login')) page = await browse(page.url, person)
-      assert.match(page.url, /\/auth\/consent/, 'a page asks')
-      page = await browse(actionOf(page.html), { decision: 'allow' })
-      answer = new URL(page.url).searchParams
+      answer = new URL(await allowedAt(browse, url.href)).searchParams
     }
   }
   const finish = async (transport) => {
@@ -121,6 +131,32 @@ async function journey(sdk, by) {
   await finish(transport)
   assert.equal((await add()).content[0].text, 'added')
   assert.match(kept.tokens.scope, /notes:write/)
+}
+
+/** The SDK prints the address that a browser opens, and reads the one to which it was sent back. */
+async function pythonJourney(python, by) {
+  const browse = browser()
+  const asked = {
+    server: `${issuer}/mcp`,
+    metadata,
+    documentUrl: by === 'document' ? documentUrl : null,
+    client: by === 'client of the host' ? { client_id: 'agent', redirect_uris: [redirect], issuer } : null
+  }
+  const script = fileURLToPath(new URL('mcp-sdk.py', import.meta.url))
+  const sdk = spawn(python, [script, JSON.stringify(asked)], { stdio: ['pipe', 'pipe', 'inherit'] })
+  const ended = new Promise((resolve) => {
+    sdk.on('exit', resolve)
+  })
+  for await (const url of createInterface({ input: sdk.stdout })) sdk.stdin.write(`${await allowedAt(browse, url)}\n`)
+  assert.equal(await ended, 0)
+}
+
+/** Signs in where a page asks for it, allows the access, and returns the address of the client. */
+async function allowedAt(browse, url) {
+  let page = await browse(url)
+  if (page.url.includes('/auth/login')) page = await browse(page.url, person)
+  assert.match(page.url, /\/auth\/consent/, 'a page asks')
+  return (await browse(actionOf(page.html), { decision: 'allow' })).url
 }
 
 /** Follows redirects below the issuer, with cookies. */
