@@ -94,6 +94,8 @@ const SUBJECTS: Record<string, () => Promise<Subject>> = {
     const place = temporaryFile(setup)
     const { default: Database } = await import('libsql')
     const db = new Database(place.file)
+    // The instances hold the lock for moments, for which this only waits.
+    db.exec('PRAGMA busy_timeout = 10000')
     setup.teardown(() => db.close())
     return {
       places: { state: place, users: place },
