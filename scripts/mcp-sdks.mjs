@@ -1,6 +1,5 @@
 // The official MCP SDKs, unchanged, against examples/mcp: both generations in TypeScript, and the one in Python. They
-// register or bring a document, sign in, call a tool and refresh. All but the first also get more scope. They are
-// installed into a folder of their own.
+// register or bring a document, sign in, call a tool and refresh. All but the first also get more scope.
 //
 //   npm run built && npm run build:examples && node scripts/mcp-sdks.mjs
 import assert from 'node:assert/strict'
@@ -12,7 +11,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 
-const SDKS = ['@modelcontextprotocol/sdk@1.32.2', '@modelcontextprotocol/client@2.4.0']
+const FIRST_SDK = '@modelcontextprotocol/sdk@1.32.2'
 const PYTHON_SDK = 'mcp==2.3.0'
 const PORT = 4711
 const DOCUMENT_PORT = 4712
@@ -34,7 +33,7 @@ try {
   const python = join(folder, 'python/bin/python')
   run('python3', ['-m', 'venv', join(folder, 'python')])
   run(python, ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', PYTHON_SDK])
-  run('npm', ['install', '--silent', '--no-save', '--ignore-scripts', '--prefix', folder, ...SDKS])
+  run('npm', ['install', '--silent', '--no-save', '--ignore-scripts', '--prefix', folder, FIRST_SDK])
   const [key, cert] = ['key.pem', 'cert.pem'].map((name) => join(folder, name))
   const subject = ['-nodes', '-days', '2', '-subj', '/CN=localhost']
   run('openssl', ['req', '-x509', '-newkey', 'rsa:2048', '-keyout', key, '-out', cert, ...subject])
@@ -48,8 +47,7 @@ try {
     ...(await load('sdk/dist/esm/client/streamableHttp.js')),
     generation: 1
   }
-  const v2 = { ...(await load('client/dist/index.mjs')), generation: 2 }
-  const { mcpApp } = await import(new URL('../dist/examples/mcp/app.js', import.meta.url))
+  const v2 = { ...(await import('@modelcontextprotocol/client')), generation: 2 }
   const sdks = {
     'TypeScript v1': async (by) => await journey(v1, by),
     'TypeScript v2': async (by) => await journey(v2, by),
@@ -58,23 +56,36 @@ try {
   for (const [name, travel] of Object.entries(sdks))
     for (const by of ['registration', 'document', 'client of the host']) {
       const clients = [{ clientId: 'agent', firstParty: false, redirectUris: [redirect] }]
-      const app = await mcpApp({ issuer, clients, secret: 'a secret of this test, long enough for it' })
-      await app.listen({ port: PORT })
-      const made = await fetch(`${issuer}/auth/register`, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json' },
-        body: JSON.stringify(person)
-      })
-      assert.equal(made.status, 201)
+      const app = await started({ clients })
       await travel(by)
       await app.close()
       console.log(`${name} by a ${by}: signed in, called, refreshed`)
     }
+  const { agent } = await import(new URL('../dist/examples/mcp/agent.js', import.meta.url))
+  const app = await started({ clients: [] })
+  const browse = browser()
+  const notes = await agent(new URL(`${issuer}/mcp`), async ({ href }) => await fetch(await allowedAt(browse, href)))
+  assert.equal(notes, 'Buy milk.')
+  await app.close()
+  console.log('the agent of examples/mcp: signed in, called, got more scope')
   documents.close()
 } finally {
   rmSync(folder, { recursive: true, force: true })
 }
 process.exit(0)
+
+async function started({ clients }) {
+  const { mcpApp } = await import(new URL('../dist/examples/mcp/app.js', import.meta.url))
+  const app = await mcpApp({ issuer, clients, secret: 'a secret of this test, long enough for it' })
+  await app.listen({ port: PORT })
+  const made = await fetch(`${issuer}/auth/register`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(person)
+  })
+  assert.equal(made.status, 201)
+  return app
+}
 
 async function journey(sdk, by) {
   const browse = browser()
