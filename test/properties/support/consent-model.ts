@@ -5,7 +5,7 @@ import { anything, type Expectation, is } from './histories.ts'
 /** A model of consents, written from the prose of their port. */
 export interface ConsentWorld {
   consents: Consent[]
-  /** The time of the last grant. What has expired by then may be gone, also for a call at once with an earlier time. */
+  /** The time of the last grant. A consent that has expired by then may be gone, also for a call at once with an earlier time. */
   latest?: number
 }
 
