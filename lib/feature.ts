@@ -3,6 +3,7 @@ import type { AccountSlots } from './accounts/slots.ts'
 import type { AuthorizeSlots, PushedRequests } from './authorize/deps.ts'
 import type { Endpoint } from './http/edge/endpoint.ts'
 import type { PageSlots } from './http/pages/deps.ts'
+import type { Administration } from './oauth/target.ts'
 import type { TokenSlots, Grant, GrantDeclaration, Possession } from './oauth/deps.ts'
 import type { Authority } from './composition/authority.ts'
 import type { Clients, ClientSource } from './ports/client-store.ts'
@@ -62,6 +63,8 @@ export interface Parts {
   possession?: Possession
   /** One feature has it. */
   pushed?: PushedRequests
+  /** One feature has it. */
+  administration?: Administration
   grants?: readonly Grant[]
   pages?: PageSlots
   endpoints?: readonly Endpoint[]

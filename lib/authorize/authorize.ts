@@ -1,6 +1,5 @@
 import { passwordChangedAt, userOf } from '../sessions/active-user.ts'
-import { disclosureOf } from '../tokens/disclosure.ts'
-import { namedResources, scopesWithin } from '../oauth/target.ts'
+import { admitted, askableScopes, namedResources, scopesWithin } from '../oauth/target.ts'
 import type { SignedInPerson } from '../sessions/browser-sessions.ts'
 import { isFirstParty, mayUse, unknownOf } from '../clients/rights.ts'
 import { OAuthError } from '../errors.ts'
@@ -108,6 +107,7 @@ async function gatherFacts(
   const signedIn = session === null || user === null ? null : { session, user }
   const resources = namedResources(params, client, deps)
   const consent = await findConsent(client, signedIn, now, deps)
+  const asked = scopesWithin(grantableScopes(request, client, consent, deps), resources, deps)
   const required = requiredAcr(request, client)
   const possible = required?.filter((value) => deps.acrValues.includes(value)) ?? null
   const authentication = session === null || user === null ? null : contextFor(request, possible, session)
@@ -116,7 +116,7 @@ async function gatherFacts(
     client,
     redirectUri,
     resources,
-    scopes: scopesWithin(grantableScopes(request, client, consent, deps), resources, deps),
+    scopes: signedIn === null ? asked : [...(await admitted(asked, { user: signedIn.user, client }, deps))],
     signedIn,
     required,
     authentication,
@@ -147,9 +147,10 @@ export function grantableScopes(
   request: Pick<AuthorizationRequest, 'scopes' | 'prompt'>,
   client: Client,
   consent: Consent | null,
-  deps: Pick<AuthorizeDeps, 'scopes'>
+  deps: Pick<AuthorizeDeps, 'scopes' | 'administration'>
 ): string[] {
-  const { scopes } = disclosureOf({ client, scopes: request.scopes ?? ['openid'] }, deps.scopes)
+  const allowed = askableScopes(client, deps)
+  const scopes = (request.scopes ?? ['openid']).filter((scope) => allowed.includes(scope))
   const offline =
     mayUse(client, 'refresh_token') &&
     (isFirstParty(client) || !request.prompt.includes('none') || consent?.scopes.includes('offline_access') === true)

@@ -129,8 +129,8 @@ export function createAuthority({
       const granted = grantedBy({ scope }, client, grants)
       const user = await activeUser(userId)
       const issue = { user, client, methods, ...granted, jkt: null, origin: NO_REQUEST, grantType: 'host' }
-      const { sid, response } = await issueTokens(issue, grants)
-      reportIssued(issue, sid, grants)
+      const { sid, scopes, response } = await issueTokens(issue, grants)
+      reportIssued({ ...issue, scopes }, sid, grants)
       return response
     },
     async signIn(request, reply, userId, options = {}) {

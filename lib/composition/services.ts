@@ -240,6 +240,7 @@ export async function createServices(
     resources,
     audience: [settings.accessToken.audience].flat(),
     scopes,
+    administration: parts.find(({ administration }) => administration !== undefined)?.administration ?? null,
     refreshToken: settings.refreshToken,
     claims: settings.claims
   }

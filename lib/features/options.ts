@@ -1,4 +1,5 @@
 /** The options of features and the models of their pages: types alone, so that a host's compiler reads no more. */
+import type { AdminOption } from './admin/options.ts'
 import type { ApiKeyFeatureOptions, ApiKeyModels } from './api-keys/options.ts'
 import type { ConnectionsOption, ConnectModels } from './connections/options.ts'
 import type { DpopOption } from './dpop/options.ts'
@@ -9,6 +10,7 @@ import type { PasskeyOption } from './passkeys/options.ts'
 import type { SecondFactorOptions } from './second-factors/options.ts'
 import type { UnknownClientOptions } from './unknown-clients/options.ts'
 
+export type { AdminAsk, AdminOption, AdminOptions, AllowFunction } from './admin/options.ts'
 export type { AccountApiKey, ApiKeyFeatureOptions, ApiKeyModels, ApiKeyOptions } from './api-keys/options.ts'
 export type { AccountLink, ConnectionsOption, ConnectModels } from './connections/options.ts'
 export type { DpopOption, DpopOptions } from './dpop/options.ts'
@@ -23,7 +25,8 @@ export type {
 } from './unknown-clients/options.ts'
 export type { MfaContext, MfaOptions, SecondFactorOptions } from './second-factors/options.ts'
 
-export type FeatureOptions = ApiKeyFeatureOptions &
+export type FeatureOptions = AdminOption &
+  ApiKeyFeatureOptions &
   ConnectionsOption &
   DpopOption &
   DeviceOption &

@@ -8,12 +8,13 @@ import { missingProof } from '../protocol/dpop.ts'
 import { formatCredential, newCredentialId, sidOf } from '../protocol/credential.ts'
 import { formatAuthorizationDetails, readAuthorizationDetails } from '../protocol/authorization-request.ts'
 import type { Resource } from '../protocol/resource.ts'
+import { type AdmittedScopes, isReservedScope } from '../protocol/admin-scopes.ts'
 import { scopeMember } from '../protocol/scope.ts'
 import { hostClaims } from '../tokens/disclosure.ts'
 import type { GrantDeps, Origin, TokenResponse } from './deps.ts'
 import type { RefreshTokenFamily } from '../ports/token-store.ts'
 import type { FirstFactorKind } from '../events.ts'
-import { type Granted, scopesFor, targetOf } from './target.ts'
+import { admitted, type Granted, scopesFor, targetOf } from './target.ts'
 
 interface Issue extends Granted {
   user: User
@@ -31,6 +32,8 @@ interface Issue extends Granted {
 /** Tokens that are committed, and the family they belong to. */
 interface IssuedTokens {
   sid: string
+  /** The granted ones of the asked scopes. */
+  scopes: string[]
   response: TokenResponse
 }
 
@@ -39,7 +42,7 @@ interface IssuedTokens {
  * sign leaves no family behind. The caller calls `reportIssued` once it is sure that the tokens are handed out.
  */
 export async function issueTokens(
-  { user, client, jkt, methods, scopes, resources, origin, idToken }: Issue,
+  { user, client, jkt, methods, scopes: asked, resources, origin, idToken }: Issue,
   deps: GrantDeps
 ): Promise<IssuedTokens> {
   const { clock, random } = deps.accounts
@@ -47,17 +50,18 @@ export async function issueTokens(
   const id = newCredentialId(user.id, random.id())
   const secret = random.secret()
   const sid = sidOf(id)
-  const scope = scopes.join(' ')
   const authentication = contextOf({ methods, authenticatedAt: now })
   const target = targetOf({}, { resources }, client, deps)
-  const access = await accessAnswer({ user, client, jkt, scopes, sid, authentication, target }, deps)
+  const access = await accessAnswer({ user, client, jkt, scopes: asked, sid, authentication, target }, deps)
+  const refused = asked.filter((scope) => isReservedScope(scope) && !access.scopes.includes(scope))
+  const scopes = asked.filter((scope) => !refused.includes(scope))
   const boundTo = refreshKeyOf(client, jkt)
   const expiresAt = now + deps.refreshToken.expiresInMs
   const family = {
     sid,
     userId: user.id,
     clientId: client?.clientId ?? null,
-    scope,
+    scope: scopes.join(' '),
     ...authentication,
     createdAt: now,
     lastUsedAt: now,
@@ -81,13 +85,14 @@ export async function issueTokens(
     client === null
       ? {}
       : await signIdToken(
-          { user, client, scopes, family, accessToken: access.access_token, nonce: idToken?.nonce },
+          { user, client, scopes, family, accessToken: access.answer.access_token, nonce: idToken?.nonce },
           deps
         )
   await deps.tokens.createFamily(family)
   return {
     sid,
-    response: { ...access, refresh_token: formatCredential(id, secret), ...signed }
+    scopes,
+    response: { ...access.answer, refresh_token: formatCredential(id, secret), ...signed }
   }
 }
 
@@ -142,13 +147,13 @@ interface AccessTokenOf {
 export async function accessAnswer(
   { user, client, jkt, scopes: granted, sid, authentication, target }: AccessTokenOf,
   deps: GrantDeps
-): Promise<AccessAnswer> {
+): Promise<{ answer: AccessAnswer; scopes: AdmittedScopes }> {
   if (!isContent(client, authentication.acr))
     throw new OAuthError('unmet_authentication_requirements', 'This client needs a stronger sign-in.')
   checkBinding(client, jkt)
   await deps.accessTokens.ready(target)
-  const scopes = scopesFor(target, granted, deps)
-  const extra = deps.claims === null ? {} : await hostClaims({ user, client, scopes }, deps)
+  const scopes = await admitted(scopesFor(target, granted, deps), { user, client }, deps)
+  const extra = deps.claims === null ? {} : await hostClaims({ user, client, scopes: [...scopes] }, deps)
   const token = deps.accessTokens.mint({
     sub: user.id,
     sid,
@@ -156,14 +161,17 @@ export async function accessAnswer(
     jkt,
     extra,
     target,
-    ...scopeMember(scopes),
+    scopes,
     ...(client === null ? {} : { client_id: client.clientId })
   })
   return {
-    access_token: token,
-    token_type: tokenTypeOf(jkt),
-    expires_in: deps.accessTokens.secondsFor(target),
-    ...scopeMember(scopes)
+    scopes,
+    answer: {
+      access_token: token,
+      token_type: tokenTypeOf(jkt),
+      expires_in: deps.accessTokens.secondsFor(target),
+      ...scopeMember(scopes)
+    }
   }
 }
 
@@ -225,7 +233,7 @@ export async function commitTokens<Instead extends OAuthError | null>(
   deps: GrantDeps
 ): Promise<TokenResponse | NonNullable<Instead>> {
   const { user, client, methods, origin, by, connection } = issue
-  const { sid, response } = await issueTokens(issue, deps)
+  const { sid, scopes, response } = await issueTokens(issue, deps)
   const held = { good: false }
   try {
     const instead = await confirm()
@@ -246,6 +254,6 @@ export async function commitTokens<Instead extends OAuthError | null>(
     },
     origin
   )
-  reportIssued(issue, sid, deps)
+  reportIssued({ ...issue, scopes }, sid, deps)
   return response
 }

@@ -1,7 +1,6 @@
 import { BY_TOKEN } from '../clients/sources.ts'
 import { isContent, isPublic, unknownOf } from '../clients/rights.ts'
 import { isActive } from '../sessions/active-user.ts'
-import { allowedScopes } from '../tokens/disclosure.ts'
 import type { Client } from '../ports/client-store.ts'
 import type { RefreshTokenFamily, TokenUse } from '../ports/token-store.ts'
 import type { User } from '../ports/user-store.ts'
@@ -16,7 +15,7 @@ import {
 } from '../protocol/credential.ts'
 import type { GrantContext, GrantDeps, Origin } from './deps.ts'
 import { type AccessAnswer, accessAnswer } from './issue-tokens.ts'
-import { type Asked, targetOf } from './target.ts'
+import { type Asked, askableScopes, targetOf } from './target.ts'
 import { invalidToken } from '../protocol/bearer.ts'
 
 /**
@@ -48,7 +47,7 @@ export function reuseGraceOf(client: Client | null, { refreshToken }: Pick<Grant
 
 /** The granted scope of the family that is still allowed. */
 export function stillGrantable(family: RefreshTokenFamily, client: Client | null, deps: GrantDeps): string[] {
-  const allowed = allowedScopes(client, deps.scopes)
+  const allowed = askableScopes(client, deps)
   return family.scope.split(' ').filter((scope) => allowed.includes(scope))
 }
 
@@ -69,13 +68,11 @@ export async function signForFamily(
   // before.
   if (!isContent(client, family.acr)) throw attempt.refused('acr')
   const user = await activeUser(family, attempt, deps)
-  return {
-    user,
-    access: await accessAnswer(
-      { user, client, jkt: attempt.jkt, scopes, sid: family.sid, authentication: family, target },
-      deps
-    )
-  }
+  const { answer } = await accessAnswer(
+    { user, client, jkt: attempt.jkt, scopes, sid: family.sid, authentication: family, target },
+    deps
+  )
+  return { user, access: answer }
 }
 
 /**

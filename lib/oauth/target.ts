@@ -1,7 +1,10 @@
 /** The APIs and scopes of a grant, and the API of each of its access tokens. Every grant decides them here. */
 import { OAuthError } from '../errors.ts'
+import { isFirstParty } from '../clients/rights.ts'
 import type { Client } from '../ports/client-store.ts'
+import type { User } from '../ports/user-store.ts'
 import { type Resource, resourceNamed, splitResources } from '../protocol/resource.ts'
+import { ADMIN_SCOPES, admittedScopes, type AdmittedScopes, isReservedScope } from '../protocol/admin-scopes.ts'
 import { grantScope, parseScope } from '../protocol/scope.ts'
 import { allowedScopes } from '../tokens/disclosure.ts'
 
@@ -28,6 +31,14 @@ export interface Targets {
   audience: readonly string[]
   /** The option `scopes`, and the scopes of all APIs. */
   scopes: readonly string[]
+  /** `null`: there is no administration. */
+  administration: Administration | null
+}
+
+/** The feature that gives scopes of administration. */
+export interface Administration {
+  /** Asks the host which of these scopes it gives. `user`: `null` for the token of a client itself. */
+  allow(asked: { user: User | null; client: Client | null; scopes: string[] }): Promise<readonly string[]>
 }
 
 /** The texts of a request that name resources, each once. */
@@ -95,6 +106,35 @@ export function scopesWithin(
 }
 
 /**
+ * The scopes that a request may name: those that the client can have by default, and those of administration, which no
+ * third-party client has.
+ */
+export function askableScopes(
+  client: Client | null,
+  { scopes, administration }: Pick<Targets, 'scopes' | 'administration'>
+): string[] {
+  return administration === null || !isFirstParty(client)
+    ? allowedScopes(client, scopes)
+    : [...allowedScopes(client, scopes), ...allowedScopes(client, ADMIN_SCOPES)]
+}
+
+/**
+ * The scopes of an access token: without those of administration that the host does not give now.
+ * @throws OAuthError `invalid_scope` if no scope is left
+ */
+export async function admitted(
+  scopes: readonly string[],
+  { user, client }: { user: User | null; client: Client | null },
+  { administration }: Pick<Targets, 'administration'>
+): Promise<AdmittedScopes> {
+  const asks = administration !== null && isFirstParty(client)
+  return await admittedScopes(
+    scopes,
+    asks ? async (reserved) => await administration.allow({ user, client, scopes: reserved }) : null
+  )
+}
+
+/**
  * The grant of a request without a page: all requested scopes, or all that the client may have for what it names.
  * Scopes of APIs that are not named are left out.
  * @param but scopes that this kind of grant never has
@@ -103,14 +143,19 @@ export function scopesWithin(
 export function grantedBy(asked: Asked, client: Client | null, targets: Targets, but: readonly string[] = []): Granted {
   const named = oneOf(namedResources(asked, client, targets))
   const requested = parseScope(asked.scope)
-  const allowed = allowedScopes(client, targets.scopes).filter((scope) => !but.includes(scope))
+  const allowed = (named.length > 0 ? allowedScopes(client, targets.scopes) : askableScopes(client, targets)).filter(
+    (scope) => !but.includes(scope)
+  )
   const known = requested?.filter(
     (scope) => !allowed.includes(scope) || scopesWithin([scope], named, targets).length > 0
   )
   if (known?.length === 0)
     throw new OAuthError('invalid_scope', 'These scopes are of APIs that resource does not name.')
   return {
-    scopes: grantScope(known, scopesWithin(allowed, named, targets)),
+    scopes:
+      known === undefined
+        ? scopesWithin(allowed, named, targets).filter((scope) => !isReservedScope(scope))
+        : grantScope(known, scopesWithin(allowed, named, targets)),
     resources: named.map(({ resource }) => resource)
   }
 }

@@ -5,6 +5,7 @@ import { invalid, schemaMistake } from './option-error.ts'
 import type { Client } from '../ports/client-store.ts'
 import { contextOf } from '../protocol/authentication.ts'
 import type { GrantDeclaration } from '../oauth/deps.ts'
+import { ADMIN_SCOPES } from '../protocol/admin-scopes.ts'
 import { type Resource, resourceNamed } from '../protocol/resource.ts'
 import type { Settings } from './settings.ts'
 import { type TypeCheck, TypeCompiler } from '@sinclair/typebox/compiler'
@@ -129,7 +130,8 @@ function checkClient(
       'another id than accessToken.audience, where accessToken.typ is "JWT": an API would take ' +
         'its ID tokens for access tokens'
     )
-  const unknown = client.scopes?.find((scope) => !scopes.includes(scope))
+  const known = Object.hasOwn(features, 'admin') ? [...scopes, ...ADMIN_SCOPES] : scopes
+  const unknown = client.scopes?.find((scope) => !known.includes(scope))
   if (unknown !== undefined)
     throw refusal('scopes', unknown, `scopes of the options scopes and resources (${scopes.join(' ')})`)
   checkUris(client, refusal)

@@ -40,8 +40,9 @@ import { TOKEN_OPTIONS, type TokenOptions } from './sections/tokens.ts'
  */
 const LITERAL = "[A-Za-z0-9._~!$&'+,;=@-]"
 const PATH = `^(?:/${LITERAL}*)+$`
-const SCOPE = '^[\\x21\\x23-\\x5b\\x5d-\\x7e]+$'
-const SCOPE_TAKES = 'a scope token: printable ASCII without space, quote and backslash'
+const SCOPE = '^(?!authority:)[\\x21\\x23-\\x5b\\x5d-\\x7e]+$'
+const SCOPE_TAKES =
+  'a scope token: printable ASCII without space, quote and backslash, and without "authority:" at its beginning'
 const SCOPES_TAKE = 'an array of scope tokens, each once, or an object of them with descriptions by language'
 const path = text({ pattern: PATH, takes: 'an absolute path such as "/oauth/token"' })
 const aFunction = Type.Function([], Type.Unknown(), { takes: 'a function' })

@@ -11,6 +11,7 @@ import {
   deepFreeze,
   tokenHeaderReader
 } from '../protocol/access-token.ts'
+import type { AdmittedScopes } from '../protocol/admin-scopes.ts'
 import { bearerCredential, bearerToken, invalidToken, MAX_TOKEN_LENGTH, missingToken } from '../protocol/bearer.ts'
 import { boundKey, boundToken } from '../protocol/dpop.ts'
 import { audiencesOf, type Resource } from '../protocol/resource.ts'
@@ -19,8 +20,8 @@ import type { Revocations } from '../sessions/sessions.ts'
 /** The input for a new token. `iss`, `aud`, `exp`, `iat` and `jti` are added. */
 interface AccessTokenSubject {
   sub: string
-  /** Absent if no scope was granted. */
-  scope?: string
+  /** Empty: the token has no scope. */
+  scopes: AdmittedScopes
   sid?: string
   client_id?: string
   /**
@@ -168,7 +169,7 @@ export function accessTokens(
       await Promise.all([...new Set(algs)].map(async (alg) => await ring.ready(alg ?? undefined)))
     },
 
-    mint({ sub, scope, sid, client_id, authentication, jkt = null, extra, target = null }) {
+    mint({ sub, scopes, sid, client_id, authentication, jkt = null, extra, target = null }) {
       const iat = Math.floor(clock.now() / 1000)
       const exp = iat + secondsFor(target)
       // The token lacks undefined values. `nbf` is among them, because the engine sets it on a copy of the payload, and
@@ -181,7 +182,7 @@ export function accessTokens(
         aud: target?.resource ?? policy.audience,
         sub,
         client_id,
-        scope,
+        scope: scopes.length === 0 ? undefined : scopes.join(' '),
         sid,
         auth_time,
         acr,

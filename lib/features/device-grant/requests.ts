@@ -41,7 +41,9 @@ export async function askForDevice(
   const { clock, random } = deps.accounts
   const resources = namedResources(params, client, deps)
   const asked = { scopes: parseScope(params.scope), prompt: [] }
-  const scopes = scopesWithin(grantableScopes(asked, client, null, deps), resources, deps)
+  // A page asks the person, and no scope of administration comes by a page.
+  const offered = { scopes: deps.scopes, administration: null }
+  const scopes = scopesWithin(grantableScopes(asked, client, null, offered), resources, deps)
   if (scopes.length === 0) throw new OAuthError('invalid_scope', 'None of the requested scopes can be granted.')
   const now = clock.now()
   for (let tries = 0; tries < TRIES; tries++) {

@@ -12,7 +12,7 @@ import type { FirstFactor } from '../../accounts/slots.ts'
 import { mayUse } from '../../clients/rights.ts'
 import { OAuthError } from '../../errors.ts'
 import { required } from '../../protocol/request-params.ts'
-import { allowedScopes } from '../../tokens/disclosure.ts'
+import { askableScopes } from '../../oauth/target.ts'
 import type { GrantCall, GrantContext, GrantDeps, GrantSignIn, GuessAtFactor } from '../../oauth/deps.ts'
 import { commitTokens } from '../../oauth/issue-tokens.ts'
 
@@ -103,7 +103,7 @@ export async function mfaGrant(
       const done = await settled(step, { locale: undefined, origin }, accounts)
       if (done === null) throw gone()
       const { deviceEpoch } = step.writes === undefined ? found : await factors.store.findFactors(user.id)
-      const allowed = allowedScopes(client, deps.scopes)
+      const allowed = askableScopes(client, deps)
       const scopes = step.scope.split(' ').filter((scope) => allowed.includes(scope))
       const isExchange = by === 'connection'
       const response = await commitTokens(

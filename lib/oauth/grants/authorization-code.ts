@@ -117,7 +117,7 @@ async function answer(
   if (await deps.sessions.isOver(user, family)) throw refused('signed in before the password was changed')
   const scopes = stillGrantable(family, client, deps)
   const target = targetOf(asked, { resources: details.resources ?? [] }, client, deps)
-  const access = await accessAnswer(
+  const { answer: access } = await accessAnswer(
     { user, client, jkt, scopes, sid: family.sid, authentication: family, target },
     deps
   )

@@ -6,7 +6,7 @@ import type { TokenRequestParams } from '../../protocol/request-params.ts'
 import { CLAIM_SCOPES } from '../../protocol/user-claims.ts'
 import { type GrantContext, type GrantDeps, type TokenResponse, grant } from '../deps.ts'
 import { checkBinding, tokenTypeOf } from '../issue-tokens.ts'
-import { grantedBy, impliedResource, scopesFor, targetOf } from '../target.ts'
+import { admitted, grantedBy, impliedResource, scopesFor, targetOf } from '../target.ts'
 
 /** Scopes that are about a user, which a client's own token can't have. */
 const USER_SCOPES: readonly string[] = ['openid', 'offline_access', ...CLAIM_SCOPES]
@@ -47,14 +47,14 @@ async function clientCredentialsGrant(
       : params
   const granted = grantedBy(named, client, deps, USER_SCOPES)
   const target = targetOf({}, granted, client, deps)
-  const scopes = scopesFor(target, granted.scopes, deps)
+  const scopes = await admitted(scopesFor(target, granted.scopes, deps), { user: null, client }, deps)
   await deps.accessTokens.ready(target)
   const accessToken = deps.accessTokens.mint({
     sub: client.clientId,
     client_id: client.clientId,
     jkt,
     target,
-    ...scopeMember(scopes)
+    scopes
   })
   deps.accounts.events.emit(
     'token_issued',

@@ -1,5 +1,6 @@
 import { Type } from '@sinclair/typebox'
 import type { ScopeTexts } from '../../pages/own-texts.ts'
+import { isReservedScope } from '../../protocol/admin-scopes.ts'
 import { canonicalResource, type Resource, resourceUrl } from '../../protocol/resource.ts'
 import { isScopeToken } from '../../protocol/scope.ts'
 import { CLAIM_SCOPES } from '../../protocol/user-claims.ts'
@@ -157,7 +158,7 @@ function described(
   for (const [scope, said] of entries) {
     if (!isScopeToken(scope))
       throw invalid(at('scopes'), scope, 'scope tokens: printable ASCII without space and quote')
-    if (OF_THE_SERVICE.includes(scope))
+    if (OF_THE_SERVICE.includes(scope) || isReservedScope(scope))
       throw badOption(at('scopes'), `${scope} is a scope of the service, not of an API`)
     if (ofService.includes(scope) || others.some((other) => other.scopes.includes(scope)))
       throw badOption(at('scopes'), `${scope} belongs to another API or to the option scopes already`)

@@ -7,7 +7,7 @@ import { bearer, PASSWORD, signIn, signUp, testApp } from '../../support/app.ts'
 import { everything, replyToo } from '../../support/canary.ts'
 import { logLines } from '../../support/log-lines.ts'
 
-const SCOPES = ['openid', 'profile', 'offline_access', 'reports:read', 'authority:admin']
+const SCOPES = ['openid', 'profile', 'offline_access', 'reports:read']
 const URL_OF_KEYS = '/auth/api-keys'
 type Method = 'GET' | 'POST' | 'DELETE'
 

@@ -14,7 +14,7 @@ import {
   testApp
 } from '../../support/app.ts'
 
-const SCOPES = ['openid', 'profile', 'reports:read', 'reports:write', 'authority:admin']
+const SCOPES = ['openid', 'profile', 'reports:read', 'reports:write']
 const NOT_VALID = { error: 'invalid_token', error_description: 'The API key is not valid.' }
 
 /** A store that counts its calls and fails on demand. */

@@ -78,50 +78,6 @@ t.test('reads the document of a stranger under a limit, and that of a signed-in 
   t.match(test.told(), 'too many documents')
 })
 
-const QUICK = { rateLimit: false } as const
-
-t.test('fetches 120 documents a minute in all, and more in the next minute', async (t) => {
-  const hosts = await Promise.all(Array.from({ length: 5 }, async () => await documentHost(t)))
-  const test = await world(t, QUICK)
-  for (const host of hosts) host.answer = (_request, reply) => reply.writeHead(404).end()
-  const ask = async (): Promise<number> => {
-    for (const { url } of hosts)
-      for (let count = 0; count < 25; count++) t.equal((await test.browser.get(requestOf(url))).statusCode, 503)
-    return hosts.reduce((sum, { calls }) => sum + calls(), 0)
-  }
-  t.equal(await ask(), 120)
-  test.clock.step(60_001)
-  t.equal(await ask(), 240)
-})
-
-t.test('fetches 16 documents at once in all, and 4 of one origin', async (t) => {
-  const hosts = await Promise.all(Array.from({ length: 5 }, async () => await documentHost(t)))
-  const test = await world(t, QUICK)
-  const waiting: Array<() => void> = []
-  for (const host of hosts)
-    host.answer = (_request, reply) => {
-      waiting.push(() => void reply.writeHead(404).end())
-    }
-  let answered = 0
-  const replies = hosts.flatMap(({ url }) =>
-    Array.from({ length: 5 }, async (_, index) => {
-      const reply = await test.app.inject(requestOf(url.replace('client', `client${index}`)))
-      answered++
-      return reply.statusCode
-    })
-  )
-  // All that are refused at once, and those that wait.
-  while (answered + waiting.length < 25) await new Promise((resolve) => setImmediate(resolve))
-  t.equal(waiting.length, 16)
-  for (const host of hosts) t.ok(host.calls() <= 4)
-  for (const end of waiting) end()
-  t.same(new Set(await Promise.all(replies)), new Set([503]))
-  const last = test.app.inject(requestOf(hosts[4]?.url ?? ''))
-  while (waiting.length < 17) await new Promise((resolve) => setImmediate(resolve))
-  waiting[16]?.()
-  t.equal((await last).statusCode, 503, 'there is room again')
-})
-
 const DOCUMENTS: Array<[string, Record<string, unknown> | string, string]> = [
   ['no JSON', '<html>', 'it is no JSON'],
   ['an array', '[]', 'no JSON object'],

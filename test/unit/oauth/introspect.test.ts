@@ -1,3 +1,4 @@
+import { admittedFor } from '../../support/admitted.ts'
 import t from '../../support/tap.ts'
 import type { Client } from '../../../lib/ports/client-store.ts'
 import { digest } from '../../../lib/protocol/digest.ts'
@@ -70,10 +71,10 @@ t.test('distinguishes a refresh token from an access token, and does not use it 
 
 t.test('describes the access token of a client itself', async (t) => {
   const one = await world()
-  const token = one.accessTokens.mint({ sub: 'own', client_id: 'own', scope: 'read' })
+  const token = one.accessTokens.mint({ sub: 'own', client_id: 'own', scopes: admittedFor('read') })
   t.match(await ask(one, 'own', token), { active: true, sub: 'own', client_id: 'own', scope: 'read' })
   t.strictSame(
-    await ask(one, 'own', one.accessTokens.mint({ sub: 'u1', client_id: 'own', scope: 'read' })),
+    await ask(one, 'own', one.accessTokens.mint({ sub: 'u1', client_id: 'own', scopes: admittedFor('read') })),
     INACTIVE,
     "a user's token that belongs to no session"
   )

@@ -1,3 +1,4 @@
+import { admittedFor } from '../../support/admitted.ts'
 import t from '../../support/tap.ts'
 import { formatAuthorizationDetails } from '../../../lib/protocol/authorization-request.ts'
 import type { GrantDeps } from '../../../lib/oauth/deps.ts'
@@ -68,11 +69,11 @@ t.test('adds custom claims always, standard claims only if requested, and sub ne
 // covers OIDC-5.3.1
 t.test('rejects a token without a session, such as the token of a client itself', async (t) => {
   const one = await world()
-  await t.rejects(ask(one, one.accessTokens.mint({ sub: 'own', client_id: 'own', scope: 'openid' })), {
+  await t.rejects(ask(one, one.accessTokens.mint({ sub: 'own', client_id: 'own', scopes: admittedFor('openid') })), {
     error: 'invalid_token'
   } as unknown as Error)
   await t.rejects(
-    ask(one, one.accessTokens.mint({ sub: 'u1', client_id: 'u1', scope: 'openid' })),
+    ask(one, one.accessTokens.mint({ sub: 'u1', client_id: 'u1', scopes: admittedFor('openid') })),
     { error: 'invalid_token' } as unknown as Error,
     'R9700-4.15 a client that is called like a user'
   )
@@ -93,7 +94,7 @@ t.test('rejects a token at once after a revocation elsewhere or for a disabled u
   } as unknown as Error)
   const { sid } = await one.signIn()
   await t.rejects(
-    ask(one, one.accessTokens.mint({ sub: 'gone', scope: 'openid', sid })),
+    ask(one, one.accessTokens.mint({ sub: 'gone', scopes: admittedFor('openid'), sid })),
     { error: 'invalid_token' } as unknown as Error,
     'a session of another user'
   )

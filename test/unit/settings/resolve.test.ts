@@ -146,6 +146,7 @@ const EVERYTHING = {
   deviceGrant: { expiresIn: 61, interval: 6, path: '/connect' },
   emailSignIn: { signUp: true, link: false, expiresIn: 61 },
   par: 'required',
+  admin: { allow: () => [] },
   apiKeys: { store: memoryApiKeyStore(), prefix: 'acme', scopes: ['read'], maxPerUser: 3, expiresIn: 61, pages: false },
   dpop: { requireNonce: true, maxAgeSeconds: 61 },
   clientIdMetadata: { allow: ['*.example.com'], trusted: ['agent.example.com'], cacheSeconds: 301 },
@@ -232,8 +233,8 @@ t.test('covers every option in the example that these tests use', async (t) => {
     pathsOf(schema, []).map((steps) => [path, ...steps.filter((step) => step !== 0)].filter(Boolean).join('.'))
   const all = new Set(names(OPTIONS_SCHEMA, ''))
   const had = new Set(OPTIONAL.map((steps) => steps.filter((step) => step !== 0).join('.')))
-  // Managed signing algorithms, a store of clients, keys of a client, a shared secret, and the parts of a port are other ways to give
-  // these options.
+  // Managed signing algorithms, a store of clients, keys of a client, a shared secret, and the parts of a port are
+  // other ways to give these options.
   const others = [
     'accessToken.alg',
     'clients.findById',
@@ -298,6 +299,7 @@ t.test('treats undefined as absent for an option that is alone in its section', 
         'connections',
         'rememberDevice',
         'emailSignIn',
+        'admin',
         'apiKeys',
         'dpop',
         'deviceGrant',

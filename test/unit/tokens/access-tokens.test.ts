@@ -1,3 +1,4 @@
+import { admittedFor } from '../../support/admitted.ts'
 import t from '../../support/tap.ts'
 import { OAuthError } from '../../../lib/errors.ts'
 import type { LoadedKey } from '../../../lib/ports/cryptography.ts'
@@ -11,7 +12,12 @@ import { revocations } from '../../../lib/sessions/sessions.ts'
 import { ISSUER, keyOf } from './world.ts'
 
 const refused = { code: 'FST_AUTHORITY_OAUTH', error: 'invalid_token' }
-const SUBJECT = { sub: 'u1', scope: 'openid', sid: 's1', extra: { roles: ['reader'], address: { country: 'CH' } } }
+const SUBJECT = {
+  sub: 'u1',
+  scopes: admittedFor('openid'),
+  sid: 's1',
+  extra: { roles: ['reader'], address: { country: 'CH' } }
+}
 
 /** An instance whose key counts what it has to verify, and whose ring a test can change. */
 async function instance(alg = 'ES256') {

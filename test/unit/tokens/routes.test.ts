@@ -1,3 +1,4 @@
+import { admittedFor } from '../../support/admitted.ts'
 import t from '../../support/tap.ts'
 import type { FastifyInstance, InjectOptions } from 'fastify'
 import { publicDocuments } from '../../../lib/http/api/metadata.ts'
@@ -214,7 +215,7 @@ t.test('R7662 omits the members that a client token lacks, instead of returning 
     method: 'POST',
     url: '/introspect',
     headers: basic('own'),
-    payload: { token: one.accessTokens.mint({ sub: 'own', client_id: 'own', scope: 'read' }) }
+    payload: { token: one.accessTokens.mint({ sub: 'own', client_id: 'own', scopes: admittedFor('read') }) }
   })
   t.strictSame(Object.keys(body), [
     'active',

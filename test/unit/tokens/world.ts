@@ -4,6 +4,7 @@ import { memoryUserStore } from '../../../lib/adapters/memory/user-store.ts'
 import { systemRandom } from '../../../lib/adapters/node/system.ts'
 import { createEvents } from '../../../lib/events.ts'
 import { fixedKeyRing, type KeyRing } from '../../../lib/keys/key-ring.ts'
+import { admittedFor } from '../../support/admitted.ts'
 import type { Client, ClientStore } from '../../../lib/ports/client-store.ts'
 import type { LoadedKey } from '../../../lib/ports/cryptography.ts'
 import type { RefreshTokenFamily } from '../../../lib/ports/token-store.ts'
@@ -137,7 +138,7 @@ export async function world({
       })
       const accessToken = access.mint({
         sub: userId,
-        scope,
+        scopes: admittedFor(scope),
         sid,
         ...(clientId === null ? {} : { client_id: clientId }),
         authentication: { acr: 'password', amr: ['pwd'], authenticatedAt: now },

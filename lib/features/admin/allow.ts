@@ -1,0 +1,41 @@
+import type { AccountsDeps } from '../../accounts/deps.ts'
+import { within } from '../../boundary/answers.ts'
+import type { Administration } from '../../oauth/target.ts'
+import { isAdminScope } from '../../protocol/admin-scopes.ts'
+import type { AdminOptions } from './options.ts'
+
+const BUDGET_MS = 1000
+
+type Deps = Pick<AccountsDeps, 'advise' | 'clock'>
+
+/** `admin.allow`, of which every failure gives no scope. */
+export function allowing(allow: AdminOptions['allow'], deps: Deps): Administration['allow'] {
+  return async ({ user, client, scopes }) => {
+    const answer = await answered('allow', deps, () => allow({ user, client, scopes: [...scopes] }))
+    if (answer === FAILED) return []
+    if (Array.isArray(answer) && answer.every((one) => isAdminScope(one))) return answer
+    refuse('allow', 'answered no array of scopes that begin with authority:', deps)
+    return []
+  }
+}
+
+const FAILED = Symbol('failed')
+
+/** The answer of a function of the option, within a second. A failure is a line in the log. */
+async function answered(name: string, deps: Deps, ask: () => unknown): Promise<unknown> {
+  try {
+    return await within(BUDGET_MS, deps.clock, ask)
+  } catch {
+    refuse(name, `threw, or did not answer within ${BUDGET_MS} ms`, deps)
+    return FAILED
+  }
+}
+
+/** Writes one line a minute, without the error of the function, which may name a person. */
+function refuse(name: string, what: string, { advise }: Pick<Deps, 'advise'>): void {
+  advise({
+    code: 'FST_AUTHORITY_HOOK_FAILED',
+    cause: `admin.${name}`,
+    text: `admin.${name} ${what}: it counts as a refusal.`
+  })
+}
