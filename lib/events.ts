@@ -1,5 +1,3 @@
-import { EventEmitter } from 'node:events'
-import { channel } from 'node:diagnostics_channel'
 import type { UpstreamFailure } from './errors.ts'
 import type { Actor, ClientFailure, Origin } from './events/causes.ts'
 
@@ -114,7 +112,7 @@ export interface EventFacts {
   password_changed: {
     userId: string
     sid: string | null
-    by: 'change' | 'reset' | 'disowned' | 'email_sign_in' | 'identity_linked'
+    by: 'change' | 'reset' | 'invitation' | 'disowned' | 'email_sign_in' | 'identity_linked'
   }
   email_verified: { userId: string }
   /** `sid`: the sign-in that asked. */
@@ -138,6 +136,9 @@ export interface EventFacts {
   user_updated: { userId: string; actor: Actor; reason?: string; fields: string[] }
   user_disabled: { userId: string; actor: Actor; reason?: string }
   user_enabled: { userId: string; actor: Actor; reason?: string }
+  user_invited: { userId: string; actor: Actor; reason?: string }
+  /** `connection`: the one that the person accepted by; `null`: they chose a password. */
+  invitation_accepted: { userId: string; connection: string | null }
   password_reset_required: { userId: string; actor: Actor; reason?: string }
   logged_out: {
     userId: string
@@ -233,6 +234,8 @@ export const EVENT_NAMES: readonly AuthorityEventName[] = [
   'user_updated',
   'user_disabled',
   'user_enabled',
+  'user_invited',
+  'invitation_accepted',
   'password_reset_required',
   'logged_out',
   'consent_granted',
@@ -252,46 +255,4 @@ export interface Events {
   emit<Name extends AuthorityEventName>(name: Name, facts: EventFacts[Name], origin: Origin): void
   on<Name extends AuthorityEventName>(name: Name, handler: AuthorityEventHandler<Name>): void
   off<Name extends AuthorityEventName>(name: Name, handler: AuthorityEventHandler<Name>): void
-}
-
-/**
- * The emitter behind `app.authority.on`. Each event also goes out on the diagnostics channel
- * `fastify-authority.<event>`. A handler that throws or rejects is reported to `onHandlerError` and breaks neither the
- * request nor the other handlers. `now`: milliseconds since the epoch.
- */
-export function createEvents(
-  now: () => number,
-  onHandlerError: (error: unknown, event: AuthorityEventName) => void
-): Events {
-  const emitter = new EventEmitter()
-  // A host may have as many handlers as it likes: Node.js takes the eleventh for a leak, and prints a warning.
-  emitter.setMaxListeners(0)
-  const channels = new Map(EVENT_NAMES.map((name) => [name, channel(`fastify-authority.${name}`)]))
-  return {
-    emit(name, facts, origin) {
-      const onChannel = channels.get(name)
-      if (onChannel?.hasSubscribers !== true && emitter.listenerCount(name) === 0) return
-      const frozen = Object.freeze({ time: new Date(now()).toISOString(), ...origin, ...facts })
-      onChannel?.publish(frozen)
-      for (const handler of emitter.listeners(name)) {
-        try {
-          const result: unknown = handler(frozen)
-          if (result instanceof Promise)
-            result.catch((error: unknown) => {
-              onHandlerError(error, name)
-            })
-        } catch (error) {
-          onHandlerError(error, name)
-        }
-      }
-    },
-    on(name, handler) {
-      if (!channels.has(name))
-        throw new TypeError(`There is no event "${name}". There are: ${[...channels.keys()].join(', ')}.`)
-      emitter.on(name, handler)
-    },
-    off(name, handler) {
-      emitter.off(name, handler)
-    }
-  }
 }

@@ -1,6 +1,7 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import t from '../support/tap.ts'
-import { createEvents, NO_REQUEST, type Origin } from '../../lib/events.ts'
+import { NO_REQUEST, type Origin } from '../../lib/events.ts'
+import { createEvents } from '../../lib/events/emitter.ts'
 
 const T0 = Date.UTC(2026, 0, 2, 3, 4, 5, 6)
 const ORIGIN: Origin = { requestId: 'req-7', ip: '192.0.2.1', userAgent: 'test' }

@@ -1,5 +1,5 @@
 import type { AccountsDeps } from '../../../lib/accounts/deps.ts'
-import { createEvents } from '../../../lib/events.ts'
+import { createEvents } from '../../../lib/events/emitter.ts'
 import { revocations, sessions as createSessions } from '../../../lib/sessions/sessions.ts'
 import { delayed } from '../../../lib/testing/doubles.ts'
 import type { World } from './world.ts'

@@ -1,6 +1,6 @@
 import { memoryState } from '../../../lib/adapters/memory/record-store.ts'
 import { systemRandom } from '../../../lib/adapters/node/system.ts'
-import { createEvents } from '../../../lib/events.ts'
+import { createEvents } from '../../../lib/events/emitter.ts'
 import type { BrowserSession, SessionUse } from '../../../lib/ports/session-store.ts'
 import type { RefreshTokenFamily } from '../../../lib/ports/token-store.ts'
 import { passwordProof } from '../../../lib/protocol/authentication.ts'

@@ -1,5 +1,5 @@
 import Fastify, { type FastifyInstance } from 'fastify'
-import { createEvents } from '../../../lib/events.ts'
+import { createEvents } from '../../../lib/events/emitter.ts'
 import { createGuards, type GuardDeps } from '../../../lib/http/edge/caller-guards.ts'
 import { useCallers } from '../../../lib/http/edge/callers.ts'
 import { type Endpoint, groupsOf, type HttpDeps } from '../../../lib/http/edge/endpoint.ts'
