@@ -232,6 +232,9 @@ export const EVENT_MEANINGS: Readonly<Record<AuthorityEventName, string>> = {
   user_updated: 'A user was changed by `app.authority.users.update`: `fields` has the names, no values.',
   user_disabled: 'A user was disabled by `app.authority.users.disable`. Their sign-ins end.',
   user_enabled: 'A disabled user was enabled by `app.authority.users.enable`.',
+  user_invited: 'An invitation was sent by `app.authority.users`.',
+  invitation_accepted:
+    'A person accepted an invitation by a password, or through `connection`. It comes after what that changed.',
   password_reset_required:
     'A password was removed by `app.authority.users.requireReset`, and the user gets a link that sets a new one.',
   email_verified: 'An email address was confirmed.',

@@ -46,6 +46,7 @@ const GROUPS: readonly Group[] = [
       'guides/own-user-store.md',
       'guides/profile-fields.md',
       'guides/importing-users.md',
+      'guides/invitations.md',
       'guides/password-grant.md',
       'guides/password-hashing.md',
       'guides/rate-limits.md',

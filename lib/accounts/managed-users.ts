@@ -54,10 +54,11 @@ export interface ManagedUsers {
   /** `null`: nobody has the id. */
   get(id: string): Promise<ManagedUser | null>
   /**
-   * Creates a user without a password and with an unconfirmed address. Works where registration is closed.
+   * Creates a user without a password and with an unconfirmed address. Works where registration is closed. `invite`: as
+   * `invite` does next. If only that fails, the user is there, and `invite` does the rest.
    * @throws OAuthError `username_taken`, `invalid_request` naming the field
    */
-  create(user: UserChanges & { username: string }, act?: UserAct): Promise<ManagedUser>
+  create(user: UserChanges & { username: string; invite?: boolean | undefined }, act?: UserAct): Promise<ManagedUser>
   /**
    * Changes these fields and no others. A new address is unconfirmed: open links end, and both mailboxes are told. A
    * username that is an address changes with it.
@@ -73,6 +74,13 @@ export interface ManagedUsers {
    * `invalid_request` without `sendMessage`
    */
   requireReset(id: string, act?: UserAct): Promise<void>
+  /**
+   * Sends a link with which the user chooses a password, or signs in through a connection with the same address. It
+   * works once, for 7 days, and replaces the one before. It also confirms the address.
+   * @throws OAuthError `conflict` for a user who is disabled, has a password or has no address; `invalid_request`
+   * without `sendMessage` or hosted pages
+   */
+  invite(id: string, act?: UserAct): Promise<void>
   /** As `deleteUser`, for a user who exists. */
   remove(id: string, act?: UserAct): Promise<void>
 }

@@ -20,7 +20,9 @@ const OPEN: readonly OneTimeTokenPurpose[] = [
   'verify_email',
   'email_change',
   'contested_sign_up',
-  'enrolment'
+  'enrolment',
+  'invitation',
+  'invitation_done'
 ]
 
 /** Ends the user's links but those of `except`. Idempotent. */

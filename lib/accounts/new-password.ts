@@ -10,10 +10,11 @@ import { apiKeysOf } from './ways-in.ts'
 /** The origin of a new password, and the sign-ins that stay. */
 export interface NewPassword {
   /**
-   * `change`: a signed-in user; `reset`: the holder of a link; `disowned`, `email_sign_in`, `identity_linked`: a person
-   * may have signed up with another person's address, and no password opens the account any more.
+   * `change`: a signed-in user; `reset`, `invitation`: the holder of a link; `disowned`, `email_sign_in`,
+   * `identity_linked`: a person may have signed up with another person's address, and no password opens the account any
+   * more.
    */
-  by: 'change' | 'reset' | 'disowned' | 'email_sign_in' | 'identity_linked'
+  by: 'change' | 'reset' | 'invitation' | 'disowned' | 'email_sign_in' | 'identity_linked'
   /** The sign-in that stays. */
   stays?: StayingSignIn | null | undefined
   /** The language in which the user is told. */
@@ -53,7 +54,7 @@ export async function setNewPassword(
   if (!(await users.setPasswordHash(user.id, next, user.passwordHash, clock.now()))) return false
   events.emit('password_changed', { userId: user.id, sid: given.stays?.sid ?? null, by: given.by }, given.origin)
   const { by, locale, origin } = given
-  if (by !== 'disowned')
+  if (by !== 'disowned' && by !== 'invitation')
     deps.outbox?.post({ kind: 'password_changed', user: addressed(user), hasApiKeys, locale, origin })
   await finishNewPassword(user, given, deps)
   return true
@@ -108,7 +109,11 @@ export async function endAll(
   const [provisional] = await Promise.allSettled([
     by === 'change'
       ? undefined
-      : endProvisional(user, { by: by === 'reset' ? 'password_reset' : by, locale, origin }, deps)
+      : endProvisional(
+          user,
+          { by: by === 'reset' || by === 'invitation' ? 'password_reset' : by, locale, origin },
+          deps
+        )
   ])
   const [sessions] = await Promise.allSettled([
     deps.sessions.revokeAll(id, by === 'identity_linked' ? by : 'password_changed', { stays, origin })

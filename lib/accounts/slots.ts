@@ -123,6 +123,31 @@ export interface ApiKeys {
   revokeAll(userId: string, end: ApiKeyEnd): Promise<void>
 }
 
+/** The use of an invitation. */
+interface Acceptance {
+  token: string
+  /** The connection that the person accepts by; `null`: they choose a password. */
+  connection: string | null
+  origin: Origin
+}
+
+/** Links with which people begin to use an account that was made for them. */
+export interface Invitations {
+  /** Replaces the user's open invitation, and sends the link. @throws OAuthError `conflict` for a disabled user */
+  send(user: User): Promise<void>
+  /**
+   * The user whom the token invites. Does not use it up.
+   * @throws OAuthError `conflict` if the invitation was accepted or the user has a password, else `invalid_token`
+   */
+  find(token: string): Promise<User>
+  /**
+   * Uses the token up, marks the address as proved, and runs `work` with the present user. One of any number of
+   * parallel calls gets that far. If the work fails, the token works again.
+   * @throws OAuthError as `find` does
+   */
+  accept(given: Acceptance, work: (user: User) => Promise<void>): Promise<User>
+}
+
 /** Answers of a feature to questions about accounts. */
 export interface AccountSlots {
   /** Asks for a further step of a sign-in, or commits it. */
@@ -140,6 +165,7 @@ export interface AccountSlots {
   apps?: Apps
   passkeys?: Passkeys
   apiKeys?: ApiKeys
+  invitations?: Invitations
   /** The ways into the account that the feature opens for this user. */
   ways?(user: User): Promise<readonly WayIn[]>
   /**

@@ -25,6 +25,7 @@ const PAGES = {
   password_reset: 'resetPassword',
   verify_email: 'verifyEmail',
   email_change: 'verifyEmail',
+  invitation: 'acceptInvitation',
   sign_in_code: 'emailLink'
 } as const satisfies Record<Parameters<AccountsDeps['messageUrl']>[0], PathName>
 

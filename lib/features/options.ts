@@ -5,6 +5,7 @@ import type { ConnectionsOption, ConnectModels } from './connections/options.ts'
 import type { DpopOption } from './dpop/options.ts'
 import type { DeviceModels, DeviceOption } from './device-grant/options.ts'
 import type { EmailCodeModels, EmailCodeOptions } from './email-codes/options.ts'
+import type { InvitationModels } from './invitations/options.ts'
 import type { ParOption } from './par/options.ts'
 import type { PasskeyOption } from './passkeys/options.ts'
 import type { SecondFactorOptions } from './second-factors/options.ts'
@@ -16,6 +17,7 @@ export type { AccountLink, ConnectionsOption, ConnectModels } from './connection
 export type { DpopOption, DpopOptions } from './dpop/options.ts'
 export type { DeviceGrantOptions, DeviceModels, DeviceOption } from './device-grant/options.ts'
 export type { EmailCodeModels, EmailCodeOptions, EmailSignInOptions } from './email-codes/options.ts'
+export type { InvitationModels } from './invitations/options.ts'
 export type { ParOption } from './par/options.ts'
 export type { PasskeyOption, PasskeyOptions } from './passkeys/options.ts'
 export type {
@@ -36,4 +38,4 @@ export type FeatureOptions = AdminOption &
   SecondFactorOptions &
   UnknownClientOptions
 
-export type FeatureModels = ApiKeyModels & ConnectModels & DeviceModels & EmailCodeModels
+export type FeatureModels = ApiKeyModels & ConnectModels & DeviceModels & EmailCodeModels & InvitationModels

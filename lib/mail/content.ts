@@ -35,12 +35,13 @@ export interface MailLinks {
   support?: string | undefined
 }
 
-/** The reader of these asked for them, and needs no report of it. */
+/** These need no report of their cause: the reader asked for them, or an administrator did. */
 const ASKED_FOR: readonly string[] = [
   'password_reset',
   'verify_email',
   'already_registered',
   'email_change',
+  'invitation',
   'sign_in_code'
 ] satisfies Array<LinkKind | 'sign_in_code'>
 

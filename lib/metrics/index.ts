@@ -118,6 +118,8 @@ const COUNTED: { [Name in AuthorityEventName]: (event: AuthorityEvents[Name], co
   user_updated: () => {},
   user_disabled: () => {},
   user_enabled: () => {},
+  user_invited: () => {},
+  invitation_accepted: () => {},
   password_reset_required: () => {},
   account_removed: (_event, count) => {
     count('authority.account.removed')

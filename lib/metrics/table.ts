@@ -52,6 +52,7 @@ const KINDS = words<MessageKind>({
   verify_email: 1,
   already_registered: 1,
   email_change: 1,
+  invitation: 1,
   password_changed: 1,
   new_sign_in: 1,
   email_change_requested: 1,
@@ -71,6 +72,7 @@ const KINDS = words<MessageKind>({
 const CHANGED_BY = words<AuthorityEvents['password_changed']['by']>({
   change: 1,
   reset: 1,
+  invitation: 1,
   disowned: 1,
   email_sign_in: 1,
   identity_linked: 1

@@ -42,7 +42,7 @@ export interface MessageCommon {
 }
 
 /** Kinds with a link. */
-export type LinkKind = 'password_reset' | 'verify_email' | 'already_registered' | 'email_change'
+export type LinkKind = 'password_reset' | 'verify_email' | 'already_registered' | 'email_change' | 'invitation'
 /** Kinds without one. */
 export type NoticeKind =
   | 'password_changed'

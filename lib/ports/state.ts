@@ -133,7 +133,7 @@ export interface KeyStore {
 }
 
 /** Tokens that messages contain. */
-export type MessageTokenPurpose = 'password_reset' | 'verify_email' | 'email_change'
+export type MessageTokenPurpose = 'password_reset' | 'verify_email' | 'email_change' | 'invitation'
 
 /**
  * Purposes of one-time tokens: those of messages, and these. `password_change`: the digest of the hash set by a change
@@ -144,7 +144,8 @@ export type MessageTokenPurpose = 'password_reset' | 'verify_email' | 'email_cha
  * `email_undo`: the change that "that was not me" in a message takes back. `undo_done`: such a link was just used.
  * `email_undo_open`: an earlier change of the address can still be taken back. `factor_reset`: a reset of all second
  * factors that no message has told the user yet. `blocked_client`: a client that nobody registered may do nothing; its
- * owner stands for the client.
+ * owner stands for the client. `invitation_done`: the invitation that the user accepted, so that its link still says
+ * so.
  */
 export type OneTimeTokenPurpose =
   | MessageTokenPurpose
@@ -159,6 +160,7 @@ export type OneTimeTokenPurpose =
   | 'undo_done'
   | 'factor_reset'
   | 'blocked_client'
+  | 'invitation_done'
 
 /**
  * The maximum number of wrong guesses at the codes of one owner. No option changes it, because a code is short.

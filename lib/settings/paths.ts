@@ -56,6 +56,7 @@ export const PATHS = {
   forgotPassword: '/forgot-password',
   resetPassword: '/reset-password',
   verifyEmail: '/verify-email',
+  acceptInvitation: '/accept-invitation',
   undo: '/undo',
   consent: '/consent',
   logout: '/logout',

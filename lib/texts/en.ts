@@ -71,6 +71,10 @@ const PAGES = {
   verifySubmit: 'Confirm email',
   verifyDoneTitle: 'Your email is confirmed',
   verifyDoneText: 'You can sign in now.',
+  acceptTitle: 'Accept your invitation',
+  acceptText: 'Choose a password for your account.',
+  acceptSubmit: 'Accept invitation',
+  acceptDoneTitle: 'Your account is ready',
   undoTitle: 'Wasn’t that you?',
   undoFactorText:
     'An authenticator app or a passkey was added to the account {username}. If that wasn’t you, we’ll remove what was added, sign out all devices and send you a link to choose a new password.',
@@ -447,6 +451,12 @@ const MAILS: MailTexts = {
     text: 'You asked to use this email for your account. Once confirmed, it replaces the former one.',
     button: 'Confirm email',
     otherwise: 'If that wasn’t you, don’t confirm it. You can ignore this message.'
+  },
+  invitation: {
+    heading: 'You’re invited',
+    text: 'An account was created for you. Accept the invitation to use it.',
+    button: 'Accept invitation',
+    otherwise: 'If you weren’t expecting this, you can ignore this message.'
   },
   email_change_requested: {
     heading: 'A change of your email was requested',

@@ -27,6 +27,8 @@ const ELSEWHERE: AuthorityEventName[] = [
   'user_updated',
   'user_disabled',
   'user_enabled',
+  'user_invited',
+  'invitation_accepted',
   'password_reset_required',
   'link_required',
   'api_key_created',

@@ -133,6 +133,8 @@ const TABLE: Record<string, [sent: Partial<Sent>, letIn: readonly Caller[]]> = {
   'POST /auth/reset-password': [{ headers: FORM, payload: 'token=x' }, OWN_PAGE],
   'GET /auth/verify-email': [{}, ALL],
   'POST /auth/verify-email': [{ headers: FORM, payload: 'token=x' }, OWN_PAGE],
+  'GET /auth/accept-invitation': [{}, ALL],
+  'POST /auth/accept-invitation': [{ headers: FORM, payload: 'token=x' }, OWN_PAGE],
   'GET /auth/undo': [{}, ALL],
   'POST /auth/undo': [{ headers: FORM, payload: 'token=x' }, OWN_PAGE],
   'GET /auth/logout': [{}, ALL],
@@ -182,7 +184,7 @@ const CONFIGURATIONS: Array<[what: string, options: Partial<AuthorityOptions>, w
   [
     'no pages',
     { pages: false, emailSignIn: false, par: false, deviceGrant: false },
-    /auth.par$|authorize|change-password|consent|device|openid-configuration|login|email-|second-factor|reauthenticate|passkey-prompt|passkeys.js|auth.security|signup|check-email|forgot|reset-password|verify-email|undo|logout|pages|auth\/session$|(?:GET|POST) .auth.account/
+    /auth.par$|authorize|change-password|consent|device|openid-configuration|login|email-|second-factor|reauthenticate|passkey-prompt|passkeys.js|auth.security|signup|check-email|forgot|reset-password|verify-email|accept-invitation|undo|logout|pages|auth\/session$|(?:GET|POST) .auth.account/
   ],
   [
     'a shared secret',
@@ -193,7 +195,7 @@ const CONFIGURATIONS: Array<[what: string, options: Partial<AuthorityOptions>, w
   [
     'no registration, no messages',
     { registration: false, sendMessage: undefined, emailSignIn: false },
-    /register|signup|password-reset|forgot|reset-password|undo|email|PATCH .auth.profile|account.profile/
+    /register|signup|password-reset|forgot|reset-password|accept-|undo|email|PATCH .auth.profile|account.profile/
   ],
   [
     'paths and decorators of its own',

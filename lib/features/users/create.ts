@@ -24,6 +24,9 @@ export function create(_on: true, { accounts, settings: { registration } }: Kern
     async requireReset(...given) {
       await (await loaded()).requireReset(...given)
     },
+    async invite(...given) {
+      await (await loaded()).invite(...given)
+    },
     async remove(...given) {
       await (await loaded()).remove(...given)
     }

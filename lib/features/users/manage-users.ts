@@ -7,7 +7,8 @@ import { endRest, removeAccount } from '../../accounts/remove-account.ts'
 import { startPasswordReset } from '../../accounts/reset-password.ts'
 import { normalizeUsername } from '../../accounts/username.ts'
 import { requestEmailVerification } from '../../accounts/verify-email.ts'
-import { ownerConnection } from '../../accounts/ways-in.ts'
+import type { Invitations } from '../../accounts/slots.ts'
+import { invitationsOf, ownerConnection } from '../../accounts/ways-in.ts'
 import { isUsernameTaken, OAuthError } from '../../errors.ts'
 import { NO_REQUEST } from '../../events.ts'
 import { NotSupportedError, type User, type UserStore } from '../../ports/user-store.ts'
@@ -31,6 +32,13 @@ export function manageUsers(deps: AccountsDeps, fields: readonly string[]): Mana
   function method<Name extends keyof UserStore>(name: Name): NonNullable<UserStore[Name]> {
     const found = users[name]
     if (found === undefined) throw new NotSupportedError(name)
+    return found
+  }
+
+  function invitations(): Invitations {
+    for (const name of ['setPasswordHash', 'setEmailVerified'] as const) method(name)
+    const found = invitationsOf(deps)
+    if (found === null) throw new OAuthError('invalid_request', 'An invitation needs sendMessage and the hosted pages.')
     return found
   }
 
@@ -87,11 +95,20 @@ export function manageUsers(deps: AccountsDeps, fields: readonly string[]): Mana
       const user = await find(id)
       return user === null ? null : shown(user)
     },
-    async create(given, act) {
+    async create({ invite = false, ...given }, act) {
       const { actor, reason } = actOf(act)
       const create = method('create')
-      const user = await named(create(newUserOf(given, fields, deps)))
+      if (typeof invite !== 'boolean') throw refusedField('invite', 'it must be true or false.')
+      const inviting = invite ? invitations() : null
+      // An invited person of a managed domain accepts by that connection alone.
+      const asked = newUserOf(given, fields, { ...deps, connections: invite ? new Map() : deps.connections })
+      if (invite && asked.email === undefined) throw refusedField('email', 'an invitation needs one.')
+      const user = await named(create(asked))
       events.emit('user_created', { userId: user.id, actor, ...reason }, NO_REQUEST)
+      if (inviting !== null) {
+        await inviting.send(user)
+        events.emit('user_invited', { userId: user.id, actor, ...reason }, NO_REQUEST)
+      }
       return shown(user)
     },
     async update(id, changes, act) {
@@ -151,6 +168,15 @@ export function manageUsers(deps: AccountsDeps, fields: readonly string[]): Mana
         return
       }
       throw changedMeanwhile()
+    },
+    async invite(id, act) {
+      const { actor, version, reason } = actOf(act)
+      const inviting = invitations()
+      const user = await existing(id, version)
+      if (user.passwordHash !== null) throw new OAuthError('conflict', 'The user has a password.')
+      if (addressOf(user) === '') throw new OAuthError('conflict', 'The user has no address for the link.')
+      await inviting.send(user)
+      events.emit('user_invited', { userId: user.id, actor, ...reason }, NO_REQUEST)
     },
     async remove(id, act) {
       const { actor, version } = actOf(act)

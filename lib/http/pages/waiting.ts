@@ -25,7 +25,8 @@ const LIFETIMES_MS = {
   changed: 10 * MINUTE_MS,
   disowned: 10 * MINUTE_MS,
   stopped: 10 * MINUTE_MS,
-  reset: 10 * MINUTE_MS
+  reset: 10 * MINUTE_MS,
+  accepted: 10 * MINUTE_MS
 } as const
 
 export type WaitingKind = keyof typeof LIFETIMES_MS
@@ -53,7 +54,7 @@ export interface Waits {
 type NewWaits = Pick<Waits, 'kind' | 'name'> & Partial<Omit<Waits, 'at'>>
 
 /** The kinds that tell the result of a link, which ends the request. */
-const RESULTS: ReadonlySet<WaitingKind> = new Set(['confirmed', 'changed', 'disowned', 'stopped', 'reset'])
+const RESULTS: ReadonlySet<WaitingKind> = new Set(['confirmed', 'changed', 'disowned', 'stopped', 'reset', 'accepted'])
 
 /** A waiting request with the query of its journey. `null`: the query was too long to be stored. */
 export type FoundWaits = Waits & { query: string | null }

@@ -93,6 +93,21 @@ export const PAGE_STATES: readonly PageState[] = [
       await page.goto(`${origin}/auth/reset-password?token=of-last-year`)
     }
   },
+  { name: 'accept-invitation', open: acceptInvitation },
+  {
+    name: 'accept-invitation-wrong',
+    async open(page, provider) {
+      await acceptInvitation(page, provider)
+      await post(page, { password: 'short' })
+    }
+  },
+  {
+    name: 'accept-invitation-done',
+    async open(page, provider) {
+      await acceptInvitation(page, provider)
+      await post(page, { password: PASSWORD })
+    }
+  },
   { name: 'verify-email', open: verifyEmail },
   {
     name: 'verify-email-done',
@@ -228,6 +243,12 @@ async function resetPassword(page: Page, { app, ann, messages }: Provider): Prom
   await app.authority.startPasswordReset(ann.id)
   const { url } = await messages.next('password_reset')
   await page.goto(url)
+}
+
+async function acceptInvitation(page: Page, { app, messages }: Provider): Promise<void> {
+  const username = nextName()
+  await app.authority.users.create({ username, invite: true })
+  await page.goto((await messages.next('invitation')).url)
 }
 
 async function verifyEmail(page: Page, provider: Provider): Promise<void> {

@@ -71,10 +71,11 @@ t.test('loads no passkey, QR code, factor, email code or connection route with t
 })
 
 /**
- * Second factors, and features besides the declarations of their options and grants. The own account is always on.
+ * Second factors, and features besides the declarations of their options and grants. The own account is always on, and
+ * invitations are where there are mails and pages.
  */
 const FACTORS =
-  /^(?:features\/(?!own-account\/)[^/]+\/(?!(?:feature|grants|options)\.ts$)|protocol\/(?:totp|recovery-code|webauthn))/
+  /^(?:features\/(?!own|inv)[^/]+\/(?!(?:feature|grants|options)\.ts$)|protocol\/(?:totp|recovery-code|webauthn))/
 
 t.test('loads only the option files of second factors and email codes with the plugin alone', (t) => {
   const root = new URL('../../../lib/', import.meta.url).href

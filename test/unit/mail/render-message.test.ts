@@ -269,7 +269,7 @@ t.test('adds an undo button to a reversible change in each language', async (t) 
 const ACCOUNT_URL = 'https://auth.example.com/auth/account'
 const CHROME = 'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Safari/537.36'
 const FACTS = { at: new Date(Date.UTC(2026, 0, 1, 12)), ip: '203.0.113.7', userAgent: CHROME, accountUrl: ACCOUNT_URL }
-const ASKED_FOR = ['password_reset', 'verify_email', 'already_registered', 'email_change', 'sign_in_code']
+const ASKED_FOR = ['password_reset', 'verify_email', 'already_registered', 'email_change', 'invitation', 'sign_in_code']
 
 t.test('tells in every warning when and where it happened, and leads to the account', async (t) => {
   for (const locale of LOCALES)

@@ -191,6 +191,17 @@ export const MODELS: PageModels = {
     done: false,
     disowned: false
   },
+  accept_invitation: {
+    ...COMMON,
+    ...form,
+    token: 'invitation-token',
+    username: 'ann@mail.example',
+    minLength: 8,
+    asksPassword: true,
+    connections,
+    loginUrl,
+    done: false
+  },
   undo: { ...COMMON, ...form, token: 'undo-token', what: 'factor', username: 'ann', done: false },
   consent: {
     ...COMMON,

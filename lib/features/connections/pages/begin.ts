@@ -7,7 +7,7 @@ import { formPost, pageGet, queryParam, queryParams } from '../../../http/pages/
 import type { ConnectDeps, ConnectFlow } from './cookies.ts'
 import { Type } from '@sinclair/typebox'
 import { JourneySchema } from '../../../http/edge/schemas.ts'
-import { failConnect } from './failure.ts'
+import { failConnect, startUrl } from './failure.ts'
 import { freshnessIn, mayChange } from '../../../accounts/fresh-sign-in.ts'
 import { originOf } from '../../../http/edge/request-origin.ts'
 import { goOn, withQuery } from '../../../http/pages/form-page.ts'
@@ -40,6 +40,8 @@ interface Begin {
   linkTo: ConnectFlow['linkTo']
   /** The user who proves their identity again. `null`: any user. */
   onlyAs: ConnectFlow['onlyAs']
+  /** The invitation that the person accepts. Absent: none. */
+  invitation?: ConnectFlow['invitation']
 }
 
 /**
@@ -47,7 +49,7 @@ interface Begin {
  * @throws OAuthError `invalid_request` where the journey is too long; UpstreamError `outage`
  */
 export async function beginConnect(
-  { connection, journey, asked, linkTo, onlyAs }: Begin,
+  { connection, journey, asked, linkTo, onlyAs, invitation = null }: Begin,
   request: FastifyRequest,
   reply: FastifyReply,
   {
@@ -69,6 +71,7 @@ export async function beginConnect(
     connection: connection.id,
     linkTo,
     onlyAs,
+    invitation,
     ours: isFromOurPage(request, issuer),
     query: journey.query,
     fresh,
@@ -158,9 +161,9 @@ export function connectStart(child: FastifyInstance, deps: ConnectPageDeps): voi
         what:
           'Begins a sign-in at the provider of this connection. A page of this origin links here, with the ' +
           'authorization request or `return_to` in the address, as on the sign-in page. A request from ' +
-          'elsewhere is led to the sign-in page. A sealed cookie holds the begun sign-in for ten minutes, ' +
-          'and a browser has two of them at most. A request that is too long to be carried is an ' +
-          '`invalid_request`.'
+          'elsewhere is led to the sign-in page. With `invitation`, the person accepts an invitation. A sealed ' +
+          'cookie holds the begun sign-in for ten minutes, and a browser has two of them at most. A request that ' +
+          'is too long to be carried is an `invalid_request`.'
       }
     ),
     async (request, reply) => {
@@ -168,7 +171,10 @@ export function connectStart(child: FastifyInstance, deps: ConnectPageDeps): voi
       const journey = await journeys.read(request)
       // A browser that only looks ahead must not get a cookie for each link that it sees.
       if (isLookingAhead(request)) return await reply.code(503).send()
-      if (!isFromOurPage(request, issuer)) return await reply.redirect(`${link('login')}${journey.query}`, 303)
+      const token = queryParam(request, 'invitation')
+      const invitation = token === '' ? null : token
+      if (!isFromOurPage(request, issuer))
+        return await reply.redirect(startUrl({ query: journey.query, invitation }, deps), 303)
       // A button of the page on which a user proves their identity again. They may have signed out since, or another
       // user in.
       const sid = queryParam(request, 'session')
@@ -179,7 +185,14 @@ export function connectStart(child: FastifyInstance, deps: ConnectPageDeps): voi
       try {
         return await reply.redirect(
           await beginConnect(
-            { connection, journey, asked: deps.authorize.readRequest(queryParams(request)), linkTo: null, onlyAs },
+            {
+              connection,
+              journey,
+              asked: deps.authorize.readRequest(queryParams(request)),
+              linkTo: null,
+              onlyAs,
+              invitation
+            },
             request,
             reply,
             deps
@@ -189,7 +202,7 @@ export function connectStart(child: FastifyInstance, deps: ConnectPageDeps): voi
       } catch (error) {
         return await failConnect(
           error,
-          { connection: connection.id, query: journey.query, counted: false, onlyAs },
+          { connection: connection.id, query: journey.query, counted: false, onlyAs, invitation },
           request,
           reply,
           deps

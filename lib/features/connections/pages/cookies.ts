@@ -15,6 +15,8 @@ export interface ConnectFlow extends UpstreamFlow {
   linkTo: { userId: string; sid: string } | null
   /** The user who proves their identity again, and the session: it signs in no other user. `null`: any user. */
   onlyAs: { userId: string; sid: string } | null
+  /** The token of the invitation that the person accepts; `null`: none. */
+  invitation: string | null
   /** True if a page of this service began the flow, and not a link or a form of another site. */
   ours: boolean
   /** The journey's query, `''` or `?…`. */

@@ -10,6 +10,7 @@ import {
 import { originOf } from '../../../http/edge/request-origin.ts'
 import { formError } from '../../../http/pages/errors.ts'
 import type { PageDeps } from '../../../http/pages/deps.ts'
+import { withQuery } from '../../../http/pages/form-page.ts'
 import type { ConnectFlow } from './cookies.ts'
 
 /**
@@ -49,6 +50,18 @@ interface Failed {
   counted: boolean
   /** The user who was to prove their identity again, and does so in another way. Absent: none. */
   onlyAs?: ConnectFlow['onlyAs']
+  /** The invitation that the person wanted to accept. Absent: none. */
+  invitation?: ConnectFlow['invitation']
+}
+
+/** The page on which the person began, and can begin again. */
+export function startUrl(
+  { query, onlyAs = null, invitation = null }: Pick<Failed, 'query' | 'onlyAs' | 'invitation'>,
+  { link }: Pick<PageDeps, 'link'>
+): string {
+  return invitation === null
+    ? `${link(onlyAs === null ? 'login' : 'reauthenticate')}${query}`
+    : withQuery(`${link('acceptInvitation')}${query}`, { token: invitation })
 }
 
 /**
@@ -57,7 +70,7 @@ interface Failed {
  */
 export async function failConnect(
   error: unknown,
-  { connection, query, counted, onlyAs = null }: Failed,
+  { connection, query, counted, onlyAs = null, invitation = null }: Failed,
   request: FastifyRequest,
   reply: FastifyReply,
   {
@@ -86,7 +99,7 @@ export async function failConnect(
     'connect_failed',
     {
       error: formError(shown, request, reply, { pages, uiLocales }),
-      loginUrl: `${link(onlyAs === null ? 'login' : 'reauthenticate')}${query}`
+      loginUrl: startUrl({ query, onlyAs, invitation }, { link })
     },
     { statusCode: shown.statusCode, uiLocales, secretAddress: false }
   )

@@ -1,0 +1,148 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { completeProfile } from '../../../accounts/register.ts'
+import { acceptByConnection } from '../accept.ts'
+import { personOf } from '../person.ts'
+import { federatedSignIn, linkToAccount, tellHost } from '../sign-in.ts'
+import { OAuthError, UpstreamError } from '../../../errors.ts'
+import type { Connection, UpstreamResult } from '../../../ports/upstream.ts'
+import { localeOf, originOf } from '../../../http/edge/request-origin.ts'
+import { goOn, withQuery } from '../../../http/pages/form-page.ts'
+import type { Leave } from '../../../http/pages/deps.ts'
+import { leadOn, signInBrowser } from '../../../http/pages/lead-on.ts'
+import { type ConnectPageDeps, sendAway } from './begin.ts'
+import type { ConnectFlow } from './cookies.ts'
+import { startUrl } from './failure.ts'
+
+/** A checked answer of a provider. */
+interface Answered {
+  connection: Connection
+  result: UpstreamResult
+  flow: ConnectFlow
+}
+
+/** Signs the person in, or leads to the step that they must take first. */
+export async function signIn(
+  { connection, result, flow }: Answered,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  deps: ConnectPageDeps
+): Promise<Leave> {
+  const {
+    authorize: { accounts, browserSessions },
+    connect: { cookies },
+    journeys,
+    link,
+    registration
+  } = deps
+  const journey = await journeys.from(flow.query)
+  if (flow.onlyAs !== null && (await deps.browser.signedIn(request))?.session.sid !== flow.onlyAs.sid)
+    throw new UpstreamError('mismatch', 'Another user is signed in than the one who began this.')
+  const person = personOf(result, connection, { now: accounts.clock.now(), askedFresh: flow.fresh })
+  const outcome = await federatedSignIn(
+    {
+      connection,
+      person,
+      authoritative: result.assertion.emailAuthoritative,
+      browser: await signInBrowser(request, { asksAll: flow.fresh || journey.asksAll }, deps),
+      clientId: new URLSearchParams(flow.query.slice(1)).get('client_id'),
+      locale: localeOf(request),
+      only: flow.onlyAs?.userId,
+      reserveSignUp: async (check) => {
+        await deps.limiter.reserve(request, reply, check, async () => {})
+      },
+      complete: (profile) => completeProfile(profile, registration?.fields.required ?? [])
+    },
+    { accounts, browserSessions }
+  )
+  if (outcome.to === 'session') {
+    const { begun, isNew } = outcome
+    // If a second factor is still to come, nobody is signed in yet, and the provider's data is stored nowhere until
+    // then.
+    if ('session' in begun)
+      tellHost(connection, { user: begun.user, claims: result.claims, tokens: result.tokens, isNew }, accounts)
+    // A native app gets its code from a hosted page alone, and this route shows none.
+    if (journey.clientName === null || 'ticket' in begun)
+      return leadOn(begun, { ...journey, nativeRequest: null }, request, deps)
+    const { clientName } = journey
+    // A page instead of a redirect: the browser may have come by a form of the provider. The provider's `form-action`
+    // holds for all following redirects, and lists our origin at most, not the client's.
+    return async (reply) => {
+      deps.browser.setCookie(reply, begun.cookie)
+      await deps.browser.makeKnown(request, reply, begun.user)
+      return await sendAway(journey.next, { name: clientName }, journey, request, reply, deps)
+    }
+  }
+  return async (reply: FastifyReply) => {
+    cookies.setProof(reply, {
+      id: accounts.random.id(),
+      startedAt: accounts.clock.now(),
+      connection: connection.id,
+      // Only a new account needs the profile. Without it the cookie has room for the second step of the old account.
+      person: outcome.to === 'confirm' ? { ...person, profile: { name: person.profile['name'] } } : person,
+      userId: outcome.to === 'confirm' ? outcome.userId : null,
+      query: flow.query,
+      offered: flow.ours
+    })
+    return await goOn(`${link('connect')}/confirm`)(reply)
+  }
+}
+
+/** Links the identity, if the user who began the flow is signed in, in the same session. */
+export async function link(
+  { connection, result, flow, linkTo }: Answered & { linkTo: NonNullable<ConnectFlow['linkTo']> },
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { authorize: { accounts }, browser, journeys }: ConnectPageDeps
+): Promise<Leave> {
+  const signedIn = await browser.signedIn(request)
+  if (signedIn === null || signedIn.user.id !== linkTo.userId || signedIn.session.sid !== linkTo.sid)
+    throw new UpstreamError('mismatch', 'Another user is signed in than the one who began this.')
+  await linkToAccount(
+    {
+      connection,
+      person: personOf(result, connection, { now: accounts.clock.now(), askedFresh: flow.fresh }),
+      user: signedIn.user,
+      stays: browser.stay(request, reply, linkTo.sid),
+      contested: null,
+      origin: originOf(request),
+      locale: localeOf(request)
+    },
+    accounts
+  )
+  return goOn((await journeys.from(flow.query)).next)
+}
+
+/** Accepts the invitation with the identity. Signs nobody in: the page of the invitation tells the result. */
+export async function accept(
+  { connection, result, flow, invitation }: Answered & { invitation: string },
+  request: FastifyRequest,
+  deps: ConnectPageDeps
+): Promise<Leave> {
+  const {
+    authorize: { accounts },
+    journeys,
+    waiting
+  } = deps
+  const journey = await journeys.from(flow.query)
+  try {
+    const { username } = await acceptByConnection(
+      {
+        token: invitation,
+        connection,
+        person: personOf(result, connection, { now: accounts.clock.now(), askedFresh: flow.fresh }),
+        origin: originOf(request),
+        locale: localeOf(request)
+      },
+      accounts
+    )
+    return async (reply) => {
+      waiting.set(reply, journey, { kind: 'accepted', name: username })
+      return await goOn(withQuery(`${deps.link('acceptInvitation')}${journey.query}`, { done: 'accepted' }))(reply)
+    }
+  } catch (error) {
+    // The page says what became of the invitation.
+    if (error instanceof OAuthError && ['conflict', 'invalid_token'].includes(error.error))
+      return goOn(startUrl({ query: flow.query, invitation }, deps))
+    throw error
+  }
+}

@@ -1,0 +1,17 @@
+import type { Kernel, Parts } from '../../feature.ts'
+import { invitationsOver } from './invitations.ts'
+import { acceptInvitationPage } from './pages/accept-invitation.ts'
+import { RENDERERS } from './pages/renderers.ts'
+
+export function create(_on: true, { accounts }: Kernel): Parts {
+  const invitations = invitationsOver(accounts)
+  return {
+    account: { invitations },
+    pages: {
+      renderers: RENDERERS,
+      routes(child, deps) {
+        acceptInvitationPage(child, deps, invitations)
+      }
+    }
+  }
+}

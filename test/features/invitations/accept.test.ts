@@ -1,0 +1,232 @@
+/** The page of an invitation: one person accepts once, by the link that they got. */
+import t from '../../support/tap.ts'
+import { memoryState, memoryUserStore } from '../../../lib/index.ts'
+import { signIn, signUp, testApp } from '../../support/app.ts'
+import { BOB, kindsOf, namesOf, PAGE, PASSWORD, visitor, withInvited } from './support.ts'
+
+const WEEK_MS = 7 * 86_400_000
+
+t.test('sets a password, confirms the address and signs nobody in, also with registration closed', async (t) => {
+  const test = await withInvited(t, { registration: false })
+  const { app, browser, open, accept, users, id, token } = test
+  for (let time = 0; time < 2; time++) {
+    const page = await open(token)
+    t.equal(page.statusCode, 200)
+    t.match(page.body, /Accept your invitation/)
+    t.match(page.body, BOB)
+    t.match(page.headers, { 'cache-control': 'no-store', 'referrer-policy': 'origin' })
+  }
+  t.equal((await app.inject({ method: 'HEAD', url: `${PAGE}?token=${token}` })).statusCode, 200)
+  t.match(await users.get(id), { hasPassword: false, emailVerified: false }, 'opening it uses nothing up')
+  test.events.length = 0
+
+  const sent = await accept(token)
+  t.equal(sent.statusCode, 303)
+  t.equal(sent.headers.location, `${PAGE}?done=accepted`)
+  t.notOk(
+    [...browser.cookies.keys()].some((name) => /session|step/.test(name)),
+    'signs nobody in'
+  )
+  for (let time = 0; time < 2; time++) {
+    const { reply } = await browser.follow(sent)
+    t.equal(reply.statusCode, 200, 'and can be reloaded')
+    t.match(reply.body, /Your account is ready/)
+    t.match(reply.body, /href="\/auth\/login"/)
+  }
+  t.match((await browser.get('/auth/login')).body, new RegExp(`value="${BOB}"`))
+  t.match(await users.get(id), { hasPassword: true, emailVerified: true })
+  t.strictSame(namesOf(test), ['email_verified', 'password_changed', 'invitation_accepted'])
+  t.match(test.events.at(-1)?.payload, { userId: id, connection: null })
+  t.strictSame(kindsOf(test), ['invitation'], 'and no mail warns of the first password')
+  t.match(await signIn(app, BOB, PASSWORD), { access_token: String })
+})
+
+t.test('one of 50 parallel accepts succeeds, and its password is the one that works', async (t) => {
+  const test = await withInvited(t)
+  const replies = await Promise.all(
+    Array.from({ length: 50 }, async (_none, index) => await test.visit().accept(test.token, `${PASSWORD} ${index}`))
+  )
+  const codes = replies.map(({ statusCode }) => statusCode)
+  t.equal(codes.filter((code) => code === 303).length, 1)
+  t.equal(codes.filter((code) => code === 409).length, 49)
+  await signIn(test.app, BOB, `${PASSWORD} ${codes.indexOf(303)}`)
+  t.equal(namesOf(test).filter((name) => name === 'invitation_accepted').length, 1)
+})
+
+t.test('says that an accepted invitation is done, and sets no other password', async (t) => {
+  const { app, open, accept, visit, token } = await withInvited(t)
+  await accept(token)
+  for (const { open: again } of [{ open }, visit()]) {
+    const page = await again(token)
+    t.equal(page.statusCode, 200)
+    t.match(page.body, /Your account is ready/)
+  }
+  const twice = await accept(token, 'another good pass phrase')
+  t.equal(twice.statusCode, 409)
+  t.match(twice.body, /Your account is ready[^]*href="\/auth\/login"/)
+  await t.rejects(signIn(app, BOB, 'another good pass phrase'))
+  await signIn(app, BOB, PASSWORD)
+})
+
+// covers ADV-CVE-2026-1529
+t.test('made-up, expired and replaced tokens look alike', async (t) => {
+  const test = await withInvited(t)
+  const { app, clock, open, accept, users, id, token } = test
+  const plain = ({ body }: { body: string }): string => body.replaceAll(/req-[\w-]+/g, 'id')
+  clock.step(WEEK_MS - 1)
+  t.equal((await open(token)).statusCode, 200, 'a millisecond before the end')
+  clock.step(1)
+  const expired = await open(token)
+  const none = await open(`${token.slice(0, -1)}${token.endsWith('A') ? 'B' : 'A'}`)
+  t.equal(expired.statusCode, 400)
+  t.equal(plain(expired), plain(none))
+  t.equal((await accept(token)).statusCode, 400)
+
+  await users.invite(id)
+  const next = await test.messages.next('invitation')
+  for (const bad of [token, '', 'x', 'x'.repeat(5000), '%00', `${next.token}A`]) {
+    t.equal((await open(bad)).statusCode, 400, bad.slice(0, 20))
+    t.equal((await accept(bad)).statusCode, 400, bad.slice(0, 20))
+  }
+  t.equal((await accept(next.token)).statusCode, 303, 'a new invitation works at once')
+  t.equal((await app.inject({ method: 'POST', url: PAGE, payload: { token: next.token } })).statusCode, 415)
+})
+
+t.test('takes no token of another purpose, and no other route takes its token', async (t) => {
+  const { app, open, accept, users, id, token, messages } = await withInvited(t)
+  await app.authority.startPasswordReset(id)
+  const reset = await messages.next('password_reset')
+  t.equal((await open(reset.token)).statusCode, 400)
+  t.equal((await accept(reset.token)).statusCode, 400)
+  for (const [url, payload] of [
+    ['/auth/password-reset/confirm', { token, password: PASSWORD }],
+    ['/auth/email/verify', { token }]
+  ] as const)
+    t.equal((await app.inject({ method: 'POST', url, payload })).statusCode, 400, url)
+  t.match(await users.get(id), { hasPassword: false, emailVerified: false })
+  t.equal((await accept(token)).statusCode, 303)
+})
+
+t.test('a refused password leaves the invitation as it is', async (t) => {
+  const { accept, token, users, id } = await withInvited(t)
+  for (const password of ['', 'short', BOB, 'x'.repeat(2000), 'password1']) {
+    const reply = await accept(token, password)
+    t.equal(reply.statusCode, 400, password.slice(0, 20))
+    t.match(reply.body, /name="password"/)
+  }
+  t.match(await users.get(id), { hasPassword: false, emailVerified: false })
+  t.equal((await accept(token)).statusCode, 303)
+})
+
+t.test('ends with the user, their address, and a password that they set another way', async (t) => {
+  for (const [name, act, status] of [
+    ['disabled', async ({ users, id }) => await users.disable(id), 400],
+    ['disabled and enabled', async ({ users, id }) => [await users.disable(id), await users.enable(id)], 400],
+    ['removed', async ({ users, id }) => await users.remove(id), 400],
+    ['another address', async ({ users, id }) => await users.update(id, { email: 'bob@new.example' }), 400],
+    ['a reset required', async ({ users, id }) => await users.requireReset(id), 400],
+    [
+      'a password by a reset',
+      async ({ app, id, messages }) => {
+        await app.authority.startPasswordReset(id)
+        const { token } = await messages.next('password_reset')
+        const payload = { token, password: 'chosen in another way' }
+        await app.inject({ method: 'POST', url: '/auth/password-reset/confirm', payload })
+      },
+      409
+    ]
+  ] as Array<[string, (test: Awaited<ReturnType<typeof withInvited>>) => Promise<unknown>, number]>) {
+    const test = await withInvited(t)
+    await act(test)
+    t.equal((await test.accept(test.token)).statusCode, status, name)
+    await t.rejects(signIn(test.app, BOB, PASSWORD), name)
+  }
+})
+
+// covers ADV-CVE-2026-53514
+t.test('an account with the invited address can not accept without the link', async (t) => {
+  const { app, users, token, id, accept } = await withInvited(t)
+  const { sub: eve } = await signUp(app, 'eve')
+  await users.update(eve, { email: BOB })
+  const browser = visitor(app)
+  await browser.browser.submit('/auth/login', { username: 'eve', password: 'correct horse battery' })
+  t.equal((await browser.accept('')).statusCode, 400)
+  t.match(await users.get(id), { hasPassword: false })
+  t.equal((await accept(token)).statusCode, 303)
+  t.match(await users.get(eve), { emailVerified: false })
+})
+
+t.test('only a form of the page itself accepts', async (t) => {
+  const { browser, users, id, token } = await withInvited(t)
+  for (const headers of [
+    { 'sec-fetch-site': 'cross-site' },
+    { origin: 'https://evil.example', 'sec-fetch-site': 'none' }
+  ]) {
+    const reply = await browser.submit(PAGE, { token, password: PASSWORD }, headers)
+    t.ok(reply.statusCode >= 400, JSON.stringify(headers))
+  }
+  t.match(await users.get(id), { hasPassword: false })
+})
+
+/** The store, whose calls fail while `isDown` names them. */
+const failing = <Store extends object>(store: Store, isDown: (name: string) => boolean): Store =>
+  new Proxy(store, {
+    get(target, name, receiver) {
+      const value: unknown = Reflect.get(target, name, receiver)
+      if (typeof value !== 'function') return value
+      return async (...given: unknown[]) => {
+        if (isDown(String(name))) throw new Error('down')
+        return (await Reflect.apply(value, target, given)) as unknown
+      }
+    }
+  })
+
+/** Stores whose method of this name fails while `down` is set. */
+function stores(method: string) {
+  const faults = { down: false }
+  const isDown = (name: string): boolean => faults.down && name === method
+  const inner = memoryState()
+  const state = {
+    ...inner,
+    oneTimeTokens: failing(inner.oneTimeTokens, isDown),
+    consents: failing(inner.consents, isDown)
+  }
+  return { faults, users: failing(memoryUserStore(), isDown), state }
+}
+
+t.test('a failure of any store leaves an invitation that the same form accepts', async (t) => {
+  for (const method of ['findById', 'setPasswordHash', 'setEmailVerified', 'find', 'consume', 'put', 'listConsents']) {
+    const { faults, ...parts } = stores(method)
+    const test = await withInvited(t, parts)
+    faults.down = true
+    t.equal((await test.accept(test.token)).statusCode, 503, method)
+    faults.down = false
+    t.equal((await test.accept(test.token)).statusCode, 303, `${method}, again`)
+    t.match(await test.users.get(test.id), { hasPassword: true, emailVerified: true }, method)
+    await signIn(test.app, BOB, PASSWORD)
+    t.equal(namesOf(test).filter((one) => one === 'invitation_accepted').length, 1, method)
+  }
+})
+
+t.test('finishes a password whose last steps failed, and takes no other one then', async (t) => {
+  let readsLeft = Infinity
+  const inner = memoryState()
+  const consents = failing(inner.consents, (name) => name === 'listConsents' && readsLeft-- <= 0)
+  const test = await withInvited(t, { state: { ...inner, consents } })
+  // The first read comes before the password is stored.
+  readsLeft = 1
+  t.equal((await test.accept(test.token)).statusCode, 503)
+  readsLeft = Infinity
+  t.equal((await test.accept(test.token, 'another good pass phrase')).statusCode, 409)
+  t.equal((await test.accept(test.token)).statusCode, 303)
+  await signIn(test.app, BOB, PASSWORD)
+})
+
+t.test('counts failures under the rule refresh', async (t) => {
+  const { app, close } = await testApp({ rateLimit: { refresh: { max: 2, windowMs: 60_000 } } })
+  t.teardown(close)
+  const { accept } = visitor(app)
+  const codes: number[] = []
+  for (let time = 0; time < 3; time++) codes.push((await accept('x'.repeat(59))).statusCode)
+  t.strictSame(codes, [400, 400, 429])
+})

@@ -1,0 +1,129 @@
+/** `app.authority.users.invite`, and the message that it sends. */
+import t from '../../support/tap.ts'
+import { memoryUserStore, type Message, renderMessage, type UserStore } from '../../../lib/index.ts'
+import { signUp, testApp } from '../../support/app.ts'
+import { BOB, kindsOf, namesOf, withInvited } from './support.ts'
+
+const DAY_MS = 86_400_000
+const oauth = (error: string, statusCode: number) => ({ name: 'OAuthError', error, statusCode })
+
+t.test('creates and invites a user in one act, and tells who did it', async (t) => {
+  const { app, clock, events, messages, id, token, url } = await withInvited(t, { registration: false })
+  t.match(messages.messages, [
+    { kind: 'invitation', user: { id, email: BOB }, token, expiresAt: new Date(clock.now() + 7 * DAY_MS), ip: null }
+  ])
+  t.equal(url, `http://localhost:3000/auth/accept-invitation?token=${token}`)
+  t.strictSame(
+    namesOf({ events }).filter((name) => name.startsWith('user_')),
+    ['user_created', 'user_invited']
+  )
+  t.notMatch(JSON.stringify(events), new RegExp(token))
+  const act = { by: { type: 'cli', id: 'root' }, reason: 'lost the first mail' } as const
+  await app.authority.users.invite(id, act)
+  t.match(events.filter(({ name }) => name === 'user_invited').at(-1)?.payload, {
+    userId: id,
+    actor: act.by,
+    reason: act.reason
+  })
+})
+
+t.test('refuses users who can not accept, and says why', async (t) => {
+  const test = await withInvited(t)
+  const { app, users, store, messages, events } = test
+  const ann = await signUp(app, 'ann@example.com')
+  const nameless = await users.create({ username: 'nameless' })
+  const off = await users.create({ username: 'off', email: 'off@example.com' })
+  await users.disable(off.id)
+  events.length = 0
+  const before = messages.messages.length
+  for (const [id, error, status] of [
+    [ann.sub, 'conflict', 409],
+    [nameless.id, 'conflict', 409],
+    [off.id, 'conflict', 409],
+    ['nobody', 'not_found', 404],
+    ['', 'not_found', 404],
+    [5, 'not_found', 404],
+    [null, 'not_found', 404],
+    ['a\0b', 'not_found', 404],
+    ['__proto__', 'not_found', 404]
+  ] as const)
+    await t.rejects(users.invite(id as string), oauth(error, status), String(id))
+  await t.rejects(users.invite(test.id, { version: 'another' }), oauth('changed_meanwhile', 412))
+  for (const given of [
+    { username: 'without' },
+    { username: 'eve', email: 'eve@example.com', invite: 'yes' },
+    { username: 'eve', email: 'eve@example.com', invite: null },
+    { username: 'eve', email: 'eve@example.com', invites: true }
+  ])
+    await t.rejects(users.create({ invite: true, ...given } as never), oauth('invalid_request', 400))
+  for (const name of ['without', 'eve']) t.equal(await store.findByUsername(name), null, 'nothing was made')
+  t.equal(messages.messages.length, before)
+  t.strictSame(namesOf({ events }), [])
+})
+
+t.test('needs messages, pages and a store that can set a password', async (t) => {
+  for (const options of [{ sendMessage: undefined }, { pages: false as const }]) {
+    const { app, close } = await testApp(options)
+    t.teardown(close)
+    const { id } = await app.authority.users.create({ username: BOB, email: BOB })
+    await t.rejects(app.authority.users.invite(id), oauth('invalid_request', 400))
+    t.equal((await app.inject('/auth/accept-invitation?token=x')).statusCode, 404)
+  }
+  const { setPasswordHash: _none, ...rest } = memoryUserStore() as UserStore
+  const { app, close } = await testApp({ users: rest as UserStore })
+  t.teardown(close)
+  const { id } = await app.authority.users.create({ username: BOB, email: BOB })
+  await t.rejects(app.authority.users.invite(id), { code: 'FST_AUTHORITY_NOT_SUPPORTED', message: /setPasswordHash/ })
+})
+
+t.test('sends nothing to a user who is disabled at the same moment, and leaves no token', async (t) => {
+  const inner = memoryUserStore()
+  const store: UserStore = { ...inner }
+  const test = await withInvited(t, { users: store })
+  let reads = 0
+  store.findById = async (id) => {
+    if (++reads === 2) await inner.setDisabled?.(id, true)
+    return await inner.findById(id)
+  }
+  const before = kindsOf(test).length
+  await t.rejects(test.users.invite(test.id), oauth('conflict', 409))
+  await test.users.enable(test.id)
+  t.equal(kindsOf(test).length, before)
+  t.equal((await test.open(test.token)).statusCode, 400, 'the former link was replaced, and ended')
+})
+
+t.test('shows hostile names as plain text in the mail and on the page', async (t) => {
+  const { app, close, messages } = await testApp({ registration: { username: 'any' } })
+  t.teardown(close)
+  const names = ['<script>alert(1)</script>', 'bob\u202Egnp.exe', '=1+1"&<b>', 'https://evil.example/login']
+  for (const [index, username] of names.entries()) {
+    const made = await app.authority.users
+      .create({ username, email: `p${index}@example.com`, invite: true })
+      .catch(({ error }: { error: string }) => error)
+    if (made === 'invalid_request') continue
+    const message = (await messages.next('invitation')) as Message
+    const { subject, text, html } = renderMessage(message, { title: 'Shop\r\nBcc: eve@example.com' })
+    t.notMatch(subject, /[\r\n]/)
+    for (const form of [text, html]) {
+      t.notMatch(form, /\u202E/)
+      t.notMatch(form, /evil\.example/)
+    }
+    t.notMatch(html, /<script>alert|<b>"/)
+    const page = await app.inject({ url: `/auth/accept-invitation?token=${message.token}` })
+    t.equal(page.statusCode, 200)
+    t.notMatch(page.body, /<script>alert/)
+  }
+  await t.rejects(
+    app.authority.users.create({ username: 'eve', email: 'eve@example.com\r\nBcc: all@example.com', invite: true }),
+    oauth('invalid_request', 400)
+  )
+})
+
+t.test('renders the invitation in every part: subject, text and HTML with the link', async (t) => {
+  const { messages, url } = await withInvited(t)
+  const message = messages.messages[0] as Message
+  const { subject, text, html } = renderMessage(message, { title: 'Shop' })
+  t.equal(subject, 'You’re invited – Shop')
+  t.ok(text.includes(url) && html.includes(url))
+  t.notMatch(text, /Time:|IP address/)
+})
