@@ -1,6 +1,6 @@
 /** The page of an invitation: one person accepts once, by the link that they got. */
 import t from '../../support/tap.ts'
-import { memoryState, memoryUserStore } from '../../../lib/index.ts'
+import { memoryState, memoryUserStore, type UserStore } from '../../../lib/index.ts'
 import { signIn, signUp, testApp } from '../../support/app.ts'
 import { BOB, kindsOf, namesOf, PAGE, PASSWORD, visitor, withInvited } from './support.ts'
 
@@ -37,8 +37,10 @@ t.test('sets a password, confirms the address and signs nobody in, also with reg
   t.match(await users.get(id), { hasPassword: true, emailVerified: true })
   t.strictSame(namesOf(test), ['email_verified', 'password_changed', 'invitation_accepted'])
   t.match(test.events.at(-1)?.payload, { userId: id, connection: null })
-  t.strictSame(kindsOf(test), ['invitation'], 'and no mail warns of the first password')
   t.match(await signIn(app, BOB, PASSWORD), { access_token: String })
+  await app.authority.startPasswordReset(id)
+  await test.messages.next('password_reset')
+  t.notOk(kindsOf(test).includes('password_changed'), 'no mail warns of the first password')
 })
 
 t.test('one of 50 parallel accepts succeeds, and its password is the one that works', async (t) => {
@@ -53,6 +55,7 @@ t.test('one of 50 parallel accepts succeeds, and its password is the one that wo
   t.equal(namesOf(test).filter((name) => name === 'invitation_accepted').length, 1)
 })
 
+// covers ADV-CVE-2026-37982
 t.test('says that an accepted invitation is done, and sets no other password', async (t) => {
   const { app, open, accept, visit, token } = await withInvited(t)
   await accept(token)
@@ -138,7 +141,9 @@ t.test('ends with the user, their address, and a password that they set another 
   ] as Array<[string, (test: Awaited<ReturnType<typeof withInvited>>) => Promise<unknown>, number]>) {
     const test = await withInvited(t)
     await act(test)
+    t.equal((await test.open(test.token)).statusCode, status === 409 ? 200 : status, name)
     t.equal((await test.accept(test.token)).statusCode, status, name)
+    t.notMatch((await test.open(test.token)).body, /type="password"/, name)
     await t.rejects(signIn(test.app, BOB, PASSWORD), name)
   }
 })
@@ -205,6 +210,31 @@ t.test('a failure of any store leaves an invitation that the same form accepts',
     t.match(await test.users.get(test.id), { hasPassword: true, emailVerified: true }, method)
     await signIn(test.app, BOB, PASSWORD)
     t.equal(namesOf(test).filter((one) => one === 'invitation_accepted').length, 1, method)
+  }
+})
+
+t.test('refuses a user who changes while the token is used up', async (t) => {
+  for (const [name, change, status] of [
+    ['disabled', async (store, id) => await store.setDisabled?.(id, true), 400],
+    ['another address', async (store, id) => await store.update?.(id, { email: 'bob@new.example' }), 400],
+    ['removed', async (store, id) => await store.remove?.(id), 400],
+    ['a password', async (store, id) => await store.setPasswordHash?.(id, 'set elsewhere', null, 0), 409]
+  ] as Array<[string, (store: UserStore, id: string) => Promise<unknown>, number]>) {
+    const users = memoryUserStore()
+    const inner = memoryState()
+    const consume: typeof inner.oneTimeTokens.consume = async (...given) => {
+      const record = await inner.oneTimeTokens.consume(...given)
+      if (record !== null) await change(users, record.userId)
+      return record
+    }
+    const test = await withInvited(t, {
+      users,
+      state: { ...inner, oneTimeTokens: { ...inner.oneTimeTokens, consume } }
+    })
+    t.equal((await test.accept(test.token)).statusCode, status, name)
+    t.notMatch(await users.findById(test.id), { emailVerified: true }, name)
+    t.notOk(namesOf(test).includes('password_changed'), name)
+    t.notOk(namesOf(test).includes('invitation_accepted'), name)
   }
 })
 

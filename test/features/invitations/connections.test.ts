@@ -52,7 +52,9 @@ t.test('links the identity, confirms the address and signs nobody in', async (t)
   t.equal(await test.who(browser), null, 'nobody is signed in')
   t.match(await test.users.get(test.id), { hasPassword: false, emailVerified: true })
   t.match(test.payloads('invitation_accepted'), [{ userId: test.id, connection: 'acme' }])
-  t.match(await test.store.listIdentities?.(test.id), [{ connection: 'acme', subject: 'bob-1' }])
+  const [link] = (await test.store.listIdentities?.(test.id)) ?? []
+  t.match(link, { connection: 'acme', subject: 'bob-1' })
+  t.notOk(link?.provisional, 'a later proof of the address does not end it')
   t.notMatch(JSON.stringify(test.events) + test.lines.join(''), new RegExp(test.token))
 
   await test.through(browser)
