@@ -303,6 +303,7 @@ t.test('imports all users into the SQLite store or none, and changes nothing on 
     passwordHash: index === 0 ? null : hash,
     email: `${index}@example.com`,
     emailVerified: index === 1,
+    ...(index === 1 ? { createdAt: new Date(1_700_000_000_000) } : {}),
     name: 'Ann'
   }))
   const formats = [
@@ -344,6 +345,7 @@ t.test('imports all users into the SQLite store or none, and changes nothing on 
     emailVerified: true,
     name: 'Ann'
   })
+  t.equal(Number((await store.findByUsername('user-1'))?.createdAt), 1_700_000_000_000)
   t.match(await store.findByUsername('user-0'), { passwordHash: null, emailVerified: false })
   const [another, twin] = [
     { id: 'new', username: 'new-one', passwordHash: null },
