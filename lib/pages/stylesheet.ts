@@ -162,8 +162,8 @@ ${LINES}
 [dir=rtl] .chip{padding:.25rem .25rem .25rem .75rem}
 .chip a{white-space:nowrap;padding-block:.25rem;margin-block:-.25rem}
 .chip bdi{display:flex;min-width:0}
-.chip bdi span{overflow:hidden;text-overflow:ellipsis;white-space:nowrap}
-.chip bdi span+span{flex:none;max-width:75%}
+.chip bdi span{flex:0 999 auto;overflow:hidden;text-overflow:ellipsis;white-space:nowrap}
+.chip bdi span+span{flex:0 1 auto;max-width:55vw}
 .avatar{width:1.5rem;height:1.5rem;border-radius:50%;font-size:.75rem;color:var(--on-accent);background:var(--accent);
   border:1px solid var(--accent-edge)}
 .badge{display:inline-block;padding:0 .5rem;font-size:.8125rem;font-weight:600;line-height:1.25rem;max-width:100%;
