@@ -176,6 +176,8 @@ export interface EventFacts {
   rate_limited: { rule: string; max: number; windowMs: number; retryAfter: number }
   hash_queue_full: { running: number; waiting: number; maxQueue: number }
   store_degraded: { store: string; error: string }
+  /** `waiting`: the entries that can not be written now. */
+  audit_degraded: { waiting: number }
 }
 
 /** Every event with its payload. */
@@ -247,7 +249,8 @@ export const EVENT_NAMES: readonly AuthorityEventName[] = [
   'key_retired',
   'rate_limited',
   'hash_queue_full',
-  'store_degraded'
+  'store_degraded',
+  'audit_degraded'
 ]
 
 export interface Events {

@@ -94,10 +94,12 @@ export type { MailLinks } from './mail/content.ts'
 export { argon2Hasher } from './adapters/argon2/argon2-hasher.ts'
 export { nodeRsHasher } from './adapters/argon2/node-rs-hasher.ts'
 export { memoryApiKeyStore } from './adapters/memory/record-store.ts'
+export { memoryAudit } from './adapters/memory/audit-log.ts'
 export { memoryFactorStore } from './adapters/memory/record-store.ts'
 export { memoryState } from './adapters/memory/record-store.ts'
 export { memoryUserStore, type SeededUser } from './composition/seeded-users.ts'
 export { postgresApiKeyStore } from './adapters/postgres/record-store.ts'
+export { postgresAudit, type PostgresAuditOptions } from './adapters/postgres/audit-log.ts'
 export { postgresFactorStore } from './adapters/postgres/record-store.ts'
 export { postgresState } from './adapters/postgres/record-store.ts'
 export { postgresUserStore } from './adapters/postgres/user-store.ts'
@@ -105,6 +107,7 @@ export { redisApiKeyStore } from './adapters/redis/record-store.ts'
 export { redisFactorStore } from './adapters/redis/record-store.ts'
 export { redisState } from './adapters/redis/record-store.ts'
 export { sqliteApiKeyStore } from './adapters/sqlite/record-store.ts'
+export { sqliteAudit } from './adapters/sqlite/audit-log.ts'
 export { sqliteFactorStore } from './adapters/sqlite/record-store.ts'
 export { sqliteState } from './adapters/sqlite/record-store.ts'
 export { sqliteUserStore } from './adapters/sqlite/user-store.ts'
@@ -114,6 +117,19 @@ export { recordState } from './records/state.ts'
 export type { RecordFactorStoreOptions } from './records/factor-store.ts'
 export type { RecordStateOptions } from './records/state.ts'
 export type { ApiKeyRecord, ApiKeyStore, OwnedApiKey } from './ports/api-key-store.ts'
+export type {
+  AuditActor,
+  AuditCheckpoint,
+  AuditFault,
+  AuditEntry,
+  AuditHead,
+  AuditLog,
+  AuditOutcome,
+  AuditPage,
+  AuditQuery,
+  AuditTarget,
+  AuditVerdict
+} from './ports/audit-log.ts'
 export { ANY, NEVER, VERSION_LENGTH } from './ports/record-store.ts'
 export type { NewRecord, RecordStore, RecordWrite, StoredRecord } from './ports/record-store.ts'
 export type { MemoryStateOptions } from './adapters/memory/record-store.ts'

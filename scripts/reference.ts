@@ -268,7 +268,8 @@ export const EVENT_MEANINGS: Readonly<Record<AuthorityEventName, string>> = {
   hash_queue_full: 'The hashing queue is full and refuses requests. Once for each overload, not for each request.',
   store_degraded:
     'A store fails or hangs; `store` names it. `rate limits`: `rateLimit.onStoreError` applies; `state`: ' +
-    'requests that need it get 503. Once for each outage.'
+    'requests that need it get 503. Once for each outage.',
+  audit_degraded: 'Audit entries can not be written, and wait. Once, until they can be written again.'
 }
 
 async function optionsPage(): Promise<string> {

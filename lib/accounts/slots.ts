@@ -1,6 +1,7 @@
 import type { Apps, Passkeys } from './factor-kinds.ts'
-import type { EventFacts, FirstFactorKind } from '../events.ts'
+import type { Actor, EventFacts, FirstFactorKind } from '../events.ts'
 import type { ApiKeyRecord, OwnedApiKey } from '../ports/api-key-store.ts'
+import type { AuditTarget } from '../ports/audit-log.ts'
 import type { UserFactors } from '../ports/factor-store.ts'
 import type { ConnectionWay } from '../ports/upstream.ts'
 import type { Identity, LinkedIdentity, User } from '../ports/user-store.ts'
@@ -148,6 +149,19 @@ export interface Invitations {
   accept(given: Acceptance, work: (user: User) => Promise<void>): Promise<User>
 }
 
+/** An act of an administrator. */
+export interface AuditedAct<Answer> {
+  /** A word of this library. */
+  action: string
+  actor: Actor
+  /** `null`: there is none before the act. */
+  target: AuditTarget | null
+  /** The target, where only the answer tells it. */
+  targetOf?(answer: Answer): AuditTarget | null
+  reason?: string | undefined
+  origin: Origin
+}
+
 /** Answers of a feature to questions about accounts. */
 export interface AccountSlots {
   /** Asks for a further step of a sign-in, or commits it. */
@@ -179,6 +193,8 @@ export interface AccountSlots {
   endRest?(userId: string, origin: Origin): Promise<void>
   /** True if the user has a factor that also counts against a reader of the mail, so a mailbox alone is not enough. */
   keepsAgainstMailbox?(user: User): Promise<boolean>
+  /** Does an act of an administrator between two entries of the audit log. */
+  audit?<Answer>(act: AuditedAct<Answer>, work: () => Promise<Answer>): Promise<Answer>
   /** Connections by their ids. */
   connections?: ReadonlyMap<string, ConnectionWay>
 }

@@ -1,3 +1,4 @@
+import type { AuditCheckpoint, AuditVerdict } from '../ports/audit-log.ts'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { ImportedTotp } from '../protocol/totp.ts'
 import type { ManagedUsers } from '../accounts/managed-users.ts'
@@ -86,6 +87,11 @@ export interface Authority {
    */
   blockClient(clientId: string): Promise<void>
   unblockClient(clientId: string): Promise<void>
+  /**
+   * Looks for changes in the log. Without `checkpoints`, of the lines `FST_AUTHORITY_AUDIT_CHECKPOINT`, a cut end
+   * is not seen.
+   */
+  verifyAudit(checkpoints?: readonly AuditCheckpoint[]): Promise<AuditVerdict>
   /** The provider accounts of the user, oldest first. */
   identities(userId: string): Promise<UserIdentity[]>
   /**

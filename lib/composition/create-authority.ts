@@ -71,6 +71,9 @@ export function createAuthority({
   async function withoutFactors(): Promise<never> {
     throw new TypeError('app.authority: there are no second factors without the option factors.')
   }
+  async function withoutAudit(): Promise<never> {
+    throw new TypeError('app.authority: there is no log without the option audit.')
+  }
   async function withoutUnknownClients(): Promise<never> {
     throw new TypeError('app.authority: no unknown clients without clientIdMetadata or clientRegistration.')
   }
@@ -108,9 +111,10 @@ export function createAuthority({
     importTotp: withoutFactors,
     forgetDevices: withoutFactors,
     blockClient: withoutUnknownClients,
+    verifyAudit: withoutAudit,
     unblockClient: withoutUnknownClients,
     ...(Object.assign({}, ...methods.map((made) => made({ existing, adminOf, pageFor }))) as Partial<
-      Pick<Authority, FactorMethod | 'blockClient' | 'unblockClient'>
+      Pick<Authority, FactorMethod | 'blockClient' | 'unblockClient' | 'verifyAudit'>
     > &
       Pick<Authority, 'users'>),
     async verify(token) {

@@ -2,6 +2,7 @@
 export { admin } from './admin/feature.ts'
 export { account } from './own-account/feature.ts'
 export { apiKeys } from './api-keys/feature.ts'
+export { audit } from './audit/feature.ts'
 export { connections } from './connections/feature.ts'
 export { dpop } from './dpop/feature.ts'
 export { deviceGrant } from './device-grant/feature.ts'

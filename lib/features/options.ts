@@ -1,6 +1,7 @@
 /** The options of features and the models of their pages: types alone, so that a host's compiler reads no more. */
 import type { AdminOption } from './admin/options.ts'
 import type { ApiKeyFeatureOptions, ApiKeyModels } from './api-keys/options.ts'
+import type { AuditOption } from './audit/options.ts'
 import type { ConnectionsOption, ConnectModels } from './connections/options.ts'
 import type { DpopOption } from './dpop/options.ts'
 import type { DeviceModels, DeviceOption } from './device-grant/options.ts'
@@ -13,6 +14,7 @@ import type { UnknownClientOptions } from './unknown-clients/options.ts'
 
 export type { AdminAsk, AdminOption, AdminOptions, AllowFunction } from './admin/options.ts'
 export type { AccountApiKey, ApiKeyFeatureOptions, ApiKeyModels, ApiKeyOptions } from './api-keys/options.ts'
+export type { AuditOption, AuditOptions } from './audit/options.ts'
 export type { AccountLink, ConnectionsOption, ConnectModels } from './connections/options.ts'
 export type { DpopOption, DpopOptions } from './dpop/options.ts'
 export type { DeviceGrantOptions, DeviceModels, DeviceOption } from './device-grant/options.ts'
@@ -29,6 +31,7 @@ export type { MfaContext, MfaOptions, SecondFactorOptions } from './second-facto
 
 export type FeatureOptions = AdminOption &
   ApiKeyFeatureOptions &
+  AuditOption &
   ConnectionsOption &
   DpopOption &
   DeviceOption &

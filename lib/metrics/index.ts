@@ -154,6 +154,7 @@ const COUNTED: { [Name in AuthorityEventName]: (event: AuthorityEvents[Name], co
   hash_queue_full: (_event, count) => {
     count('authority.password_hash.overloaded')
   },
+  audit_degraded: () => {},
   store_degraded: ({ store }, count) => {
     count('authority.store.degraded', { store })
   }

@@ -40,6 +40,8 @@ export const LOG_CODES = {
   FST_AUTHORITY_HASHES_REPLACED:
     'warn: imported password hashes are replaced as their users sign in. Look whether another ' +
     'application still reads them.',
+  FST_AUTHORITY_AUDIT_CHECKPOINT:
+    'info: an entry of the audit log that `verifyAudit` must find: keep these lines where the database is not.',
   FST_AUTHORITY_HOOK_FAILED:
     "warn, or error where its answer does not fit: a function of the host's options threw or " +
     'answered what it may not. The line says what was done instead.',

@@ -35,6 +35,7 @@ const ELSEWHERE: AuthorityEventName[] = [
   'api_key_revoked',
   'device_authorized',
   'store_degraded',
+  'audit_degraded',
   'client_authentication_failed',
   'consent_granted',
   'consent_revoked',

@@ -262,6 +262,8 @@ t.test('checks the answers of every hook', async (t) => {
     'admin.allow',
     'apiKeys.find',
     'apiKeys.store.find',
+    'audit.append',
+    'audit.log.append',
     'sendMessage',
     'clients.findById',
     'clock.now',

@@ -1,13 +1,22 @@
+import type { AccountsDeps } from '../../accounts/deps.ts'
 import type { ManagedUsers } from '../../accounts/managed-users.ts'
 import { ownProfileFields } from '../../accounts/register.ts'
 import type { Kernel, Parts } from '../../feature.ts'
+
+async function loadUsers(accounts: AccountsDeps, fields: readonly string[]): Promise<ManagedUsers> {
+  const [{ manageUsers }, { auditedUsers }] = await Promise.all([
+    import('./manage-users.ts'),
+    import('./audited-users.ts')
+  ])
+  return auditedUsers(manageUsers(accounts, fields), accounts)
+}
 
 /** Loads the use cases at the first call, because most services never make one. */
 export function create(_on: true, { accounts, settings: { registration } }: Kernel): Parts {
   const fields = registration === false ? [] : ownProfileFields(Object.keys(registration.fields?.properties ?? {}))
   let loading: Promise<ManagedUsers> | null = null
   const loaded = async (): Promise<ManagedUsers> => {
-    loading ??= import('./manage-users.ts').then(({ manageUsers }) => manageUsers(accounts, fields))
+    loading ??= loadUsers(accounts, fields)
     return await loading
   }
   const users: ManagedUsers = {

@@ -2,7 +2,7 @@ import { availableParallelism } from 'node:os'
 /** An option that the host leaves out, or gives as `undefined`, has its documented default, at every depth. */
 import { Kind, type TSchema, Type } from '@sinclair/typebox'
 import t from '../../support/tap.ts'
-import { memoryApiKeyStore, memoryFactorStore, memoryState, memoryUserStore } from '../../../lib/index.ts'
+import { memoryApiKeyStore, memoryAudit, memoryFactorStore, memoryState, memoryUserStore } from '../../../lib/index.ts'
 import { oidc } from '../../../lib/connections/index.ts'
 import { settingsOf } from '../../../lib/composition/compose.ts'
 import { OPTIONS_SCHEMA } from '../../../lib/composition/compose.ts'
@@ -147,6 +147,7 @@ const EVERYTHING = {
   emailSignIn: { signUp: true, link: false, expiresIn: 61 },
   par: 'required',
   admin: { allow: () => [] },
+  audit: { log: memoryAudit(), events: 'all', retainDays: 3, addressDays: 2 },
   apiKeys: { store: memoryApiKeyStore(), prefix: 'acme', scopes: ['read'], maxPerUser: 3, expiresIn: 61, pages: false },
   dpop: { requireNonce: true, maxAgeSeconds: 61 },
   clientIdMetadata: { allow: ['*.example.com'], trusted: ['agent.example.com'], cacheSeconds: 301 },
@@ -243,6 +244,7 @@ t.test('covers every option in the example that these tests use', async (t) => {
     'clients.jwks.keys',
     'clients.jwksUri',
     'apiKeys.find',
+    'audit.append',
     'keys.secret',
     'connections.privateKey',
     'connections.keyId',
@@ -300,6 +302,7 @@ t.test('treats undefined as absent for an option that is alone in its section', 
         'rememberDevice',
         'emailSignIn',
         'admin',
+        'audit',
         'apiKeys',
         'dpop',
         'deviceGrant',

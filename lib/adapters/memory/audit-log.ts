@@ -1,0 +1,53 @@
+import { type AuditEntry, type AuditLog, PRUNED, prunedEntry } from '../../ports/audit-log.ts'
+import { pageOf, placeAfter } from '../../protocol/audit-place.ts'
+
+/** An audit log in the memory of one process, for development and tests. */
+export function memoryAudit(): AuditLog {
+  /** In the order of the list, turned around. */
+  let entries: AuditEntry[] = []
+  const places = new Set<string>()
+  return {
+    kind: 'memory',
+    durable: false,
+    async append(entry) {
+      const place = `${entry.chain} ${entry.seq}`
+      if (places.has(place)) throw new Error('The audit log has an entry with this number.')
+      places.add(place)
+      const last = entries.at(-1)
+      entries.push(structuredClone(entry))
+      if (last !== undefined && inOrder(last, entry) > 0) entries.sort(inOrder)
+    },
+    async list({ limit, after, user, actor, action, since = 0, until = Infinity }) {
+      const place = placeAfter(after)
+      const found = entries.filter(
+        (entry) =>
+          (place === null || inOrder(entry, place) < 0) &&
+          (user === undefined || (entry.target?.type === 'user' && entry.target.id === user)) &&
+          (actor === undefined || entry.actor.id === actor) &&
+          (action === undefined || entry.action === action) &&
+          entry.at >= since &&
+          entry.at < until
+      )
+      return pageOf(structuredClone(found.slice(-limit - 1).toReversed()), limit)
+    },
+    async head(chain) {
+      const last = entries.findLast((entry) => entry.chain === chain)
+      return last === undefined ? null : { seq: last.seq, mac: last.mac }
+    },
+    async prune(before, limit, addressesBefore) {
+      const old = entries.filter(({ at, action }) => at < before && action !== PRUNED).slice(0, limit)
+      for (const { chain, seq } of old) {
+        entries = entries.filter((entry) => entry.chain !== chain || entry.seq >= seq)
+        entries = entries.map((entry) => (entry.chain === chain && entry.seq === seq ? prunedEntry(entry) : entry))
+      }
+      const addressed = entries.filter(({ at, ip }) => at < addressesBefore && ip !== null).slice(0, limit)
+      for (const entry of addressed) entry.ip = null
+      return old.length + addressed.length
+    }
+  }
+}
+
+type Place = Pick<AuditEntry, 'at' | 'chain' | 'seq'>
+
+const inOrder = (one: Place, other: Place): number =>
+  one.at - other.at || (one.chain < other.chain ? -1 : one.chain > other.chain ? 1 : one.seq - other.seq)

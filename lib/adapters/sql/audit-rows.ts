@@ -1,0 +1,122 @@
+import { type AuditEntry, type AuditLog, type AuditQuery, PRUNED, prunedEntry } from '../../ports/audit-log.ts'
+import { pageOf, placeAfter } from '../../protocol/audit-place.ts'
+import { integer, jsonObject, type Row, text, textOrNull } from './rows.ts'
+
+type Value = string | number | null
+/** Runs one statement in a transaction of its own. Values stand where `?` is. */
+type Run = (sql: string, ...values: Value[]) => Promise<Row[]>
+
+const COLUMNS = ['chain', 'seq', 'at', 'action', 'outcome', 'user_id', 'actor_id', 'ip', 'entry', 'mac'] as const
+
+/** `entry`: the other fields, as JSON. */
+function valuesOf({ chain, seq, at, action, outcome, ip, mac, ...rest }: AuditEntry): Value[] {
+  const user = rest.target?.type === 'user' ? rest.target.id : null
+  return [chain, seq, at, action, outcome, user, rest.actor.id, ip, JSON.stringify(rest), mac]
+}
+
+function entryOf(row: Row): AuditEntry {
+  const rest = jsonObject(row, 'entry') as unknown as Pick<
+    AuditEntry,
+    'actor' | 'target' | 'clientId' | 'sid' | 'requestId' | 'ipMac' | 'details'
+  >
+  return {
+    ...rest,
+    chain: text(row, 'chain'),
+    seq: integer(row, 'seq'),
+    at: integer(row, 'at'),
+    action: text(row, 'action'),
+    outcome: text(row, 'outcome') as AuditEntry['outcome'],
+    ip: textOrNull(row, 'ip'),
+    mac: text(row, 'mac')
+  }
+}
+
+/** An audit log over a table. Every operation is one statement, or may stop between two. */
+export function sqlAudit(kind: string, table: string, run: Run): Omit<AuditLog, 'prepare'> {
+  const columns = COLUMNS.join(', ')
+  const insert = `INSERT INTO ${table} (${columns}) VALUES (${COLUMNS.map(() => '?').join(', ')}) RETURNING 1 AS done`
+  const oldest = `SELECT chain FROM ${table} WHERE at < ? AND action <> '${PRUNED}' ORDER BY at, chain, seq LIMIT 1`
+  const prefix = `SELECT seq, at, mac FROM ${table} WHERE chain = ? AND at < ? AND action <> '${PRUNED}'
+    ORDER BY seq LIMIT ?`
+  const empty = `UPDATE ${table} SET action = ?, outcome = ?, user_id = ?, actor_id = ?, ip = ?, entry = ?
+    WHERE chain = ? AND seq = ? RETURNING 1 AS done`
+  const remove = `DELETE FROM ${table} WHERE chain = ? AND seq < ? RETURNING 1 AS done`
+  const forget = `UPDATE ${table} SET ip = NULL WHERE (chain, seq) IN
+    (SELECT chain, seq FROM ${table} WHERE ip IS NOT NULL AND at < ? LIMIT ?) RETURNING 1 AS done`
+
+  return {
+    kind,
+    durable: true,
+    async append(entry) {
+      await run(insert, ...valuesOf(entry))
+    },
+    async list(query) {
+      const conditions = conditionsOf(query)
+      const where = conditions.map(([sql]) => sql).join(' AND ')
+      const rows = await run(
+        `SELECT ${columns} FROM ${table}${where === '' ? '' : ` WHERE ${where}`}
+         ORDER BY at DESC, chain DESC, seq DESC LIMIT ?`,
+        ...conditions.flatMap(([, ...values]) => values),
+        query.limit + 1
+      )
+      return pageOf(rows.map(entryOf), query.limit)
+    },
+    async head(chain) {
+      const [row] = await run(`SELECT seq, mac FROM ${table} WHERE chain = ? ORDER BY seq DESC LIMIT 1`, chain)
+      return row === undefined ? null : { seq: integer(row, 'seq'), mac: text(row, 'mac') }
+    },
+    async prune(before, limit, addressesBefore) {
+      let removed = (await run(forget, addressesBefore, limit)).length
+      const [found] = await run(oldest, before)
+      if (found === undefined) return removed
+      const chain = text(found, 'chain')
+      const rows = await run(prefix, chain, before, limit)
+      const last = rows.at(-1)
+      if (last !== undefined) {
+        // The last one stays as the mark of the prefix. If this stops here, the next call removes the rest.
+        const mark = prunedEntry({ chain, seq: integer(last, 'seq'), at: integer(last, 'at'), mac: text(last, 'mac') })
+        const [, , , ...values] = valuesOf(mark)
+        await run(empty, ...values.slice(0, -1), chain, mark.seq)
+        await run(remove, chain, mark.seq)
+        removed += rows.length
+      }
+      return removed
+    }
+  }
+}
+
+function conditionsOf({ after, user, actor, action, since, until }: AuditQuery): Array<[string, ...Value[]]> {
+  const place = placeAfter(after)
+  const all: Array<[string, ...Array<Value | undefined>] | null> = [
+    place === null ? null : ['(at, chain, seq) < (?, ?, ?)', place.at, place.chain, place.seq],
+    ['user_id = ?', user],
+    ['actor_id = ?', actor],
+    ['action = ?', action],
+    ['at >= ?', since],
+    ['at < ?', until]
+  ]
+  return all.filter((one): one is [string, ...Value[]] => one !== null && one[1] !== undefined)
+}
+
+/** The migration of the table. A trigger, of which databases have their own form, forbids changes. */
+export const auditTable = (
+  table: string,
+  { integers, suffix, collate }: Record<'integers' | 'suffix' | 'collate', string>
+) => `
+  CREATE TABLE ${table} (
+    chain TEXT${collate} NOT NULL,
+    seq ${integers} NOT NULL,
+    at ${integers} NOT NULL,
+    action TEXT NOT NULL,
+    outcome TEXT NOT NULL,
+    user_id TEXT,
+    actor_id TEXT,
+    ip TEXT,
+    entry TEXT NOT NULL,
+    mac TEXT NOT NULL,
+    PRIMARY KEY (chain, seq)
+  )${suffix};
+  CREATE INDEX ${table}_at ON ${table} (at, chain, seq);
+  CREATE INDEX ${table}_user ON ${table} (user_id, at, chain, seq);
+  CREATE INDEX ${table}_actor ON ${table} (actor_id, at, chain, seq);
+  CREATE INDEX ${table}_action ON ${table} (action, at, chain, seq);`

@@ -1,0 +1,84 @@
+import { createHmac, timingSafeEqual } from 'node:crypto'
+import {
+  type AuditCheckpoint,
+  type AuditEntry,
+  type AuditFault,
+  type AuditLog,
+  type AuditVerdict,
+  PRUNED
+} from '../../ports/audit-log.ts'
+
+/** Before the first entry of a chain. */
+export const NO_MAC = ''
+const FORM = 'fastify-authority audit 1'
+const PAGE = 500
+
+/** An entry before it has a place in a chain. */
+export type Unchained = Omit<AuditEntry, 'chain' | 'seq' | 'mac'>
+
+/** The MAC of an entry after the MAC before it. The address is not in it, so that it can be removed. */
+export function macOf(key: Uint8Array, entry: Omit<AuditEntry, 'mac'>, before: string): string {
+  const { chain, seq, at, action, outcome, actor, target, clientId, sid, requestId, ipMac, details } = entry
+  const facts = Object.entries(details).toSorted(([one], [other]) => (one < other ? -1 : 1))
+  const who = [actor.type, actor.id, target === null ? null : [target.type, target.id]]
+  const canonical = [FORM, before, chain, seq, at, action, outcome, who, clientId, sid, requestId, ipMac, facts]
+  return createHmac('sha256', key).update(JSON.stringify(canonical)).digest('base64url')
+}
+
+/**
+ * Reads a whole log, the newest entries first, and looks for changes. `keys`: one of each secret, because a chain has
+ * the key of its time. `checkpoints`: entries that must be there. Without them nobody sees that the end of a chain,
+ * or a whole chain, is missing.
+ */
+export async function verifyAudit(
+  log: Pick<AuditLog, 'list'>,
+  keys: readonly Uint8Array[],
+  checkpoints: readonly AuditCheckpoint[] = []
+): Promise<AuditVerdict> {
+  const faults: AuditFault[] = []
+  /** Of each chain the entry that was read last, whose predecessor comes next. */
+  const open = new Map<string, AuditEntry>()
+  const ends = new Map<string, number>()
+  const prefixes = new Map<string, number>()
+  const known = new Map(checkpoints.map(({ chain, seq, mac }) => [`${chain} ${seq}`, mac]))
+  const check = (entry: AuditEntry, before: string): void => {
+    if (!keys.some((key) => equal(macOf(key, entry, before), entry.mac))) fault(entry, 'changed')
+  }
+  const fault = ({ chain, seq }: Pick<AuditEntry, 'chain' | 'seq'>, what: AuditFault['fault']): void => {
+    faults.push({ chain, seq, fault: what })
+  }
+
+  let entries = 0
+  let after: string | undefined
+  do {
+    const page = await log.list({ limit: PAGE, ...(after === undefined ? {} : { after }) })
+    for (const entry of page.entries) {
+      entries++
+      const later = open.get(entry.chain)
+      if (later === undefined) ends.set(entry.chain, entry.seq)
+      else if (later.action === PRUNED || later.seq <= entry.seq) fault(later, 'changed')
+      else if (later.seq === entry.seq + 1) check(later, entry.mac)
+      else fault(later, 'missing')
+      const { chain, seq, mac, action } = entry
+      if (!equal(known.get(`${chain} ${seq}`) ?? mac, mac)) fault(entry, 'changed')
+      if (action === PRUNED) prefixes.set(chain, seq)
+      open.set(chain, entry)
+    }
+    after = page.next ?? undefined
+  } while (after !== undefined)
+
+  for (const first of open.values()) {
+    if (first.action === PRUNED) continue
+    if (first.seq === 1) check(first, NO_MAC)
+    else fault(first, 'missing')
+  }
+  for (const { chain, seq } of checkpoints)
+    if (seq > (ends.get(chain) ?? 0) && seq > (prefixes.get(chain) ?? 0)) fault({ chain, seq }, 'cut')
+  return { entries, faults }
+}
+
+/** Compares two MACs in constant time. */
+export function equal(one: string, other: string): boolean {
+  const [first, second] = [Buffer.from(one), Buffer.from(other)]
+  return first.length === second.length && timingSafeEqual(first, second)
+}

@@ -1,0 +1,96 @@
+import type { AuditedAct } from '../../accounts/slots.ts'
+import { OAuthError } from '../../errors.ts'
+import { NO_REQUEST, type Origin } from '../../events.ts'
+import type { Kernel, Parts } from '../../feature.ts'
+import type { AuditTarget } from '../../ports/audit-log.ts'
+import { logLine } from '../../ports/log.ts'
+import { verifyAudit } from './chain.ts'
+import type { AuditSettings } from './options.ts'
+import { recorded, recordedEvents } from './recorded.ts'
+import { auditWriter } from './writer.ts'
+
+const DAY_MS = 86_400_000
+const CHECKPOINT_MS = 600_000
+/** Entries that one round of a sweep removes. */
+const SLICE = 1000
+
+export async function create(
+  { log, events: kinds, retainDays, addressDays }: AuditSettings,
+  kernel: Kernel
+): Promise<Parts> {
+  const { accounts } = kernel
+  const { clock, events, random, onError } = accounts
+  await kernel.prepare('the audit log', async () => {
+    await log.prepare?.()
+  })
+  const keys = kernel.keysFor('audit')
+  const writer = auditWriter(log, keys[0], {
+    clock,
+    random,
+    onError,
+    onDegraded: (entries) => {
+      events.emit('audit_degraded', { waiting: entries }, NO_REQUEST)
+    },
+    onCheckpoint: (checkpoint) => {
+      kernel.log.info(...logLine('FST_AUTHORITY_AUDIT_CHECKPOINT', 'the audit log has this entry', { checkpoint }))
+    }
+  })
+  for (const name of recordedEvents(kinds))
+    events.on(name, (payload) => {
+      const entry = recorded(name, payload)
+      if (entry !== null) writer.may({ ...entry, ...originOf(payload) })
+    })
+  writer.may({
+    action: 'started',
+    outcome: 'done',
+    actor: { type: 'system', id: null },
+    target: null,
+    clientId: null,
+    sid: null,
+    details: {},
+    ...originOf(NO_REQUEST)
+  })
+  let checkedAt = clock.monotonic()
+
+  return {
+    account: {
+      async audit<Answer>(act: AuditedAct<Answer>, work: () => Promise<Answer>): Promise<Answer> {
+        const { action, actor, reason, origin, targetOf } = act
+        const facts = { action, actor, clientId: null, sid: null, ...originOf(origin) }
+        const details = reason === undefined ? {} : { reason }
+        const seq = await writer.must({ ...facts, outcome: 'attempted', target: act.target, details })
+        const end = (outcome: 'done' | 'refused' | 'failed', target: AuditTarget | null, error?: string): void => {
+          writer.may({ ...facts, outcome, target, details: { of: seq, ...(error === undefined ? {} : { error }) } })
+        }
+        try {
+          const answer = await work()
+          end('done', targetOf?.(answer) ?? act.target)
+          return answer
+        } catch (error) {
+          const isRefusal = error instanceof OAuthError && error.statusCode < 500
+          end(isRefusal ? 'refused' : 'failed', act.target, error instanceof OAuthError ? error.error : undefined)
+          throw error
+        }
+      }
+    },
+    authority: () => ({
+      verifyAudit: async (checkpoints) => await verifyAudit(log, keys, checkpoints)
+    }),
+    async sweep(now) {
+      if (clock.monotonic() - checkedAt >= CHECKPOINT_MS) {
+        checkedAt = clock.monotonic()
+        writer.checkpoint()
+      }
+      const [before, addressesBefore] = [now - retainDays * DAY_MS, now - addressDays * DAY_MS]
+      while ((await log.prune(before, SLICE, addressesBefore)) > 0) await new Promise(setImmediate)
+    },
+    close: async () => {
+      await writer.close()
+    }
+  }
+}
+
+const originOf = ({ requestId, ip }: Origin): { requestId: string | null; ip: string | null } => ({
+  requestId,
+  ip: ip ?? null
+})

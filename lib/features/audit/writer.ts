@@ -1,0 +1,171 @@
+import { createHmac } from 'node:crypto'
+import type { AccountsDeps } from '../../accounts/deps.ts'
+import { within } from '../../boundary/answers.ts'
+import { OAuthError } from '../../errors.ts'
+import type { AuditCheckpoint, AuditLog } from '../../ports/audit-log.ts'
+import { equal, macOf, NO_MAC, type Unchained } from './chain.ts'
+
+/** The time in which an entry must be written. */
+const BUDGET_MS = 3000
+/** Entries of events that wait for the store. */
+const MOST_WAITING = 10_000
+const RETRY_MS = 1000
+const CHECKPOINT_ENTRIES = 1000
+
+type Deps = Pick<AccountsDeps, 'clock' | 'random' | 'onError'> & {
+  /** Told once when entries can't be written, until they can be again. */
+  onDegraded(waiting: number): void
+  /** Told of the end of the chain, for a place that an attacker on the table can't reach. */
+  onCheckpoint(checkpoint: AuditCheckpoint): void
+}
+
+type Given = Omit<Unchained, 'at' | 'ipMac'>
+
+interface AuditWriter {
+  /** Resolves to the number of the entry. @throws OAuthError `temporarily_unavailable` if it can't be written now */
+  must(entry: Given): Promise<number>
+  /** Writes the entry later. It is lost only where too many wait, and a later entry says how many. */
+  may(entry: Given): void
+  checkpoint(): void
+  close(): Promise<void>
+}
+
+/**
+ * Writes the entries of one chain, one at a time. An entry whose answer is lost is looked up before another takes its
+ * number, so that a chain has no gap.
+ */
+export function auditWriter(log: AuditLog, key: Uint8Array, deps: Deps): AuditWriter {
+  const { clock, random } = deps
+  const chain = random.id()
+  let [seq, mac, marked, at] = [0, NO_MAC, 0, 0]
+  /** The entry of which nobody knows whether it is there. */
+  let unsure: Parameters<AuditLog['append']>[0] | null = null
+  let last: Promise<unknown> = Promise.resolve()
+  const waiting: Unchained[] = []
+  let lost = 0
+  let isDegraded = false
+  let draining: Promise<void> | null = null
+  let isClosing = false
+  let wake = (): void => {}
+
+  const stamped = (entry: Given): Unchained => ({
+    ...entry,
+    at: clock.now(),
+    ipMac: entry.ip === null ? null : createHmac('sha256', key).update(`address ${entry.ip}`).digest('base64url')
+  })
+
+  /** In turn, because each MAC has the one before it. */
+  function write(entry: Unchained): Promise<number> {
+    const written = last.then(async () => {
+      if (unsure !== null) await settle(unsure)
+      at = Math.max(at, entry.at)
+      const place = { ...entry, at, chain, seq: seq + 1 }
+      const whole = { ...place, mac: macOf(key, place, mac) }
+      unsure = whole
+      try {
+        await within(BUDGET_MS, clock, async () => await log.append(whole))
+      } catch (error) {
+        await settle(whole).catch(() => {})
+        if (seq < whole.seq) throw error
+        return whole.seq
+      }
+      taken(whole)
+      return whole.seq
+    })
+    last = written.catch(() => {})
+    return written
+  }
+
+  function taken({ seq: number, mac: next }: { seq: number; mac: string }): void {
+    ;[seq, mac, unsure] = [number, next, null]
+    if (seq - marked >= CHECKPOINT_ENTRIES) checkpoint()
+  }
+
+  /** Finds out whether the entry was written. */
+  async function settle(entry: { seq: number; mac: string }): Promise<void> {
+    const head = await within(BUDGET_MS, clock, async () => await log.head(chain))
+    if (head !== null && head.seq === entry.seq && equal(head.mac, entry.mac)) taken(entry)
+    else if ((head?.seq ?? 0) === seq) unsure = null
+    else throw new Error('The audit log has entries of this chain that this process did not write.')
+  }
+
+  function checkpoint(): void {
+    if (seq === marked) return
+    marked = seq
+    deps.onCheckpoint({ chain, seq, mac })
+  }
+
+  async function drain(): Promise<void> {
+    for (let next = waiting[0]; next !== undefined; next = waiting[0]) {
+      try {
+        await write(next)
+        waiting.shift()
+        isDegraded = false
+        tellOfLost()
+      } catch (error) {
+        if (!isDegraded) {
+          isDegraded = true
+          deps.onError(error, 'audit entries can not be written; they wait')
+          deps.onDegraded(waiting.length)
+        }
+        await new Promise<void>((resolve) => {
+          const cancel = clock.after(RETRY_MS, resolve)
+          wake = () => {
+            cancel()
+            resolve()
+          }
+        })
+        if (isClosing) return
+      }
+    }
+  }
+
+  function tellOfLost(): void {
+    if (lost === 0) return
+    waiting.push(stamped(gap(lost)))
+    lost = 0
+  }
+
+  function queue(entry: Given): void {
+    if (waiting.length >= MOST_WAITING) {
+      lost++
+      return
+    }
+    waiting.push(stamped(entry))
+    draining ??= drain().finally(() => {
+      draining = null
+    })
+  }
+
+  return {
+    async must(entry) {
+      try {
+        return await write(stamped(entry))
+      } catch (error) {
+        deps.onError(error, 'an audit entry could not be written')
+        throw new OAuthError('temporarily_unavailable', 'Nothing was changed: the audit log can not be written.')
+      }
+    },
+    may: queue,
+    checkpoint,
+    async close() {
+      isClosing = true
+      wake()
+      await draining
+      await last
+      checkpoint()
+    }
+  }
+}
+
+const gap = (count: number): Given => ({
+  action: 'audit_gap',
+  outcome: 'done',
+  actor: { type: 'system', id: null },
+  target: null,
+  clientId: null,
+  sid: null,
+  requestId: null,
+  ip: null,
+  details: { lost: count }
+})

@@ -1,0 +1,96 @@
+import t from '../../support/tap.ts'
+import { type AuditEntry, memoryAudit } from '../../../lib/index.ts'
+import { EVENT_NAMES } from '../../../lib/events.ts'
+import { recordedEvents } from '../../../lib/features/audit/recorded.ts'
+import { bearer, PASSWORD } from '../../support/app.ts'
+import { allOf, audited } from './world.ts'
+
+t.test('records the life of an account by ids, without a name, an address of a mailbox or a secret', async (t) => {
+  const log = memoryAudit()
+  const { app, ann, messages } = await audited(t, log)
+  const ask = async (url: string, payload: object, headers = {}) =>
+    await app.inject({
+      method: 'POST',
+      url,
+      payload,
+      headers: { 'user-agent': 'Canary/1', ...headers },
+      remoteAddress: '192.0.2.7'
+    })
+  const signIn = async (password: string, username = 'ann@example.com') =>
+    await ask('/auth/token', { grant_type: 'password', username, password })
+  await signIn('a wrong canary')
+  await signIn('a wrong canary', 'nobody@canary.example')
+  const { access_token: token, refresh_token: refresh } = (await signIn(PASSWORD)).json()
+  await ask('/auth/password', { current_password: PASSWORD, new_password: `${PASSWORD} canary` }, bearer(token))
+  await ask('/auth/password-reset', { username: 'ann@example.com' })
+  await app.authority.revokeUser(ann.sub)
+  let entries: AuditEntry[] = []
+  while (!entries.some(({ action }) => action === 'logged_out')) {
+    entries = await allOf(log)
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  const actions = entries.map(({ action, outcome, actor }) => `${action} ${outcome} ${actor.type}`)
+  for (const one of [
+    'started done system',
+    'registered done user',
+    'login_failed refused anonymous',
+    'authenticated done user',
+    'token_issued done user',
+    'password_changed done user',
+
+    'logged_out done host'
+  ])
+    t.ok(actions.includes(one), one)
+  const [known, unknown] = entries.filter(({ action }) => action === 'login_failed')
+  t.match(known, { target: { type: 'user', id: ann.sub }, details: { reason: 'wrong_password' }, ip: '192.0.2.7' })
+  t.match(unknown, { target: null, details: { reason: 'unknown_user' } })
+  t.equal(known?.ipMac, unknown?.ipMac, 'one address has one MAC')
+  t.not(known?.ipMac, null)
+  const text = JSON.stringify(entries)
+  for (const secret of [
+    'ann@',
+    'nobody@',
+    'canary',
+    'Canary',
+    PASSWORD,
+    token,
+    refresh,
+    ...messages.messages.map((message) => ('token' in message ? message.token : 'canary'))
+  ])
+    t.notOk(text.includes(secret), secret.slice(0, 12))
+})
+
+t.test('knows each event, and records more on demand', async (t) => {
+  const [admin, security, all] = (['admin', 'security', 'all'] as const).map(recordedEvents)
+  t.same(admin, [])
+  t.ok(security?.includes('authenticated') && !security.includes('token_refreshed'))
+  t.ok(all?.includes('token_refreshed'))
+  const acts = [
+    'user_created',
+    'user_updated',
+    'user_disabled',
+    'user_enabled',
+    'password_reset_required',
+    'user_invited'
+  ]
+  const never = ['hash_queue_full', 'store_degraded', 'audit_degraded']
+  t.same([...(all ?? []), ...acts, ...never].toSorted(), [...EVENT_NAMES].toSorted())
+})
+
+t.test('stops the start for an option that does not fit, and takes a log alone', async (t) => {
+  const log = memoryAudit()
+  for (const [option, audit] of [
+    ['audit', true],
+    ['audit', {}],
+    ['audit', { log: {} }],
+    ['audit.events', { log, events: 'some' }],
+    ['audit.retainDays', { log, retainDays: 0 }],
+    ['audit.addressDays', { log, addressDays: -1 }],
+    ['audit', { log, days: 1 }]
+  ] as Array<[string, never]>)
+    await t.rejects(audited(t, log, { audit }), { message: option }, option)
+  const { app } = await audited(t, log, { audit: log })
+  t.same((await app.authority.verifyAudit()).faults, [])
+  const without = await audited(t, log, { audit: undefined })
+  await t.rejects(without.app.authority.verifyAudit(), TypeError)
+})

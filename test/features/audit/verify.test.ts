@@ -1,0 +1,139 @@
+import t from '../../support/tap.ts'
+import { type AuditFault } from '../../../lib/index.ts'
+import { allOf, audited, SUBJECTS } from './world.ts'
+
+const { sqlite, postgres } = SUBJECTS
+
+interface Place {
+  chain: string
+}
+/** The statements of an attacker on the table, and the faults. */
+const ATTACKS: Record<string, [(place: Place) => string[], Array<Omit<AuditFault, 'chain'>>]> = {
+  'changes an action': [
+    ({ chain }) => [`UPDATE authority_audit SET action = 'x' WHERE chain = '${chain}' AND seq = 3`],
+    [{ seq: 3, fault: 'changed' }]
+  ],
+  'changes the facts of an entry': [
+    ({ chain }) => [
+      `UPDATE authority_audit SET entry = replace(entry, '"host"', '"user"') WHERE chain = '${chain}' AND seq = 4`
+    ],
+    [{ seq: 4, fault: 'changed' }]
+  ],
+  'changes a time': [
+    ({ chain }) => [`UPDATE authority_audit SET at = at - 1 WHERE chain = '${chain}' AND seq = 1`],
+    [{ seq: 1, fault: 'changed' }]
+  ],
+  'changes a MAC': [
+    ({ chain }) => [`UPDATE authority_audit SET mac = 'x' WHERE chain = '${chain}' AND seq = 3`],
+    [
+      { seq: 4, fault: 'changed' },
+      { seq: 3, fault: 'changed' }
+    ]
+  ],
+  'removes an entry': [
+    ({ chain }) => [`DELETE FROM authority_audit WHERE chain = '${chain}' AND seq = 3`],
+    [{ seq: 4, fault: 'missing' }]
+  ],
+  'removes the first entry': [
+    ({ chain }) => [`DELETE FROM authority_audit WHERE chain = '${chain}' AND seq = 1`],
+    [{ seq: 2, fault: 'missing' }]
+  ],
+  'swaps two entries': [
+    ({ chain }) => [
+      `UPDATE authority_audit SET seq = 99 WHERE chain = '${chain}' AND seq = 3`,
+      `UPDATE authority_audit SET seq = 3 WHERE chain = '${chain}' AND seq = 4`,
+      `UPDATE authority_audit SET seq = 4 WHERE chain = '${chain}' AND seq = 99`
+    ],
+    [
+      { seq: 5, fault: 'changed' },
+      { seq: 4, fault: 'changed' },
+      { seq: 3, fault: 'changed' }
+    ]
+  ],
+  'empties an entry in the middle': [
+    ({ chain }) => [`UPDATE authority_audit SET action = 'audit_pruned' WHERE chain = '${chain}' AND seq = 3`],
+    [{ seq: 3, fault: 'changed' }]
+  ],
+  'moves an entry to another chain': [
+    ({ chain }) => [`UPDATE authority_audit SET chain = 'else' WHERE chain = '${chain}' AND seq = 3`],
+    [
+      { seq: 4, fault: 'missing' },
+      { seq: 3, fault: 'missing' }
+    ]
+  ],
+  'removes an address': [({ chain }) => [`UPDATE authority_audit SET ip = NULL WHERE chain = '${chain}'`], []]
+}
+
+for (const [kind, make] of Object.entries({ sqlite, postgres }))
+  for (const [attack, [statements, faults]] of Object.entries(ATTACKS))
+    t.test(`${kind}: the verification names the place if an attacker ${attack}`, async (t) => {
+      const { log, tamper } = await make(t)
+      const { app, users, ann } = await audited(t, log, { audit: { log, events: 'admin' } })
+      for (const act of ['disable', 'enable', 'disable'] as const) await users[act](ann.sub)
+      const entries = await settled(log, 7)
+      t.same(await app.authority.verifyAudit(), { entries: entries.length, faults: [] })
+      const chain = entries[0]?.chain ?? ''
+      for (const statement of statements({ chain })) await tamper?.(statement)
+      const { faults: found } = await app.authority.verifyAudit()
+      t.same(
+        found.map(({ seq, fault }) => ({ seq, fault })),
+        faults
+      )
+    })
+
+t.test('finds a cut end by a checkpoint alone, and an end that grew since', async (t) => {
+  const { log, tamper } = await sqlite(t)
+  const { app, users, ann } = await audited(t, log, { audit: { log, events: 'admin' } })
+  await users.disable(ann.sub)
+  const [last] = (await settled(log, 3)).toReversed()
+  const checkpoint = { chain: last?.chain ?? '', seq: last?.seq ?? 0, mac: last?.mac ?? '' }
+  await users.enable(ann.sub)
+  await settled(log, 5)
+  t.same((await app.authority.verifyAudit([checkpoint])).faults, [])
+  t.same((await app.authority.verifyAudit([{ ...checkpoint, mac: 'x' }])).faults, [
+    { chain: checkpoint.chain, seq: 3, fault: 'changed' }
+  ])
+  await tamper?.('DELETE FROM authority_audit WHERE seq > 2')
+  t.same((await app.authority.verifyAudit()).faults, [])
+  t.same((await app.authority.verifyAudit([checkpoint])).faults, [{ chain: checkpoint.chain, seq: 3, fault: 'cut' }])
+  await tamper?.('DELETE FROM authority_audit')
+  t.equal((await app.authority.verifyAudit([checkpoint])).faults.length, 1, 'the whole chain')
+})
+
+t.test('verifies chains of former secrets, and takes no chain of a strange one', async (t) => {
+  const { log } = await sqlite(t)
+  const [first, second] = ['a first secret of more than 32 bytes', 'a second secret of more than 32 bytes']
+  await audited(t, log, { secret: first })
+  await settled(log, 2)
+  const both = await audited(t, log, { secret: [second, first] })
+  await settled(log, 4)
+  t.same((await both.app.authority.verifyAudit()).faults, [])
+  const alone = await audited(t, log, { secret: second })
+  t.ok((await alone.app.authority.verifyAudit()).faults.length > 0)
+})
+
+t.test('verifies a log whose old entries have gone', async (t) => {
+  const { log } = await sqlite(t)
+  const { app, users, ann, clock } = await audited(t, log, { audit: { log, events: 'admin', retainDays: 1 } })
+  await users.disable(ann.sub)
+  await settled(log, 3)
+  clock.step(86_400_001)
+  await users.enable(ann.sub)
+  while ((await allOf(log)).filter(({ action }) => action === 'user_enabled').length < 2)
+    await new Promise((resolve) => setImmediate(resolve))
+  await log.prune(clock.now() - 86_400_000, 1000, 0)
+  t.same(
+    (await allOf(log)).map(({ action }) => action),
+    ['audit_pruned', 'user_enabled', 'user_enabled']
+  )
+  t.same((await app.authority.verifyAudit()).faults, [])
+})
+
+/** The entries once there are so many; those at the end of an act are written after its answer. */
+async function settled(log: Parameters<typeof allOf>[0], count: number) {
+  for (;;) {
+    const entries = await allOf(log)
+    if (entries.length >= count) return entries
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+}
