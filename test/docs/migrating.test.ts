@@ -149,10 +149,12 @@ t.test('signs in users of Keycloak with each of its hash algorithms', async (t) 
         username,
         enabled: true,
         emailVerified: true,
+        createdTimestamp: 1_580_000_000_000,
         credentials: [one]
       }))
     })
   )
+  t.equal(users[0]?.createdAt, 1_580_000_000_000)
   t.strictSame(await signIns(users), [
     ['argon', 200, 400],
     ['sha512', 200, 400],
@@ -173,6 +175,7 @@ t.test('signs in users of Firebase with the key of their project in the options'
     passwordHash: 'lSrfV15cpx95/sZS2W9c9Kp6i/LVgQNDNC/qzrCnh1SAyZvqmZqAjTdn3aoItz+VHjoZilo78198JAdRuid5lQ==',
     salt: '42xEC+ixf3L2lw==',
     displayName: 'Test User 1',
+    createdAt: '1580000000000',
     providerUserInfo: []
   }
   const users = usersOf(
@@ -186,8 +189,8 @@ t.test('signs in users of Firebase with the key of their project in the options'
     })
   )
   t.match(users, [
-    { id: row.localId, username: 'user1@test.com', name: 'Test User 1', emailVerified: false, disabled: false },
-    { passwordHash: null },
+    { id: row.localId, username: 'user1@test.com', name: 'Test User 1', createdAt: 1_580_000_000_000 },
+    { emailVerified: false, disabled: false, passwordHash: null },
     { passwordHash: null, disabled: true }
   ])
   t.equal(users.length, 3)
@@ -211,6 +214,7 @@ t.test('signs in users of Supabase with bcrypt and argon2 hashes', async (t) => 
     encrypted_password: (await bcrypt(PASSWORD, 4)).replace('$2b$', '$2a$'),
     email_confirmed_at: '2025-01-01T00:00:00Z',
     banned_until: null,
+    created_at: '2024-05-01T00:00:00Z',
     raw_user_meta_data: { full_name: 'Ann' }
   }
   const users = [
@@ -230,7 +234,7 @@ t.test('signs in users of Supabase with bcrypt and argon2 hashes', async (t) => 
     .map((one) => userOf(JSON.stringify(one)))
     .filter((user) => user !== null)
   t.match(users, [
-    { id: row.id, name: 'Ann', emailVerified: true, disabled: false },
+    { id: row.id, name: 'Ann', emailVerified: true, disabled: false, createdAt: new Date('2024-05-01') },
     { emailVerified: false, disabled: false },
     { passwordHash: null },
     { disabled: true }
@@ -254,6 +258,7 @@ t.test('imports users of Cognito with their id and without a password', async (t
         {
           Username: 'ann',
           Enabled: true,
+          UserCreateDate: '2024-05-01T00:00:00Z',
           UserStatus: 'CONFIRMED',
           Attributes: attributes({ sub: 'c-1', email: 'Ann@example.com', email_verified: 'true', name: 'Ann' })
         },
@@ -274,6 +279,7 @@ t.test('imports users of Cognito with their id and without a password', async (t
       emailVerified: true,
       disabled: false,
       name: 'Ann',
+      createdAt: new Date('2024-05-01'),
       passwordHash: null
     },
     {
