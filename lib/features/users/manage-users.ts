@@ -1,3 +1,4 @@
+import { audited } from '../../accounts/audited.ts'
 import type { AccountsDeps } from '../../accounts/deps.ts'
 import type { ManagedUser, ManagedUsers } from '../../accounts/managed-users.ts'
 import { endOpenTokens } from '../../accounts/message-tokens.ts'
@@ -40,6 +41,15 @@ export function manageUsers(deps: AccountsDeps, fields: readonly string[]): Mana
     const found = invitationsOf(deps)
     if (found === null) throw new OAuthError('invalid_request', 'An invitation needs sendMessage and the hosted pages.')
     return found
+  }
+
+  async function send(
+    user: User,
+    { actor, reason }: Pick<ReturnType<typeof actOf>, 'actor' | 'reason'>,
+    inviting: Invitations
+  ): Promise<void> {
+    await inviting.send(user)
+    events.emit('user_invited', { userId: user.id, actor, ...reason }, NO_REQUEST)
   }
 
   async function find(id: unknown): Promise<User | null> {
@@ -105,10 +115,14 @@ export function manageUsers(deps: AccountsDeps, fields: readonly string[]): Mana
       if (invite && asked.email === undefined) throw refusedField('email', 'an invitation needs one.')
       const user = await named(create(asked))
       events.emit('user_created', { userId: user.id, actor, ...reason }, NO_REQUEST)
-      if (inviting !== null) {
-        await inviting.send(user)
-        events.emit('user_invited', { userId: user.id, actor, ...reason }, NO_REQUEST)
-      }
+      if (inviting !== null)
+        await audited(
+          { action: 'user_invited', actor, target: { type: 'user', id: user.id }, ...reason, origin: NO_REQUEST },
+          async () => {
+            await send(user, { actor, reason }, inviting)
+          },
+          deps
+        )
       return shown(user)
     },
     async update(id, changes, act) {
@@ -175,8 +189,7 @@ export function manageUsers(deps: AccountsDeps, fields: readonly string[]): Mana
       const user = await existing(id, version)
       if (user.passwordHash !== null) throw new OAuthError('conflict', 'The user has a password.')
       if (addressOf(user) === '') throw new OAuthError('conflict', 'The user has no address for the link.')
-      await inviting.send(user)
-      events.emit('user_invited', { userId: user.id, actor, ...reason }, NO_REQUEST)
+      await send(user, { actor, reason }, inviting)
     },
     async remove(id, act) {
       const { actor, version } = actOf(act)

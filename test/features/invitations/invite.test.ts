@@ -1,6 +1,13 @@
 /** `app.authority.users.invite`, and the message that it sends. */
 import t from '../../support/tap.ts'
-import { memoryUserStore, type Message, renderMessage, type UserStore } from '../../../lib/index.ts'
+import {
+  type AuditLog,
+  memoryAudit,
+  memoryUserStore,
+  type Message,
+  renderMessage,
+  type UserStore
+} from '../../../lib/index.ts'
 import { signUp, testApp } from '../../support/app.ts'
 import { BOB, kindsOf, namesOf, withInvited } from './support.ts'
 
@@ -126,4 +133,43 @@ t.test('renders the invitation in every part: subject, text and HTML with the li
   t.equal(subject, 'You’re invited – Shop')
   t.ok(text.includes(url) && html.includes(url))
   t.notMatch(text, /Time:|IP address/)
+})
+
+t.test('stands in the audit log with each act, and is not sent without its first entry', async (t) => {
+  const inner = memoryAudit()
+  let down = false
+  const log: AuditLog = {
+    ...inner,
+    async append(entry) {
+      if (down) throw new Error('down')
+      await inner.append(entry)
+    }
+  }
+  const test = await withInvited(t, { audit: log, secret: 'a secret of the tests with 32 bytes or more' })
+  const { id, users, token } = test
+  await users.invite(id, { reason: 'asked again' })
+  await test.messages.next('invitation')
+  await t.rejects(users.invite('nobody'), oauth('not_found', 404))
+  down = true
+  await t.rejects(users.invite(id), oauth('temporarily_unavailable', 503))
+  await t.rejects(users.create({ username: 'eve@example.com', invite: true }), oauth('temporarily_unavailable', 503))
+  down = false
+  t.equal(kindsOf(test).length, 2, 'no message without an entry')
+  const { entries } = await inner.list({ limit: 50 })
+  t.strictSame(
+    entries.flatMap(({ action, outcome, target }) =>
+      /^user_(?:created|invited)$/.test(action) ? [`${action} ${outcome} ${target === null ? '' : 'user'}`] : []
+    ),
+    [
+      'user_invited refused user',
+      'user_invited attempted user',
+      'user_invited done user',
+      'user_invited attempted user',
+      'user_created done user',
+      'user_invited done user',
+      'user_invited attempted user',
+      'user_created attempted '
+    ]
+  )
+  t.notMatch(JSON.stringify(entries), new RegExp(token))
 })
