@@ -154,6 +154,7 @@ export interface EventFacts {
       | 'email_changed'
       | 'identity_linked'
       | 'factors_changed'
+      | 'admin'
   }
   /** `sid`: the browser session in which the person allowed it. `scope`: all that the client may now do. */
   consent_granted: { userId: string; sid: string; clientId: string; scope: string }

@@ -2,7 +2,7 @@ import { generateKeyPairSync } from 'node:crypto'
 import { type TSchema, Type } from '@sinclair/typebox'
 import Fastify, { type FastifySchema, type RouteOptions } from 'fastify'
 import { github } from '../lib/connections/index.ts'
-import { authPlugin, memoryApiKeyStore, memoryFactorStore, memoryUserStore } from '../lib/index.ts'
+import { authPlugin, memoryApiKeyStore, memoryAudit, memoryFactorStore, memoryUserStore } from '../lib/index.ts'
 import { type Callers, type CallersConfig, type Declaration, plainUrl } from '../lib/http/edge/callers.ts'
 import { errorsOf } from '../lib/http/edge/operations.ts'
 import { MOVABLE } from '../lib/settings/paths.ts'
@@ -104,6 +104,8 @@ async function registered(paths: Record<string, string>): Promise<RouteOptions[]
       users: memoryUserStore(),
       factors: memoryFactorStore(),
       apiKeys: memoryApiKeyStore(),
+      audit: memoryAudit(),
+      admin: { allow: () => [] },
       par: true,
       deviceGrant: true,
       clientRegistration: true,

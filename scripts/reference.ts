@@ -488,6 +488,8 @@ function callersSentence(callers: Callers): string {
     case 'client':
       return 'Callers: clients with a secret.'
     default:
-      return `Callers: holders of an access token with the scope \`${callers.scope}\`.`
+      return 'scope' in callers
+        ? `Callers: holders of an access token with the scope \`${callers.scope}\`.`
+        : `Callers: administrators with the scope \`${callers.admin}\`.`
   }
 }

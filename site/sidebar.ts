@@ -39,6 +39,7 @@ const GROUPS: readonly Group[] = [
       'guides/machine-clients.md',
       'guides/agents.md',
       'guides/api-keys.md',
+      'guides/administration.md',
       'guides/audit-log.md',
       'guides/pushed-requests.md',
       'guides/device-grant.md',

@@ -1,7 +1,8 @@
+import type { ManagedUsers } from './managed-users.ts'
 import type { Apps, Passkeys } from './factor-kinds.ts'
 import type { Actor, EventFacts, FirstFactorKind } from '../events.ts'
 import type { ApiKeyRecord, OwnedApiKey } from '../ports/api-key-store.ts'
-import type { AuditTarget } from '../ports/audit-log.ts'
+import type { AuditLog, AuditTarget } from '../ports/audit-log.ts'
 import type { UserFactors } from '../ports/factor-store.ts'
 import type { ConnectionWay } from '../ports/upstream.ts'
 import type { Identity, LinkedIdentity, User } from '../ports/user-store.ts'
@@ -195,6 +196,10 @@ export interface AccountSlots {
   keepsAgainstMailbox?(user: User): Promise<boolean>
   /** Does an act of an administrator between two entries of the audit log. */
   audit?<Answer>(act: AuditedAct<Answer>, work: () => Promise<Answer>): Promise<Answer>
+  /** The log of `audit`. */
+  auditLog?: Pick<AuditLog, 'list'>
+  /** The use cases of administration. */
+  users?: ManagedUsers
   /** Connections by their ids. */
   connections?: ReadonlyMap<string, ConnectionWay>
 }

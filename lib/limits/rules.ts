@@ -10,6 +10,7 @@ export type AddressRuleName =
   | 'emailCode'
   | 'device'
   | 'clientMetadata'
+  | 'admin'
 export type RuleName = AddressRuleName | 'account' | 'secondFactor'
 
 /** The counter of a guess at a second factor. */

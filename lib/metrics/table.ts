@@ -87,7 +87,8 @@ const ENDED_BY = words<AuthorityEvents['logged_out']['by']>({
   account_removed: 1,
   email_changed: 1,
   identity_linked: 1,
-  factors_changed: 1
+  factors_changed: 1,
+  admin: 1
 })
 const REVOKED_BY = words<AuthorityEvents['consent_revoked']['by']>({
   user: 1,
@@ -115,7 +116,8 @@ const RULES = words<RuleName>({
   connect: 1,
   emailCode: 1,
   device: 1,
-  clientMetadata: 1
+  clientMetadata: 1,
+  admin: 1
 })
 const STORES = Object.keys(STORE_OPERATIONS)
 const UPSTREAM_FAILURES = words<UpstreamFailure>({

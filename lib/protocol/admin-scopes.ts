@@ -10,7 +10,7 @@ export const ADMIN_SCOPES = [
   'authority:audit:read',
   'authority:protected'
 ] as const
-type AdminScope = (typeof ADMIN_SCOPES)[number]
+export type AdminScope = (typeof ADMIN_SCOPES)[number]
 
 export const isAdminScope = (scope: unknown): scope is AdminScope =>
   (ADMIN_SCOPES as readonly unknown[]).includes(scope)

@@ -117,6 +117,11 @@ export function firstPartyOnly(): OAuthError {
   return challenge('insufficient_scope', 'Tokens of this client are not taken here.')
 }
 
+/** 403 for a token that acts in the name of another person. @see RFC 8693 §4.1 */
+export function withoutActor(): OAuthError {
+  return challenge('insufficient_scope', 'A token that acts in the name of another person is not taken here.')
+}
+
 /** 401 for a sign-in that is too old or too weak. @see RFC 9470 §3 */
 function staleSignInWith(description: string, acrValues: readonly string[], maxAge: number | null): OAuthError {
   return challenge('insufficient_user_authentication', description, [

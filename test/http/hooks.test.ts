@@ -137,6 +137,7 @@ const METHODS = [
   'linkIdentity',
   'unlinkIdentity',
   'hashPassword',
+  'verifyAudit',
   'verifyPassword',
   'changePassword',
   'factors',

@@ -11,7 +11,13 @@ import { promisify } from 'node:util'
 import { Type } from '@sinclair/typebox'
 import t from '../support/tap.ts'
 import { AT_NIGHT } from '../support/at-night.ts'
-import { type AuthorityOptions, memoryApiKeyStore, memoryFactorStore, memoryUserStore } from '../../lib/index.ts'
+import {
+  type AuthorityOptions,
+  memoryApiKeyStore,
+  memoryAudit,
+  memoryFactorStore,
+  memoryUserStore
+} from '../../lib/index.ts'
 import { github } from '../../lib/connections/index.ts'
 import { OAuthError } from '../../lib/errors.ts'
 import { ERROR_MEANINGS } from '../../scripts/reference.ts'
@@ -42,6 +48,8 @@ const EVERYTHING: Partial<AuthorityOptions> = {
   emailSignIn: {},
   par: true,
   apiKeys: memoryApiKeyStore(),
+  audit: memoryAudit(),
+  admin: { allow: () => [] },
   dpop: { requireNonce: true },
   deviceGrant: true,
   clientIdMetadata: true,

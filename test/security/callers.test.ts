@@ -9,12 +9,14 @@ import t from '../support/tap.ts'
 import {
   type AuthorityOptions,
   memoryApiKeyStore,
+  memoryAudit,
   memoryFactorStore,
   memoryState,
   memoryUserStore
 } from '../../lib/index.ts'
 import { useCallers } from '../../lib/http/edge/callers.ts'
 import { bearer, ISSUER, PASSWORD, plainUrl, signIn, signUp, type TestApp, testApp } from '../support/app.ts'
+import { ROUTES as ADMIN_ROUTES } from '../features/admin/world.ts'
 import { testBrowser } from '../support/browser.ts'
 import { authorizePath, basic, CALLBACK, CLIENTS, KEYS, SECRET, tokensOf } from '../support/openid.ts'
 
@@ -75,6 +77,13 @@ const TABLE: Record<string, [sent: Partial<Sent>, letIn: readonly Caller[]]> = {
   'GET /auth/api-keys': [{}, ACCOUNT],
   'POST /auth/api-keys': [{ payload: { name: 'x' } }, ACCOUNT],
   'DELETE /auth/api-keys/:id': [{}, ACCOUNT],
+  // Nobody here has a scope of administration: test/features/admin has those who do.
+  ...Object.fromEntries(
+    ADMIN_ROUTES.map(([method, path, , , payload]): [string, [Partial<Sent>, readonly Caller[]]] => [
+      `${method} /auth/admin${path}`,
+      [payload === undefined ? {} : { payload }, []]
+    ])
+  ),
   'POST /auth/device': [{ payload: {} }, ['client']],
   'GET /device': [{}, ALL],
   'POST /device': [{ headers: FORM, payload: '' }, OWN_PAGE],
@@ -234,6 +243,8 @@ async function walked(options: Partial<AuthorityOptions>): Promise<
       factors: memoryFactorStore(),
       par: true,
       apiKeys: memoryApiKeyStore(),
+      audit: memoryAudit(),
+      admin: { allow: () => [] },
       deviceGrant: true,
       clientRegistration: true,
       secret: 'a secret of this test, long enough for it',

@@ -260,6 +260,7 @@ t.test('checks the answers of every hook', async (t) => {
   // Results of stores and ports and of `admin.allow` are checked elsewhere, and the result of `sendMessage` is ignored.
   const others = [
     'admin.allow',
+    'admin.isProtected',
     'apiKeys.find',
     'apiKeys.store.find',
     'audit.append',

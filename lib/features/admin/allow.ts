@@ -2,20 +2,32 @@ import type { AccountsDeps } from '../../accounts/deps.ts'
 import { within } from '../../boundary/answers.ts'
 import type { Administration } from '../../oauth/target.ts'
 import { isAdminScope } from '../../protocol/admin-scopes.ts'
-import type { AdminOptions } from './options.ts'
+import type { User } from '../../ports/user-store.ts'
+import type { AllowFunction, ProtectFunction } from './options.ts'
 
 const BUDGET_MS = 1000
 
 type Deps = Pick<AccountsDeps, 'advise' | 'clock'>
 
 /** `admin.allow`, of which every failure gives no scope. */
-export function allowing(allow: AdminOptions['allow'], deps: Deps): Administration['allow'] {
+export function allowing(allow: AllowFunction, deps: Deps): Administration['allow'] {
   return async ({ user, client, scopes }) => {
     const answer = await answered('allow', deps, () => allow({ user, client, scopes: [...scopes] }))
     if (answer === FAILED) return []
     if (Array.isArray(answer) && answer.every((one) => isAdminScope(one))) return answer
     refuse('allow', 'answered no array of scopes that begin with authority:', deps)
     return []
+  }
+}
+
+/** `admin.isProtected`, of which every failure counts as protected. */
+export function protecting(isProtected: ProtectFunction | null, deps: Deps): (user: User) => Promise<boolean> {
+  return async (user) => {
+    if (isProtected === null) return false
+    const answer = await answered('isProtected', deps, () => isProtected(user))
+    if (typeof answer === 'boolean') return answer
+    if (answer !== FAILED) refuse('isProtected', 'answered neither true nor false', deps)
+    return true
   }
 }
 

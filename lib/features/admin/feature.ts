@@ -1,10 +1,19 @@
 import type { Feature } from '../../feature.ts'
-import { ADMIN_OPTIONS, type AdminOptions } from './options.ts'
+import { invalid } from '../../settings/option-error.ts'
+import { ADMIN_OPTIONS, type AdminSettings, adminSettings } from './options.ts'
+
+const NEVER_SHOWN = ['passwordHash', 'passwordChangedAt', 'emailProvedAt', 'version']
 
 /** Administration of users by people whom the host lets in. */
-export const admin: Feature<AdminOptions> = {
+export const admin: Feature<AdminSettings> = {
   name: 'admin',
   options: ADMIN_OPTIONS,
-  resolve: ({ admin: given }) => given ?? null,
+  resolve({ admin: given, audit }) {
+    if (given === undefined) return null
+    if (audit === undefined) throw invalid('audit', undefined, 'an AuditLog where admin is set: no act goes unrecorded')
+    const hidden = given.fields?.find((name) => NEVER_SHOWN.includes(name))
+    if (hidden !== undefined) throw invalid('admin.fields', hidden, 'fields without secrets')
+    return adminSettings(given)
+  },
   load: async () => await import('./create.ts')
 }

@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox'
 import type { Client } from '../../ports/client-store.ts'
 import type { User } from '../../ports/user-store.ts'
-import { type Given, option, required, section } from '../../settings/schema-words.ts'
+import { type Given, option, required, section, words } from '../../settings/schema-words.ts'
 
 const aFunction = Type.Function([], Type.Unknown(), { takes: 'a function' })
 
@@ -20,24 +20,47 @@ export type AllowFunction<Account extends User = User> = {
   allow(asked: AdminAsk<Account>): readonly string[] | Promise<readonly string[]>
 }['allow']
 
+/** Written as a method, so that a function over the host's own user type fits. */
+export type ProtectFunction<Account extends User = User> = {
+  isProtected(user: Account): boolean | Promise<boolean>
+}['isProtected']
+
 const ADMIN = {
   /**
    * `({ user, client, scopes }) => scopes`: which of these scopes the person, or the machine client, may have. It is
-   * asked at each issue of a token. A throw, an answer after a second, and an answer that is no array of `authority:`
-   * scopes give none.
+   * asked at each issue of a token and at each use. A throw, an answer after a second, and an answer that is no array
+   * of `authority:` scopes give none.
    */
-  allow: required(option<AllowFunction>(aFunction))
+  allow: required(option<AllowFunction>(aFunction)),
+  /**
+   * `(user) => boolean`: nobody acts on such a user without the scope `authority:protected`. A failure counts as
+   * `true`.
+   */
+  isProtected: option<ProtectFunction>(aFunction),
+  /** Fields of the rows of users that administrators see, besides those of `registration.fields`. */
+  fields: words({ uniqueItems: true, takes: 'names of fields, each once', otherwise: 'none' })
 }
 
 /** The administrators. */
-export interface AdminOptions {
+export interface AdminOptions extends Given<Omit<typeof ADMIN, 'allow'>> {
   /** Which of the asked scopes the person, or the machine client, may have. */
   allow: AllowFunction
 }
 
 export const ADMIN_OPTIONS = {
-  /** Administrators of users: who may have the scopes that begin with `authority:`, which no other option gives. */
-  admin: option<AdminOptions>(section(ADMIN, { takes: '{ allow }', otherwise: 'none' }))
+  /**
+   * Administrators of users: who may have the scopes that begin with `authority:`, which no other option gives, and the
+   * routes below `/auth/admin`. Needs `audit`. The guide on administration explains it.
+   */
+  admin: option<AdminOptions>(section(ADMIN, { takes: '{ allow, isProtected, fields }', otherwise: 'none' }))
 }
+
+export type AdminSettings = ReturnType<typeof adminSettings>
+
+export const adminSettings = ({ allow, isProtected, fields = [] }: AdminOptions) => ({
+  allow,
+  isProtected: isProtected ?? null,
+  fields
+})
 
 export interface AdminOption extends Given<typeof ADMIN_OPTIONS> {}

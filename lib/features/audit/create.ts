@@ -54,6 +54,7 @@ export async function create(
 
   return {
     account: {
+      auditLog: log,
       async audit<Answer>(act: AuditedAct<Answer>, work: () => Promise<Answer>): Promise<Answer> {
         const { action, actor, reason, origin, targetOf } = act
         const facts = { action, actor, clientId: null, sid: null, ...originOf(origin) }

@@ -40,5 +40,5 @@ export function create(_on: true, { accounts, settings: { registration } }: Kern
       await (await loaded()).remove(...given)
     }
   }
-  return { authority: () => ({ users }) }
+  return { account: { users }, authority: () => ({ users }) }
 }

@@ -1,3 +1,4 @@
+import { adminGuard } from './admin-guard.ts'
 import { isPublic, unknownOf, requireFirstParty } from '../../clients/rights.ts'
 import type { FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify'
 import { OAuthError } from '../../errors.ts'
@@ -75,6 +76,7 @@ export function createGuards(deps: GuardDeps): (callers: Callers) => Guard {
     if (callers === 'own_page') return ownPage
     if (callers === 'account') return account
     if (callers === 'client') return client
+    if ('admin' in callers) return adminGuard(callers.admin, deps)
     const { scope } = callers
     const guard: Guard = withScope.get(scope) ?? {
       preHandler: async (request, reply) => {

@@ -6,6 +6,7 @@ import type {
   preHandlerHookHandler
 } from 'fastify'
 import type { OAuthErrorCode } from '../../errors.ts'
+import type { AdminScope } from '../../protocol/admin-scopes.ts'
 
 /**
  * The allowed callers of a route. A route without a declaration stops the start, and `createGuards` makes the hooks
@@ -18,8 +19,9 @@ import type { OAuthErrorCode } from '../../errors.ts'
  *   page of our own.
  * - `client`: a client that proves who it is by its secret.
  * - `{ scope }`: anybody with an access token of this scope, including third-party clients.
+ * - `{ admin }`: an administrator, or a machine client, with an access token of this scope, which the host still gives.
  */
-export type Callers = 'anyone' | 'own_page' | 'account' | 'client' | { scope: string }
+export type Callers = 'anyone' | 'own_page' | 'account' | 'client' | { scope: string } | { admin: AdminScope }
 
 /** The hooks that let only these callers in. */
 export interface Guard {

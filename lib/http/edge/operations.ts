@@ -50,7 +50,14 @@ function ofKind({ method, declared: { callers, fromAnyPage, takes }, isPage }: O
 function ofCallers(callers: Callers | undefined): OperationErrors {
   if (callers === 'account') return { 401: ['invalid_token'], 403: ['access_denied', 'insufficient_scope'] }
   if (callers === 'client') return { 401: ['invalid_client'], 403: ['access_denied'] }
-  return typeof callers === 'object' ? { 401: ['invalid_token'], 403: ['insufficient_scope'] } : {}
+  if (typeof callers !== 'object') return {}
+  return 'scope' in callers
+    ? { 401: ['invalid_token'], 403: ['insufficient_scope'] }
+    : {
+        401: ['invalid_token', 'insufficient_user_authentication'],
+        403: ['insufficient_scope'],
+        429: ['too_many_requests']
+      }
 }
 
 type SchemeName = 'accessToken' | 'refreshToken' | 'clientSecret' | 'browserSession' | 'oauth2' | 'openId'
@@ -143,6 +150,7 @@ export function securitySchemes({ grants, openid, path, hostPrefix, cookieName }
       if (isPage) return [...existing(['browserSession']), {}]
       if (callers === 'account') return existing(['accessToken'], ['oauth2'], ['browserSession'])
       if (callers === 'client') return existing(['clientSecret'])
+      if (typeof callers === 'object' && 'admin' in callers) return existing(['accessToken'])
       return typeof callers === 'object'
         ? existing(['accessToken'], ['oauth2', callers.scope], ['openId', callers.scope])
         : []

@@ -99,7 +99,9 @@ const RULES = {
    */
   device: rule(TEN_MINUTES, 5, 'failed'),
   /** Fetches of the documents of unknown clients that people without a session cause, per address. */
-  clientMetadata: rule(MINUTE, 30, 'all')
+  clientMetadata: rule(MINUTE, 30, 'all'),
+  /** Requests of administrators, per person or machine client. */
+  admin: rule(MINUTE, 120, 'all')
 }
 
 const REST = {

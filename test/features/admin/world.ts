@@ -1,5 +1,5 @@
 /** An app in which `root` administrates and `ann` does not. */
-import type { AuthorityOptions } from '../../../lib/index.ts'
+import { type AuthorityOptions, memoryApiKeyStore, memoryAudit } from '../../../lib/index.ts'
 import { ADMIN_SCOPES } from '../../../lib/protocol/admin-scopes.ts'
 import { PASSWORD, signUp } from '../../support/app.ts'
 import { logLines } from '../../support/log-lines.ts'
@@ -17,6 +17,8 @@ export async function world(t: Test, options: Partial<AuthorityOptions> = {}) {
   const { lines, stream } = logLines()
   const test = await openidApp(
     {
+      audit: memoryAudit(),
+      secret: 'a secret of this service, long enough for it',
       scopes: ['openid', 'profile', 'offline_access'],
       clients: [
         ...CLIENTS,
@@ -43,3 +45,65 @@ export async function world(t: Test, options: Partial<AuthorityOptions> = {}) {
 }
 
 export type World = Awaited<ReturnType<typeof world>>
+
+/** Each route, its scope, and its answer to a caller who is let in. */
+export const ROUTES: Array<
+  [method: 'GET' | 'POST' | 'PATCH' | 'DELETE', path: string, scope: string, status: number, payload?: object]
+> = [
+  ['GET', '/users', 'authority:users:read', 200],
+  ['POST', '/users', 'authority:users:write', 201, { username: 'new' }],
+  ['GET', '/users/:id', 'authority:users:read', 200],
+  ['PATCH', '/users/:id', 'authority:users:write', 200, { fields: {} }],
+  ['POST', '/users/:id/disable', 'authority:users:write', 204],
+  ['POST', '/users/:id/enable', 'authority:users:write', 204],
+  ['POST', '/users/:id/reset', 'authority:users:write', 204],
+  ['POST', '/users/:id/invite', 'authority:users:write', 204],
+  ['GET', '/users/:id/sessions', 'authority:users:read', 200],
+  ['DELETE', '/users/:id/sessions', 'authority:sessions:write', 204],
+  ['DELETE', '/users/:id/sessions/:sid', 'authority:sessions:write', 204],
+  ['DELETE', '/users/:id', 'authority:users:delete', 204],
+  ['GET', '/audit', 'authority:audit:read', 200]
+]
+
+export const ALL = ADMIN_SCOPES.join(' ')
+
+export async function routed(t: Test, options: Partial<AuthorityOptions> = {}) {
+  const test = await world(t, {
+    apiKeys: memoryApiKeyStore(),
+    resources: [{ resource: '/orders', scopes: ['orders:read'] }],
+    ...options
+  })
+  const { app, byPassword } = test
+  const bob = await signUp(app, 'bob@example.com')
+  const tokenOf = async (username: string, scope: string): Promise<string> =>
+    (await byPassword(username, scope)).json().access_token
+  const send = async (
+    method: (typeof ROUTES)[number][0],
+    path: string,
+    headers: Record<string, string>,
+    payload?: object
+  ) =>
+    await app.inject({
+      method,
+      url: `/auth/admin${path}`,
+      headers: method === 'PATCH' ? { 'if-match': '*', ...headers } : headers,
+      ...(payload === undefined ? {} : { payload })
+    })
+  return { ...test, bob, tokenOf, send }
+}
+
+/** A user made for one call, with one session. */
+export async function victim({ app }: World, path: string): Promise<string> {
+  const username = `v${Math.random().toString(36).slice(2)}@example.com`
+  const { sub } = path.includes('invite')
+    ? { sub: (await app.authority.users.create({ username })).id }
+    : await signUp(app, username)
+  if (!path.includes(':sid')) return path.replace(':id', sub)
+  await app.inject({
+    method: 'POST',
+    url: '/auth/token',
+    payload: { grant_type: 'password', username, password: PASSWORD }
+  })
+  const [session] = await app.authority.sessions(sub)
+  return path.replace(':id', sub).replace(':sid', session?.id ?? '')
+}

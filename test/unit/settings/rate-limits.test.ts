@@ -13,7 +13,8 @@ t.test('RL has the documented default rate limits', async (t) => {
       connect: { windowMs: 900_000, max: 30, count: 'failed' },
       emailCode: { windowMs: 3_600_000, max: 3, count: 'all' },
       device: { windowMs: 600_000, max: 5, count: 'failed' },
-      clientMetadata: { windowMs: 60_000, max: 30, count: 'all' }
+      clientMetadata: { windowMs: 60_000, max: 30, count: 'all' },
+      admin: { windowMs: 60_000, max: 120, count: 'all' }
     },
     bypass: [],
     prefix: 'rl:',

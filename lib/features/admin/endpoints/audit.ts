@@ -1,0 +1,60 @@
+import { Type } from '@sinclair/typebox'
+import type { AccountsDeps } from '../../../accounts/deps.ts'
+import { type Endpoint, endpoint } from '../../../http/edge/endpoint.ts'
+import type { AuditEntry } from '../../../ports/audit-log.ts'
+import { queryOf, refused } from './query.ts'
+
+const PAGE = 50
+const RFC_3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,3})?(?:Z|[+-]\d\d:\d\d)$/
+
+/** `GET /auth/admin/audit`. */
+export const auditEndpoint = ({ slots }: Pick<AccountsDeps, 'slots'>): Endpoint =>
+  endpoint({
+    method: 'GET',
+    path: '/admin/audit',
+    callers: { admin: 'authority:audit:read' },
+    summary: 'Read the audit log',
+    what:
+      'Lists 50 entries, the newest first: `after` (the `next` of an answer), `user` (the id of the user acted on), ' +
+      '`actor` (its id), `action`, `since` and `until` (RFC 3339).',
+    answers: {
+      200: Type.Object({
+        entries: Type.Array(Type.Object({}, { additionalProperties: true })),
+        next: Type.Union([Type.String(), Type.Null()])
+      })
+    },
+    errors: { 400: 'invalid_request' },
+    handle: async (request) => {
+      const { after, user, actor, action, ...times } = queryOf(request, [
+        'after',
+        'user',
+        'actor',
+        'action',
+        'since',
+        'until'
+      ])
+      const log = slots.find(({ auditLog }) => auditLog !== undefined)?.auditLog
+      const page = await log?.list({
+        limit: PAGE,
+        after,
+        user,
+        actor,
+        action,
+        since: timeIn(times.since, 'since'),
+        until: timeIn(times.until, 'until')
+      })
+      return { entries: page?.entries.map(shown) ?? [], next: page?.next ?? null }
+    }
+  })
+
+function timeIn(value: string | undefined, name: string): number | undefined {
+  if (value === undefined) return undefined
+  const at = RFC_3339.test(value) ? Date.parse(value) : Number.NaN
+  if (Number.isNaN(at)) throw refused(name, 'it must be a time of RFC 3339.')
+  return at
+}
+
+/** The MACs stay in the log: nobody outside can check them. */
+function shown({ at, clientId, requestId, ipMac: _address, mac: _mac, ...entry }: AuditEntry): object {
+  return { ...entry, at: new Date(at).toISOString(), client_id: clientId, request_id: requestId }
+}

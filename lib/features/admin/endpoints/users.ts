@@ -1,0 +1,330 @@
+import { type Static, type TObject, Type } from '@sinclair/typebox'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { AccountsDeps } from '../../../accounts/deps.ts'
+import type { ManagedUser, ManagedUsers } from '../../../accounts/managed-users.ts'
+import { audited } from '../../../accounts/audited.ts'
+import { OAuthError } from '../../../errors.ts'
+import { type AdminCaller, adminOf, conflict, requireAdminScope } from '../../../http/edge/admin-guard.ts'
+import { type Endpoint, endpoint } from '../../../http/edge/endpoint.ts'
+import { Empty } from '../../../http/edge/schemas.ts'
+import type { User } from '../../../ports/user-store.ts'
+import type { AdminScope } from '../../../protocol/admin-scopes.ts'
+import { listSessions } from '../../../sessions/browser-sessions.ts'
+import { originOf } from '../../../http/edge/request-origin.ts'
+import { numberIn, queryOf } from './query.ts'
+import { auditEndpoint } from './audit.ts'
+import { ifMatch, tagOf } from './versions.ts'
+
+const TextOrNull = Type.Union([Type.String(), Type.Null()])
+const Profile = Type.Object(
+  {
+    id: Type.String(),
+    username: Type.String(),
+    email: TextOrNull,
+    email_verified: Type.Boolean(),
+    disabled: Type.Boolean(),
+    has_password: Type.Boolean(),
+    created_at: Type.Union([Type.String(), Type.Null()], { description: 'RFC 3339' })
+  },
+  { additionalProperties: true, description: 'Also has the values of `registration.fields` and `admin.fields`.' }
+)
+const Fields = Type.Optional(Type.Record(Type.String(), Type.Unknown()))
+const Name = Type.String({ minLength: 1, maxLength: 255 })
+const Session = Type.Object({
+  id: Type.String(),
+  kind: Type.String(),
+  client_id: TextOrNull,
+  scope: Type.String(),
+  user_agent: TextOrNull,
+  created_at: Type.String(),
+  last_used_at: Type.String(),
+  expires_at: Type.String()
+})
+
+/** The administrator, for a use case. */
+type Acting = Pick<AdminCaller, 'by'>
+
+interface Deps {
+  accounts: AccountsDeps
+  /** Fields of the rows that administrators see besides. */
+  fields: readonly string[]
+  isProtected(user: User): Promise<boolean>
+}
+
+/** The routes of administration. */
+export function adminEndpoints(deps: Deps): Endpoint[] {
+  const { accounts } = deps
+  const users = (): ManagedUsers => {
+    const found = accounts.slots.find((slot) => slot.users !== undefined)?.users
+    if (found === undefined) throw new Error('The use cases of administration are missing.')
+    return found
+  }
+
+  /** The user of a route, on whom this administrator may act. */
+  async function target(request: FastifyRequest, acts: boolean): Promise<{ caller: AdminCaller; user: User }> {
+    const caller = adminOf(request)
+    const { id } = request.params as { id: string }
+    const user = await accounts.users.findById(id)
+    if (user === null) throw new OAuthError('not_found', 'There is no such user.')
+    if (acts && user.id === caller.user?.id) throw conflict('Nobody administrates their own account.')
+    if (acts && (await deps.isProtected(user))) requireAdminScope(caller, 'authority:protected')
+    return { caller, user }
+  }
+
+  function shown(
+    { id, username, email, emailVerified, disabled, hasPassword, createdAt, version: _v, ...fields }: ManagedUser,
+    row?: User | null
+  ): Static<typeof Profile> {
+    const more = Object.fromEntries(
+      deps.fields.filter((name) => row?.[name] !== undefined).map((name) => [name, row?.[name]])
+    )
+    return {
+      ...more,
+      ...fields,
+      id,
+      username,
+      email,
+      email_verified: emailVerified,
+      disabled,
+      has_password: hasPassword,
+      created_at: createdAt?.toISOString() ?? null
+    }
+  }
+
+  async function profile(id: string, reply: FastifyReply): Promise<Static<typeof Profile>> {
+    const found = await users().get(id)
+    if (found === null) throw new OAuthError('not_found', 'There is no such user.')
+    tagOf(found, reply)
+    return shown(found, deps.fields.length === 0 ? null : await accounts.users.findById(id))
+  }
+
+  /** Ends sign-ins of a user. */
+  const ending = async (
+    request: FastifyRequest,
+    user: User,
+    { by }: Acting,
+    end: () => Promise<void>
+  ): Promise<void> => {
+    await audited(
+      { action: 'sessions_ended', actor: by, target: { type: 'user', id: user.id }, origin: originOf(request) },
+      end,
+      accounts
+    )
+  }
+
+  const Id = Type.Object({ id: Type.String({ minLength: 1, maxLength: 255 }) })
+
+  /** A route that acts on a user. */
+  const acting = (
+    action: {
+      method: 'POST' | 'DELETE'
+      path: `/${string}`
+      scope: AdminScope
+      summary: string
+      what: string
+      params?: TObject
+    },
+    act: (user: User, by: Acting, request: FastifyRequest) => Promise<void>
+  ): Endpoint =>
+    endpoint({
+      method: action.method,
+      path: action.path,
+      callers: { admin: action.scope },
+      takes: 'nothing',
+      summary: action.summary,
+      what: action.what,
+      params: action.params ?? Id,
+      answers: { 204: Empty },
+      errors: { 404: 'not_found', 409: 'conflict' },
+      handle: async (request) => {
+        const { caller, user } = await target(request, true)
+        await act(user, { by: caller.by }, request)
+      }
+    })
+
+  return [
+    endpoint({
+      method: 'GET',
+      path: '/admin/users',
+      callers: { admin: 'authority:users:read' },
+      summary: 'List users',
+      what:
+        'Lists users, the newest first: `limit` (1 to 200), `after` (the `next` of an answer), `prefix` (of the ' +
+        'username), `email` (the whole address), `connection` (its id). `next` is `null` on the last page.',
+      answers: { 200: Type.Object({ users: Type.Array(Profile), next: TextOrNull }) },
+      errors: { 400: 'invalid_request' },
+      handle: async (request) => {
+        const query = queryOf(request, ['limit', 'after', 'prefix', 'email', 'connection'])
+        const page = await users().list({ ...query, limit: numberIn(query.limit, 'limit') })
+        const rows = await Promise.all(
+          page.users.map(async (one) =>
+            shown(one, deps.fields.length === 0 ? null : await accounts.users.findById(one.id))
+          )
+        )
+        return { users: rows, next: page.next }
+      }
+    }),
+    endpoint({
+      method: 'POST',
+      path: '/admin/users',
+      callers: { admin: 'authority:users:write' },
+      summary: 'Create a user',
+      what: 'Creates a user without a password. With `invite` the user gets a link to set one.',
+      body: Type.Object(
+        { username: Name, email: Type.Optional(Name), fields: Fields, invite: Type.Optional(Type.Boolean()) },
+        { additionalProperties: false }
+      ),
+      answers: { 201: Profile },
+      errors: { 409: 'username_taken' },
+      handle: async (request, reply) => {
+        const made = await users().create(request.body, { by: adminOf(request).by })
+        tagOf(made, reply)
+        return shown(made)
+      }
+    }),
+    endpoint({
+      method: 'GET',
+      path: '/admin/users/:id',
+      callers: { admin: 'authority:users:read' },
+      summary: 'Look up a user',
+      what: 'Returns the profile. The header `ETag` has the version.',
+      params: Id,
+      answers: { 200: Profile },
+      errors: { 404: 'not_found' },
+      handle: async (request, reply) => await profile(request.params.id, reply)
+    }),
+    endpoint({
+      method: 'PATCH',
+      path: '/admin/users/:id',
+      callers: { admin: 'authority:users:write' },
+      summary: 'Change a user',
+      what:
+        'Changes these fields and no others, if the user still has the version of the header `If-Match`. A new ' +
+        'address is unconfirmed, and both mailboxes are told.',
+      params: Id,
+      body: Type.Object(
+        { username: Type.Optional(Name), email: Type.Optional(Name), fields: Fields },
+        { additionalProperties: false }
+      ),
+      answers: { 200: Profile },
+      errors: { 404: 'not_found', 409: ['conflict', 'username_taken'], 412: 'changed_meanwhile' },
+      handle: async (request, reply) => {
+        const version = ifMatch(request)
+        const { caller, user } = await target(request, true)
+        await users().update(user.id, request.body, { by: caller.by, ...version })
+        return await profile(user.id, reply)
+      }
+    }),
+    acting(
+      {
+        method: 'DELETE',
+        path: '/admin/users/:id',
+        scope: 'authority:users:delete',
+        summary: 'Remove a user',
+        what: 'Removes the account for good, with all that belongs to it.'
+      },
+      async (user, act) => await users().remove(user.id, act)
+    ),
+    acting(
+      {
+        method: 'POST',
+        path: '/admin/users/:id/disable',
+        scope: 'authority:users:write',
+        summary: 'Disable a user',
+        what: 'The user can not sign in any more, and all sign-ins end. A repeat changes nothing.'
+      },
+      async (user, act) => await users().disable(user.id, act)
+    ),
+    acting(
+      {
+        method: 'POST',
+        path: '/admin/users/:id/enable',
+        scope: 'authority:users:write',
+        summary: 'Enable a user',
+        what: 'The user can sign in again.'
+      },
+      async (user, act) => await users().enable(user.id, act)
+    ),
+    acting(
+      {
+        method: 'POST',
+        path: '/admin/users/:id/invite',
+        scope: 'authority:users:write',
+        summary: 'Invite a user',
+        what: 'Sends the link with which a user without a password begins. A former link stops working.'
+      },
+      async (user, act) => await users().invite(user.id, act)
+    ),
+    acting(
+      {
+        method: 'POST',
+        path: '/admin/users/:id/reset',
+        scope: 'authority:users:write',
+        summary: 'Require a new password',
+        what: 'Removes the password, ends all sign-ins, and sends the link that sets a new one.'
+      },
+      async (user, act) => await users().requireReset(user.id, act)
+    ),
+    endpoint({
+      method: 'GET',
+      path: '/admin/users/:id/sessions',
+      callers: { admin: 'authority:users:read' },
+      summary: "List a user's sessions",
+      what: 'Lists token families and browser sessions, the newest first.',
+      params: Id,
+      answers: { 200: Type.Object({ sessions: Type.Array(Session) }) },
+      errors: { 404: 'not_found' },
+      handle: async (request) => {
+        const { user } = await target(request, false)
+        const found = await listSessions(user.id, accounts.sessions)
+        return {
+          sessions: found.map((one) => ({
+            id: one.id,
+            kind: one.kind,
+            client_id: one.clientId,
+            scope: one.scope,
+            user_agent: one.userAgent,
+            created_at: one.createdAt.toISOString(),
+            last_used_at: one.lastUsedAt.toISOString(),
+            expires_at: one.expiresAt.toISOString()
+          }))
+        }
+      }
+    }),
+    acting(
+      {
+        method: 'DELETE',
+        path: '/admin/users/:id/sessions',
+        scope: 'authority:sessions:write',
+        summary: "End a user's sessions",
+        what: 'Ends all sign-ins of the user.'
+      },
+      async (user, act, request) => {
+        await ending(request, user, act, async () => {
+          await accounts.sessions.revokeAll(user.id, 'admin', { origin: originOf(request) })
+        })
+      }
+    ),
+    acting(
+      {
+        method: 'DELETE',
+        path: '/admin/users/:id/sessions/:sid',
+        scope: 'authority:sessions:write',
+        summary: "End one of a user's sessions",
+        what: 'Ends one sign-in of the user.',
+        params: Type.Object({
+          id: Type.String({ minLength: 1, maxLength: 255 }),
+          sid: Type.String({ minLength: 1, maxLength: 255 })
+        })
+      },
+      async (user, act, request) => {
+        const { sid } = request.params as { sid: string }
+        await ending(request, user, act, async () => {
+          if (!(await accounts.sessions.revoke(user.id, sid, 'admin', originOf(request))))
+            throw new OAuthError('not_found', 'There is no such session.')
+        })
+      }
+    ),
+    auditEndpoint(accounts)
+  ]
+}

@@ -1,0 +1,102 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { mayUse, requireFirstParty } from '../../clients/rights.ts'
+import { OAuthError } from '../../errors.ts'
+import type { GrantDeps } from '../../oauth/deps.ts'
+import { CLIENT_CREDENTIALS } from '../../oauth/grants/client-credentials.ts'
+import type { Client, GrantType } from '../../ports/client-store.ts'
+import type { User } from '../../ports/user-store.ts'
+import type { AccessTokenClaims } from '../../protocol/access-token.ts'
+import { type AdminScope, isAdminScope } from '../../protocol/admin-scopes.ts'
+import { insufficientAuthentication, insufficientScope, invalidToken, withoutActor } from '../../protocol/bearer.ts'
+import { liveSession } from '../../sessions/active-user.ts'
+import type { Guard } from './callers.ts'
+import { guarded } from './error-reply.ts'
+import { type Check, foundBy } from './hook.ts'
+import type { RequestLimiter } from './limit.ts'
+
+/** An administrator, whom the host lets in now. */
+export interface AdminCaller {
+  /** `null`: a machine client. */
+  user: User | null
+  client: Client | null
+  /** The scopes of the token that the host gives now. */
+  scopes: readonly AdminScope[]
+  /** For the audit log and events. */
+  by: { type: 'user' | 'client'; id: string }
+}
+
+interface GuardDeps {
+  grants: GrantDeps
+  token: Check<AccessTokenClaims>
+  limiter: RequestLimiter
+}
+
+/** A sign-in must be of the last hour. */
+const MAX_AGE_SECONDS = 3600
+
+const callers = new WeakMap<FastifyRequest, AdminCaller>()
+const guards = new WeakMap<GuardDeps, Map<AdminScope, Guard>>()
+
+/** The guard's result. Throws on a route without the guard. */
+export function adminOf(request: FastifyRequest): AdminCaller {
+  const caller = callers.get(request)
+  if (caller === undefined) throw new Error('The route does not declare these callers.')
+  return caller
+}
+
+/** Lets in an administrator with this scope. The same scope always has the same hooks. */
+export function adminGuard(scope: AdminScope, deps: GuardDeps): Guard {
+  const known = guards.get(deps) ?? new Map<AdminScope, Guard>()
+  guards.set(deps, known)
+  const guard = known.get(scope) ?? {
+    onRequest: async (request: FastifyRequest, reply: FastifyReply) => {
+      callers.set(request, await guarded(async () => await adminCaller(scope, [request, reply], deps)))
+    }
+  }
+  known.set(scope, guard)
+  return guard
+}
+
+async function adminCaller(
+  scope: AdminScope,
+  [request, reply]: readonly [FastifyRequest, FastifyReply],
+  deps: GuardDeps
+): Promise<AdminCaller> {
+  const claims = await foundBy(deps.token, request, reply)
+  const { user, client } = await subjectOf(claims, deps)
+  const userId = user?.id ?? `client ${client?.clientId ?? ''}`
+  await deps.limiter.reserve(request, reply, { rule: 'admin', userId }, async () => {})
+  const asked = (claims.scope?.split(' ') ?? []).filter(isAdminScope)
+  const given = asked.length === 0 ? [] : await deps.grants.administration?.allow({ user, client, scopes: asked })
+  const scopes = asked.filter((one) => given?.includes(one))
+  if (!scopes.includes(scope)) throw insufficientScope([scope])
+  const by =
+    user === null ? ({ type: 'client', id: client?.clientId ?? '' } as const) : { type: 'user' as const, id: user.id }
+  return { user, client, scopes, by }
+}
+
+/** The person of the token, who is still signed in, or the machine client, which still exists. */
+async function subjectOf(
+  claims: AccessTokenClaims,
+  { grants }: GuardDeps
+): Promise<{ user: User | null; client: Client | null }> {
+  // Nobody administrates in the name of another person.
+  if (claims['act'] !== undefined) throw withoutActor()
+  const client = await requireFirstParty(claims, grants.clients)
+  if (claims.sid === undefined) {
+    if (client === null || claims.sub !== client.clientId || !mayUse(client, CLIENT_CREDENTIALS.type as GrantType))
+      throw invalidToken('The token belongs to no session.')
+    return { user: null, client }
+  }
+  const { user, family } = await liveSession(claims, { sessions: grants.sessions, users: grants.accounts.users })
+  if (grants.accounts.clock.now() - family.authenticatedAt > MAX_AGE_SECONDS * 1000)
+    throw insufficientAuthentication({ maxAge: MAX_AGE_SECONDS, acr: null }, [])
+  return { user, client }
+}
+
+/** @throws OAuthError `insufficient_scope` where the caller lacks the scope for this user */
+export function requireAdminScope({ scopes }: AdminCaller, scope: AdminScope): void {
+  if (!scopes.includes(scope)) throw insufficientScope([scope])
+}
+
+export const conflict = (description: string): OAuthError => new OAuthError('conflict', description)

@@ -1,0 +1,90 @@
+import t from '../../support/tap.ts'
+import { memoryAudit } from '../../../lib/index.ts'
+import { ADMIN_SCOPES } from '../../../lib/protocol/admin-scopes.ts'
+import { bearer, signUp } from '../../support/app.ts'
+import { ALL, routed, world } from './world.ts'
+
+t.test('changes a user only in the version that the administrator has seen', async (t) => {
+  const test = await routed(t)
+  const { app, tokenOf, bob, send } = test
+  const all = bearer(await tokenOf('root', ALL))
+  const { headers } = await send('GET', `/users/${bob.sub}`, all)
+  const etag = String(headers.etag)
+  t.match(etag, /^"[\w-]+"$/)
+  const patch = async (ifMatch: Record<string, string>, username: string) =>
+    await app.inject({
+      method: 'PATCH',
+      url: `/auth/admin/users/${bob.sub}`,
+      headers: { ...all, ...ifMatch },
+      payload: { username }
+    })
+  t.equal((await patch({}, 'x@example.com')).statusCode, 400)
+  for (const bad of ['"x"', 'W/"x"', 'x', '""', `${etag}, "y"`])
+    t.equal((await patch({ 'if-match': bad }, 'x@example.com')).statusCode, 400, bad)
+  const both = await Promise.all([
+    patch({ 'if-match': etag }, 'one@example.com'),
+    patch({ 'if-match': etag }, 'two@example.com')
+  ])
+  t.same(both.map(({ statusCode }) => statusCode).toSorted(), [200, 412])
+  const won = both.find(({ statusCode }) => statusCode === 200)
+  t.not(won?.headers.etag, etag)
+  t.equal(won?.json().email_verified, false)
+  t.equal((await patch({ 'if-match': etag }, 'three@example.com')).json().error, 'changed_meanwhile')
+  t.equal((await patch({ 'if-match': '*' }, 'ann')).statusCode, 409)
+})
+
+t.test('lists users in pages, with the fields that the host names, and no secret', async (t) => {
+  const log = memoryAudit()
+  const test = await routed(t, {
+    audit: log,
+    admin: { allow: ({ user, scopes }) => (user?.username === 'root' ? scopes : []), fields: ['createdAt'] }
+  })
+  const { send, tokenOf, app, bob } = test
+  const all = bearer(await tokenOf('root', ALL))
+  for (let count = 0; count < 5; count++) await signUp(app, `user${count}@example.com`)
+  const found: string[] = []
+  let next: string | null = ''
+  while (next !== null) {
+    const page: { users: Array<{ username: string }>; next: string | null } = (
+      await send('GET', `/users?limit=3${next === '' ? '' : `&after=${next}`}`, all)
+    ).json()
+    found.push(...page.users.map(({ username }) => username))
+    next = page.next
+  }
+  t.equal(new Set(found).size, 8)
+  t.equal(found.length, 8)
+  t.equal((await send('GET', '/users?email=BOB%40example.com', all)).json().users[0].id, bob.sub)
+  t.ok((await send('GET', `/users/${bob.sub}`, all)).json().createdAt)
+  await send('POST', `/users/${bob.sub}/disable`, all)
+  const bodies = await Promise.all(
+    ['/users', `/users/${bob.sub}`, `/users/${bob.sub}/sessions`, '/audit'].map(
+      async (path) => (await send('GET', path, all)).body
+    )
+  )
+  for (const body of bodies) t.notMatch(body, /passwordHash|\$|sealed|digest|"mac"|ipMac/)
+  const { entries } = JSON.parse(bodies[3] ?? '') as { entries: Array<Record<string, unknown>> }
+  t.match(
+    entries.find(({ action, outcome }) => action === 'user_disabled' && outcome === 'attempted'),
+    { actor: { type: 'user', id: test.root.sub }, target: { type: 'user', id: bob.sub }, at: /Z$/ }
+  )
+  t.equal((await send('GET', `/audit?user=${bob.sub}&action=user_disabled`, all)).json().entries.length, 2)
+})
+
+t.test('counts 120 requests a minute for each administrator', async (t) => {
+  const test = await routed(t, { rateLimit: { login: false, account: false, register: false } })
+  const { send, tokenOf, admins } = test
+  admins.set('ann', ADMIN_SCOPES)
+  const mine = bearer(await tokenOf('root', ALL))
+  for (let count = 0; count < 120; count++) t.equal((await send('GET', '/users/none', mine)).statusCode, 404)
+  const reply = await send('GET', '/users/none', mine)
+  t.equal(reply.statusCode, 429)
+  t.ok(reply.headers['retry-after'])
+  t.equal((await send('GET', '/users/none', bearer(await tokenOf('ann', ALL)))).statusCode, 404)
+})
+
+t.test('needs the audit log, and shows no secret of a row', async (t) => {
+  const allow = () => []
+  await t.rejects(world(t, { admin: { allow }, audit: undefined }), { message: 'audit' })
+  await t.rejects(world(t, { admin: { allow, fields: ['passwordHash'] } }), { message: 'admin.fields' })
+  await t.rejects(world(t, { admin: { allow, isProtected: true as never } }), { message: 'admin.isProtected' })
+})
