@@ -39,7 +39,7 @@ export type { TokenOptions } from './settings/sections/tokens.ts'
 export type { MovablePath } from './settings/paths.ts'
 export type { AuthorityDecorators, AuthPlugin } from './plugin.ts'
 export type { ImportedTotp } from './protocol/totp.ts'
-export type { ManagedUser, ManagedUsers, UserAct, UserChanges } from './accounts/managed-users.ts'
+export type { ManagedUser, ManagedUsers, UserAct, UserChanges, UserExport } from './accounts/managed-users.ts'
 export type { HostLink } from './accounts/identities.ts'
 export type { Authority } from './composition/authority.ts'
 export type {

@@ -23,7 +23,8 @@ const PROOFS = {
   factors: 'sign_in',
   passkeys: 'sign_in',
   apiKeys: 'sign_in',
-  device: 'sign_in'
+  device: 'sign_in',
+  export: 'sign_in'
 } as const
 
 export type AccountChange = keyof typeof PROOFS

@@ -15,6 +15,9 @@ export interface ManagedUser {
   [field: string]: unknown
 }
 
+/** A user's data, for themselves or for an administrator. No secret and no digest of one is in it. */
+export type UserExport = Readonly<Record<string, unknown>>
+
 /** The circumstances of an act. */
 export interface UserAct {
   /** The actor. Default `{ type: 'host', id: 'app' }`. */
@@ -81,6 +84,8 @@ export interface ManagedUsers {
    * without `sendMessage` or hosted pages
    */
   invite(id: string, act?: UserAct): Promise<void>
+  /** All that the service keeps of the user, without a secret, for a copy that the person asked for. */
+  export(id: string, act?: UserAct): Promise<UserExport>
   /** As `deleteUser`, for a user who exists. */
   remove(id: string, act?: UserAct): Promise<void>
 }

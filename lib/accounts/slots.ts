@@ -190,6 +190,8 @@ export interface AccountSlots {
   proof?(user: User): Promise<((signIn: AuthenticationContext) => boolean) | null>
   /** Ends ways into the account, and tells of each. Idempotent. */
   end?(user: User, ending: Ending, cause: MessageCause): Promise<void>
+  /** The data of the feature about the user, for an export: no secret, and no digest of one. */
+  exported?(user: User): Promise<Readonly<Record<string, unknown>>>
   /** Ends all that a removed user left. */
   endRest?(userId: string, origin: Origin): Promise<void>
   /** True if the user has a factor that also counts against a reader of the mail, so a mailbox alone is not enough. */

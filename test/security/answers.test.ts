@@ -4,7 +4,7 @@ import { Writable } from 'node:stream'
 import { Type } from '@sinclair/typebox'
 import t from '../support/tap.ts'
 import { github } from '../../lib/connections/index.ts'
-import { memoryApiKeyStore, memoryFactorStore, memoryState, memoryUserStore } from '../../lib/index.ts'
+import { memoryApiKeyStore, memoryAudit, memoryFactorStore, memoryState, memoryUserStore } from '../../lib/index.ts'
 import { bearer, PASSWORD, signIn, signUp, testApp, isRefusal, plainUrl } from '../support/app.ts'
 import { basic, CLIENTS, KEYS, openidApp, SECRET, tokensOf } from '../support/openid.ts'
 
@@ -21,6 +21,8 @@ t.test('registers the routes of the reference and no others', async (t) => {
       connections: [github({ clientId: 'app', clientSecret: 'secret' })],
       factors: memoryFactorStore(),
       apiKeys: memoryApiKeyStore(),
+      audit: memoryAudit(),
+      admin: { allow: () => [] },
       deviceGrant: true,
       par: true,
       clientRegistration: true,

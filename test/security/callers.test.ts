@@ -61,6 +61,7 @@ const TABLE: Record<string, [sent: Partial<Sent>, letIn: readonly Caller[]]> = {
   'POST /auth/email': [{ payload: { email: 'none' } }, ACCOUNT],
   'POST /auth/email/resend': [{}, ACCOUNT],
   'DELETE /auth/account': [{ payload: { password: 'not this one' } }, ACCOUNT],
+  'GET /auth/account/export': [{}, ACCOUNT],
   'GET /auth/sessions': [{}, ACCOUNT],
   'DELETE /auth/sessions/:id': [{}, ACCOUNT],
   'GET /auth/factors': [{}, ACCOUNT],
@@ -193,7 +194,7 @@ const CONFIGURATIONS: Array<[what: string, options: Partial<AuthorityOptions>, w
   [
     'no pages',
     { pages: false, emailSignIn: false, par: false, deviceGrant: false },
-    /auth.par$|authorize|change-password|consent|device|openid-configuration|login|email-|second-factor|reauthenticate|passkey-prompt|passkeys.js|auth.security|signup|check-email|forgot|reset-password|verify-email|accept-invitation|undo|logout|pages|auth\/session$|(?:GET|POST) .auth.account/
+    /auth.par$|authorize|change-password|consent|device|openid-configuration|login|email-|second-factor|reauthenticate|passkey-prompt|passkeys.js|auth.security|signup|check-email|forgot|reset-password|verify-email|accept-invitation|undo|logout|pages|auth\/session$|(?:GET|POST) .auth.account(?!.export)/
   ],
   [
     'a shared secret',

@@ -1,5 +1,6 @@
 import { isProvisional, makesProvisional } from '../../accounts/address-proof.ts'
 import { createBackground } from '../../accounts/background.ts'
+import { timeOf } from '../../accounts/export-user.ts'
 import { within } from '../../boundary/answers.ts'
 import type { Kernel, Parts } from '../../feature.ts'
 import { namingFailures } from '../../ports/outage.ts'
@@ -45,6 +46,17 @@ export async function create({ store: given, ...on }: ApiKeySettings, kernel: Ke
           if (isProvisional({ linkedAt: createdAt, provisional: makesProvisional(user) }, user))
             await keys.revoke(user.id, id, { by: 'mailbox', origin })
       },
+      exported: async ({ id: userId }) => ({
+        api_keys: (await keys.list(userId)).map(({ id, name, scopes, resource, createdAt, lastUsedAt, expiresAt }) => ({
+          id,
+          name,
+          scopes,
+          resource,
+          created_at: timeOf(createdAt),
+          last_used_at: timeOf(lastUsedAt),
+          expires_at: timeOf(expiresAt)
+        }))
+      }),
       endRest: async (userId, origin) => {
         await keys.revokeAll(userId, { by: 'account_removed', origin })
       }

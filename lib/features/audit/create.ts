@@ -2,7 +2,7 @@ import type { AuditedAct } from '../../accounts/slots.ts'
 import { OAuthError } from '../../errors.ts'
 import { NO_REQUEST, type Origin } from '../../events.ts'
 import type { Kernel, Parts } from '../../feature.ts'
-import type { AuditTarget } from '../../ports/audit-log.ts'
+import type { AuditLog, AuditTarget } from '../../ports/audit-log.ts'
 import { logLine } from '../../ports/log.ts'
 import { verifyAudit } from './chain.ts'
 import type { AuditSettings } from './options.ts'
@@ -11,6 +11,7 @@ import { auditWriter } from './writer.ts'
 
 const DAY_MS = 86_400_000
 const CHECKPOINT_MS = 600_000
+const MOST_EXPORTED = 1000
 /** Entries that one round of a sweep removes. */
 const SLICE = 1000
 
@@ -55,6 +56,7 @@ export async function create(
   return {
     account: {
       auditLog: log,
+      exported: async ({ id }) => ({ audit: await entriesOf(id, log) }),
       async audit<Answer>(act: AuditedAct<Answer>, work: () => Promise<Answer>): Promise<Answer> {
         const { action, actor, reason, origin, targetOf } = act
         const facts = { action, actor, clientId: null, sid: null, ...originOf(origin) }
@@ -89,6 +91,27 @@ export async function create(
       await writer.close()
     }
   }
+}
+
+/** The newest entries about a user and by them, each once. */
+async function entriesOf(userId: string, log: AuditLog): Promise<object[]> {
+  const pages = await Promise.all([
+    log.list({ limit: MOST_EXPORTED, user: userId }),
+    log.list({ limit: MOST_EXPORTED, actor: userId })
+  ])
+  const found = new Map(pages.flatMap(({ entries }) => entries).map((entry) => [`${entry.chain} ${entry.seq}`, entry]))
+  return [...found.values()]
+    .toSorted((one, other) => other.at - one.at)
+    .map(({ at, action, outcome, actor, target, clientId, ip, details }) => ({
+      at: new Date(at).toISOString(),
+      action,
+      outcome,
+      actor,
+      target,
+      client_id: clientId,
+      ip,
+      details
+    }))
 }
 
 const originOf = ({ requestId, ip }: Origin): { requestId: string | null; ip: string | null } => ({

@@ -13,6 +13,7 @@ import { strictValidator } from '../../http/edge/body.ts'
 import { accountOf } from '../../http/edge/caller-guards.ts'
 import { endpoint, type HttpDeps } from '../../http/edge/endpoint.ts'
 import { localeOf, originOf } from '../../http/edge/request-origin.ts'
+import { exported } from './endpoints-export.ts'
 import { EmailAddress, Empty, Id, Message, PasswordAgain } from '../../http/edge/schemas.ts'
 
 /** The answer is the same for free and taken addresses, and if the last message is less than five minutes old. */
@@ -230,7 +231,7 @@ export const sessions = [
 ]
 
 /** A signed-in user's own account. A method that the user store lacks has no route. */
-export const ownAccount = [profile, changedProfile, email, emailResend, account, ...sessions]
+export const ownAccount = [profile, changedProfile, email, emailResend, account, exported, ...sessions]
 
 /** A password counts as an attempt, like that of a sign-in. */
 async function prove(

@@ -1,3 +1,4 @@
+import { timeOf } from '../../accounts/export-user.ts'
 import type { Kernel, Parts } from '../../feature.ts'
 import { grant } from '../../oauth/deps.ts'
 import { accountSlots, authorizeSlots } from './answers.ts'
@@ -26,6 +27,19 @@ export function create(on: FactorSettings, kernel: Kernel): Parts {
       afterFirstFactor: async (...sign) => await beginWithFactors(...sign, accounts),
       stepOf: async (ticket) => await openPageStep(ticket, accounts),
       ...accountSlots(accounts),
+      async exported(user) {
+        const { factors, recoveryCodesLeft } = await listFactors(user.id, accounts)
+        return {
+          factors: factors.map(({ id, kind, name, createdAt, lastUsedAt }) => ({
+            id,
+            kind,
+            name,
+            created_at: timeOf(createdAt),
+            last_used_at: timeOf(lastUsedAt)
+          })),
+          recovery_codes_left: recoveryCodesLeft
+        }
+      },
       requiresMore: async (user, methods) =>
         await isFromBeforeRequirement(user, methods, accounts.factors.policy, accounts)
     },

@@ -47,6 +47,7 @@ export function auditedUsers(users: ManagedUsers, deps: AccountsDeps): ManagedUs
     enable: acting('user_enabled', users.enable),
     requireReset: acting('password_reset_required', users.requireReset),
     invite: acting('user_invited', users.invite),
+    export: acting('user_exported', users.export),
     remove: acting('account_removed', users.remove)
   }
 }

@@ -36,6 +36,7 @@ export function create(_on: true, { accounts, settings: { registration } }: Kern
     async invite(...given) {
       await (await loaded()).invite(...given)
     },
+    export: async (...given) => await (await loaded()).export(...given),
     async remove(...given) {
       await (await loaded()).remove(...given)
     }

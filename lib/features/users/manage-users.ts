@@ -1,6 +1,7 @@
 import { audited } from '../../accounts/audited.ts'
 import type { AccountsDeps } from '../../accounts/deps.ts'
 import type { ManagedUser, ManagedUsers } from '../../accounts/managed-users.ts'
+import { exportUser } from '../../accounts/export-user.ts'
 import { endOpenTokens } from '../../accounts/message-tokens.ts'
 import { endAll } from '../../accounts/new-password.ts'
 import { addressed, addressOf } from '../../accounts/outbox.ts'
@@ -190,6 +191,10 @@ export function manageUsers(deps: AccountsDeps, fields: readonly string[]): Mana
       if (user.passwordHash !== null) throw new OAuthError('conflict', 'The user has a password.')
       if (addressOf(user) === '') throw new OAuthError('conflict', 'The user has no address for the link.')
       await send(user, { actor, reason }, inviting)
+    },
+    async export(id, act) {
+      const { version } = actOf(act)
+      return await exportUser(await existing(id, version), fields, deps)
     },
     async remove(id, act) {
       const { actor, version } = actOf(act)

@@ -58,6 +58,7 @@ export const ROUTES: Array<
   ['POST', '/users/:id/enable', 'authority:users:write', 204],
   ['POST', '/users/:id/reset', 'authority:users:write', 204],
   ['POST', '/users/:id/invite', 'authority:users:write', 204],
+  ['GET', '/users/:id/export', 'authority:users:read', 200],
   ['GET', '/users/:id/sessions', 'authority:users:read', 200],
   ['DELETE', '/users/:id/sessions', 'authority:sessions:write', 204],
   ['DELETE', '/users/:id/sessions/:sid', 'authority:sessions:write', 204],

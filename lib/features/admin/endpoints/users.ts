@@ -1,18 +1,14 @@
-import { type Static, type TObject, Type } from '@sinclair/typebox'
-import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { AccountsDeps } from '../../../accounts/deps.ts'
+import { type Static, Type } from '@sinclair/typebox'
+import type { FastifyReply } from 'fastify'
 import type { ManagedUser, ManagedUsers } from '../../../accounts/managed-users.ts'
-import { audited } from '../../../accounts/audited.ts'
 import { OAuthError } from '../../../errors.ts'
-import { type AdminCaller, adminOf, conflict, requireAdminScope } from '../../../http/edge/admin-guard.ts'
+import { adminOf } from '../../../http/edge/admin-guard.ts'
 import { type Endpoint, endpoint } from '../../../http/edge/endpoint.ts'
-import { Empty } from '../../../http/edge/schemas.ts'
 import type { User } from '../../../ports/user-store.ts'
-import type { AdminScope } from '../../../protocol/admin-scopes.ts'
-import { listSessions } from '../../../sessions/browser-sessions.ts'
-import { originOf } from '../../../http/edge/request-origin.ts'
-import { numberIn, queryOf } from './query.ts'
+import { acting, type AdminDeps, Id, target } from './acting.ts'
 import { auditEndpoint } from './audit.ts'
+import { numberIn, queryOf } from './query.ts'
+import { sessionEndpoints } from './sessions.ts'
 import { ifMatch, tagOf } from './versions.ts'
 
 const TextOrNull = Type.Union([Type.String(), Type.Null()])
@@ -30,45 +26,14 @@ const Profile = Type.Object(
 )
 const Fields = Type.Optional(Type.Record(Type.String(), Type.Unknown()))
 const Name = Type.String({ minLength: 1, maxLength: 255 })
-const Session = Type.Object({
-  id: Type.String(),
-  kind: Type.String(),
-  client_id: TextOrNull,
-  scope: Type.String(),
-  user_agent: TextOrNull,
-  created_at: Type.String(),
-  last_used_at: Type.String(),
-  expires_at: Type.String()
-})
-
-/** The administrator, for a use case. */
-type Acting = Pick<AdminCaller, 'by'>
-
-interface Deps {
-  accounts: AccountsDeps
-  /** Fields of the rows that administrators see besides. */
-  fields: readonly string[]
-  isProtected(user: User): Promise<boolean>
-}
 
 /** The routes of administration. */
-export function adminEndpoints(deps: Deps): Endpoint[] {
+export function adminEndpoints(deps: AdminDeps): Endpoint[] {
   const { accounts } = deps
   const users = (): ManagedUsers => {
     const found = accounts.slots.find((slot) => slot.users !== undefined)?.users
     if (found === undefined) throw new Error('The use cases of administration are missing.')
     return found
-  }
-
-  /** The user of a route, on whom this administrator may act. */
-  async function target(request: FastifyRequest, acts: boolean): Promise<{ caller: AdminCaller; user: User }> {
-    const caller = adminOf(request)
-    const { id } = request.params as { id: string }
-    const user = await accounts.users.findById(id)
-    if (user === null) throw new OAuthError('not_found', 'There is no such user.')
-    if (acts && user.id === caller.user?.id) throw conflict('Nobody administrates their own account.')
-    if (acts && (await deps.isProtected(user))) requireAdminScope(caller, 'authority:protected')
-    return { caller, user }
   }
 
   function shown(
@@ -97,50 +62,6 @@ export function adminEndpoints(deps: Deps): Endpoint[] {
     tagOf(found, reply)
     return shown(found, deps.fields.length === 0 ? null : await accounts.users.findById(id))
   }
-
-  /** Ends sign-ins of a user. */
-  const ending = async (
-    request: FastifyRequest,
-    user: User,
-    { by }: Acting,
-    end: () => Promise<void>
-  ): Promise<void> => {
-    await audited(
-      { action: 'sessions_ended', actor: by, target: { type: 'user', id: user.id }, origin: originOf(request) },
-      end,
-      accounts
-    )
-  }
-
-  const Id = Type.Object({ id: Type.String({ minLength: 1, maxLength: 255 }) })
-
-  /** A route that acts on a user. */
-  const acting = (
-    action: {
-      method: 'POST' | 'DELETE'
-      path: `/${string}`
-      scope: AdminScope
-      summary: string
-      what: string
-      params?: TObject
-    },
-    act: (user: User, by: Acting, request: FastifyRequest) => Promise<void>
-  ): Endpoint =>
-    endpoint({
-      method: action.method,
-      path: action.path,
-      callers: { admin: action.scope },
-      takes: 'nothing',
-      summary: action.summary,
-      what: action.what,
-      params: action.params ?? Id,
-      answers: { 204: Empty },
-      errors: { 404: 'not_found', 409: 'conflict' },
-      handle: async (request) => {
-        const { caller, user } = await target(request, true)
-        await act(user, { by: caller.by }, request)
-      }
-    })
 
   return [
     endpoint({
@@ -210,7 +131,7 @@ export function adminEndpoints(deps: Deps): Endpoint[] {
       errors: { 404: 'not_found', 409: ['conflict', 'username_taken'], 412: 'changed_meanwhile' },
       handle: async (request, reply) => {
         const version = ifMatch(request)
-        const { caller, user } = await target(request, true)
+        const { caller, user } = await target(request, true, deps)
         await users().update(user.id, request.body, { by: caller.by, ...version })
         return await profile(user.id, reply)
       }
@@ -223,7 +144,8 @@ export function adminEndpoints(deps: Deps): Endpoint[] {
         summary: 'Remove a user',
         what: 'Removes the account for good, with all that belongs to it.'
       },
-      async (user, act) => await users().remove(user.id, act)
+      async (user, act) => await users().remove(user.id, act),
+      deps
     ),
     acting(
       {
@@ -233,7 +155,8 @@ export function adminEndpoints(deps: Deps): Endpoint[] {
         summary: 'Disable a user',
         what: 'The user can not sign in any more, and all sign-ins end. A repeat changes nothing.'
       },
-      async (user, act) => await users().disable(user.id, act)
+      async (user, act) => await users().disable(user.id, act),
+      deps
     ),
     acting(
       {
@@ -243,7 +166,8 @@ export function adminEndpoints(deps: Deps): Endpoint[] {
         summary: 'Enable a user',
         what: 'The user can sign in again.'
       },
-      async (user, act) => await users().enable(user.id, act)
+      async (user, act) => await users().enable(user.id, act),
+      deps
     ),
     acting(
       {
@@ -253,7 +177,8 @@ export function adminEndpoints(deps: Deps): Endpoint[] {
         summary: 'Invite a user',
         what: 'Sends the link with which a user without a password begins. A former link stops working.'
       },
-      async (user, act) => await users().invite(user.id, act)
+      async (user, act) => await users().invite(user.id, act),
+      deps
     ),
     acting(
       {
@@ -263,68 +188,24 @@ export function adminEndpoints(deps: Deps): Endpoint[] {
         summary: 'Require a new password',
         what: 'Removes the password, ends all sign-ins, and sends the link that sets a new one.'
       },
-      async (user, act) => await users().requireReset(user.id, act)
+      async (user, act) => await users().requireReset(user.id, act),
+      deps
     ),
     endpoint({
       method: 'GET',
-      path: '/admin/users/:id/sessions',
+      path: '/admin/users/:id/export',
       callers: { admin: 'authority:users:read' },
-      summary: "List a user's sessions",
-      what: 'Lists token families and browser sessions, the newest first.',
+      summary: "A copy of a user's data",
+      what: 'Everything that the service keeps of the user, without a secret.',
       params: Id,
-      answers: { 200: Type.Object({ sessions: Type.Array(Session) }) },
+      answers: { 200: Type.Object({}, { additionalProperties: true }) },
       errors: { 404: 'not_found' },
       handle: async (request) => {
-        const { user } = await target(request, false)
-        const found = await listSessions(user.id, accounts.sessions)
-        return {
-          sessions: found.map((one) => ({
-            id: one.id,
-            kind: one.kind,
-            client_id: one.clientId,
-            scope: one.scope,
-            user_agent: one.userAgent,
-            created_at: one.createdAt.toISOString(),
-            last_used_at: one.lastUsedAt.toISOString(),
-            expires_at: one.expiresAt.toISOString()
-          }))
-        }
+        const { caller, user } = await target(request, false, deps)
+        return await users().export(user.id, { by: caller.by })
       }
     }),
-    acting(
-      {
-        method: 'DELETE',
-        path: '/admin/users/:id/sessions',
-        scope: 'authority:sessions:write',
-        summary: "End a user's sessions",
-        what: 'Ends all sign-ins of the user.'
-      },
-      async (user, act, request) => {
-        await ending(request, user, act, async () => {
-          await accounts.sessions.revokeAll(user.id, 'admin', { origin: originOf(request) })
-        })
-      }
-    ),
-    acting(
-      {
-        method: 'DELETE',
-        path: '/admin/users/:id/sessions/:sid',
-        scope: 'authority:sessions:write',
-        summary: "End one of a user's sessions",
-        what: 'Ends one sign-in of the user.',
-        params: Type.Object({
-          id: Type.String({ minLength: 1, maxLength: 255 }),
-          sid: Type.String({ minLength: 1, maxLength: 255 })
-        })
-      },
-      async (user, act, request) => {
-        const { sid } = request.params as { sid: string }
-        await ending(request, user, act, async () => {
-          if (!(await accounts.sessions.revoke(user.id, sid, 'admin', originOf(request))))
-            throw new OAuthError('not_found', 'There is no such session.')
-        })
-      }
-    ),
+    ...sessionEndpoints(deps),
     auditEndpoint(accounts)
   ]
 }

@@ -1,0 +1,105 @@
+import { Type } from '@sinclair/typebox'
+import type { FastifyRequest } from 'fastify'
+import { audited } from '../../../accounts/audited.ts'
+import { OAuthError } from '../../../errors.ts'
+import { type Endpoint, endpoint } from '../../../http/edge/endpoint.ts'
+import { originOf } from '../../../http/edge/request-origin.ts'
+import type { User } from '../../../ports/user-store.ts'
+import { listSessions } from '../../../sessions/browser-sessions.ts'
+import { acting, type Acting, type AdminDeps, Id, target } from './acting.ts'
+
+const TextOrNull = Type.Union([Type.String(), Type.Null()])
+const Session = Type.Object({
+  id: Type.String(),
+  kind: Type.String(),
+  client_id: TextOrNull,
+  scope: Type.String(),
+  user_agent: TextOrNull,
+  created_at: Type.String(),
+  last_used_at: Type.String(),
+  expires_at: Type.String()
+})
+
+/** Sign-ins of a user. */
+export function sessionEndpoints(deps: AdminDeps): Endpoint[] {
+  const { accounts } = deps
+
+  /** Ends sign-ins of a user. */
+  const ending = async (
+    request: FastifyRequest,
+    user: User,
+    { by }: Acting,
+    end: () => Promise<void>
+  ): Promise<void> => {
+    await audited(
+      { action: 'sessions_ended', actor: by, target: { type: 'user', id: user.id }, origin: originOf(request) },
+      end,
+      accounts
+    )
+  }
+
+  return [
+    endpoint({
+      method: 'GET',
+      path: '/admin/users/:id/sessions',
+      callers: { admin: 'authority:users:read' },
+      summary: "List a user's sessions",
+      what: 'Lists token families and browser sessions, the newest first.',
+      params: Id,
+      answers: { 200: Type.Object({ sessions: Type.Array(Session) }) },
+      errors: { 404: 'not_found' },
+      handle: async (request) => {
+        const { user } = await target(request, false, deps)
+        const found = await listSessions(user.id, accounts.sessions)
+        return {
+          sessions: found.map((one) => ({
+            id: one.id,
+            kind: one.kind,
+            client_id: one.clientId,
+            scope: one.scope,
+            user_agent: one.userAgent,
+            created_at: one.createdAt.toISOString(),
+            last_used_at: one.lastUsedAt.toISOString(),
+            expires_at: one.expiresAt.toISOString()
+          }))
+        }
+      }
+    }),
+    acting(
+      {
+        method: 'DELETE',
+        path: '/admin/users/:id/sessions',
+        scope: 'authority:sessions:write',
+        summary: "End a user's sessions",
+        what: 'Ends all sign-ins of the user.'
+      },
+      async (user, act, request) => {
+        await ending(request, user, act, async () => {
+          await accounts.sessions.revokeAll(user.id, 'admin', { origin: originOf(request) })
+        })
+      },
+      deps
+    ),
+    acting(
+      {
+        method: 'DELETE',
+        path: '/admin/users/:id/sessions/:sid',
+        scope: 'authority:sessions:write',
+        summary: "End one of a user's sessions",
+        what: 'Ends one sign-in of the user.',
+        params: Type.Object({
+          id: Type.String({ minLength: 1, maxLength: 255 }),
+          sid: Type.String({ minLength: 1, maxLength: 255 })
+        })
+      },
+      async (user, act, request) => {
+        const { sid } = request.params as { sid: string }
+        await ending(request, user, act, async () => {
+          if (!(await accounts.sessions.revoke(user.id, sid, 'admin', originOf(request))))
+            throw new OAuthError('not_found', 'There is no such session.')
+        })
+      },
+      deps
+    )
+  ]
+}

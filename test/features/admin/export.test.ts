@@ -1,0 +1,61 @@
+import t from '../../support/tap.ts'
+import { Type } from '@sinclair/typebox'
+import { memoryFactorStore } from '../../../lib/index.ts'
+import { totpCode } from '../../../lib/testing/index.ts'
+import { bearer, PASSWORD } from '../../support/app.ts'
+import { ALL, routed } from './world.ts'
+
+const APP = 'JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP'
+
+t.test('gives a person all that is kept of them, and no secret', async (t) => {
+  const factors = memoryFactorStore()
+  const test = await routed(t, {
+    factors,
+    registration: { username: 'any', fields: Type.Object({ city: Type.Optional(Type.String()) }) }
+  })
+  const { app, ann, token, clock, tokenOf, send } = test
+  await app.authority.users.update(ann.sub, { fields: { city: 'Bern' } })
+  const { key } = await app.authority.apiKeys.create({ userId: ann.sub, name: 'Reports' })
+  await app.authority.linkIdentity(ann.sub, { issuer: 'https://sso.example.com', subject: 's1', connection: 'acme' })
+  await app.authority.importTotp(ann.sub, { secret: APP, name: 'Phone' })
+  const signIn = async () =>
+    (await token({ grant_type: 'password', username: 'ann', password: PASSWORD })).json<Record<string, string>>()
+  const first = await signIn()
+  t.equal(first['error'], 'mfa_required')
+  const otp = totpCode(APP, clock.now())
+  const second = { grant_type: 'urn:fastify-authority:grant-type:mfa', mfa_token: first['mfa_token'] ?? '', otp }
+  const { access_token: own = '', refresh_token: refresh = '' } = (await token(second)).json<Record<string, string>>()
+  const ask = async () => await app.inject({ url: '/auth/account/export', headers: bearer(own) })
+  const reply = await ask()
+  t.equal(reply.statusCode, 200, reply.body)
+  t.match(reply.headers['content-disposition'], /^attachment; filename="account\.json"$/)
+  t.equal(reply.headers['cache-control'], 'no-store')
+  const found = reply.json()
+  t.match(found, {
+    profile: { id: ann.sub, username: 'ann', city: 'Bern', has_password: true },
+    sessions: [{ kind: 'token' }],
+    consents: [],
+    connections: [{ connection: 'acme', subject: 's1', linked_at: /Z$/ }],
+    factors: [{ kind: 'totp', name: 'Phone' }],
+    api_keys: [{ name: 'Reports', last_used_at: null }]
+  })
+  t.ok(found.audit.some(({ action }: { action: string }) => action === 'registered'))
+  const { passwordHash } = (await app.authority.users.get(ann.sub)) as { passwordHash?: string }
+  t.equal(passwordHash, undefined)
+  for (const secret of [key, own, refresh, APP, '$argon2', 'digest', 'sealed', 'mac"', PASSWORD])
+    t.notOk(reply.body.includes(secret), secret.slice(0, 12))
+  const byAdmin = await send('GET', `/users/${ann.sub}/export`, bearer(await tokenOf('root', ALL)))
+  t.same(byAdmin.json().factors, found.factors)
+  t.match(
+    (await send('GET', `/audit?user=${ann.sub}&action=user_exported`, bearer(await tokenOf('root', ALL)))).json()
+      .entries,
+    [{ outcome: 'done' }, { outcome: 'attempted' }]
+  )
+  clock.step(301_000)
+  t.match((await ask()).json(), { error: 'insufficient_user_authentication' })
+})
+
+t.test('exports nobody who is not there', async (t) => {
+  const { app } = await routed(t)
+  await t.rejects(app.authority.users.export('nobody'), { name: 'OAuthError', error: 'not_found' })
+})
