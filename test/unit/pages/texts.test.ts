@@ -98,6 +98,16 @@ t.test('gives the file of each language the keys of English and no others', asyn
   }
 })
 
+t.test('asks for no username in any language when every username is an email address', async (t) => {
+  for (const locale of LOCALES) {
+    const other = messagesOf(locale)
+    const byEmail = messagesOf(locale, 'email')
+    for (const key of ['usernameLabel', 'emailCodeText', 'forgotSentText', 'errorInvalidGrant'] as const) {
+      t.not(byEmail[key], other[key], `${locale} ${key}`)
+    }
+  }
+})
+
 t.test('uses one word for signing in in Japanese, and addresses all genders in Arabic', async (t) => {
   const ja = Object.values({ ...messagesOf('ja'), ...messagesOf('ja', 'email') }).join('\n')
   t.notMatch(ja, /サインイン|サインアウト/)
