@@ -192,6 +192,7 @@ const plugin: FastifyPluginAsync<AuthorityOptions> = async (host, given) => {
   decorateAll(host, names, { ...guards, requireUser, protectedResource, authority })
   refuseUncalledHooks(host, {
     [names.requireScope]: guards.requireScope,
+    [names.requireRole]: guards.requireRole,
     [names.requireAuth]: guards.requireAuth,
     [names.protectedResource]: protectedResource,
     [`${names.authority}.requireSession`]: authority.requireSession

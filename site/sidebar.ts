@@ -32,6 +32,7 @@ const GROUPS: readonly Group[] = [
       'guides/browser-client.md',
       'guides/hosted-pages.md',
       'guides/host-pages.md',
+      'guides/roles.md',
       'guides/step-up.md',
       'guides/apis.md',
       'guides/api-in-another-process.md',

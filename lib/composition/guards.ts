@@ -5,7 +5,9 @@ import {
   firstPartyCheck,
   type Hook,
   hookOf,
+  noActorCheck,
   optionalTokenCheck,
+  roleCheck,
   scopeCheck,
   signInCheck,
   tokenOrKeyCheck
@@ -16,7 +18,7 @@ import type { ClientStore } from '../ports/client-store.ts'
 import type { Clock } from '../ports/clock.ts'
 import { logLine } from '../ports/log.ts'
 import type { AccessTokenClaims } from '../protocol/access-token.ts'
-import { type AuthRequirements, scopesOf, stepUpOf } from '../settings/auth-requirements.ts'
+import { type AuthRequirements, rolesOf, scopesOf, stepUpOf } from '../settings/auth-requirements.ts'
 import type { Settings } from '../settings/settings.ts'
 
 /** Hooks of the host's routes that check an access token. */
@@ -41,6 +43,19 @@ export interface TokenGuards {
    * @throws StartError `FST_AUTHORITY_INVALID_OPTIONS` at the call, for an invalid scope name
    */
   requireScope: (...scopes: string[]) => Hook
+  /**
+   * Makes a hook to follow `authenticate`: 403 unless the token has all these roles, in its claims `roles`, `groups` or
+   * `entitlements`, which the option `claims` sets.
+   * @throws StartError `FST_AUTHORITY_INVALID_OPTIONS` at the call, for an invalid name
+   * @see RFC 9068 §2.2.3.1
+   */
+  requireRole: (...roles: string[]) => Hook
+  /**
+   * A hook to follow `authenticate` or `requireUser`: 403 for a token with `act`, by which another person acts in the
+   * name of the user.
+   * @see RFC 8693 §4.1
+   */
+  requireNoActor: Hook
   /**
    * Makes a hook to follow `authenticate`: the token's user must have signed in at most `maxAge` seconds ago and with
    * at least this `acr`. Otherwise 401 `insufficient_user_authentication` with a challenge that names both, for a new
@@ -101,6 +116,9 @@ export function tokenGuards(
       for (const scope of scopes) warnOf(scope)
       return hook(scopeCheck(claimsCheck(names.auth, names.requireScope), scopes))
     },
+    requireRole: (...given) =>
+      hook(roleCheck(claimsCheck(names.auth, names.requireRole), rolesOf(given, names.requireRole))),
+    requireNoActor: hook(noActorCheck(claimsCheck(names.auth, names.requireNoActor))),
     requireAuth(required) {
       const stepUp = stepUpOf(required, names.requireAuth, acrValues)
       return hook(signInCheck(claimsCheck(names.auth, names.requireAuth), stepUp, acrValues, clock))

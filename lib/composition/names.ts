@@ -16,6 +16,8 @@ const SHARED: ReadonlySet<string> = new Set<DecoratorName>([
   'authenticateOptional',
   'requireFirstParty',
   'requireUser',
+  'requireRole',
+  'requireNoActor',
   'requireAuth',
   'protectedResource'
 ])

@@ -122,6 +122,11 @@ export function withoutActor(): OAuthError {
   return challenge('insufficient_scope', 'A token that acts in the name of another person is not taken here.')
 }
 
+/** 403 for a token whose user lacks a role. It does not name the role, and no scope would help. */
+export function withoutRole(): OAuthError {
+  return challenge('insufficient_scope', 'The user lacks a role that is needed here.')
+}
+
 /** 401 for a sign-in that is too old or too weak. @see RFC 9470 §3 */
 function staleSignInWith(description: string, acrValues: readonly string[], maxAge: number | null): OAuthError {
   return challenge('insufficient_user_authentication', description, [

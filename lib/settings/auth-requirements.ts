@@ -51,6 +51,19 @@ export function scopesOf(given: readonly unknown[], name: string): string[] {
   return given as string[]
 }
 
+/**
+ * Checks the roles that a host requires where it sets up its routes. A hook without a role would let everybody in.
+ * @param name the function that the host called, for the message
+ * @throws StartError `FST_AUTHORITY_INVALID_OPTIONS`
+ */
+export function rolesOf(given: readonly unknown[], name: string): string[] {
+  const takes = `names of roles, one by one: ${name}('editor', 'publisher')`
+  refuseHook(given[0], name)
+  if (given.length === 0) throw invalid(name, undefined, takes)
+  for (const role of given) if (typeof role !== 'string' || role === '') throw invalid(name, role, takes)
+  return given as string[]
+}
+
 /** Names a function that makes hooks but was given to Fastify as a hook, so that Fastify calls it with a request. */
 function refuseHook(given: unknown, name: string): void {
   if (typeof given === 'object' && given !== null && 'raw' in given && 'routeOptions' in given)

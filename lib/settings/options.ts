@@ -175,8 +175,8 @@ const PLAIN_OPTIONS = {
   /**
    * Other names for the plugin's decorators, for a host that has these names already or registers the plugin twice. A
    * second service without a `prefix` or names of its own for `authenticateOptional`, `requireFirstParty`,
-   * `requireUser`, `requireAuth` and `protectedResource` leaves those of the first, which accept tokens of the first
-   * alone.
+   * `requireUser`, `requireRole`, `requireNoActor`, `requireAuth` and `protectedResource` leaves those of the first,
+   * which accept tokens of the first alone.
    */
   decorators: DECORATORS_OPTION,
   claims: fn<ClaimsFunction>(),

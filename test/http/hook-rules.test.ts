@@ -13,6 +13,8 @@ t.test('reports a hook without a guard before it as a mistake of the host', asyn
     (host) => {
       const hooks: Record<string, Hook[]> = {
         '/scope': [host.requireScope('openid')],
+        '/role': [host.requireRole('editor')],
+        '/actor': [host.requireNoActor],
         '/first': [host.requireFirstParty],
         '/auth': [host.requireAuth({ maxAge: 60 })],
         '/before': [host.requireScope('openid'), host.authenticate],
@@ -24,7 +26,7 @@ t.test('reports a hook without a guard before it as a mistake of the host', asyn
   )
   const { sub } = await signUp(app)
   const good = bearer((await app.authority.issueTokens(sub)).access_token)
-  for (const url of ['/scope', '/first', '/auth', '/before']) {
+  for (const url of ['/scope', '/role', '/actor', '/first', '/auth', '/before']) {
     for (const headers of [{}, good]) {
       const reply = await app.inject({ url, headers })
       t.match([reply.statusCode, reply.json()], [500, { code: 'FST_AUTHORITY_NO_GUARD', message: /app\.authenticate/ }])
@@ -32,13 +34,13 @@ t.test('reports a hook without a guard before it as a mistake of the host', asyn
     }
   }
   t.match(lines[0], { err: { code: 'FST_AUTHORITY_NO_GUARD' }, msg: /No guard ran before requireScope/ })
-  t.equal(lines.length, 8, 'each is told of once')
+  t.equal(lines.length, 12, 'each is told of once')
   t.equal((await app.inject({ url: '/optional', headers: good })).statusCode, 200)
   t.match(await app.inject('/optional'), { statusCode: 401, headers: { 'www-authenticate': 'Bearer' } })
 })
 
 t.test('rejects a hook factory used as a hook, at the start or at the request', async (t) => {
-  const makers = ['requireScope', 'requireAuth', 'authority.requireSession'] as const
+  const makers = ['requireScope', 'requireRole', 'requireAuth', 'authority.requireSession'] as const
   for (const name of makers) {
     const makerOf = (app: FastifyInstance): never =>
       (name === 'authority.requireSession' ? app.authority.requireSession : app[name]) as never

@@ -97,6 +97,15 @@ const HOOKS: Record<string, Expected> = {
     passes: ["a third party's", 'good'],
     refuses: { "a machine's": [403, 'insufficient_scope'] }
   },
+  requireRole: {
+    hooks: (app) => [app.authenticate, app.requireRole('editor')],
+    passes: ["a third party's", 'good'],
+    refuses: { "a machine's": [403, 'insufficient_scope'] }
+  },
+  requireNoActor: {
+    hooks: (app) => [app.authenticate, app.requireNoActor],
+    passes: ["a third party's", "a machine's", 'good']
+  },
   requireAuth: {
     hooks: (app) => [app.authenticate, app.requireAuth({ maxAge: 300 })],
     passes: ["a third party's", 'good'],

@@ -9,7 +9,9 @@ import {
   insufficientScope,
   isEnough,
   missingToken,
-  type StepUp
+  type StepUp,
+  withoutActor,
+  withoutRole
 } from '../../protocol/bearer.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { ClientStore } from '../../ports/client-store.ts'
@@ -220,6 +222,27 @@ export function scopeCheck(claimsOf: Claims, required: readonly string[]): Check
     if (claims instanceof OAuthError) return claims
     const granted = claims.scope?.split(' ') ?? []
     return required.every((scope) => granted.includes(scope)) ? claims : insufficientScope(required)
+  }
+}
+
+/** The claims that contain what a user may do. @see RFC 9068 §2.2.3.1 */
+const ROLE_CLAIMS = ['roles', 'groups', 'entitlements'] as const
+
+/** The user must have all of the roles. A claim that is no array gives none: "admin" is a part of "no-admin". */
+export function roleCheck(claimsOf: Claims, required: readonly string[]): Check<AccessTokenClaims> {
+  return (request) => {
+    const claims = claimsOf(request)
+    if (claims instanceof OAuthError) return claims
+    const given = ROLE_CLAIMS.flatMap((name): unknown[] => (Array.isArray(claims[name]) ? claims[name] : []))
+    return required.every((role) => given.includes(role)) ? claims : withoutRole()
+  }
+}
+
+/** Refuses tokens that act in the name of another person, whatever `act` contains. @see RFC 8693 §4.1 */
+export function noActorCheck(claimsOf: Claims): Check<AccessTokenClaims> {
+  return (request) => {
+    const claims = claimsOf(request)
+    return claims instanceof OAuthError || claims['act'] === undefined ? claims : withoutActor()
   }
 }
 

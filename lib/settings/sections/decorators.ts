@@ -14,6 +14,10 @@ export const DECORATORS = {
   requireUser: name({ default: 'requireUser' }),
   /** The hook that asks for scopes. */
   requireScope: name({ default: 'requireScope' }),
+  /** The hook that asks for roles. */
+  requireRole: name({ default: 'requireRole' }),
+  /** The hook that refuses tokens by which another person acts. */
+  requireNoActor: name({ default: 'requireNoActor' }),
   /** The hook that asks for a recent sign-in, or a stronger one. */
   requireAuth: name({ default: 'requireAuth' }),
   /** The function that makes the guard of an API. */

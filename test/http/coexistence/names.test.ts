@@ -40,6 +40,8 @@ const OPTIONS: Array<[keyof NonNullable<AuthorityOptions['decorators']>, (app: F
   ['requireFirstParty', (app) => app.decorate('requireFirstParty', (() => {}) as unknown as Hook)],
   ['requireUser', (app) => app.decorate('requireUser', (() => {}) as unknown as Hook)],
   ['requireAuth', (app) => app.decorate('requireAuth', () => (() => {}) as unknown as Hook)],
+  ['requireRole', (app) => app.decorate('requireRole', () => (() => {}) as unknown as Hook)],
+  ['requireNoActor', (app) => app.decorate('requireNoActor', (() => {}) as unknown as Hook)],
   ['requireScope', (app) => app.decorate('requireScope', () => (() => {}) as unknown as Hook)],
   ['authority', (app) => app.decorate('authority', {} as never)],
   ['auth', (app) => app.decorateRequest('auth', null as never)],

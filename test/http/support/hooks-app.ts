@@ -28,6 +28,7 @@ export async function appWith(
     users: memoryUserStore(),
     clock,
     rateLimit: false,
+    claims: (_user, { use }) => (use === 'access_token' ? { roles: ['editor'] } : {}),
     registration: { username: 'any' },
     password: { hasher: fastHasher() },
     clients: [
