@@ -174,9 +174,8 @@ const PLAIN_OPTIONS = {
   rateLimit: RATE_LIMIT_OPTION,
   /**
    * Other names for the plugin's decorators, for a host that has these names already or registers the plugin twice. A
-   * second service without a `prefix` or names of its own for `authenticateOptional`, `requireFirstParty`,
-   * `requireUser`, `requireRole`, `requireNoActor`, `requireAuth` and `protectedResource` leaves those of the first,
-   * which accept tokens of the first alone.
+   * second service without a `prefix` shares all names that it does not give with the first, except `authenticate`,
+   * `requireScope`, `authority` and `auth`. The shared hooks accept tokens of the first alone.
    */
   decorators: DECORATORS_OPTION,
   claims: fn<ClaimsFunction>(),
