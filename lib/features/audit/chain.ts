@@ -56,7 +56,7 @@ export async function verifyAudit(
       entries++
       const later = open.get(entry.chain)
       if (later === undefined) ends.set(entry.chain, entry.seq)
-      else if (later.action === PRUNED || later.seq <= entry.seq) fault(later, 'changed')
+      else if (later.seq <= entry.seq) fault(later, 'changed')
       else if (later.seq === entry.seq + 1) check(later, entry.mac)
       else fault(later, 'missing')
       const { chain, seq, mac, action } = entry

@@ -84,7 +84,7 @@ async function subjectOf(
   if (claims['act'] !== undefined) throw withoutActor()
   const client = await requireFirstParty(claims, grants.clients)
   if (claims.sid === undefined) {
-    if (client === null || claims.sub !== client.clientId || !mayUse(client, CLIENT_CREDENTIALS.type as GrantType))
+    if (client === null || !mayUse(client, CLIENT_CREDENTIALS.type as GrantType))
       throw invalidToken('The token belongs to no session.')
     return { user: null, client }
   }

@@ -1,5 +1,6 @@
 import t from '../../support/tap.ts'
 import { memoryApiKeyStore } from '../../../lib/index.ts'
+import { admitted } from '../../../lib/oauth/target.ts'
 import { ADMIN_SCOPES } from '../../../lib/protocol/admin-scopes.ts'
 import { bearer, ISSUER, PASSWORD } from '../../support/app.ts'
 import { decodeJwt } from '../../support/jwt.ts'
@@ -177,4 +178,21 @@ t.test('stops the start for a reserved scope of the host', async (t) => {
     ['admin.allow', { admin: { allow: true } }]
   ]
   for (const [option, options] of rows) await t.rejects(world(t, options), { message: option }, option)
+})
+
+t.test('asks nobody about a scope of a third party, even if a grant let it pass', async (t) => {
+  const administration = { allow: async () => [READ] }
+  const asked = { user: null, client: { clientId: 'third', firstParty: false } }
+  t.same(await admitted([READ, 'openid'], asked, { administration }), ['openid'])
+  t.same(await admitted([READ, 'openid'], { user: null, client: null }, { administration }), [READ, 'openid'])
+  t.same(await admitted([READ, 'openid'], { user: null, client: null }, { administration: null }), ['openid'])
+})
+
+t.test('gives a device no scope of administration', async (t) => {
+  const device = 'urn:ietf:params:oauth:grant-type:device_code' as const
+  const { app } = await world(t, { deviceGrant: true, clients: [{ clientId: 'tv', grantTypes: [device] }] })
+  const ask = async (scope: string) =>
+    (await app.inject({ method: 'POST', url: '/auth/device', payload: { client_id: 'tv', scope } })).json()
+  t.match(await ask(READ), { error: 'invalid_scope' })
+  t.ok((await ask('openid')).user_code)
 })

@@ -1,7 +1,8 @@
 import t from '../../support/tap.ts'
-import { memoryAudit } from '../../../lib/index.ts'
+import { type GrantType, memoryAudit } from '../../../lib/index.ts'
 import { ADMIN_SCOPES } from '../../../lib/protocol/admin-scopes.ts'
 import { bearer, signUp } from '../../support/app.ts'
+import { basic, SECRET } from '../../support/openid.ts'
 import { ALL, routed, world } from './world.ts'
 
 t.test('changes a user only in the version that the administrator has seen', async (t) => {
@@ -87,4 +88,15 @@ t.test('needs the audit log, and shows no secret of a row', async (t) => {
   await t.rejects(world(t, { admin: { allow }, audit: undefined }), { message: 'audit' })
   await t.rejects(world(t, { admin: { allow, fields: ['passwordHash'] } }), { message: 'admin.fields' })
   await t.rejects(world(t, { admin: { allow, isProtected: true as never } }), { message: 'admin.isProtected' })
+})
+
+t.test('refuses a machine client that has lost its grant', async (t) => {
+  const robot = { clientId: 'robot', clientSecret: SECRET, grantTypes: ['client_credentials'] as GrantType[] }
+  const { app, send } = await routed(t, { clients: { findById: async (id) => (id === 'robot' ? robot : null) } })
+  const payload = { grant_type: 'client_credentials', scope: 'authority:users:read' }
+  const reply = await app.inject({ method: 'POST', url: '/auth/token', headers: basic('robot', SECRET), payload })
+  const token = bearer(reply.json().access_token)
+  t.equal((await send('GET', '/users', token)).statusCode, 200)
+  robot.grantTypes = ['refresh_token']
+  t.equal((await send('GET', '/users', token)).statusCode, 401)
 })

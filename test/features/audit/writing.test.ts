@@ -213,3 +213,52 @@ async function withLog(t: Parameters<typeof audited>[0], log: AuditLog) {
   const test = await audited(t, log, { audit: { log, events: 'admin' } }, { logger: { level: 'info', stream } })
   return { lines, test }
 }
+
+t.test('finds out later whether an entry was written, before it writes another', async (t) => {
+  const { log, inner, state } = failing()
+  const { app, users, ann } = await audited(t, log, { audit: { log, events: 'admin' } })
+  await entriesOf(log, 1)
+  state.mode = 'loses answers'
+  const head = log.head
+  log.head = async () => await Promise.reject(new Error('down'))
+  await t.rejects(users.disable(ann.sub), { name: 'OAuthError', error: 'temporarily_unavailable' })
+  t.equal((await allOf(inner)).length, 2, 'it was written, and nobody knew')
+  log.head = head
+  state.mode = 'up'
+  await users.enable(ann.sub)
+  await entriesOf(log, 4)
+  t.same((await app.authority.verifyAudit()).faults, [])
+})
+
+t.test('keeps the order of a chain if the clock goes back', async (t) => {
+  const { log } = failing()
+  const { app, users, ann, clock } = await audited(t, log, { audit: { log, events: 'admin' } })
+  await users.disable(ann.sub)
+  await entriesOf(log, 3)
+  clock.setWall(clock.now() - 60_000)
+  await users.enable(ann.sub)
+  const entries = await entriesOf(log, 5)
+  t.same(
+    entries.map(({ seq }) => seq),
+    [1, 2, 3, 4, 5]
+  )
+  t.same((await app.authority.verifyAudit()).faults, [])
+})
+
+t.test('records the removal by an administrator as an act alone', async (t) => {
+  const { log } = failing()
+  const { users, ann } = await audited(t, log, { audit: { log, events: 'security' } })
+  await users.remove(ann.sub)
+  for (;;) {
+    const found = (await allOf(log)).filter(({ action }) => action === 'account_removed')
+    if (found.some(({ outcome }) => outcome === 'done')) {
+      await turns()
+      t.same(said((await allOf(log)).filter(({ action }) => action === 'account_removed')), [
+        'account_removed attempted',
+        'account_removed done'
+      ])
+      return
+    }
+    await turns(1)
+  }
+})
