@@ -150,7 +150,8 @@ function actorOf({
 }): AuditActor {
   // A failure proves nobody.
   if (isFailure) return { type: 'anonymous', id: null }
-  if (by === 'host') return { type: 'host', id: null }
+  // The entries of the act name the administrator.
+  if (by === 'host' || by === 'admin') return { type: 'host', id: null }
   if (userId !== null) return { type: 'user', id: userId }
   return clientId === null ? { type: 'system', id: null } : { type: 'client', id: clientId }
 }
