@@ -176,6 +176,11 @@ export interface AccountSlots {
    * an outage of the store tells which names exist.
    */
   factors?(userId: string): Promise<UserFactors>
+  /**
+   * Removes a factor for an administrator.
+   * @throws OAuthError `not_found`; `last_sign_in_method` for the last way into the account
+   */
+  removeFactor?(removal: { user: User; factorId: string; admin: string; origin: Origin }): Promise<void>
   /** The kinds of second factors. */
   apps?: Apps
   passkeys?: Passkeys

@@ -201,7 +201,7 @@ const CONFIGURATIONS: Array<[what: string, options: Partial<AuthorityOptions>, w
     { keys: { secret: SECRET } },
     /auth.par$|authorize|consent|openid-configuration|account.access|jwks|userinfo/
   ],
-  ['no second factors', { factors: undefined }, /factor|auth.security|passkey/],
+  ['no second factors', { factors: undefined }, /auth.(?!admin).*factor|auth.security|passkey/],
   [
     'no registration, no messages',
     { registration: false, sendMessage: undefined, emailSignIn: false },

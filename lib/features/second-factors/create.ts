@@ -40,6 +40,9 @@ export function create(on: FactorSettings, kernel: Kernel): Parts {
           recovery_codes_left: recoveryCodesLeft
         }
       },
+      removeFactor: async (removal) => {
+        await removeFactor({ ...removal, by: 'host', keepsWayIn: true, locale: undefined }, accounts)
+      },
       requiresMore: async (user, methods) =>
         await isFromBeforeRequirement(user, methods, accounts.factors.policy, accounts)
     },

@@ -6,6 +6,7 @@ import type { PasskeyFactor, UserFactors } from '../../ports/factor-store.ts'
 import type { User } from '../../ports/user-store.ts'
 import { digest, partitionOf } from '../../protocol/digest.ts'
 import { lookLater } from '../../accounts/background.ts'
+import { lastSignInMethod } from '../../accounts/identities.ts'
 import { addressed, type MessageCause } from '../../accounts/outbox.ts'
 import type { StayingSignIn } from '../../sessions/sessions.ts'
 import { type WaysIn, waysIn } from '../../accounts/ways-in.ts'
@@ -78,6 +79,8 @@ interface Removal extends MessageCause {
   by: 'user' | 'host'
   /** The host's administrator, for the event. */
   admin?: string | undefined
+  /** The last way to sign in stays, also for the host. Default: for the user alone. */
+  keepsWayIn?: boolean
   /** The sign-in that asks, which goes on while the user has another factor. */
   stays?: StayingSignIn
   /**
@@ -92,10 +95,10 @@ interface Removal extends MessageCause {
  * sign in stays, and so does the last factor of a user who must have one; the host may remove it. Everything that may
  * depend on the factor ends: the other sign-ins, and with the last factor also the one that asks, because the level in
  * its tokens can't be taken back. `left`: true if the user has another factor.
- * @throws OAuthError `not_found`, `last_factor`
+ * @throws OAuthError `not_found`, `last_factor`; `last_sign_in_method` with `keepsWayIn` by the host
  */
 export async function removeFactor(
-  { user, factorId, by, admin, stays, lower, locale, origin }: Removal,
+  { user, factorId, by, admin, keepsWayIn = by === 'user', stays, lower, locale, origin }: Removal,
   deps: ProvingDeps
 ): Promise<{ left: boolean }> {
   const {
@@ -109,11 +112,11 @@ export async function removeFactor(
   } = deps
   const userId = user.id
   const found = await store.findFactors(userId)
-  const ways = by === 'user' ? await waysIn(user, deps) : null
+  const ways = keepsWayIn ? await waysIn(user, deps) : null
   const alone = ways?.others.includes('passkey') === true ? (passkeysOf(deps)?.alone(found) ?? []) : []
   const way = alone.find(({ id }) => id === factorId)
   const isNeeded = ways !== null && way !== undefined && !opensWithoutPasskey(ways)
-  if (isNeeded && alone.length === 1) throw lastWayIn()
+  if (isNeeded && alone.length === 1) throw lastWayIn(by)
   // Two removals at once may each find another factor left, so the store decides which of them would remove the last
   // one.
   const keepOne = isNeeded || (by === 'user' && (await mustKeepOne(user, deps)))
@@ -146,7 +149,7 @@ export async function removeFactor(
   })
   if (outcome === 'last')
     throw isNeeded
-      ? lastWayIn()
+      ? lastWayIn(by)
       : new OAuthError('last_factor', 'The account must have a second factor, and this is the last one.')
   if (outcome === 'unknown') throw new OAuthError('not_found', 'There is no such factor.')
   // The store can't know that the remaining factors (an app, a security key) sign nobody in alone, and a link may have
@@ -167,7 +170,7 @@ export async function removeFactor(
       onError(error, 'what is left to sign in with could not be looked at')
       return false
     }))
-  if (isBack) throw lastWayIn()
+  if (isBack) throw lastWayIn(by)
   // Cancels the check that an earlier failed try left in the background. It would report this removal a second time,
   // and end the sign-in that asks for it.
   background.drop(`removal ${factorId}`)
@@ -184,8 +187,10 @@ export async function removeFactor(
 const has = ({ totp, passkeys }: UserFactors, factorId: string): boolean =>
   [...totp, ...passkeys].some(({ id }) => id === factorId)
 
-const lastWayIn = (): OAuthError =>
-  new OAuthError('last_factor', 'Nothing else is left to sign in with.', { reason: 'last_way_in' })
+const lastWayIn = (by: Removal['by']): OAuthError =>
+  by === 'host'
+    ? lastSignInMethod()
+    : new OAuthError('last_factor', 'Nothing else is left to sign in with.', { reason: 'last_way_in' })
 
 const opensWithoutPasskey = ({ password, links, others }: WaysIn): boolean =>
   password || links.length > 0 || others.some((way) => way !== 'passkey')

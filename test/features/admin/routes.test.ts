@@ -60,7 +60,7 @@ t.test('refuses everybody else, and changes nothing', async (t) => {
   for (const [method, path, scope, , payload] of ROUTES)
     for (const [caller, of] of Object.entries(CALLERS)) {
       const [headers, status] = await of(scope)
-      const reply = await send(method, path.replace(':id', ann.sub).replace(':sid', 'x'), headers, payload)
+      const reply = await send(method, path.replace(':id', ann.sub).replace(/:sid|:one/, 'x'), headers, payload)
       t.equal(reply.statusCode, status, `${caller} at ${method} ${path}: ${reply.body}`)
     }
   const mine = bearer(all.json().access_token)
@@ -100,7 +100,7 @@ t.test('acts neither on oneself nor on a protected user', async (t) => {
   const strong = bearer(await tokenOf('root', ALL))
   const acts = ROUTES.filter(([method, path]) => method !== 'GET' && path.includes(':id'))
   for (const [method, path, , , payload] of acts) {
-    const at = (id: string): string => path.replace(':id', id).replace(':sid', 'x')
+    const at = (id: string): string => path.replace(':id', id).replace(/:sid|:one/, 'x')
     const self = await send(method, at(root.sub), strong, payload)
     t.equal(self.statusCode, 409, `${method} ${path} on oneself`)
     t.equal(self.json().error, 'conflict')
@@ -122,7 +122,12 @@ t.test('takes no strange id, field or condition', async (t) => {
   const all = bearer(await tokenOf('root', ALL))
   for (const id of ['..', '%2e%2e', '%2f', '%00', '__proto__', 'x'.repeat(100), "' OR 1=1", '{}', '%F0%9F%98%80'])
     for (const [method, path, , , payload] of ROUTES.filter(([, one]) => one.includes(':id'))) {
-      const reply = await send(method, path.replace(':id', encodeURIComponent(id)).replace(':sid', 'x'), all, payload)
+      const reply = await send(
+        method,
+        path.replace(':id', encodeURIComponent(id)).replace(/:sid|:one/, 'x'),
+        all,
+        payload
+      )
       t.ok([400, 404].includes(reply.statusCode), `${method} ${path} ${id}: ${reply.statusCode}`)
     }
   const bodies: object[] = [

@@ -1,5 +1,5 @@
 /** An app in which `root` administrates and `ann` does not. */
-import { type AuthorityOptions, memoryApiKeyStore, memoryAudit } from '../../../lib/index.ts'
+import { type AuthorityOptions, memoryApiKeyStore, memoryAudit, memoryFactorStore } from '../../../lib/index.ts'
 import { ADMIN_SCOPES } from '../../../lib/protocol/admin-scopes.ts'
 import { PASSWORD, signUp } from '../../support/app.ts'
 import { logLines } from '../../support/log-lines.ts'
@@ -46,10 +46,16 @@ export async function world(t: Test, options: Partial<AuthorityOptions> = {}) {
 
 export type World = Awaited<ReturnType<typeof world>>
 
+type Route = [
+  method: 'GET' | 'POST' | 'PATCH' | 'DELETE',
+  path: string,
+  scope: string,
+  status: number,
+  payload?: object
+]
+
 /** Each route, its scope, and its answer to a caller who is let in. */
-export const ROUTES: Array<
-  [method: 'GET' | 'POST' | 'PATCH' | 'DELETE', path: string, scope: string, status: number, payload?: object]
-> = [
+export const ROUTES: Route[] = [
   ['GET', '/users', 'authority:users:read', 200],
   ['POST', '/users', 'authority:users:write', 201, { username: 'new' }],
   ['GET', '/users/:id', 'authority:users:read', 200],
@@ -62,6 +68,10 @@ export const ROUTES: Array<
   ['GET', '/users/:id/sessions', 'authority:users:read', 200],
   ['DELETE', '/users/:id/sessions', 'authority:sessions:write', 204],
   ['DELETE', '/users/:id/sessions/:sid', 'authority:sessions:write', 204],
+  ...(['connections', 'factors', 'api-keys'] as const).flatMap((kind): Route[] => [
+    ['GET', `/users/:id/${kind}`, 'authority:users:read', 200],
+    ['DELETE', `/users/:id/${kind}/:one`, 'authority:users:write', 204]
+  ]),
   ['DELETE', '/users/:id', 'authority:users:delete', 204],
   ['GET', '/audit', 'authority:audit:read', 200]
 ]
@@ -71,6 +81,7 @@ export const ALL = ADMIN_SCOPES.join(' ')
 export async function routed(t: Test, options: Partial<AuthorityOptions> = {}) {
   const test = await world(t, {
     apiKeys: memoryApiKeyStore(),
+    factors: memoryFactorStore(),
     resources: [{ resource: '/orders', scopes: ['orders:read'] }],
     ...options
   })
@@ -78,12 +89,7 @@ export async function routed(t: Test, options: Partial<AuthorityOptions> = {}) {
   const bob = await signUp(app, 'bob@example.com')
   const tokenOf = async (username: string, scope: string): Promise<string> =>
     (await byPassword(username, scope)).json().access_token
-  const send = async (
-    method: (typeof ROUTES)[number][0],
-    path: string,
-    headers: Record<string, string>,
-    payload?: object
-  ) =>
+  const send = async (method: Route[0], path: string, headers: Record<string, string>, payload?: object) =>
     await app.inject({
       method,
       url: `/auth/admin${path}`,
@@ -99,6 +105,7 @@ export async function victim({ app }: World, path: string): Promise<string> {
   const { sub } = path.includes('invite')
     ? { sub: (await app.authority.users.create({ username })).id }
     : await signUp(app, username)
+  if (path.includes(':one')) return path.replace(':one', await thingOf(app, path, sub)).replace(':id', sub)
   if (!path.includes(':sid')) return path.replace(':id', sub)
   await app.inject({
     method: 'POST',
@@ -108,3 +115,16 @@ export async function victim({ app }: World, path: string): Promise<string> {
   const [session] = await app.authority.sessions(sub)
   return path.replace(':id', sub).replace(':sid', session?.id ?? '')
 }
+
+/** Makes a connection, an app or an API key of a user, and returns its id. */
+export async function thingOf(app: World['app'], path: string, sub: string): Promise<string> {
+  if (path.includes('/connections')) {
+    await app.authority.linkIdentity(sub, { issuer: 'https://sso.example', subject: sub, connection: 'sso' })
+    return (await app.authority.identities(sub))[0]?.id ?? ''
+  }
+  if (path.includes('/api-keys')) return (await app.authority.apiKeys.create({ userId: sub, name: 'x' })).id
+  await app.authority.importTotp(sub, { secret: SECRET_OF_APP, name: 'Phone' })
+  return (await app.authority.factors(sub)).factors[0]?.id ?? ''
+}
+
+export const SECRET_OF_APP = 'JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP'

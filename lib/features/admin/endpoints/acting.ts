@@ -44,6 +44,8 @@ export const acting = (
     summary: string
     what: string
     params?: TObject
+    /** The codes of its answer 409. Default `conflict`. */
+    conflicts?: 'conflict' | Array<'conflict' | 'last_sign_in_method'>
   },
   act: (user: User, by: Acting, request: FastifyRequest) => Promise<void>,
   deps: AdminDeps
@@ -57,7 +59,7 @@ export const acting = (
     what: action.what,
     params: action.params ?? Id,
     answers: { 204: Empty },
-    errors: { 404: 'not_found', 409: 'conflict' },
+    errors: { 404: 'not_found', 409: action.conflicts ?? 'conflict' },
     handle: async (request) => {
       const { caller, user } = await target(request, true, deps)
       await act(user, { by: caller.by }, request)

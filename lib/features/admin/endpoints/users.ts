@@ -10,6 +10,7 @@ import { auditEndpoint } from './audit.ts'
 import { numberIn, queryOf } from './query.ts'
 import { sessionEndpoints } from './sessions.ts'
 import { ifMatch, tagOf } from './versions.ts'
+import { wayEndpoints } from './ways.ts'
 
 const TextOrNull = Type.Union([Type.String(), Type.Null()])
 const Profile = Type.Object(
@@ -206,6 +207,7 @@ export function adminEndpoints(deps: AdminDeps): Endpoint[] {
       }
     }),
     ...sessionEndpoints(deps),
+    ...wayEndpoints(deps),
     auditEndpoint(accounts)
   ]
 }

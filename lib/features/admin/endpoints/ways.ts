@@ -1,0 +1,113 @@
+import { Type } from '@sinclair/typebox'
+import { audited } from '../../../accounts/audited.ts'
+import { lastSignInMethod, linkIdOf, listLinks, unlinkIdentity } from '../../../accounts/identities.ts'
+import type { AccountSlots } from '../../../accounts/slots.ts'
+import { OAuthError } from '../../../errors.ts'
+import { NO_REQUEST } from '../../../events.ts'
+import { type Endpoint, endpoint } from '../../../http/edge/endpoint.ts'
+import { originOf } from '../../../http/edge/request-origin.ts'
+import type { User } from '../../../ports/user-store.ts'
+import { acting, type AdminDeps, Id, target } from './acting.ts'
+
+const Item = Type.Object({ id: Type.String() }, { additionalProperties: true, description: 'As in the export.' })
+const IdOfOne = Type.Object({ ...Id.properties, one: Type.String({ minLength: 1, maxLength: 255 }) })
+
+/** Something of a user that an administrator sees and removes. */
+interface Kind {
+  name: 'connections' | 'factors' | 'api_keys'
+  path: 'connections' | 'factors' | 'api-keys'
+  title: string
+  /** The act in the audit log. */
+  action: string
+  list(user: User): Promise<unknown>
+  /** False: the user has no such thing. */
+  remove(user: User, id: string, cause: { admin: string; origin: ReturnType<typeof originOf> }): Promise<boolean>
+}
+
+/** The connections, factors and API keys of a user. The list of a feature that is off is empty. */
+export function wayEndpoints(deps: AdminDeps): Endpoint[] {
+  const { accounts } = deps
+  const featureWith = (slot: keyof AccountSlots): AccountSlots | undefined =>
+    accounts.slots.find((one) => one[slot] !== undefined)
+  const kinds: Kind[] = [
+    {
+      name: 'connections',
+      path: 'connections',
+      title: 'connected account',
+      action: 'identity_unlinked',
+      list: async (user) =>
+        (await listLinks(user.id, accounts)).map((link) => ({
+          id: linkIdOf(link),
+          connection: link.connection,
+          email: link.email ?? null,
+          linked_at: new Date(link.linkedAt).toISOString(),
+          last_used_at: new Date(link.lastUsedAt).toISOString()
+        })),
+      async remove(user, id) {
+        // The message to the person must not show the address of the administrator.
+        const cause = { by: 'host', locale: undefined, origin: NO_REQUEST } as const
+        const outcome = await unlinkIdentity(user, id, cause, accounts)
+        if (outcome === 'last_sign_in_method') throw lastSignInMethod()
+        return outcome === 'unlinked'
+      }
+    },
+    {
+      name: 'factors',
+      path: 'factors',
+      title: 'second factor',
+      action: 'factor_removed',
+      list: async (user) => (await featureWith('removeFactor')?.exported?.(user))?.['factors'],
+      async remove(user, factorId, cause) {
+        const feature = featureWith('removeFactor')
+        await feature?.removeFactor?.({ user, factorId, ...cause })
+        return feature !== undefined
+      }
+    },
+    {
+      name: 'api_keys',
+      path: 'api-keys',
+      title: 'API key',
+      action: 'api_key_revoked',
+      list: async (user) => (await featureWith('apiKeys')?.exported?.(user))?.['api_keys'],
+      remove: async (user, id, { origin }) =>
+        (await featureWith('apiKeys')?.apiKeys?.revoke(user.id, id, { by: 'host', origin })) ?? false
+    }
+  ]
+  return kinds.flatMap(({ name, path, title, action, list, remove }) => [
+    endpoint({
+      method: 'GET',
+      path: `/admin/users/:id/${path}`,
+      callers: { admin: 'authority:users:read' },
+      summary: `List a user's ${title}s`,
+      what: `Lists each ${title} of the user, without a secret.`,
+      params: Id,
+      answers: { 200: Type.Object({ [name]: Type.Array(Item) }) },
+      errors: { 404: 'not_found' },
+      handle: async (request) => ({ [name]: (await list((await target(request, false, deps)).user)) ?? [] })
+    }),
+    acting(
+      {
+        method: 'DELETE',
+        path: `/admin/users/:id/${path}/:one`,
+        scope: 'authority:users:write',
+        summary: `Remove a user's ${title}`,
+        what: `Removes one ${title} of the user. The last way to sign in stays.`,
+        params: IdOfOne,
+        conflicts: ['conflict', 'last_sign_in_method']
+      },
+      async (user, { by }, request) => {
+        const { one } = request.params as { one: string }
+        const origin = originOf(request)
+        await audited(
+          { action, actor: by, target: { type: 'user', id: user.id }, origin },
+          async () => {
+            if (!(await remove(user, one, { admin: by.id, origin })))
+              throw new OAuthError('not_found', `There is no such ${title}.`)
+          },
+          accounts
+        )
+      },
+      deps
+    )
+  ])
+}
