@@ -3,6 +3,7 @@
  * kind of caller. The table lists the permitted ones, and a route without a row fails. A permitted caller gets neither
  * 401 nor 403.
  */
+import { createPrivateKey, type JsonWebKey, sign } from 'node:crypto'
 import Fastify, { type FastifyInstance } from 'fastify'
 import { Type } from '@sinclair/typebox'
 import t from '../support/tap.ts'
@@ -18,6 +19,7 @@ import { useCallers } from '../../lib/http/edge/callers.ts'
 import { bearer, ISSUER, PASSWORD, plainUrl, signIn, signUp, type TestApp, testApp } from '../support/app.ts'
 import { ROUTES as ADMIN_ROUTES } from '../features/admin/world.ts'
 import { testBrowser } from '../support/browser.ts'
+import { decodeJwt, encodePart } from '../support/jwt.ts'
 import { authorizePath, basic, CALLBACK, CLIENTS, KEYS, SECRET, tokensOf } from '../support/openid.ts'
 
 const CALLERS = [
@@ -26,6 +28,7 @@ const CALLERS = [
   'own token',
   'first-party token',
   'third-party token',
+  'token with act',
   "client's own token",
   'ID token',
   'refresh token',
@@ -88,8 +91,8 @@ const TABLE: Record<string, [sent: Partial<Sent>, letIn: readonly Caller[]]> = {
   'POST /auth/device': [{ payload: {} }, ['client']],
   'GET /device': [{}, ALL],
   'POST /device': [{ headers: FORM, payload: '' }, OWN_PAGE],
-  'GET /auth/userinfo': [{}, ['own token', 'first-party token', 'third-party token']],
-  'POST /auth/userinfo': [{}, ['own token', 'first-party token', 'third-party token']],
+  'GET /auth/userinfo': [{}, ['own token', 'first-party token', 'third-party token', 'token with act']],
+  'POST /auth/userinfo': [{}, ['own token', 'first-party token', 'third-party token', 'token with act']],
   'GET /.well-known/jwks.json': [{}, ALL],
   'GET /.well-known/oauth-authorization-server': [{}, ALL],
   'GET /.well-known/openid-configuration': [{}, ALL],
@@ -217,6 +220,14 @@ const CONFIGURATIONS: Array<[what: string, options: Partial<AuthorityOptions>, w
   ]
 ]
 
+/** The same token with a claim that says that an administrator acts by it. */
+function withActor(token: string): string {
+  const { header, claims } = decodeJwt(token)
+  const input = `${encodePart(header)}.${encodePart({ ...claims, act: { sub: 'an-admin' } })}`
+  const key = createPrivateKey({ key: KEYS[0] as JsonWebKey, format: 'jwk' })
+  return `${input}.${sign('sha256', Buffer.from(input), { key, dsaEncoding: 'ieee-p1363' }).toString('base64url')}`
+}
+
 interface Route {
   method: string
   url: string
@@ -318,6 +329,8 @@ async function walked(options: Partial<AuthorityOptions>): Promise<
         return known ? bearer(first) : null
       case 'third-party token':
         return known ? bearer(third) : null
+      case 'token with act':
+        return options.keys === undefined ? bearer(withActor(own.access_token)) : null
       case "client's own token":
         return machine === null ? null : bearer(machine)
       case 'ID token':
@@ -397,7 +410,7 @@ for (const [what, options, without] of CONFIGURATIONS) {
         if (reply.statusCode !== 401 && reply.statusCode !== 403) entered.push(caller)
         if (reply.statusCode >= 500)
           wrong.push(`${route.method} ${route.url}, ${caller}: ${reply.statusCode} ${reply.body.slice(0, 100)}`)
-        if (letIn === ACCOUNT && caller === 'third-party token')
+        if (letIn === ACCOUNT && (caller === 'third-party token' || caller === 'token with act'))
           t.match(
             reply,
             {

@@ -8,7 +8,7 @@ import type { Client } from '../../ports/client-store.ts'
 import type { User } from '../../ports/user-store.ts'
 import type { AccessTokenClaims } from '../../protocol/access-token.ts'
 import { type AuthenticationContext, freshContextOf } from '../../protocol/authentication.ts'
-import { hasToken, headerOrFormToken, insufficientScope, missingToken } from '../../protocol/bearer.ts'
+import { hasToken, headerOrFormToken, insufficientScope, missingToken, withoutActor } from '../../protocol/bearer.ts'
 import { invalidClient } from '../../protocol/client-authentication.ts'
 import { isFromOwnPage } from '../../protocol/same-origin.ts'
 import { parseTokenQuery } from '../../protocol/request-params.ts'
@@ -119,6 +119,8 @@ async function accountOfToken(
   request: FastifyRequest,
   { grants, browser }: GuardDeps
 ): Promise<AccountCaller> {
+  // An account is the business of the person alone.
+  if (claims['act'] !== undefined) throw withoutActor()
   const client = await requireFirstParty(claims, grants.clients)
   const { user, family } = await liveSession(claims, { sessions: grants.sessions, users: grants.accounts.users })
   return {

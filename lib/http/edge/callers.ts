@@ -16,7 +16,7 @@ import type { AdminScope } from '../../protocol/admin-scopes.ts'
  *   refresh token).
  * - `own_page`: a page of our own origin: a form or a script. The handler looks up who is signed in there.
  * - `account`: the person, by an access token of no client or of a first-party one, or by the browser session from a
- *   page of our own.
+ *   page of our own. A token with `act` is refused.
  * - `client`: a client that proves who it is by its secret.
  * - `{ scope }`: anybody with an access token of this scope, including third-party clients.
  * - `{ admin }`: an administrator, or a machine client, with an access token of this scope, which the host still gives.
