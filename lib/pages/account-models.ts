@@ -30,10 +30,18 @@ export type AccountNote =
   | 'password_link'
   | 'nothing'
 
+/** The pages below the account page. A link is `null` if the action is not available. */
+export type AccountLinks = Record<
+  'profile' | 'email' | 'password' | 'security' | 'connections' | 'sessions' | 'access' | 'apiKeys' | 'remove',
+  string | null
+>
+
 /** Fields of every account page. `username` is the signed-in user; `accountUrl` leads to the page `account`. */
 export interface AccountModel extends FormModel {
   username: string
   accountUrl: string
+  accountLinks: AccountLinks
+  logoutUrl: string
   done: AccountNote | null
 }
 
@@ -84,7 +92,7 @@ export interface AccountPasskey extends Omit<AccountFactor, 'disabled'> {
 
 /** The models of the account pages. */
 export interface AccountModels {
-  /** The overview, with links to the other pages. A link is `null` if the action is not available. */
+  /** The overview, with links to the other pages. */
   account: CommonModel & {
     username: string
     /** `null` without an address, or if the address is the username. */
@@ -108,10 +116,9 @@ export interface AccountModels {
       /** The number of API keys. */
       apiKeys: number | null
     }
-    links: Record<
-      'profile' | 'email' | 'password' | 'security' | 'connections' | 'sessions' | 'access' | 'apiKeys' | 'remove',
-      string | null
-    >
+    links: AccountLinks
+    /** The page itself. */
+    accountUrl: string
     logoutUrl: string
     /** The page the person came from, or the host's home page. */
     backUrl: string

@@ -13,7 +13,8 @@ import {
 } from './fields.ts'
 import { profileField } from './host-fields.ts'
 import { formatHtml, type Html, html, type HtmlValue, safeUrl } from './html.ts'
-import { chip, layout, name, scopeList, time } from './layout.ts'
+import { layout, name, scopeList, time } from './layout.ts'
+import { accountSides } from './account-sides.ts'
 import type { IconName } from './stylesheet.ts'
 import type { AccountModel, AccountNote } from './account-models.ts'
 import type { PageModels } from './model.ts'
@@ -78,8 +79,7 @@ export function account(model: PageModels['account']): string {
   ]
   return layout(model, {
     heading: messages.accountTitle,
-    lead: chip(model, username),
-    isWide: true,
+    wide: accountSides({ ...model, accountLinks: links }, model.accountUrl),
     content: [
       groups.map(
         ([group, rows]) =>
@@ -330,14 +330,13 @@ export function accountFrame(
   content: HtmlValue,
   { passkeyScript }: { passkeyScript?: string | undefined } = {}
 ): string {
-  const { messages, error, username, accountUrl, done } = model
+  const { messages, error, accountUrl, done } = model
   return layout(model, {
     heading,
     error,
-    isWide: true,
+    wide: accountSides(model, model.action),
     isDone: done !== null && done !== 'nothing',
     before: html`<a class="back" href="${safeUrl(accountUrl)}">${messages.accountTitle}</a>`,
-    lead: chip(model, username),
     passkeyScript,
     content: html`${
       done !== null &&

@@ -19,8 +19,8 @@ interface Layout {
   error?: PageError | null
   /** The passkey script, on pages that ask for one. */
   passkeyScript?: string | null | undefined
-  /** A page of the account: wider, on the ground instead of a card. */
-  isWide?: boolean
+  /** A page of the account: wide, on the ground instead of a card, with what the bar and the column beside it hold. */
+  wide?: { bar: Html; column: Html }
   /** True if the last form succeeded, so that the title says so. */
   isDone?: boolean
   /** Above the heading, and first in the order of focus. */
@@ -41,7 +41,7 @@ export function layout(
     links,
     error = null,
     passkeyScript = null,
-    isWide,
+    wide,
     isDone,
     before,
     isNamed = false
@@ -79,9 +79,9 @@ ${
   }
 </head>
 <body data-working="${messages.working}">
-<div class="page${isWide === true && ' wide'}">
-<header class="top"><div class="brand">${brand(model)}</div></header>
-<main class="card">
+<div class="page${wide !== undefined && ' wide'}">
+<header class="top"><div class="brand">${brand(model)}</div>${wide?.bar}</header>
+${wide?.column}<main class="card">
 ${before}<div class="head">
 ${typeof icon === 'string' ? html`<span class="icon" data-icon="${icon}" aria-hidden="true"></span>` : icon}
 <h1>${heading}</h1>
@@ -185,13 +185,17 @@ export function address(text: string): Html {
  * letter adds nothing to the name.
  */
 export function chip({ messages }: CommonModel, username: string, otherUrl: string | null = null): Html {
-  const at = username.lastIndexOf('@')
-  const [local, domain] = at < 1 ? [username, ''] : [username.slice(0, at), username.slice(at)]
-  return html`<div class="chip" title="${username}"><span class="avatar" aria-hidden="true">${monogram(
-    username
-  )}</span><bdi><span>${local}</span>${domain !== '' && html`<span>${domain}</span>`}</bdi>${
+  return html`<div class="chip" title="${username}">${nameWithAvatar(username)}${
     otherUrl !== null && html`<a href="${safeUrl(otherUrl)}">${messages.notYou}</a>`
   }</div>`
+}
+
+export function nameWithAvatar(username: string): Html {
+  const at = username.lastIndexOf('@')
+  const [local, domain] = at < 1 ? [username, ''] : [username.slice(0, at), username.slice(at)]
+  return html`<span class="avatar" aria-hidden="true">${monogram(
+    username
+  )}</span><bdi><span>${local}</span>${domain !== '' && html`<span>${domain}</span>`}</bdi>`
 }
 
 /** The account of a form with a password, for password managers. No route reads it. */

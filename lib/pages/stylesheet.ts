@@ -209,7 +209,7 @@ button[aria-busy]::after{${SPINNER};opacity:0;animation:turn .8s linear infinite
 @keyframes turn{to{transform:rotate(1turn)}}
 @keyframes show{to{opacity:1}}
 @keyframes enter{from{transform:translateY(-4px)}}
-.choice{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,9rem),1fr));gap:.75rem;margin-top:.25rem}
+.choice{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,11rem),1fr));gap:.75rem;margin-top:.25rem}
 button.reveal{position:absolute;inset-block:0;inset-inline-end:0;width:2.75rem;min-height:0;padding:0;
   color:var(--quiet);background:transparent;border:0}
 button.reveal:hover{color:var(--text)}
@@ -305,6 +305,24 @@ section+section,.rows+.actions{margin-top:1rem}
 .back::before{${shape(CHEVRON, '1.125rem')};transform:scaleX(-1)}
 [dir=rtl] .back::before{transform:none}
 .own-app{text-align:center}
+.wide{padding-top:0}
+.wide .head{justify-items:start;text-align:start}
+.wide .top{display:flex;gap:1rem;align-items:center;justify-content:space-between;min-height:3.5rem;
+  margin-bottom:1.5rem;color:var(--text);
+  border-image:linear-gradient(var(--card) calc(100% - 1px),var(--line) 0) fill 0//0 100vmax}
+.column{display:none}
+.column a{display:block;padding:.625rem .75rem;font-size:.9375rem;color:var(--title);text-decoration:none;
+  border-radius:var(--radius)}
+.column a:hover{background:var(--panel);color:var(--text)}
+.column [aria-current]{font-weight:600;color:var(--on-soft)!important;background:var(--soft)!important}
+.who{position:relative;flex:none;max-width:60%}
+.who summary{margin:0;padding:.25rem!important;background:var(--card);list-style:none}
+.who summary::-webkit-details-marker{display:none}
+.who bdi{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%)}
+.who>div{position:absolute;z-index:1;inset-inline-end:0;top:100%;display:grid;gap:.75rem;width:max-content;
+  min-width:12rem;max-width:min(20rem,85vw);margin-top:.375rem;padding:.75rem;background:var(--card);
+  border:1px solid var(--line);border-radius:var(--radius);box-shadow:0 12px 32px rgb(0 0 0/.12)}
+.who p bdi{all:unset}
 details.more>summary{min-height:2.75rem;padding-block:.625rem;cursor:pointer;color:var(--link)}
 details.more[open]{display:grid;gap:.75rem}
 .qr{display:block;width:min(100%,12rem);height:auto;margin-inline:auto;border-radius:.25rem}
@@ -328,11 +346,14 @@ summary{cursor:pointer}
 .foot [aria-current]{font-weight:650}
 @media (pointer:coarse){html{--h:3rem}.items button,.items .quiet,button.small,a.small{min-height:2.5rem}}
 ${CARD}
-@media (min-width:48rem){.wide{max-width:47.5rem;padding-top:1rem}.wide .top{margin-bottom:2rem}
-  .wide .brand{justify-content:flex-start}.wide .card{padding:0;background:none;border:0;box-shadow:none}
-  .wide .head{justify-items:start;text-align:start;grid-template-columns:1fr auto;align-items:center}
-  .wide .head>*{grid-column:1/-1}.wide .head>h1{grid-column:1;font-size:1.75rem;line-height:2.125rem}
-  .wide .chip{grid-column:2;grid-row:1;margin:0;background:var(--card)}.wide .links{text-align:start}
+@media (min-width:32rem){.wide .card{padding:0;background:none;border:0;box-shadow:none}}
+@media (min-width:48rem){.wide{display:grid;grid-template:auto 1fr auto/clamp(11rem,21vw,12.5rem) minmax(0,1fr);
+  gap:0 2rem;align-items:start;max-width:57rem}.wide>*{grid-column:1/-1}.wide .card{grid-column:2}
+  .wide .column{display:block;grid-column:1}.wide .back{display:none}
+  .wide h1{font-size:1.75rem;line-height:2.125rem}
+  .wide .who bdi{position:static;width:auto;height:auto;clip-path:none}
+  .who summary::after{content:"▾"/"";padding-inline-end:.25rem}.wide .who p{display:none}
+  .wide .links{text-align:start}
   .wide form:has(>.field){padding:1.5rem;background:var(--card);border:1px solid var(--line);
   border-radius:calc(var(--radius)*1.4)}.wide form>button,.wide .actions a,.wide .choice{width:auto;
   min-width:min(100%,12rem);

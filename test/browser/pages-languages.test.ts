@@ -76,7 +76,7 @@ t.test('serves every page in the browser language, with styles and without conso
     await page.context().clearCookies()
     await open(page, provider)
     t.equal(await page.locator('html').getAttribute('lang'), 'de', name)
-    t.equal(await page.evaluate('getComputedStyle(document.querySelector(".page")).display'), 'flex', name)
+    t.equal(await page.evaluate('getComputedStyle(document.querySelector(".brand")).display'), 'flex', name)
     states.set(name, recorder.last())
   }
 })

@@ -9,7 +9,7 @@ import {
   requireProof
 } from '../../accounts/fresh-sign-in.ts'
 import { lacksSecondFactor } from '../../protocol/authentication.ts'
-import type { AccountModel, AccountNote } from '../../pages/account-models.ts'
+import type { AccountLinks, AccountModel, AccountNote } from '../../pages/account-models.ts'
 import type { PageModels } from '../../pages/model.ts'
 import type { User } from '../../ports/user-store.ts'
 import type { PathName } from '../../settings/paths.ts'
@@ -119,7 +119,7 @@ export function accountPage<Name extends AccountPageName, Shown extends object>(
     },
     content: ({ person, shown, done }, visit) => ({
       username: person.user.username,
-      accountUrl: `${link('account')}${visit.journey.query}`,
+      ...accountWays(visit.journey, deps),
       done,
       ...page.content(shown, visit)
     }),
@@ -128,6 +128,28 @@ export function accountPage<Name extends AccountPageName, Shown extends object>(
     carries: ({ person }) => ({ session: person.session.sid })
   }
   formPage(child, held, deps)
+}
+
+/** The ways that every account page has. Each carries the journey on, except the sign-out. */
+export function accountWays(
+  { query }: Visit['journey'],
+  { link, parts }: PageDeps
+): Pick<AccountModel, 'accountUrl' | 'accountLinks' | 'logoutUrl'> {
+  const accountLinks: AccountLinks = {
+    profile: null,
+    email: null,
+    password: null,
+    security: null,
+    connections: null,
+    sessions: null,
+    access: null,
+    apiKeys: null,
+    remove: null
+  }
+  for (const { account = {} } of parts)
+    for (const [name, { path, add }] of Object.entries(account))
+      if (add !== null) accountLinks[name as keyof AccountLinks] = `${link(path)}${query}`
+  return { accountUrl: `${link('account')}${query}`, accountLinks, logoutUrl: link('logout') }
 }
 
 /** Leads to the page by a GET, which shows the result. */

@@ -47,6 +47,6 @@ export async function post(page: Page, fields: Record<string, string> = {}): Pro
     }, value)
   await Promise.all([
     page.waitForEvent('load'),
-    page.locator('form:not([data-passkey]) button[type=submit]').first().click()
+    page.locator('main form:not([data-passkey]) button[type=submit]').first().click()
   ])
 }

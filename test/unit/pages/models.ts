@@ -25,7 +25,18 @@ export const COMMON: CommonModel = {
 }
 
 const form = { action: '/auth/post?client_id=acme', error: null }
-const account = { username: 'ann', accountUrl: '/auth/account', done: null }
+const accountLinks = {
+  profile: '/auth/account/profile',
+  email: '/auth/account/email',
+  password: '/auth/account/password',
+  security: '/auth/security',
+  connections: null,
+  sessions: '/auth/account/sessions',
+  access: null,
+  apiKeys: null,
+  remove: '/auth/account/remove'
+}
+const account = { username: 'ann', accountUrl: '/auth/account', accountLinks, logoutUrl: '/auth/logout', done: null }
 const connections = [
   {
     id: 'google',
@@ -244,6 +255,7 @@ export const MODELS: PageModels = {
       apiKeys: '/auth/account/api-keys',
       remove: '/auth/account/remove'
     },
+    accountUrl: '/auth/account',
     logoutUrl: '/auth/logout',
     backUrl: '/'
   },

@@ -209,6 +209,29 @@ t.test('shows the logo instead of the title', async (t) => {
   t.equal(one(page('login', { ...dark, colorScheme: 'light' }), 'img').attributes.src, '/logo.svg')
 })
 
+t.test('lists the account pages that there are, and marks the one that is open', async (t) => {
+  const waysOf = (name: PageName, given: object = {}): Array<[string, string | null | undefined]> =>
+    all(one(page(name, given), 'nav'), 'a').map(({ attributes: { href = '', 'aria-current': current } }) => [
+      href,
+      current
+    ])
+  const there = Object.values(MODELS.account_profile.accountLinks).filter((url) => url !== null)
+  const marked = (name: PageName, action: string): unknown =>
+    waysOf(name, { action }).filter(([, current]) => current !== undefined)
+  t.same(new Set(waysOf('account_profile').map(([url]) => url)), new Set(['/auth/account', ...there]))
+  t.same(marked('account_profile', '/auth/account/profile?session=a'), [['/auth/account/profile', 'page']])
+  t.same(marked('account_passkey', '/auth/security/passkey?session=a'), [['/auth/security', 'true']], 'a page below it')
+  t.same(
+    waysOf('account').filter(([, current]) => current !== undefined),
+    [['/auth/account', 'page']]
+  )
+  for (const name of ['account', 'account_profile'] as const) {
+    const menu = one(one(page(name), 'header'), 'details')
+    t.equal(one(menu, 'form').attributes.action, '/auth/logout')
+    t.match(one(menu, 'button').attributes, { name: 'decision', value: 'sign_out' })
+  }
+})
+
 t.test('puts the providers above the form only if the host wants them first', async (t) => {
   const placesOf = (given: Partial<PageModels['login']>): number[] => {
     const body = renderPage('login', { ...MODELS.login, ...given })
@@ -299,7 +322,7 @@ t.test('shows an error code only for errors that support has to investigate', as
   t.same(codes('invalid_grant'), [])
   // Whatever is sent by a form may meet a store that is down.
   const fault: PageError = { error: 'temporarily_unavailable', text: 'x', field: null }
-  for (const name of PAGES.filter((name) => all(page(name), 'form').length > 0 && name !== 'form_post'))
+  for (const name of PAGES.filter((name) => all(one(page(name), 'main'), 'form').length > 0 && name !== 'form_post'))
     t.same(
       all(page(name, { error: fault }), 'code')
         .filter(({ attributes }) => attributes.id === 'request-id')

@@ -1,29 +1,25 @@
 import type { FastifyInstance } from 'fastify'
 import type { PathName } from '../../../settings/paths.ts'
-import type { AccountPart, PageDeps } from '../../../http/pages/deps.ts'
+import type { AccountPart, PageDeps, PagePart } from '../../../http/pages/deps.ts'
 import { accessPage, sessionsPage } from './sessions.ts'
 import { emailPage, profilePage, removePage } from './profile.ts'
 import { passwordPage } from './password.ts'
 import type { AccountsDeps } from '../../../accounts/deps.ts'
 import { consentsOf } from '../../../authorize/consent.ts'
 import type { AccountStates } from '../../../pages/account-models.ts'
-import type { PageModels } from '../../../pages/model.ts'
 import { passwordChangedAt } from '../../../sessions/active-user.ts'
 import { listSessions, type SignedInPerson } from '../../../sessions/browser-sessions.ts'
 import { localeOf, originOf } from '../../../http/edge/request-origin.ts'
 import { pageGet, queryParam } from '../../../http/pages/page-routes.ts'
-import { FOR_THE_PERSON, signInFirst } from '../../../http/pages/account-page.ts'
+import { accountWays, FOR_THE_PERSON, signInFirst } from '../../../http/pages/account-page.ts'
 import { endpoint } from '../../../http/edge/endpoint.ts'
 import { Empty } from '../../../http/edge/schemas.ts'
 import type { Parts } from '../../../feature.ts'
 import { ownAccount } from '../endpoints.ts'
 
-type AccountLinks = PageModels['account']['links']
-type Part = keyof AccountLinks
-
-/** The parts of the account page. A part exists if the stores support it. */
-function partsOf(deps: PageDeps): Record<Part, AccountPart> {
-  const { authorize, offers, parts, registration } = deps
+/** The parts of the account page that need no feature. A part exists if the stores support it. */
+function ownParts(deps: PageDeps): NonNullable<PagePart['account']> {
+  const { authorize, offers, registration } = deps
   const { users, outbox } = authorize.accounts
   const fields = registration?.profile ?? null
   const part = (
@@ -40,8 +36,6 @@ function partsOf(deps: PageDeps): Record<Part, AccountPart> {
         }
       : null
   })
-  const ofParts = (name: Part): AccountPart =>
-    parts.flatMap(({ account }) => account?.[name] ?? [])[0] ?? { path: 'account', add: null }
   return {
     profile: part('accountProfile', users.update !== undefined && fields !== null, (child) => {
       if (registration !== null && fields !== null) profilePage(child, deps, registration, fields.changeable)
@@ -54,15 +48,12 @@ function partsOf(deps: PageDeps): Record<Part, AccountPart> {
     password: part('accountPassword', users.setPasswordHash !== undefined, passwordPage, async ({ user }) => ({
       passwordChangedAt: user.passwordHash === null ? null : passwordChangedAt(user)
     })),
-    connections: ofParts('connections'),
-    security: ofParts('security'),
     sessions: part('accountSessions', true, sessionsPage, async ({ user }) => ({
       sessions: (await listSessions(user.id, authorize.sessions)).length
     })),
     access: part('accountAccess', offers.consents, accessPage, async ({ user }) => ({
       access: (await consentsOf(user, authorize)).length
     })),
-    apiKeys: ofParts('apiKeys'),
     remove: part('accountRemove', users.remove !== undefined, removePage)
   }
 }
@@ -94,9 +85,11 @@ async function statesOf(
   return Object.assign({ ...UNKNOWN }, ...(await Promise.all(parts.map(read)))) as AccountStates
 }
 
+const allParts = ({ parts }: PageDeps): AccountPart[] => parts.flatMap(({ account = {} }) => Object.values(account))
+
 /** The pages below `/auth/account`: what a person can do with their account while they are signed in. */
 export function ownAccountPages(child: FastifyInstance, deps: PageDeps): void {
-  for (const { add } of Object.values(partsOf(deps))) add?.(child)
+  for (const { add } of allParts(deps)) add?.(child)
 }
 
 const WHAT =
@@ -105,8 +98,7 @@ const WHAT =
 
 /** `GET /auth/account`: who is signed in, and the ways to what they can do. A JSON endpoint has the same path. */
 export function accountOverview(child: FastifyInstance, deps: PageDeps): void {
-  const { authorize, browser, homeUrl, journeys, link, pages, path } = deps
-  const parts = Object.entries(partsOf(deps))
+  const { authorize, browser, homeUrl, journeys, pages, path } = deps
   child.get(path('account'), pageGet({ summary: 'Account page' }, { what: WHAT }), async (request, reply) => {
     const journey = await journeys.read(request)
     const person = await browser.signedIn(request)
@@ -119,6 +111,7 @@ export function accountOverview(child: FastifyInstance, deps: PageDeps): void {
     const {
       user: { username, email, emailVerified }
     } = person
+    const { accountUrl, accountLinks, logoutUrl } = accountWays(journey, deps)
     const address = email ?? (username.includes('@') ? username : null)
     return await pages.send(
       request,
@@ -128,15 +121,10 @@ export function accountOverview(child: FastifyInstance, deps: PageDeps): void {
         username,
         email: address === username ? null : address,
         emailVerified: address === null ? null : emailVerified === true,
-        states: await statesOf(
-          person,
-          parts.map(([, part]) => part),
-          authorize.accounts
-        ),
-        links: Object.fromEntries(
-          parts.map(([name, part]) => [name, part.add === null ? null : `${link(part.path)}${journey.query}`])
-        ) as AccountLinks,
-        logoutUrl: link('logout'),
+        states: await statesOf(person, allParts(deps), authorize.accounts),
+        links: accountLinks,
+        accountUrl,
+        logoutUrl,
         // During an authorization request the link leads home, because the address of the request would lead to its
         // client.
         backUrl: queryParam(request, 'client_id') === '' ? journey.next : homeUrl
@@ -166,6 +154,7 @@ export function create(): Parts {
   return {
     endpoints: [...ownAccount, changePassword],
     pages: {
+      part: (deps) => ({ account: ownParts(deps) }),
       groups: (deps) =>
         deps.offers.account
           ? [
