@@ -262,6 +262,7 @@ form:not([hidden])+.instead{display:none}
 .scopes li,.points li{display:flex;gap:.625rem}
 .scopes li::before,.points li::before{${shape(CHECK, '1.125rem')};margin-top:.1875rem;background:var(--link)}
 .scopes span{min-width:0}
+.scopes code{line-height:1.6}
 .rows,.items{display:grid;background:var(--card);border:1px solid var(--line);border-radius:calc(var(--radius)*1.4)}
 .rows>li+li,.items>li+li{border-top:1px solid var(--line)}
 .rows a{display:flex;align-items:center;gap:.75rem;min-height:3.5rem;padding:.5rem 1rem;color:var(--text);

@@ -154,8 +154,8 @@ function idOf(credential: string): string | null {
  * True if a sign-in leads through the page that proposes a passkey: a sign-in by password, or a sign-up without one, of
  * a user without a passkey, in a browser that can make one and was not asked in the last 30 days. After a sign-up
  * without a password the page is shown in any case, so that the user can sign in by a passkey alone. Never for an app
- * on a device, which waits for its answer, nor if a signed-in user signs in again for a page of ours. A failure here
- * stops no sign-in.
+ * on a device, which waits for its answer, nor if a signed-in user signs in again for a page of ours. Never after a
+ * recovery code, because a person who has lost a device needs no further page. A failure here stops no sign-in.
  */
 async function proposesPasskey(
   begun: SessionBegun | StepNeeded,
@@ -165,11 +165,8 @@ async function proposesPasskey(
   accounts: ProvingDeps
 ): Promise<boolean> {
   if (able !== 'yes' || 'ticket' in begun) return false
-  if (
-    journey.nativeRequest !== null ||
-    !(isSignUp || begun.session.methods.some(({ method }) => method === 'password'))
-  )
-    return false
+  const has = (kind: string): boolean => begun.session.methods.some(({ method }) => method === kind)
+  if (journey.nativeRequest !== null || !(isSignUp || has('password')) || has('recovery_code')) return false
   // The journey leads to the page where the person adds a passkey anyway.
   if (journey.next.split('?')[0] === deps.link('securityPasskeys')) return false
   if (queryParam(request, 'client_id') === '' && queryParam(request, 'prompt') === 'login') return false
