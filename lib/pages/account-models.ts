@@ -30,17 +30,17 @@ export type AccountNote =
   | 'password_link'
   | 'nothing'
 
-/** The pages below the account page. A link is `null` if the action is not available. */
-export type AccountLinks = Record<
-  'profile' | 'email' | 'password' | 'security' | 'connections' | 'sessions' | 'access' | 'apiKeys' | 'remove',
-  string | null
->
-
-/** Fields of every account page. `username` is the signed-in user; `accountUrl` leads to the page `account`. */
+/**
+ * Fields of every account page. `username` is the signed-in user; `accountUrl` leads to the page `account`. A link is
+ * `null` if the action is not available.
+ */
 export interface AccountModel extends FormModel {
   username: string
   accountUrl: string
-  accountLinks: AccountLinks
+  accountLinks: Record<
+    'profile' | 'email' | 'password' | 'security' | 'connections' | 'sessions' | 'access' | 'apiKeys' | 'remove',
+    string | null
+  >
   logoutUrl: string
   done: AccountNote | null
 }
@@ -116,7 +116,7 @@ export interface AccountModels {
       /** The number of API keys. */
       apiKeys: number | null
     }
-    links: AccountLinks
+    links: AccountModel['accountLinks']
     /** The page itself. */
     accountUrl: string
     logoutUrl: string

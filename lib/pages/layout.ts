@@ -19,7 +19,7 @@ interface Layout {
   error?: PageError | null
   /** The passkey script, on pages that ask for one. */
   passkeyScript?: string | null | undefined
-  /** A page of the account: wide, on the ground instead of a card, with what the bar and the column beside it hold. */
+  /** A page of the account: wide, on the ground instead of a card, with the content of its bar and its column. */
   wide?: { bar: Html; column: Html }
   /** True if the last form succeeded, so that the title says so. */
   isDone?: boolean

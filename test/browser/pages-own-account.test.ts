@@ -91,7 +91,7 @@ for (const { name, options } of WITH_AND_AT_NIGHT_WITHOUT) {
 }
 
 t.test(
-  'has the ways of the account beside the page, or on a phone the way back, and signs out by the menu',
+  'shows the ways of the account on a wide screen, and the way back on a phone, and signs out by the menu',
   async (t) => {
     const provider = await startProvider(t, ALL_PAGES)
     for (const javaScriptEnabled of [true, false]) {

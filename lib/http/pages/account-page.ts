@@ -9,7 +9,7 @@ import {
   requireProof
 } from '../../accounts/fresh-sign-in.ts'
 import { lacksSecondFactor } from '../../protocol/authentication.ts'
-import type { AccountLinks, AccountModel, AccountNote } from '../../pages/account-models.ts'
+import type { AccountModel, AccountNote } from '../../pages/account-models.ts'
 import type { PageModels } from '../../pages/model.ts'
 import type { User } from '../../ports/user-store.ts'
 import type { PathName } from '../../settings/paths.ts'
@@ -135,7 +135,7 @@ export function accountWays(
   { query }: Visit['journey'],
   { link, parts }: PageDeps
 ): Pick<AccountModel, 'accountUrl' | 'accountLinks' | 'logoutUrl'> {
-  const accountLinks: AccountLinks = {
+  const accountLinks: AccountModel['accountLinks'] = {
     profile: null,
     email: null,
     password: null,
@@ -148,7 +148,7 @@ export function accountWays(
   }
   for (const { account = {} } of parts)
     for (const [name, { path, add }] of Object.entries(account))
-      if (add !== null) accountLinks[name as keyof AccountLinks] = `${link(path)}${query}`
+      if (add !== null) accountLinks[name as keyof typeof accountLinks] = `${link(path)}${query}`
   return { accountUrl: `${link('account')}${query}`, accountLinks, logoutUrl: link('logout') }
 }
 
