@@ -1,6 +1,5 @@
 import type { AccountModel } from './account-models.ts'
 import type { CommonModel } from './common-model.ts'
-import { form, submit } from './fields.ts'
 import { attributes, type Html, html, safeUrl } from './html.ts'
 import { nameWithAvatar } from './layout.ts'
 
@@ -8,9 +7,10 @@ type Sides = CommonModel & Pick<AccountModel, 'username' | 'accountUrl' | 'accou
 
 /**
  * The end of the bar, a menu of the signed-in person, and the column with the ways to all account pages. A phone has no
- * column, but the way back on each page. `here`: the address of the page.
+ * column, but the way back on each page. `here`: the address of the page. The form of the sign-out stands last,
+ * because the first form of a page is its own.
  */
-export function accountSides(model: Sides, here: string): { bar: Html; column: Html } {
+export function accountSides(model: Sides, here: string): { bar: Html; column: Html; end: Html } {
   const { messages, username, accountUrl, accountLinks: links, logoutUrl } = model
   const ways: Array<[url: string | null, label: string]> = [
     [links.profile, messages.profileTitle],
@@ -33,11 +33,15 @@ export function accountSides(model: Sides, here: string): { bar: Html; column: H
   return {
     bar: html`<details class="who"><summary class="chip" title="${username}">${nameWithAvatar(username)}</summary>
 <div><p><bdi>${username}</bdi></p>
-${form(logoutUrl, null, submit(messages.logoutSubmit, { decision: 'sign_out', look: 'quiet' }))}</div></details>`,
+<button type="submit" form="sign-out" class="quiet" name="decision" value="sign_out">${
+      messages.logoutSubmit
+    }</button></div></details>`,
     column: html`<nav class="column" aria-label="${messages.accountTitle}"><ul>
 ${way(accountUrl, messages.accountTitle, isHere(accountUrl))}${ways.map(
       ([url, label]) => url !== null && way(url, label, isBelow(url))
     )}</ul></nav>
+`,
+    end: html`<form method="post" action="${safeUrl(logoutUrl)}" id="sign-out" hidden></form>
 `
   }
 }

@@ -20,7 +20,7 @@ interface Layout {
   /** The passkey script, on pages that ask for one. */
   passkeyScript?: string | null | undefined
   /** A page of the account: wide, on the ground instead of a card, with the content of its bar and its column. */
-  wide?: { bar: Html; column: Html }
+  wide?: { bar: Html; column: Html; end: Html }
   /** True if the last form succeeded, so that the title says so. */
   isDone?: boolean
   /** Above the heading, and first in the order of focus. */
@@ -90,7 +90,7 @@ ${lead}
 ${error === null ? focusAtTop(content) : content}
 ${links !== undefined && links !== null && links !== false && html`<div class="links">${links}</div>`}
 </main>
-${footer(model, isNamed)}
+${wide?.end}${footer(model, isNamed)}
 </div>
 </body>
 </html>`)}\n`

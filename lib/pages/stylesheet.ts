@@ -321,7 +321,7 @@ section+section,.rows+.actions{margin-top:1rem}
 .who summary::-webkit-details-marker{display:none}
 .who bdi{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%)}
 .who>div{position:absolute;z-index:1;inset-inline-end:0;top:100%;display:grid;gap:.75rem;width:max-content;
-  min-width:12rem;max-width:min(20rem,85vw);margin-top:.375rem;padding:.75rem;background:var(--card);
+  min-width:min(12rem,85vw);max-width:min(20rem,85vw);margin-top:.375rem;padding:.75rem;background:var(--card);
   border:1px solid var(--line);border-radius:var(--radius);box-shadow:0 12px 32px rgb(0 0 0/.12)}
 .who p bdi{all:unset}
 details.more>summary{min-height:2.75rem;padding-block:.625rem;cursor:pointer;color:var(--link)}
