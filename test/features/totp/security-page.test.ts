@@ -124,7 +124,7 @@ t.test('requires a sign-in with the second factor within five minutes for a chan
   clock.step(300_001)
   const page = await browser.get('/auth/security')
   t.match(page.body, /href="\/auth\/reauthenticate\?return_to=%2Fauth%2Fsecurity"/)
-  t.notMatch(page.body, /name="decision"/)
+  t.notMatch(page.body, /name="decision" value="(?!sign_out")/)
   t.notMatch((await browser.get('/auth/security/totp')).body, /<svg/)
   for (const form of [
     { factor: id, decision: 'remove' },
