@@ -276,6 +276,6 @@ t.test('uses second factors and passkeys with the keyboard alone', async (t) => 
     t.equal(await focused(page), 'recovery_code')
     await page.keyboard.type(typed)
     await enter(page)
-    t.equal(await heading(page), isRight ? 'Sign in faster next time' : 'Confirm it’s you')
+    t.equal(await heading(page), isRight ? 'Passkeys and two-step sign-in' : 'Confirm it’s you')
   }
 })
