@@ -72,7 +72,7 @@ export function accountPage<Name extends AccountPageName, Shown extends object>(
   page: AccountPage<Name, Shown>,
   deps: PageDeps
 ): void {
-  const { browser, link } = deps
+  const { browser } = deps
   const { name, path, summaries, what, errors, body, fields } = page
 
   const back = (visit: Visit, note: AccountNote): Leave => accountPageAfter(path, visit, note, deps)
