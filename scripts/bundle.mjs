@@ -104,6 +104,7 @@ const { metafile, outputFiles } = await build({
   // The threads are doors too: a worker is started by its file, which is next to the one that starts it.
   entryPoints: {
     index: 'lib/index.ts',
+    cli: 'lib/cli/index.ts',
     'connections/index': 'lib/connections/index.ts',
     'metrics/index': 'lib/metrics/index.ts',
     'resource/index': 'lib/resource/index.ts',

@@ -16,6 +16,7 @@ const REQUIRED = [
   'package.json',
   'dist/lib/index.js',
   'dist/lib/index.d.ts',
+  'dist/lib/cli.js',
   'dist/lib/connections/index.js',
   'dist/lib/connections/index.d.ts',
   'dist/lib/metrics/index.js',

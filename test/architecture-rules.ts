@@ -99,7 +99,9 @@ export const ROOMS: Readonly<Record<string, Room>> = {
     rooms: [...BASE, 'tokens', 'settings', 'http/edge', 'adapters/jwt', 'adapters/node', 'adapters/upstream'],
     modules: { ...FASTIFY, 'node:crypto': PURE_HASHES }
   },
-  composition: { rooms: ['*'], modules: { ...FASTIFY, 'node:*': true } }
+  composition: { rooms: ['*'], modules: { ...FASTIFY, 'node:*': true } },
+  // The command line: a process of its own, over the plugin as hosts register it. It imports the host's file.
+  cli: { rooms: ['*'], modules: { ...FASTIFY, 'node:*': true, '<computed>': true } }
 }
 
 /** The vendor modules of each adapter, and of features. A new adapter names its vendor here. */

@@ -33,6 +33,11 @@ const hashOf = promisify(
  */
 const COST = { ln: 14, r: 8, p: 1 }
 
+const memoryStores = new WeakSet<object>()
+
+/** True for a store of this process, which no other process sees. */
+export const isMemoryUserStore = (store: object): boolean => memoryStores.has(store)
+
 /**
  * Users in this process's memory: for tests, demos and development. Gone when the process ends.
  * Objects are copied on the way in and on the way out, so nobody changes a user but through the store.
@@ -49,13 +54,14 @@ export function memoryUserStore(initial: readonly (User | SeededUser)[] = []): R
       return row
     })
   )
+  memoryStores.add(store)
   if (passwords.size === 0) return store
   const ready = lazily(async () => {
     await Promise.all(
       [...passwords].map(async ([id, password]) => await store.setPasswordHash(id, await phcOf(password)))
     )
   })
-  return Object.fromEntries(
+  const seeded = Object.fromEntries(
     Object.entries(store).map(([name, method]) => [
       name,
       async (...given: never[]) => {
@@ -64,6 +70,8 @@ export function memoryUserStore(initial: readonly (User | SeededUser)[] = []): R
       }
     ])
   ) as unknown as Required<UserStore>
+  memoryStores.add(seeded)
+  return seeded
 }
 
 function rowOf(given: User | SeededUser, source: string): { row: User; password: string | undefined } {

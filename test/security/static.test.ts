@@ -66,7 +66,7 @@ const NEVER: Array<[string, RegExp, RegExp?]> = [
   [
     "ASVS-16.2.3 nothing is written but by the host's logger",
     /console\.\w+|process\.std(?:out|err)/g,
-    /^client\/(?:index|dev)\.ts$/
+    /^client\/(?:index|dev)\.ts$|^cli\//
   ],
   [
     'ASVS-13.2.3 ASVS-6.3.2 no credential is built in',

@@ -1,0 +1,43 @@
+import type { ManagedUsers } from '../accounts/managed-users.ts'
+import type { Authority } from '../composition/authority.ts'
+import type { Actor } from '../events.ts'
+
+/** The authority of the host's options, and the person at the terminal. */
+export interface Desk {
+  authority: Authority
+  users: ManagedUsers
+  by: Actor
+  /** Asks for the word, unless `--yes` was given. @throws CliError if the answer is another */
+  confirm(word: string): Promise<void>
+}
+
+interface Given {
+  words: string[]
+  email: string | undefined
+  invite: boolean
+}
+
+export interface Command {
+  /** The words that name it, such as `user show`. */
+  name: string
+  /** The words that follow the name, as the usage shows them. */
+  takes: readonly string[]
+  does: string
+  /** Flags besides those of every command. */
+  flags?: readonly ('email' | 'invite')[]
+}
+
+/** A command that opens the host's stores. */
+export interface StoreCommand extends Command {
+  run(desk: Desk, given: Given): Promise<unknown>
+}
+
+/** Exit codes: 1 refused or found wrong, 2 bad use, 3 outage. */
+export class CliError extends Error {
+  readonly code: 1 | 2 | 3
+
+  constructor(code: 1 | 2 | 3, message: string) {
+    super(message)
+    this.code = code
+  }
+}
