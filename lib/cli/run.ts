@@ -10,6 +10,7 @@ import { isMemoryUserStore } from '../composition/seeded-users.ts'
 import authPlugin, { type AuthorityOptions, OAuthError } from '../index.ts'
 import { isOutage } from '../ports/outage.ts'
 import { CliError, type Command, type StoreCommand } from './command.ts'
+import { AUDIT_VERIFY } from './audit.ts'
 import { USER_COMMANDS } from './user.ts'
 
 interface Config {
@@ -25,7 +26,7 @@ interface Answer {
 }
 
 const SECRET: Command = { name: 'secret', takes: [], does: 'Prints 32 random bytes for the option `secret`.' }
-const COMMANDS: readonly (Command | StoreCommand)[] = [SECRET, ...USER_COMMANDS]
+const COMMANDS: readonly (Command | StoreCommand)[] = [SECRET, ...USER_COMMANDS, AUDIT_VERIFY]
 const FILES = ['fastify-authority.config.js', 'fastify-authority.config.mjs']
 
 /** Runs a command line and gives the exit code, the text for the standard output, and that for the error output. */
@@ -37,7 +38,7 @@ export async function run(argv: readonly string[]): Promise<Answer> {
     const result = 'run' in command ? await overStores(command, words, values) : systemRandom().secret()
     return { code: 0, text: values.json === true ? JSON.stringify(result) : plain(result), problem: '' }
   } catch (error) {
-    return { code: codeOf(error), text: '', problem: error instanceof Error ? error.message : String(error) }
+    return { code: codeOf(error), text: '', problem: linesOf(error instanceof Error ? error.message : String(error)) }
   }
 }
 
@@ -136,12 +137,14 @@ async function confirmed(word: string): Promise<void> {
         done('')
       })
     )
-    const answer = await Promise.race([terminal.question(`Type ${word} to go on: `), closed])
+    const answer = await Promise.race([terminal.question(`Type ${visible(word)} to go on: `), closed])
     if (answer !== word) throw new CliError(1, 'Nothing was changed.')
   } finally {
     terminal.close()
   }
 }
+
+const linesOf = (text: string): string => text.split('\n').map(visible).join('\n')
 
 function codeOf(error: unknown): 1 | 2 | 3 {
   if (error instanceof CliError) return error.code
@@ -161,4 +164,15 @@ function plain(result: unknown): string {
     .join('\n\n')
 }
 
-const valueText = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value))
+/**
+ * Text of users could move the cursor or hide other text on a terminal, so characters without a form of their own are
+ * written by their numbers.
+ */
+function visible(text: string): string {
+  return text.replaceAll(
+    /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu,
+    (character) => `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`
+  )
+}
+
+const valueText = (value: unknown): string => visible(typeof value === 'string' ? value : JSON.stringify(value))

@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import Database from 'libsql'
 import t from '../support/tap.ts'
 
 const ROOT = new URL('../../', import.meta.url)
@@ -98,4 +99,26 @@ t.test('manages a user by id and by username', async (t) => {
   t.match(await users('enable', ANN), { disabled: false })
   t.equal(await users('remove', ANN, '--yes'), null)
   t.same(await users('list'), [])
+})
+
+t.test('writes characters that move the cursor or turn the text around by their numbers', async (t) => {
+  const { code, stderr, stdout } = await cli(['user', 'show', '\u001b[2J\u202eevil', '--config', config])
+  t.equal(code, 1)
+  t.match(stderr, String.raw`\u{1b}[2J\u{202e}evil`)
+  for (const character of ['\u001b', '\u202e']) t.notOk((stderr + stdout).includes(character))
+})
+
+t.test('verifies the audit log, and names the place of a change', async (t) => {
+  const audit = file(
+    'audit.mjs',
+    `${head} users: lib.sqliteUserStore(db), state: lib.sqliteState(db), audit: lib.sqliteAudit(db) }\n` +
+      'export default { options, close: () => db.close() }'
+  )
+  t.equal((await cli(['user', 'create', 'eve@example.com', '--config', audit])).code, 0)
+  t.match(await cli(['audit', 'verify', '--config', audit]), { code: 0, stdout: /^entries: \d+\n$/ })
+  const db = new Database(join(directory, 'db.sqlite'))
+  db.exec("DROP TRIGGER authority_audit_stays; UPDATE authority_audit SET at = at - 1 WHERE action = 'user_created'")
+  db.close()
+  t.match(await cli(['audit', 'verify', '--config', audit]), { code: 1, stdout: '', stderr: /^changed: entry \d+ of / })
+  t.match(await cli(['audit', 'verify', '--config', config]), { code: 1, stderr: /without the option audit/ })
 })
