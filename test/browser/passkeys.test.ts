@@ -111,13 +111,13 @@ t.test('uses a passkey from the proposal to the security page, also after a lost
 
   await t.test('adds another passkey and removes the lost one on the security page', async (t) => {
     await page.goto(`${provider.origin}/auth/security`)
-    const lost = page.getByRole('listitem').first()
+    const lost = page.getByRole('main').getByRole('listitem').first()
     t.match(await lost.innerText(), /On one device only[^]*last used/)
     t.ok(await page.getByText('Add another one').isVisible())
     await followLink(page, 'Add passkey')
     t.equal(await pressPasskey(page, CREATE), 303)
     t.ok(await page.getByText('The passkey is set up.').isVisible())
-    t.equal(await page.getByRole('listitem').filter({ hasText: 'On one device only' }).count(), 2)
+    t.equal(await page.getByRole('main').getByRole('listitem').filter({ hasText: 'On one device only' }).count(), 2)
     await lost.getByText('Change').click()
     await Promise.all([page.waitForEvent('load'), lost.getByRole('link', { name: /^Remove/ }).click()])
     t.equal(await heading(page), 'Remove Unnamed passkey?')
@@ -126,7 +126,7 @@ t.test('uses a passkey from the proposal to the security page, also after a lost
       page.waitForEvent('load'),
       page.getByRole('button', { name: 'Remove' }).click()
     ])
-    t.equal(await page.getByRole('listitem').filter({ hasText: 'On one device only' }).count(), 1)
+    t.equal(await page.getByRole('main').getByRole('listitem').filter({ hasText: 'On one device only' }).count(), 1)
     t.ok(await page.getByText('The passkey has been removed.').isVisible())
   })
 
