@@ -98,6 +98,8 @@ export interface AuditCheckpoint {
   chain: string
   seq: number
   mac: string
+  /** Milliseconds since the epoch. */
+  at: number
 }
 
 /** The result of reading a whole log. `entries`: how many there are. */

@@ -19,8 +19,15 @@ function entryOf(row: Row): AuditEntry {
     AuditEntry,
     'actor' | 'target' | 'clientId' | 'sid' | 'requestId' | 'ipMac' | 'details'
   >
+  // The MAC covers the columns that are searched, so that none of them can say another thing than the entry.
+  const actor = { ...rest.actor, id: textOrNull(row, 'actor_id') }
+  const userId = textOrNull(row, 'user_id')
+  const target =
+    userId === null && rest.target?.type !== 'user' ? rest.target : { type: 'user' as const, id: userId ?? '' }
   return {
     ...rest,
+    actor,
+    target,
     chain: text(row, 'chain'),
     seq: integer(row, 'seq'),
     at: integer(row, 'at'),

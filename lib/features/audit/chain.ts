@@ -25,15 +25,20 @@ export function macOf(key: Uint8Array, entry: Omit<AuditEntry, 'mac'>, before: s
   return createHmac('sha256', key).update(JSON.stringify(canonical)).digest('base64url')
 }
 
+/** Stays after the address has gone, so that one address can still be looked for. */
+export const addressMac = (key: Uint8Array, ip: string): string =>
+  createHmac('sha256', key).update(`address ${ip}`).digest('base64url')
+
 /**
  * Reads a whole log, the newest entries first, and looks for changes. `keys`: one of each secret, because a chain has
  * the key of its time. `checkpoints`: entries that must be there. Without them nobody sees that the end of a chain,
- * or a whole chain, is missing.
+ * or a whole chain, is missing, or its beginning too soon. `retainedSince`: no entry since then may have gone.
  */
 export async function verifyAudit(
   log: Pick<AuditLog, 'list'>,
   keys: readonly Uint8Array[],
-  checkpoints: readonly AuditCheckpoint[] = []
+  checkpoints: readonly AuditCheckpoint[] = [],
+  retainedSince = -Infinity
 ): Promise<AuditVerdict> {
   const faults: AuditFault[] = []
   /** Of each chain the entry that was read last, whose predecessor comes next. */
@@ -42,7 +47,9 @@ export async function verifyAudit(
   const prefixes = new Map<string, number>()
   const known = new Map(checkpoints.map(({ chain, seq, mac }) => [`${chain} ${seq}`, mac]))
   const check = (entry: AuditEntry, before: string): void => {
-    if (!keys.some((key) => equal(macOf(key, entry, before), entry.mac))) fault(entry, 'changed')
+    const key = keys.find((one) => equal(macOf(one, entry, before), entry.mac))
+    const { ip, ipMac } = entry
+    if (key === undefined || (ip !== null && !equal(addressMac(key, ip), ipMac ?? ''))) fault(entry, 'changed')
   }
   const fault = ({ chain, seq }: Pick<AuditEntry, 'chain' | 'seq'>, what: AuditFault['fault']): void => {
     faults.push({ chain, seq, fault: what })
@@ -72,8 +79,9 @@ export async function verifyAudit(
     if (first.seq === 1) check(first, NO_MAC)
     else fault(first, 'missing')
   }
-  for (const { chain, seq } of checkpoints)
-    if (seq > (ends.get(chain) ?? 0) && seq > (prefixes.get(chain) ?? 0)) fault({ chain, seq }, 'cut')
+  for (const { chain, seq, at } of checkpoints)
+    if (seq > (ends.get(chain) ?? 0)) fault({ chain, seq }, 'cut')
+    else if (seq <= (prefixes.get(chain) ?? 0) && at >= retainedSince) fault({ chain, seq }, 'missing')
   return { entries, faults }
 }
 

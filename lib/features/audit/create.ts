@@ -77,7 +77,7 @@ export async function create(
       }
     },
     authority: () => ({
-      verifyAudit: async (checkpoints) => await verifyAudit(log, keys, checkpoints)
+      verifyAudit: async (checkpoints) => await verifyAudit(log, keys, checkpoints, clock.now() - retainDays * DAY_MS)
     }),
     async sweep(now) {
       if (clock.monotonic() - checkedAt >= CHECKPOINT_MS) {

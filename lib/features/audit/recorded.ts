@@ -120,7 +120,7 @@ export function recorded<Name extends AuthorityEventName>(action: Name, given: E
   return {
     action,
     outcome: isFailure ? 'refused' : 'done',
-    actor: actorOf({ isFailure, userId, clientId, by: facts.by }),
+    actor: actorOf({ action, isFailure, userId, clientId, by: facts.by }),
     target:
       userId !== null
         ? { type: 'user', id: userId }
@@ -138,19 +138,22 @@ export function recorded<Name extends AuthorityEventName>(action: Name, given: E
 const idIn = (value: unknown): string | null => (typeof value === 'string' && value !== '' ? value : null)
 
 function actorOf({
+  action,
   isFailure,
   userId,
   clientId,
   by
 }: {
+  action: AuthorityEventName
   isFailure: boolean
   userId: string | null
   clientId: string | null
   by: unknown
 }): AuditActor {
   // A failure proves nobody.
-  if (isFailure) return { type: 'anonymous', id: null }
+  if (isFailure || action === 'password_reset_requested') return { type: 'anonymous', id: null }
   // The entries of the act name the administrator.
+  if (by === 'disabled') return { type: 'system', id: null }
   if (by === 'host' || by === 'admin') return { type: 'host', id: null }
   if (userId !== null) return { type: 'user', id: userId }
   return clientId === null ? { type: 'system', id: null } : { type: 'client', id: clientId }

@@ -1,15 +1,16 @@
-import { createHmac } from 'node:crypto'
 import type { AccountsDeps } from '../../accounts/deps.ts'
 import { within } from '../../boundary/answers.ts'
 import { OAuthError } from '../../errors.ts'
-import type { AuditCheckpoint, AuditLog } from '../../ports/audit-log.ts'
-import { equal, macOf, NO_MAC, type Unchained } from './chain.ts'
+import type { AuditCheckpoint, AuditHead, AuditLog } from '../../ports/audit-log.ts'
+import { addressMac, equal, macOf, NO_MAC, type Unchained } from './chain.ts'
 
 /** The time in which an entry must be written. */
 const BUDGET_MS = 3000
 /** Entries of events that wait for the store. */
 const MOST_WAITING = 10_000
 const RETRY_MS = 1000
+/** Entries of one number that may still come. */
+const MOST_GIVEN_UP = 1000
 const CHECKPOINT_ENTRIES = 1000
 
 type Deps = Pick<AccountsDeps, 'clock' | 'random' | 'onError'> & {
@@ -40,6 +41,8 @@ export function auditWriter(log: AuditLog, key: Uint8Array, deps: Deps): AuditWr
   let [seq, mac, marked, at] = [0, NO_MAC, 0, 0]
   /** The entry of which nobody knows whether it is there. */
   let unsure: Parameters<AuditLog['append']>[0] | null = null
+  /** Entries that were not there when their time was over, and may still come. */
+  const givenUp: AuditHead[] = []
   let last: Promise<unknown> = Promise.resolve()
   const waiting: Unchained[] = []
   let lost = 0
@@ -51,48 +54,68 @@ export function auditWriter(log: AuditLog, key: Uint8Array, deps: Deps): AuditWr
   const stamped = (entry: Given): Unchained => ({
     ...entry,
     at: clock.now(),
-    ipMac: entry.ip === null ? null : createHmac('sha256', key).update(`address ${entry.ip}`).digest('base64url')
+    ipMac: entry.ip === null ? null : addressMac(key, entry.ip)
   })
 
   /** In turn, because each MAC has the one before it. */
   function write(entry: Unchained): Promise<number> {
-    const written = last.then(async () => {
-      if (unsure !== null) await settle(unsure)
-      at = Math.max(at, entry.at)
-      const place = { ...entry, at, chain, seq: seq + 1 }
-      const whole = { ...place, mac: macOf(key, place, mac) }
-      unsure = whole
-      try {
-        await within(BUDGET_MS, clock, async () => await log.append(whole))
-      } catch (error) {
-        await settle(whole).catch(() => {})
-        if (seq < whole.seq) throw error
-        return whole.seq
-      }
-      taken(whole)
-      return whole.seq
-    })
+    const written = last.then(async () => (await attempt(entry)) ?? (await attempt(entry)) ?? failed())
     last = written.catch(() => {})
     return written
   }
 
-  function taken({ seq: number, mac: next }: { seq: number; mac: string }): void {
+  /** The number of the entry. `null`: an entry that was given up had its number, so it gets the next one. */
+  async function attempt(entry: Unchained): Promise<number | null> {
+    if (unsure !== null) await settle(unsure)
+    at = Math.max(at, entry.at)
+    const place = { ...entry, at, chain, seq: seq + 1 }
+    const whole = { ...place, mac: macOf(key, place, mac) }
+    unsure = whole
+    try {
+      await within(BUDGET_MS, clock, async () => await log.append(whole))
+    } catch (error) {
+      const outcome = await settle(whole).catch(() => 'unknown')
+      if (outcome === 'late') return null
+      if (outcome !== 'written') throw error
+      return whole.seq
+    }
+    taken(whole)
+    return whole.seq
+  }
+
+  const failed = (): never => {
+    throw new Error('The numbers of the audit log were taken twice.')
+  }
+
+  function taken({ seq: number, mac: next }: AuditHead): void {
     ;[seq, mac, unsure] = [number, next, null]
+    givenUp.length = 0
     if (seq - marked >= CHECKPOINT_ENTRIES) checkpoint()
   }
 
-  /** Finds out whether the entry was written. */
-  async function settle(entry: { seq: number; mac: string }): Promise<void> {
+  /**
+   * Finds out whether the entry was written. `late`: one that was given up was, after its time. A store may do a write
+   * after its answer was awaited in vain.
+   */
+  async function settle(entry: AuditHead): Promise<'written' | 'late' | 'not'> {
     const head = await within(BUDGET_MS, clock, async () => await log.head(chain))
-    if (head !== null && head.seq === entry.seq && equal(head.mac, entry.mac)) taken(entry)
-    else if ((head?.seq ?? 0) === seq) unsure = null
-    else throw new Error('The audit log has entries of this chain that this process did not write.')
+    if ((head?.seq ?? 0) === seq) {
+      unsure = null
+      if (givenUp.length < MOST_GIVEN_UP) givenUp.push({ seq: entry.seq, mac: entry.mac })
+      return 'not'
+    }
+    const isOf = (one: AuditHead): boolean => head?.seq === one.seq && equal(head.mac, one.mac)
+    const late = givenUp.find(isOf)
+    if (!isOf(entry) && late === undefined)
+      throw new Error('The audit log has entries of this chain that this process did not write.')
+    taken(isOf(entry) ? entry : (late ?? entry))
+    return late === undefined ? 'written' : 'late'
   }
 
   function checkpoint(): void {
     if (seq === marked) return
     marked = seq
-    deps.onCheckpoint({ chain, seq, mac })
+    deps.onCheckpoint({ chain, seq, mac, at })
   }
 
   async function drain(): Promise<void> {

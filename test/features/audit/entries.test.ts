@@ -60,6 +60,29 @@ t.test('records the life of an account by ids, without a name, an address of a m
     t.notOk(text.includes(secret), secret.slice(0, 12))
 })
 
+t.test('names nobody for what anybody can cause, and not the user for the end of a disabled account', async (t) => {
+  const log = memoryAudit()
+  const { app, ann, users } = await audited(t, log)
+  await app.inject({
+    method: 'POST',
+    url: '/auth/token',
+    payload: { grant_type: 'password', username: 'ann@example.com', password: PASSWORD }
+  })
+  await app.inject({ method: 'POST', url: '/auth/password-reset', payload: { username: 'ann@example.com' } })
+  for (;;) {
+    const found = await allOf(log)
+    const asked = found.find(({ action }) => action === 'password_reset_requested')
+    const ended = found.find(({ action }) => action === 'logged_out')
+    if (asked !== undefined && ended !== undefined) {
+      t.equal(asked.actor.type, 'anonymous')
+      t.equal(ended.actor.type, 'system')
+      return
+    }
+    if (asked !== undefined) await users.disable(ann.sub)
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+})
+
 t.test('knows each event, and records more on demand', async (t) => {
   const [admin, security, all] = (['admin', 'security', 'all'] as const).map(recordedEvents)
   t.same(admin, [])

@@ -61,6 +61,18 @@ const ATTACKS: Record<string, [(place: Place) => string[], Array<Omit<AuditFault
       { seq: 3, fault: 'missing' }
     ]
   ],
+  'changes the column of the actor': [
+    ({ chain }) => [`UPDATE authority_audit SET actor_id = 'x' WHERE chain = '${chain}' AND seq = 3`],
+    [{ seq: 3, fault: 'changed' }]
+  ],
+  'changes the column of the user': [
+    ({ chain }) => [`UPDATE authority_audit SET user_id = NULL WHERE chain = '${chain}' AND seq = 3`],
+    [{ seq: 3, fault: 'changed' }]
+  ],
+  'puts an address in': [
+    ({ chain }) => [`UPDATE authority_audit SET ip = '192.0.2.9' WHERE chain = '${chain}' AND seq = 3`],
+    [{ seq: 3, fault: 'changed' }]
+  ],
   'removes an address': [({ chain }) => [`UPDATE authority_audit SET ip = NULL WHERE chain = '${chain}'`], []]
 }
 
@@ -81,18 +93,34 @@ for (const [kind, make] of Object.entries({ sqlite, postgres }))
       )
     })
 
-t.test('finds a cut end by a checkpoint alone, and an end that grew since', async (t) => {
+t.test('finds a beginning that went too soon by a checkpoint alone', async (t) => {
   const { log, tamper } = await sqlite(t)
-  const { app, users, ann } = await audited(t, log, { audit: { log, events: 'admin' } })
+  const { app, users, ann, clock } = await audited(t, log, { audit: { log, events: 'admin' } })
   await users.disable(ann.sub)
   const [last] = (await settled(log, 3)).toReversed()
-  const checkpoint = { chain: last?.chain ?? '', seq: last?.seq ?? 0, mac: last?.mac ?? '' }
+  const checkpoint = { chain: last?.chain ?? '', seq: last?.seq ?? 0, mac: last?.mac ?? '', at: last?.at ?? 0 }
   await users.enable(ann.sub)
   await settled(log, 5)
   t.same((await app.authority.verifyAudit([checkpoint])).faults, [])
   t.same((await app.authority.verifyAudit([{ ...checkpoint, mac: 'x' }])).faults, [
     { chain: checkpoint.chain, seq: 3, fault: 'changed' }
   ])
+  await tamper?.("UPDATE authority_audit SET action = 'audit_pruned' WHERE seq = 3")
+  await tamper?.('DELETE FROM authority_audit WHERE seq < 3')
+  t.same((await app.authority.verifyAudit()).faults, [], 'as if it were old')
+  t.same((await app.authority.verifyAudit([checkpoint])).faults, [
+    { chain: checkpoint.chain, seq: 3, fault: 'missing' }
+  ])
+  clock.setWall(clock.now() + 401 * 86_400_000)
+  t.same((await app.authority.verifyAudit([checkpoint])).faults, [], 'it is old')
+})
+
+t.test('finds a cut end and a missing chain by a checkpoint alone', async (t) => {
+  const { log, tamper } = await sqlite(t)
+  const { app, users, ann } = await audited(t, log, { audit: { log, events: 'admin' } })
+  await users.disable(ann.sub)
+  const [last] = (await settled(log, 3)).toReversed()
+  const checkpoint = { chain: last?.chain ?? '', seq: last?.seq ?? 0, mac: last?.mac ?? '', at: last?.at ?? 0 }
   await tamper?.('DELETE FROM authority_audit WHERE seq > 2')
   t.same((await app.authority.verifyAudit()).faults, [])
   t.same((await app.authority.verifyAudit([checkpoint])).faults, [{ chain: checkpoint.chain, seq: 3, fault: 'cut' }])
