@@ -5,6 +5,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
@@ -64,6 +65,37 @@ await serve('api', async (origin) => {
   }
   if (statuses.join() !== '200,401') throw new Error(`the API answered ${statuses.join()}`)
   return 'the API took a token for itself, and refused one for the issuer'
+})
+
+await serve('device', async (origin) => {
+  const person = { username: 'ann@example.com', password: 'seven green boats at dawn' }
+  await fetch(`${origin}/auth/register`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(person)
+  })
+  const issuer = origin.replace('localhost', '127.0.0.1')
+  const tool = spawn(process.execPath, [join(root, 'dist/examples/device/cli.js')], {
+    env: { ...process.env, ISSUER: issuer },
+    stdio: ['ignore', 'pipe', 'inherit']
+  })
+  const lines = createInterface({ input: tool.stdout })[Symbol.asyncIterator]()
+  const [, user_code] = /enter ([A-Z-]+)/.exec((await lines.next()).value) ?? []
+  let cookie = ''
+  const press = async (path, form) => {
+    const headers = { origin: issuer, cookie }
+    const body = new URLSearchParams(form)
+    const reply = await fetch(issuer + path, { method: 'POST', redirect: 'manual', headers, body })
+    for (const set of reply.headers.getSetCookie()) cookie += `${set.split(';')[0]}; `
+    return reply
+  }
+  await press('/auth/login', person)
+  const page = await (await press('/device', { user_code })).text()
+  const [, action = ''] = /<form[^>]* action="([^"]*)"/.exec(page) ?? []
+  await press(action.replaceAll('&amp;', '&'), { user_code, decision: 'allow' })
+  const { value: last } = await lines.next()
+  if (!last?.startsWith('Signed in: {"sub":')) throw new Error(`the tool ended with ${last}`)
+  return 'a command line tool signed in after its user allowed it in a browser'
 })
 
 await serve('spa-react', async (origin) => {
