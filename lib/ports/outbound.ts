@@ -27,6 +27,8 @@ export interface OutboundAnswer {
   type: string
   /** The header `Cache-Control`, or an empty string. */
   caching: string
+  /** The headers of a request that asks whether this response has changed. Empty if the server named no validator. */
+  conditions: Readonly<Record<string, string>>
   text: string
   /** The distance of the server that answered. */
   distance: Distance

@@ -24,6 +24,8 @@ import { type Distance, distanceOf, mayCall, nearer, PUBLIC, THIS_MACHINE } from
  */
 const MAX_UNDER_WAY = 50
 const MAX_HEAD_BYTES = 16_384
+/** No longer validator is sent back, because callers keep validators. */
+const MAX_VALIDATOR = 256
 /** Informational answers (1xx) before the real one. */
 const MAX_INFORMATION = 8
 /** An idle connection is used again for this long, so that the calls of one sign-in share it. */
@@ -122,7 +124,7 @@ async function exchange(
       finish()
     }
     const answer = (): void => {
-      const known = head ?? { status: 0, type: '', caching: '', distance: noNearerThan }
+      const known = head ?? { status: 0, type: '', caching: '', conditions: {}, distance: noNearerThan }
       settle(() => {
         resolve({ ...known, text: Buffer.concat(chunks).subarray(0, maxBytes).toString('utf8') })
       })
@@ -165,6 +167,7 @@ async function exchange(
         status,
         type: answered['content-type'] ?? '',
         caching: answered['cache-control'] ?? '',
+        conditions: conditionsOf(answered),
         distance: distanceOf(response.socket.remoteAddress ?? '')
       }
       const encoding = answered['content-encoding']?.trim().toLowerCase() ?? 'identity'
@@ -241,5 +244,13 @@ function errorIn(text: string): string | undefined {
       : undefined
   } catch {
     return undefined
+  }
+}
+
+function conditionsOf({ etag, 'last-modified': modified }: http.IncomingHttpHeaders): Record<string, string> {
+  const fits = (value: string | undefined): value is string => value !== undefined && value.length <= MAX_VALIDATOR
+  return {
+    ...(fits(etag) ? { 'if-none-match': etag } : {}),
+    ...(fits(modified) ? { 'if-modified-since': modified } : {})
   }
 }

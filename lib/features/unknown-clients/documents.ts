@@ -28,6 +28,8 @@ const DOT_SEGMENT = /\/(?:\.|%2e){1,2}(?:\/|$)/i
 
 interface Kept {
   client: UnknownClient
+  /** The headers of the next fetch, which asks for a changed document alone. */
+  conditions: Readonly<Record<string, string>>
   /** On the monotonic clock. */
   freshUntil: number
 }
@@ -103,21 +105,28 @@ export function clientDocuments(
 
   async function fetched(id: string): Promise<UnknownClient | null> {
     const { origin, host, hostname } = new URL(id)
+    const known = documents.get(id)
     begin(origin)
     try {
-      const { status, type, caching, text } = await outbound({
+      const { status, type, caching, conditions, text } = await outbound({
         url: id,
         method: 'GET',
+        headers: known?.conditions,
         noNearerThan,
         reads: 'whole',
         maxBytes: MAX_BYTES,
         timeoutMs: TIMEOUT_MS
       })
+      const freshUntil = clock.monotonic() + 1000 * ageOf(caching, cacheSeconds)
+      if (status === 304 && known !== undefined && Object.keys(known.conditions).length > 0) {
+        keep(id, { ...known, freshUntil })
+        return known.client
+      }
       if (status !== 200) throw down(`${host} answered ${status} for its document`)
       if (!isJsonType(type)) return refuse(`the document of ${host} is no application/json`)
       const found = clientOf(id, text, isAmong(hostname, trusted))
       if (typeof found === 'string') return refuse(`the document of ${host}: ${found}`)
-      keep(id, { client: found, freshUntil: clock.monotonic() + 1000 * ageOf(caching, cacheSeconds) })
+      keep(id, { client: found, conditions, freshUntil })
       return found
     } catch (error) {
       if (!(error instanceof OutboundError)) throw error
