@@ -36,10 +36,11 @@ export function memoryAudit(): AuditLog {
     },
     async prune(before, limit, addressesBefore) {
       const old = entries.filter(({ at, action }) => at < before && action !== PRUNED).slice(0, limit)
-      for (const { chain, seq } of old) {
-        entries = entries.filter((entry) => entry.chain !== chain || entry.seq >= seq)
-        entries = entries.map((entry) => (entry.chain === chain && entry.seq === seq ? prunedEntry(entry) : entry))
-      }
+      const ends = new Map(old.map(({ chain, seq }) => [chain, seq]))
+      if (old.length > 0)
+        entries = entries
+          .filter(({ chain, seq }) => seq >= (ends.get(chain) ?? 0))
+          .map((entry) => (entry.seq === ends.get(entry.chain) ? prunedEntry(entry) : entry))
       const addressed = entries.filter(({ at, ip }) => at < addressesBefore && ip !== null).slice(0, limit)
       for (const entry of addressed) entry.ip = null
       return old.length + addressed.length
