@@ -1,6 +1,6 @@
 import { type AuditLog, PRUNED } from '../../ports/audit-log.ts'
 import { noOthers } from '../../protocol/bounds.ts'
-import { auditTable, sqlAudit } from '../sql/audit-rows.ts'
+import { addressIndex, auditTable, sqlAudit } from '../sql/audit-rows.ts'
 import { type PostgresDatabase, quoted } from './database.ts'
 import { connect } from './migrations.ts'
 
@@ -43,6 +43,9 @@ function stepsOf(prefix: string): string[] {
       BEFORE UPDATE OF chain, seq, at, action, outcome, user_id, actor_id, entry, mac ON ${prefix}${name}
       FOR EACH ROW WHEN (NEW.action <> '${PRUNED}'
         OR (NEW.chain, NEW.seq, NEW.at, NEW.mac) <> (OLD.chain, OLD.seq, OLD.at, OLD.mac))
-      EXECUTE FUNCTION ${prefix}${name}_stays()`
+      EXECUTE FUNCTION ${prefix}${name}_stays()`,
+    `${addressIndex(name).replace(`ON ${name} `, `ON ${prefix}${name} `)}
+    CREATE TRIGGER ${name}_address_stays BEFORE UPDATE OF ip ON ${prefix}${name}
+      FOR EACH ROW WHEN (NEW.ip IS NOT NULL) EXECUTE FUNCTION ${prefix}${name}_stays()`
   ]
 }

@@ -127,3 +127,6 @@ export const auditTable = (
   CREATE INDEX ${table}_user ON ${table} (user_id, at, chain, seq);
   CREATE INDEX ${table}_actor ON ${table} (actor_id, at, chain, seq);
   CREATE INDEX ${table}_action ON ${table} (action, at, chain, seq);`
+
+/** Without it each look for old addresses reads every entry whose address has gone. */
+export const addressIndex = (table: string): string => `CREATE INDEX ${table}_ip ON ${table} (at) WHERE ip IS NOT NULL;`

@@ -1,6 +1,6 @@
 import type { AuditLog } from '../../ports/audit-log.ts'
 import { PRUNED } from '../../ports/audit-log.ts'
-import { auditTable, sqlAudit } from '../sql/audit-rows.ts'
+import { addressIndex, auditTable, sqlAudit } from '../sql/audit-rows.ts'
 import { connect, type Connection, migrate, patient, type SqliteDatabase } from './database.ts'
 
 const NAME = 'authority_audit'
@@ -10,6 +10,9 @@ const STEPS = [
   CREATE TRIGGER ${NAME}_stays
     BEFORE UPDATE OF chain, seq, at, action, outcome, user_id, actor_id, entry, mac ON ${NAME}
     WHEN new.action <> '${PRUNED}' OR (new.chain, new.seq, new.at, new.mac) <> (old.chain, old.seq, old.at, old.mac)
+    BEGIN SELECT RAISE(ABORT, 'an audit entry can not be changed'); END;`,
+  `${addressIndex(NAME)}
+  CREATE TRIGGER ${NAME}_address_stays BEFORE UPDATE OF ip ON ${NAME} WHEN new.ip IS NOT NULL
     BEGIN SELECT RAISE(ABORT, 'an audit entry can not be changed'); END;`
 ]
 

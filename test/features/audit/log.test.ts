@@ -113,6 +113,17 @@ for (const [kind, make] of Object.entries(SUBJECTS)) {
     t.same(await log.head('one'), { seq: 3, mac: 'one30' })
   })
 
+  t.test(`${kind} reads no more of a long log than a slice has`, async (t) => {
+    const { log, steps } = await make(t)
+    for (let seq = 1; seq <= 3000; seq++) await log.append(entry({ seq, at: seq, mac: `m${seq}` }))
+    const plan = await steps?.('SELECT chain, seq FROM authority_audit WHERE ip IS NOT NULL AND at < 2000 LIMIT 1000')
+    if (plan !== undefined) t.match(plan, /authority_audit_ip/)
+    t.equal(await log.prune(2001, 1000, 0), 1000)
+    t.equal(await log.prune(2001, 1000, 0), 1000)
+    t.equal(await log.prune(2001, 1000, 0), 0)
+    t.equal((await log.list({ limit: 5000 })).entries.length, 1001)
+  })
+
   if (kind !== 'memory')
     t.test(`${kind} lets the app itself change no entry but its address`, async (t) => {
       const { log, sql } = await make(t)
@@ -127,6 +138,7 @@ for (const [kind, make] of Object.entries(SUBJECTS)) {
         "action = 'audit_pruned', mac = 'x'"
       ])
         await t.rejects(async () => await sql?.(`UPDATE authority_audit SET ${change}`), change)
+      await t.rejects(async () => await sql?.("UPDATE authority_audit SET ip = '192.0.2.2'"), 'another address')
       await sql?.('UPDATE authority_audit SET ip = NULL')
       t.same((await allOf(log))[0], entry())
     })

@@ -18,6 +18,8 @@ export interface Subject {
   log: AuditLog
   /** Runs SQL on the table, without the trigger that forbids changes. */
   tamper?(sql: string): Promise<void>
+  /** The steps by which a query is answered. */
+  steps?(sql: string): Promise<string>
   /** Runs SQL on the table, with the trigger. */
   sql?(sql: string): Promise<void>
 }
@@ -36,8 +38,10 @@ export const SUBJECTS: Record<'memory' | 'sqlite' | 'postgres', Make> = {
     return {
       log,
       sql,
+      steps: async (text) => JSON.stringify(db.prepare(`EXPLAIN QUERY PLAN ${text}`).all()),
       async tamper(text) {
         await sql('DROP TRIGGER IF EXISTS authority_audit_stays')
+        await sql('DROP TRIGGER IF EXISTS authority_audit_address_stays')
         await sql(text)
       }
     }
@@ -56,7 +60,7 @@ export const SUBJECTS: Record<'memory' | 'sqlite' | 'postgres', Make> = {
       log,
       sql,
       async tamper(text) {
-        await sql('ALTER TABLE auth.authority_audit DISABLE TRIGGER authority_audit_stays')
+        await sql('ALTER TABLE auth.authority_audit DISABLE TRIGGER USER')
         await sql(text)
       }
     }
