@@ -4,7 +4,7 @@ import fp from 'fastify-plugin'
 import type { Authority } from './composition/authority.ts'
 import { settingsOf } from './composition/compose.ts'
 import { accountUrl, cookiesOf, messageUrls, pageDeps, undoUrl } from './composition/pages.ts'
-import { apiKeysOf } from './accounts/ways-in.ts'
+import { slotOf } from './accounts/slots.ts'
 import { createAuthority } from './composition/create-authority.ts'
 import { tokenGuards, type TokenGuards } from './composition/guards.ts'
 import { withCheckedHooks } from './composition/hooks.ts'
@@ -155,7 +155,7 @@ const plugin: FastifyPluginAsync<AuthorityOptions> = async (host, given) => {
     },
     names
   )
-  const keys = apiKeysOf(grants.accounts)
+  const keys = slotOf(grants.accounts, 'apiKeys')
   const guards = tokenGuards(token, settings, {
     keys,
     dpopAlgs: grants.possession?.algs ?? [],

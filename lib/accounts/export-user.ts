@@ -1,5 +1,5 @@
 import type { User } from '../ports/user-store.ts'
-import { listSessions } from '../sessions/browser-sessions.ts'
+import { listSessions, type Session } from '../sessions/browser-sessions.ts'
 import type { UserExport } from './managed-users.ts'
 import type { AccountsDeps } from './deps.ts'
 import { addressOf } from './outbox.ts'
@@ -7,6 +7,18 @@ import { addressOf } from './outbox.ts'
 /** A time for an export. */
 export const timeOf = (at: number | Date | null | undefined): string | null =>
   at === null || at === undefined ? null : new Date(at).toISOString()
+
+/** A sign-in as its user and administrators see it. */
+export const shownSession = ({ id, kind, clientId, scope, userAgent, createdAt, lastUsedAt, expiresAt }: Session) => ({
+  id,
+  kind,
+  client_id: clientId,
+  scope,
+  user_agent: userAgent,
+  created_at: createdAt.toISOString(),
+  last_used_at: lastUsedAt.toISOString(),
+  expires_at: expiresAt.toISOString()
+})
 
 /**
  * All that the service keeps of a user: the profile with these fields, sign-ins, consents, links, and the part of each
@@ -31,16 +43,7 @@ export async function exportUser(user: User, fields: readonly string[], deps: Ac
       disabled: user.disabled === true,
       has_password: user.passwordHash !== null
     },
-    sessions: signIns.map(({ id, kind, clientId, scope, userAgent, createdAt, lastUsedAt, expiresAt }) => ({
-      id,
-      kind,
-      client_id: clientId,
-      scope,
-      user_agent: userAgent,
-      created_at: timeOf(createdAt),
-      last_used_at: timeOf(lastUsedAt),
-      expires_at: timeOf(expiresAt)
-    })),
+    sessions: signIns.map(shownSession),
     consents: given.map(({ clientId, scopes, grantedAt, expiresAt }) => ({
       client_id: clientId,
       scopes,

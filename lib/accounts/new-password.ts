@@ -5,7 +5,7 @@ import { type Origin, revokeConsent, type StayingSignIn } from '../sessions/sess
 import type { AccountsDeps } from './deps.ts'
 import { endProvisional } from './identities.ts'
 import { addressed } from './outbox.ts'
-import { apiKeysOf } from './ways-in.ts'
+import { slotOf } from './slots.ts'
 
 /** The origin of a new password, and the sign-ins that stay. */
 export interface NewPassword {
@@ -140,7 +140,7 @@ export async function endConsents(
  */
 async function keepsApiKeys({ id }: User, deps: AccountsDeps): Promise<boolean> {
   try {
-    const keys = (await apiKeysOf(deps)?.list(id)) ?? []
+    const keys = (await slotOf(deps, 'apiKeys')?.list(id)) ?? []
     return keys.some(({ expiresAt }) => expiresAt === null || expiresAt > deps.clock.now())
   } catch (error) {
     deps.onError(error, 'the API keys of a user with a new password could not be listed')

@@ -210,3 +210,11 @@ export interface AccountSlots {
   /** Connections by their ids. */
   connections?: ReadonlyMap<string, ConnectionWay>
 }
+
+/** The answer of the feature that has it. `null`: that feature is off. */
+export function slotOf<Name extends keyof AccountSlots>(
+  { slots }: { slots: readonly AccountSlots[] },
+  name: Name
+): NonNullable<AccountSlots[Name]> | null {
+  return slots.find((one) => one[name] !== undefined)?.[name] ?? null
+}

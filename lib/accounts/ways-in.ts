@@ -5,7 +5,6 @@ import { isActive } from '../sessions/active-user.ts'
 import type { AccountsDeps } from './deps.ts'
 import type { WayIn } from './slots.ts'
 import { addressOf } from './outbox.ts'
-import type { ApiKeys, Invitations } from './slots.ts'
 import { emailOf, normalizeUsername } from './username.ts'
 
 interface Ways {
@@ -55,18 +54,6 @@ export async function factorsOf(
   { slots }: Pick<AccountsDeps, 'slots'>
 ): Promise<UserFactors | null> {
   for (const { factors } of slots) if (factors !== undefined) return await factors(id)
-  return null
-}
-
-/** API keys; `null`: they are off. */
-export function apiKeysOf({ slots }: Pick<AccountsDeps, 'slots'>): ApiKeys | null {
-  for (const { apiKeys } of slots) if (apiKeys !== undefined) return apiKeys
-  return null
-}
-
-/** Invitations; `null`: there are no messages or no pages for them. */
-export function invitationsOf({ slots }: Pick<AccountsDeps, 'slots'>): Invitations | null {
-  for (const { invitations } of slots) if (invitations !== undefined) return invitations
   return null
 }
 

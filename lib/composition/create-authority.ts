@@ -1,7 +1,6 @@
 import { isActive } from '../sessions/active-user.ts'
 import { authenticatePassword } from '../accounts/authenticate-password.ts'
-import type { ApiKeys } from '../accounts/slots.ts'
-import { apiKeysOf } from '../accounts/ways-in.ts'
+import { type ApiKeys, slotOf } from '../accounts/slots.ts'
 import { replacePassword } from '../accounts/change-password.ts'
 import { linkByHost, linkIdOf, listLinks, unlinkIdentity } from '../accounts/identities.ts'
 import { endRest, removeAccount } from '../accounts/remove-account.ts'
@@ -83,7 +82,7 @@ export function createAuthority({
     return url(name)
   }
   function withKeys(): ApiKeys {
-    const keys = apiKeysOf(accounts)
+    const keys = slotOf(accounts, 'apiKeys')
     if (keys === null) throw new TypeError('app.authority: there are no API keys without the option apiKeys.')
     return keys
   }

@@ -1,8 +1,7 @@
 import type { FastifyBaseLogger } from 'fastify'
 import { onceRehashed } from '../accounts/authenticate-password.ts'
 import type { AccountsDeps } from '../accounts/deps.ts'
-import type { AccountSlots } from '../accounts/slots.ts'
-import { apiKeysOf } from '../accounts/ways-in.ts'
+import { type AccountSlots, slotOf } from '../accounts/slots.ts'
 import type { RedisClient } from '../adapters/redis/connection.ts'
 import { createClientKeys } from '../adapters/upstream/client-keys.ts'
 import { distanceOfHost, formPost, outbound } from '../adapters/node/outbound.ts'
@@ -168,7 +167,7 @@ export async function createServices(
     users: stores.users,
     async verifyKey(key) {
       try {
-        return ((await apiKeysOf({ slots })?.verify(key)) ?? null) !== null
+        return ((await slotOf({ slots }, 'apiKeys')?.verify(key)) ?? null) !== null
       } catch (error) {
         if (error instanceof OAuthError) return false
         throw error

@@ -32,9 +32,8 @@ export function postgresAudit(db: PostgresDatabase, { schema, ...others }: Postg
 
 function stepsOf(prefix: string): string[] {
   const name = 'authority_audit'
-  const made = auditTable(name, { integers: 'bigint', suffix: '', collate: ' COLLATE "C"' })
   return [
-    `${made.replaceAll(`ON ${name} `, `ON ${prefix}${name} `).replace(`TABLE ${name}`, `TABLE ${prefix}${name}`)}
+    `${auditTable({ prefix, name }, { integers: 'bigint', suffix: '', collate: ' COLLATE "C"' })}
     CREATE FUNCTION ${prefix}${name}_stays() RETURNS trigger LANGUAGE plpgsql AS $stays$
     BEGIN
       RAISE EXCEPTION 'an audit entry can not be changed';
@@ -44,7 +43,7 @@ function stepsOf(prefix: string): string[] {
       FOR EACH ROW WHEN (NEW.action <> '${PRUNED}'
         OR (NEW.chain, NEW.seq, NEW.at, NEW.mac) <> (OLD.chain, OLD.seq, OLD.at, OLD.mac))
       EXECUTE FUNCTION ${prefix}${name}_stays()`,
-    `${addressIndex(name).replace(`ON ${name} `, `ON ${prefix}${name} `)}
+    `${addressIndex({ prefix, name })}
     CREATE TRIGGER ${name}_address_stays BEFORE UPDATE OF ip ON ${prefix}${name}
       FOR EACH ROW WHEN (NEW.ip IS NOT NULL) EXECUTE FUNCTION ${prefix}${name}_stays()`
   ]

@@ -105,12 +105,18 @@ function conditionsOf({ after, user, actor, action, since, until }: AuditQuery):
   return all.filter((one): one is [string, ...Value[]] => one !== null && one[1] !== undefined)
 }
 
+/** `prefix`: of the schema, with a point, or empty. */
+interface AuditName {
+  prefix: string
+  name: string
+}
+
 /** The migration of the table. A trigger, of which databases have their own form, forbids changes. */
 export const auditTable = (
-  table: string,
+  { prefix, name }: AuditName,
   { integers, suffix, collate }: Record<'integers' | 'suffix' | 'collate', string>
 ) => `
-  CREATE TABLE ${table} (
+  CREATE TABLE ${prefix}${name} (
     chain TEXT${collate} NOT NULL,
     seq ${integers} NOT NULL,
     at ${integers} NOT NULL,
@@ -123,10 +129,11 @@ export const auditTable = (
     mac TEXT NOT NULL,
     PRIMARY KEY (chain, seq)
   )${suffix};
-  CREATE INDEX ${table}_at ON ${table} (at, chain, seq);
-  CREATE INDEX ${table}_user ON ${table} (user_id, at, chain, seq);
-  CREATE INDEX ${table}_actor ON ${table} (actor_id, at, chain, seq);
-  CREATE INDEX ${table}_action ON ${table} (action, at, chain, seq);`
+  CREATE INDEX ${name}_at ON ${prefix}${name} (at, chain, seq);
+  CREATE INDEX ${name}_user ON ${prefix}${name} (user_id, at, chain, seq);
+  CREATE INDEX ${name}_actor ON ${prefix}${name} (actor_id, at, chain, seq);
+  CREATE INDEX ${name}_action ON ${prefix}${name} (action, at, chain, seq);`
 
 /** Without it each look for old addresses reads every entry whose address has gone. */
-export const addressIndex = (table: string): string => `CREATE INDEX ${table}_ip ON ${table} (at) WHERE ip IS NOT NULL;`
+export const addressIndex = ({ prefix, name }: AuditName): string =>
+  `CREATE INDEX ${name}_ip ON ${prefix}${name} (at) WHERE ip IS NOT NULL;`

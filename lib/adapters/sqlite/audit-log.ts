@@ -1,17 +1,16 @@
-import type { AuditLog } from '../../ports/audit-log.ts'
-import { PRUNED } from '../../ports/audit-log.ts'
+import { type AuditLog, PRUNED } from '../../ports/audit-log.ts'
 import { addressIndex, auditTable, sqlAudit } from '../sql/audit-rows.ts'
 import { connect, type Connection, migrate, patient, type SqliteDatabase } from './database.ts'
 
 const NAME = 'authority_audit'
 
 const STEPS = [
-  `${auditTable(NAME, { integers: 'INTEGER', suffix: ' STRICT, WITHOUT ROWID', collate: '' })}
+  `${auditTable({ prefix: '', name: NAME }, { integers: 'INTEGER', suffix: ' STRICT, WITHOUT ROWID', collate: '' })}
   CREATE TRIGGER ${NAME}_stays
     BEFORE UPDATE OF chain, seq, at, action, outcome, user_id, actor_id, entry, mac ON ${NAME}
     WHEN new.action <> '${PRUNED}' OR (new.chain, new.seq, new.at, new.mac) <> (old.chain, old.seq, old.at, old.mac)
     BEGIN SELECT RAISE(ABORT, 'an audit entry can not be changed'); END;`,
-  `${addressIndex(NAME)}
+  `${addressIndex({ prefix: '', name: NAME })}
   CREATE TRIGGER ${NAME}_address_stays BEFORE UPDATE OF ip ON ${NAME} WHEN new.ip IS NOT NULL
     BEGIN SELECT RAISE(ABORT, 'an audit entry can not be changed'); END;`
 ]

@@ -1,12 +1,11 @@
 import { isProvisional, makesProvisional } from '../../accounts/address-proof.ts'
 import { createBackground } from '../../accounts/background.ts'
-import { timeOf } from '../../accounts/export-user.ts'
 import { within } from '../../boundary/answers.ts'
 import type { Kernel, Parts } from '../../feature.ts'
 import { namingFailures } from '../../ports/outage.ts'
 import { STORE_OPERATIONS, tracedStore } from '../../ports/tracing.ts'
 import type { ApiKeyStore } from '../../ports/api-key-store.ts'
-import { apiKeyEndpoints } from './endpoints.ts'
+import { apiKeyEndpoints, shownKey } from './endpoints.ts'
 import { createApiKeys } from './keys.ts'
 import { apiKeyPages } from './pages/api-keys.ts'
 import type { ApiKeySettings } from './options.ts'
@@ -46,17 +45,7 @@ export async function create({ store: given, ...on }: ApiKeySettings, kernel: Ke
           if (isProvisional({ linkedAt: createdAt, provisional: makesProvisional(user) }, user))
             await keys.revoke(user.id, id, { by: 'mailbox', origin })
       },
-      exported: async ({ id: userId }) => ({
-        api_keys: (await keys.list(userId)).map(({ id, name, scopes, resource, createdAt, lastUsedAt, expiresAt }) => ({
-          id,
-          name,
-          scopes,
-          resource,
-          created_at: timeOf(createdAt),
-          last_used_at: timeOf(lastUsedAt),
-          expires_at: timeOf(expiresAt)
-        }))
-      }),
+      exported: async ({ id }) => ({ api_keys: (await keys.list(id)).map(shownKey) }),
       endRest: async (userId, origin) => {
         await keys.revokeAll(userId, { by: 'account_removed', origin })
       }

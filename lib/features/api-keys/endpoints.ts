@@ -1,4 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox'
+import { timeOf } from '../../accounts/export-user.ts'
 import { requireProof } from '../../accounts/fresh-sign-in.ts'
 import type { ApiKeys, NewApiKey } from '../../accounts/slots.ts'
 import { OAuthError } from '../../errors.ts'
@@ -23,9 +24,8 @@ const ApiKey = Type.Object({
   expires_at: Time
 })
 
-const time = (at: number | null): string | null => (at === null ? null : new Date(at).toISOString())
-
-const shown = ({
+/** A key as its user and administrators see it. */
+export const shownKey = ({
   id,
   name,
   scopes,
@@ -39,8 +39,8 @@ const shown = ({
   scopes: [...scopes],
   resource,
   created_at: new Date(createdAt).toISOString(),
-  last_used_at: time(lastUsedAt),
-  expires_at: time(expiresAt)
+  last_used_at: timeOf(lastUsedAt),
+  expires_at: timeOf(expiresAt)
 })
 
 /**
@@ -69,7 +69,7 @@ export function apiKeyEndpoints(keys: ApiKeys): Endpoint[] {
       summary: 'List my API keys',
       what: "Lists the user's API keys, the oldest first, also expired ones. No key itself is among the answers.",
       answers: { 200: Type.Object({ api_keys: Type.Array(ApiKey) }) },
-      handle: async (request) => ({ api_keys: (await keys.list(accountOf(request).user.id)).map(shown) })
+      handle: async (request) => ({ api_keys: (await keys.list(accountOf(request).user.id)).map(shownKey) })
     }),
     endpoint({
       method: 'POST',
@@ -104,7 +104,7 @@ export function apiKeyEndpoints(keys: ApiKeys): Endpoint[] {
         await requireProof('apiKeys', { user, sid, authentication, origin }, accounts)
         const { expires_in: expiresIn, ...asked } = request.body
         const made = await keys.create({ ...asked, userId: user.id, expiresIn }, { sid, origin })
-        return { ...shown(made), key: made.key }
+        return { ...shownKey(made), key: made.key }
       }
     }),
     endpoint({

@@ -44,7 +44,6 @@ export async function verifyAudit(
   /** Of each chain the entry that was read last, whose predecessor comes next. */
   const open = new Map<string, AuditEntry>()
   const ends = new Map<string, number>()
-  const prefixes = new Map<string, number>()
   const known = new Map(checkpoints.map(({ chain, seq, mac }) => [`${chain} ${seq}`, mac]))
   const check = (entry: AuditEntry, before: string): void => {
     const key = keys.find((one) => equal(macOf(one, entry, before), entry.mac))
@@ -66,9 +65,8 @@ export async function verifyAudit(
       else if (later.seq <= entry.seq) fault(later, 'changed')
       else if (later.seq === entry.seq + 1) check(later, entry.mac)
       else fault(later, 'missing')
-      const { chain, seq, mac, action } = entry
+      const { chain, seq, mac } = entry
       if (!equal(known.get(`${chain} ${seq}`) ?? mac, mac)) fault(entry, 'changed')
-      if (action === PRUNED) prefixes.set(chain, seq)
       open.set(chain, entry)
     }
     after = page.next ?? undefined
@@ -79,9 +77,11 @@ export async function verifyAudit(
     if (first.seq === 1) check(first, NO_MAC)
     else fault(first, 'missing')
   }
-  for (const { chain, seq, at } of checkpoints)
+  for (const { chain, seq, at } of checkpoints) {
+    const first = open.get(chain)
     if (seq > (ends.get(chain) ?? 0)) fault({ chain, seq }, 'cut')
-    else if (seq <= (prefixes.get(chain) ?? 0) && at >= retainedSince) fault({ chain, seq }, 'missing')
+    else if (first?.action === PRUNED && seq <= first.seq && at >= retainedSince) fault({ chain, seq }, 'missing')
+  }
   return { entries, faults }
 }
 

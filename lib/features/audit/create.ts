@@ -7,7 +7,7 @@ import { logLine } from '../../ports/log.ts'
 import { verifyAudit } from './chain.ts'
 import type { AuditSettings } from './options.ts'
 import { recorded, recordedEvents } from './recorded.ts'
-import { auditWriter } from './writer.ts'
+import { auditWriter, ofService } from './writer.ts'
 
 const DAY_MS = 86_400_000
 const CHECKPOINT_MS = 600_000
@@ -41,16 +41,7 @@ export async function create(
       const entry = recorded(name, payload)
       if (entry !== null) writer.may({ ...entry, ...originOf(payload) })
     })
-  writer.may({
-    action: 'started',
-    outcome: 'done',
-    actor: { type: 'system', id: null },
-    target: null,
-    clientId: null,
-    sid: null,
-    details: {},
-    ...originOf(NO_REQUEST)
-  })
+  writer.may(ofService('started'))
   let checkedAt = clock.monotonic()
 
   return {

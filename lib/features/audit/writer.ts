@@ -145,7 +145,7 @@ export function auditWriter(log: AuditLog, key: Uint8Array, deps: Deps): AuditWr
 
   function tellOfLost(): void {
     if (lost === 0) return
-    waiting.push(stamped(gap(lost)))
+    waiting.push(stamped(ofService('audit_gap', { lost })))
     lost = 0
   }
 
@@ -181,8 +181,9 @@ export function auditWriter(log: AuditLog, key: Uint8Array, deps: Deps): AuditWr
   }
 }
 
-const gap = (count: number): Given => ({
-  action: 'audit_gap',
+/** An entry about the service itself. */
+export const ofService = (action: string, details: Given['details'] = {}): Given => ({
+  action,
   outcome: 'done',
   actor: { type: 'system', id: null },
   target: null,
@@ -190,5 +191,5 @@ const gap = (count: number): Given => ({
   sid: null,
   requestId: null,
   ip: null,
-  details: { lost: count }
+  details
 })

@@ -4,7 +4,8 @@ import { invalidLink } from '../../accounts/message-tokens.ts'
 import { addressOf, type MessageCause } from '../../accounts/outbox.ts'
 import { storeLink } from '../../accounts/sign-in-writes.ts'
 import { normalizeUsername } from '../../accounts/username.ts'
-import { invitationsOf, isManagedElsewhere } from '../../accounts/ways-in.ts'
+import { isManagedElsewhere } from '../../accounts/ways-in.ts'
+import { slotOf } from '../../accounts/slots.ts'
 import { UpstreamError } from '../../errors.ts'
 import type { Connection } from '../../ports/upstream.ts'
 import type { User } from '../../ports/user-store.ts'
@@ -25,7 +26,7 @@ export async function acceptByConnection(
   { token, connection, person, locale, origin }: Accepting,
   deps: AccountsDeps
 ): Promise<User> {
-  const invitations = invitationsOf(deps)
+  const invitations = slotOf(deps, 'invitations')
   if (invitations === null) throw invalidLink()
   const user = await invitations.find(token)
   const isInvited = person.email !== undefined && person.email === normalizeUsername(addressOf(user))

@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from '@sinclair/typebox'
 import { TypeCompiler } from '@sinclair/typebox/compiler'
+import { shownSession } from '../../accounts/export-user.ts'
 import { requestEmailChange } from '../../accounts/change-email.ts'
 import { type AccountChange, requireProof } from '../../accounts/fresh-sign-in.ts'
 import { changeProfile, profileOf } from './change-profile.ts'
@@ -196,16 +197,9 @@ export const sessions = [
       const { user, sid, sessionSid } = accountOf(request)
       const sessions = await listSessions(user.id, grants.sessions)
       return {
-        sessions: sessions.map(({ id, kind, clientId, scope, userAgent, createdAt, lastUsedAt, expiresAt }) => ({
-          id,
-          kind,
-          client_id: clientId,
-          scope,
-          user_agent: userAgent,
-          created_at: createdAt.toISOString(),
-          last_used_at: lastUsedAt.toISOString(),
-          expires_at: expiresAt.toISOString(),
-          current: id === (kind === 'token' ? sid : sessionSid)
+        sessions: sessions.map((one) => ({
+          ...shownSession(one),
+          current: one.id === (one.kind === 'token' ? sid : sessionSid)
         }))
       }
     }

@@ -9,8 +9,8 @@ import { endRest, removeAccount } from '../../accounts/remove-account.ts'
 import { startPasswordReset } from '../../accounts/reset-password.ts'
 import { normalizeUsername } from '../../accounts/username.ts'
 import { requestEmailVerification } from '../../accounts/verify-email.ts'
-import type { Invitations } from '../../accounts/slots.ts'
-import { invitationsOf, ownerConnection } from '../../accounts/ways-in.ts'
+import { type Invitations, slotOf } from '../../accounts/slots.ts'
+import { ownerConnection } from '../../accounts/ways-in.ts'
 import { isUsernameTaken, OAuthError } from '../../errors.ts'
 import { NO_REQUEST } from '../../events.ts'
 import { NotSupportedError, type User, type UserStore } from '../../ports/user-store.ts'
@@ -39,7 +39,7 @@ export function manageUsers(deps: AccountsDeps, fields: readonly string[]): Mana
 
   function invitations(): Invitations {
     for (const name of ['setPasswordHash', 'setEmailVerified'] as const) method(name)
-    const found = invitationsOf(deps)
+    const found = slotOf(deps, 'invitations')
     if (found === null) throw new OAuthError('invalid_request', 'An invitation needs sendMessage and the hosted pages.')
     return found
   }

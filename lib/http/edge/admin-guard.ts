@@ -35,7 +35,6 @@ interface GuardDeps {
 const MAX_AGE_SECONDS = 3600
 
 const callers = new WeakMap<FastifyRequest, AdminCaller>()
-const guards = new WeakMap<GuardDeps, Map<AdminScope, Guard>>()
 
 /** The guard's result. Throws on a route without the guard. */
 export function adminOf(request: FastifyRequest): AdminCaller {
@@ -44,18 +43,12 @@ export function adminOf(request: FastifyRequest): AdminCaller {
   return caller
 }
 
-/** Lets in an administrator with this scope. The same scope always has the same hooks. */
-export function adminGuard(scope: AdminScope, deps: GuardDeps): Guard {
-  const known = guards.get(deps) ?? new Map<AdminScope, Guard>()
-  guards.set(deps, known)
-  const guard = known.get(scope) ?? {
-    onRequest: async (request: FastifyRequest, reply: FastifyReply) => {
-      callers.set(request, await guarded(async () => await adminCaller(scope, [request, reply], deps)))
-    }
+/** Lets in an administrator with this scope. */
+export const adminGuard = (scope: AdminScope, deps: GuardDeps): Guard => ({
+  onRequest: async (request: FastifyRequest, reply: FastifyReply) => {
+    callers.set(request, await guarded(async () => await adminCaller(scope, [request, reply], deps)))
   }
-  known.set(scope, guard)
-  return guard
-}
+})
 
 async function adminCaller(
   scope: AdminScope,

@@ -71,20 +71,24 @@ export function createGuards(deps: GuardDeps): (callers: Callers) => Guard {
     }
   }
   const withScope = new Map<string, Guard>()
+  const guardWith = (name: string, make: () => Guard): Guard => {
+    const guard = withScope.get(name) ?? make()
+    withScope.set(name, guard)
+    return guard
+  }
   return (callers) => {
     if (callers === 'anyone') return {}
     if (callers === 'own_page') return ownPage
     if (callers === 'account') return account
     if (callers === 'client') return client
-    if ('admin' in callers) return adminGuard(callers.admin, deps)
+    // No scope has a space.
+    if ('admin' in callers) return guardWith(`admin ${callers.admin}`, () => adminGuard(callers.admin, deps))
     const { scope } = callers
-    const guard: Guard = withScope.get(scope) ?? {
+    return guardWith(scope, () => ({
       preHandler: async (request, reply) => {
         tokens.set(request, await guarded(async () => await tokenWith(scope, [request, reply], deps)))
       }
-    }
-    withScope.set(scope, guard)
-    return guard
+    }))
   }
 }
 

@@ -1,5 +1,6 @@
 import { Type } from '@sinclair/typebox'
 import type { AccountsDeps } from '../../../accounts/deps.ts'
+import { slotOf } from '../../../accounts/slots.ts'
 import { type Endpoint, endpoint } from '../../../http/edge/endpoint.ts'
 import type { AuditEntry } from '../../../ports/audit-log.ts'
 import { queryOf, refused } from './query.ts'
@@ -8,7 +9,7 @@ const PAGE = 50
 const RFC_3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,3})?(?:Z|[+-]\d\d:\d\d)$/
 
 /** `GET /auth/admin/audit`. */
-export const auditEndpoint = ({ slots }: Pick<AccountsDeps, 'slots'>): Endpoint =>
+export const auditEndpoint = (accounts: Pick<AccountsDeps, 'slots'>): Endpoint =>
   endpoint({
     method: 'GET',
     path: '/admin/audit',
@@ -33,7 +34,7 @@ export const auditEndpoint = ({ slots }: Pick<AccountsDeps, 'slots'>): Endpoint 
         'since',
         'until'
       ])
-      const log = slots.find(({ auditLog }) => auditLog !== undefined)?.auditLog
+      const log = slotOf(accounts, 'auditLog')
       const page = await log?.list({
         limit: PAGE,
         after,

@@ -1,6 +1,7 @@
 import { Type } from '@sinclair/typebox'
 import type { FastifyRequest } from 'fastify'
 import { audited } from '../../../accounts/audited.ts'
+import { shownSession } from '../../../accounts/export-user.ts'
 import { OAuthError } from '../../../errors.ts'
 import { type Endpoint, endpoint } from '../../../http/edge/endpoint.ts'
 import { originOf } from '../../../http/edge/request-origin.ts'
@@ -50,19 +51,7 @@ export function sessionEndpoints(deps: AdminDeps): Endpoint[] {
       errors: { 404: 'not_found' },
       handle: async (request) => {
         const { user } = await target(request, false, deps)
-        const found = await listSessions(user.id, accounts.sessions)
-        return {
-          sessions: found.map((one) => ({
-            id: one.id,
-            kind: one.kind,
-            client_id: one.clientId,
-            scope: one.scope,
-            user_agent: one.userAgent,
-            created_at: one.createdAt.toISOString(),
-            last_used_at: one.lastUsedAt.toISOString(),
-            expires_at: one.expiresAt.toISOString()
-          }))
-        }
+        return { sessions: (await listSessions(user.id, accounts.sessions)).map(shownSession) }
       }
     }),
     acting(

@@ -1,6 +1,7 @@
 import { type Static, Type } from '@sinclair/typebox'
 import type { FastifyReply } from 'fastify'
 import type { ManagedUser, ManagedUsers } from '../../../accounts/managed-users.ts'
+import { slotOf } from '../../../accounts/slots.ts'
 import { OAuthError } from '../../../errors.ts'
 import { adminOf } from '../../../http/edge/admin-guard.ts'
 import { type Endpoint, endpoint } from '../../../http/edge/endpoint.ts'
@@ -32,8 +33,8 @@ const Name = Type.String({ minLength: 1, maxLength: 255 })
 export function adminEndpoints(deps: AdminDeps): Endpoint[] {
   const { accounts } = deps
   const users = (): ManagedUsers => {
-    const found = accounts.slots.find((slot) => slot.users !== undefined)?.users
-    if (found === undefined) throw new Error('The use cases of administration are missing.')
+    const found = slotOf(accounts, 'users')
+    if (found === null) throw new Error('The use cases of administration are missing.')
     return found
   }
 
