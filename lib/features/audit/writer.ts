@@ -4,7 +4,7 @@ import { OAuthError } from '../../errors.ts'
 import type { AuditCheckpoint, AuditHead, AuditLog } from '../../ports/audit-log.ts'
 import { addressMac, equal, macOf, NO_MAC, type Unchained } from './chain.ts'
 
-/** The time in which an entry must be written. */
+/** The time in which an entry must be written, with the wait for its turn. */
 const BUDGET_MS = 3000
 /** Entries of events that wait for the store. */
 const MOST_WAITING = 10_000
@@ -58,8 +58,11 @@ export function auditWriter(log: AuditLog, key: Uint8Array, deps: Deps): AuditWr
   })
 
   /** In turn, because each MAC has the one before it. */
-  function write(entry: Unchained): Promise<number> {
-    const written = last.then(async () => (await attempt(entry)) ?? (await attempt(entry)) ?? failed())
+  function write(entry: Unchained, turn = { isOver: false }): Promise<number> {
+    const written = last.then(async () => {
+      if (turn.isOver) throw new Error('Its time was over before its turn came.')
+      return (await attempt(entry)) ?? (await attempt(entry)) ?? failed()
+    })
     last = written.catch(() => {})
     return written
   }
@@ -162,9 +165,12 @@ export function auditWriter(log: AuditLog, key: Uint8Array, deps: Deps): AuditWr
 
   return {
     async must(entry) {
+      const turn = { isOver: false }
       try {
-        return await write(stamped(entry))
+        return await within(BUDGET_MS, clock, async () => await write(stamped(entry), turn))
       } catch (error) {
+        // Nobody waits for it any more, so it must not be written when its turn comes.
+        turn.isOver = true
         deps.onError(error, 'an audit entry could not be written')
         throw new OAuthError('temporarily_unavailable', 'Nothing was changed: the audit log can not be written.')
       }
