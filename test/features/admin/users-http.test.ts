@@ -1,9 +1,10 @@
+import Database from 'libsql'
 import t from '../../support/tap.ts'
-import { type GrantType, memoryAudit } from '../../../lib/index.ts'
+import { type GrantType, memoryAudit, sqliteAudit, sqliteState, sqliteUserStore } from '../../../lib/index.ts'
 import { ADMIN_SCOPES } from '../../../lib/protocol/admin-scopes.ts'
 import { bearer, signUp } from '../../support/app.ts'
 import { basic, SECRET } from '../../support/openid.ts'
-import { ALL, routed, world } from './world.ts'
+import { ALL, routed, ROUTES, world } from './world.ts'
 
 t.test('changes a user only in the version that the administrator has seen', async (t) => {
   const test = await routed(t)
@@ -99,4 +100,32 @@ t.test('refuses a machine client that has lost its grant', async (t) => {
   t.equal((await send('GET', '/users', token)).statusCode, 200)
   robot.grantTypes = ['refresh_token']
   t.equal((await send('GET', '/users', token)).statusCode, 401)
+})
+
+t.test('refuses a text that no store can hold, in a condition and in a path', async (t) => {
+  const db = new Database(':memory:')
+  t.teardown(() => db.close())
+  const { send, tokenOf } = await routed(t, {
+    audit: sqliteAudit(db),
+    users: sqliteUserStore(db),
+    state: sqliteState(db)
+  })
+  const all = bearer(await tokenOf('root', ALL))
+  for (const name of ['user', 'actor', 'action'])
+    for (const value of ['%00', 'a%00b', '']) {
+      const reply = await send('GET', `/audit?${name}=${value}`, all)
+      t.equal(reply.statusCode, 400, `${name}=${value}: ${reply.body}`)
+    }
+  t.equal((await send('GET', '/audit?user=%F0%9F%98%80', all)).statusCode, 200)
+  const { id } = (await send('GET', '/users?prefix=bob', all)).json().users[0]
+  for (const [method, path, , , payload] of ROUTES.filter(([, one]) => one.includes(':')))
+    for (const [whose, which] of [
+      ['%00', 'x'],
+      [id, '%00']
+    ]) {
+      const url = path.replace(':id', whose).replace(/:(?:sid|one)/, which ?? '')
+      if (!url.includes('%00')) continue
+      const { statusCode, body } = await send(method, url, all, payload)
+      t.ok([400, 404].includes(statusCode), `${method} ${url}: ${statusCode} ${body}`)
+    }
 })

@@ -1,8 +1,9 @@
 import type { FastifyRequest } from 'fastify'
 import { OAuthError } from '../../../errors.ts'
+import { isStorable } from '../../../protocol/bounds.ts'
 
 /**
- * The parameters of a query, each at most once, and no others than these.
+ * The parameters of a query, each at most once, not empty, and no others than these.
  * @throws OAuthError `invalid_request`
  */
 export function queryOf<Name extends string>(
@@ -12,7 +13,8 @@ export function queryOf<Name extends string>(
   const given = Object.entries(query as Record<string, unknown>)
   for (const [name, value] of given) {
     if (!(names as readonly string[]).includes(name)) throw refused(name, 'there is no such condition.')
-    if (typeof value !== 'string') throw refused(name, 'it must be there once.')
+    if (typeof value !== 'string' || value === '' || !isStorable(value))
+      throw refused(name, 'it must be there once, as a text that is not empty.')
   }
   return Object.fromEntries(given) as Partial<Record<Name, string>>
 }
