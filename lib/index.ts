@@ -198,3 +198,4 @@ export type {
   UserPatch,
   UserStore
 } from './ports/user-store.ts'
+export type { ImportOutcome, UserImporter, UserToImport } from './ports/user-import.ts'

@@ -20,7 +20,7 @@ type IdentityMethods = Pick<
 /** The quoted name of an object that belongs to the table of users. */
 export const named = (table: string, suffix: string): string => quoted(nameBeside(table, suffix), 'table')
 const keyName = (table: string): string => nameBeside(table, '_identities_key')
-const COLUMNS = 'issuer, subject, connection, email, linked_at, last_used_at, sealed, provisional'
+export const LINK_COLUMNS = 'issuer, subject, connection, email, linked_at, last_used_at, sealed, provisional'
 
 /**
  * The table of links, and functions for changes that a single statement can't do. A statement that locks the user and
@@ -54,7 +54,7 @@ export function identitiesSql(table: string): string {
     PERFORM FROM ${users} WHERE id = owner FOR KEY SHARE;
     IF NOT FOUND THEN RETURN 'unknown_user'; END IF;
     LOOP
-      INSERT INTO ${links} (user_id, ${COLUMNS})
+      INSERT INTO ${links} (user_id, ${LINK_COLUMNS})
         VALUES (owner, new_issuer, new_subject, new_connection, new_email,
           new_linked_at, new_last_used_at, new_sealed, new_provisional)
         ON CONFLICT (issuer, subject) DO NOTHING;
@@ -125,7 +125,8 @@ export function postgresIdentities(table: string, { query, insertOf, explained }
       // link.
       const [row] = await query(
         `WITH created AS (${sql}), linked AS (
-          INSERT INTO ${links} (user_id, ${COLUMNS}) SELECT id, ${parameters.join(', ')} FROM created RETURNING user_id
+          INSERT INTO ${links} (user_id, ${LINK_COLUMNS})
+            SELECT id, ${parameters.join(', ')} FROM created RETURNING user_id
         ) SELECT created.* FROM created JOIN linked ON linked.user_id = created.id`,
         ...values,
         ...valuesOf(link)
@@ -159,7 +160,10 @@ export function postgresIdentities(table: string, { query, insertOf, explained }
     async listIdentities(userId) {
       if (!isStorable(userId)) return []
       return (
-        await query(`SELECT ${COLUMNS} FROM ${links} WHERE user_id = $1 ORDER BY linked_at, issuer, subject`, userId)
+        await query(
+          `SELECT ${LINK_COLUMNS} FROM ${links} WHERE user_id = $1 ORDER BY linked_at, issuer, subject`,
+          userId
+        )
       ).map(linkOf)
     },
     async useIdentity(identity, at, email) {

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { UsernameTakenError } from '../../errors.ts'
+import type { UserImporter } from '../../ports/user-import.ts'
 import type { NewUser, User, UserStore } from '../../ports/user-store.ts'
 import { isStorable, MOST_WITH_ONE_EMAIL, noOthers } from '../../protocol/bounds.ts'
 import type { MigrationStep } from '../sql/migration-steps.ts'
@@ -9,6 +10,7 @@ import { quoted } from './database.ts'
 import type { PostgresDatabase, PostgresValue } from './database.ts'
 import { identitiesSql, named, postgresIdentities } from './identities.ts'
 import { connect } from './migrations.ts'
+import { postgresImport } from './user-import.ts'
 
 export interface PostgresUserStoreOptions {
   /** The table's name: letters, digits and `_`. Default `authority_users`. */
@@ -17,7 +19,7 @@ export interface PostgresUserStoreOptions {
   namedStatements?: boolean | undefined
 }
 
-export type PostgresUserStore = Required<UserStore> & {
+export type PostgresUserStore = Required<UserStore & UserImporter> & {
   /**
    * Creates the table if it is missing. Without this call, the first use does. Rejects with `StartError` if an operator
    * must fix the cause.
@@ -47,7 +49,7 @@ const migrations = (table: string, name: string): readonly MigrationStep[] => [
 ]
 
 /** JSON, in which PostgreSQL takes no NUL and no lone surrogate either. */
-function jsonOf(fields: Record<string, unknown>): string {
+function jsonOf(fields: object): string {
   return JSON.stringify(fields, (name, value: unknown) => {
     if (!isStorable(name) || (typeof value === 'string' && !isStorable(value)))
       throw new TypeError("PostgreSQL can't store a string with a NUL or a lone surrogate.")
@@ -109,6 +111,7 @@ export function postgresUserStore(
   return {
     prepare,
     ...postgresIdentities(table, { query, insertOf, explained }),
+    ...postgresImport(table, { query, jsonOf }),
     findById: (id) => findBy('id', id),
     findByUsername: (username) => findBy('username', username),
     async findByEmail(email) {

@@ -1,3 +1,4 @@
+import type { ImportOutcome } from '../../ports/user-import.ts'
 import type { Identity, LinkedIdentity, NewUser, User, UserPatch, UserStore } from '../../ports/user-store.ts'
 import { flag, integer, jsonObject, type Row, text, textOrNull } from './rows.ts'
 import { hash } from 'node:crypto'
@@ -96,6 +97,19 @@ export function changedAtOf({ passwordChangedAt }: NewUser): number | null {
     throw new TypeError('passwordChangedAt must be milliseconds since the epoch or a Date.')
   return at
 }
+
+/** The outcome for a user whose id or username the store has. `holders`: rows with either. `null`: it has neither. */
+export function outcomeAmong(
+  { id, username }: Pick<User, 'id' | 'username'>,
+  holders: readonly Row[]
+): Exclude<ImportOutcome['outcome'], 'imported'> | null {
+  const own = holders.find((row) => row['id'] === id)
+  if (own !== undefined) return own['username'] === username ? 'unchanged' : 'other_name'
+  return holders.some((row) => row['username'] === username) ? 'name_taken' : null
+}
+
+/** The time for the column `created_at` of a user of another system. */
+export const createdAtOf = ({ createdAt }: User): number => Number(createdAt ?? NOT_KNOWN)
 
 function withoutColumns(fields: Record<string, unknown>): Record<string, unknown> {
   const rest = Object.entries(fields).filter(([name]) => !COLUMNS.has(name))

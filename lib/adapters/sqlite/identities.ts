@@ -1,8 +1,9 @@
 import { IdentityTakenError } from '../../errors.ts'
+import type { ImportOutcome, UserImporter, UserToImport } from '../../ports/user-import.ts'
 import type { LinkedIdentity, NewUser, User, UserStore } from '../../ports/user-store.ts'
 import { isStorable } from '../../protocol/bounds.ts'
 import { text } from '../sql/rows.ts'
-import { isStorableIdentity, linkOf, nameBeside, userOf } from '../sql/user-rows.ts'
+import { isStorableIdentity, linkOf, nameBeside, outcomeAmong, userOf } from '../sql/user-rows.ts'
 import type { Connection } from './database.ts'
 
 type IdentityMethods = Pick<
@@ -33,12 +34,16 @@ export const identitiesSql = (table: string): string => `CREATE TABLE "${identit
     DELETE FROM "${identitiesTable(table)}" WHERE user_id = OLD.id;
   END`
 
-/** `create` inserts a user and answers with the row, or throws where the name is taken. */
+/**
+ * `create` inserts a user and answers with the row, or throws where the name is taken. `insert` inserts a user with the
+ * id that they have.
+ */
 export function sqliteIdentities(
   connection: Connection,
   table: string,
-  create: (user: NewUser) => User
-): IdentityMethods {
+  create: (user: NewUser) => User,
+  insert: (user: User) => void
+): IdentityMethods & UserImporter {
   const links = identitiesTable(table)
   const ownerOf = (issuer: string, subject: string): string | undefined => {
     const [row] = connection.query(`SELECT user_id FROM "${links}" WHERE issuer = ? AND subject = ?`, issuer, subject)
@@ -60,6 +65,22 @@ export function sqliteIdentities(
     )
   }
 
+  const importOne = ({ user, links: given }: UserToImport, dryRun: boolean): ImportOutcome => {
+    const holders = connection.query(
+      `SELECT id, username FROM "${table}" WHERE id = ? OR username = ?`,
+      user.id,
+      user.username
+    )
+    const present = outcomeAmong(user, holders)
+    if (present !== null) return { outcome: present, links: 0 }
+    const free = given.filter(({ issuer, subject }) => ownerOf(issuer, subject) === undefined)
+    if (!dryRun) {
+      insert(user)
+      for (const link of free) add(user.id, link)
+    }
+    return { outcome: 'imported', links: free.length }
+  }
+
   // Transactions take the write lock at the start, so that their reads stay valid until they write.
   return {
     async findByIdentity(identity) {
@@ -79,6 +100,10 @@ export function sqliteIdentities(
         add(created.id, link)
         return created
       })
+    },
+    async importUsers(users, { dryRun = false } = {}) {
+      const work = (): ImportOutcome[] => users.map((one) => importOne(one, dryRun))
+      return dryRun ? work() : connection.transaction(work)
     },
     async linkIdentity(userId, link) {
       if (!isStorable(userId)) return 'unknown_user'

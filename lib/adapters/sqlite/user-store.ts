@@ -1,10 +1,20 @@
 import { randomBytes } from 'node:crypto'
 import { UsernameTakenError } from '../../errors.ts'
+import type { UserImporter } from '../../ports/user-import.ts'
 import type { NewUser, User, UserStore } from '../../ports/user-store.ts'
 import { isStorable, MOST_WITH_ONE_EMAIL, noOthers } from '../../protocol/bounds.ts'
 import type { MigrationStep } from '../sql/migration-steps.ts'
 import { listStatement } from '../sql/user-list.ts'
-import { booleanOf, changedAtOf, nameBeside, profileOf, rowPatchOf, userOf, versionOf } from '../sql/user-rows.ts'
+import {
+  booleanOf,
+  changedAtOf,
+  createdAtOf,
+  nameBeside,
+  profileOf,
+  rowPatchOf,
+  userOf,
+  versionOf
+} from '../sql/user-rows.ts'
 import { connect, migrate, patientStore, type SqliteDatabase } from './database.ts'
 import { identitiesSql, identitiesTable, sqliteIdentities } from './identities.ts'
 
@@ -54,7 +64,7 @@ function flagOf(value: unknown, name: string): number | null {
 export function sqliteUserStore(
   db: SqliteDatabase,
   { table = 'authority_users', ...others }: SqliteUserStoreOptions = {}
-): Required<UserStore> {
+): Required<UserStore & UserImporter> {
   noOthers('sqliteUserStore', others)
   if (!/^[A-Za-z_][A-Za-z0-9_]{0,62}$/.test(table)) throw new TypeError('A table name has letters, digits and _ only.')
   const connection = connect(db)
@@ -67,13 +77,13 @@ export function sqliteUserStore(
     return row === undefined ? null : userOf(row)
   }
 
-  const create = (user: NewUser): User => {
+  const insert = (user: NewUser, id: string, createdAt: number): User => {
     const [row] = connection.change(
       `INSERT INTO "${table}"
         (id, username, password_hash, email, email_verified, disabled, password_changed_at, profile, created_at)
       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
       ON CONFLICT (username) DO NOTHING RETURNING *`,
-      randomBytes(16).toString('base64url'),
+      id,
       user.username,
       user.passwordHash,
       user.email ?? null,
@@ -81,14 +91,17 @@ export function sqliteUserStore(
       flagOf(user['disabled'], 'disabled'),
       changedAtOf(user),
       JSON.stringify(profileOf(user)),
-      Date.now()
+      createdAt
     )
     if (row === undefined) throw new UsernameTakenError()
     return userOf(row)
   }
+  const create = (user: NewUser): User => insert(user, randomBytes(16).toString('base64url'), Date.now())
 
   return patientStore({
-    ...sqliteIdentities(connection, table, create),
+    ...sqliteIdentities(connection, table, create, (user) => {
+      insert(user, user.id, createdAtOf(user))
+    }),
     async findById(id) {
       return findBy('id', id)
     },
