@@ -1,11 +1,14 @@
 import type { ManagedUsers } from '../accounts/managed-users.ts'
 import type { Authority } from '../composition/authority.ts'
 import type { Actor } from '../events.ts'
+import type { AuthorityOptions } from '../settings/options.ts'
 
 /** The authority of the host's options, and the person at the terminal. */
 export interface Desk {
   authority: Authority
   users: ManagedUsers
+  /** The host's own. */
+  options: AuthorityOptions
   by: Actor
   /** Asks for the word, unless `--yes` was given. @throws CliError if the answer is another */
   confirm(word: string): Promise<void>
@@ -15,6 +18,7 @@ interface Given {
   words: string[]
   email: string | undefined
   invite: boolean
+  dryRun: boolean
 }
 
 export interface Command {
@@ -24,7 +28,7 @@ export interface Command {
   takes: readonly string[]
   does: string
   /** Flags besides those of every command. */
-  flags?: readonly ('email' | 'invite')[]
+  flags?: readonly ('email' | 'invite' | 'dry-run')[]
 }
 
 /** A command that opens the host's stores. */
@@ -35,9 +39,12 @@ export interface StoreCommand extends Command {
 /** Exit codes: 1 refused or found wrong, 2 bad use, 3 outage. */
 export class CliError extends Error {
   readonly code: 1 | 2 | 3
+  /** For the standard output, if the command has one in spite of the failure. */
+  readonly report: object | undefined
 
-  constructor(code: 1 | 2 | 3, message: string) {
+  constructor(code: 1 | 2 | 3, message: string, report?: object) {
     super(message)
     this.code = code
+    this.report = report
   }
 }

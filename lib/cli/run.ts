@@ -11,6 +11,7 @@ import authPlugin, { type AuthorityOptions, OAuthError } from '../index.ts'
 import { isOutage } from '../ports/outage.ts'
 import { CliError, type Command, type StoreCommand } from './command.ts'
 import { AUDIT_VERIFY } from './audit.ts'
+import { IMPORT } from './import/command.ts'
 import { USER_COMMANDS } from './user.ts'
 
 interface Config {
@@ -26,19 +27,22 @@ interface Answer {
 }
 
 const SECRET: Command = { name: 'secret', takes: [], does: 'Prints 32 random bytes for the option `secret`.' }
-const COMMANDS: readonly (Command | StoreCommand)[] = [SECRET, ...USER_COMMANDS, AUDIT_VERIFY]
+const COMMANDS: readonly (Command | StoreCommand)[] = [SECRET, ...USER_COMMANDS, IMPORT, AUDIT_VERIFY]
 const FILES = ['fastify-authority.config.js', 'fastify-authority.config.mjs']
 
 /** Runs a command line and gives the exit code, the text for the standard output, and that for the error output. */
 export async function run(argv: readonly string[]): Promise<Answer> {
+  let print = plain
   try {
     const given = parsed(argv)
     if (given === null) return { code: 0, text: usage(), problem: '' }
     const { command, words, values } = given
+    if (values.json === true) print = JSON.stringify
     const result = 'run' in command ? await overStores(command, words, values) : systemRandom().secret()
-    return { code: 0, text: values.json === true ? JSON.stringify(result) : plain(result), problem: '' }
+    return { code: 0, text: print(result), problem: '' }
   } catch (error) {
-    return { code: codeOf(error), text: '', problem: linesOf(error instanceof Error ? error.message : String(error)) }
+    const text = error instanceof CliError && error.report !== undefined ? print(error.report) : ''
+    return { code: codeOf(error), text, problem: linesOf(error instanceof Error ? error.message : String(error)) }
   }
 }
 
@@ -52,7 +56,9 @@ const usage = (): string =>
     )
   ].join('\n')
 
-type Values = Partial<Record<'json' | 'yes' | 'help' | 'invite', boolean> & Record<'config' | 'email', string>>
+type Values = Partial<
+  Record<'json' | 'yes' | 'help' | 'invite' | 'dry-run', boolean> & Record<'config' | 'email', string>
+>
 
 function parsed(argv: readonly string[]): { command: Command | StoreCommand; words: string[]; values: Values } | null {
   let line: { values: Values; positionals: string[] }
@@ -64,6 +70,7 @@ function parsed(argv: readonly string[]): { command: Command | StoreCommand; wor
         config: { type: 'string' },
         email: { type: 'string' },
         invite: { type: 'boolean' },
+        'dry-run': { type: 'boolean' },
         json: { type: 'boolean' },
         yes: { type: 'boolean' },
         help: { type: 'boolean' }
@@ -77,7 +84,7 @@ function parsed(argv: readonly string[]): { command: Command | StoreCommand; wor
   const command = COMMANDS.find(({ name }) => name === positionals.slice(0, name.split(' ').length).join(' '))
   if (command === undefined) throw new CliError(2, usage())
   const words = positionals.slice(command.name.split(' ').length)
-  const strange = (['email', 'invite'] as const).find(
+  const strange = (['email', 'invite', 'dry-run'] as const).find(
     (flag) => flag in values && command.flags?.includes(flag) !== true
   )
   if (words.length !== command.takes.length || strange !== undefined)
@@ -101,12 +108,13 @@ async function overStores(command: StoreCommand, words: string[], values: Values
         {
           authority,
           users: authority.users,
+          options,
           by: { type: 'cli', id: `${userInfo().username}@${hostname()}` },
           confirm: async (word) => {
             if (values.yes !== true) await confirmed(word)
           }
         },
-        { words, email: values.email, invite: values.invite === true }
+        { words, email: values.email, invite: values.invite === true, dryRun: values['dry-run'] === true }
       )
     } finally {
       await app.close()
@@ -175,4 +183,10 @@ function visible(text: string): string {
   )
 }
 
-const valueText = (value: unknown): string => visible(typeof value === 'string' ? value : JSON.stringify(value))
+function valueText(value: unknown): string {
+  if (isTexts(value)) return value.map((text) => `\n  ${visible(text)}`).join('')
+  return visible(typeof value === 'string' ? value : JSON.stringify(value))
+}
+
+const isTexts = (value: unknown): value is string[] =>
+  Array.isArray(value) && value.every((one) => typeof one === 'string')

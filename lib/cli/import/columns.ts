@@ -1,0 +1,80 @@
+/** A row of an export by the names of its columns. */
+export type Columns = Readonly<Record<string, unknown>>
+
+/** A row is not read any further than this, because a quote that is not closed takes the rest of a file. */
+export const LONGEST_ROW = 1_000_000
+export const TOO_LONG = 'is longer than a million characters'
+
+/** A row that can't be imported. The message is for the report and holds no value of the row. */
+export class BadRow extends Error {}
+
+const isNone = (value: unknown): boolean => value === undefined || value === null || value === ''
+
+/** The first of these columns that has a text. Numbers become text, because many ids are numbers. */
+export function text(row: Columns, ...names: string[]): string | undefined {
+  const name = names.find((one) => !isNone(row[one]))
+  if (name === undefined) return undefined
+  const value = row[name]
+  if (typeof value !== 'string' && !Number.isSafeInteger(value)) throw new BadRow(`${name} is no text`)
+  return String(value)
+}
+
+const FLAGS: ReadonlyMap<unknown, boolean> = new Map<unknown, boolean>([
+  [1, true],
+  [0, false],
+  ...['true', 't', '1', 'yes'].map((word) => [word, true] as const),
+  ...['false', 'f', '0', 'no'].map((word) => [word, false] as const)
+])
+
+/** A flag as JSON, CSV and databases write it. An unknown word refuses the row, so that no disabled user gets in. */
+export function flag(row: Columns, name: string): boolean | undefined {
+  const value = row[name]
+  if (isNone(value)) return undefined
+  const is = typeof value === 'boolean' ? value : FLAGS.get(typeof value === 'string' ? value.toLowerCase() : value)
+  if (is === undefined) throw new BadRow(`${name} is neither true nor false`)
+  return is
+}
+
+const LOCAL = /^\d{4}-\d\d-\d\d[ T]\d\d:\d\d(?::\d\d(?:\.\d+)?)?$/
+
+/** Milliseconds since the epoch. A time without a zone is UTC. `undefined`: there is none that can be read. */
+export function time(row: Columns, name: string): number | undefined {
+  const value = row[name]
+  if (typeof value !== 'string' && typeof value !== 'number') return undefined
+  const at =
+    typeof value === 'number' || /^\d{9,}$/.test(value)
+      ? Number(value)
+      : new Date(LOCAL.test(value) ? `${value.replace(' ', 'T')}Z` : value).getTime()
+  return Number.isSafeInteger(at) && at >= 0 ? at : undefined
+}
+
+/** True if the user is barred until a later time. A time that can't be read, such as `infinity`, never comes. */
+export function isBarred(row: Columns, name: string, now: number): boolean {
+  return !isNone(row[name]) && (time(row, name) ?? Infinity) > now
+}
+
+/** An object or a list, which CSV has as JSON. */
+function json(row: Columns, name: string): unknown {
+  const value = row[name]
+  if (typeof value !== 'string') return value
+  try {
+    return value === '' ? undefined : JSON.parse(value)
+  } catch {
+    throw new BadRow(`${name} is no JSON`)
+  }
+}
+
+export const isObject = (value: unknown): value is Columns =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+export function object(row: Columns, name: string): Columns | undefined {
+  const value = json(row, name) ?? undefined
+  if (value !== undefined && !isObject(value)) throw new BadRow(`${name} is no object`)
+  return value
+}
+
+export function list(row: Columns, name: string): Columns[] {
+  const value = json(row, name) ?? []
+  if (!Array.isArray(value) || !value.every(isObject)) throw new BadRow(`${name} is no list of objects`)
+  return value
+}

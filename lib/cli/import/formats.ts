@@ -1,0 +1,220 @@
+import { BadRow, type Columns, flag, isBarred, isObject, list, object, text, time } from './columns.ts'
+import { keycloakHash } from './keycloak.ts'
+
+/** A user's identity at a provider, in the words of the source. */
+export interface SourceLink {
+  provider: string
+  subject: string
+}
+
+/** A link in our own words. */
+export interface OwnLink {
+  issuer: string
+  subject: string
+  connection: string
+  email: string | undefined
+}
+
+/** A user as the source has them. Names and hashes are not checked yet. */
+export interface SourceUser {
+  id: string | undefined
+  username: string | undefined
+  email: string | undefined
+  emailVerified: boolean
+  disabled: boolean
+  createdAt: number | undefined
+  /** A hash in a format that the library reads. `unusable`: the reason why there is none of the source's hash. */
+  passwordHash: string | undefined | { unusable: string }
+  /** Profile fields. Those that are `undefined` are left out. */
+  fields: Readonly<Record<string, unknown>>
+  links: ReadonlyArray<SourceLink | OwnLink>
+}
+
+export interface Format {
+  /** The array of users in a document of the source. */
+  member?: string
+  /** @throws BadRow for a row without a user who could sign in */
+  read(row: Columns, now: number): SourceUser
+}
+
+const namesOf = (name: string | undefined, given?: string, family?: string): Record<string, string | undefined> => {
+  const both = [given, family].filter((one) => one !== undefined).join(' ')
+  return { name: name ?? (both === '' ? undefined : both), given_name: given, family_name: family }
+}
+
+/** The links of a list of the source. Rows without a subject are the source's own passwords. */
+const linksIn = (rows: readonly Columns[], provider: string, ...subjects: string[]): SourceLink[] =>
+  rows.flatMap((row) => {
+    const [name, subject] = [text(row, provider), text(row, ...subjects)]
+    return name === undefined || subject === undefined ? [] : [{ provider: name, subject }]
+  })
+
+/** The `passwordHash` of Firebase for an exporter without the right to see it. */
+const REDACTED = /^(?:REDACTED|UkVEQUNURUQ=?)$/
+/** A base64 of Firebase or Auth0 may be that of URLs. The parameters are those of every project of Firebase. */
+function firebaseHash(row: Columns): SourceUser['passwordHash'] {
+  const [hash, salt] = [text(row, 'passwordHash'), text(row, 'salt')]
+  if (hash === undefined) return undefined
+  if (REDACTED.test(hash)) return { unusable: 'Firebase hash that its exporter could not see' }
+  return `$fbscrypt$v=1,n=14,r=8,p=1$${salt ?? ''}$${hash}`
+}
+
+/** The fields of our own format that are no profile. */
+const OWN = ['id', 'username', 'email', 'emailVerified', 'disabled', 'createdAt', 'passwordHash', 'links']
+/** Proofs and counters of this service, which no other system can have. */
+const SERVICE = ['version', 'emailProvedAt', 'passwordChangedAt', '__proto__']
+
+function ownFields(row: Columns): Record<string, unknown> {
+  const wrong = SERVICE.find((name) => Object.hasOwn(row, name))
+  if (wrong !== undefined) throw new BadRow(`has the field ${wrong}, which the service sets`)
+  return Object.fromEntries(
+    Object.entries(row).filter(([name, value]) => !OWN.includes(name) && value !== null && value !== '')
+  )
+}
+
+export const FORMATS: Readonly<Record<string, Format>> = {
+  auth0: {
+    read: (row) => {
+      const identifiers = list(row, 'identifiers').filter(({ type }) => type === 'email')
+      const [identifier = {}] = identifiers
+      const email = text(row, 'email') ?? text(identifier, 'value')
+      const key = isObject(row['_id']) ? text(row['_id'], '$oid') : text(row, '_id')
+      const own = text(row, 'alt_id') ?? key
+      return {
+        id: text(row, 'user_id') ?? (own === undefined ? undefined : `auth0|${own}`),
+        username: email ?? text(row, 'username'),
+        email,
+        emailVerified: flag(row, 'email_verified') ?? flag(identifier, 'verified') ?? false,
+        disabled: flag(row, 'blocked') ?? false,
+        createdAt: time(row, 'created_at'),
+        passwordHash: text(row, 'passwordHash'),
+        fields: namesOf(text(row, 'name'), text(row, 'given_name'), text(row, 'family_name')),
+        links: linksIn(list(row, 'identities'), 'provider', 'user_id')
+      }
+    }
+  },
+  supabase: {
+    read: (row, now) => {
+      const data = object(row, 'raw_user_meta_data') ?? {}
+      if (text(row, 'deleted_at') !== undefined) throw new BadRow('was deleted there')
+      const email = text(row, 'email')
+      return {
+        id: text(row, 'id'),
+        username: email,
+        email,
+        emailVerified: text(row, 'email_confirmed_at') !== undefined,
+        disabled: isBarred(row, 'banned_until', now),
+        createdAt: time(row, 'created_at'),
+        passwordHash: text(row, 'encrypted_password'),
+        fields: namesOf(text(data, 'full_name', 'name')),
+        links: linksIn(list(row, 'identities'), 'provider', 'provider_id')
+      }
+    }
+  },
+  firebase: {
+    member: 'users',
+    read: (row) => {
+      const email = text(row, 'email')
+      return {
+        id: text(row, 'localId'),
+        username: email,
+        email,
+        emailVerified: flag(row, 'emailVerified') ?? false,
+        disabled: flag(row, 'disabled') ?? false,
+        createdAt: time(row, 'createdAt'),
+        passwordHash: firebaseHash(row),
+        fields: namesOf(text(row, 'displayName')),
+        links: linksIn(list(row, 'providerUserInfo'), 'providerId', 'rawId')
+      }
+    }
+  },
+  keycloak: {
+    member: 'users',
+    read: (row) => ({
+      id: text(row, 'id'),
+      username: text(row, 'username'),
+      email: text(row, 'email'),
+      emailVerified: flag(row, 'emailVerified') ?? false,
+      disabled: flag(row, 'enabled') === false,
+      createdAt: time(row, 'createdTimestamp'),
+      passwordHash: keycloakHash(list(row, 'credentials')),
+      fields: namesOf(undefined, text(row, 'firstName'), text(row, 'lastName')),
+      links: linksIn(list(row, 'federatedIdentities'), 'identityProvider', 'userId')
+    })
+  },
+  django: {
+    read: (given) => {
+      // `dumpdata` has the columns in `fields`, and the key next to them.
+      const row = { id: given['pk'], ...(object(given, 'fields') ?? given) }
+      const hash = text(row, 'password')
+      return {
+        id: text(row, 'id'),
+        username: text(row, 'username', 'email'),
+        email: text(row, 'email'),
+        emailVerified: false,
+        disabled: flag(row, 'is_active') === false,
+        createdAt: time(row, 'date_joined'),
+        passwordHash: hash?.startsWith('!') === true ? undefined : hash,
+        fields: namesOf(undefined, text(row, 'first_name'), text(row, 'last_name')),
+        links: []
+      }
+    }
+  },
+  wordpress: {
+    read: (row) => ({
+      id: text(row, 'ID'),
+      username: text(row, 'user_login'),
+      email: text(row, 'user_email'),
+      emailVerified: false,
+      disabled: flag(row, 'deleted') === true || flag(row, 'spam') === true,
+      createdAt: time(row, 'user_registered'),
+      passwordHash: text(row, 'user_pass'),
+      fields: namesOf(text(row, 'display_name')),
+      links: []
+    })
+  },
+  werkzeug: {
+    read: (row) => ({
+      id: text(row, 'id'),
+      username: text(row, 'username', 'email'),
+      email: text(row, 'email'),
+      emailVerified: text(row, 'confirmed_at') !== undefined,
+      disabled: flag(row, 'active') === false || flag(row, 'is_active') === false,
+      createdAt: time(row, 'created_at'),
+      passwordHash: text(row, 'password_hash', 'password'),
+      fields: namesOf(text(row, 'name')),
+      links: []
+    })
+  },
+  aspnet: {
+    read: (row, now) => ({
+      id: text(row, 'Id'),
+      username: text(row, 'UserName', 'Email'),
+      email: text(row, 'Email'),
+      emailVerified: flag(row, 'EmailConfirmed') ?? false,
+      disabled: isBarred(row, 'LockoutEnd', now),
+      createdAt: undefined,
+      passwordHash: text(row, 'PasswordHash'),
+      fields: {},
+      links: []
+    })
+  },
+  ndjson: {
+    read: (row) => ({
+      id: text(row, 'id'),
+      username: text(row, 'username', 'email'),
+      email: text(row, 'email'),
+      emailVerified: flag(row, 'emailVerified') ?? false,
+      disabled: flag(row, 'disabled') ?? false,
+      createdAt: time(row, 'createdAt'),
+      passwordHash: text(row, 'passwordHash'),
+      fields: ownFields(row),
+      links: list(row, 'links').map((link) => {
+        const [issuer, subject, connection] = [text(link, 'issuer'), text(link, 'subject'), text(link, 'connection')]
+        if (issuer === undefined || subject === undefined || connection === undefined)
+          throw new BadRow('has a link without an issuer, a subject or a connection')
+        return { issuer, subject, connection, email: text(link, 'email') }
+      })
+    })
+  }
+}

@@ -1,0 +1,141 @@
+import type { ImportOutcome, UserImporter } from '../../ports/user-import.ts'
+import { BadRow } from './columns.ts'
+import { type FileRow, rowsOf } from './rows.ts'
+import { type Planned, type ReadingDeps, userOf } from './user-of.ts'
+
+interface ImportReport {
+  rows: number
+  imported: number
+  /** Users who were there already, with this id and username. */
+  unchanged: number
+  skipped: number
+  /** Users by the format of their hash. */
+  hashes: Record<string, number>
+  withoutPassword: number
+  /** Hashes that were left out, by the reason. */
+  unusableHashes: Record<string, number>
+  links: number
+  /** Links that were left out, by the provider. */
+  linksLeftOut: Record<string, number>
+  /** A sentence for each skipped row, name conflict, unusable hash and lost link, up to a thousand. */
+  problems: string[]
+}
+
+interface Pass {
+  report: ImportReport
+  /** The number of usernames that two users would have. */
+  conflicts: number
+}
+
+interface ImportDeps extends ReadingDeps {
+  store: UserImporter
+  path: string
+}
+
+const BATCH = 1000
+const MOST_PROBLEMS = 1000
+
+const count = (counts: Record<string, number>, name: string): void => {
+  counts[name] = (counts[name] ?? 0) + 1
+}
+
+const SENTENCES: Readonly<Record<Exclude<ImportOutcome['outcome'], 'imported' | 'unchanged'>, string>> = {
+  other_name: 'the store has its id with another username',
+  name_taken: 'another user of the store has its username'
+}
+
+/**
+ * One pass over a file. Rows are held a batch at a time. Of all rows it keeps ids and usernames, so that the second of
+ * two with one is found.
+ */
+export async function passOver(deps: ImportDeps, { dryRun }: { dryRun: boolean }): Promise<Pass> {
+  const { path, store, format } = deps
+  const report: ImportReport = {
+    rows: 0,
+    imported: 0,
+    unchanged: 0,
+    skipped: 0,
+    hashes: {},
+    withoutPassword: 0,
+    unusableHashes: {},
+    links: 0,
+    linksLeftOut: {},
+    problems: []
+  }
+  let conflicts = 0
+  const ids = new Map<string, number>()
+  const names = new Map<string, number>()
+  let batch: Array<Planned & { row: number }> = []
+
+  const tell = (row: number, problem: string): void => {
+    if (report.problems.length < MOST_PROBLEMS) report.problems.push(`row ${row}: ${problem}`)
+  }
+  const skip = (row: number, problem: string): void => {
+    report.skipped++
+    tell(row, problem)
+  }
+  const conflict = (row: number, problem: string): void => {
+    conflicts++
+    skip(row, problem)
+  }
+
+  const settle = ({ user, links, hash, unusable, leftOut, row }: Planned & { row: number }, written: ImportOutcome) => {
+    const { outcome } = written
+    if (outcome === 'name_taken') {
+      conflict(row, SENTENCES.name_taken)
+      return
+    }
+    if (outcome === 'other_name') {
+      skip(row, SENTENCES.other_name)
+      return
+    }
+    report[outcome]++
+    if (hash !== null) count(report.hashes, hash)
+    if (user.passwordHash === null) report.withoutPassword++
+    if (unusable !== null) {
+      count(report.unusableHashes, unusable)
+      tell(row, `the hash is left out (${unusable})`)
+    }
+    for (const provider of leftOut) count(report.linksLeftOut, provider)
+    report.links += written.links
+    if (outcome === 'imported' && written.links < links.length)
+      tell(row, `links that another user has: ${links.length - written.links}`)
+  }
+  const flush = async (): Promise<void> => {
+    const outcomes = await store.importUsers(batch, { dryRun })
+    batch.forEach((one, index) => {
+      settle(one, outcomes[index] ?? { outcome: 'name_taken', links: 0 })
+    })
+    batch = []
+  }
+  const plan = (given: FileRow): void => {
+    const { row } = given
+    if ('problem' in given) {
+      skip(row, given.problem)
+      return
+    }
+    const planned = userOf(given.columns, deps)
+    const { id, username } = planned.user
+    const [sameId, sameName] = [ids.get(id), names.get(username)]
+    if (sameId !== undefined) skip(row, `has the id of row ${sameId}`)
+    else if (sameName !== undefined) conflict(row, `has the username of row ${sameName}`)
+    else {
+      ids.set(id, row)
+      names.set(username, row)
+      batch.push({ ...planned, row })
+    }
+  }
+
+  for await (const given of rowsOf(path, format.member)) {
+    report.rows++
+    try {
+      plan(given)
+    } catch (error) {
+      if (!(error instanceof BadRow)) throw error
+      skip(given.row, error.message)
+    }
+    if (batch.length >= BATCH) await flush()
+  }
+  if (batch.length > 0) await flush()
+  return { report, conflicts }
+}

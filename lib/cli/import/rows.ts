@@ -1,0 +1,114 @@
+import { createReadStream } from 'node:fs'
+import { type Columns, isObject, LONGEST_ROW, TOO_LONG } from './columns.ts'
+import { csvRecords } from './csv.ts'
+import { jsonElements } from './json-elements.ts'
+
+/** A row of a file, or the reason why it can't be read. `row`: the number of its line, or of its place in a list. */
+export type FileRow = { row: number; columns: Columns } | { row: number; problem: string }
+
+/** The decoder writes this for bytes that are no UTF-8. */
+const NO_UTF8 = '\ufffd'
+
+function parsed(row: number, source: string): FileRow {
+  if (source.includes(NO_UTF8)) return { row, problem: 'is not in UTF-8' }
+  let columns: unknown
+  try {
+    columns = JSON.parse(source)
+  } catch {
+    // The parser's own message quotes the row, and so a hash.
+    return { row, problem: 'is no JSON' }
+  }
+  return isObject(columns) ? { row, columns } : { row, problem: 'is no JSON object' }
+}
+
+/** The lines of a file, without their ends. `null`: the line is too long. */
+async function* lines(chunks: AsyncIterable<string>): AsyncGenerator<string | null> {
+  let line = ''
+  let isTooLong = false
+  for await (const chunk of chunks) {
+    const parts = chunk.split('\n')
+    for (const [index, part] of parts.entries()) {
+      isTooLong ||= line.length + part.length > LONGEST_ROW
+      line = isTooLong ? '' : line + part
+      if (index === parts.length - 1) continue
+      yield isTooLong ? null : line
+      ;[line, isTooLong] = ['', false]
+    }
+  }
+  if (isTooLong || line !== '') yield isTooLong ? null : line
+}
+
+async function* jsonLines(chunks: AsyncIterable<string>): AsyncGenerator<FileRow> {
+  let row = 0
+  for await (const line of lines(chunks)) {
+    row++
+    if (line === null) yield { row, problem: TOO_LONG }
+    else if (line.trim() !== '') yield parsed(row, line)
+  }
+}
+
+async function* jsonList(chunks: AsyncIterable<string>, member: string | undefined): AsyncGenerator<FileRow> {
+  let row = 0
+  for await (const element of jsonElements(chunks, member)) {
+    row++
+    if (typeof element === 'string') yield parsed(row, element)
+    else yield { row, problem: element.problem }
+  }
+}
+
+/** CSV has no `null`. MySQL and PostgreSQL write these words. */
+const valueOf = (field: string): string | null => (field === 'NULL' || field === '\\N' ? null : field)
+
+async function* csvRows(chunks: AsyncIterable<string>): AsyncGenerator<FileRow> {
+  let names: string[] | null = null
+  for await (const { line: row, fields } of csvRecords(chunks)) {
+    if (fields === null) yield { row, problem: `${TOO_LONG}: a quote is not closed, and the rest was not read` }
+    else if (names === null) names = fields
+    else if (fields.some((field) => field.includes(NO_UTF8))) yield { row, problem: 'is not in UTF-8' }
+    else if (fields.length !== names.length)
+      yield { row, problem: `has ${fields.length} columns, and the first row has ${names.length}` }
+    else yield { row, columns: Object.fromEntries(names.map((name, index) => [name, valueOf(fields[index] ?? '')])) }
+  }
+}
+
+/** The text of a file without its byte order mark. */
+async function* textOf(path: string): AsyncGenerator<string> {
+  let isFirst = true
+  for await (const chunk of createReadStream(path, 'utf8') as AsyncIterable<string>) {
+    yield isFirst ? chunk.replace(/^\ufeff/, '') : chunk
+    isFirst = false
+  }
+}
+
+/** The first line, as far as it is read. */
+async function beginningOf(path: string): Promise<string> {
+  for await (const line of lines(textOf(path))) if (line?.trim() !== '') return line ?? ''
+  return ''
+}
+
+/** True for one JSON object that has all users in a list. The object of a user is no such. */
+function isDocument(first: string, member: string): boolean {
+  // A line that is too long, or a lone brace.
+  if (first === '' || first.trim() === '{') return true
+  try {
+    const value: unknown = JSON.parse(first)
+    return isObject(value) && Array.isArray(value[member])
+  } catch {
+    return false
+  }
+}
+
+/**
+ * The rows of a file, one by one. It may be a JSON array, lines of JSON, CSV with the names of the columns in its first
+ * row, or one JSON object with the array `member`.
+ */
+export async function* rowsOf(path: string, member?: string): AsyncGenerator<FileRow> {
+  const first = await beginningOf(path)
+  const kind = /\.(csv|ndjson|jsonl)$/i.exec(path)?.[1]?.toLowerCase()
+  const isJson = kind === undefined ? first === '' || /^\s*[[{]/.test(first) : kind !== 'csv'
+  if (!isJson) yield* csvRows(textOf(path))
+  else if (kind !== undefined) yield* jsonLines(textOf(path))
+  else if (first.trimStart().startsWith('[')) yield* jsonList(textOf(path), undefined)
+  else if (member !== undefined && isDocument(first, member)) yield* jsonList(textOf(path), member)
+  else yield* jsonLines(textOf(path))
+}

@@ -1,0 +1,70 @@
+import type { FirebaseParameters } from '../../accounts/imported-hash-formats.ts'
+import { parseStoredHash } from '../../accounts/stored-hash.ts'
+import { normalizeUsername } from '../../accounts/username.ts'
+import type { UserToImport } from '../../ports/user-import.ts'
+import type { User } from '../../ports/user-store.ts'
+import { isStorable } from '../../protocol/bounds.ts'
+import { BadRow, type Columns } from './columns.ts'
+import type { Format, SourceUser } from './formats.ts'
+import { linksOf } from './links.ts'
+
+/** The longest id that the administration's routes take. */
+const LONGEST_ID = 255
+
+export interface Planned extends UserToImport {
+  /** The format of the hash; `null`: there is none that can be verified. */
+  hash: string | null
+  /** The reason why the source's hash is left out. */
+  unusable: string | null
+  /** Providers whose links are left out. */
+  leftOut: readonly string[]
+}
+
+export interface ReadingDeps {
+  format: Format
+  now: number
+  firebase: FirebaseParameters | null
+}
+
+/**
+ * The user of a row. A hash that can't be verified, or that costs too much, is left out and never run, so that the user
+ * can set a password by a link.
+ * @throws BadRow for a row that can't be imported
+ */
+export function userOf(columns: Columns, { format, now, firebase }: ReadingDeps): Planned {
+  const source = format.read(columns, now)
+  const { id, username: spelling, email, emailVerified, disabled, createdAt, fields } = source
+  if (id === undefined) throw new BadRow('has no id')
+  if (id.length > LONGEST_ID) throw new BadRow(`has an id of more than ${LONGEST_ID} characters`)
+  if (spelling === undefined) throw new BadRow('has neither a username nor an email address')
+  const username = normalizeUsername(spelling)
+  if (username === null) throw new BadRow('has a username that is too long, or with a character that no username has')
+  if (email !== undefined && (!email.includes('@') || normalizeUsername(email) === null))
+    throw new BadRow('has an email address that nobody can have')
+  const profile = Object.entries(fields).filter(([, value]) => value !== undefined)
+  if (!isStorable(id) || !isStorable(JSON.stringify(profile).replaceAll('\\u0000', '\0')))
+    throw new BadRow('has a text with a NUL or half a character')
+  const { passwordHash, hash, unusable } = hashOf(source.passwordHash, firebase)
+  const user: User = {
+    ...Object.fromEntries(profile),
+    id,
+    username,
+    passwordHash,
+    ...(email === undefined ? {} : { email }),
+    emailVerified,
+    disabled,
+    ...(createdAt === undefined ? {} : { createdAt })
+  }
+  return { user, ...linksOf(user, source.links, now), hash, unusable }
+}
+
+function hashOf(
+  given: SourceUser['passwordHash'],
+  firebase: FirebaseParameters | null
+): Pick<Planned, 'hash' | 'unusable'> & Pick<User, 'passwordHash'> {
+  if (given === undefined) return { passwordHash: null, hash: null, unusable: null }
+  if (typeof given === 'object') return { passwordHash: null, hash: null, unusable: given.unusable }
+  const parsed = parseStoredHash(given, firebase)
+  if (parsed.kind === 'unusable') return { passwordHash: null, hash: null, unusable: parsed.reason }
+  return { passwordHash: given, hash: parsed.kind === 'argon2' ? parsed.variant : parsed.kind, unusable: null }
+}

@@ -1,0 +1,71 @@
+/** `npx fastify-authority import`: an export of each source, read, written, signed in with, and read again. */
+import Fastify from 'fastify'
+import Database from 'libsql'
+import t from '../support/tap.ts'
+import authPlugin, { sqliteUserStore } from '../../lib/index.ts'
+import { exportOf, host, importing, rowsIn } from './support/import-host.ts'
+import { FIREBASE, PASSWORD, SOURCES } from './support/sources.ts'
+
+/** No part of any hash of an export, and no value of a broken row. */
+const HASHES = /\$2|\$argon|scrypt\$|pbkdf2_|\$P\$|AQAA|5f4dcc/
+
+for (const [format, source] of Object.entries(SOURCES)) {
+  t.test(`imports an export of ${format} once, and its users sign in`, async (t) => {
+    const { path, config } = host({ options: source.options })
+    const given = exportOf(source.export)
+    const dry = await importing(config, format, given, '--dry-run')
+    t.equal(dry.code, 1, 'rows were skipped')
+    t.same(rowsIn(path), [], 'the dry run wrote nothing')
+    const { code, report, text } = await importing(config, format, given)
+    t.equal(code, 1)
+    t.ok(report, text)
+    const { problems, ...counts } = report
+    t.strictSame(counts, source.report)
+    t.strictSame(dry.report, report)
+    t.notMatch(text, HASHES)
+    t.equal(new Set(problems).size, problems.length)
+
+    const written = rowsIn(path)
+    t.equal(written.filter(({ username }) => username !== undefined).length, report.imported)
+    const again = await importing(config, format, given)
+    t.match(again.report, { imported: 0, unchanged: report.imported, problems: { length: problems.length }, links: 0 })
+    t.strictSame(rowsIn(path), written, 'the second import changed nothing')
+    t.match(
+      written.filter(({ issuer }) => issuer !== undefined),
+      source.links
+    )
+
+    const db = new Database(path)
+    t.teardown(() => db.close())
+    const users = sqliteUserStore(db)
+    t.match(await users.findById((source.first as { id: string }).id), source.first)
+    const app = Fastify()
+    t.teardown(async () => {
+      await app.close()
+    })
+    const password = { firebase: FIREBASE }
+    await app.register(authPlugin, { issuer: 'http://localhost:3000', users, rateLimit: false, password })
+    const signIn = async (username: string, typed: string) => {
+      const payload = { grant_type: 'password', username, password: typed }
+      const { statusCode, body } = await app.inject({ method: 'POST', url: '/auth/token', payload })
+      return { statusCode, body }
+    }
+    const refusal = await signIn('nobody-of-this-name', PASSWORD)
+    for (const [username, right] of Object.entries(source.opens)) {
+      t.strictSame(await signIn(username, `${right}x`), refusal, `${username}: as for an unknown user`)
+      t.equal((await signIn(username, right)).statusCode, 200, username)
+    }
+    for (const username of source.closed) t.strictSame(await signIn(username, PASSWORD), refusal, username)
+    // Hashes are replaced behind the replies.
+    await app.close()
+    for (const username of Object.keys(source.opens))
+      t.match(
+        (await users.findByUsername(username.replace('b\u00fccher', 'xn--bcher-kva')))?.passwordHash,
+        /^\$argon2id\$/
+      )
+
+    const replaced = rowsIn(path)
+    await importing(config, format, given)
+    t.strictSame(rowsIn(path), replaced, 'a replaced hash stays')
+  })
+}
