@@ -140,6 +140,8 @@ export interface EventFacts {
   /** `connection`: the one that the person accepted by; `null`: they chose a password. */
   invitation_accepted: { userId: string; connection: string | null }
   password_reset_required: { userId: string; actor: Actor; reason?: string }
+  /** An access token was made with which `actor` acts in the name of the user. */
+  impersonated: { userId: string; actor: Actor; reason: string; scope: string }
   logged_out: {
     userId: string
     sids: string[]
@@ -238,6 +240,7 @@ export const EVENT_NAMES: readonly AuthorityEventName[] = [
   'user_disabled',
   'user_enabled',
   'user_invited',
+  'impersonated',
   'invitation_accepted',
   'password_reset_required',
   'logged_out',

@@ -4,7 +4,7 @@ import type { AuthorizeSlots, PushedRequests } from './authorize/deps.ts'
 import type { Endpoint } from './http/edge/endpoint.ts'
 import type { PageSlots } from './http/pages/deps.ts'
 import type { Administration } from './oauth/target.ts'
-import type { TokenSlots, Grant, GrantDeclaration, Possession } from './oauth/deps.ts'
+import type { TokenSlots, Grant, GrantDeps, GrantDeclaration, Possession } from './oauth/deps.ts'
 import type { Authority } from './composition/authority.ts'
 import type { Clients, ClientSource } from './ports/client-store.ts'
 import type { FactorStore } from './ports/factor-store.ts'
@@ -51,6 +51,8 @@ export interface Kernel {
   clients: Clients
   /** The option `factors`, and the sealer of its records. `null`: there are no second factors. */
   factors: { store: FactorStore; sealer: Sealer } | null
+  /** The dependencies of grants, once all features are made. */
+  grants(): GrantDeps
   log: Log<'info' | 'warn' | 'error'>
 }
 

@@ -39,7 +39,14 @@ export type { TokenOptions } from './settings/sections/tokens.ts'
 export type { MovablePath } from './settings/paths.ts'
 export type { AuthorityDecorators, AuthPlugin } from './plugin.ts'
 export type { ImportedTotp } from './protocol/totp.ts'
-export type { ManagedUser, ManagedUsers, UserAct, UserChanges, UserExport } from './accounts/managed-users.ts'
+export type {
+  ImpersonationAnswer,
+  ManagedUser,
+  ManagedUsers,
+  UserAct,
+  UserChanges,
+  UserExport
+} from './accounts/managed-users.ts'
 export type { HostLink } from './accounts/identities.ts'
 export type { Authority } from './composition/authority.ts'
 export type {
@@ -84,7 +91,7 @@ export type { PageModels, PageName, RenderPage } from './pages/model.ts'
 export type { SignInModels } from './pages/sign-in-models.ts'
 export type { OwnTexts, ScopeTexts } from './pages/own-texts.ts'
 export type { Locale, MessageKey, Messages } from './pages/texts.ts'
-export type { AccessTokenClaims } from './protocol/access-token.ts'
+export type { AccessTokenClaims, ActClaim } from './protocol/access-token.ts'
 export type { AuthenticationMethod, AuthenticationProof } from './protocol/authentication.ts'
 export type { AddressRuleName, ApiKeyOption, LimitInfo, RuleName } from './limits/rules.ts'
 
@@ -169,6 +176,7 @@ export type { ConnectionSignIn, Linking, UpstreamTokens, UpstreamWishes } from '
 export type { JsonWebKeyObject } from './ports/cryptography.ts'
 export type {
   AccountRemovedMessage,
+  ImpersonatedMessage,
   CodeMessage,
   FactorAddedMessage,
   FactorRemovedMessage,

@@ -233,6 +233,9 @@ export const EVENT_MEANINGS: Readonly<Record<AuthorityEventName, string>> = {
   user_disabled: 'A user was disabled by `app.authority.users.disable`. Their sign-ins end.',
   user_enabled: 'A disabled user was enabled by `app.authority.users.enable`.',
   user_invited: 'An invitation was sent by `app.authority.users`.',
+  impersonated:
+    'An access token was made with which `actor` acts in the name of the user. `scope` has what it grants, and ' +
+    '`reason` why.',
   invitation_accepted:
     'A person accepted an invitation by a password, or through `connection`. It comes after what that changed.',
   password_reset_required:

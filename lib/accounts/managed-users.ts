@@ -1,4 +1,7 @@
 import type { Actor } from '../events.ts'
+import type { User } from '../ports/user-store.ts'
+import type { ActClaim } from '../protocol/access-token.ts'
+import type { ActorSignIn } from '../sessions/active-user.ts'
 
 /** A user as support staff see one: no hash, and no field of the row but those of `registration.fields`. */
 export interface ManagedUser {
@@ -28,6 +31,32 @@ export interface UserAct {
   reason?: string | undefined
 }
 
+/** An access token that acts in the name of a user. There is no refresh token and no ID token. */
+export interface ImpersonationAnswer {
+  access_token: string
+  token_type: 'Bearer' | 'DPoP'
+  /** Seconds. */
+  expires_in: number
+  /** Absent where nothing was granted. */
+  scope?: string
+  act: ActClaim
+}
+
+/** An act that a request asks for. */
+export interface RequestedAct extends UserAct {
+  signIn?: ActorSignIn | undefined
+}
+
+/** A checked request for a token that acts in the name of a user. */
+export interface ImpersonationAsk {
+  user: User
+  actor: Actor
+  reason: string
+  scope: string | undefined
+  /** `null`: the host asks, and the token ends with the actor's account. */
+  signIn: ActorSignIn | null
+}
+
 export interface UserChanges {
   username?: string | undefined
   email?: string | undefined
@@ -40,7 +69,7 @@ export interface UserChanges {
  * the rest. A call rejects with `NotSupportedError` if the user store lacks the method that it needs, and with an
  * `OAuthError` `not_found` for an id that nobody has.
  */
-export interface ManagedUsers {
+export interface ManagedUsers<Act extends UserAct = UserAct> {
   /**
    * The newest users first. `next` is the `after` of the next page; `null`: this is the last one. `limit`: 1 to 200,
    * default 50. `prefix`: the beginning of the username. `email`: the whole address, in any letter case. `connection`:
@@ -61,31 +90,40 @@ export interface ManagedUsers {
    * `invite` does next. If only that fails, the user is there, and `invite` does the rest.
    * @throws OAuthError `username_taken`, `invalid_request` naming the field
    */
-  create(user: UserChanges & { username: string; invite?: boolean | undefined }, act?: UserAct): Promise<ManagedUser>
+  create(user: UserChanges & { username: string; invite?: boolean | undefined }, act?: Act): Promise<ManagedUser>
   /**
    * Changes these fields and no others. A new address is unconfirmed: open links end, and both mailboxes are told. A
    * username that is an address changes with it.
    * @throws OAuthError `username_taken`, `invalid_request`, `changed_meanwhile`
    */
-  update(id: string, changes: UserChanges, act?: UserAct): Promise<ManagedUser>
+  update(id: string, changes: UserChanges, act?: Act): Promise<ManagedUser>
   /** The user can't sign in any more. All sessions, tokens and open links end. */
-  disable(id: string, act?: UserAct): Promise<void>
-  enable(id: string, act?: UserAct): Promise<void>
+  disable(id: string, act?: Act): Promise<void>
+  enable(id: string, act?: Act): Promise<void>
   /**
    * Removes the password, ends all sign-ins and consents, and sends the link that sets a new password.
    * @throws OAuthError `conflict` for a user who is disabled, has no address, or signs in by an enforced connection;
    * `invalid_request` without `sendMessage`
    */
-  requireReset(id: string, act?: UserAct): Promise<void>
+  requireReset(id: string, act?: Act): Promise<void>
   /**
    * Sends a link with which the user chooses a password, or signs in through a connection with the same address. It
    * works once, for 7 days, and replaces the one before. It also confirms the address.
    * @throws OAuthError `conflict` for a user who is disabled, has a password or has no address; `invalid_request`
    * without `sendMessage` or hosted pages
    */
-  invite(id: string, act?: UserAct): Promise<void>
+  invite(id: string, act?: Act): Promise<void>
   /** All that the service keeps of the user, without a secret, for a copy that the person asked for. */
-  export(id: string, act?: UserAct): Promise<UserExport>
+  export(id: string, act?: Act): Promise<UserExport>
+  /**
+   * An access token with which `by` sees the service as the user, for the service's own audience: `sub` is the user,
+   * and `act.sub` the actor. It is good for `admin.impersonation.expiresIn` seconds at most, and ends with the actor's
+   * sign-in or account. The routes of accounts and of administration refuse it. `reason`: 10 to 500 characters.
+   * `scope`: the part of the user's scopes that it gets; left out: all, without `offline_access`.
+   * @throws OAuthError `conflict` for a disabled user, or the actor; `invalid_request` without a reason, or where the
+   * option `admin` is off or has `impersonation: false`; `invalid_scope`
+   */
+  impersonate(id: string, act?: Act & { scope?: string | undefined }): Promise<ImpersonationAnswer>
   /** As `deleteUser`, for a user who exists. */
-  remove(id: string, act?: UserAct): Promise<void>
+  remove(id: string, act?: Act): Promise<void>
 }

@@ -1,4 +1,4 @@
-import type { ManagedUsers } from './managed-users.ts'
+import type { ImpersonationAnswer, ImpersonationAsk, ManagedUsers, RequestedAct } from './managed-users.ts'
 import type { Apps, Passkeys } from './factor-kinds.ts'
 import type { Actor, EventFacts, FirstFactorKind } from '../events.ts'
 import type { ApiKeyRecord, OwnedApiKey } from '../ports/api-key-store.ts'
@@ -205,8 +205,10 @@ export interface AccountSlots {
   audit?<Answer>(act: AuditedAct<Answer>, work: () => Promise<Answer>): Promise<Answer>
   /** The log of `audit`. */
   auditLog?: Pick<AuditLog, 'list'>
+  /** Makes a token that acts in the name of a user. */
+  impersonate?(asked: ImpersonationAsk): Promise<ImpersonationAnswer>
   /** The use cases of administration. */
-  users?: ManagedUsers
+  users?: ManagedUsers<RequestedAct>
   /** Connections by their ids. */
   connections?: ReadonlyMap<string, ConnectionWay>
 }

@@ -203,6 +203,7 @@ export async function createServices(
     devices: state.devices,
     clients,
     factors: stores.factors === null ? null : { store: stores.factors, sealer: factorSealer(secrets, random) },
+    grants: () => grants,
     log
   })
   sources.push(...parts.flatMap(({ clients = [] }) => clients))

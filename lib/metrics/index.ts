@@ -119,6 +119,7 @@ const COUNTED: { [Name in AuthorityEventName]: (event: AuthorityEvents[Name], co
   user_disabled: () => {},
   user_enabled: () => {},
   user_invited: () => {},
+  impersonated: () => {},
   invitation_accepted: () => {},
   password_reset_required: () => {},
   account_removed: (_event, count) => {

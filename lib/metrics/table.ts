@@ -58,6 +58,7 @@ const KINDS = words<MessageKind>({
   email_change_requested: 1,
   email_changed: 1,
   email_change_refused: 1,
+  impersonated: 1,
   account_removed: 1,
   identity_linked: 1,
   identity_unlinked: 1,

@@ -2,9 +2,9 @@ import { isFirstParty } from '../clients/rights.ts'
 import { BY_TOKEN } from '../clients/sources.ts'
 import { OAuthError } from '../errors.ts'
 import type { Client } from '../ports/client-store.ts'
-import type { AccessTokenClaims } from '../protocol/access-token.ts'
+import type { AccessTokenClaims, ActClaim } from '../protocol/access-token.ts'
 import { type Credential, parseCredential } from '../protocol/credential.ts'
-import { liveSession, userOf } from '../sessions/active-user.ts'
+import { liveUser, userOf } from '../sessions/active-user.ts'
 import { disclosureOf, releasedClaims } from '../tokens/disclosure.ts'
 import type { GrantDeps } from './deps.ts'
 import { readAuthorizationDetails } from '../protocol/authorization-request.ts'
@@ -34,6 +34,8 @@ interface ActiveToken {
   sid: string | undefined
   /** The key that the token is bound to. @see RFC 9449 §6.2 */
   cnf?: { jkt: string } | undefined
+  /** The actor of a token that acts in the name of its user. @see RFC 8693 §4.1 */
+  act?: ActClaim | undefined
   /**
    * This and the members below are only for access tokens. A refresh token is for this server alone, and its family
    * does not store when it was made.
@@ -66,7 +68,7 @@ async function ofAccessToken(token: string, client: Client, deps: GrantDeps): Pr
   if (!mayKnow(client, claims, deps)) return { active: false }
   // A client's own token belongs to no session. Any other is active as long as its session is.
   if (claims.sid !== undefined || claims.sub !== claims.client_id)
-    await liveSession(claims, { sessions: deps.sessions, users: deps.accounts.users })
+    await liveUser(claims, { sessions: deps.sessions, users: deps.accounts.users })
   const owner =
     claims.client_id === undefined
       ? null
@@ -74,7 +76,7 @@ async function ofAccessToken(token: string, client: Client, deps: GrantDeps): Pr
         ? client
         : await deps.clients.findById(claims.client_id, BY_TOKEN)
   if (claims.client_id !== undefined && owner === null) return { active: false }
-  const { client_id: clientId, sub, aud, iss, exp, iat, jti, auth_time: authTime, acr, amr, sid } = claims
+  const { client_id: clientId, sub, aud, iss, exp, iat, jti, auth_time: authTime, acr, amr, sid, act } = claims
   const jkt = boundKey(claims)
   return {
     active: true,
@@ -91,6 +93,7 @@ async function ofAccessToken(token: string, client: Client, deps: GrantDeps): Pr
     acr,
     amr,
     sid,
+    act,
     ...(jkt === null ? {} : { cnf: { jkt } })
   }
 }
@@ -151,11 +154,13 @@ export async function userInfo(
   { accounts: { users }, sessions, clients, claims: hostClaims, scopes: knownScopes }: GrantDeps
 ): Promise<Record<string, unknown>> {
   const scopes = claims.scope?.split(' ') ?? []
-  const { user, family } = await liveSession(claims, { sessions, users })
-  const client = family.clientId === null ? null : await clients.findById(family.clientId, BY_TOKEN)
+  const { user, family } = await liveUser(claims, { sessions, users })
+  const clientId = family === null ? (claims.client_id ?? null) : family.clientId
+  const client = clientId === null ? null : await clients.findById(clientId, BY_TOKEN)
   // The released claims depend on the client.
-  if (family.clientId !== null && client === null) throw invalidToken('The token was revoked.', 'its client is gone')
-  const requested = family.authorization === null ? undefined : readAuthorizationDetails(family.authorization).claims
+  if (clientId !== null && client === null) throw invalidToken('The token was revoked.', 'its client is gone')
+  const details = family?.authorization ?? null
+  const requested = details === null ? undefined : readAuthorizationDetails(details).claims
   return {
     ...(await releasedClaims(
       { user, client, scopes, use: 'userinfo', claims: requested },
@@ -173,7 +178,8 @@ export async function userInfo(
  * @throws OAuthError `invalid_token` if the token is unknown, malformed, expired or revoked: the caller makes a success
  * of it
  * @throws OAuthError `unauthorized_client` if it is another client's, which stays alive
- * @throws OAuthError `invalid_request` for an access token without a session, which nothing can end before it expires
+ * @throws OAuthError `invalid_request` for an access token without a session of its own. Nothing ends a client's own
+ * token before it expires; one that acts in the name of its user ends with the sign-in of its actor.
  * @see RFC 7009 §2.1, §2.2
  */
 export async function revokeToken(
@@ -184,13 +190,13 @@ export async function revokeToken(
 ): Promise<void> {
   const refresh = parseCredential(token)
   const claims = refresh === null ? await accessTokens.verify(token, 'any') : null
-  if (claims !== null && claims.sid === undefined) {
+  if (claims !== null && (claims.sid === undefined || claims.act !== undefined)) {
     checkOwner(claims.client_id ?? null, client)
     // The token stays valid, so a 200 would be wrong. The error unsupported_token_type (RFC 7009 §2.2.1) is about a
     // whole kind of tokens.
     throw new OAuthError(
       'invalid_request',
-      'This access token belongs to no session and can not be revoked; it ends when it expires.'
+      'This access token belongs to no session of its user and can not be revoked; it ends when it expires.'
     )
   }
   const family = await sessions.find(refresh?.sid ?? claims?.sid ?? '')

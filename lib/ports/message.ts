@@ -50,6 +50,7 @@ export type NoticeKind =
   | 'email_changed'
   | 'email_change_refused'
   | 'account_removed'
+  | 'impersonated'
   | 'identity_linked'
   | 'identity_unlinked'
   | 'second_factor_failed'
@@ -128,6 +129,11 @@ export interface AccountRemovedMessage extends NoticeMessage<'account_removed'> 
   by: 'user' | 'host'
 }
 
+/** An administrator got a token that acts in the name of the user. */
+export interface ImpersonatedMessage extends NoticeMessage<'impersonated'> {
+  by: 'host'
+}
+
 /** A sign-in in a browser in which the account never had a session. Sent at most once an hour. */
 export interface NewSignInMessage extends MessageCommon {
   kind: 'new_sign_in'
@@ -169,11 +175,18 @@ export type Message =
           | 'factor_removed'
           | 'account_removed'
           | 'email_changed'
+          | 'impersonated'
         >
       ]: NoticeMessage<Kind>
     }[Exclude<
       NoticeKind,
-      'password_changed' | 'identity_linked' | 'factor_added' | 'factor_removed' | 'account_removed' | 'email_changed'
+      | 'password_changed'
+      | 'identity_linked'
+      | 'factor_added'
+      | 'factor_removed'
+      | 'account_removed'
+      | 'email_changed'
+      | 'impersonated'
     >]
   | PasswordChangedMessage
   | UndoableMessage<'email_changed'>
@@ -181,6 +194,7 @@ export type Message =
   | FactorAddedMessage
   | FactorRemovedMessage
   | AccountRemovedMessage
+  | ImpersonatedMessage
   | NewSignInMessage
   | CodeMessage
 

@@ -2,6 +2,16 @@ import { isObject, objectIn } from './json.ts'
 import { hash } from 'node:crypto'
 import { invalidToken } from './bearer.ts'
 
+/**
+ * The actor of a token that acts in the name of its user: an administrator, or, with `type`, a name that the host
+ * chose.
+ * @see RFC 8693 §4.1
+ */
+export interface ActClaim {
+  readonly sub: string
+  readonly type?: 'host' | 'cli'
+}
+
 /** The claims of an access token. @see RFC 9068 §2.2 */
 export interface AccessTokenClaims {
   readonly iss: string
@@ -26,6 +36,8 @@ export interface AccessTokenClaims {
   readonly acr?: string
   /** How the user was authenticated, such as `pwd`; absent where nobody said. @see RFC 8176 §2 */
   readonly amr?: readonly string[]
+  /** Present if the token acts in the name of its user. */
+  readonly act?: ActClaim
   readonly [claim: string]: unknown
 }
 

@@ -1,4 +1,5 @@
 import type { User, UserStore } from '../ports/user-store.ts'
+import type { Client } from '../ports/client-store.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { OneTimeTokenStore } from '../ports/state.ts'
 import type { AuthenticationProof } from '../protocol/authentication.ts'
@@ -107,4 +108,32 @@ export async function liveSession(
   const user = await userOf(family, { users, sessions })
   if (user === null) throw invalidToken('The token was revoked.')
   return { user, family }
+}
+
+/**
+ * The user of an access token, as `liveSession` finds them. A token that acts in the name of its user belongs to the
+ * sign-in of its actor, and ends with it; one that the host made has no sign-in, and ends with the actor's account.
+ * `family`: `null` for such tokens.
+ * @throws OAuthError `invalid_token`
+ */
+export async function liveUser(
+  claims: AccessTokenClaims,
+  stores: Stores<{ find(sid: string): Promise<RefreshTokenFamily | null> }>
+): Promise<{ user: User; family: RefreshTokenFamily | null }> {
+  const { act, sid, sub } = claims
+  if (act === undefined) return await liveSession(claims, stores)
+  if (sid !== undefined) await liveSession({ ...claims, sub: act.sub }, stores)
+  else if (act.type === undefined && !isActive(await stores.users.findById(act.sub)))
+    throw invalidToken('The token was revoked.')
+  const user = await stores.users.findById(sub)
+  if (!isActive(user)) throw invalidToken('The token was revoked.')
+  return { user, family: null }
+}
+
+/** The sign-in of an administrator, with which a token of theirs ends. */
+export interface ActorSignIn {
+  sid: string
+  client: Client | null
+  /** The key that their own token is bound to. `null`: none. */
+  jkt: string | null
 }

@@ -473,6 +473,10 @@ const MAILS: MailTexts = {
     heading: 'Your new email was refused',
     text: 'The owner of the new email says that it isn’t yours. Your account keeps its email.'
   },
+  impersonated: {
+    heading: 'Our support opened your account',
+    text: 'A member of our team used the service with your account for a short time, to help you or to look into a problem. That way nobody can change your password, your email or the ways you sign in.'
+  },
   account_removed_user: {
     heading: 'Your account was deleted',
     text: 'You asked us to delete your account, and we did. All devices were signed out.',

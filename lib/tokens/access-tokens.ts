@@ -6,6 +6,7 @@ import type { LoadedKey, Random } from '../ports/cryptography.ts'
 import type { AuthenticationContext } from '../protocol/authentication.ts'
 import {
   type AccessTokenClaims,
+  type ActClaim,
   type AccessTokenPolicy,
   checkAccessTokenClaims,
   deepFreeze,
@@ -35,6 +36,10 @@ interface AccessTokenSubject {
   extra?: Record<string, unknown>
   /** The API that the token is for. `null`: the service's own audience. */
   target?: Resource | null
+  /** The actor of a token that acts in the name of its user. @see RFC 8693 §4.1 */
+  act?: ActClaim
+  /** Ends the token earlier than its lifetime would. */
+  mostSeconds?: number
 }
 
 /** The audience that a reader asks for: an API, `null` for the service's own, or any of them. */
@@ -169,9 +174,9 @@ export function accessTokens(
       await Promise.all([...new Set(algs)].map(async (alg) => await ring.ready(alg ?? undefined)))
     },
 
-    mint({ sub, scopes, sid, client_id, authentication, jkt = null, extra, target = null }) {
+    mint({ sub, scopes, sid, client_id, authentication, jkt = null, extra, target = null, act, mostSeconds }) {
       const iat = Math.floor(clock.now() / 1000)
-      const exp = iat + secondsFor(target)
+      const exp = iat + Math.min(secondsFor(target), mostSeconds ?? Infinity)
       // The token lacks undefined values. `nbf` is among them, because the engine sets it on a copy of the payload, and
       // V8 adds a missing field slowly.
       const auth_time = authentication === undefined ? undefined : Math.floor(authentication.authenticatedAt / 1000)
@@ -192,6 +197,7 @@ export function accessTokens(
         nbf: undefined,
         jti: random.id(),
         cnf: jkt === null ? undefined : { jkt },
+        act,
         ...unregistered(extra)
       }
       const key = ring.signingKey(target?.alg ?? undefined)

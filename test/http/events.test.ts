@@ -28,6 +28,7 @@ const ELSEWHERE: AuthorityEventName[] = [
   'user_disabled',
   'user_enabled',
   'user_invited',
+  'impersonated',
   'invitation_accepted',
   'password_reset_required',
   'link_required',

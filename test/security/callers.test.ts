@@ -223,7 +223,7 @@ const CONFIGURATIONS: Array<[what: string, options: Partial<AuthorityOptions>, w
 /** The same token with a claim that says that an administrator acts by it. */
 function withActor(token: string): string {
   const { header, claims } = decodeJwt(token)
-  const input = `${encodePart(header)}.${encodePart({ ...claims, act: { sub: 'an-admin' } })}`
+  const input = `${encodePart(header)}.${encodePart({ ...claims, act: { sub: claims.sub } })}`
   const key = createPrivateKey({ key: KEYS[0] as JsonWebKey, format: 'jwk' })
   return `${input}.${sign('sha256', Buffer.from(input), { key, dsaEncoding: 'ieee-p1363' }).toString('base64url')}`
 }

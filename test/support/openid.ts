@@ -62,9 +62,10 @@ export interface OpenidApp extends TestApp {
 /** An app with clients, keys and one user, and a browser in front of it. */
 export async function openidApp(
   options: Partial<AuthorityOptions> = {},
-  server: FastifyServerOptions = {}
+  server: FastifyServerOptions = {},
+  before?: Parameters<typeof testApp>[2]
 ): Promise<OpenidApp> {
-  const subject = await testApp({ keys: KEYS, clients: CLIENTS, ...options }, server)
+  const subject = await testApp({ keys: KEYS, clients: CLIENTS, ...options }, server, before)
   const ann = await signUp(subject.app)
   return { ...subject, ann, browser: testBrowser(subject.app, options.issuer ?? ISSUER) }
 }

@@ -1,7 +1,17 @@
 import { Type } from '@sinclair/typebox'
 import type { Client } from '../../ports/client-store.ts'
 import type { User } from '../../ports/user-store.ts'
-import { type Given, option, required, section, words } from '../../settings/schema-words.ts'
+import {
+  filled,
+  flag,
+  type Given,
+  option,
+  orFalse,
+  required,
+  seconds,
+  section,
+  words
+} from '../../settings/schema-words.ts'
 
 const aFunction = Type.Function([], Type.Unknown(), { takes: 'a function' })
 
@@ -25,6 +35,15 @@ export type ProtectFunction<Account extends User = User> = {
   isProtected(user: Account): boolean | Promise<boolean>
 }['isProtected']
 
+const IMPERSONATION = {
+  /** Seconds that a token is good for, and at most as long as another access token. */
+  expiresIn: seconds(60, 900, { default: 900 }),
+  /** The user gets a message for each token. */
+  notify: flag({ default: false })
+}
+
+interface ImpersonationOptions extends Given<typeof IMPERSONATION> {}
+
 const ADMIN = {
   /**
    * `({ user, client, scopes }) => scopes`: which of these scopes the person, or the machine client, may have. It is
@@ -38,7 +57,11 @@ const ADMIN = {
    */
   isProtected: option<ProtectFunction>(aFunction),
   /** Fields of the rows of users that administrators see, besides those of `registration.fields`. */
-  fields: words({ uniqueItems: true, takes: 'names of fields, each once', otherwise: 'none' })
+  fields: words({ uniqueItems: true, takes: 'names of fields, each once', otherwise: 'none' }),
+  /** Tokens with which administrators see the service as a user. `false`: there are none. */
+  impersonation: orFalse(option<ImpersonationOptions>(section(IMPERSONATION, { takes: '{ expiresIn, notify }' })), {
+    otherwise: 'on'
+  })
 }
 
 /** The administrators. */
@@ -52,15 +75,20 @@ export const ADMIN_OPTIONS = {
    * Administrators of users: who may have the scopes that begin with `authority:`, which no other option gives, and the
    * routes below `/auth/admin`. Needs `audit`. The guide on administration explains it.
    */
-  admin: option<AdminOptions>(section(ADMIN, { takes: '{ allow, isProtected, fields }', otherwise: 'none' }))
+  admin: option<AdminOptions>(
+    section(ADMIN, { takes: '{ allow, isProtected, fields, impersonation }', otherwise: 'none' })
+  )
 }
 
 export type AdminSettings = ReturnType<typeof adminSettings>
 
-export const adminSettings = ({ allow, isProtected, fields = [] }: AdminOptions) => ({
+export type ImpersonationSettings = Exclude<AdminSettings['impersonation'], null>
+
+export const adminSettings = ({ allow, isProtected, fields = [], impersonation = {} }: AdminOptions) => ({
   allow,
   isProtected: isProtected ?? null,
-  fields
+  fields,
+  impersonation: impersonation === false ? null : filled(IMPERSONATION, impersonation)
 })
 
 export interface AdminOption extends Given<typeof ADMIN_OPTIONS> {}

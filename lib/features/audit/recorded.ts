@@ -51,6 +51,7 @@ const KINDS: Readonly<Record<AuthorityEventName, Kind>> = {
   user_enabled: 'act',
   password_reset_required: 'act',
   user_invited: 'act',
+  impersonated: 'act',
   invitation_accepted: 'security',
   logged_out: 'security',
   consent_granted: 'security',

@@ -1,6 +1,6 @@
 import { audited } from '../../accounts/audited.ts'
 import type { AccountsDeps } from '../../accounts/deps.ts'
-import type { ManagedUsers, UserAct } from '../../accounts/managed-users.ts'
+import type { ManagedUsers, RequestedAct, UserAct } from '../../accounts/managed-users.ts'
 import { NO_REQUEST } from '../../events.ts'
 import type { AuditTarget } from '../../ports/audit-log.ts'
 import { isStorable } from '../../protocol/bounds.ts'
@@ -9,7 +9,7 @@ import { actOf } from './given.ts'
 const MAX_ID = 255
 
 /** The same use cases, each act between two entries of the audit log. */
-export function auditedUsers(users: ManagedUsers, deps: AccountsDeps): ManagedUsers {
+export function auditedUsers(users: ManagedUsers<RequestedAct>, deps: AccountsDeps): ManagedUsers<RequestedAct> {
   const acting =
     <Answer>(action: string, work: (id: string, act?: UserAct) => Promise<Answer>) =>
     async (id: string, act?: UserAct): Promise<Answer> => {
@@ -48,6 +48,13 @@ export function auditedUsers(users: ManagedUsers, deps: AccountsDeps): ManagedUs
     requireReset: acting('password_reset_required', users.requireReset),
     invite: acting('user_invited', users.invite),
     export: acting('user_exported', users.export),
+    async impersonate(id, { scope, signIn, ...act } = {}) {
+      const impersonating = acting(
+        'impersonated',
+        async (one: string, its?: UserAct) => await users.impersonate(one, { ...its, scope, signIn })
+      )
+      return await impersonating(id, act)
+    },
     remove: acting('account_removed', users.remove)
   }
 }

@@ -1,9 +1,9 @@
 import type { AccountsDeps } from '../../accounts/deps.ts'
-import type { ManagedUsers } from '../../accounts/managed-users.ts'
+import type { ManagedUsers, RequestedAct } from '../../accounts/managed-users.ts'
 import { ownProfileFields } from '../../accounts/register.ts'
 import type { Kernel, Parts } from '../../feature.ts'
 
-async function loadUsers(accounts: AccountsDeps, fields: readonly string[]): Promise<ManagedUsers> {
+async function loadUsers(accounts: AccountsDeps, fields: readonly string[]): Promise<ManagedUsers<RequestedAct>> {
   const [{ manageUsers }, { auditedUsers }] = await Promise.all([
     import('./manage-users.ts'),
     import('./audited-users.ts')
@@ -14,12 +14,12 @@ async function loadUsers(accounts: AccountsDeps, fields: readonly string[]): Pro
 /** Loads the use cases at the first call, because most services never make one. */
 export function create(_on: true, { accounts, settings: { registration } }: Kernel): Parts {
   const fields = registration === false ? [] : ownProfileFields(Object.keys(registration.fields?.properties ?? {}))
-  let loading: Promise<ManagedUsers> | null = null
-  const loaded = async (): Promise<ManagedUsers> => {
+  let loading: Promise<ManagedUsers<RequestedAct>> | null = null
+  const loaded = async (): Promise<ManagedUsers<RequestedAct>> => {
     loading ??= loadUsers(accounts, fields)
     return await loading
   }
-  const users: ManagedUsers = {
+  const users: ManagedUsers<RequestedAct> = {
     list: async (...given) => await (await loaded()).list(...given),
     get: async (...given) => await (await loaded()).get(...given),
     create: async (...given) => await (await loaded()).create(...given),
@@ -37,6 +37,7 @@ export function create(_on: true, { accounts, settings: { registration } }: Kern
       await (await loaded()).invite(...given)
     },
     export: async (...given) => await (await loaded()).export(...given),
+    impersonate: async (...given) => await (await loaded()).impersonate(...given),
     async remove(...given) {
       await (await loaded()).remove(...given)
     }

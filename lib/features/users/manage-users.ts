@@ -1,6 +1,6 @@
 import { audited } from '../../accounts/audited.ts'
 import type { AccountsDeps } from '../../accounts/deps.ts'
-import type { ManagedUser, ManagedUsers } from '../../accounts/managed-users.ts'
+import type { ManagedUser, ManagedUsers, RequestedAct } from '../../accounts/managed-users.ts'
 import { exportUser } from '../../accounts/export-user.ts'
 import { endOpenTokens } from '../../accounts/message-tokens.ts'
 import { endAll } from '../../accounts/new-password.ts'
@@ -21,6 +21,8 @@ import { actOf, newUserOf, patchOf, refusedField } from './given.ts'
 const MAX_LIMIT = 200
 /** The number of tries of a write if another request changed the user in between. */
 const MOST_TRIES = 4
+/** The number of characters of a reason that says something. */
+const LEAST_REASON = 10
 const CAUSE = { locale: undefined, origin: NO_REQUEST }
 
 /**
@@ -28,7 +30,7 @@ const CAUSE = { locale: undefined, origin: NO_REQUEST }
  * writes to the user first, and then ends the sign-ins: a sign-in that begins meanwhile reads the user once more after
  * its own write, so one of the two sees the other.
  */
-export function manageUsers(deps: AccountsDeps, fields: readonly string[]): ManagedUsers {
+export function manageUsers(deps: AccountsDeps, fields: readonly string[]): ManagedUsers<RequestedAct> {
   const { users, events, sessions } = deps
 
   function method<Name extends keyof UserStore>(name: Name): NonNullable<UserStore[Name]> {
@@ -195,6 +197,16 @@ export function manageUsers(deps: AccountsDeps, fields: readonly string[]): Mana
     async export(id, act) {
       const { version } = actOf(act)
       return await exportUser(await existing(id, version), fields, deps)
+    },
+    async impersonate(id, { scope, signIn, ...act } = {}) {
+      const { actor, version, reason: given } = actOf(act)
+      const { reason = '' } = given
+      if (scope !== undefined && typeof scope !== 'string') throw refusedField('scope', 'it must be a string.')
+      if ([...reason.trim()].length < LEAST_REASON)
+        throw refusedField('reason', `it must have ${LEAST_REASON} to 500 characters.`)
+      const impersonate = slotOf(deps, 'impersonate')
+      if (impersonate === null) throw new OAuthError('invalid_request', 'Impersonation needs the option admin.')
+      return await impersonate({ user: await existing(id, version), actor, reason, scope, signIn: signIn ?? null })
     },
     async remove(id, act) {
       const { actor, version } = actOf(act)

@@ -7,8 +7,9 @@ import type { Client, GrantType } from '../../ports/client-store.ts'
 import type { User } from '../../ports/user-store.ts'
 import type { AccessTokenClaims } from '../../protocol/access-token.ts'
 import { type AdminScope, isAdminScope } from '../../protocol/admin-scopes.ts'
+import { boundKey } from '../../protocol/dpop.ts'
 import { insufficientAuthentication, insufficientScope, invalidToken, withoutActor } from '../../protocol/bearer.ts'
-import { liveSession } from '../../sessions/active-user.ts'
+import { type ActorSignIn, liveSession } from '../../sessions/active-user.ts'
 import type { Guard } from './callers.ts'
 import { guarded } from './error-reply.ts'
 import { type Check, foundBy } from './hook.ts'
@@ -21,6 +22,8 @@ export interface AdminCaller {
   client: Client | null
   /** The scopes of the token that the host gives now. */
   scopes: readonly AdminScope[]
+  /** The sign-in of the token. `null`: a machine client has none. */
+  signIn: ActorSignIn | null
   /** For the audit log and events. */
   by: { type: 'user' | 'client'; id: string }
 }
@@ -65,7 +68,8 @@ async function adminCaller(
   if (!scopes.includes(scope)) throw insufficientScope([scope])
   const by =
     user === null ? ({ type: 'client', id: client?.clientId ?? '' } as const) : { type: 'user' as const, id: user.id }
-  return { user, client, scopes, by }
+  const signIn = claims.sid === undefined ? null : { sid: claims.sid, client, jkt: boundKey(claims) }
+  return { user, client, scopes, signIn, by }
 }
 
 /** The person of the token, who is still signed in, or the machine client, which still exists. */

@@ -1,14 +1,19 @@
 /** An app in which `root` administrates and `ann` does not. */
 import { type AuthorityOptions, memoryApiKeyStore, memoryAudit, memoryFactorStore } from '../../../lib/index.ts'
 import { ADMIN_SCOPES } from '../../../lib/protocol/admin-scopes.ts'
-import { PASSWORD, signUp } from '../../support/app.ts'
+import { bearer, PASSWORD, signUp } from '../../support/app.ts'
+import { decodeJwt } from '../../support/jwt.ts'
 import { logLines } from '../../support/log-lines.ts'
-import { CLIENTS, openidApp, SECRET } from '../../support/openid.ts'
+import { basic, CLIENTS, openidApp, SECRET } from '../../support/openid.ts'
 import type { Test } from '../../support/tap.ts'
 
 export const ROBOT = 'robot'
 
-export async function world(t: Test, options: Partial<AuthorityOptions> = {}) {
+export async function world(
+  t: Test,
+  options: Partial<AuthorityOptions> = {},
+  before?: Parameters<typeof openidApp>[2]
+) {
   /** The admins by their username, and by the id of a machine client. */
   const admins = new Map<string, readonly string[]>([
     ['root', ADMIN_SCOPES],
@@ -33,7 +38,8 @@ export async function world(t: Test, options: Partial<AuthorityOptions> = {}) {
       },
       ...options
     },
-    { logger: { level: 'info', stream } }
+    { logger: { level: 'info', stream } },
+    before
   )
   t.teardown(test.close)
   const root = await signUp(test.app, 'root')
@@ -72,19 +78,28 @@ export const ROUTES: Route[] = [
     ['GET', `/users/:id/${kind}`, 'authority:users:read', 200],
     ['DELETE', `/users/:id/${kind}/:one`, 'authority:users:write', 204]
   ]),
+  ['POST', '/users/:id/impersonate', 'authority:impersonate', 200, { reason: 'looks into case 17' }],
   ['DELETE', '/users/:id', 'authority:users:delete', 204],
   ['GET', '/audit', 'authority:audit:read', 200]
 ]
 
 export const ALL = ADMIN_SCOPES.join(' ')
 
-export async function routed(t: Test, options: Partial<AuthorityOptions> = {}) {
-  const test = await world(t, {
-    apiKeys: memoryApiKeyStore(),
-    factors: memoryFactorStore(),
-    resources: [{ resource: '/orders', scopes: ['orders:read'] }],
-    ...options
-  })
+export async function routed(
+  t: Test,
+  options: Partial<AuthorityOptions> = {},
+  before?: Parameters<typeof openidApp>[2]
+) {
+  const test = await world(
+    t,
+    {
+      apiKeys: memoryApiKeyStore(),
+      factors: memoryFactorStore(),
+      resources: [{ resource: '/orders', scopes: ['orders:read'] }],
+      ...options
+    },
+    before
+  )
   const { app, byPassword } = test
   const bob = await signUp(app, 'bob@example.com')
   const tokenOf = async (username: string, scope: string): Promise<string> =>
@@ -128,3 +143,30 @@ export async function thingOf(app: World['app'], path: string, sub: string): Pro
 }
 
 export const SECRET_OF_APP = 'JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP'
+
+export const REASON = 'looks into case 17'
+
+export const claimsIn = (token: string) => decodeJwt(token).claims
+
+/** An administrator who asks for tokens to act as Bob. */
+export async function impersonation(
+  t: Test,
+  options: Parameters<typeof routed>[1] = {},
+  before?: Parameters<typeof routed>[2]
+) {
+  const test = await routed(t, options, before)
+  const { send, tokenOf, bob } = test
+  const own = bearer(await tokenOf('root', ALL))
+  const ask = async (payload: object = { reason: REASON }, id = bob.sub, headers = own) =>
+    await send('POST', `/users/${id}/impersonate`, headers, payload)
+  const introspected = async (token: string) =>
+    (
+      await test.app.inject({
+        method: 'POST',
+        url: '/auth/introspect',
+        headers: basic('web', SECRET),
+        payload: { token }
+      })
+    ).json()
+  return { ...test, own, ask, introspected }
+}

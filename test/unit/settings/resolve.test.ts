@@ -146,7 +146,12 @@ const EVERYTHING = {
   deviceGrant: { expiresIn: 61, interval: 6, path: '/connect' },
   emailSignIn: { signUp: true, link: false, expiresIn: 61 },
   par: 'required',
-  admin: { allow: () => [], isProtected: () => false, fields: ['role'] },
+  admin: {
+    allow: () => [],
+    isProtected: () => false,
+    fields: ['role'],
+    impersonation: { expiresIn: 61, notify: true }
+  },
   audit: { log: memoryAudit(), events: 'all', retainDays: 3, addressDays: 2 },
   apiKeys: { store: memoryApiKeyStore(), prefix: 'acme', scopes: ['read'], maxPerUser: 3, expiresIn: 61, pages: false },
   dpop: { requireNonce: true, maxAgeSeconds: 61 },

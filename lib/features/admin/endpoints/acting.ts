@@ -15,6 +15,8 @@ export interface AdminDeps {
   accounts: AccountsDeps
   /** Fields of the rows that administrators see besides. */
   fields: readonly string[]
+  /** False: nobody acts in the name of another person. */
+  impersonates: boolean
   isProtected(user: User): Promise<boolean>
 }
 

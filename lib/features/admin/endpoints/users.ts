@@ -1,6 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox'
 import type { FastifyReply } from 'fastify'
-import type { ManagedUser, ManagedUsers } from '../../../accounts/managed-users.ts'
+import type { ManagedUser, ManagedUsers, RequestedAct } from '../../../accounts/managed-users.ts'
 import { slotOf } from '../../../accounts/slots.ts'
 import { OAuthError } from '../../../errors.ts'
 import { adminOf } from '../../../http/edge/admin-guard.ts'
@@ -8,6 +8,7 @@ import { type Endpoint, endpoint } from '../../../http/edge/endpoint.ts'
 import type { User } from '../../../ports/user-store.ts'
 import { acting, type AdminDeps, Id, target } from './acting.ts'
 import { auditEndpoint } from './audit.ts'
+import { impersonateEndpoint } from './impersonate.ts'
 import { numberIn, queryOf } from './query.ts'
 import { sessionEndpoints } from './sessions.ts'
 import { ifMatch, tagOf } from './versions.ts'
@@ -32,7 +33,7 @@ const Name = Type.String({ minLength: 1, maxLength: 255 })
 /** The routes of administration. */
 export function adminEndpoints(deps: AdminDeps): Endpoint[] {
   const { accounts } = deps
-  const users = (): ManagedUsers => {
+  const users = (): ManagedUsers<RequestedAct> => {
     const found = slotOf(accounts, 'users')
     if (found === null) throw new Error('The use cases of administration are missing.')
     return found
@@ -207,6 +208,7 @@ export function adminEndpoints(deps: AdminDeps): Endpoint[] {
         return await users().export(user.id, { by: caller.by })
       }
     }),
+    ...(deps.impersonates ? [impersonateEndpoint(users, deps)] : []),
     ...sessionEndpoints(deps),
     ...wayEndpoints(deps),
     auditEndpoint(accounts)

@@ -1,0 +1,227 @@
+import type { FastifyRequest } from 'fastify'
+import t from '../../support/tap.ts'
+import { memoryAudit, type Message } from '../../../lib/index.ts'
+import { ADMIN_SCOPES } from '../../../lib/protocol/admin-scopes.ts'
+import { bearer, signUp } from '../../support/app.ts'
+import { authorizeAs, authorizePath, redeem } from '../../support/openid.ts'
+import { oauth } from '../users/support.ts'
+import { ALL, claimsIn, impersonation, REASON, routed, ROUTES } from './world.ts'
+
+t.test('issues an access token that names both, and nothing else', async (t) => {
+  const sent: Message[] = []
+  const log = memoryAudit()
+  const test = await impersonation(t, {
+    audit: log,
+    sendMessage: (message) => void sent.push(message),
+    claims: (user) => ({ roles: [`role of ${user.username}`], act: { sub: 'forged' } }),
+    admin: {
+      allow: ({ user, scopes }) => (user?.username === 'root' ? scopes : []),
+      impersonation: { expiresIn: 600, notify: true }
+    }
+  })
+  const { app, ask, root, bob, own, introspected, events } = test
+  const reply = await ask()
+  t.equal(reply.statusCode, 200, reply.body)
+  const answer = reply.json()
+  t.same(Object.keys(answer).toSorted(), ['access_token', 'act', 'expires_in', 'scope', 'token_type'])
+  t.match(answer, { token_type: 'Bearer', expires_in: 600, scope: 'openid profile', act: { sub: root.sub } })
+  const claims = claimsIn(answer.access_token)
+  const admin = claimsIn((own.authorization ?? '').slice(7))
+  t.match(claims, { sub: bob.sub, act: { sub: root.sub }, sid: admin.sid, scope: 'openid profile' })
+  t.same(claims.roles, ['role of bob@example.com'], 'the claims of the user')
+  t.equal(Number(claims.exp) - Number(claims.iat), 600)
+  for (const name of ['auth_time', 'acr', 'amr']) t.notOk(name in claims, `${name}: the user has not signed in`)
+  t.match(await introspected(answer.access_token), { active: true, sub: bob.sub, act: { sub: root.sub } })
+  t.match(
+    events.filter(({ name }) => name === 'impersonated'),
+    [{ payload: { userId: bob.sub, actor: { type: 'user', id: root.sub }, reason: REASON, scope: 'openid profile' } }]
+  )
+  t.match(
+    sent.filter(({ kind }) => kind === 'impersonated'),
+    [{ user: { id: bob.sub }, ip: null, userAgent: null }]
+  )
+  const { entries } = await log.list({ limit: 100, action: 'impersonated' })
+  t.same(
+    entries.map(({ outcome, actor, target, details }) => [outcome, actor.id, target?.id, details['reason']]),
+    [
+      ['done', root.sub, bob.sub, undefined],
+      ['attempted', root.sub, bob.sub, REASON]
+    ]
+  )
+  t.same((await app.authority.sessions(bob.sub)).length, 0, 'no session')
+})
+
+t.test('grants the part of the scopes of the user that was asked for', async (t) => {
+  const { ask } = await impersonation(t)
+  const scopeOf = async (scope?: string) => {
+    const reply = await ask({ reason: REASON, ...(scope === undefined ? {} : { scope }) })
+    return reply.statusCode === 200 ? reply.json().scope : reply.json().error
+  }
+  t.equal(await scopeOf(), 'openid profile')
+  t.equal(await scopeOf('profile'), 'profile')
+  t.equal(await scopeOf('profile offline_access authority:users:read unknown'), 'profile')
+  for (const none of ['offline_access', ALL, 'unknown', 'orders:read']) t.equal(await scopeOf(none), 'invalid_scope')
+  t.equal(await scopeOf('a  b'), 'invalid_scope')
+})
+
+t.test('refuses a bad request, and writes no entry that says otherwise', async (t) => {
+  const { ask, root, bob, ann, app, own, tokenOf, send } = await impersonation(t)
+  for (const payload of [
+    {},
+    { reason: '' },
+    { reason: 'too short' },
+    { reason: ' '.repeat(20) },
+    { reason: 'x'.repeat(501) },
+    { reason: null },
+    { reason: [REASON] },
+    { reason: REASON, scope: 7 },
+    { reason: REASON, scope: '' },
+    { reason: REASON, sub: ann.sub },
+    { reason: REASON, by: { type: 'user', id: ann.sub } },
+    { reason: REASON, signIn: { sid: 'x' } }
+  ])
+    t.equal((await ask(payload)).statusCode, 400, JSON.stringify(payload))
+  t.equal((await ask(undefined, root.sub)).statusCode, 409, 'oneself')
+  t.equal((await ask(undefined, 'nobody')).statusCode, 404)
+  const { access_token: acting } = (await ask()).json()
+  const chained = await send('POST', `/users/${ann.sub}/impersonate`, bearer(acting), { reason: REASON })
+  t.equal(chained.statusCode, 403, 'no chain')
+  const weak = bearer(await tokenOf('root', ADMIN_SCOPES.filter((one) => one !== 'authority:impersonate').join(' ')))
+  t.equal((await ask(undefined, bob.sub, weak)).statusCode, 403)
+  await app.authority.users.disable(bob.sub)
+  t.equal((await ask()).statusCode, 409, 'a disabled user')
+  t.equal((await ask(undefined, ann.sub, own)).statusCode, 200)
+})
+
+t.test('has no such route with impersonation: false', async (t) => {
+  const { ask, app, bob } = await impersonation(t, {
+    admin: { allow: ({ scopes }) => scopes, impersonation: false }
+  })
+  t.equal((await ask()).statusCode, 404)
+  await t.rejects(app.authority.users.impersonate(bob.sub, { reason: REASON }), oauth('invalid_request', 400))
+  for (const impersonation of [{ expiresIn: 901 }, { expiresIn: 59 }, { notify: 1 as never }, true as never])
+    await t.rejects(routed(t, { admin: { allow: () => [], impersonation } }), { message: /admin\.impersonation/ })
+})
+
+t.test('refuses the token at each route of accounts and of administration, and elsewhere lets it in', async (t) => {
+  const { ask, app, bob, send } = await impersonation(t, {}, (app) => {
+    void app.register(async (routes) => {
+      routes.addHook('onRequest', async (request) => await app.authenticate(request))
+      routes.get('/orders', async ({ auth }) => auth)
+      routes.get('/close', { onRequest: async (request) => await app.requireNoActor(request) }, async () => 'closed')
+      const fresh = async (request: FastifyRequest) => await app.requireAuth({ maxAge: 3600 })(request)
+      routes.get('/fresh', { onRequest: fresh }, async () => 'fresh')
+    })
+  })
+  const { access_token: token } = (await ask()).json()
+  const mine = bearer(token)
+  const seen = await app.inject({ url: '/orders', headers: mine })
+  t.equal(seen.json().sub, bob.sub)
+  t.ok(seen.json().act.sub)
+  t.equal((await app.inject({ url: '/close', headers: mine })).statusCode, 403)
+  t.equal((await app.inject({ url: '/fresh', headers: mine })).statusCode, 401, 'the user has not signed in')
+  t.match((await app.inject({ url: '/auth/userinfo', headers: mine })).json(), { sub: bob.sub })
+  for (const [method, path, , , payload] of ROUTES)
+    t.equal((await send(method, path.replace(':id', bob.sub), mine, payload)).statusCode, 403, `${method} ${path}`)
+  // test/security/callers tries such a token at each route of accounts.
+  t.equal((await app.inject({ url: '/auth/account/export', headers: mine })).statusCode, 403)
+  const grants = [
+    { grant_type: 'refresh_token', refresh_token: token },
+    { grant_type: 'urn:ietf:params:oauth:grant-type:token-exchange', subject_token: token }
+  ]
+  for (const payload of grants)
+    t.equal((await app.inject({ method: 'POST', url: '/auth/token', payload })).statusCode, 400)
+  const revoked = await app.inject({ method: 'POST', url: '/auth/revoke', payload: { token } })
+  t.equal(revoked.statusCode, 400, 'it must not end the sign-in of the administrator')
+  t.equal((await app.inject({ url: '/orders', headers: mine })).statusCode, 200)
+})
+
+t.test('ends with the sign-in of the administrator, with either account, and by itself', async (t) => {
+  const ends: Record<string, (test: Awaited<ReturnType<typeof impersonation>>) => Promise<unknown>> = {
+    'the administrator signs out': async ({ app, root, own }) =>
+      await app.authority.revokeSession(root.sub, String(claimsIn((own.authorization ?? '').slice(7)).sid)),
+    'all their sign-ins end': async ({ app, root }) => await app.authority.revokeUser(root.sub),
+    'they are disabled': async ({ app, root }) => await app.authority.users.disable(root.sub),
+    'they are removed': async ({ app, root }) => await app.authority.users.remove(root.sub),
+    'the user is disabled': async ({ app, bob }) => await app.authority.users.disable(bob.sub),
+    'the user is removed': async ({ app, bob }) => await app.authority.users.remove(bob.sub),
+    'its time is over': async ({ clock }) => {
+      clock.step(900_000)
+    }
+  }
+  for (const [name, end] of Object.entries(ends)) {
+    const test = await impersonation(t)
+    const { access_token: token } = (await test.ask()).json()
+    t.equal((await test.introspected(token)).active, true, name)
+    await end(test)
+    t.same(await test.introspected(token), { active: false }, name)
+    t.equal((await test.app.inject({ url: '/auth/userinfo', headers: bearer(token) })).statusCode, 401, name)
+  }
+})
+
+t.test('keeps the sign-in of another administrator apart', async (t) => {
+  const { app, ask, admins, tokenOf, root, introspected } = await impersonation(t)
+  admins.set('ann', ADMIN_SCOPES)
+  const { access_token: first } = (await ask()).json()
+  const { access_token: second } = (await ask(undefined, undefined, bearer(await tokenOf('ann', ALL)))).json()
+  await app.authority.revokeUser(root.sub)
+  t.same(await introspected(first), { active: false })
+  t.match(await introspected(second), { active: true })
+})
+
+t.test('acts by the client and the bound key of the administrator', async (t) => {
+  const { app, browser, bob, send } = await impersonation(t)
+  const { code = '' } = await authorizeAs(browser, authorizePath({ scope: `openid ${ALL}` }), { username: 'root' })
+  const { access_token: own } = (await redeem(app, code)).json()
+  const reply = await send('POST', `/users/${bob.sub}/impersonate`, bearer(own), { reason: REASON })
+  t.equal(claimsIn(reply.json().access_token).client_id, claimsIn(own).client_id)
+})
+
+t.test('is a call of the host too, for a user who acts and for a name of its own', async (t) => {
+  const { app, bob, root, introspected, ann } = await impersonation(t)
+  const { impersonate } = app.authority.users
+  const { access_token: token, act } = await impersonate(bob.sub, {
+    by: { type: 'user', id: root.sub },
+    reason: REASON
+  })
+  t.same(act, { sub: root.sub })
+  t.match(await introspected(token), { active: true, act: { sub: root.sub } })
+  const byHost = await impersonate(bob.sub, { reason: REASON, scope: 'profile' })
+  t.same(claimsIn(byHost.access_token).act, { sub: 'app', type: 'host' })
+  t.match(await introspected(byHost.access_token), { active: true, scope: 'profile' })
+  await app.authority.users.disable(root.sub)
+  t.same(await introspected(token), { active: false })
+  for (const [id, asked, error, status] of [
+    [bob.sub, { by: { type: 'user', id: root.sub } }, 'conflict', 409],
+    [bob.sub, { by: { type: 'user', id: bob.sub } }, 'conflict', 409],
+    [bob.sub, { by: { type: 'user', id: 'nobody' } }, 'conflict', 409],
+    [bob.sub, { by: { type: 'client', id: 'robot' } }, 'access_denied', 403],
+    ['nobody', {}, 'not_found', 404],
+    [ann.sub, { reason: 'short' }, 'invalid_request', 400],
+    [ann.sub, { scope: 7 as never }, 'invalid_request', 400]
+  ] as const)
+    await t.rejects(impersonate(id, { reason: REASON, ...asked }), oauth(error, status), JSON.stringify(asked))
+  await t.rejects(impersonate(ann.sub, { reason: REASON, other: 1 } as never), TypeError)
+  await t.rejects(impersonate(ann.sub, undefined as never), oauth('invalid_request', 400))
+})
+
+t.test('issues no token where its entry can not be written', async (t) => {
+  const log = memoryAudit()
+  let isDown = false
+  const { ask, app, events } = await impersonation(t, {
+    audit: {
+      ...log,
+      async append(entry) {
+        if (isDown) throw new Error('The log is down.')
+        await log.append(entry)
+      }
+    }
+  })
+  t.equal((await ask()).statusCode, 200)
+  isDown = true
+  const reply = await ask()
+  t.equal(reply.statusCode, 503, reply.body)
+  t.notMatch(reply.body, /access_token/)
+  t.equal(events.filter(({ name }) => name === 'impersonated').length, 1)
+  await signUp(app, 'late')
+})
