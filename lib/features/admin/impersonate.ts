@@ -6,7 +6,7 @@ import { NO_REQUEST } from '../../events.ts'
 import type { GrantDeps } from '../../oauth/deps.ts'
 import { tokenTypeOf } from '../../oauth/issue-tokens.ts'
 import { scopesWithin } from '../../oauth/target.ts'
-import { admittedScopes, isReservedScope } from '../../protocol/admin-scopes.ts'
+import { admittedScopes } from '../../protocol/admin-scopes.ts'
 import { parseScope, scopeMember } from '../../protocol/scope.ts'
 import { isActive } from '../../sessions/active-user.ts'
 import { allowedScopes, hostClaims } from '../../tokens/disclosure.ts'
@@ -29,7 +29,7 @@ export async function impersonate(
   if (actor.type === 'user' && !isActive(await accounts.users.findById(actor.id)))
     throw new OAuthError('conflict', 'The actor has no active account.')
   const possible = scopesWithin(allowedScopes(client, grants.scopes), [], grants).filter(
-    (one) => one !== 'offline_access' && !isReservedScope(one)
+    (one) => one !== 'offline_access'
   )
   const asked = parseScope(scope)
   const wanted = asked === undefined ? possible : possible.filter((one) => asked.includes(one))

@@ -8,6 +8,7 @@ import { basic, CLIENTS, openidApp, SECRET } from '../../support/openid.ts'
 import type { Test } from '../../support/tap.ts'
 
 export const ROBOT = 'robot'
+export const SERVICE_SECRET = 'a secret of this service, long enough for it'
 
 export async function world(
   t: Test,
@@ -23,7 +24,7 @@ export async function world(
   const test = await openidApp(
     {
       audit: memoryAudit(),
-      secret: 'a secret of this service, long enough for it',
+      secret: SERVICE_SECRET,
       scopes: ['openid', 'profile', 'offline_access'],
       clients: [
         ...CLIENTS,
