@@ -1,4 +1,5 @@
 import type { Feature } from '../../feature.ts'
+import type { AuthorityOptions } from '../../settings/options.ts'
 import { invalid } from '../../settings/option-error.ts'
 import { ADMIN_OPTIONS, type AdminSettings, adminSettings } from './options.ts'
 
@@ -15,5 +16,12 @@ export const admin: Feature<AdminSettings> = {
     if (hidden !== undefined) throw invalid('admin.fields', hidden, 'fields without secrets')
     return adminSettings(given)
   },
+  notices: ({ admin: given }: AuthorityOptions) =>
+    given === undefined
+      ? []
+      : [
+          'the routes below /auth/admin find users by ids of at most 100 characters, unless the option maxParamLength ' +
+            'of Fastify allows more.'
+        ],
   load: async () => await import('./create.ts')
 }

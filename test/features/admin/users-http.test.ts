@@ -129,3 +129,8 @@ t.test('refuses a text that no store can hold, in a condition and in a path', as
       t.ok([400, 404].includes(statusCode), `${method} ${url}: ${statusCode} ${body}`)
     }
 })
+
+t.test('says once at the start that Fastify limits the length of ids in a path', async (t) => {
+  const { lines } = await world(t)
+  t.equal(lines.filter(({ msg }) => /maxParamLength/.test(String(msg))).length, 1)
+})
