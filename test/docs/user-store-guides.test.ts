@@ -85,12 +85,7 @@ const COMPILED_ELSEWHERE = [
   'from-auth0-react'
 ].map((name) => `docs/guides/${name}.md`)
 // migrating.test.ts runs these.
-const migrating = [
-  ...['better-auth', 'auth0', 'keycloak', 'fastify-jwt', 'firebase', 'supabase', 'cognito'].map(
-    (page) => `docs/migrating/${page}.md`
-  ),
-  'docs/guides/importing-users.md'
-].map((page) => workshop.project(page))
+const migrating = ['better-auth', 'fastify-jwt', 'cognito'].map((page) => workshop.project(`docs/migrating/${page}.md`))
 const projects = [pg, knex, drizzle, prisma, mongodb, testing, ...migrating]
 
 async function load<Exports>(project: Project, file: string): Promise<Exports> {
