@@ -158,7 +158,7 @@ function pageGroups(
     },
     ...pageSlots
       .flatMap(({ groups }) => groups?.(pages) ?? [])
-      .map(({ cors: policy, register }) => ({ cors: cors[policy], pages, register })),
+      .map(({ cors: policy, register }) => ({ ...(policy === null ? {} : { cors: cors[policy] }), pages, register })),
     ...(openid !== null ? [group(authorizeRoutes, consentPage)] : [])
   ]
 }

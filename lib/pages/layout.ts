@@ -7,6 +7,8 @@ import type { IconName } from './stylesheet.ts'
 
 interface Layout {
   heading: string
+  /** The heading with markup. */
+  headline?: Html
   /** A text before the heading in the title of the document, if several views have the same heading. */
   part?: string | null
   /** Below the heading, inside the page's head. */
@@ -34,6 +36,7 @@ export function layout(
   model: CommonModel,
   {
     heading,
+    headline,
     part = null,
     lead,
     icon = null,
@@ -84,7 +87,7 @@ ${
 ${wide?.column}<main class="card">
 ${before}<div class="head">
 ${typeof icon === 'string' ? html`<span class="icon" data-icon="${icon}" aria-hidden="true"></span>` : icon}
-<h1>${heading}</h1>
+<h1>${headline ?? heading}</h1>
 ${lead}
 </div>
 ${error === null ? focusAtTop(content) : content}

@@ -83,7 +83,7 @@ for (const input of all('[data-digits]:not([aria-invalid])')) {
     typed()
   })
 }
-for (const time of all('time')) {
+for (const time of all('time:not([data-utc])')) {
   const { lang } = document.documentElement
   const { wait } = time.dataset
   const at = wait ? new Date(Date.now() + wait * 1000) : new Date(time.dateTime)

@@ -175,9 +175,9 @@ ${LINES}
 .field>label{grid-area:1/1/auto/auto}
 label{font-weight:550;font-size:.875rem;line-height:1.43}
 label i{font-style:normal;font-weight:400;color:var(--quiet)}
-input,select{width:100%;min-height:var(--h);padding:.5rem .8125rem;font:inherit;color:inherit;
+input,select,textarea{width:100%;min-height:var(--h);padding:.5rem .8125rem;font:inherit;color:inherit;
   background:var(--card);border:1px solid var(--edge);border-radius:var(--radius)}
-input:hover,select:hover{border-color:var(--text)}
+input:hover,select:hover,textarea:hover{border-color:var(--text)}
 [aria-invalid]{border:2px solid var(--wrong);padding-inline:.75rem}
 .digits{font:500 1.25rem/1.4 ui-monospace,SFMono-Regular,Consolas,monospace;letter-spacing:.12em;text-align:center}
 fieldset{display:grid;min-width:0;margin:0;padding:0;border:0}
@@ -316,6 +316,15 @@ section+section,.rows+.actions{margin-top:1rem}
   border-radius:var(--radius)}
 .column a:hover{background:var(--panel);color:var(--text)}
 .column [aria-current]{font-weight:600;color:var(--on-soft)!important;background:var(--soft)!important}
+.tabs{display:block;margin-bottom:1rem}
+.tabs ul{display:flex;flex-wrap:wrap;gap:.25rem}
+table{width:100%;border-collapse:collapse;background:var(--card);border:1px solid var(--line);font-size:.9375rem}
+th,td{padding:.625rem .75rem;text-align:start;vertical-align:top;overflow-wrap:anywhere}
+th{font-size:.875rem;font-weight:550;color:var(--quiet)}
+tbody tr{border-top:1px solid var(--line)}
+@media (max-width:47.99rem){thead{display:none}table,tbody,tr,td{display:block}tr{padding:.5rem 0}
+  td{padding:.125rem 1rem}td::before{content:attr(data-label) " ";font-size:.875rem;color:var(--quiet)}}
+.pager{display:flex;gap:1rem}
 .who{position:relative;flex:none;max-width:60%}
 .who summary{margin:0;padding:.25rem!important;background:var(--card);list-style:none}
 .who summary::-webkit-details-marker{display:none}
@@ -350,7 +359,7 @@ ${CARD}
 @media (min-width:32rem){.wide .card{padding:0;background:none;border:0;box-shadow:none}}
 @media (min-width:48rem){.wide{display:grid;grid-template:auto 1fr auto/clamp(11rem,21vw,12.5rem) minmax(0,1fr);
   gap:0 2rem;align-items:start;max-width:57rem}.wide>*{grid-column:1/-1}.wide .card{grid-column:2}
-  .wide .column{display:block;grid-column:1}.wide .back{display:none}
+  .wide .column{display:block;grid-column:1}.tabs ul{display:block}.wide .back{display:none}
   .wide h1{font-size:1.75rem;line-height:2.125rem}
   .wide .who bdi{position:static;width:auto;height:auto;clip-path:none}
   .who summary::after{content:"▾"/"";padding-inline-end:.25rem}.wide .who p{display:none}

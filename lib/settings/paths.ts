@@ -58,6 +58,7 @@ export const PATHS = {
   verifyEmail: '/verify-email',
   acceptInvitation: '/accept-invitation',
   undo: '/undo',
+  admin: '/admin',
   consent: '/consent',
   logout: '/logout',
   connect: '/connect',

@@ -17,7 +17,7 @@ import {
 } from '../../lib/index.ts'
 import { useCallers } from '../../lib/http/edge/callers.ts'
 import { bearer, ISSUER, PASSWORD, plainUrl, signIn, signUp, type TestApp, testApp } from '../support/app.ts'
-import { ROUTES as ADMIN_ROUTES } from '../features/admin/world.ts'
+import { PAGES as ADMIN_PAGES, ROUTES as ADMIN_ROUTES } from '../features/admin/world.ts'
 import { testBrowser } from '../support/browser.ts'
 import { decodeJwt, encodePart } from '../support/jwt.ts'
 import { authorizePath, basic, CALLBACK, CLIENTS, KEYS, SECRET, tokensOf } from '../support/openid.ts'
@@ -86,6 +86,13 @@ const TABLE: Record<string, [sent: Partial<Sent>, letIn: readonly Caller[]]> = {
     ADMIN_ROUTES.map(([method, path, , , payload]): [string, [Partial<Sent>, readonly Caller[]]] => [
       `${method} /auth/admin${path}`,
       [payload === undefined ? {} : { payload }, []]
+    ])
+  ),
+  // A page asks for a sign-in, or is an unknown path.
+  ...Object.fromEntries(
+    ADMIN_PAGES.map(({ method, path }): [string, [Partial<Sent>, readonly Caller[]]] => [
+      `${method} /auth/admin${path}`,
+      [{ headers: FORM, payload: '' }, ALL]
     ])
   ),
   'POST /auth/device': [{ payload: {} }, ['client']],
@@ -197,7 +204,7 @@ const CONFIGURATIONS: Array<[what: string, options: Partial<AuthorityOptions>, w
   [
     'no pages',
     { pages: false, emailSignIn: false, par: false, deviceGrant: false },
-    /auth.par$|authorize|change-password|consent|device|openid-configuration|login|email-|second-factor|reauthenticate|passkey-prompt|passkeys.js|auth.security|signup|check-email|forgot|reset-password|verify-email|accept-invitation|undo|logout|pages|auth\/session$|(?:GET|POST) .auth.account(?!.export)/
+    /auth.par$|auth.admin$|admin.people|authorize|change-password|consent|device|openid-configuration|login|email-|second-factor|reauthenticate|passkey-prompt|passkeys.js|auth.security|signup|check-email|forgot|reset-password|verify-email|accept-invitation|undo|logout|pages|auth\/session$|(?:GET|POST) .auth.account(?!.export)/
   ],
   [
     'a shared secret',

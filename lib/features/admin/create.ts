@@ -1,24 +1,35 @@
+import { slotOf } from '../../accounts/slots.ts'
 import type { Kernel, Parts } from '../../feature.ts'
 import { allowing, protecting } from './allow.ts'
+import type { AdminDeps } from './endpoints/acting.ts'
 import { adminEndpoints } from './endpoints/users.ts'
 import { impersonate } from './impersonate.ts'
 import type { AdminSettings } from './options.ts'
 
-export function create(
-  { allow, isProtected, fields, impersonation }: AdminSettings,
+export async function create(
+  { allow, isProtected, fields, impersonation, pages }: AdminSettings,
   { accounts, grants }: Kernel
-): Parts {
+): Promise<Parts> {
+  const deps: AdminDeps = {
+    accounts,
+    fields,
+    impersonates: impersonation !== null,
+    isProtected: protecting(isProtected, accounts),
+    users() {
+      const found = slotOf(accounts, 'users')
+      if (found === null) throw new Error('The use cases of administration are missing.')
+      return found
+    }
+  }
+  const administration = { allow: allowing(allow, accounts) }
+  const adminPages = pages ? (await import('./pages/routes.ts')).adminPages : null
   return {
-    administration: { allow: allowing(allow, accounts) },
+    administration,
     account:
       impersonation === null
         ? {}
         : { impersonate: async (asked) => await impersonate(asked, impersonation, { accounts, grants: grants() }) },
-    endpoints: adminEndpoints({
-      accounts,
-      fields,
-      impersonates: impersonation !== null,
-      isProtected: protecting(isProtected, accounts)
-    })
+    endpoints: adminEndpoints(deps),
+    ...(adminPages === null ? {} : { pages: adminPages({ ...deps, ...administration }) })
   }
 }

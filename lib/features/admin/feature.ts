@@ -9,12 +9,15 @@ const NEVER_SHOWN = ['passwordHash', 'passwordChangedAt', 'emailProvedAt', 'vers
 export const admin: Feature<AdminSettings> = {
   name: 'admin',
   options: ADMIN_OPTIONS,
-  resolve({ admin: given, audit }) {
+  resolve({ admin: given, audit, pages }) {
     if (given === undefined) return null
     if (audit === undefined) throw invalid('audit', undefined, 'an AuditLog where admin is set: no act goes unrecorded')
     const hidden = given.fields?.find((name) => NEVER_SHOWN.includes(name))
     if (hidden !== undefined) throw invalid('admin.fields', hidden, 'fields without secrets')
-    return adminSettings(given)
+    if (pages === false && given.pages === true)
+      throw invalid('admin.pages', true, 'false, where there are no hosted pages')
+    const settings = adminSettings(given)
+    return { ...settings, pages: settings.pages && pages !== false }
   },
   notices: ({ admin: given }: AuthorityOptions) =>
     given === undefined

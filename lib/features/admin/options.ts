@@ -61,7 +61,9 @@ const ADMIN = {
   /** Tokens with which administrators see the service as a user. `false`: there are none. */
   impersonation: orFalse(option<ImpersonationOptions>(section(IMPERSONATION, { takes: '{ expiresIn, notify }' })), {
     otherwise: 'on'
-  })
+  }),
+  /** The pages below `/auth/admin`, for a browser in which such a person is signed in. They need the hosted pages. */
+  pages: flag({ default: true })
 }
 
 /** The administrators. */
@@ -76,7 +78,7 @@ export const ADMIN_OPTIONS = {
    * routes below `/auth/admin`. Needs `audit`. The guide on administration explains it.
    */
   admin: option<AdminOptions>(
-    section(ADMIN, { takes: '{ allow, isProtected, fields, impersonation }', otherwise: 'none' })
+    section(ADMIN, { takes: '{ allow, isProtected, fields, impersonation, pages }', otherwise: 'none' })
   )
 }
 
@@ -84,10 +86,11 @@ export type AdminSettings = ReturnType<typeof adminSettings>
 
 export type ImpersonationSettings = Exclude<AdminSettings['impersonation'], null>
 
-export const adminSettings = ({ allow, isProtected, fields = [], impersonation = {} }: AdminOptions) => ({
-  allow,
-  isProtected: isProtected ?? null,
-  fields,
+export const adminSettings = ({ impersonation = {}, ...given }: AdminOptions) => ({
+  ...filled(ADMIN, given),
+  allow: given.allow,
+  isProtected: given.isProtected ?? null,
+  fields: given.fields ?? [],
   impersonation: impersonation === false ? null : filled(IMPERSONATION, impersonation)
 })
 

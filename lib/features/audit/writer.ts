@@ -172,7 +172,7 @@ export function auditWriter(log: AuditLog, key: Uint8Array, deps: Deps): AuditWr
         // Nobody waits for it any more, so it must not be written when its turn comes.
         turn.isOver = true
         deps.onError(error, 'an audit entry could not be written')
-        throw new OAuthError('temporarily_unavailable', 'Nothing was changed: the audit log can not be written.')
+        throw new OAuthError('temporarily_unavailable', "Nothing was changed: the audit log can't be written.")
       }
     },
     may: queue,

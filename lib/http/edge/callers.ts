@@ -40,6 +40,8 @@ export interface Declaration {
    * alone must not be enough to change anything.
    */
   fromAnyPage?: true
+  /** Only the handler says that the route is there: to all others it answers as the host answers an unknown path. */
+  isHidden?: true
   /** The proof that the handler checks by itself. `client_secret`: only of a client that has one. */
   proof?: 'client_secret' | 'refresh_token' | 'browser_session'
   /** True for an endpoint of OAuth 2.0 or OpenID Connect. */

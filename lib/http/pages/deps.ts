@@ -134,9 +134,9 @@ export interface PageSlots {
   /** True if pages ask for passkeys. */
   passkeys?: boolean
   routes?(child: FastifyInstance, deps: PageDeps): void
-  /** Pages after those of the kernel, by the policy for other origins. */
+  /** Pages after those of the kernel, by the policy for other origins. `null`: the host's own, as for unknown paths. */
   groups?(deps: PageDeps): ReadonlyArray<{
-    cors: 'noOrigin' | 'noOriginBesides'
+    cors: 'noOrigin' | 'noOriginBesides' | null
     register(child: FastifyInstance): void | Promise<void>
   }>
   part?(deps: PageDeps): PagePart

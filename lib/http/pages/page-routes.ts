@@ -30,10 +30,12 @@ export class ProgramError extends OAuthError {
  */
 export function registerFormParser(child: FastifyInstance, tokenPath: string): void {
   child.removeAllContentTypeParsers()
-  child.addHook('onRequest', ({ method, headers }, _reply, done) => {
+  child.addHook('onRequest', ({ method, headers, routeOptions }, _reply, done) => {
+    const { fastifyAuthority }: Partial<CallersConfig> = routeOptions.config
     const { 'content-type': type = '', 'sec-fetch-site': site, origin } = headers
     // Every browser sends one of the two with a form or a script.
-    const isProgram = method === 'POST' && site === undefined && origin === undefined
+    const isProgram =
+      method === 'POST' && site === undefined && origin === undefined && fastifyAuthority?.isHidden !== true
     done(isProgram && /^application\/json(?:[;\s]|$)/i.test(type) ? new ProgramError(tokenPath) : undefined)
   })
   child.addContentTypeParser('application/x-www-form-urlencoded', { parseAs: 'string' }, (_request, body, done) => {

@@ -54,6 +54,13 @@ export interface PageReply {
     content: PageContent<Name>,
     settings?: PageSettings
   ): Promise<FastifyReply>
+  /** Sends a page that has one language and no model: the host's function and the choice of languages are left out. */
+  document(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    render: (common: CommonModel) => string,
+    settings?: Pick<PageSettings, 'statusCode'>
+  ): Promise<FastifyReply>
   /** The texts of a page sent with the same `uiLocales`, for `pageErrorOf`. */
   messagesFor(request: FastifyRequest, settings?: Pick<PageSettings, 'uiLocales'>): Messages
   /** The files that the pages load, for `pageAssetRoutes`. */
@@ -79,10 +86,16 @@ export interface PageReplyOptions {
     }
 }
 
-/** Replies that hold a page, whose headers are not those of the API. */
+/** Replies that hold a page, and the host's own. Their headers are not those of the API. */
 const pageReplies = new WeakSet<FastifyReply>()
 
-/** True if the reply holds a page: then its security headers are set, and stay as they are. */
+/** Answers as the host answers a path that it does not know. */
+export function answerAsUnknown(reply: FastifyReply): void {
+  pageReplies.add(reply)
+  reply.callNotFound()
+}
+
+/** True if the reply holds a page or is the host's own: its security headers stay as they are. */
 export function isPageReply(reply: FastifyReply): boolean {
   return pageReplies.has(reply)
 }
@@ -150,6 +163,58 @@ export function createPageReply({
   const policyOf = (given: PageSettings['passkeys']): PageSettings['passkeys'] =>
     given && { renewUrl: given.renewUrl === null ? null : `${origin}${given.renewUrl}` }
 
+  function commonOf(
+    request: FastifyRequest,
+    { uiLocales, brand, clientName = null }: PageSettings,
+    languages: CommonModel['languages']
+  ): CommonModel {
+    const lang = localeFor(request, uiLocales)
+    return {
+      ...brandOf(brand),
+      faviconUrl,
+      order,
+      colorScheme,
+      stylesheetUrl,
+      footer,
+      languages,
+      requestId: requestIdOf(request),
+      lang,
+      dir: directionOf(lang),
+      messages: catalogueOf(lang),
+      scriptUrl: assets.script.url,
+      clientName
+    }
+  }
+
+  async function deliver(
+    reply: FastifyReply,
+    body: string | undefined,
+    settings: PageSettings,
+    { own, logo }: Pick<CommonModel, 'logo'> & { own: boolean }
+  ): Promise<FastifyReply> {
+    pageReplies.add(reply)
+    noStore(reply)
+    vary(reply, ['Cookie', 'Accept-Language'])
+    return await reply
+      .code(settings.statusCode ?? 200)
+      .type('text/html; charset=utf-8')
+      .headers({
+        'content-security-policy': contentSecurityPolicy(sources, {
+          own,
+          formActions: settings.formActions ?? [],
+          images: [logo?.url, logo?.dark, ...(settings.images ?? [])].filter((url) => typeof url === 'string'),
+          passkeys: policyOf(settings.passkeys)
+        }),
+        'referrer-policy': settings.secretAddress === true ? originAlone : 'same-origin',
+        'x-frame-options': 'DENY',
+        'x-content-type-options': 'nosniff',
+        'cross-origin-opener-policy': 'same-origin',
+        'cross-origin-resource-policy': 'same-origin',
+        'permissions-policy': 'camera=(), geolocation=(), microphone=(), payment=(), usb=()'
+      })
+      .send(body)
+  }
+
   return {
     assets,
     messagesFor: (request, { uiLocales } = {}) => catalogueOf(localeFor(request, uiLocales)),
@@ -160,54 +225,23 @@ export function createPageReply({
       content: PageContent<Name>,
       settings: PageSettings = {}
     ): Promise<FastifyReply> {
-      const lang = localeFor(request, settings.uiLocales)
-      const brand = brandOf(settings.brand)
-      const common: CommonModel = {
-        ...brand,
-        faviconUrl,
-        order,
-        colorScheme,
-        stylesheetUrl,
-        footer,
+      const common = commonOf(
+        request,
+        settings,
         // An error page repeats nothing of the refused request, and the addresses of other languages would.
-        languages:
-          page === 'error' || page === 'connect_failed' ? [] : languagesOf(request, settings.statusCode ?? 200),
-        requestId: requestIdOf(request),
-        lang,
-        dir: directionOf(lang),
-        messages: catalogueOf(lang),
-        scriptUrl: assets.script.url,
-        clientName: settings.clientName ?? null
-      }
+        page === 'error' || page === 'connect_failed' ? [] : languagesOf(request, settings.statusCode ?? 200)
+      )
       // The host's function gets a copy, so that its changes are not in the built-in page.
       const modelOf = (): PageModels[Name] =>
         ({ ...common, ...structuredClone(content) }) as unknown as PageModels[Name]
       const own = await hostHtml(request, page, modelOf())
       const body = own ?? builtIn[page]?.(modelOf())
 
-      pageReplies.add(reply)
-      noStore(reply)
-      vary(reply, ['Cookie', 'Accept-Language'])
-      return await reply
-        .code(settings.statusCode ?? 200)
-        .type('text/html; charset=utf-8')
-        .headers({
-          'content-security-policy': contentSecurityPolicy(sources, {
-            own: own !== null,
-            formActions: settings.formActions ?? [],
-            images: [brand.logo?.url, brand.logo?.dark, ...(settings.images ?? [])].filter(
-              (url) => typeof url === 'string'
-            ),
-            passkeys: policyOf(settings.passkeys)
-          }),
-          'referrer-policy': settings.secretAddress === true ? originAlone : 'same-origin',
-          'x-frame-options': 'DENY',
-          'x-content-type-options': 'nosniff',
-          'cross-origin-opener-policy': 'same-origin',
-          'cross-origin-resource-policy': 'same-origin',
-          'permissions-policy': 'camera=(), geolocation=(), microphone=(), payment=(), usb=()'
-        })
-        .send(body)
+      return await deliver(reply, body, settings, { own: own !== null, logo: common.logo })
+    },
+    async document(request, reply, render, settings = {}) {
+      const common = commonOf(request, { ...settings, uiLocales: ['en'] }, [])
+      return await deliver(reply, render(common), settings, { own: false, logo: common.logo })
     }
   }
 }

@@ -20,10 +20,11 @@ export async function world(
     ['root', ADMIN_SCOPES],
     [ROBOT, ['authority:users:read']]
   ])
+  const log = memoryAudit()
   const { lines, stream } = logLines()
   const test = await openidApp(
     {
-      audit: memoryAudit(),
+      audit: log,
       secret: SERVICE_SECRET,
       scopes: ['openid', 'profile', 'offline_access'],
       clients: [
@@ -48,7 +49,7 @@ export async function world(
     await test.app.inject({ method: 'POST', url: '/auth/token', payload: params })
   const byPassword = async (username: string, scope?: string) =>
     await token({ grant_type: 'password', username, password: PASSWORD, ...(scope === undefined ? {} : { scope }) })
-  return { ...test, root, admins, lines, token, byPassword }
+  return { ...test, root, admins, lines, log, token, byPassword }
 }
 
 export type World = Awaited<ReturnType<typeof world>>
@@ -83,6 +84,33 @@ export const ROUTES: Route[] = [
   ['DELETE', '/users/:id', 'authority:users:delete', 204],
   ['GET', '/audit', 'authority:audit:read', 200]
 ]
+
+interface PageRow {
+  method: 'GET' | 'POST'
+  /** Below `/auth/admin`. */
+  path: string
+  scope: string
+}
+
+const PATHS_OF_PAGES: Array<[path: string, scope: string, methods: Array<PageRow['method']>]> = [
+  ['', 'authority:users:read', ['GET']],
+  ['/people/:id', 'authority:users:read', ['GET']],
+  ...['invite', 'reset', 'disable', 'enable', 'connections/:one', 'factors/:one', 'api-keys/:one'].map(
+    (act): [string, string, Array<PageRow['method']>] => [
+      `/people/:id/${act}`,
+      'authority:users:write',
+      ['GET', 'POST']
+    ]
+  ),
+  ['/people/:id/sessions', 'authority:sessions:write', ['GET', 'POST']],
+  ['/people/:id/sessions/:one', 'authority:sessions:write', ['GET', 'POST']],
+  ['/people/:id/delete', 'authority:users:delete', ['GET', 'POST']]
+]
+
+/** Each page, with the scope that it needs. */
+export const PAGES: PageRow[] = PATHS_OF_PAGES.flatMap(([path, scope, methods]) =>
+  methods.map((method) => ({ method, path, scope }))
+)
 
 export const ALL = ADMIN_SCOPES.join(' ')
 

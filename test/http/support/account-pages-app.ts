@@ -223,12 +223,11 @@ export async function pagesApp(
     pages: {
       messagesFor: (_request, { uiLocales } = {}) => messagesOf(uiLocales?.[0] === 'fr' ? 'fr' : 'en'),
       assets: {} as PageReply['assets'],
+      document: async (_, reply) => reply,
       async send(_request, reply, page, content, settings = {}) {
         sent.push({ page, content: { ...content }, settings: { ...settings } })
-        return reply
-          .code(settings.statusCode ?? 200)
-          .type('text/html; charset=utf-8')
-          .send(`<title>${page}</title>`)
+        reply.code(settings.statusCode ?? 200).type('text/html')
+        return reply.send(`<title>${page}</title>`)
       }
     },
     minLength: 8,

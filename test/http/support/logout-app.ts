@@ -127,6 +127,7 @@ export async function logoutApp(
         .send(`<title>${page}</title>`)
     },
     messagesFor: () => messagesOf('en'),
+    document: async (_request, reply) => reply,
     assets: null as never
   }
   const path = (name: string): string => `${prefix}/${name}`

@@ -150,7 +150,8 @@ const EVERYTHING = {
     allow: () => [],
     isProtected: () => false,
     fields: ['role'],
-    impersonation: { expiresIn: 61, notify: true }
+    impersonation: { expiresIn: 61, notify: true },
+    pages: false
   },
   audit: { log: memoryAudit(), events: 'all', retainDays: 3, addressDays: 2 },
   apiKeys: { store: memoryApiKeyStore(), prefix: 'acme', scopes: ['read'], maxPerUser: 3, expiresIn: 61, pages: false },

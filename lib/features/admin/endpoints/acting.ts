@@ -1,6 +1,7 @@
 import { type TObject, Type } from '@sinclair/typebox'
 import type { FastifyRequest } from 'fastify'
 import type { AccountsDeps } from '../../../accounts/deps.ts'
+import type { ManagedUsers, RequestedAct } from '../../../accounts/managed-users.ts'
 import { OAuthError } from '../../../errors.ts'
 import { type AdminCaller, adminOf, conflict, requireAdminScope } from '../../../http/edge/admin-guard.ts'
 import { type Endpoint, endpoint } from '../../../http/edge/endpoint.ts'
@@ -18,6 +19,7 @@ export interface AdminDeps {
   /** False: nobody acts in the name of another person. */
   impersonates: boolean
   isProtected(user: User): Promise<boolean>
+  users(): ManagedUsers<RequestedAct>
 }
 
 export const Id = Type.Object({ id: Type.String({ minLength: 1, maxLength: 255 }) })

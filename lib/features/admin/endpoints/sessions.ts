@@ -21,23 +21,29 @@ const Session = Type.Object({
   expires_at: Type.String()
 })
 
+/** Ends one sign-in of a user, or all of them, between two entries of the audit log. */
+export async function endSessions(
+  user: User,
+  sid: string | null,
+  { by, reason }: Acting & { reason?: string },
+  request: FastifyRequest,
+  { accounts }: Pick<AdminDeps, 'accounts'>
+): Promise<void> {
+  const origin = originOf(request)
+  await audited(
+    { action: 'sessions_ended', actor: by, target: { type: 'user', id: user.id }, reason, origin },
+    async () => {
+      if (sid === null) await accounts.sessions.revokeAll(user.id, 'admin', { origin })
+      else if (!(await accounts.sessions.revoke(user.id, sid, 'admin', origin)))
+        throw new OAuthError('not_found', 'There is no such session.')
+    },
+    accounts
+  )
+}
+
 /** Sign-ins of a user. */
 export function sessionEndpoints(deps: AdminDeps): Endpoint[] {
   const { accounts } = deps
-
-  /** Ends sign-ins of a user. */
-  const ending = async (
-    request: FastifyRequest,
-    user: User,
-    { by }: Acting,
-    end: () => Promise<void>
-  ): Promise<void> => {
-    await audited(
-      { action: 'sessions_ended', actor: by, target: { type: 'user', id: user.id }, origin: originOf(request) },
-      end,
-      accounts
-    )
-  }
 
   return [
     endpoint({
@@ -63,9 +69,7 @@ export function sessionEndpoints(deps: AdminDeps): Endpoint[] {
         what: 'Ends all sign-ins of the user.'
       },
       async (user, act, request) => {
-        await ending(request, user, act, async () => {
-          await accounts.sessions.revokeAll(user.id, 'admin', { origin: originOf(request) })
-        })
+        await endSessions(user, null, act, request, deps)
       },
       deps
     ),
@@ -82,11 +86,7 @@ export function sessionEndpoints(deps: AdminDeps): Endpoint[] {
         })
       },
       async (user, act, request) => {
-        const { sid } = request.params as { sid: string }
-        await ending(request, user, act, async () => {
-          if (!(await accounts.sessions.revoke(user.id, sid, 'admin', originOf(request))))
-            throw new OAuthError('not_found', 'There is no such session.')
-        })
+        await endSessions(user, (request.params as { sid: string }).sid, act, request, deps)
       },
       deps
     )

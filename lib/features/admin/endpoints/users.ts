@@ -1,7 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox'
 import type { FastifyReply } from 'fastify'
-import type { ManagedUser, ManagedUsers, RequestedAct } from '../../../accounts/managed-users.ts'
-import { slotOf } from '../../../accounts/slots.ts'
+import type { ManagedUser } from '../../../accounts/managed-users.ts'
 import { OAuthError } from '../../../errors.ts'
 import { adminOf } from '../../../http/edge/admin-guard.ts'
 import { type Endpoint, endpoint } from '../../../http/edge/endpoint.ts'
@@ -32,12 +31,7 @@ const Name = Type.String({ minLength: 1, maxLength: 255 })
 
 /** The routes of administration. */
 export function adminEndpoints(deps: AdminDeps): Endpoint[] {
-  const { accounts } = deps
-  const users = (): ManagedUsers<RequestedAct> => {
-    const found = slotOf(accounts, 'users')
-    if (found === null) throw new Error('The use cases of administration are missing.')
-    return found
-  }
+  const { accounts, users } = deps
 
   function shown(
     { id, username, email, emailVerified, disabled, hasPassword, createdAt, version: _v, ...fields }: ManagedUser,

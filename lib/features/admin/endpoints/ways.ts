@@ -1,4 +1,5 @@
 import { Type } from '@sinclair/typebox'
+import type { FastifyRequest } from 'fastify'
 import { audited } from '../../../accounts/audited.ts'
 import { lastSignInMethod, linkIdOf, listLinks, unlinkIdentity } from '../../../accounts/identities.ts'
 import type { AccountSlots } from '../../../accounts/slots.ts'
@@ -7,13 +8,13 @@ import { NO_REQUEST } from '../../../events.ts'
 import { type Endpoint, endpoint } from '../../../http/edge/endpoint.ts'
 import { originOf } from '../../../http/edge/request-origin.ts'
 import type { User } from '../../../ports/user-store.ts'
-import { acting, type AdminDeps, Id, target } from './acting.ts'
+import { acting, type Acting, type AdminDeps, Id, target } from './acting.ts'
 
 const Item = Type.Object({ id: Type.String() }, { additionalProperties: true, description: 'As in the export.' })
 const IdOfOne = Type.Object({ ...Id.properties, one: Type.String({ minLength: 1, maxLength: 255 }) })
 
 /** Something of a user that an administrator sees and removes. */
-interface Kind {
+export interface WayKind {
   name: 'connections' | 'factors' | 'api_keys'
   path: 'connections' | 'factors' | 'api-keys'
   title: string
@@ -25,11 +26,10 @@ interface Kind {
 }
 
 /** The connections, factors and API keys of a user. The list of a feature that is off is empty. */
-export function wayEndpoints(deps: AdminDeps): Endpoint[] {
-  const { accounts } = deps
+export function wayKinds({ accounts }: Pick<AdminDeps, 'accounts'>): WayKind[] {
   const featureWith = (slot: keyof AccountSlots): AccountSlots | undefined =>
     accounts.slots.find((one) => one[slot] !== undefined)
-  const kinds: Kind[] = [
+  return [
     {
       name: 'connections',
       path: 'connections',
@@ -73,41 +73,56 @@ export function wayEndpoints(deps: AdminDeps): Endpoint[] {
         (await featureWith('apiKeys')?.apiKeys?.revoke(user.id, id, { by: 'host', origin })) ?? false
     }
   ]
-  return kinds.flatMap(({ name, path, title, action, list, remove }) => [
-    endpoint({
-      method: 'GET',
-      path: `/admin/users/:id/${path}`,
-      callers: { admin: 'authority:users:read' },
-      summary: `List a user's ${title}s`,
-      what: `Lists each ${title} of the user, without a secret.`,
-      params: Id,
-      answers: { 200: Type.Object({ [name]: Type.Array(Item) }) },
-      errors: { 404: 'not_found' },
-      handle: async (request) => ({ [name]: (await list((await target(request, false, deps)).user)) ?? [] })
-    }),
-    acting(
-      {
-        method: 'DELETE',
-        path: `/admin/users/:id/${path}/:one`,
-        scope: 'authority:users:write',
-        summary: `Remove a user's ${title}`,
-        what: `Removes one ${title} of the user. The last way to sign in stays.`,
-        params: IdOfOne,
-        conflicts: ['conflict', 'last_sign_in_method']
-      },
-      async (user, { by }, request) => {
-        const { one } = request.params as { one: string }
-        const origin = originOf(request)
-        await audited(
-          { action, actor: by, target: { type: 'user', id: user.id }, origin },
-          async () => {
-            if (!(await remove(user, one, { admin: by.id, origin })))
-              throw new OAuthError('not_found', `There is no such ${title}.`)
-          },
-          accounts
-        )
-      },
-      deps
-    )
-  ])
+}
+
+/** Removes something of a user between two entries of the audit log. */
+export async function removeWay(
+  { action, title, remove }: WayKind,
+  { user, one, by, reason }: Acting & { user: User; one: string; reason?: string },
+  request: FastifyRequest,
+  { accounts }: Pick<AdminDeps, 'accounts'>
+): Promise<void> {
+  const origin = originOf(request)
+  await audited(
+    { action, actor: by, target: { type: 'user', id: user.id }, reason, origin },
+    async () => {
+      if (!(await remove(user, one, { admin: by.id, origin })))
+        throw new OAuthError('not_found', `There is no such ${title}.`)
+    },
+    accounts
+  )
+}
+
+export function wayEndpoints(deps: AdminDeps): Endpoint[] {
+  return wayKinds(deps).flatMap((kind) => {
+    const { name, path, title, list } = kind
+    return [
+      endpoint({
+        method: 'GET',
+        path: `/admin/users/:id/${path}`,
+        callers: { admin: 'authority:users:read' },
+        summary: `List a user's ${title}s`,
+        what: `Lists each ${title} of the user, without a secret.`,
+        params: Id,
+        answers: { 200: Type.Object({ [name]: Type.Array(Item) }) },
+        errors: { 404: 'not_found' },
+        handle: async (request) => ({ [name]: (await list((await target(request, false, deps)).user)) ?? [] })
+      }),
+      acting(
+        {
+          method: 'DELETE',
+          path: `/admin/users/:id/${path}/:one`,
+          scope: 'authority:users:write',
+          summary: `Remove a user's ${title}`,
+          what: `Removes one ${title} of the user. The last way to sign in stays.`,
+          params: IdOfOne,
+          conflicts: ['conflict', 'last_sign_in_method']
+        },
+        async (user, { by }, request) => {
+          await removeWay(kind, { user, by, one: (request.params as { one: string }).one }, request, deps)
+        },
+        deps
+      )
+    ]
+  })
 }

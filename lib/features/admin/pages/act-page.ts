@@ -1,0 +1,102 @@
+import { Type } from '@sinclair/typebox'
+import { OAuthError } from '../../../errors.ts'
+import { goOn, withQuery } from '../../../http/pages/form-page.ts'
+import type { Form } from '../../../http/pages/page-routes.ts'
+import { hidden, submit } from '../../../pages/fields.ts'
+import { attributes, html } from '../../../pages/html.ts'
+import { textOfVersion, versionIn } from '../endpoints/versions.ts'
+import { type Act, noteName } from './acts.ts'
+import { problemAt, reasonField, reasonIn, sessionForm } from './frame.ts'
+import { type Person, personOf } from './person-facts.ts'
+import { shown, visible } from './text.ts'
+import type { AdminPage, AdminPageDeps, AdminVisit, View } from './visit.ts'
+
+/** The page that asks whether to do an act, and why. */
+export function actPage(act: Act, deps: AdminPageDeps): AdminPage {
+  async function asked(person: Person, visit: AdminVisit, form: Form, error: OAuthError | null): Promise<View> {
+    const { user, url } = person
+    const [before, after] = act.question
+    const consequences = error !== null && error.field === undefined ? [] : await act.consequences(person, visit)
+    const nameProblem = problemAt('username', error)
+    return {
+      heading: `${before}${visible(user.username)}${after}`,
+      headline: html`${before}${shown(user.username)}${after}`,
+      back: { url, label: 'Back to the person' },
+      error,
+      content: html`<ul class="points">${consequences.map((one) => html`<li>${one}</li>`)}</ul>
+${sessionForm(visit, [
+  user.version !== null && hidden('version', textOfVersion(user.version)),
+  reasonField(form.reason ?? '', problemAt('reason', error)),
+  act.asksName === true &&
+    html`<div class="field"><label for="username">Type the username to confirm</label><input${attributes({
+      id: 'username',
+      name: 'username',
+      required: true,
+      autocomplete: 'off',
+      autocapitalize: 'none',
+      spellcheck: 'false',
+      'aria-invalid': nameProblem === null ? null : 'true',
+      'aria-describedby': nameProblem === null ? null : 'username-error'
+    })}>${nameProblem !== null && html`<p class="wrong" role="alert" id="username-error">${nameProblem}</p>`}</div>
+`,
+  submit(act.button, { look: 'danger', deliberate: true }),
+  html`
+<p class="actions"><a class="quiet" href="${url}">Cancel</a></p>
+`
+])}`
+    }
+  }
+
+  async function target(visit: AdminVisit): Promise<Person> {
+    const person = await personOf(visit, deps)
+    if (person.refusal !== null) throw person.refusal
+    return person
+  }
+
+  return {
+    path: `/people/:id/${act.path}`,
+    scope: act.scope,
+    summary: `Page that asks: ${act.button.toLowerCase()}`,
+    what: 'Asks whether to do it, says what follows, and asks for a reason.',
+    show: async (visit) => await asked(await target(visit), visit, {}, null),
+    form: {
+      summary: `${act.button} by a form`,
+      what:
+        'Does it as the route of the API does, with a `reason` of 10 to 500 characters, and leads to the page of ' +
+        'the person. A form that the session was not shown does nothing.',
+      body: Type.Object({
+        session: Type.String(),
+        version: Type.Optional(Type.String()),
+        reason: Type.String({ minLength: 10, maxLength: 500 }),
+        ...(act.asksName === true ? { username: Type.String() } : {})
+      }),
+      async submit(form, visit) {
+        const person = await target(visit)
+        const leave = (params: Record<string, string>) => goOn(withQuery(person.url, params))
+        if (act.isDone?.(person) === true) return leave({ done: noteName(act), was: 'already' })
+        try {
+          const reason = reasonIn(form)
+          if (act.asksName === true && form.username !== person.user.username)
+            throw new OAuthError('invalid_request', 'This is not the username.', {
+              field: 'username',
+              withoutStack: true
+            })
+          const version = versionIn(form.version ?? '') ?? undefined
+          await act.run(person, { by: visit.by, reason, version }, visit)
+        } catch (error) {
+          if (!(error instanceof OAuthError)) throw error
+          const told = error.error === 'changed_meanwhile' ? changed() : error
+          return await asked(await personOf(visit, deps), visit, form, told)
+        }
+        return act.path === 'delete'
+          ? goOn(withQuery(deps.pages.link('admin'), { done: 'deleted' }))
+          : leave({ done: noteName(act) })
+      }
+    }
+  }
+}
+
+const changed = (): OAuthError =>
+  new OAuthError('changed_meanwhile', 'This account changed meanwhile. Look at it, and try again.', {
+    withoutStack: true
+  })

@@ -1,0 +1,128 @@
+import type { FastifyReply } from 'fastify'
+import { OAuthError } from '../../../errors.ts'
+import type { PageDeps } from '../../../http/pages/deps.ts'
+import type { Form } from '../../../http/pages/page-routes.ts'
+import type { CommonModel } from '../../../pages/common-model.ts'
+import { hidden } from '../../../pages/fields.ts'
+import { attributes, type Html, html, type HtmlValue, safeUrl } from '../../../pages/html.ts'
+import { layout, nameWithAvatar } from '../../../pages/layout.ts'
+import type { AdminScope } from '../../../protocol/admin-scopes.ts'
+import { visible } from './text.ts'
+import type { AdminVisit, View } from './visit.ts'
+
+const MIN_REASON = 10
+const MAX_REASON = 500
+
+/** The pages of the navigation, and the scope that each needs. */
+const WAYS: ReadonlyArray<[path: string, label: string, scope: AdminScope]> = [
+  ['', 'People', 'authority:users:read'],
+  ['/invite', 'Invite', 'authority:users:write'],
+  ['/log', 'Audit log', 'authority:audit:read']
+]
+
+/** Sends a page of administration, in English, in the look of the hosted pages. */
+export async function adminDocument(view: View, visit: AdminVisit, deps: PageDeps): Promise<FastifyReply> {
+  const { request, reply } = visit
+  return await deps.pages.document(request, reply, (common) => documentOf(view, visit, common, deps), {
+    statusCode: view.error?.statusCode ?? 200
+  })
+}
+
+function documentOf(view: View, visit: AdminVisit, common: CommonModel, { link }: PageDeps): string {
+  const { person, scopes, request } = visit
+  const home = link('admin')
+  const { username } = person.user
+  const here = request.url.split('?', 1)[0] ?? ''
+  const { back = { url: home, label: 'People' }, note = null, error = null, content } = view
+  const name = visible(username)
+  const ways = WAYS.filter(([, , scope]) => scopes.includes(scope))
+  const hasBack = back !== null && (back.url !== home || scopes.includes('authority:users:read'))
+  return layout(common, {
+    heading: view.heading,
+    ...(view.headline === undefined ? {} : { headline: view.headline }),
+    lead: view.lead,
+    error: error === null ? null : { error: error.error, text: error.message, field: null },
+    isDone: note?.isDone ?? false,
+    before: hasBack && html`<a class="back" href="${safeUrl(back.url)}">${back.label}</a>`,
+    wide: {
+      bar: html`<p class="who"><a class="chip" href="${safeUrl(link('account'))}" title="${name}">${nameWithAvatar(
+        name
+      )}<span class="badge">Admin</span></a></p>`,
+      column: html`<nav class="column tabs" aria-label="Administration"><ul>
+${ways.map(
+  ([path, label]) => html`<li><a${attributes({
+    href: `${home}${path}`,
+    'aria-current': here === `${home}${path}` ? 'page' : path === '' && here.includes('/people/') ? 'true' : null
+  })}>${label}</a></li>
+`
+)}</ul></nav>
+`,
+      end: html``
+    },
+    content: html`${
+      note !== null &&
+      html`<p class="note${!note.isDone && ' plain'}" role="status" tabindex="-1" autofocus>${note.text}</p>
+`
+    }${
+      error !== null &&
+      error.field === undefined &&
+      html`<p class="alert" role="alert" id="form-error">${error.message}</p>
+`
+    }${typeof content === 'function' ? content(common) : content}`
+  })
+}
+
+/** A form of this session, which posts to the page's own address. */
+export const sessionForm = ({ request, person, formId }: AdminVisit, content: HtmlValue): Html =>
+  html`<form method="post" action="${request.url.split('?', 1)[0] ?? ''}">
+${hidden('session', person.session.sid)}${hidden('form', formId)}${content}</form>
+`
+
+/** The field of the reason, which the audit log keeps. */
+export function reasonField(value: string, problem: string | null): Html {
+  const given = attributes({
+    id: 'reason',
+    name: 'reason',
+    rows: '3',
+    required: true,
+    minlength: MIN_REASON,
+    maxlength: MAX_REASON,
+    'aria-invalid': problem === null ? null : 'true',
+    'aria-describedby': problem === null ? 'reason-hint' : 'reason-hint reason-error'
+  })
+  return html`<div class="field"><label for="reason">Reason</label><textarea${given}>
+${value}</textarea>${
+    problem !== null && html`<p class="wrong" role="alert" id="reason-error">${problem}</p>`
+  }<p class="hint" id="reason-hint">${MIN_REASON} to ${MAX_REASON} characters. The audit log keeps it.</p></div>
+`
+}
+
+/** @throws OAuthError `invalid_request` for a reason that is too short or too long */
+export function reasonIn({ reason: given = '' }: Form): string {
+  const reason = given.replaceAll('\r\n', '\n')
+  if (reason.length >= MIN_REASON && reason.length <= MAX_REASON) return reason
+  throw new OAuthError('invalid_request', `Give a reason of ${MIN_REASON} to ${MAX_REASON} characters.`, {
+    field: 'reason',
+    withoutStack: true
+  })
+}
+
+/** The text of an error at this field. */
+export const problemAt = (field: string, error: OAuthError | null): string | null =>
+  error?.field === field ? error.message : null
+
+/** A table, whose rows are cards on a phone. */
+export function table(caption: string, columns: readonly string[], rows: ReadonlyArray<readonly HtmlValue[]>): Html {
+  return html`<table role="table"><caption class="unseen">${caption}</caption>
+<thead role="rowgroup"><tr role="row">${columns.map(
+    (column) => html`<th scope="col" role="columnheader">${column}</th>`
+  )}</tr></thead>
+<tbody role="rowgroup">
+${rows.map(
+  (cells) => html`<tr role="row">${cells.map(
+    (cell, index) => html`<td role="cell" data-label="${columns[index] ?? ''}">${cell}</td>`
+  )}</tr>
+`
+)}</tbody></table>
+`
+}

@@ -1,0 +1,174 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest, onSendHookHandler } from 'fastify'
+import { freshnessIn, furtherProof } from '../../../accounts/fresh-sign-in.ts'
+import { crossSite } from '../../../http/edge/caller-guards.ts'
+import type { Declaration } from '../../../http/edge/callers.ts'
+import { removeCorsHeaders } from '../../../http/edge/cors.ts'
+import { guarded, noStore } from '../../../http/edge/error-reply.ts'
+import { localeOf, originOf } from '../../../http/edge/request-origin.ts'
+import { andBack, type PersonVisit, signInUrl } from '../../../http/pages/account-page.ts'
+import { attempt, type Attempted, formError } from '../../../http/pages/errors.ts'
+import { pressedOnce } from '../../../http/pages/form-page.ts'
+import { type Form, formOf, pageGet, postFromAnyPage } from '../../../http/pages/page-routes.ts'
+import { answerAsUnknown } from '../../../http/pages/reply.ts'
+import { ADMIN_SCOPES } from '../../../protocol/admin-scopes.ts'
+import { digest } from '../../../protocol/digest.ts'
+import { isFromOwnPage } from '../../../protocol/same-origin.ts'
+import { adminDocument } from './frame.ts'
+import type { AdminPage, AdminPageDeps, AdminVisit, Answer } from './visit.ts'
+
+/** A sign-in must be of the last hour. */
+const MAX_AGE_MS = 3_600_000
+
+/** Forms of which a page remembers the answer. */
+const MOST_ANSWERED = 1000
+const FORM = 'application/x-www-form-urlencoded'
+const REFUSALS = { 404: 'not_found', 429: { too_many_requests: 'rule `admin`' } } as const
+
+/**
+ * Adds a page of administration. To a person whom the host does not let in, and without the scope of the page, it
+ * answers as the host answers an unknown path: before anything is read, counted or said.
+ */
+export function adminPage(child: FastifyInstance, page: AdminPage, deps: AdminPageDeps): void {
+  const { pages } = deps
+  const { form } = page
+  const { browser, limiter, link, authorize } = pages
+  const { accounts } = authorize
+  const visits = new WeakMap<FastifyRequest, AdminVisit>()
+  const strangers = new WeakSet<FastifyRequest>()
+  const answered = new Map<string, Attempted<Answer>>()
+  const once = pressedOnce<Attempted<Answer>>()
+
+  async function visitOf(request: FastifyRequest, reply: FastifyReply): Promise<Omit<PersonVisit, 'person'>> {
+    const { url } = request
+    const home = link('admin')
+    // After a form the person comes back to the page that had it.
+    const rest = url.startsWith(home) ? url.slice(home.length) : ''
+    return {
+      request,
+      reply,
+      journey: { ...(await pages.journeys.kept(null)), query: rest },
+      origin: originOf(request),
+      locale: localeOf(request)
+    }
+  }
+
+  async function isFresh({ person, origin }: AdminVisit): Promise<boolean> {
+    const { authentication } = freshnessIn(person, origin)
+    if (accounts.clock.now() - authentication.authenticatedAt > MAX_AGE_MS) return false
+    const further = await furtherProof(person.user, accounts)
+    return further === null || further(authentication)
+  }
+
+  /** Resolves to the visit, or to an answer that was given. */
+  async function enter(request: FastifyRequest, reply: FastifyReply): Promise<AdminVisit | null> {
+    const person = await browser.signedIn(request)
+    const leave = async (url: string): Promise<null> => {
+      noStore(reply)
+      await reply.redirect(url, 303)
+      return null
+    }
+    if (person === null) return await leave(andBack('login', 'admin', await visitOf(request, reply), pages))
+    const given = await deps.allow({ user: person.user, client: null, scopes: [...ADMIN_SCOPES] })
+    const scopes = ADMIN_SCOPES.filter((scope) => given.includes(scope))
+    if (!scopes.includes(page.scope)) {
+      strangers.add(request)
+      answerAsUnknown(reply)
+      return null
+    }
+    const visit: AdminVisit = {
+      ...(await visitOf(request, reply)),
+      person,
+      scopes,
+      by: { type: 'user', id: person.user.id },
+      formId: accounts.random.id()
+    }
+    if (!(await isFresh(visit))) return await leave(signInUrl('admin', visit, pages))
+    noStore(reply)
+    if (!isFromOwnPage(request, accounts.issuer) && request.method === 'POST') throw crossSite()
+    await limiter.reserve(request, reply, { rule: 'admin', userId: person.user.id }, async () => {})
+    return visit
+  }
+
+  async function gate(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply | undefined> {
+    const visit = await guarded(async () => await enter(request, reply))
+    if (visit === null) return reply
+    visits.set(request, visit)
+    return undefined
+  }
+
+  /** No answer is for another origin, except that of the host. */
+  const withoutCors: onSendHookHandler = (request, reply, payload, done) => {
+    if (!strangers.has(request)) removeCorsHeaders(reply)
+    done(null, payload)
+  }
+
+  function entered(request: FastifyRequest): AdminVisit {
+    const visit = visits.get(request)
+    if (visit === undefined) throw new Error('The gate let nobody in.')
+    return visit
+  }
+
+  async function answer(outcome: Attempted<Answer>, visit: AdminVisit): Promise<FastifyReply> {
+    const { request, reply } = visit
+    const done =
+      'done' in outcome ? outcome.done : { heading: 'Nothing was changed', content: null, error: outcome.refused }
+    if (typeof done === 'function') return await done(reply)
+    // Logs the refusal, and sets its headers.
+    if (done.error) formError(done.error, request, reply, { pages: pages.pages, uiLocales: ['en'] })
+    return await adminDocument(done, visit, pages)
+  }
+
+  const shownTo = async (visit: AdminVisit): Promise<Attempted<Answer>> =>
+    await attempt(async () => await page.show(visit))
+
+  /** A form that was sent before gets the answer that it got then, so that a repeat is no second act. */
+  async function submitted(
+    form: NonNullable<AdminPage['form']>,
+    sent: Form,
+    visit: AdminVisit
+  ): Promise<Attempted<Answer>> {
+    const { request } = visit
+    const proof = digest(JSON.stringify([browser.cookieOf(request), request.url, sent]))
+    const former = answered.get(proof)
+    if (former !== undefined) return former
+    return await once(proof, request, async () => {
+      const outcome = await attempt(async () => await form.submit(sent, visit))
+      if ('done' in outcome && typeof outcome.done === 'function') {
+        const [oldest] = answered.keys()
+        if (answered.size >= MOST_ANSWERED && oldest !== undefined) answered.delete(oldest)
+        answered.set(proof, outcome)
+      }
+      return outcome
+    })
+  }
+
+  const declared = (what: string): Omit<Declaration, 'callers'> => ({ what, errors: REFUSALS, isHidden: true })
+  const hooks = { onRequest: gate, onSend: withoutCors }
+  const path = `${pages.path('admin')}${page.path}`
+  child.get(path, { ...pageGet({ summary: page.summary }, declared(page.what)), ...hooks }, async (request) => {
+    const visit = entered(request)
+    return await answer(await attempt(async () => await page.show(visit)), visit)
+  })
+  if (form === undefined) return
+  child.post(
+    path,
+    {
+      // The gate refuses pages of others, after it has let the person in.
+      ...postFromAnyPage({ summary: form.summary, consumes: [FORM], body: form.body }, declared(form.what)),
+      ...hooks
+    },
+    async (request) => {
+      const visit = entered(request)
+      const sent = formOf(request)
+      // The page was shown to another administrator, or under a sign-in that has ended.
+      if (sent.session !== visit.person.session.sid) return await answer(withNote(await shownTo(visit)), visit)
+      return await answer(await submitted(form, sent, visit), visit)
+    }
+  )
+}
+
+function withNote(outcome: Attempted<Answer>): Attempted<Answer> {
+  if (!('done' in outcome) || typeof outcome.done === 'function') return outcome
+  const text = 'Nothing was changed, because the form was of another sign-in. Try again.'
+  return { done: { ...outcome.done, note: { text, isDone: false } } }
+}

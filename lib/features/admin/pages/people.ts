@@ -1,0 +1,121 @@
+import type { ManagedUser } from '../../../accounts/managed-users.ts'
+import { normalizeUsername } from '../../../accounts/username.ts'
+import { withQuery } from '../../../http/pages/form-page.ts'
+import { isFromHere } from '../../../http/pages/account-page.ts'
+import { queryParam } from '../../../http/pages/page-routes.ts'
+import { submit } from '../../../pages/fields.ts'
+import { attributes, type Html, html } from '../../../pages/html.ts'
+import { table } from './frame.ts'
+import { at, shown } from './text.ts'
+import type { AdminPage, AdminPageDeps } from './visit.ts'
+
+const ROWS = 50
+
+/** The ways to search, and the condition of each. */
+const BY = [
+  ['name', 'Name'],
+  ['email', 'Email'],
+  ['prefix', 'Name begins with']
+] as const
+type By = (typeof BY)[number][0]
+
+const isBy = (text: string): text is By => BY.some(([by]) => by === text)
+
+/** The list of people, with a search by an exact name, an exact address, or the beginning of a name. */
+export function peoplePage({ users, pages, accounts }: AdminPageDeps): AdminPage {
+  const home = pages.link('admin')
+
+  async function found(
+    by: By,
+    text: string,
+    after: string | undefined
+  ): Promise<{ users: ManagedUser[]; next: string | null }> {
+    if (text === '') return await users().list({ limit: ROWS, after })
+    if (by === 'email') return await users().list({ limit: ROWS, after, email: text })
+    if (by === 'prefix') return await users().list({ limit: ROWS, after, prefix: text })
+    const name = normalizeUsername(text)
+    const row = name === null ? null : await accounts.users.findByUsername(name)
+    const user = row === null ? null : await users().get(row.id)
+    return { users: user === null ? [] : [user], next: null }
+  }
+
+  return {
+    path: '',
+    scope: 'authority:users:read',
+    summary: 'Page of all people',
+    what:
+      'The list of people, with a search. The pages of administration exist with `admin` and hosted pages. They ' +
+      'lead a browser without a session to the sign-in page, and a sign-in of more than an hour ago to ' +
+      '`/auth/reauthenticate`. A person to whom `admin.allow` does not give the scope of the page gets the same ' +
+      'answer as for an unknown path.',
+    async show({ request }) {
+      const text = queryParam(request, 'q')
+      const given = queryParam(request, 'by')
+      const by = isBy(given) ? given : 'name'
+      const after = queryParam(request, 'after')
+      const { users: rows, next } = await found(by, text, after === '' ? undefined : after)
+      const search = text === '' ? {} : { q: text, by }
+      const isRemoved = queryParam(request, 'done') === 'deleted' && isFromHere(request)
+      return {
+        heading: 'People',
+        back: null,
+        note: isRemoved ? { text: 'The account was deleted.', isDone: true } : null,
+        content: html`<form method="get" action="${home}" role="search">
+<div class="field"><label for="q">Search</label><input${attributes({
+          id: 'q',
+          name: 'q',
+          type: 'search',
+          value: text,
+          maxlength: '255',
+          autocapitalize: 'none',
+          autocomplete: 'off',
+          spellcheck: 'false'
+        })}></div>
+<fieldset class="inline"><legend class="unseen">Search by</legend>${BY.map(
+          ([value, label]) =>
+            html`<div class="check"><input${attributes({
+              type: 'radio',
+              id: `by-${value}`,
+              name: 'by',
+              value,
+              checked: by === value
+            })}><label for="by-${value}">${label}</label></div>`
+        )}</fieldset>
+${submit('Search', { look: 'quiet' })}
+</form>
+${
+  rows.length === 0
+    ? html`<p class="status">No one found. <a href="${home}">Show all people</a></p>
+`
+    : table(
+        'People, the newest first',
+        ['Name', 'Email', 'Status', 'Created'],
+        rows.map((user) => [
+          html`<a href="${home}/people/${encodeURIComponent(user.id)}">${shown(user.username)}</a>`,
+          emailOf(user),
+          statusOf(user),
+          user.createdAt === null ? '–' : at(user.createdAt)
+        ])
+      )
+}<p class="pager">${after !== '' && html`<a href="${withQuery(home, search)}">First page</a>`}${
+          next !== null && html` <a href="${withQuery(home, { ...search, after: next })}" rel="next">Next page</a>`
+        }</p>
+`
+      }
+    }
+  }
+}
+
+export const emailOf = ({ email, emailVerified }: ManagedUser): Html =>
+  email === null
+    ? html`–`
+    : html`${shown(email)} <span class="badge ${emailVerified ? 'good' : 'bad'}">${
+        emailVerified ? 'Confirmed' : 'Not confirmed'
+      }</span>`
+
+/** Disabled, invited or active. An invited person has neither a password nor a confirmed address yet. */
+export function statusOf({ disabled, hasPassword, emailVerified, email }: ManagedUser): Html {
+  if (disabled) return html`<span class="badge bad">Disabled</span>`
+  if (!hasPassword && email !== null && !emailVerified) return html`<span class="badge">Invited</span>`
+  return html`<span class="badge good">Active</span>`
+}

@@ -1,0 +1,106 @@
+/** ADM-P3 and P5: an act by a page asks first, keeps the reason, and is done once. */
+import t from '../../../support/tap.ts'
+import { ADMIN_SCOPES } from '../../../../lib/protocol/admin-scopes.ts'
+import { ACTS, paged, REASON, signedIn, victim } from './pages-world.ts'
+
+t.test('asks first, does the act with its reason, and says so on the page of the person', async (t) => {
+  const test = await paged(t)
+  const { browser, post, actsOn, root } = test
+  for (const [act, action, note] of ACTS) {
+    const { id, url, username } = await victim(test, act)
+    const before = JSON.stringify(await test.app.authority.users.get(id))
+    const asked = await browser.get(url)
+    t.equal(asked.statusCode, 200, `${act}: ${asked.body}`)
+    t.ok(asked.body.includes(username))
+    t.match(asked.body, /data-deliberate/, 'the button waits for half a second')
+    t.equal(JSON.stringify(await test.app.authority.users.get(id)), before, 'asking changes nothing')
+    const confirmed = act === 'delete' ? { username } : {}
+    const former = (await actsOn(id, action)).length
+    for (const reason of ['', 'too short', 'x'.repeat(501)]) {
+      const refused = await post(url, { reason, ...confirmed })
+      t.equal(refused.statusCode, 400, act)
+      t.match(refused.body, /Give a reason of 10 to 500 characters\./)
+    }
+    t.equal((await actsOn(id, action)).length, former, 'a form with a mistake is no act')
+    const done = await post(url, { reason: REASON, ...confirmed })
+    t.equal(done.statusCode, 303, `${act}: ${done.body}`)
+    const page = await browser.get(String(done.headers.location), { 'sec-fetch-site': 'same-origin' })
+    t.equal(page.statusCode, 200)
+    t.match(page.body, note)
+    t.match(page.body, /<title>Done: /)
+    t.notMatch((await browser.get(String(done.headers.location), { 'sec-fetch-site': 'cross-site' })).body, note)
+    const found = await actsOn(id, action, former)
+    t.match(
+      found.filter(({ outcome }) => outcome === 'attempted'),
+      [{ actor: { type: 'user', id: root.sub }, details: { reason: REASON } }],
+      act
+    )
+    t.equal(found.filter(({ outcome }) => outcome === 'done').length, 1, act)
+    t.equal(found.length, 2, act)
+  }
+})
+
+t.test('does nothing for a form of another session or another site', async (t) => {
+  const test = await paged(t)
+  const { browser, fieldsOf, actsOn, admins, app } = test
+  admins.set('ann', ADMIN_SCOPES)
+  const ann = await signedIn(app, 'ann')
+  for (const [act, action] of ACTS) {
+    const { id, url, username } = await victim(test, act)
+    const former = (await actsOn(id, action)).length
+    const fields = { ...(await fieldsOf(url)), reason: REASON, username }
+    const forged: Array<[fields: Record<string, string>, headers: Record<string, string>, status: number]> = [
+      [{ ...fields, session: 'x' }, {}, 200],
+      [{ reason: REASON, username }, {}, 200],
+      [fields, { 'sec-fetch-site': 'cross-site', origin: 'https://evil.example' }, 403],
+      [fields, { 'sec-fetch-site': 'same-site', origin: 'https://other.auth.example' }, 403]
+    ]
+    for (const [sent, headers, status] of forged)
+      t.equal((await browser.submit(url, sent, headers)).statusCode, status, act)
+    t.match((await ann.submit(url, fields)).body, /the form was of another sign-in/)
+    t.equal((await actsOn(id, action)).length, former, act)
+  }
+})
+
+t.test('does an act once, however often its button is pressed', async (t) => {
+  const test = await paged(t)
+  const { browser, fieldsOf, actsOn } = test
+  for (const [act, action] of ACTS) {
+    const { id, url, username } = await victim(test, act)
+    const former = (await actsOn(id, action)).length
+    const fields = { ...(await fieldsOf(url)), reason: REASON, username }
+    const replies = await Promise.all([1, 2, 3].map(async () => await browser.submit(url, fields)))
+    t.same(new Set(replies.map(({ statusCode }) => statusCode)), new Set([303]), act)
+    t.equal((await actsOn(id, action)).length, former + 2, act)
+  }
+})
+
+t.test('says that a repeat found it done, and adds no entry', async (t) => {
+  const test = await paged(t)
+  const { browser, fieldsOf, entries } = test
+  for (const act of ['disable', 'enable', 'reset'] as const) {
+    const { id, url } = await victim(test, act)
+    const [first, second] = [await fieldsOf(url), await fieldsOf(url)]
+    t.equal((await browser.submit(url, { ...first, reason: REASON })).statusCode, 303)
+    const { length } = await entries(id)
+    const again = await browser.submit(url, { ...second, reason: REASON })
+    t.match(again.headers.location, /was=already/)
+    t.match((await browser.get(String(again.headers.location), { 'sec-fetch-site': 'same-origin' })).body, /already/)
+    t.equal((await entries(id)).length, length)
+  }
+})
+
+t.test('refuses a form from before another change', async (t) => {
+  const test = await paged(t)
+  const { app, browser, fieldsOf } = test
+  for (const act of ['disable', 'reset', 'delete'] as const) {
+    const { id, url, username } = await victim(test, act)
+    const fields = { ...(await fieldsOf(url)), reason: REASON, username }
+    await app.authority.users.disable(id)
+    await app.authority.users.enable(id)
+    const reply = await browser.submit(url, fields)
+    t.equal(reply.statusCode, 412, act)
+    t.match(reply.body, /This account changed meanwhile/)
+    t.match(await app.authority.users.get(id), { disabled: false, hasPassword: true })
+  }
+})

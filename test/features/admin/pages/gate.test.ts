@@ -1,0 +1,156 @@
+/** ADM-P1, P2, P8: the pages are there for administrators alone. */
+import t from '../../../support/tap.ts'
+import { type AuthorityOptions, memoryFactorStore } from '../../../../lib/index.ts'
+import { totpCode } from '../../../../lib/testing/index.ts'
+import { ADMIN_SCOPES } from '../../../../lib/protocol/admin-scopes.ts'
+import { ISSUER, PASSWORD } from '../../../support/app.ts'
+import type { TestBrowser } from '../../../support/browser.ts'
+import { PAGES, SECRET_OF_APP } from '../world.ts'
+import { paged, type Paged, signedIn } from './pages-world.ts'
+
+const FORM = { 'content-type': 'application/x-www-form-urlencoded' }
+
+/** An answer without the parts that differ for each request and path. */
+async function seen(
+  { app }: Paged,
+  browser: TestBrowser,
+  method: 'GET' | 'HEAD' | 'POST',
+  url: string,
+  headers: Record<string, string> = {}
+) {
+  const cookie = [...browser.cookies].map((pair) => pair.join('=')).join('; ')
+  const type = headers['content-type'] !== undefined
+  const reply = await app.inject({ method, url, headers: { cookie, ...headers }, ...(type ? { payload: '{}' } : {}) })
+  const { date: _date, 'content-length': _length, ...rest } = reply.headers
+  return { status: reply.statusCode, body: reply.body.replaceAll(url, '<path>'), headers: rest }
+}
+
+t.test('answers a person who is no administrator as an unknown path, by each method and at each page', async (t) => {
+  const test = await paged(t)
+  const { app, ann, bob, admins } = test
+  admins.set('bob@example.com', ['authority:impersonate'])
+  const asked: string[] = []
+  for (const username of ['ann', 'bob@example.com']) {
+    const browser = await signedIn(app, username)
+    const before = [...browser.cookies]
+    for (const { path } of PAGES)
+      for (const method of ['GET', 'HEAD', 'POST'] as const)
+        for (const headers of [
+          {},
+          { 'sec-fetch-site': 'cross-site', origin: 'https://evil.example' },
+          { 'sec-fetch-site': 'same-origin', origin: ISSUER },
+          ...(method === 'POST' ? [{ 'content-type': 'application/json' }] : [])
+        ]) {
+          const url = `/auth/admin${path.replace(':id', bob.sub).replace(':one', 'x')}`
+          const unknown = await seen(test, browser, method, `${url}-unknown`, headers)
+          t.equal(unknown.status, 404)
+          t.strictSame(await seen(test, browser, method, url, headers), unknown, `${username} ${method} ${url}`)
+          asked.push(url)
+        }
+    t.strictSame([...browser.cookies], before)
+  }
+  t.ok(asked.length > 0)
+  t.same((await test.entries(bob.sub, 'user_disabled')).length, 0)
+  t.same((await test.entries(ann.sub, 'user_disabled')).length, 0)
+})
+
+t.test("gives the host's own answer for unknown paths, with the headers of its hooks", async (t) => {
+  const test = await paged(t, {}, (app) => {
+    app.addHook('onRequest', async (_request, reply) => {
+      reply.header('access-control-allow-origin', 'https://other.example')
+      reply.header('x-host', 'here')
+    })
+    app.setNotFoundHandler(async (_request, reply) => await reply.code(404).type('text/html').send('<h1>Lost</h1>'))
+  })
+  const browser = await signedIn(test.app, 'ann')
+  for (const method of ['GET', 'POST'] as const) {
+    const known = await seen(test, browser, method, '/auth/admin')
+    t.equal(known.body, '<h1>Lost</h1>')
+    t.strictSame(known, await seen(test, browser, method, '/auth/unknown'))
+  }
+  const root = await seen(test, test.browser, 'GET', '/auth/admin')
+  t.equal(root.status, 200)
+  t.equal(root.headers['access-control-allow-origin'], undefined, 'no other origin reads a page')
+  t.equal(root.headers['x-host'], 'here')
+})
+
+t.test('leads a browser without a session to the sign-in page and back', async (t) => {
+  const { app } = await paged(t)
+  for (const { path, method } of PAGES) {
+    const reply = await app.inject({ method, url: `/auth/admin${path}?q=x`, headers: FORM })
+    t.equal(reply.statusCode, 303, path)
+    t.equal(reply.headers.location, `/auth/login?return_to=${encodeURIComponent(`/auth/admin${path}?q=x`)}`)
+    t.equal(reply.headers['cache-control'], 'no-store')
+    t.strictSame(reply.cookies, [])
+  }
+})
+
+t.test('asks for a fresh sign-in after an hour, and lets in again after it', async (t) => {
+  const { browser, clock } = await paged(t)
+  clock.step(3_600_000)
+  t.equal((await browser.get('/auth/admin')).statusCode, 200)
+  clock.step(1)
+  for (const { path } of PAGES) {
+    const reply = await browser.get(`/auth/admin${path}`)
+    t.equal(reply.statusCode, 303, path)
+    t.equal(reply.headers.location, `/auth/reauthenticate?return_to=${encodeURIComponent(`/auth/admin${path}`)}`)
+  }
+})
+
+t.test('asks for the second factor that the account has, also in a remembered browser', async (t) => {
+  const { app, root, clock } = await paged(t, { factors: memoryFactorStore(), mfa: { rememberDevice: {} } })
+  await app.authority.importTotp(root.sub, { secret: SECRET_OF_APP, name: 'Phone' })
+  const browser = await signedIn(app, 'root')
+  t.match((await browser.get('/auth/admin')).headers.location, /^\/auth\/login/)
+  await browser.submit('/auth/second-factor', { code: totpCode(SECRET_OF_APP, clock.now()), remember: 'on' })
+  t.equal((await browser.get('/auth/admin')).statusCode, 200)
+  await browser.submit('/auth/logout', { decision: 'sign_out' })
+  await browser.submit('/auth/login', { username: 'root', password: PASSWORD })
+  t.equal((await browser.get('/auth/account')).statusCode, 200, 'a password is enough there')
+  const led = await browser.get('/auth/admin')
+  t.equal(led.statusCode, 303)
+  t.match(led.headers.location, /^\/auth\/reauthenticate\?return_to=/)
+})
+
+t.test('asks the host at each request, and takes its word at once', async (t) => {
+  const asked: object[] = []
+  let given: readonly string[] = ADMIN_SCOPES
+  const admin: AuthorityOptions['admin'] = {
+    allow(question) {
+      asked.push({ ...question, user: question.user?.username })
+      return given
+    }
+  }
+  const { browser } = await paged(t, { admin })
+  asked.length = 0
+  t.equal((await browser.get('/auth/admin')).statusCode, 200)
+  t.strictSame(asked, [{ user: 'root', client: null, scopes: [...ADMIN_SCOPES] }])
+  given = []
+  t.equal((await browser.get('/auth/admin')).statusCode, 404)
+  given = ['authority:audit:read']
+  t.equal((await browser.get('/auth/admin')).statusCode, 404)
+})
+
+t.test('has the headers of the hosted pages', async (t) => {
+  const { browser } = await paged(t)
+  const { headers } = await browser.get('/auth/admin')
+  t.match(headers, {
+    'cache-control': 'no-store',
+    'referrer-policy': 'same-origin',
+    'content-security-policy': /frame-ancestors 'none'/,
+    'content-type': 'text/html; charset=utf-8'
+  })
+})
+
+t.test('counts 120 requests a minute', async (t) => {
+  const { browser } = await paged(t, { rateLimit: { login: false, account: false, register: false } })
+  for (let count = 0; count < 120; count++) t.equal((await browser.get('/auth/admin')).statusCode, 200)
+  t.equal((await browser.get('/auth/admin')).statusCode, 429)
+})
+
+t.test('has no pages where they are off', async (t) => {
+  const allow = () => ADMIN_SCOPES
+  const { browser } = await paged(t, { admin: { allow, pages: false } })
+  t.equal((await browser.get('/auth/admin')).statusCode, 404)
+  await t.rejects(paged(t, { admin: { allow, pages: true }, pages: false }), { message: 'admin.pages' })
+})

@@ -1,0 +1,132 @@
+/** ADM-P2 and P4: the acts that a page does not offer, and those that it refuses. */
+import t from '../../../support/tap.ts'
+import { oidc } from '../../../../lib/connections/index.ts'
+import { memoryAudit } from '../../../../lib/index.ts'
+import { ADMIN_SCOPES } from '../../../../lib/protocol/admin-scopes.ts'
+import { PASSWORD } from '../../../support/app.ts'
+import { thingOf } from '../world.ts'
+import { ACTS, paged, REASON, signedIn, victim } from './pages-world.ts'
+
+const SSO = oidc({ id: 'sso', issuer: 'https://sso.example', clientId: 'us', clientSecret: 'a secret of ours' })
+
+t.test('asks for the username before a deletion', async (t) => {
+  const test = await paged(t)
+  const { id, url } = await victim(test, 'delete')
+  for (const username of ['', 'someone@example.com']) {
+    const reply = await test.post(url, { reason: REASON, username })
+    t.equal(reply.statusCode, 400)
+    t.match(reply.body, /This is not the username/)
+  }
+  t.ok(await test.app.authority.users.get(id))
+})
+
+t.test('has no act on a protected person and on oneself, and refuses both', async (t) => {
+  const test = await paged(t, {
+    admin: {
+      allow: ({ user, scopes }) =>
+        user?.username === 'root' ? scopes.filter((scope) => scope !== 'authority:protected') : [],
+      isProtected: ({ username }) => username === 'ann'
+    }
+  })
+  const { app, ann, root, browser } = test
+  for (const [id, status, text] of [
+    [ann.sub, 403, /This account is protected/],
+    [root.sub, 409, /your own account/]
+  ] as const) {
+    const page = await browser.get(`/auth/admin/people/${id}`)
+    t.equal(page.statusCode, 200)
+    t.match(page.body, text)
+    t.notMatch(page.body, new RegExp(`/people/${id}/`), 'no link to an act')
+    const { session = '' } = await test.fieldsOf(`/auth/admin/people/${test.bob.sub}/disable`)
+    for (const [act] of ACTS) {
+      const url = `/auth/admin/people/${id}/${act.replace(':one', 'x')}`
+      t.equal((await browser.get(url)).statusCode, status, act)
+      const refused = await browser.submit(url, { session, reason: REASON, username: 'ann' })
+      t.equal(refused.statusCode, status, act)
+      t.match(refused.body, text)
+    }
+    t.match(await app.authority.users.get(id), { disabled: false, hasPassword: true })
+  }
+})
+
+t.test('shows and does what the scopes allow, and nothing else', async (t) => {
+  const test = await paged(t)
+  const { admins, browser, ann } = test
+  const key = await thingOf(test.app, '/api-keys', ann.sub)
+  await signedIn(test.app, 'ann')
+  const LINKS: Array<[scope: string, links: RegExp]> = [
+    ['authority:users:write', /\/(?:disable|reset|api-keys)(?:\/|")/],
+    ['authority:users:delete', /\/delete"/],
+    ['authority:sessions:write', /\/sessions(?:\/|")/],
+    ['authority:audit:read', /\/auth\/admin\/log/]
+  ]
+  for (const [scope, links] of LINKS) {
+    admins.set(
+      'root',
+      ADMIN_SCOPES.filter((one) => one !== scope)
+    )
+    t.notMatch((await browser.get(`/auth/admin/people/${ann.sub}`)).body, links, scope)
+    admins.set('root', ['authority:users:read', scope])
+    t.match((await browser.get(`/auth/admin/people/${ann.sub}`)).body, links, scope)
+  }
+  for (const { scope, path, method } of test.PAGES) {
+    admins.set(
+      'root',
+      ADMIN_SCOPES.filter((one) => one !== scope)
+    )
+    const url = `/auth/admin${path.replace(':id', ann.sub).replace(':one', key)}`
+    const reply = await (method === 'GET' ? browser.get(url) : browser.submit(url, { reason: REASON }))
+    t.equal(reply.statusCode, 404, `${method} ${path}`)
+  }
+})
+
+t.test('changes nothing while the audit log can not be written', async (t) => {
+  const log = memoryAudit()
+  let isDown = false
+  const audit = {
+    ...log,
+    append: async (...given: Parameters<typeof log.append>) => {
+      if (isDown) throw new Error('down')
+      await log.append(...given)
+    }
+  }
+  const test = await paged(t, { audit })
+  for (const [act] of ACTS) {
+    isDown = false
+    const { id, url, username } = await victim(test, act)
+    const before = JSON.stringify(await test.app.authority.users.get(id))
+    isDown = true
+    const reply = await test.post(url, { reason: REASON, username })
+    t.equal(reply.statusCode, 503, act)
+    t.match(reply.body, /Nothing was changed: the audit log can(?:&#39;|')t be written\./)
+    t.match(reply.body, /Back to the person/)
+    t.equal(JSON.stringify(await test.app.authority.users.get(id)), before)
+  }
+})
+
+t.test('keeps the last way into an account', async (t) => {
+  const test = await paged(t, { connections: [SSO] })
+  const { id } = await test.app.authority.users.create({ username: 'linked@example.com' })
+  const link = await thingOf(test.app, '/connections', id)
+  const reply = await test.post(`/auth/admin/people/${id}/connections/${link}`, { reason: REASON })
+  t.equal(reply.statusCode, 409, reply.body)
+  t.equal((await test.app.authority.identities(id)).length, 1)
+})
+
+t.test('has a page with the way back for a person who is not there', async (t) => {
+  const { browser } = await paged(t)
+  for (const id of ['nobody', '%00', '__proto__', 'x'.repeat(100)]) {
+    const reply = await browser.get(`/auth/admin/people/${id}`)
+    t.equal(reply.statusCode, 404, id)
+    t.match(reply.body, /There is no such person\./)
+    t.match(reply.body, /href="\/auth\/admin"/)
+  }
+})
+
+t.test('shows no secret of a person', async (t) => {
+  const { app, browser, ann } = await paged(t)
+  const { key } = await app.authority.apiKeys.create({ userId: ann.sub, name: 'Reports' })
+  const { body } = await browser.get(`/auth/admin/people/${ann.sub}`)
+  t.match(body, /Reports/)
+  for (const secret of [key, '$argon2', 'digest', 'sealed', 'passwordHash', PASSWORD]) t.notOk(body.includes(secret))
+})
