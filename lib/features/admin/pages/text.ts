@@ -10,7 +10,8 @@ const UNSEEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u
  * is not visible or turns the writing direction.
  */
 export function visible(text: string): string {
-  const characters = [...text.slice(0, 2 * MOST_SHOWN + 2)]
+  const start = text.slice(0, 2 * MOST_SHOWN + 2)
+  const characters = [...start]
   const shown = characters
     .slice(0, MOST_SHOWN)
     .map((one) => (UNSEEN.test(one) ? `[U+${codeOf(one)}]` : one))
