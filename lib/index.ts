@@ -147,7 +147,8 @@ export type { PostgresUserStore, PostgresUserStoreOptions } from './adapters/pos
 export type { RedisFactorStoreOptions } from './adapters/redis/record-store.ts'
 export type { RedisStateOptions } from './adapters/redis/record-store.ts'
 export type { SqliteStateOptions } from './adapters/sqlite/record-store.ts'
-export type { SqliteUserStoreOptions } from './adapters/sqlite/user-store.ts'
+export type { Migrated } from './adapters/sql/migration-steps.ts'
+export type { SqliteUserStore, SqliteUserStoreOptions } from './adapters/sqlite/user-store.ts'
 export type { RedisClient } from './adapters/redis/connection.ts'
 export type { SqliteDatabase, SqliteStatement, SqliteValue } from './adapters/sqlite/database.ts'
 

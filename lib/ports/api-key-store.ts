@@ -43,5 +43,7 @@ export interface ApiKeyStore {
   /** Ends all keys of a user. @returns their ids */
   revokeAll(userId: string): Promise<string[]>
   prepare?(): Promise<void>
+  /** The migrations that `prepare` would make, one text each. Changes nothing. */
+  pending?(): Promise<string[]>
   sweep?(now: number): void | Promise<void>
 }

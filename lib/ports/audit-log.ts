@@ -83,6 +83,8 @@ export interface AuditLog {
    */
   prune(before: number, limit: number, addressesBefore: number): Promise<number>
   prepare?(): Promise<void>
+  /** The migrations that `prepare` would make, one text each. Changes nothing. */
+  pending?(): Promise<string[]>
 }
 
 /** A place at which a log was changed. */

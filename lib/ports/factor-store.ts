@@ -261,6 +261,8 @@ export interface FactorStore {
    * if only a person can mend it; an outage rejects with anything else.
    */
   prepare?(): Promise<void>
+  /** The migrations that `prepare` would make, one text each. Changes nothing. */
+  pending?(): Promise<string[]>
   /** Removes claims that have expired, in small slices. Called about once a minute. */
   sweep?(now: number): void | Promise<void>
 }

@@ -77,6 +77,8 @@ export interface RecordStore {
    * `StartError` if an operator must fix the cause; an outage rejects with another error.
    */
   prepare?(): Promise<void>
+  /** The migrations that `prepare` would make, one text each. Changes nothing. */
+  pending?(): Promise<string[]>
   /** The clock of the server, milliseconds since the epoch. Absent if that is this machine's. */
   time?(): Promise<number>
   /** Removes records whose end has passed, in small slices. Called about once a minute. */

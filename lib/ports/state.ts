@@ -26,6 +26,8 @@ export interface State {
    * Rejects with a `StartError` if an operator must fix the cause; an outage rejects with another error.
    */
   prepare?(): Promise<void>
+  /** The migrations that `prepare` would make, one text each. Changes nothing. */
+  pending?(): Promise<string[]>
   /**
    * Names the owner of the state: the first issuer that calls this, for good. Takes a digest of the issuer and resolves
    * to the digest of the owner. Atomic: of any number of issuers that call at once, one becomes the owner. Called

@@ -56,7 +56,7 @@ export const STORE_OPERATIONS = {
     useIdentity: 1
   }),
   clients: methodsOf<ClientStore>({ findById: 1 }),
-  factors: methodsOf<Omit<FactorStore, 'kind' | 'durable' | 'prepare' | 'sweep' | 'keepSeal'>>({
+  factors: methodsOf<Omit<FactorStore, 'kind' | 'durable' | 'prepare' | 'pending' | 'sweep' | 'keepSeal'>>({
     findFactors: 1,
     findByHandle: 1,
     claimHandle: 1,
@@ -74,7 +74,7 @@ export const STORE_OPERATIONS = {
     forgetDevices: 1,
     removeFactorsOfUser: 1
   }),
-  api_keys: methodsOf<Omit<ApiKeyStore, 'kind' | 'durable' | 'prepare' | 'sweep'>>({
+  api_keys: methodsOf<Omit<ApiKeyStore, 'kind' | 'durable' | 'prepare' | 'pending' | 'sweep'>>({
     create: 1,
     list: 1,
     find: 1,

@@ -61,6 +61,7 @@ export function recordApiKeyStore(store: RecordStore): Required<ApiKeyStore> {
     async prepare() {
       await store.prepare?.()
     },
+    pending: async () => (await store.pending?.()) ?? [],
     sweep: (now) => store.sweep(now),
 
     async create({ userId, digest, ...key }, max, now) {

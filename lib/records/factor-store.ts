@@ -59,6 +59,7 @@ export function recordFactorStore(
     async prepare() {
       await store.prepare?.()
     },
+    pending: async () => (await store.pending?.()) ?? [],
     sweep: (now) => store.sweep(now),
 
     findFactors: (userId) =>

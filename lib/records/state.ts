@@ -104,6 +104,7 @@ export function recordState(
     tryWrite: () => transact(TRIALS, [], writeTrial),
     claimFor: (issuer) => transact(SERVICE, [OWNER], (view) => claimState(view, issuer)),
     ...(store.prepare === undefined ? {} : { prepare: store.prepare }),
+    ...(store.pending === undefined ? {} : { pending: store.pending }),
     ...(store.time === undefined ? {} : { time: store.time }),
     sweep: (now) => store.sweep(now)
   }

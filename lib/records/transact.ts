@@ -246,7 +246,7 @@ function remembered(limit: number): Remembered {
   }
 }
 
-const KINDS: Readonly<Record<Exclude<keyof RecordStore, 'prepare' | 'time'>, string>> = {
+const KINDS: Readonly<Record<Exclude<keyof RecordStore, 'prepare' | 'pending' | 'time'>, string>> = {
   kind: 'string',
   shared: 'boolean',
   durable: 'boolean',

@@ -1,7 +1,8 @@
 import Database from 'libsql'
 import t from '../support/tap.ts'
-import { connect, migrate } from '../../lib/adapters/sqlite/database.ts'
-import { sqliteState } from '../../lib/adapters/sqlite/record-store.ts'
+import { connectMigrated } from '../../lib/adapters/sqlite/migrations.ts'
+import { sqliteAudit } from '../../lib/adapters/sqlite/audit-log.ts'
+import { sqliteApiKeyStore, sqliteFactorStore, sqliteState } from '../../lib/adapters/sqlite/record-store.ts'
 import { sqliteUserStore } from '../../lib/adapters/sqlite/user-store.ts'
 import { nameBeside } from '../../lib/adapters/sql/user-rows.ts'
 import { newLink } from '../../lib/testing/user-fixtures.ts'
@@ -10,8 +11,8 @@ t.test('sqlite: logs each migration once, and refuses the file of a newer releas
   const db = new Database(':memory:')
   t.teardown(() => db.close())
   for (let time = 0; time < 2; time++) {
-    sqliteState(db)
-    sqliteUserStore(db)
+    await sqliteState(db).prepare?.()
+    await sqliteUserStore(db).prepare()
   }
   const log = () => db.prepare('SELECT component, version FROM authority_migrations ORDER BY component, version').all()
   t.same(log(), [
@@ -22,8 +23,9 @@ t.test('sqlite: logs each migration once, and refuses the file of a newer releas
   db.exec(
     `INSERT INTO authority_migrations (component, version, min_reader) VALUES ('records:authority_records', 2, 2)`
   )
-  t.throws(() => sqliteState(db), /newer release/)
-  t.doesNotThrow(() => sqliteUserStore(db))
+  await t.rejects(async () => await sqliteState(db).prepare?.(), { name: 'StartError', message: /newer release/ })
+  await t.rejects(async () => await sqliteState(db).pending?.(), /newer release/)
+  await t.resolves(sqliteUserStore(db).prepare())
 })
 
 // covers B9
@@ -32,17 +34,14 @@ t.test('sqlite: starts an older release on a newer file with only additions', as
   t.teardown(() => db.close())
   const older = ['CREATE TABLE a (b)']
   const added = [...older, { sql: 'ALTER TABLE a ADD COLUMN c', minReader: 1 }]
-  const start = (steps: typeof added | string[]): void => {
-    migrate(connect(db), 'x', steps)
+  const start = async (steps: typeof added | string[]): Promise<void> => {
+    await connectMigrated(db, 'x', steps).prepare()
   }
-  start(older)
-  start(added)
-  t.doesNotThrow(() => {
-    start(older)
-  })
-  t.doesNotThrow(() => {
-    start(added)
-  })
+  await start(older)
+  t.same(await connectMigrated(db, 'x', added).pending(), ['x, version 2'])
+  await start(added)
+  await t.resolves(start(older))
+  await t.resolves(start(added))
   const log = (): unknown[] => db.prepare('SELECT version, min_reader FROM authority_migrations ORDER BY version').all()
   t.same(
     log(),
@@ -52,10 +51,8 @@ t.test('sqlite: starts an older release on a newer file with only additions', as
     ],
     'nothing was done twice'
   )
-  start([...added, 'ALTER TABLE a DROP COLUMN b'])
-  t.throws(() => {
-    start(added)
-  }, /newer release \(version 3, which works for code of version 3 on; this one knows 2\)/)
+  await start([...added, 'ALTER TABLE a DROP COLUMN b'])
+  await t.rejects(start(added), /newer release \(version 3, which works for code of version 3 on; this one knows 2\)/)
 })
 
 // covers B9 FED-29
@@ -97,10 +94,29 @@ t.test('sqlite and postgres: name the link tables of long table names without co
 t.test('sqlite: rolls back a migration that fails half-way', async (t) => {
   const db = new Database(':memory:')
   t.teardown(() => db.close())
-  migrate(connect(db), 'records:authority_records', [])
   db.exec('CREATE TABLE authority_records_expires (of_the_host)')
   const schema = () => db.prepare('SELECT name, sql FROM sqlite_schema ORDER BY name').all()
   const before = schema()
-  t.throws(() => sqliteState(db), /authority_records_expires/)
+  await t.rejects(async () => await sqliteState(db).prepare?.(), {
+    name: 'StartError',
+    message: /authority_records_expires/
+  })
   t.same(schema(), before)
+})
+
+t.test('sqlite: changes nothing before the first use', async (t) => {
+  const db = new Database(':memory:')
+  t.teardown(() => db.close())
+  const stores = [sqliteState(db), sqliteUserStore(db), sqliteFactorStore(db), sqliteApiKeyStore(db), sqliteAudit(db)]
+  const pending = await Promise.all(stores.map(async (store) => (await store.pending?.())?.[0]))
+  t.same(pending, [
+    'records:authority_records, version 1',
+    'users:authority_users, version 1',
+    'records:authority_factor_records, version 1',
+    'records:authority_api_key_records, version 1',
+    'audit, version 1'
+  ])
+  t.same(db.prepare('SELECT name FROM sqlite_schema').all(), [])
+  await sqliteUserStore(db).create({ username: 'ann', passwordHash: null })
+  t.same(await sqliteUserStore(db).pending(), [], 'the first use migrates')
 })

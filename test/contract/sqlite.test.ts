@@ -220,6 +220,7 @@ t.test('sqlite: sweeps all expired records in several slices', async (t) => {
   const db = new Database(newFile())
   t.teardown(() => db.close())
   const state = sqliteState(db)
+  await state.prepare?.()
   const put = db.prepare("INSERT INTO authority_records VALUES ('p', ?, 'kind', NULL, 'version', '[]', ?)")
   db.exec('BEGIN')
   for (let index = 0; index < 1700; index++) put.run(`k${index}`, index < 1200 ? 10 : 11)

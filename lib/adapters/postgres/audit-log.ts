@@ -17,7 +17,7 @@ export function postgresAudit(db: PostgresDatabase, { schema, ...others }: Postg
   noOthers('postgresAudit', others)
   const prefix = schema === undefined ? '' : `${quoted(schema, 'schema')}.`
   const table = `${prefix}authority_audit`
-  const { query, prepare } = connect(db, { component: 'audit', steps: stepsOf(prefix), prefix, named: true })
+  const { query, prepare, pending } = connect(db, { component: 'audit', steps: stepsOf(prefix), prefix, named: true })
   return {
     ...sqlAudit('postgres', table, async (sql, ...values) => {
       let number = 0
@@ -26,7 +26,8 @@ export function postgresAudit(db: PostgresDatabase, { schema, ...others }: Postg
         ...values
       )
     }),
-    prepare
+    prepare,
+    pending
   }
 }
 

@@ -1,5 +1,16 @@
 import { invalidOptions } from '../../errors.ts'
-import { canRead, minReaderOf, type MigrationStep, sqlOf, tooNew } from '../sql/migration-steps.ts'
+import {
+  canRead,
+  type Migrated,
+  minReaderOf,
+  type MigrationStep,
+  missingVersions,
+  namesOf,
+  type Seen,
+  sqlOf,
+  tooNew,
+  unusable
+} from '../sql/migration-steps.ts'
 import { integer, text } from '../sql/rows.ts'
 import { isForAPerson, type PostgresDatabase, type Query, queryOf, withNamedStatements } from './database.ts'
 
@@ -13,11 +24,9 @@ interface Migrations {
   prefix: string
 }
 
-interface Connection {
+interface Connection extends Migrated {
   /** Migrates the tables to the newest version first, if that has not happened yet. */
   query: Query
-  /** Only migrates. Rejects with `StartError` if an operator must fix the cause. */
-  prepare(): Promise<void>
 }
 
 /** The first number of all advisory locks taken here; a host's own don't begin with it. */
@@ -61,10 +70,7 @@ ${steps
   .join('\n')}
 END $authority$`
 
-async function versionOf(
-  query: Query,
-  { component, prefix }: Migrations
-): Promise<{ version: number; minReader: number }> {
+async function versionOf(query: Query, { component, prefix }: Migrations): Promise<Seen> {
   const [log] = await query(
     `SELECT to_regclass('${prefix}authority_migrations') IS NOT NULL AS exists,
       current_setting('server_encoding') AS encoding, current_setting('transaction_isolation') AS isolation`
@@ -108,18 +114,18 @@ export function connect(db: PostgresDatabase, migrations: Migrations): Connectio
   const prepared = async (): Promise<void> => {
     ready ??= migrate(query, migrations).catch((error: unknown) => {
       ready = undefined
-      throw isForAPerson(error)
-        ? invalidOptions(
-            `The tables of ${migrations.component} can't be made or read. ` +
-              (error instanceof Error ? error.message : ''),
-            error
-          )
-        : error
+      throw isForAPerson(error) ? invalidOptions(unusable(migrations.component, error), error) : error
     })
     await ready
   }
   return {
     prepare: prepared,
+    async pending() {
+      const seen = await versionOf(query, migrations)
+      if (!canRead(seen, migrations.steps.length))
+        throw invalidOptions(tooNew(migrations.component, seen, migrations.steps.length))
+      return namesOf(migrations.component, missingVersions(seen, migrations.steps))
+    },
     async query(sql, ...parameters) {
       await prepared()
       return await named(sql, ...parameters)

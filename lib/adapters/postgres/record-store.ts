@@ -35,9 +35,9 @@ const TRIAL_MS = 60_000
 export function postgresRecords(
   db: PostgresDatabase,
   { what, table, schema, namedStatements = true }: PostgresRecordsOptions
-): RecordStore & Required<Pick<RecordStore, 'prepare' | 'time'>> {
+): RecordStore & Required<Pick<RecordStore, 'prepare' | 'pending' | 'time'>> {
   const prefix = schema === undefined ? '' : `${quoted(schema, 'schema')}.`
-  const { query, prepare } = connect(db, {
+  const { query, prepare, pending } = connect(db, {
     component: `records:${table}`,
     steps: recordMigrations(prefix, table),
     prefix,
@@ -82,6 +82,7 @@ export function postgresRecords(
     evicts: false,
     read,
     commit,
+    pending,
     async prepare() {
       await prepare()
       await requireRights(query, { what, prefix, rights: recordRights(table) }, trial)

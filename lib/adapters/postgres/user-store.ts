@@ -3,7 +3,7 @@ import { UsernameTakenError } from '../../errors.ts'
 import type { UserImporter } from '../../ports/user-import.ts'
 import type { NewUser, User, UserStore } from '../../ports/user-store.ts'
 import { isStorable, MOST_WITH_ONE_EMAIL, noOthers } from '../../protocol/bounds.ts'
-import type { MigrationStep } from '../sql/migration-steps.ts'
+import type { Migrated, MigrationStep } from '../sql/migration-steps.ts'
 import { listStatement } from '../sql/user-list.ts'
 import { booleanOf, changedAtOf, profileOf, rowPatchOf, userOf, versionOf } from '../sql/user-rows.ts'
 import { quoted } from './database.ts'
@@ -19,13 +19,7 @@ export interface PostgresUserStoreOptions {
   namedStatements?: boolean | undefined
 }
 
-export type PostgresUserStore = Required<UserStore & UserImporter> & {
-  /**
-   * Creates the table if it is missing. Without this call, the first use does. Rejects with `StartError` if an operator
-   * must fix the cause.
-   */
-  prepare(): Promise<void>
-}
+export type PostgresUserStore = Required<UserStore & UserImporter> & Migrated
 
 const migrations = (table: string, name: string): readonly MigrationStep[] => [
   `CREATE TABLE ${table} (
@@ -69,7 +63,7 @@ export function postgresUserStore(
 ): PostgresUserStore {
   noOthers('postgresUserStore', others)
   const users = quoted(table, 'table')
-  const { query, prepare } = connect(db, {
+  const { query, prepare, pending } = connect(db, {
     component: `users:${table}`,
     steps: migrations(users, table),
     prefix: '',
@@ -110,6 +104,7 @@ export function postgresUserStore(
 
   return {
     prepare,
+    pending,
     ...postgresIdentities(table, { query, insertOf, explained }),
     ...postgresImport(table, { query, jsonOf }),
     findById: (id) => findBy('id', id),

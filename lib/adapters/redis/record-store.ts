@@ -8,7 +8,14 @@ import {
 } from '../../ports/record-store.ts'
 import type { RedisClient } from './connection.ts'
 import { defineKeyScript, list, SLACK, textOrNull } from './refusal.ts'
-import { evictionPolicyOf, FACTOR_COMMANDS, lookAt, requireFitServer, sharedConnection, trialKey } from './server.ts'
+import {
+  evictionPolicyOf,
+  FACTOR_COMMANDS,
+  isAppendOnly,
+  requireFitServer,
+  sharedConnection,
+  trialKey
+} from './server.ts'
 import type { State } from '../../ports/state.ts'
 import { noOthers } from '../../protocol/bounds.ts'
 import { recordState } from '../../records/state.ts'
@@ -120,6 +127,8 @@ export interface RedisState extends State {
    * nothing, or does not tell. An outage rejects.
    */
   evictionPolicy(): Promise<string | null>
+  /** True if the server writes each change to its append-only file. An outage rejects. */
+  isAppendOnly(): Promise<boolean>
 }
 
 /**
@@ -139,7 +148,8 @@ export function redisState(
     ...recordState(records, { maxFamiliesPerUser, maxSessionsPerUser }),
     prepare: () => requireFitServer(connection, { what: 'redisState', prefix }),
     time: () => connection.time(`${prefix}{service}:time`),
-    evictionPolicy: () => evictionPolicyOf(connection, `${prefix}{service}:k`)
+    evictionPolicy: () => evictionPolicyOf(connection, `${prefix}{service}:k`),
+    isAppendOnly: () => isAppendOnly(connection, `${prefix}{service}:k`)
   }
 }
 
@@ -182,7 +192,7 @@ export function redisFactorStore(
         { what: 'redisFactorStore', ...ours, commands: FACTOR_COMMANDS },
         noEviction('redisFactorStore', 'second factors', 'and leave users with a password alone')
       ),
-    isAppendOnly: async () => (await lookAt(connection, trialKey(ours.prefix)))('aof_enabled') === '1'
+    isAppendOnly: () => isAppendOnly(connection, trialKey(ours.prefix))
   }
 }
 

@@ -15,7 +15,7 @@ return { info('server'), info('memory'), info('persistence') }
 `)
 
 /** The fields of the server with this key, by the names that `INFO` gives them. */
-export async function lookAt({ run }: RedisConnection, key: string): Promise<(name: string) => string | undefined> {
+async function lookAt({ run }: RedisConnection, key: string): Promise<(name: string) => string | undefined> {
   const info = list(await run(LOOK, [key], []))
     .map((section) => textOrNull(section) ?? '')
     .join('\n')
@@ -58,6 +58,10 @@ export async function evictionPolicyOf(connection: RedisConnection, key: string)
   const policy = fieldOf('maxmemory_policy')
   return policy === undefined || policy === 'noeviction' || fieldOf('maxmemory') === '0' ? null : policy
 }
+
+/** True if the server of this key writes each change to its append-only file. */
+export const isAppendOnly = async (connection: RedisConnection, key: string): Promise<boolean> =>
+  (await lookAt(connection, key))('aof_enabled') === '1'
 
 /** The commands in the scripts of the record store and of the counters. A test holds them, and the guide, to that. */
 export const RECORD_COMMANDS: readonly string[] = ['GETRANGE', 'MGET', 'SET', 'DEL', 'TIME']

@@ -11,14 +11,36 @@ export const sqlOf = (step: MigrationStep): string => (typeof step === 'string' 
 export const minReaderOf = (step: MigrationStep, version: number): number =>
   typeof step === 'string' ? version : step.minReader
 
-/** True if code that knows `known` steps can work with tables of a newer release. */
-export const canRead = ({ version, minReader }: { version: number; minReader: number }, known: number): boolean =>
-  version <= known || minReader <= known
+/** The newest applied step, and the oldest code that can read the tables. */
+export interface Seen {
+  version: number
+  minReader: number
+}
 
-export const tooNew = (
-  component: string,
-  { version, minReader }: { version: number; minReader: number },
-  known: number
-): string =>
+/** The migrations of a store. */
+export interface Migrated {
+  /**
+   * Creates the tables if they are missing. Without this call, the first use does. Rejects with `StartError` if an
+   * operator must fix the cause.
+   */
+  prepare(): Promise<void>
+  /** The migrations that `prepare` would make. Changes nothing. */
+  pending(): Promise<string[]>
+}
+
+/** The versions that are still to come. */
+export const missingVersions = ({ version }: Seen, steps: readonly MigrationStep[]): number[] =>
+  steps.map((_step, index) => index + 1).filter((number) => number > version)
+
+export const namesOf = (component: string, versions: readonly number[]): string[] =>
+  versions.map((version) => `${component}, version ${version}`)
+
+export const unusable = (component: string, error: unknown): string =>
+  `The tables of ${component} can't be made or read. ${error instanceof Error ? error.message : ''}`
+
+/** True if code that knows `known` steps can work with tables of a newer release. */
+export const canRead = ({ version, minReader }: Seen, known: number): boolean => version <= known || minReader <= known
+
+export const tooNew = (component: string, { version, minReader }: Seen, known: number): string =>
   `The tables of ${component} were made by a newer release (version ${version}, which works ` +
   `for code of version ${minReader} on; this one knows ${known}).`

@@ -1,6 +1,7 @@
 import { type AuditLog, PRUNED } from '../../ports/audit-log.ts'
 import { addressIndex, auditTable, sqlAudit } from '../sql/audit-rows.ts'
-import { connect, type Connection, migrate, patient, type SqliteDatabase } from './database.ts'
+import { patient, type SqliteDatabase } from './database.ts'
+import { connectMigrated } from './migrations.ts'
 
 const NAME = 'authority_audit'
 
@@ -18,23 +19,18 @@ const STEPS = [
 /**
  * An audit log in a SQLite file: one machine, any number of processes, durable. `db` is a database object of
  * `node:sqlite`, `better-sqlite3` or `libsql`, which may be that of the users; leave no transaction of your own open on
- * it across an `await`. The start of the service makes the table.
+ * it across an `await`. The table is made by a versioned migration, by `prepare` or at the first use.
  */
 export function sqliteAudit(db: SqliteDatabase): AuditLog {
-  let connection: Connection | null = null
-  const connected = (): Connection => {
-    if (connection !== null) return connection
-    connection = connect(db)
-    migrate(connection, 'audit', STEPS)
-    return connection
-  }
+  const { query, change, prepare, pending } = connectMigrated(db, 'audit', STEPS)
   return {
-    ...sqlAudit('sqlite', NAME, async (sql, ...values) => {
-      const { query, change } = connected()
-      return await patient(async () => (sql.startsWith('SELECT') ? query(sql, ...values) : change(sql, ...values)))
-    }),
-    async prepare() {
-      connected()
-    }
+    ...sqlAudit(
+      'sqlite',
+      NAME,
+      async (sql, ...values) =>
+        await patient(async () => (sql.startsWith('SELECT') ? query(sql, ...values) : change(sql, ...values)))
+    ),
+    prepare,
+    pending
   }
 }

@@ -4,7 +4,7 @@ import type { LinkedIdentity, NewUser, User, UserStore } from '../../ports/user-
 import { isStorable } from '../../protocol/bounds.ts'
 import { text } from '../sql/rows.ts'
 import { isStorableIdentity, linkOf, nameBeside, outcomeAmong, userOf } from '../sql/user-rows.ts'
-import type { Connection } from './database.ts'
+import type { MigratedConnection } from './migrations.ts'
 
 type IdentityMethods = Pick<
   Required<UserStore>,
@@ -39,7 +39,7 @@ export const identitiesSql = (table: string): string => `CREATE TABLE "${identit
  * id that they have.
  */
 export function sqliteIdentities(
-  connection: Connection,
+  connection: MigratedConnection,
   table: string,
   create: (user: NewUser) => User,
   insert: (user: User) => void

@@ -1,7 +1,8 @@
 import { setImmediate } from 'node:timers/promises'
 import { ANY, type RecordStore, type RecordWrite, type StoredRecord } from '../../ports/record-store.ts'
 import { type Row, text } from '../sql/rows.ts'
-import { connect, type Connection, migrate, patient, type SqliteDatabase } from './database.ts'
+import { patient, type SqliteDatabase } from './database.ts'
+import { connectMigrated, type MigratedConnection } from './migrations.ts'
 import type { State } from '../../ports/state.ts'
 import { noOthers } from '../../protocol/bounds.ts'
 import { recordState } from '../../records/state.ts'
@@ -40,8 +41,8 @@ const recordOf = (row: Row): StoredRecord => ({ version: text(row, 'version'), v
  * another process may write between two. A commit is one transaction that holds the write lock from its start.
  */
 export function sqliteRecords(db: SqliteDatabase, { table }: SqliteRecordsOptions): RecordStore {
-  const connection = connect(db)
-  migrate(connection, `records:${table}`, tablesOf(table))
+  const connection = connectMigrated(db, `records:${table}`, tablesOf(table))
+  const { prepare, pending } = connection
   const read = readerOf(connection, table)
   const write = writerOf(connection, table)
   const removeSlice = `DELETE FROM ${table} WHERE (part, key) IN (
@@ -51,6 +52,8 @@ export function sqliteRecords(db: SqliteDatabase, { table }: SqliteRecordsOption
     shared: true,
     durable: true,
     evicts: false,
+    prepare,
+    pending,
     read: (partition, keys) => patient(async () => read(partition, keys)),
     commit: (partition, writes) =>
       patient(async () =>
@@ -73,7 +76,7 @@ export function sqliteRecords(db: SqliteDatabase, { table }: SqliteRecordsOption
   }
 }
 
-function readerOf({ query }: Connection, table: string) {
+function readerOf({ query }: MigratedConnection, table: string) {
   const selectOne = `SELECT version, value FROM ${table} WHERE part = ? AND key = ?`
   const selectMany = `SELECT key, version, value FROM ${table} WHERE part = ? AND key IN`
   return (partition: string, keys: readonly string[]): Array<StoredRecord | null> => {
@@ -92,7 +95,7 @@ function readerOf({ query }: Connection, table: string) {
   }
 }
 
-function writerOf({ execute }: Connection, table: string) {
+function writerOf({ execute }: MigratedConnection, table: string) {
   const put = `INSERT INTO ${table} (part, key, kind, user_id, version, value, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?)
     ON CONFLICT (part, key) DO UPDATE SET kind = excluded.kind, user_id = excluded.user_id,
       version = excluded.version, value = excluded.value, expires_at = excluded.expires_at`
@@ -122,9 +125,9 @@ export interface SqliteStateOptions {
 
 /**
  * State in a SQLite file: one machine, any number of processes, durable. `db` is a database object of `node:sqlite`,
- * `better-sqlite3` or `libsql`; leave no transaction of your own open on it across an `await`. Versioned migrations
- * make the tables at once. While another process has the lock, an operation is tried again for 1.5 s, while other
- * requests go on, and then rejects with the driver's error (SQLITE_BUSY).
+ * `better-sqlite3` or `libsql`; leave no transaction of your own open on it across an `await`. The table is made
+ * by versioned migrations, by `prepare` or at the first use. While another process has the lock, an operation is tried
+ * again for 1.5 s, while other requests go on, and then rejects with the driver's error (SQLITE_BUSY).
  */
 export function sqliteState(
   db: SqliteDatabase,
@@ -137,8 +140,8 @@ export function sqliteState(
 /**
  * Second factors in a SQLite file: one machine, any number of processes, durable. `db` is a database object of
  * `node:sqlite`, `better-sqlite3` or `libsql`, which may be that of the state or the users; leave no transaction of
- * your own open on it across an `await`. The table is made at once, by a versioned migration. Rejects with the driver's
- * error (SQLITE_BUSY) where another process has the lock for more than 1.5 s.
+ * your own open on it across an `await`. The table is made by a versioned migration, by `prepare` or at the first use.
+ * Rejects with the driver's error (SQLITE_BUSY) where another process has the lock for more than 1.5 s.
  */
 export function sqliteFactorStore(db: SqliteDatabase): Required<FactorStore> {
   return recordFactorStore(sqliteRecords(db, { table: 'authority_factor_records' }))

@@ -3,7 +3,7 @@ import { UsernameTakenError } from '../../errors.ts'
 import type { UserImporter } from '../../ports/user-import.ts'
 import type { NewUser, User, UserStore } from '../../ports/user-store.ts'
 import { isStorable, MOST_WITH_ONE_EMAIL, noOthers } from '../../protocol/bounds.ts'
-import type { MigrationStep } from '../sql/migration-steps.ts'
+import type { Migrated, MigrationStep } from '../sql/migration-steps.ts'
 import { listStatement } from '../sql/user-list.ts'
 import {
   booleanOf,
@@ -15,13 +15,16 @@ import {
   userOf,
   versionOf
 } from '../sql/user-rows.ts'
-import { connect, migrate, patientStore, type SqliteDatabase } from './database.ts'
+import { patientStore, type SqliteDatabase } from './database.ts'
+import { connectMigrated } from './migrations.ts'
 import { identitiesSql, identitiesTable, sqliteIdentities } from './identities.ts'
 
 export interface SqliteUserStoreOptions {
   /** The table's name: letters, digits and `_`. Default `authority_users`. */
   table?: string | undefined
 }
+
+export type SqliteUserStore = Required<UserStore & UserImporter> & Migrated
 
 const migrations = (table: string): readonly MigrationStep[] => [
   `CREATE TABLE "${table}" (
@@ -56,19 +59,19 @@ function flagOf(value: unknown, name: string): number | null {
 
 /**
  * Users in a SQLite file: one machine, any number of processes, durable. `db` is a database object of `node:sqlite`,
- * `better-sqlite3` or `libsql`; leave no transaction of your own open on it across an `await`. The table is made at
- * once, by versioned migrations. Fields without a column are kept as JSON. Rejects with the driver's error
- * (SQLITE_BUSY) where another process has the lock for more than 1.5 s, and with `TypeError` on a name or hash with a
- * NUL or a lone surrogate.
+ * `better-sqlite3` or `libsql`; leave no transaction of your own open on it across an `await`. The table is made by
+ * versioned migrations, by `prepare` or at the first use. Fields without a column are kept as JSON. Rejects with the
+ * driver's error (SQLITE_BUSY) where another process has the lock for more than 1.5 s, and with `TypeError` on a name
+ * or hash with a NUL or a lone surrogate.
  */
 export function sqliteUserStore(
   db: SqliteDatabase,
   { table = 'authority_users', ...others }: SqliteUserStoreOptions = {}
-): Required<UserStore & UserImporter> {
+): SqliteUserStore {
   noOthers('sqliteUserStore', others)
   if (!/^[A-Za-z_][A-Za-z0-9_]{0,62}$/.test(table)) throw new TypeError('A table name has letters, digits and _ only.')
-  const connection = connect(db)
-  migrate(connection, `users:${table}`, migrations(table))
+  const connection = connectMigrated(db, `users:${table}`, migrations(table))
+  const { prepare, pending } = connection
 
   const findBy = (column: 'id' | 'username', value: string): User | null => {
     // A text that can't be stored belongs to no user, and must not reach a driver that would search for half of it.
@@ -99,6 +102,8 @@ export function sqliteUserStore(
   const create = (user: NewUser): User => insert(user, randomBytes(16).toString('base64url'), Date.now())
 
   return patientStore({
+    prepare,
+    pending,
     ...sqliteIdentities(connection, table, create, (user) => {
       insert(user, user.id, createdAtOf(user))
     }),
