@@ -9,7 +9,7 @@ import { createAuthority } from './composition/create-authority.ts'
 import { tokenGuards, type TokenGuards } from './composition/guards.ts'
 import { withCheckedHooks } from './composition/hooks.ts'
 import { cookieJar } from './http/edge/cookie-jar.ts'
-import { createServices, type Services } from './composition/services.ts'
+import { createServices, SERVICES, type Services } from './composition/services.ts'
 import type { Hook } from './http/edge/hook.ts'
 import { tokenCheck } from './http/edge/possession.ts'
 import { requestBrowser } from './http/edge/request-browser.ts'
@@ -188,6 +188,7 @@ const plugin: FastifyPluginAsync<AuthorityOptions> = async (host, given) => {
             url
           }))
   })
+  SERVICES.set(authority, services)
   const protectedResource = protectedResources(host, settings, { ...grants, keys, clock })
   decorateAll(host, names, { ...guards, requireUser, protectedResource, authority })
   refuseUncalledHooks(host, {

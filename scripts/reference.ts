@@ -3,6 +3,7 @@
  * real app registers, errors and events from their closed lists. `npm run docs:reference` writes them.
  */
 import { EVENT_NAMES, type AuthorityEventName } from '../lib/events.ts'
+import { COMMANDS, lineOfCommand } from '../lib/cli/commands.ts'
 import { OAuthError, type OAuthErrorCode, type StartErrorCode } from '../lib/errors.ts'
 import { LOCALES, messagesOf } from '../lib/pages/texts.ts'
 import { LOG_CODES } from '../lib/ports/log.ts'
@@ -461,8 +462,32 @@ export async function references(
     'docs/reference/endpoints.md': await endpointsPage(),
     'docs/reference/errors.md': errorsPage(),
     'docs/reference/events.md': eventsPage(eventsSource),
+    'docs/reference/command-line.md': commandLinePage(),
     'docs/reference/client.md': page('API of the browser client', clientPage(clientSource))
   }
+}
+
+function commandLinePage(): string {
+  const config = [
+    "import { options } from './auth-options.js'",
+    "import { db } from './db.js'",
+    '',
+    "export default { options, fastify: { trustProxy: '10.0.0.0/8' }, close: () => db.close() }"
+  ]
+  return page('Command line', [
+    '`npx fastify-authority <command>` works on the stores of your app. Keep this in `fastify-authority.config.js`, ' +
+      'or name another file by `--config`:',
+    `\`\`\`js\n${config.join('\n')}\n\`\`\``,
+    '`options` is the object that your app registers, so that app and commands never differ. `fastify` has the ' +
+      'options of the server; `close` ends what the file has opened. The export may be a function, also an async one.',
+    table(
+      ['command', 'effect'],
+      COMMANDS.map((command) => [`\`${lineOfCommand(command)}\``, command.does])
+    ),
+    '`--json` prints JSON. Commands that end something ask for the name; `--yes` answers. No command takes or prints ' +
+      'a password or a link. Stores in memory are refused, because only the app has them.',
+    'Exit codes: 0 done, 1 refused or something found, 2 wrong use, 3 a store is out of reach.'
+  ])
 }
 
 function page(title: string, blocks: string[]): string {

@@ -124,6 +124,7 @@ const GROUPS: readonly Group[] = [
       'reference/errors.md',
       'reference/events.md',
       'reference/client.md',
+      'reference/command-line.md',
       'semver.md',
       'screenshots/README.md'
     ]

@@ -4,7 +4,7 @@ import type { Actor, EventFacts, FirstFactorKind } from '../events.ts'
 import type { ApiKeyRecord, OwnedApiKey } from '../ports/api-key-store.ts'
 import type { AuditLog, AuditTarget } from '../ports/audit-log.ts'
 import type { UserFactors } from '../ports/factor-store.ts'
-import type { ConnectionWay } from '../ports/upstream.ts'
+import type { Connection, ConnectionWay } from '../ports/upstream.ts'
 import type { Identity, LinkedIdentity, User } from '../ports/user-store.ts'
 import type { AuthenticationContext, AuthenticationProof } from '../protocol/authentication.ts'
 import type { MessageCause } from './outbox.ts'
@@ -210,7 +210,7 @@ export interface AccountSlots {
   /** The use cases of administration. */
   users?: ManagedUsers<RequestedAct>
   /** Connections by their ids. */
-  connections?: ReadonlyMap<string, ConnectionWay>
+  connections?: ReadonlyMap<string, ConnectionWay & Pick<Connection, 'callbackUrl' | 'upstream'>>
 }
 
 /** The answer of the feature that has it. `null`: that feature is off. */

@@ -1,24 +1,37 @@
+import type { FastifyServerOptions } from 'fastify'
 import type { ManagedUsers } from '../accounts/managed-users.ts'
 import type { Authority } from '../composition/authority.ts'
+import type { Services } from '../composition/services.ts'
 import type { Actor } from '../events.ts'
 import type { AuthorityOptions } from '../settings/options.ts'
+
+/** The default export of the host's file. */
+export interface Config {
+  options: AuthorityOptions
+  fastify?: FastifyServerOptions
+  close?: () => unknown
+}
 
 /** The authority of the host's options, and the person at the terminal. */
 export interface Desk {
   authority: Authority
+  services: Services
   users: ManagedUsers
   /** The host's own. */
   options: AuthorityOptions
   by: Actor
   /** Asks for the word, unless `--yes` was given. @throws CliError if the answer is another */
   confirm(word: string): Promise<void>
+  /** Writes to the standard output, and resolves when there may be more. */
+  write(text: string): Promise<void>
 }
 
-interface Given {
+export interface Given {
   words: string[]
   email: string | undefined
   invite: boolean
   dryRun: boolean
+  online: boolean
 }
 
 export interface Command {
@@ -28,12 +41,18 @@ export interface Command {
   takes: readonly string[]
   does: string
   /** Flags besides those of every command. */
-  flags?: readonly ('email' | 'invite' | 'dry-run')[]
+  flags?: readonly ('email' | 'invite' | 'dry-run' | 'online')[]
 }
 
 /** A command that opens the host's stores. */
 export interface StoreCommand extends Command {
+  /** `undefined`: it has written its answer. */
   run(desk: Desk, given: Given): Promise<unknown>
+}
+
+/** A command that reads the host's options and starts nothing. */
+export interface ConfigCommand extends Command {
+  check(config: Config, given: Given): Promise<unknown>
 }
 
 /** Exit codes: 1 refused or found wrong, 2 bad use, 3 outage. */

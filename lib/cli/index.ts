@@ -2,6 +2,11 @@
 /** The entry of `npx fastify-authority`. */
 import { run } from './run.ts'
 
+// A reader such as `head` may close the pipe before the end.
+process.stdout.on('error', ({ code }: NodeJS.ErrnoException) => {
+  process.exit(code === 'EPIPE' ? 0 : 3)
+})
+
 void run(process.argv.slice(2)).then(({ code, text, problem }) => {
   if (text !== '') process.stdout.write(`${text}\n`)
   if (problem !== '') process.stderr.write(`${problem}\n`)

@@ -1,24 +1,17 @@
-import { createRequire } from 'node:module'
+import { once } from 'node:events'
 import { hostname, userInfo } from 'node:os'
-import { resolve } from 'node:path'
-import { existsSync } from 'node:fs'
 import { createInterface } from 'node:readline/promises'
 import { parseArgs } from 'node:util'
-import fastify, { type FastifyServerOptions } from 'fastify'
+import fastify from 'fastify'
 import { systemRandom } from '../adapters/node/system.ts'
-import { isMemoryUserStore } from '../composition/seeded-users.ts'
-import authPlugin, { type AuthorityOptions, OAuthError } from '../index.ts'
+import { settingsOf } from '../composition/compose.ts'
+import { SERVICES } from '../composition/services.ts'
+import authPlugin, { OAuthError } from '../index.ts'
 import { isOutage } from '../ports/outage.ts'
-import { CliError, type Command, type StoreCommand } from './command.ts'
-import { AUDIT_VERIFY } from './audit.ts'
-import { IMPORT } from './import/command.ts'
-import { USER_COMMANDS } from './user.ts'
-
-interface Config {
-  options: AuthorityOptions
-  fastify?: FastifyServerOptions
-  close?: () => unknown
-}
+import { CliError, type Config, type Desk, type Given, type StoreCommand } from './command.ts'
+import { type AnyCommand, COMMANDS, lineOfCommand } from './commands.ts'
+import { configOf } from './config.ts'
+import { placesOf } from './stores.ts'
 
 interface Answer {
   code: 0 | 1 | 2 | 3
@@ -26,41 +19,48 @@ interface Answer {
   problem: string
 }
 
-const SECRET: Command = { name: 'secret', takes: [], does: 'Prints 32 random bytes for the option `secret`.' }
-const COMMANDS: readonly (Command | StoreCommand)[] = [SECRET, ...USER_COMMANDS, IMPORT, AUDIT_VERIFY]
-const FILES = ['fastify-authority.config.js', 'fastify-authority.config.mjs']
-
-/** Runs a command line and gives the exit code, the text for the standard output, and that for the error output. */
-export async function run(argv: readonly string[]): Promise<Answer> {
-  let print = plain
+/**
+ * Runs a command line and gives the exit code, the text for the standard output, and that for the error output.
+ * `write` takes output that is too long for one text, and resolves when there may be more.
+ */
+export async function run(argv: readonly string[], write = toOutput): Promise<Answer> {
+  let print: (result: unknown) => string = plain
   try {
     const given = parsed(argv)
     if (given === null) return { code: 0, text: usage(), problem: '' }
-    const { command, words, values } = given
-    if (values.json === true) print = JSON.stringify
-    const result = 'run' in command ? await overStores(command, words, values) : systemRandom().secret()
-    return { code: 0, text: print(result), problem: '' }
+    if (given.values.json === true) print = JSON.stringify
+    const result = await answerOf(given, write)
+    return { code: 0, text: result === undefined ? '' : print(result), problem: '' }
   } catch (error) {
     const text = error instanceof CliError && error.report !== undefined ? print(error.report) : ''
     return { code: codeOf(error), text, problem: linesOf(error instanceof Error ? error.message : String(error)) }
   }
 }
 
+async function toOutput(text: string): Promise<void> {
+  if (!process.stdout.write(text)) await once(process.stdout, 'drain')
+}
+
 const usage = (): string =>
   [
     'npx fastify-authority <command> [--config FILE] [--json] [--yes]',
     '',
-    ...COMMANDS.map(
-      ({ name, takes, flags = [], does }) =>
-        `  ${[name, ...takes, ...flags.map((flag) => `[--${flag}]`)].join(' ').padEnd(44)}${does}`
-    )
+    ...COMMANDS.map((command) => `  ${lineOfCommand(command).padEnd(44)}${command.does}`)
   ].join('\n')
 
+const FLAGS = ['email', 'invite', 'dry-run', 'online'] as const
+
 type Values = Partial<
-  Record<'json' | 'yes' | 'help' | 'invite' | 'dry-run', boolean> & Record<'config' | 'email', string>
+  Record<'json' | 'yes' | 'help' | 'invite' | 'dry-run' | 'online', boolean> & Record<'config' | 'email', string>
 >
 
-function parsed(argv: readonly string[]): { command: Command | StoreCommand; words: string[]; values: Values } | null {
+interface Line {
+  command: AnyCommand
+  words: string[]
+  values: Values
+}
+
+function parsed(argv: readonly string[]): Line | null {
   let line: { values: Values; positionals: string[] }
   try {
     line = parseArgs({
@@ -71,6 +71,7 @@ function parsed(argv: readonly string[]): { command: Command | StoreCommand; wor
         email: { type: 'string' },
         invite: { type: 'boolean' },
         'dry-run': { type: 'boolean' },
+        online: { type: 'boolean' },
         json: { type: 'boolean' },
         yes: { type: 'boolean' },
         help: { type: 'boolean' }
@@ -84,57 +85,65 @@ function parsed(argv: readonly string[]): { command: Command | StoreCommand; wor
   const command = COMMANDS.find(({ name }) => name === positionals.slice(0, name.split(' ').length).join(' '))
   if (command === undefined) throw new CliError(2, usage())
   const words = positionals.slice(command.name.split(' ').length)
-  const strange = (['email', 'invite', 'dry-run'] as const).find(
-    (flag) => flag in values && command.flags?.includes(flag) !== true
-  )
+  const strange = FLAGS.find((flag) => flag in values && command.flags?.includes(flag) !== true)
   if (words.length !== command.takes.length || strange !== undefined)
     throw new CliError(2, `Usage: npx fastify-authority ${[command.name, ...command.takes].join(' ')}`)
   return { command, words, values }
 }
 
-async function overStores(command: StoreCommand, words: string[], values: Values): Promise<unknown> {
-  const { options, fastify: server, close } = await configOf(values.config)
+async function answerOf({ command, words, values }: Line, write: Desk['write']): Promise<unknown> {
+  if (!('check' in command || 'run' in command)) return systemRandom().secret()
+  const given = {
+    words,
+    email: values.email,
+    invite: values.invite === true,
+    dryRun: values['dry-run'] === true,
+    online: values.online === true
+  }
+  const config = await configOf(values.config)
   try {
-    if (options.redis === undefined && options.state?.shared !== true)
-      throw new CliError(1, 'The state is in memory, so another process has it. Set state or redis.')
-    if (options.users === undefined || isMemoryUserStore(options.users))
-      throw new CliError(1, 'The users are in memory, so another process has them. Set users to a store.')
-    const app = fastify({ ...server, logger: false })
-    try {
-      await app.register(authPlugin, options)
-      await app.ready()
-      const { authority } = app
-      return await command.run(
-        {
-          authority,
-          users: authority.users,
-          options,
-          by: { type: 'cli', id: `${userInfo().username}@${hostname()}` },
-          confirm: async (word) => {
-            if (values.yes !== true) await confirmed(word)
-          }
-        },
-        { words, email: values.email, invite: values.invite === true, dryRun: values['dry-run'] === true }
-      )
-    } finally {
-      await app.close()
-    }
+    return 'check' in command
+      ? await command.check(config, given)
+      : await overStores(command, config, given, { yes: values.yes === true, write })
   } finally {
-    await close?.()
+    await config.close?.()
   }
 }
 
-async function configOf(path: string | undefined): Promise<Config> {
-  const file = [path ?? FILES]
-    .flat()
-    .map((name) => resolve(name))
-    .find((name) => existsSync(name))
-  if (file === undefined) throw new CliError(2, `There is no ${path ?? FILES.join(' or ')} here. Use --config.`)
-  const { default: given } = createRequire(import.meta.url)(file) as { default?: Config | (() => Promise<Config>) }
-  const config = typeof given === 'function' ? await given() : given
-  if (typeof config?.options !== 'object')
-    throw new CliError(2, `${file}: the default export must be { options, fastify, close } or a function of it.`)
-  return config
+async function overStores(
+  command: StoreCommand,
+  { options, fastify: server }: Config,
+  given: Given,
+  { yes, write }: { yes: boolean; write: Desk['write'] }
+): Promise<unknown> {
+  settingsOf(options)
+  const memory = placesOf(options).find(({ isMemory }) => isMemory)
+  if (memory !== undefined)
+    throw new CliError(1, `${memory.what} in memory, so another process has them. Set ${memory.option} to a store.`)
+  const app = fastify({ ...server, logger: false })
+  try {
+    await app.register(authPlugin, { ...options, decorators: undefined })
+    await app.ready()
+    const { authority } = app
+    const services = SERVICES.get(authority)
+    if (services === undefined) throw new TypeError('The plugin did not start.')
+    return await command.run(
+      {
+        authority,
+        services,
+        users: authority.users,
+        options,
+        write,
+        by: { type: 'cli', id: `${userInfo().username}@${hostname()}` },
+        confirm: async (word) => {
+          if (!yes) await confirmed(word)
+        }
+      },
+      given
+    )
+  } finally {
+    await app.close()
+  }
 }
 
 async function confirmed(word: string): Promise<void> {
@@ -183,10 +192,13 @@ function visible(text: string): string {
   )
 }
 
-function valueText(value: unknown): string {
-  if (isTexts(value)) return value.map((text) => `\n  ${visible(text)}`).join('')
-  return visible(typeof value === 'string' ? value : JSON.stringify(value))
-}
+const valueText = (value: unknown): string =>
+  Array.isArray(value) ? value.map((one) => `\n  ${visible(lineOf(one))}`).join('') : visible(lineOf(value))
 
-const isTexts = (value: unknown): value is string[] =>
-  Array.isArray(value) && value.every((one) => typeof one === 'string')
+/** A value in one line. A row consists of its values. */
+function lineOf(value: unknown): string {
+  if (typeof value === 'string') return value
+  const values: unknown[] = typeof value === 'object' && value !== null ? Object.values(value) : [value]
+  const isRow = values.length > 0 && values.every((one) => typeof one === 'string' || one === null)
+  return isRow ? values.filter((one) => one !== null).join('  ') : JSON.stringify(value)
+}

@@ -1,17 +1,14 @@
-import type { ManagedUser, ManagedUsers } from '../accounts/managed-users.ts'
+import type { ManagedUser } from '../accounts/managed-users.ts'
+import { normalizeUsername } from '../accounts/username.ts'
 import { CliError, type Desk, type StoreCommand } from './command.ts'
 
 /** The user with this id or username. @throws CliError 1 */
-async function found(users: ManagedUsers, word: string): Promise<ManagedUser> {
-  const byId = await users.get(word)
-  if (byId !== null) return byId
-  for (let after: string | undefined; ;) {
-    const page = await users.list({ prefix: word, limit: 200, after })
-    const match = page.users.find(({ username }) => username.toLowerCase() === word.toLowerCase())
-    if (match !== undefined) return match
-    if (page.next === null) throw new CliError(1, `There is no user with the id or username ${word}.`)
-    after = page.next
-  }
+async function found({ users, services }: Desk, word: string): Promise<ManagedUser> {
+  const name = normalizeUsername(word)
+  const named = name === null ? null : await services.grants.accounts.users.findByUsername(name)
+  const user = (await users.get(word)) ?? (named === null ? null : await users.get(named.id))
+  if (user === null) throw new CliError(1, `There is no user with the id or username ${word}.`)
+  return user
 }
 
 const USER = ['<id or username>']
@@ -45,13 +42,13 @@ export const USER_COMMANDS: readonly StoreCommand[] = [
     name: 'user show',
     takes: USER,
     does: 'Shows a user.',
-    run: async ({ users }, { words: [word = ''] }) => await found(users, word)
+    run: async (desk, { words: [word = ''] }) => await found(desk, word)
   },
   {
     name: 'user sessions',
     takes: USER,
     does: 'Lists the live sign-ins of a user.',
-    run: async ({ users, authority }, { words: [word = ''] }) => await authority.sessions((await found(users, word)).id)
+    run: async (desk, { words: [word = ''] }) => await desk.authority.sessions((await found(desk, word)).id)
   },
   ...(
     [
@@ -66,7 +63,7 @@ export const USER_COMMANDS: readonly StoreCommand[] = [
     takes: USER,
     does,
     async run(desk, { words: [word = ''] }) {
-      const user = await found(desk.users, word)
+      const user = await found(desk, word)
       if (asks) await desk.confirm(user.username)
       await desk.users[name === 'reset' ? 'requireReset' : name](user.id, act(desk, user))
       return name === 'remove' ? null : await desk.users.get(user.id)

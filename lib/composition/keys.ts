@@ -5,9 +5,10 @@ import { aesSealer } from '../adapters/node/sealer.ts'
 import { StartError } from '../errors.ts'
 import { type Events, NO_REQUEST } from '../events.ts'
 import { fixedKeyRing, type KeyRing } from '../keys/key-ring.ts'
+import { type KeyManagement, manageKeys } from '../keys/manage-keys.ts'
 import { managedKeyRing } from '../keys/managed-key-ring.ts'
 import type { Clock } from '../ports/clock.ts'
-import type { Random, Sealer } from '../ports/cryptography.ts'
+import type { JsonWebKeyObject, LoadedKey, Random, Sealer } from '../ports/cryptography.ts'
 import type { State } from '../ports/state.ts'
 import type { Settings } from '../settings/settings.ts'
 import { logLine } from '../ports/log.ts'
@@ -43,56 +44,62 @@ function managedAlgorithms(
   return [...new Set([...always, 'RS256', ...wanted])] as [string, ...string[]]
 }
 
+interface Keys {
+  ring: KeyRing
+  /** `null`: the host gave the keys, or they are in memory. */
+  management: KeyManagement | null
+}
+
 /** The signing keys: the host's own, or managed ones. */
 export async function keyRing(
   settings: Settings,
   { clock, state, events, log, tokenLifetimeMs, hintLifetimeMs, redirectLogin }: KeyParts
-): Promise<KeyRing> {
+): Promise<Keys> {
   const { keys, secrets } = settings
-  if (keys !== null && !Array.isArray(keys)) return fixedKeyRing([await jwtEngine.loadSecret(keys.secret)])
-  if (keys !== null) {
-    return fixedKeyRing(
-      await Promise.all(
-        keys.map(async (jwk, index) => {
-          try {
-            return await jwtEngine.load(jwk)
-          } catch (error) {
-            throw new StartError(
-              'FST_AUTHORITY_INVALID_OPTIONS',
-              `Invalid option "keys[${index}]": ${error instanceof Error ? error.message : 'it is no private JWK'}.`,
-              { cause: error }
-            )
-          }
-        })
-      )
+  if (keys !== null && !Array.isArray(keys)) {
+    return { ring: fixedKeyRing([await jwtEngine.loadSecret(keys.secret)]), management: null }
+  }
+  if (keys !== null) return { ring: fixedKeyRing(await Promise.all(keys.map(loadedKey))), management: null }
+  const [first, ...former] = secrets
+  const options = {
+    algs: managedAlgorithms(settings, redirectLogin),
+    rotateEveryMs: 90 * DAY_MS,
+    announceMs: DAY_MS,
+    tokenLifetimeMs,
+    hintLifetimeMs,
+    pollMs: 60_000
+  }
+  const deps = {
+    clock,
+    engine: jwtEngine,
+    // Without a secret nothing can seal the keys, so they stay in this process.
+    store: first === undefined ? memoryState().keys : state.keys,
+    sealer: first === undefined ? PLAIN : aesSealer([first, ...former])
+  }
+  const ring = managedKeyRing(options, {
+    ...deps,
+    onChange(change, { kid, alg, signsFrom }) {
+      if (change === 'created')
+        events.emit('key_created', { kid, alg, signsFrom: new Date(signsFrom).toISOString() }, NO_REQUEST)
+      else events.emit('key_retired', { kid, alg }, NO_REQUEST)
+    },
+    onError: (error) => {
+      log.error(...logLine('FST_AUTHORITY_KEYS_FAILED', 'the signing keys could not be read or made', { err: error }))
+    }
+  })
+  return { ring, management: first === undefined ? null : manageKeys(options, deps) }
+}
+
+async function loadedKey(jwk: JsonWebKeyObject, index: number): Promise<LoadedKey> {
+  try {
+    return await jwtEngine.load(jwk)
+  } catch (error) {
+    throw new StartError(
+      'FST_AUTHORITY_INVALID_OPTIONS',
+      `Invalid option "keys[${index}]": ${error instanceof Error ? error.message : 'it is no private JWK'}.`,
+      { cause: error }
     )
   }
-  const [first, ...former] = secrets
-  return managedKeyRing(
-    {
-      algs: managedAlgorithms(settings, redirectLogin),
-      rotateEveryMs: 90 * DAY_MS,
-      announceMs: DAY_MS,
-      tokenLifetimeMs,
-      hintLifetimeMs,
-      pollMs: 60_000
-    },
-    {
-      clock,
-      engine: jwtEngine,
-      // Without a secret nothing can seal the keys, so they stay in this process.
-      store: first === undefined ? memoryState().keys : state.keys,
-      sealer: first === undefined ? PLAIN : aesSealer([first, ...former]),
-      onChange(change, { kid, alg, signsFrom }) {
-        if (change === 'created')
-          events.emit('key_created', { kid, alg, signsFrom: new Date(signsFrom).toISOString() }, NO_REQUEST)
-        else events.emit('key_retired', { kid, alg }, NO_REQUEST)
-      },
-      onError: (error) => {
-        log.error(...logLine('FST_AUTHORITY_KEYS_FAILED', 'the signing keys could not be read or made', { err: error }))
-      }
-    }
-  )
 }
 
 const PLAIN: Sealer = { seal: (plain) => plain, open: (sealed) => sealed }

@@ -24,10 +24,12 @@ import type { ConnectionWay } from '../ports/upstream.ts'
 import { TOKEN_EXCHANGE_GRANT } from '../protocol/request-params.ts'
 import type { RequestLimiter } from '../http/edge/limit.ts'
 import type { KeyRing } from '../keys/key-ring.ts'
+import type { KeyManagement } from '../keys/manage-keys.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { BrowserSession } from '../ports/session-store.ts'
 import type { State } from '../ports/state.ts'
 import { accountsDeps } from './accounts.ts'
+import type { Authority } from './authority.ts'
 import { DECLARED_GRANTS, startFeatures } from './compose.ts'
 import { factorSealer, keyRing, keysOf } from './keys.ts'
 import { createHealth, type Health } from './health.ts'
@@ -42,14 +44,19 @@ import { idTokens } from '../tokens/id-tokens.ts'
 import { revocations as createRevocations, sessions as createSessions } from '../sessions/sessions.ts'
 import { logLine } from '../ports/log.ts'
 
-/** Everything behind the routes, built once from the settings. */
 const YEAR_MS = 365 * 86_400_000
 
+/** The services of a registration, for the command line. */
+export const SERVICES = new WeakMap<Authority, Services>()
+
+/** Everything behind the routes, built once from the settings. */
 export interface Services {
   clock: Clock
   state: State
   events: Events
   ring: KeyRing
+  /** The managed signing keys for an operator. `null`: there are none. */
+  keys: KeyManagement | null
   accessTokens: AccessTokens
   grants: GrantDeps
   authorize: AuthorizeDeps
@@ -105,7 +112,7 @@ export async function createServices(
   const idTokenSeconds = settings.idToken.expiresInSeconds
   const { resources, scopes } = settings.apis
   const longestSeconds = Math.max(accessTokenSeconds, ...resources.map(({ expiresInSeconds }) => expiresInSeconds ?? 0))
-  const ring = await keyRing(settings, {
+  const { ring, management } = await keyRing(settings, {
     clock,
     state,
     events,
@@ -251,6 +258,7 @@ export async function createServices(
     state,
     events,
     ring,
+    keys: management,
     accessTokens: tokens,
     limiter,
     known,

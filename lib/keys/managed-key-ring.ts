@@ -3,8 +3,9 @@ import type { Clock } from '../ports/clock.ts'
 import type { JsonWebKeyObject, JwtEngine, LoadedKey, Sealer, VerifyingKey } from '../ports/cryptography.ts'
 import type { KeyStore, StoredKey } from '../ports/state.ts'
 import { type KeyRing, noSuchAlgorithm, publicHalves } from './key-ring.ts'
+import { CLOCKS_APART_MS, formerEndsAt, newKey, signingOf } from './stored-keys.ts'
 
-interface ManagedKeyOptions {
+export interface ManagedKeyOptions {
   /** Each algorithm has its own keys and rotation. The first signs access tokens. */
   algs: readonly [string, ...string[]]
   /** How long a key signs. */
@@ -19,7 +20,7 @@ interface ManagedKeyOptions {
   pollMs: number
 }
 
-interface ManagedKeyDeps {
+export interface ManagedKeyDeps {
   clock: Clock
   engine: JwtEngine
   store: KeyStore
@@ -39,11 +40,6 @@ interface RingEntry {
 const REFRESH_COOLDOWN_MS = 5000
 /** Wait after a failed read. Until then the content of the store is unknown. */
 const RETRY_MS = 1000
-/**
- * The largest expected clock difference of two instances. The slower one signs with a key that much longer than the
- * faster one.
- */
-const CLOCKS_APART_MS = 10 * 60_000
 /** Delay after start. The first requests are through by then, and a short-lived process never needs these keys. */
 const OTHER_ALGORITHMS_AFTER_MS = 1000
 
@@ -126,6 +122,8 @@ export function managedKeyRing(options: ManagedKeyOptions, deps: ManagedKeyDeps)
       if (entry !== null) next.push(entry)
     }
     for (const kid of setAside) if (!listed.some((stored) => stored.kid === kid)) setAside.delete(kid)
+    // A compromised key is removed from the store, and must not verify hints any more.
+    for (const kid of forHints.keys()) if (!known.some((stored) => stored.kid === kid)) forHints.delete(kid)
     ring = next.sort(
       ({ stored: left }, { stored: right }) =>
         algs.indexOf(left.alg) - algs.indexOf(right.alg) || left.sequence - right.sequence
@@ -150,18 +148,8 @@ export function managedKeyRing(options: ManagedKeyOptions, deps: ManagedKeyDeps)
   }
 
   async function make(alg: string, sequence: number, signsFrom: number): Promise<void> {
-    const privateJwk = await engine.generate(alg)
+    const { key, stored } = await newKey({ alg, sequence, signsFrom }, deps)
     if (closed) return
-    const key = await engine.load(privateJwk)
-    const stored: StoredKey = {
-      kid: key.kid,
-      alg,
-      sequence,
-      signsFrom,
-      createdAt: clock.now(),
-      publicJwk: key.publicJwk ?? {},
-      sealed: sealer.seal(JSON.stringify(privateJwk))
-    }
     made.set(key.kid, key)
     try {
       if (await store.addIfAbsent(stored)) deps.onChange('created', stored)
@@ -187,7 +175,7 @@ export function managedKeyRing(options: ManagedKeyOptions, deps: ManagedKeyDeps)
     const entries = entriesOf(alg)
     const dead = entries.filter((_entry, index) => {
       const successor = entries[index + 1]
-      return successor !== undefined && now > successor.stored.signsFrom + options.tokenLifetimeMs + CLOCKS_APART_MS
+      return successor !== undefined && now > formerEndsAt(successor.stored, options.tokenLifetimeMs)
     })
     // An instance with another secret may sign with a key that is unreadable here, and follows its own schedule.
     const longestMs = options.rotateEveryMs + options.announceMs + options.tokenLifetimeMs + CLOCKS_APART_MS
@@ -207,10 +195,7 @@ export function managedKeyRing(options: ManagedKeyOptions, deps: ManagedKeyDeps)
     const forgotten = known.filter(
       ({ sealed, signsFrom }) => sealed === null && now > signsFrom + longestMs + options.hintLifetimeMs
     )
-    for (const { kid } of forgotten) {
-      await store.remove(kid)
-      forHints.delete(kid)
-    }
+    for (const { kid } of forgotten) await store.remove(kid)
     if (ended.length + forgotten.length > 0) await reload()
   }
 
@@ -258,11 +243,7 @@ export function managedKeyRing(options: ManagedKeyOptions, deps: ManagedKeyDeps)
     else if (failure !== null) throw failure.cause
   }
 
-  function signing(alg: string): RingEntry | undefined {
-    const now = clock.now()
-    const entries = entriesOf(alg)
-    return entries.findLast(({ stored }) => stored.signsFrom <= now) ?? entries[0]
-  }
+  const signing = (alg: string): RingEntry | undefined => signingOf(entriesOf(alg), clock.now())
 
   return {
     async ready(alg = algs[0]) {

@@ -1,0 +1,196 @@
+import { slotOf } from '../accounts/slots.ts'
+import { parseStoredHash } from '../accounts/stored-hash.ts'
+import { systemClock } from '../adapters/node/system.ts'
+import { within } from '../boundary/answers.ts'
+import { settingsOf } from '../composition/compose.ts'
+import type { Services } from '../composition/services.ts'
+import { StartError } from '../errors.ts'
+import { createdAtOf } from '../features/users/list-place.ts'
+import type { ManagedKey } from '../keys/manage-keys.ts'
+import { isOutage } from '../ports/outage.ts'
+import type { User, UserListQuery, UserStore } from '../ports/user-store.ts'
+import { isLoopbackHost } from '../protocol/redirect-uri.ts'
+import { CliError, type Config, type ConfigCommand } from './command.ts'
+import { keyRow } from './keys.ts'
+import { rehearse } from './rehearsal.ts'
+import { type Place, placesOf, stateOf } from './stores.ts'
+
+/** A thing to mend. `check` is a word for programs, `problem` a sentence with the means. */
+interface Fault {
+  check:
+    | 'options'
+    | 'settings'
+    | 'store'
+    | 'migrations'
+    | 'clock'
+    | 'keys'
+    | 'workers'
+    | 'redis'
+    | 'proxy'
+    | 'messages'
+    | 'connection'
+  problem: string
+}
+
+interface Report {
+  faults: Fault[]
+  /** Milliseconds by which the clock of the database is ahead. `null`: it has none of its own. */
+  clockOffsetMs: number | null
+  keys: Array<ReturnType<typeof keyRow>>
+  /** How many users have a password hash of each format. */
+  hashes: Record<string, number>
+  callbacks: Array<{ connection: string; url: string }>
+}
+
+/** The longest that a store may take for one answer. */
+const BUDGET_MS = 5000
+const PAGE = 200
+const CHECKS: Readonly<Record<string, Fault['check']>> = {
+  FST_AUTHORITY_EVICTION: 'redis',
+  FST_AUTHORITY_CLOCK_SKEW: 'clock'
+}
+/** Lines about stores and providers, which have checks of their own. */
+const CHECKED = ['FST_AUTHORITY_STORE_DOWN', 'FST_AUTHORITY_KEYS_FAILED', 'FST_AUTHORITY_PROVIDER_DOWN']
+
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
+
+const ask = async <Answer>(work: () => Promise<Answer>): Promise<Answer> => await within(BUDGET_MS, systemClock, work)
+
+export const DOCTOR: ConfigCommand = {
+  name: 'doctor',
+  takes: [],
+  flags: ['online'],
+  does: 'Looks for mistakes in the configuration and the stores, and changes nothing. `--online` asks the providers.',
+  async check(config, { online }) {
+    const report: Report = { faults: [], clockOffsetMs: null, keys: [], hashes: {}, callbacks: [] }
+    const outage = await examine(config, online, report)
+    if (report.faults.length === 0) return report
+    throw new CliError(outage ? 3 : 1, '', report)
+  }
+}
+
+/** Fills the report. @returns true if a store did not answer */
+async function examine(config: Config, online: boolean, report: Report): Promise<boolean> {
+  const { options } = config
+  const found = (check: Fault['check'], problem: string): void => {
+    report.faults.push({ check, problem })
+  }
+  try {
+    settingsOf(options)
+  } catch (error) {
+    if (!(error instanceof StartError)) throw error
+    found('options', error.message)
+    return false
+  }
+  const places = placesOf(options)
+  const { readable, hasOutage } = await examineStores(places, found)
+  const { refusal, warnings } = await rehearse(config, readable, async (services) => {
+    if (readable.has('state')) report.keys = (await examineKeys(services, found)).map(keyRow)
+    await examineConnections(services, online, report, found)
+  })
+  if (refusal !== null) found('options', refusal)
+  for (const { code, text } of warnings) if (!CHECKED.includes(code)) found(CHECKS[code] ?? 'settings', text)
+  if (readable.has('state')) await examineServer(config, report, found)
+  if (readable.has('users')) report.hashes = await census(options.users)
+  examineSurroundings(config, places, found)
+  return hasOutage
+}
+
+type Found = (check: Fault['check'], problem: string) => void
+
+/** The stores that can be read without a migration. */
+async function examineStores(
+  places: readonly Place[],
+  found: Found
+): Promise<{ readable: Set<Place['option']>; hasOutage: boolean }> {
+  const readable = new Set<Place['option']>()
+  let hasOutage = false
+  for (const { option, pending, look } of places) {
+    try {
+      const steps = await ask(pending)
+      if (steps.length > 0) {
+        found('migrations', `The store of the option ${option} lacks migrations (${steps.join('; ')}). Run migrate.`)
+        continue
+      }
+      await ask(look)
+      readable.add(option)
+    } catch (error) {
+      hasOutage ||= isOutage(error)
+      found('store', `The store of the option ${option} can't be used: ${messageOf(error)} Look at its server.`)
+    }
+  }
+  return { readable, hasOutage }
+}
+
+async function examineKeys({ keys }: Services, found: Found): Promise<ManagedKey[]> {
+  const listed = (await keys?.list()) ?? []
+  for (const { kid, state } of listed)
+    if (state === 'unreadable')
+      found('keys', `The option secret does not open the signing key ${kid}. Put the former secret into its array.`)
+  return listed
+}
+
+async function examineConnections({ grants }: Services, online: boolean, report: Report, found: Found): Promise<void> {
+  for (const [id, { callbackUrl, upstream }] of slotOf(grants.accounts, 'connections') ?? []) {
+    report.callbacks.push({ connection: id, url: callbackUrl })
+    if (!online) continue
+    const flow = { state: 'doctor', nonce: 'doctor', codeVerifier: 'doctor', startedAt: 0, redirectUri: callbackUrl }
+    try {
+      await ask(async () => await upstream.authorizationUrl(flow, {}))
+    } catch (error) {
+      found('connection', `The connection ${id} can't be used: ${messageOf(error)} Look at its issuer.`)
+    }
+  }
+}
+
+/** The server of the state: its clock, and whether it forgets. */
+async function examineServer({ options }: Config, report: Report, found: Found): Promise<void> {
+  const state: ReturnType<typeof stateOf> & { isAppendOnly?(): Promise<boolean> } = stateOf(options)
+  const { time } = state
+  if (time !== undefined) report.clockOffsetMs = Math.round((await ask(() => time.call(state))) - systemClock.now())
+  if ((await state.isAppendOnly?.()) === false)
+    found('redis', 'The Redis with the state has no append-only file, so a crash signs people out. Set appendonly yes.')
+}
+
+/** Reads all users page by page. Empty for a store that does not list them. */
+async function census(users: UserStore): Promise<Record<string, number>> {
+  const counts: Record<string, number> = {}
+  let page: readonly User[]
+  let after: UserListQuery['after']
+  do {
+    const query = { limit: PAGE, after }
+    page = await ask(async () => (await users.list?.(query)) ?? [])
+    for (const user of page) counts[formatOf(user)] = (counts[formatOf(user)] ?? 0) + 1
+    const last = page.at(-1)
+    if (last !== undefined) after = { createdAt: createdAtOf(last) ?? 0, id: last.id }
+  } while (page.length === PAGE)
+  return counts
+}
+
+/** The process, the proxy and the mail of the service. */
+function examineSurroundings({ options, fastify }: Config, places: readonly Place[], found: Found): void {
+  const { WEB_CONCURRENCY, NODE_APP_INSTANCE } = process.env
+  if (Number(WEB_CONCURRENCY) > 1 || NODE_APP_INSTANCE !== undefined)
+    for (const { option, what, isMemory } of places)
+      if (isMemory) found('workers', `${what} in memory, and there are several workers. Set ${option} to a store.`)
+  const { protocol, hostname } = new URL(options.issuer)
+  const isProxied = protocol === 'https:' && !isLoopbackHost(hostname) && !('https' in (fastify ?? {}))
+  if (isProxied && fastify?.trustProxy === undefined)
+    found(
+      'proxy',
+      'The issuer is https:, and the configuration has no fastify.trustProxy, so all clients would share the address ' +
+        'of the proxy. Set it to the addresses of your proxies, as in the app, or to false without one.'
+    )
+  const needed = (['registration', 'admin', 'factors'] as const).filter(
+    (name) => options[name] !== undefined && options[name] !== false
+  )
+  if (options.sendMessage === undefined && needed.length > 0)
+    found('messages', `sendMessage is missing, so nobody gets the messages of ${needed.join(', ')}. Set sendMessage.`)
+}
+
+/** The name of the format of a hash, and nothing of the hash. */
+function formatOf({ passwordHash }: Pick<User, 'passwordHash'>): string {
+  if (passwordHash === null) return 'none'
+  const stored = parseStoredHash(passwordHash)
+  return stored.kind === 'argon2' ? stored.variant : stored.kind
+}

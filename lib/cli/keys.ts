@@ -1,0 +1,63 @@
+import { audited } from '../accounts/audited.ts'
+import { NO_REQUEST } from '../events.ts'
+import type { KeyManagement, ManagedKey } from '../keys/manage-keys.ts'
+import { CliError, type Desk, type StoreCommand } from './command.ts'
+
+function managed({ services }: Desk): KeyManagement {
+  if (services.keys === null)
+    throw new CliError(1, 'The service has no keys of its own: it signs with the option keys, or has no option secret.')
+  return services.keys
+}
+
+/** Does an act on keys between two entries of the audit log. */
+const acting = async <Answer>(
+  action: string,
+  kid: string | null,
+  { by, services }: Desk,
+  work: () => Promise<Answer>
+): Promise<Answer> =>
+  await audited(
+    { action, actor: by, target: kid === null ? null : { type: 'key', id: kid }, origin: NO_REQUEST },
+    work,
+    services.grants.accounts
+  )
+
+const timeOf = (time: number | null): string | null => (time === null ? null : new Date(time).toISOString())
+
+/** A key for the terminal. It has no part of the key itself. */
+export const keyRow = ({ kid, alg, state, createdAt, signsFrom, leavesAt }: ManagedKey) => ({
+  kid,
+  alg,
+  state,
+  createdAt: timeOf(createdAt),
+  signsFrom: timeOf(signsFrom),
+  leavesAt: timeOf(leavesAt)
+})
+
+export const KEY_COMMANDS: readonly StoreCommand[] = [
+  {
+    name: 'keys list',
+    takes: [],
+    does: 'Lists the signing keys: which one signs, and when others sign or leave.',
+    run: async (desk) => (await managed(desk).list()).map(keyRow)
+  },
+  {
+    name: 'keys rotate',
+    takes: [],
+    does: 'Announces the next key of each algorithm, and says when it signs.',
+    run: async (desk) => await acting('key_created', null, desk, async () => (await managed(desk).rotate()).map(keyRow))
+  },
+  {
+    name: 'keys retire',
+    takes: ['<kid>'],
+    does: 'Removes a compromised key and so ends its tokens. A new key signs at once.',
+    async run(desk, { words: [kid = ''] }) {
+      const keys = managed(desk)
+      const isThere = (await keys.list()).some((key) => key.kid === kid)
+      if (!isThere) throw new CliError(1, `There is no key ${kid}.`)
+      await desk.confirm(kid)
+      await acting('key_retired', kid, desk, async () => await keys.retire(kid))
+      return (await keys.list()).map(keyRow)
+    }
+  }
+]

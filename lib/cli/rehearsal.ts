@@ -1,0 +1,107 @@
+import fastify from 'fastify'
+import { memoryState } from '../adapters/memory/record-store.ts'
+import { SERVICES, type Services } from '../composition/services.ts'
+import { StartError } from '../errors.ts'
+import authPlugin, { type AuthorityOptions } from '../index.ts'
+import type { State } from '../ports/state.ts'
+import type { Config } from './command.ts'
+import { apiKeyStoreOf, auditLogOf, type Place, stateOf } from './stores.ts'
+
+/** A line of the start's log. */
+interface Line {
+  code: string
+  text: string
+}
+
+/** A start of the service that changes nothing. */
+interface Rehearsal {
+  /** The reason for which the plugin refused the options. `null`: it started. */
+  refusal: string | null
+  /** The warnings of the start. */
+  warnings: Line[]
+}
+
+const PREFIX = 'fastify-authority: '
+
+/** A store without its preparation, and with other methods. */
+const readOnly = <Store extends object>(store: Store, others: object = {}): Store =>
+  Object.assign(Object.create(store) as Store, { prepare: undefined }, others)
+
+const nothing = async (): Promise<void> => {}
+
+/**
+ * The options with stores that write nothing. `readable`: the stores that answer and whose tables are up to date,
+ * because a read would make them.
+ */
+function harmless(options: AuthorityOptions, readable: ReadonlySet<Place['option']>): AuthorityOptions {
+  const { redis, users, factors, apiKeys, audit } = options
+  const [given, log, keyStore] = [stateOf(options), auditLogOf(options), apiKeyStoreOf(options)]
+  const look = readable.has('state')
+  const state: State & { evictionPolicy?: unknown } = {
+    ...memoryState(),
+    kind: given.kind,
+    shared: given.shared,
+    ...(look && given.time !== undefined ? { time: async () => await (given.time as () => Promise<number>)() } : {}),
+    ...(look && 'evictionPolicy' in given ? { evictionPolicy: given.evictionPolicy } : {}),
+    keys: {
+      list: async () => (look ? await given.keys.list() : []),
+      addIfAbsent: async () => false,
+      retire: nothing,
+      remove: nothing
+    }
+  }
+  const keepSeal = factors?.keepSeal
+  return {
+    ...options,
+    decorators: undefined,
+    redis: typeof redis === 'object' ? undefined : redis,
+    state,
+    users: readOnly(users),
+    factors:
+      factors === undefined
+        ? undefined
+        : readOnly(factors, {
+            // No store keeps an empty text, so this call only reads.
+            keepSeal:
+              keepSeal !== undefined && readable.has('factors')
+                ? async (next: string) => await keepSeal.call(factors, next, '')
+                : undefined
+          }),
+    apiKeys:
+      apiKeys === undefined || keyStore === null
+        ? undefined
+        : 'store' in apiKeys
+          ? { ...apiKeys, store: readOnly(keyStore) }
+          : readOnly(keyStore),
+    audit:
+      audit === undefined || log === null
+        ? undefined
+        : { ...('log' in audit ? audit : {}), log: readOnly(log, { append: nothing, head: async () => null }) }
+  }
+}
+
+/** Starts the service without a write, and hands it to `work` if it started. */
+export async function rehearse(
+  { options, fastify: server }: Config,
+  readable: ReadonlySet<Place['option']>,
+  work: (services: Services) => Promise<void>
+): Promise<Rehearsal> {
+  const warnings: Line[] = []
+  const write = (line: string): void => {
+    const { code, msg } = JSON.parse(line) as { code?: string; msg?: string }
+    if (code !== undefined && msg?.startsWith(PREFIX) === true) warnings.push({ code, text: msg.slice(PREFIX.length) })
+  }
+  const app = fastify({ ...server, loggerInstance: undefined, logger: { level: 'warn', stream: { write } } } as object)
+  try {
+    await app.register(authPlugin, harmless(options, readable))
+    await app.ready()
+    const services = SERVICES.get(app.authority)
+    if (services !== undefined) await work(services)
+    return { refusal: null, warnings }
+  } catch (error) {
+    if (!(error instanceof StartError)) throw error
+    return { refusal: error.message, warnings }
+  } finally {
+    await app.close()
+  }
+}

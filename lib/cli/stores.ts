@@ -1,0 +1,67 @@
+import { memoryState } from '../adapters/memory/record-store.ts'
+import { redisState } from '../adapters/redis/record-store.ts'
+import { isMemoryUserStore } from '../composition/seeded-users.ts'
+import type { AuthorityOptions } from '../index.ts'
+import type { State } from '../ports/state.ts'
+
+/** A store of the host's options. */
+export interface Place {
+  /** The option that names it. */
+  option: 'state' | 'users' | 'factors' | 'apiKeys' | 'audit'
+  /** The contents, in the words of a sentence. */
+  what: string
+  isMemory: boolean
+  /** The migrations to come. Changes nothing. */
+  pending(): Promise<string[]>
+  prepare(): Promise<void>
+  /** Reads something, to see whether the store answers. Migrates tables that are not up to date. */
+  look(): Promise<unknown>
+}
+
+/** A name that nobody has. */
+const NOBODY = 'nobody@doctor.invalid'
+
+export const stateOf = ({ state, redis }: AuthorityOptions): State =>
+  state ?? (typeof redis === 'object' ? redisState(redis) : memoryState())
+
+export const auditLogOf = ({ audit }: AuthorityOptions) =>
+  audit === undefined ? null : 'log' in audit ? audit.log : audit
+
+export const apiKeyStoreOf = ({ apiKeys }: AuthorityOptions) =>
+  apiKeys === undefined ? null : 'store' in apiKeys ? apiKeys.store : apiKeys
+
+/** The stores of options that the plugin accepts. */
+export function placesOf(options: AuthorityOptions): Place[] {
+  const { users, factors } = options
+  const [state, log, apiKeys] = [stateOf(options), auditLogOf(options), apiKeyStoreOf(options)]
+  const isMemory = isMemoryUserStore(users)
+  return [
+    { ...placed('state', 'The state is', state, async () => await state.keys.list()), isMemory: !state.shared },
+    { ...placed('users', 'The users are', users, async () => await users.findByUsername(NOBODY)), isMemory },
+    ...(factors === undefined
+      ? []
+      : [placed('factors', 'The second factors are', factors, async () => await factors.findFactors(NOBODY))]),
+    ...(apiKeys === null
+      ? []
+      : [placed('apiKeys', 'The API keys are', apiKeys, async () => await apiKeys.list(NOBODY))]),
+    ...(log === null ? [] : [placed('audit', 'The audit log is', log, async () => await log.list({ limit: 1 }))])
+  ]
+}
+
+/** A store of the host's users may have these methods too. */
+interface Preparable {
+  kind?: unknown
+  pending?(): Promise<string[]>
+  prepare?(): Promise<void>
+}
+
+const placed = (option: Place['option'], what: string, store: object, look: Place['look']): Place => ({
+  option,
+  what,
+  isMemory: (store as Preparable).kind === 'memory',
+  pending: async () => (await (store as Preparable).pending?.()) ?? [],
+  prepare: async () => {
+    await (store as Preparable).prepare?.()
+  },
+  look
+})

@@ -1,0 +1,107 @@
+import type { StoredKey } from '../ports/state.ts'
+import type { ManagedKeyDeps, ManagedKeyOptions } from './managed-key-ring.ts'
+import { formerEndsAt, newKey, signingOf } from './stored-keys.ts'
+
+/** A managed key for an operator. Times are milliseconds since the epoch. */
+export interface ManagedKey {
+  kid: string
+  alg: string
+  /**
+   * `announced`: it signs later. `published`: it signed, and its tokens are still good. `former`: its public half
+   * verifies old ID tokens that clients send as hints. `unreadable`: the option `secret` does not open it.
+   */
+  state: 'announced' | 'signs' | 'published' | 'former' | 'unreadable'
+  createdAt: number
+  signsFrom: number
+  /** The time at which a published key leaves. `null`: not known yet. */
+  leavesAt: number | null
+}
+
+/** Acts of an operator on managed keys. Instances see them at their next look at the store, within a minute. */
+export interface KeyManagement {
+  /** By algorithm, the oldest first. */
+  list(): Promise<ManagedKey[]>
+  /** Announces the next key of each algorithm, unless there is one, and resolves to these keys. */
+  rotate(): Promise<ManagedKey[]>
+  /**
+   * Removes a compromised key, and so ends its tokens. If it signs, a new key signs at once. The new key comes first,
+   * so that a call that failed can be repeated.
+   * @returns `false` if there is no such key
+   */
+  retire(kid: string): Promise<boolean>
+}
+
+interface Entry {
+  stored: StoredKey
+}
+
+export function manageKeys(
+  { algs, announceMs, tokenLifetimeMs }: ManagedKeyOptions,
+  deps: Pick<ManagedKeyDeps, 'clock' | 'engine' | 'store' | 'sealer'>
+): KeyManagement {
+  const { clock, store, sealer } = deps
+
+  const isReadable = ({ sealed }: StoredKey): boolean => sealed !== null && sealer.open(sealed) !== null
+
+  async function stored(): Promise<StoredKey[]> {
+    const all = await store.list()
+    return all.toSorted((one, other) => (one.alg === other.alg ? one.sequence - other.sequence : byAlg(one, other)))
+  }
+
+  const readableOf = (all: readonly StoredKey[], alg: string): Entry[] =>
+    all.filter((key) => key.alg === alg && isReadable(key)).map((key) => ({ stored: key }))
+
+  function shown(key: StoredKey, all: readonly StoredKey[]): ManagedKey {
+    const { kid, alg, createdAt, signsFrom } = key
+    const readable = readableOf(all, alg)
+    const signing = signingOf(readable, clock.now())?.stored
+    const successor = readable.find((entry) => entry.stored.sequence > key.sequence)?.stored
+    const later = signing !== undefined && key.sequence > signing.sequence ? 'announced' : 'published'
+    const state = key.sealed === null ? 'former' : !isReadable(key) ? 'unreadable' : key === signing ? 'signs' : later
+    const leavesAt = state !== 'published' || successor === undefined ? null : formerEndsAt(successor, tokenLifetimeMs)
+    return { kid, alg, state, createdAt, signsFrom, leavesAt }
+  }
+
+  /** The store takes a sequence once, so a running service that makes the next key at the same time is no harm. */
+  async function add(alg: string, all: readonly StoredKey[], signsFrom: number): Promise<void> {
+    const sequence = 1 + Math.max(0, ...all.filter((key) => key.alg === alg).map((key) => key.sequence))
+    await store.addIfAbsent((await newKey({ alg, sequence, signsFrom }, deps)).stored)
+  }
+
+  /** Adds keys until `isDone` of those in the store, because another instance may take a sequence. */
+  async function until(isDone: (all: readonly StoredKey[]) => boolean, alg: string, inMs: number): Promise<void> {
+    for (let all = await stored(); !isDone(all); all = await stored()) await add(alg, all, clock.now() + inMs)
+  }
+
+  async function list(): Promise<ManagedKey[]> {
+    const all = await stored()
+    return all.map((key) => shown(key, all))
+  }
+
+  return {
+    list,
+    async rotate() {
+      const isAnnounced = ({ state }: ManagedKey): boolean => state === 'announced'
+      for (const alg of algs)
+        await until(
+          (all) => {
+            const keys = all.filter((key) => key.alg === alg)
+            return readableOf(keys, alg).length === 0 || keys.some((key) => isAnnounced(shown(key, keys)))
+          },
+          alg,
+          announceMs
+        )
+      return (await list()).filter(isAnnounced)
+    },
+    async retire(kid) {
+      const key = (await stored()).find((one) => one.kid === kid)
+      if (key === undefined) return false
+      const { alg } = key
+      await until((all) => signingOf(readableOf(all, alg), clock.now())?.stored.kid !== kid, alg, 0)
+      await store.remove(kid)
+      return true
+    }
+  }
+}
+
+const byAlg = (one: StoredKey, other: StoredKey): number => (one.alg < other.alg ? -1 : 1)

@@ -1,0 +1,54 @@
+/** `npx fastify-authority` as a process of its own, and a directory with configuration files and a SQLite file. */
+import { execFile } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import t from '../../support/tap.ts'
+
+const ROOT = new URL('../../../', import.meta.url)
+const at = (path: string): string => new URL(path, ROOT).href
+
+interface Ended {
+  code: number
+  stdout: string
+  stderr: string
+}
+
+export const ISSUER = 'https://auth.example.com'
+export const SECRET = 's3cr3t-of-a-test-'.repeat(3)
+
+export const directory = mkdtempSync(join(tmpdir(), 'cli-'))
+t.teardown(() => rmSync(directory, { recursive: true }))
+export const database = join(directory, 'db.sqlite')
+
+export const file = (name: string, text: string): string => {
+  const path = join(directory, name)
+  writeFileSync(path, text)
+  return path
+}
+
+/** The beginning of a configuration file, up to the first fields of its options. */
+export const head =
+  `import * as lib from '${at('lib/index.ts')}'\nimport Database from '${import.meta.resolve('libsql')}'\n` +
+  `const db = new Database('${database}')\n` +
+  `const options = { issuer: '${ISSUER}', secret: '${SECRET}', clients: [{ clientId: 'web', firstParty: true }], `
+
+/** A configuration over the SQLite file, with more options. */
+export const sqliteConfig = (name: string, more = ''): string =>
+  file(
+    name,
+    `${head} users: lib.sqliteUserStore(db), state: lib.sqliteState(db), ${more} }\n` +
+      'export default { options, close: () => db.close() }'
+  )
+
+export const cli = async (words: readonly string[], input = '', env: Record<string, string> = {}): Promise<Ended> =>
+  await new Promise((done) => {
+    const child = execFile(
+      process.execPath,
+      ['--import', at('scripts/typescript-loader.mjs'), fileURLToPath(at('lib/cli/index.ts')), ...words],
+      { cwd: directory, env: { ...process.env, ...env }, maxBuffer: 2 ** 26 },
+      (error, stdout, stderr) => done({ code: error === null ? 0 : Number(error.code), stdout, stderr })
+    )
+    child.stdin?.end(input)
+  })
