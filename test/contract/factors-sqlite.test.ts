@@ -86,12 +86,12 @@ t.test('sqlite: finds written factors after reopening the file, next to the tabl
 t.test('sqlite: refuses a file that an incompatible newer release has changed', async (t) => {
   const db = new Database(newFile())
   t.teardown(() => db.close())
-  sqliteFactorStore(db)
+  await sqliteFactorStore(db).prepare()
   const migrated = db.prepare('INSERT INTO authority_migrations (component, version, min_reader) VALUES (?, ?, ?)')
   migrated.run(COMPONENT, 2, 1)
-  t.doesNotThrow(() => sqliteFactorStore(db), 'unless it works for this one')
+  await t.resolves(sqliteFactorStore(db).prepare(), 'unless it works for this one')
   migrated.run(COMPONENT, 3, 3)
-  t.throws(() => sqliteFactorStore(db), /newer release/)
+  await t.rejects(sqliteFactorStore(db).prepare(), { name: 'StartError', message: /newer release/ })
 })
 
 t.test('sqlite: rejects and writes nothing while another process locks the file', async (t) => {
