@@ -107,8 +107,8 @@ export type OAuthErrorReason =
   | 'passkey_copied'
   | 'passkey_limit'
   | 'last_way_in'
-  /** About a code that was sent by email. */
-  | `email_code_${'form' | 'wrong' | 'spent' | 'again'}`
+  /** About an emailed code. */
+  | `email_code_${'form' | 'wrong' | 'spent' | 'again' | 'refused'}`
   /** About the user code of a device. */
   | `device_code_${'form' | 'wrong'}`
   /** About a request that can't be answered by a redirect, or a form of another site. */

@@ -183,6 +183,7 @@ export type {
   FactorRemovedMessage,
   IdentityLinkedMessage,
   LinkKind,
+  ConfirmationMessage,
   LinkMessage,
   Message,
   MessageCommon,

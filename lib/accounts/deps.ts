@@ -13,6 +13,13 @@ import type { PasswordHashing } from './password-hashing.ts'
 import type { PasswordPolicy } from './password-policy.ts'
 import type { AccountSlots } from './slots.ts'
 
+/** Short codes in messages. */
+export interface MessageCodes {
+  /** The HMAC key for the digests of codes, and for the values that replace names in the store. */
+  key: Uint8Array
+  redeem: NonNullable<OneTimeTokenStore['redeemCode']>
+}
+
 /** The dependencies of the account use cases. */
 export interface AccountsDeps {
   issuer: string
@@ -22,6 +29,8 @@ export interface AccountsDeps {
   hashing: PasswordHashing
   policy: PasswordPolicy
   oneTimeTokens: OneTimeTokenStore
+  /** `null`: the state can't count wrong codes, so messages have links only. */
+  codes: MessageCodes | null
   consents: ConsentStore
   /** Those of the features that are on. */
   slots: readonly AccountSlots[]

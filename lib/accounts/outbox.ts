@@ -109,7 +109,8 @@ function withoutHash({ passwordHash: _hash, ...user }: MessageUser): MessageUser
 /** A mailer's error may quote the mail. This copy contains no link, token or code, and no other object. */
 function scrubbed(error: unknown, message: Message): Error {
   const { token, url } = message
-  const codes = message.kind === 'sign_in_code' ? [message.code, message.code.replace(' ', '')] : []
+  const code = 'code' in message ? message.code : undefined
+  const codes = code === undefined ? [] : [code, code.replace(' ', '')]
   const scrub = (text: string): string =>
     [url, token, ...codes].reduce<string>(
       (rest, secret) => (secret === undefined || secret === '' ? rest : rest.replaceAll(secret, '[removed]')),

@@ -1,6 +1,6 @@
 import { OAuthError } from '../errors.ts'
 import type { User } from '../ports/user-store.ts'
-import { digestOfOneTimeToken, oneTimeToken } from '../protocol/credential.ts'
+import { digestOfOneTimeToken } from '../protocol/credential.ts'
 import type { Origin } from '../sessions/sessions.ts'
 import {
   checkEmailChange,
@@ -12,6 +12,7 @@ import {
 import { isContested, sendResetOnce } from './reset-password.ts'
 import type { AccountsDeps } from './deps.ts'
 import { findMessageToken, invalidLink } from './message-tokens.ts'
+import { byCode, type Confirming, newConfirmation, tokenForCode } from './message-codes.ts'
 import { addressed, addressOf, type MessageCause } from './outbox.ts'
 import { endPassword } from './new-password.ts'
 import { normalizeUsername } from './username.ts'
@@ -36,7 +37,7 @@ export async function requestEmailVerification(user: User, cause: MessageCause, 
 }
 
 async function sendVerification(user: User, cause: MessageCause, deps: AccountsDeps): Promise<void> {
-  const { token, digest } = oneTimeToken(user.id, deps.random.secret(), [addressOf(user), cause.asker ?? ''])
+  const { token, digest, shown } = await newConfirmation(confirmingOf(user, cause.asker ?? ''), deps)
   const expiresAt = deps.clock.now() + LIFETIME_MS
   await deps.oneTimeTokens.put({ purpose: 'verify_email', digest, userId: user.id, expiresAt })
   deps.outbox?.post({
@@ -45,8 +46,31 @@ async function sendVerification(user: User, cause: MessageCause, deps: AccountsD
     user: addressed(user),
     url: deps.messageUrl('verify_email', token),
     token,
-    expiresAt: new Date(expiresAt)
+    expiresAt: new Date(expiresAt),
+    ...shown
   })
+}
+
+const confirmingOf = (user: User, asker: string): Confirming => ({
+  user,
+  address: addressOf(user),
+  asker,
+  boundTo: [addressOf(user), asker]
+})
+
+/**
+ * `verifyEmail` by the code of the message, in the browser that asked for it. A name that no user has takes the same
+ * steps.
+ * @throws OAuthError `invalid_code`, alike for all names
+ */
+export async function verifyEmailByCode(
+  { username, asker, code, ...cause }: MessageCause & { username: string; asker: string; code: string },
+  deps: AccountsDeps
+): Promise<User | null> {
+  const found = await deps.users.findByUsername(normalizeUsername(username) ?? '')
+  const user = found ?? { id: '', username: '', passwordHash: null }
+  const token = await tokenForCode(confirmingOf(user, asker), code, deps)
+  return await byCode(async () => await verifyEmail({ token, ...cause }, deps))
 }
 
 /**

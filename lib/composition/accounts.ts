@@ -15,7 +15,7 @@ import type { ImportedHashVerifier, Random } from '../ports/cryptography.ts'
 import type { State } from '../ports/state.ts'
 import type { UserStore } from '../ports/user-store.ts'
 import type { CookieOwner } from '../http/edge/cookie-jar.ts'
-import { deriveKey } from './keys.ts'
+import { anySecrets, deriveKey } from './keys.ts'
 import type { Settings } from '../settings/settings.ts'
 import type { Sessions } from '../sessions/sessions.ts'
 import { type LogCode, logLine, onceAMinute } from '../ports/log.ts'
@@ -111,6 +111,7 @@ export function accountsDeps(
   }: AccountParts
 ): AccountsDeps {
   const { password } = settings
+  const { redeemCode } = state.oneTimeTokens
   const reports =
     (code: LogCode) =>
     (error: unknown, what: string): void => {
@@ -153,6 +154,10 @@ export function accountsDeps(
       }
     ),
     oneTimeTokens: state.oneTimeTokens,
+    codes:
+      redeemCode === undefined
+        ? null
+        : { key: deriveKey(anySecrets(settings.secrets, random)[0], 'email codes'), redeem: redeemCode },
     consents: state.consents,
     slots,
     sessions,

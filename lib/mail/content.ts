@@ -1,6 +1,6 @@
 import { chooseLocale, directionOf, durationOf, format, type Locale, messagesOf, timeOf } from '../pages/texts.ts'
 import { knownDevice } from '../pages/device-name.ts'
-import type { CodeMessage, LinkKind, Message } from '../ports/message.ts'
+import type { LinkKind, Message } from '../ports/message.ts'
 import { languageOf } from '../texts/language.ts'
 import type { MailSubject, MailTexts } from '../texts/mail-texts.ts'
 
@@ -69,7 +69,9 @@ export function contentOf(
   const { heading, text } = texts[about]
   const keysStay = message.kind === 'password_changed' && message.hasApiKeys === true
   const named = oneLine(title, MAX_TITLE)
-  const code = message.kind === 'sign_in_code' ? codeOf(message, lang, now) : null
+  const code = codeOf(message, lang, now)
+  // A message with a link may also have a code.
+  const isEither = code !== null && message.kind !== 'sign_in_code'
   const details = ASKED_FOR.includes(message.kind) ? [] : detailsOf(message, lang)
   const action = actionOf(message, lang, now)
   return {
@@ -82,12 +84,14 @@ export function contentOf(
       ) ?? '',
     title: named,
     heading,
-    text: keysStay ? text + languageOf(lang).space + texts.apiKeysStay : text,
+    text: [text, ...(keysStay ? [texts.apiKeysStay] : []), ...(isEither ? [texts.sign_in_code.text] : [])].join(
+      languageOf(lang).space
+    ),
     code,
     account: accountOf(message, texts.account),
     details,
     action,
-    otherwise: adviceOf(message, about, texts),
+    otherwise: adviceOf(message, isEither ? 'sign_in_code' : about, texts),
     links: linksOf(links, lang)
   }
 }
@@ -148,11 +152,16 @@ function detailsOf({ at, ip, userAgent }: Message, lang: Locale): string[] {
   ]
 }
 
-function codeOf({ code, expiresAt, askedAt, userAgent }: CodeMessage, lang: Locale, now: number): MailContent['code'] {
+function codeOf(message: Message, lang: Locale, now: number): MailContent['code'] {
+  if (!('code' in message) || message.code === undefined) return null
+  const { code, userAgent } = message
+  const [askedAt, expiresAt] =
+    message.kind === 'sign_in_code' ? [message.askedAt, message.expiresAt] : [message.at ?? NaN, message.codeExpiresAt]
   const { codeValidity, codeAsked } = languageOf(lang).mails
   const messages = messagesOf(lang)
   const asked = new Date(askedAt).getTime()
-  if (Number.isNaN(asked)) throw new TypeError('renderMessage: askedAt takes a Date.')
+  if (Number.isNaN(asked))
+    throw new TypeError(`renderMessage: ${message.kind === 'sign_in_code' ? 'askedAt' : 'at'} takes a Date.`)
   const browser = typeof userAgent === 'string' ? knownDevice(userAgent) : null
   return {
     value: oneLine(code, MAX_NAME),

@@ -12,6 +12,7 @@ import type {
 export type AccountNote =
   | 'profile'
   | 'email_sent'
+  | 'email_changed'
   | 'email_resent'
   | 'email_waiting'
   | 'password'
@@ -127,12 +128,14 @@ export interface AccountModels {
   account_profile: AccountModel & { fields: ProfileField[] }
   /**
    * Fields: `email` for the new address, and `current_password` with `askPassword`; or a button `decision` with the
-   * value `resend`. `signInUrl`: a user without a password signs in again first.
+   * value `resend`. `signInUrl`: a user without a password signs in again first. `awaited`: the new address whose
+   * message has a code. The page then has the field `code`, and a button `decision` with the value `other`.
    */
   account_email: AccountModel & {
     currentEmail: string | null
     emailVerified: boolean
     email: string
+    awaited: string | null
     canChange: boolean
     canResend: boolean
     askPassword: boolean

@@ -5,7 +5,6 @@ import {
   formState,
   itemSubmit,
   link,
-  newEmailField,
   newPasswordField,
   passwordAgainField,
   serverFault,
@@ -111,47 +110,6 @@ export function accountProfile(model: PageModels['account_profile']): string {
       submit(messages.profileSubmit),
       '\n'
     ])
-  )
-}
-
-export function accountEmail(model: PageModels['account_email']): string {
-  const {
-    messages,
-    action: target,
-    error,
-    currentEmail,
-    emailVerified,
-    email,
-    canChange,
-    canResend,
-    askPassword,
-    signInUrl
-  } = model
-  const state = formState(error, ['email', 'current_password'], '')
-  const known =
-    currentEmail === null
-      ? messages.emailNone
-      : formatHtml(emailVerified ? messages.emailConfirmed : messages.emailUnconfirmed, { email: name(currentEmail) })
-  return accountFrame(
-    model,
-    messages.emailTitle,
-    html`<p class="status">${known}</p>
-${
-  canResend &&
-  form(target, canChange ? null : state, submit(messages.resendSubmit, { decision: 'resend', look: 'quiet' }))
-}
-${
-  canChange &&
-  (signInUrl === null
-    ? html`<p class="hint">${messages.emailChangeText}</p>
-${form(target, state, [
-  newEmailField(state, model, email),
-  askPassword && passwordAgainField(state, model),
-  submit(messages.forgotSubmit),
-  '\n'
-])}`
-    : signInAgain(model, signInUrl))
-}`
   )
 }
 
@@ -304,6 +262,7 @@ ${cutNote(model, hasMore, clients.length)}`
 const NOTES: Readonly<Record<AccountNote, MessageKey>> = {
   profile: 'doneProfile',
   email_sent: 'doneEmailSent',
+  email_changed: 'verifyDoneTitle',
   email_resent: 'doneEmailResent',
   email_waiting: 'doneEmailWaiting',
   password: 'donePassword',

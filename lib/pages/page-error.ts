@@ -91,6 +91,7 @@ const BY_REASON: Readonly<Record<OAuthErrorReason, MessageKey>> = {
   email_code_wrong: 'errorEmailCodeWrong',
   email_code_spent: 'errorEmailCodeSpent',
   email_code_again: 'errorEmailCodeAgain',
+  email_code_refused: 'errorEmailCodeRefused',
   device_code_form: 'errorDeviceCodeForm',
   device_code_wrong: 'errorDeviceCodeWrong',
   unknown_client: 'errorUnknownClient',

@@ -1,10 +1,10 @@
+import { accountEmail } from './account-email.ts'
 import { accountSecurity } from './security-pages.ts'
 import { accountPasskey, accountRecoveryCodes, accountTotp, passkeyPrompt, setUpSecondFactor } from './set-up-pages.ts'
 import { consent, errorPage, formPost, logout, signedOut, undo, verifyEmail } from './decision-pages.ts'
 import {
   account,
   accountAccess,
-  accountEmail,
   accountPassword,
   accountProfile,
   accountRemove,

@@ -1,7 +1,7 @@
+import { codeField } from './code-fields.ts'
 import { accountFrame, signInAgain } from './account-pages.ts'
 import {
   action as actionLink,
-  codeField,
   copyButton,
   factorNameField,
   form,

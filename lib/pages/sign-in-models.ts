@@ -92,13 +92,14 @@ export interface SignInModels {
   forgot_password: FormModel & { username: string; loginUrl: string }
   /**
    * A message is on its way, whether the account exists or not; with `unconfirmed` only a press sends it. A button
-   * `decision` with the value `resend` sends it again, and `resent` reports it. `otherUrl`: the way to type another
-   * name.
+   * `decision` with the value `resend` sends it again, and `resent` reports it. `hasCode`: the page also has the field
+   * `code`, for the code of the message. `otherUrl`: the way to type another name.
    */
   check_email: FormModel & {
     awaits: 'signup' | 'unconfirmed' | 'forgot'
     username: string
     resent: boolean
+    hasCode: boolean
     otherUrl: string
     loginUrl: string
   }

@@ -1,6 +1,6 @@
+import { codeField, confirmationForm, recoveryCodeField } from './code-fields.ts'
 import {
   action as actionLink,
-  codeField,
   currentPasswordField,
   form,
   formState,
@@ -8,7 +8,6 @@ import {
   link,
   newPasswordField,
   passwordAgainField,
-  recoveryCodeField,
   rememberField,
   serverFault,
   submit,
@@ -255,12 +254,20 @@ function onward({ clientName, messages, title }: CommonModel): Html | null {
 
 /** The address, and a second try. The texts are the same whether the account exists or not. */
 export function checkEmail(model: PageModels['check_email']): string {
-  const { messages, action, error, awaits, username, resent, otherUrl, loginUrl } = model
+  const { messages, action, error, awaits, username, resent, hasCode, otherUrl, loginUrl } = model
   const text = {
     signup: formatHtml(messages.signupSentText, { username: name(username) }),
     unconfirmed: messages.errorEmailNotVerified,
     forgot: messages.forgotSentText
   }[awaits]
+  const state = formState(error, hasCode ? ['code'] : [], hasCode && !resent ? 'code' : '')
+  const second = html`<p class="hint">${messages.checkSpam}</p>
+${form(
+  action,
+  hasCode ? null : state,
+  html`${submit(messages.resendSubmit, { decision: 'resend', look: 'quiet' })}
+`
+)}${serverFault(model)}`
   return layout(model, {
     heading: awaits === 'unconfirmed' ? messages.verifyTitle : messages.sentTitle,
     icon: 'mail',
@@ -269,13 +276,8 @@ export function checkEmail(model: PageModels['check_email']): string {
     content: html`${resent && html`<p class="note" role="status" tabindex="-1" autofocus>${messages.resentNote}</p>\n`}
 <div class="message">${awaits !== 'signup' && address(username)}
 <p>${text}</p>
-<p class="hint">${messages.checkSpam}</p>
-${form(
-  action,
-  formState(error, [], ''),
-  html`${submit(messages.resendSubmit, { decision: 'resend', look: 'quiet' })}
-`
-)}${serverFault(model)}</div>`,
+${hasCode ? html`<p>${messages.confirmCodeText}</p>` : second}</div>
+${hasCode && html`${confirmationForm(model, state)}${second}`}`,
     links: html`<p>${link(otherUrl, messages.emailCodeOther)}</p>
 <p>${link(loginUrl, messages.backToLogin)}</p>`
   })

@@ -71,6 +71,17 @@ export interface LinkMessage<Kind extends LinkKind = LinkKind> extends MessageCo
   expiresAt: Date
 }
 
+/**
+ * A message that confirms an address. A page of ours that waits for it also takes the code, in the browser and for the
+ * account that asked. Other callers get a link only.
+ */
+export interface ConfirmationMessage<Kind extends 'verify_email' | 'email_change'> extends LinkMessage<Kind> {
+  /** Eight digits, as people read them: `1234 5678`. */
+  code?: string | undefined
+  /** When the code stops working, which is before the link does. */
+  codeExpiresAt?: Date | undefined
+}
+
 /** A notice without a link to act on. */
 export interface NoticeMessage<Kind extends NoticeKind = NoticeKind> extends MessageCommon {
   kind: Kind
@@ -164,7 +175,12 @@ export interface CodeMessage extends MessageCommon {
 
 /** The argument of `sendMessage`: `kind` tells which fields it has. */
 export type Message =
-  | { [Kind in LinkKind]: LinkMessage<Kind> }[LinkKind]
+  | { [Kind in Exclude<LinkKind, 'verify_email' | 'email_change'>]: LinkMessage<Kind> }[Exclude<
+      LinkKind,
+      'verify_email' | 'email_change'
+    >]
+  | ConfirmationMessage<'verify_email'>
+  | ConfirmationMessage<'email_change'>
   | {
       [
         Kind in Exclude<

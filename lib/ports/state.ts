@@ -209,7 +209,8 @@ export interface OneTimeTokenStore {
   /**
    * Uses up the owner's code, or counts a wrong one, in one step: of parallel guesses at most five wrong ones are
    * compared, and of parallel right ones one is `redeemed`. The count outlives a `put` that replaces the code: it stays
-   * until the code expires that the first wrong guess was for. Without this method there is no sign-in by email.
+   * until the code expires that the first wrong guess was for. Without this method there is no sign-in by email, and
+   * messages that confirm an address have no code.
    */
   redeemCode?(guess: CodeGuess): Promise<CodeOutcome>
 }

@@ -36,3 +36,6 @@ export const STORABLE = /^[^\0\p{Cs}]*$/u
 
 /** True if every database can store the text, so that two names can't become one there. */
 export const isStorable = (text: string): boolean => STORABLE.test(text)
+
+/** The longest life of a short code. @see NIST SP 800-63B-4 §3.1.3.2, OWASP ASVS 5.0 6.5.5 */
+export const MAX_CODE_SECONDS = 600

@@ -48,6 +48,7 @@ const PAGES = {
   loginLink: 'Sign in',
   sentTitle: 'Check your email',
   signupSentText: 'We sent a link to {username}. Open it to finish creating your account.',
+  confirmCodeText: 'Or enter the code from the email:',
   checkSpam: 'Not there? Check your spam folder, or send it again.',
 
   forgotTitle: 'Forgot your password?',
@@ -368,6 +369,7 @@ const PAGES = {
   errorEmailCodeWrong: 'This code is wrong.',
   errorEmailCodeSpent: 'Too many wrong codes were entered. Wait ten minutes, then get a new code.',
   errorEmailCodeAgain: 'This code no longer works, or you asked for it in another browser. Get a new code.',
+  errorEmailCodeRefused: 'This code is wrong or no longer works. Check it, or open the link in the email.',
   errorDeviceCodeForm: 'The code has 8 letters.',
   errorDeviceCodeWrong: 'This code is wrong or has expired. Check it on your device, or get a new one there.',
   errorWrongRecoveryCode: 'This recovery code is wrong, or was used already.',

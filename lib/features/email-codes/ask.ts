@@ -1,13 +1,12 @@
 import { OAuthError } from '../../errors.ts'
 import type { MessageUser } from '../../ports/message.ts'
 import type { User } from '../../ports/user-store.ts'
-import { digest, partitionOf } from '../../protocol/digest.ts'
+import { digest } from '../../protocol/digest.ts'
 import { addressed, addressOf, type MessageCause } from '../../accounts/outbox.ts'
 import { checkNewUsername, emailOf, normalizeUsername } from '../../accounts/username.ts'
 import { getsCodes, ownerConnection } from '../../accounts/ways-in.ts'
-import { createHmac } from 'node:crypto'
-import type { AccountsDeps } from '../../accounts/deps.ts'
-import type { OneTimeTokenStore } from '../../ports/state.ts'
+import type { AccountsDeps, MessageCodes } from '../../accounts/deps.ts'
+import { codeFrom, digestOfCode, macOf, shownCode } from '../../accounts/message-codes.ts'
 import type { Sealer } from '../../ports/cryptography.ts'
 
 /**
@@ -42,7 +41,8 @@ export async function sendSignInCode(
     random,
     outbox,
     messageUrl,
-    emailSignIn: { key, sealer, expiresInMs, link }
+    codes: { key },
+    emailSignIn: { sealer, expiresInMs, link }
   } = deps
   const [nonce, code, owner] = [random.secret(), codeFrom(random.secret()), ownerOf(key, { name, device })]
   const user = await users.findByUsername(name)
@@ -110,8 +110,6 @@ export function openLink(
   return deps.clock.now() < expiresAt ? { code, belongsTo: ({ nonce }) => markOf(nonce) === mark } : null
 }
 
-const DIGITS = 8
-
 /** The sealed content of the browser that asked for a code. */
 export interface PendingCode {
   /** The typed name, normalised. */
@@ -125,64 +123,13 @@ export interface PendingCode {
   expiresAt: number
 }
 
-/** A new code, of 256 random bits: eight decimal digits, each as likely as any other. @see OWASP ASVS 5.0 6.5.4 */
-function codeFrom(secret: string): string {
-  return String(BigInt(`0x${Buffer.from(secret, 'base64url').toString('hex')}`) % 10n ** BigInt(DIGITS)).padStart(
-    DIGITS,
-    '0'
-  )
-}
-
-/** As people read it: `1234 5678`. */
-function shownCode(code: string): string {
-  return `${code.slice(0, DIGITS / 2)} ${code.slice(DIGITS / 2)}`
-}
-
-/**
- * The typed or pasted code, without white space and hyphens, in the digits of ASCII.
- * @throws OAuthError `invalid_code` for a text that can't be a code. That is a slip and no guess: it is not counted.
- */
-export function readCode(typed: string): string {
-  const code = typed
-    .slice(0, 64)
-    .normalize('NFKC')
-    .replaceAll(/[\s\p{Pd}]+/gu, '')
-  if (!/^\d{8}$/.test(code))
-    throw new OAuthError('invalid_code', 'The code has eight digits.', {
-      field: 'code',
-      reason: 'email_code_form',
-      withoutStack: true
-    })
-  return code
-}
-
 /**
  * The user id that a code is stored under, with the wrong guesses at it. It is made of the name that was typed, whether
  * anybody has that name or not, and tells it to nobody without the key. A browser in which the person has had a session
  * has an owner of its own, so that no stranger replaces the code that was asked for there or uses up its guesses.
  */
 export function ownerOf(key: Uint8Array, { name, device }: Pick<PendingCode, 'name' | 'device'>): string {
-  return mac(key, ['owner', name, ...(device === null ? [] : [device])])
-}
-
-interface BoundCode {
-  owner: string
-  /** A secret in a cookie of the browser that asked. In any other browser the code is refused. */
-  nonce: string
-  code: string
-  /**
-   * The mailbox that it went to. The code is refused once the account has another address, of which it proves nothing.
-   */
-  address: string
-}
-
-/** The digest that the store keeps of a code, after the partition of its owner. */
-export function digestOfCode(key: Uint8Array, { owner, nonce, code, address }: BoundCode): string {
-  return partitionOf(owner) + mac(key, ['code', owner, nonce, code, address])
-}
-
-function mac(key: Uint8Array, parts: readonly string[]): string {
-  return createHmac('sha256', key).update(JSON.stringify(parts)).digest('base64url')
+  return macOf(key, ['owner', name, ...(device === null ? [] : [device])])
 }
 
 /** The option `emailSignIn`, where it is set. */
@@ -196,12 +143,9 @@ export interface EmailSignInSettings {
 
 /** The parts of sign-in by email, if the option `emailSignIn` is set. */
 interface EmailSignIn extends EmailSignInSettings {
-  /** The HMAC key for the digests of codes, and for the values that replace names in the store. */
-  key: Uint8Array
   /** Seals the cookie that the browser carries between asking for a code and entering it, and links. */
   sealer: Sealer
-  redeemCode: NonNullable<OneTimeTokenStore['redeemCode']>
 }
 
 /** Further dependencies of the use cases. */
-export type EmailSignInDeps = AccountsDeps & { emailSignIn: EmailSignIn }
+export type EmailSignInDeps = AccountsDeps & { codes: MessageCodes; emailSignIn: EmailSignIn }

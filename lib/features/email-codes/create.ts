@@ -7,17 +7,13 @@ import { RENDERERS } from './pages/renderers.ts'
 import { pagePart } from './pages/send-code.ts'
 
 export function create(on: EmailSignInSettings, kernel: Kernel): Parts {
-  const { redeemCode } = kernel.accounts.oneTimeTokens
-  // The states of this package have it. Another state without it stops the start.
-  if (redeemCode === undefined) return {}
+  const { codes } = kernel.accounts
+  // The states of this package count wrong codes. Another state that does not stops the start.
+  if (codes === null) return {}
   const accounts = {
     ...kernel.accounts,
-    emailSignIn: {
-      ...on,
-      redeemCode,
-      key: kernel.keysFor('email codes')[0],
-      sealer: kernel.sealerFor('email links')
-    }
+    codes,
+    emailSignIn: { ...on, sealer: kernel.sealerFor('email links') }
   }
   return {
     account: { ways: async (user) => (user.emailVerified === true && getsCodes(user, accounts) ? ['mail'] : []) },

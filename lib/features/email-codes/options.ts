@@ -1,8 +1,6 @@
+import { MAX_CODE_SECONDS } from '../../protocol/bounds.ts'
 import type { FormModel, ProfileField } from '../../pages/common-model.ts'
 import { flag, type Given, orFalse, seconds, section } from '../../settings/schema-words.ts'
-
-/** @see NIST SP 800-63B-4 §3.1.3.2, OWASP ASVS 5.0 6.5.5 */
-const MAX_SECONDS = 600
 
 export const EMAIL_SIGN_IN = {
   /** True to send a code also to an address without a user, and to create an account after the code was right. */
@@ -10,7 +8,7 @@ export const EMAIL_SIGN_IN = {
   /** True to put a link next to the code in the message. */
   link: flag({ default: true }),
   /** Seconds that a code is good for. */
-  expiresIn: seconds(60, MAX_SECONDS, { default: MAX_SECONDS, to: 'Ms' })
+  expiresIn: seconds(60, MAX_CODE_SECONDS, { default: MAX_CODE_SECONDS, to: 'Ms' })
 }
 
 /** Sign-in by a code that is sent by email. */

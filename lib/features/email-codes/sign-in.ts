@@ -7,7 +7,8 @@ import { isProved, keepsFactor } from '../../accounts/address-proof.ts'
 import { beginSession } from '../../accounts/begin-session.ts'
 import type { SessionBegun, StepNeeded, SignInWrites } from '../../accounts/slots.ts'
 import { createAndTell, creation, profileFields } from '../../accounts/register.ts'
-import { canSignUp, digestOfCode, type EmailSignInDeps, mailboxOf, ownerOf, type PendingCode } from './ask.ts'
+import { canSignUp, type EmailSignInDeps, mailboxOf, ownerOf, type PendingCode } from './ask.ts'
+import { digestOfCode } from '../../accounts/message-codes.ts'
 import { addressOf } from '../../accounts/outbox.ts'
 import { takeMailbox } from '../../accounts/sign-in-writes.ts'
 import { ownerConnection } from '../../accounts/ways-in.ts'
@@ -53,7 +54,8 @@ export async function signInByEmail(
     users,
     clock,
     events,
-    emailSignIn: { key, redeemCode, signUp }
+    codes: { key, redeem },
+    emailSignIn: { signUp }
   } = accounts
   const { origin } = browser
   const asker = ownerOf(key, { name, device })
@@ -67,7 +69,7 @@ export async function signInByEmail(
     )
     return refusal(outcome)
   }
-  const outcome = await redeemCode({
+  const outcome = await redeem({
     purpose: 'sign_in_code',
     owner: asker,
     codeDigest: digestOfCode(key, { owner: asker, nonce, code, address }),

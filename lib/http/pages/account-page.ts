@@ -209,6 +209,7 @@ export function passwordLimit(user: User): AttemptCheck {
 const NOTES: readonly string[] = [
   'profile',
   'email_sent',
+  'email_changed',
   'email_resent',
   'email_waiting',
   'password',

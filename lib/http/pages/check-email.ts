@@ -1,17 +1,18 @@
 import type { FastifyInstance } from 'fastify'
 import { Type } from '@sinclair/typebox'
 import { requestPasswordReset } from '../../accounts/reset-password.ts'
-import { requestVerificationAgain } from '../../accounts/verify-email.ts'
+import { readCode } from '../../accounts/message-codes.ts'
+import { requestVerificationAgain, verifyEmailByCode } from '../../accounts/verify-email.ts'
 import type { PageModels } from '../../pages/model.ts'
-import { JourneySchema, Username } from '../edge/schemas.ts'
+import { EmailCode, JourneySchema, Username } from '../edge/schemas.ts'
 import type { Journey, PageDeps, Submission } from './deps.ts'
 import { formPage, goOn, withQuery } from './form-page.ts'
+import { afterMessage } from './lead-on.ts'
 import { queryParam, required } from './page-routes.ts'
+import type { Waits } from './waiting.ts'
 
-interface Awaited {
+interface Awaited extends Pick<Waits, 'name' | 'id' | 'proof'> {
   kind: PageModels['check_email']['awaits']
-  name: string
-  id: string
 }
 
 /**
@@ -30,7 +31,9 @@ export function checkEmailPage(child: FastifyInstance, deps: PageDeps): void {
     // The password was right, and one address gets one message in five minutes.
     unconfirmed: 'failures'
   } as const satisfies Record<Awaited['kind'], Submission<never>['limit']>
+  const hasCode = ({ kind }: Awaited): boolean => accounts.codes !== null && kind !== 'forgot'
   const OTHERS = { signup: 'signup', forgot: 'forgotPassword', unconfirmed: 'login' } as const
+  const here = ({ query }: Journey): string => `${link('checkEmail')}${query}`
   const toLogin = ({ query }: Journey): string => `${link('login')}${query}`
 
   formPage<'check_email', Awaited>(
@@ -39,34 +42,58 @@ export function checkEmailPage(child: FastifyInstance, deps: PageDeps): void {
       name: 'check_email',
       path: 'checkEmail',
       summaries: { page: 'Page that waits for a message', form: 'Have a message sent again by a form' },
-      errors: { form: { 429: { too_many_requests: 'rules `register` and `passwordReset`' } } },
+      errors: {
+        form: {
+          400: 'invalid_code',
+          429: { too_many_requests: 'rules `register`, `passwordReset` and `login`' }
+        }
+      },
       what: {
         page:
           'The page after a sign-up, a forgotten password, or the right password of an account whose address is not ' +
           'confirmed. A sealed cookie tells what this browser waits for. Without it the page leads to the sign-in ' +
           'page. Exists with `sendMessage`.',
-        form: 'With `decision=resend`, sends the message again, at most once in five minutes.'
+        form:
+          'With `decision=resend`, sends the message again, at most once in five minutes. With `code`, the code of ' +
+          'the message, confirms the address and signs in, as the link of the message does in this browser.'
       },
       querystring: JourneySchema,
-      body: Type.Object({ decision: Type.Literal('resend') }),
-      fields: [],
+      body: Type.Object({ code: Type.Optional(EmailCode), decision: Type.Optional(Type.Literal('resend')) }),
+      fields: ['code'],
+      leadsOn: true,
       async open({ request, journey }) {
         const waits = waiting.of(request, journey)
         if (waits === null || !(waits.kind in LIMITS)) return goOn(toLogin(journey))
         return { ...waits, kind: waits.kind as Awaited['kind'] }
       },
-      async submit(_form, visit) {
+      async submit(form, visit) {
         const { journey, origin, locale } = visit
         const awaited = await this.open(visit)
         if (typeof awaited === 'function') return { limit: null, work: async () => awaited }
-        const { kind, name: username, id: asker } = awaited
+        const { kind, name: username, id: asker, proof } = awaited
+        if (form.decision !== 'resend') {
+          if (!hasCode(awaited)) return { limit: null, work: async () => goOn(here(journey)) }
+          const code = readCode(required(form, ['code']).code)
+          return {
+            limit: { rule: 'login' },
+            async work() {
+              const user = await verifyEmailByCode({ username, asker, code, locale, origin }, accounts)
+              return await afterMessage(
+                user && { userId: user.id, proof },
+                { kind: 'confirmed', name: username, path: 'verifyEmail' },
+                { ...visit, form },
+                deps
+              )
+            }
+          }
+        }
         return {
           limit: LIMITS[kind],
           async work() {
             const cause = { locale, origin, asker }
             if (kind === 'forgot') await requestPasswordReset({ username, ...cause }, accounts)
             else await requestVerificationAgain({ username, signsUp: kind === 'signup', ...cause }, accounts)
-            return goOn(withQuery(`${link('checkEmail')}${journey.query}`, { done: 'resent' }))
+            return goOn(withQuery(here(journey), { done: 'resent' }))
           }
         }
       },
@@ -75,11 +102,12 @@ export function checkEmailPage(child: FastifyInstance, deps: PageDeps): void {
         if (typeof awaited === 'function') throw refused
         return awaited
       },
-      content: ({ kind, name }, { request, journey }) => ({
-        awaits: kind,
-        username: name,
+      content: (awaited, { request, journey }) => ({
+        awaits: awaited.kind,
+        username: awaited.name,
+        hasCode: hasCode(awaited),
         resent: queryParam(request, 'done') === 'resent',
-        otherUrl: `${link(OTHERS[kind])}${journey.query}`,
+        otherUrl: `${link(OTHERS[awaited.kind])}${journey.query}`,
         loginUrl: toLogin(journey)
       })
     },

@@ -95,22 +95,10 @@ interface LinkBrowser {
   asked(request: FastifyRequest): FoundWaits | null
   /** The journey that the request belongs to. In any other browser, the address of the page tells it. */
   journeyOf(request: FastifyRequest): Promise<Journey>
-  /**
-   * After the button: signs in where this browser asked for the message and knows the password, and leads to where the
-   * person came from. Otherwise, or if the client asks for a more recent sign-in, to the page that tells the result,
-   * which can be reloaded.
-   */
-  onward(
-    by: { userId: string; proof: FoundWaits['proof'] } | null,
-    result: { kind: WaitingKind; name: string },
-    visit: Visit,
-    form: Form
-  ): Promise<Leave>
 }
 
 /** The part that knows the browser which opens a link of a message. */
-export function linkBrowser(purpose: LinkPurpose, path: 'verifyEmail' | 'resetPassword', deps: PageDeps): LinkBrowser {
-  const { authorize, journeys, link, waiting } = deps
+export function linkBrowser(purpose: LinkPurpose, { journeys, waiting }: PageDeps): LinkBrowser {
   const asked: LinkBrowser['asked'] = (request) => {
     const token = tokenIn(request)
     return token === '' ? null : waiting.find(request, ({ id }) => isAskedBy(purpose, token, id))
@@ -120,35 +108,48 @@ export function linkBrowser(purpose: LinkPurpose, path: 'verifyEmail' | 'resetPa
     async journeyOf(request) {
       const waits = asked(request)
       return waits === null ? await journeys.read(request) : await journeys.kept(waits.query)
-    },
-    async onward(by, result, { request, journey }, form) {
-      const leave: Leave = async (reply) => {
-        waiting.set(reply, journey, result)
-        return await goOn(withQuery(`${link(path)}${journey.query}`, { done: result.kind }))(reply)
-      }
-      if (by?.proof === undefined || asked(request) === null) return leave
-      const { userId, proof } = by
-      const params = new URLSearchParams(journey.query.slice(1))
-      const [clientId, maxAge] = [params.get('client_id'), params.get('max_age')]
-      const now = authorize.accounts.clock.now()
-      if (maxAge !== null && now - proof.at > Number(maxAge) * 1000) return leave
-      try {
-        const begun = await signInByLink(
-          { userId, proof, clientId },
-          await signInBrowser(request, { asksAll: true }, deps),
-          authorize
-        )
-        // A session counts from the time of its password, which may be too long ago.
-        const isOver = begun === null || ('session' in begun && begun.session.expiresAt <= now)
-        return isOver ? leave : await leadOnFrom(begun, { request, journey }, form, deps)
-      } catch (error) {
-        // The link is used up, so the person must hear what it did.
-        request.log.error(
-          ...logLine('FST_AUTHORITY_WORK_FAILED', 'a person could not be signed in after a link', { err: error })
-        )
-        return leave
-      }
     }
+  }
+}
+
+/**
+ * After the button behind a link, or the code of the message: signs in `by`, who asked for the message in this browser,
+ * if the browser knows the password, and leads to where the person came from. Otherwise, or if the client asks for a
+ * more recent sign-in, to the page that tells the result, which can be reloaded.
+ */
+export async function afterMessage(
+  by: { userId: string; proof: FoundWaits['proof'] } | null,
+  result: { kind: WaitingKind; name: string; path: 'verifyEmail' | 'resetPassword' },
+  { request, journey, form }: Pick<Visit, 'request' | 'journey'> & { form: Form },
+  deps: PageDeps
+): Promise<Leave> {
+  const { authorize, link, waiting } = deps
+  const leave: Leave = async (reply) => {
+    const { path, ...told } = result
+    waiting.set(reply, journey, told)
+    return await goOn(withQuery(`${link(path)}${journey.query}`, { done: told.kind }))(reply)
+  }
+  if (by?.proof === undefined) return leave
+  const { userId, proof } = by
+  const params = new URLSearchParams(journey.query.slice(1))
+  const [clientId, maxAge] = [params.get('client_id'), params.get('max_age')]
+  const now = authorize.accounts.clock.now()
+  if (maxAge !== null && now - proof.at > Number(maxAge) * 1000) return leave
+  try {
+    const begun = await signInByLink(
+      { userId, proof, clientId },
+      await signInBrowser(request, { asksAll: true }, deps),
+      authorize
+    )
+    // A session counts from the time of its password, which may be too long ago.
+    const isOver = begun === null || ('session' in begun && begun.session.expiresAt <= now)
+    return isOver ? leave : await leadOnFrom(begun, { request, journey }, form, deps)
+  } catch (error) {
+    // The link is used up, so the person must hear what it did.
+    request.log.error(
+      ...logLine('FST_AUTHORITY_WORK_FAILED', 'a person could not be signed in after a link', { err: error })
+    )
+    return leave
   }
 }
 

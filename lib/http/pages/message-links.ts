@@ -7,10 +7,11 @@ import {
   verifyEmail
 } from '../../accounts/verify-email.ts'
 import { OneTimeTokenValue, Password } from '../edge/schemas.ts'
-import type { PageDeps } from './deps.ts'
+import type { Leave, PageDeps } from './deps.ts'
 import { formPage } from './form-page.ts'
-import { linkBrowser, resultOf } from './lead-on.ts'
+import { afterMessage, linkBrowser, resultOf } from './lead-on.ts'
 import { queryParam } from './page-routes.ts'
+import type { Waits } from './waiting.ts'
 import { digest } from '../../protocol/digest.ts'
 import { checkResetToken, confirmPasswordReset } from '../../accounts/reset-password.ts'
 import { checkUndo, type PendingUndo, undoByLink } from '../../accounts/undo.ts'
@@ -35,7 +36,7 @@ export function verifyEmailPage(child: FastifyInstance, deps: PageDeps): void {
     link,
     waiting
   } = deps
-  const { asked, journeyOf, onward } = linkBrowser('verify_email', 'verifyEmail', deps)
+  const { asked, journeyOf } = linkBrowser('verify_email', deps)
   const pendingOf = async (token: string): Promise<Shown> => ({
     token,
     pending: await checkVerificationToken(token, accounts),
@@ -79,26 +80,27 @@ export function verifyEmailPage(child: FastifyInstance, deps: PageDeps): void {
       submit: ({ token = '', ...form }, visit) => ({
         limit: 'failures',
         async work() {
-          const { request, reply, origin, locale } = visit
+          const { request, reply, journey, origin, locale } = visit
+          const onward = async (
+            by: Parameters<typeof afterMessage>[0],
+            result: Pick<Waits, 'kind' | 'name'>
+          ): Promise<Leave> =>
+            await afterMessage(by, { ...result, path: 'verifyEmail' }, { request, journey, form }, deps)
           const {
             pending: { username, newAddress }
           } = await pendingOf(token)
           if (form.decision === 'not_me') {
             await disownAccount({ token, origin }, accounts)
-            return await onward(
-              null,
-              { kind: newAddress === null ? 'disowned' : 'stopped', name: newAddress ?? username },
-              visit,
-              form
-            )
+            return await onward(null, {
+              kind: newAddress === null ? 'disowned' : 'stopped',
+              name: newAddress ?? username
+            })
           }
           const stay = (sid: string): ReturnType<typeof browser.stay> => browser.stay(request, reply, sid)
           const user = await verifyEmail({ token, stay, locale, origin }, accounts)
           return await onward(
             user && { userId: user.id, proof: asked(request)?.proof },
-            user === null ? { kind: 'changed', name: newAddress ?? username } : { kind: 'confirmed', name: username },
-            visit,
-            form
+            user === null ? { kind: 'changed', name: newAddress ?? username } : { kind: 'confirmed', name: username }
           )
         }
       }),
@@ -135,7 +137,7 @@ export function resetPasswordPage(child: FastifyInstance, deps: PageDeps): void 
     minLength,
     waiting
   } = deps
-  const { asked, journeyOf, onward } = linkBrowser('password_reset', 'resetPassword', deps)
+  const { asked, journeyOf } = linkBrowser('password_reset', deps)
   formPage<'reset_password', { token: string; username: string; done: boolean }>(
     child,
     {
@@ -175,7 +177,12 @@ export function resetPasswordPage(child: FastifyInstance, deps: PageDeps): void 
             accounts
           )
           const proof = { of: digest(passwordHash ?? ''), at: accounts.clock.now() }
-          return await onward({ userId: id, proof }, { kind: 'reset', name: username }, visit, form)
+          return await afterMessage(
+            asked(visit.request) && { userId: id, proof },
+            { kind: 'reset', name: username, path: 'resetPassword' },
+            { ...visit, form },
+            deps
+          )
         }
       }),
       async again({ token = '' }, refused) {

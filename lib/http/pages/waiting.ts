@@ -16,6 +16,8 @@ const LIFETIMES_MS = {
   unconfirmed: 24 * 60 * MINUTE_MS,
   /** A link for a new password was asked for. */
   forgot: 30 * MINUTE_MS,
+  /** A new address was asked for, and its message has a code. */
+  change: 10 * MINUTE_MS,
   /** A code was asked for, and `code` tells how it is checked. */
   code: 10 * MINUTE_MS,
   /** The code was right, and the person is to sign up. */

@@ -1,5 +1,5 @@
 /** People who open the links of messages, in the browser that asked and in others. */
-import { memoryFactorStore, memoryUserStore, type User } from '../../../lib/index.ts'
+import { type AuthorityOptions, memoryFactorStore, memoryUserStore, type User } from '../../../lib/index.ts'
 import { type LightMyRequestResponse, PASSWORD, type TestApp, testApp } from '../../support/app.ts'
 import { formAction, type TestBrowser, testBrowser } from '../../support/browser.ts'
 import { cookieName } from '../../support/cookies.ts'
@@ -14,13 +14,16 @@ export interface Subject extends TestApp {
   users: ReturnType<typeof memoryUserStore>
   /** The link of the newest message with one. */
   link(): Promise<string>
+  /** The code of the newest message with one. */
+  code(): Promise<string>
   user(name?: string): Promise<User>
   other: TestBrowser
 }
 
 export async function appOf(
   t: { teardown(task: () => Promise<void>): void },
-  users = memoryUserStore()
+  users = memoryUserStore(),
+  options: Partial<AuthorityOptions> = {}
 ): Promise<Subject> {
   const subject = await testApp({
     keys: KEYS,
@@ -29,7 +32,8 @@ export async function appOf(
     factors: memoryFactorStore(),
     emailSignIn: {},
     rateLimit: false,
-    registration: { username: 'email', verifyEmail: true }
+    registration: { username: 'email', verifyEmail: true },
+    ...options
   })
   t.teardown(subject.close)
   return {
@@ -40,6 +44,11 @@ export async function appOf(
     async link() {
       await turns()
       return subject.messages.messages.findLast(({ url }) => url !== undefined)?.url ?? ''
+    },
+    async code() {
+      await turns()
+      const codes = subject.messages.messages.map((message) => ('code' in message ? message.code : undefined))
+      return codes.findLast(Boolean) ?? ''
     },
     user: async (name = BOB) => (await users.findByUsername(name)) as User
   }

@@ -1,5 +1,6 @@
 import t from '../../support/tap.ts'
-import { checkEmailChange, confirmEmailChange, requestEmailChange } from '../../../lib/accounts/change-email.ts'
+import { checkEmailChange, confirmEmailChange } from '../../../lib/accounts/change-email.ts'
+import { requestEmailChange } from '../../../lib/accounts/request-email-change.ts'
 import { changePassword } from '../../../lib/accounts/change-password.ts'
 import { confirmPasswordReset, requestPasswordReset } from '../../../lib/accounts/reset-password.ts'
 import { register } from '../../../lib/accounts/register.ts'

@@ -1,7 +1,7 @@
 import t from '../../support/tap.ts'
 import { PARTITION_LENGTH } from '../../../lib/protocol/digest.ts'
 import { confirmAuthentic } from '../../../lib/accounts/authenticate-password.ts'
-import { requestEmailChange } from '../../../lib/accounts/change-email.ts'
+import { requestEmailChange } from '../../../lib/accounts/request-email-change.ts'
 import { removeAccount } from '../../../lib/accounts/remove-account.ts'
 import { requestPasswordReset } from '../../../lib/accounts/reset-password.ts'
 import { requestEmailVerification } from '../../../lib/accounts/verify-email.ts'

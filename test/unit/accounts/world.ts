@@ -123,6 +123,7 @@ export async function world(options: WorldOptions = {}) {
       }
     ),
     oneTimeTokens: delayed(state.oneTimeTokens),
+    codes: null,
     consents: delayed(state.consents),
     slots: [],
     messageBound: messageBound(options.bounded === true && { windowMs: 3_600_000, max: 3, count: 'all' }, {

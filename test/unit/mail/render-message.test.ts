@@ -331,6 +331,23 @@ t.test('says once how long a code and its link work, and that the button works i
   }
 })
 
+t.test('shows the code of a confirmation next to its button, each with its time', async (t) => {
+  for (const kind of ['verify_email', 'email_change'] as const)
+    for (const locale of LOCALES) {
+      const at = new Date(Date.UTC(2026, 0, 1))
+      const in10 = new Date(at.getTime() + 600_000)
+      const given = { ...linkMessage({ locale }), kind, at, code: '1234 5678', codeExpiresAt: in10 } as Message
+      const { code, action, text, otherwise } = contentOf(given, { title: '', now: at.getTime() })
+      const { sign_in_code: texts } = languageOf(locale).mails
+      t.match({ code, action }, { code: { value: '1234 5678' }, action: { url: URL_WITH_TOKEN } }, locale)
+      t.ok(text.endsWith(texts.text) && text.length > texts.text.length + 5, text)
+      t.equal(otherwise, texts.otherwise)
+      t.not(code?.validity, action?.validity)
+      t.throws(() => renderMessage({ ...given, at: undefined } as Message), { message: /at takes a Date/ })
+      t.equal(contentOf({ ...given, code: undefined } as Message, { title: '', now: at.getTime() }).code, null)
+    }
+})
+
 t.test('renders no button in a notice, even if the message contains a URL', async (t) => {
   for (const message of everyMessage('en')) {
     if (message.url !== undefined || isUndoable(message)) continue

@@ -185,6 +185,7 @@ export const MODELS: PageModels = {
     awaits: 'signup',
     username: 'ann@mail.example',
     resent: false,
+    hasCode: true,
     otherUrl: '/auth/signup?client_id=acme',
     loginUrl
   },
@@ -272,6 +273,7 @@ export const MODELS: PageModels = {
     currentEmail: 'ann@mail.example',
     emailVerified: false,
     email: '',
+    awaited: null,
     canChange: true,
     canResend: true,
     askPassword: true,

@@ -296,11 +296,22 @@ t.test('shows the links of the host and the other languages in the footer', asyn
 
 t.test('shows the address of a sent message, and sends it again by a form without it', async (t) => {
   for (const awaits of ['signup', 'forgot', 'unconfirmed'] as const) {
-    const root = page('check_email', { awaits })
+    const root = page('check_email', { awaits, hasCode: false })
     t.match(textOf(one(root, 'main')), 'ann@mail.example')
     t.equal(one(root, 'form').attributes.action, '/auth/post?client_id=acme')
     t.same(all(root, 'input'), [])
     t.match(one(root, 'button').attributes, { name: 'decision', value: 'resend' })
+  }
+})
+
+t.test('has a form of its own for the code of a message, as the only primary button', async (t) => {
+  for (const root of [page('check_email', { hasCode: true }), page('account_email', { awaited: 'new@mail.example' })]) {
+    t.same(
+      all(root, 'input').map(({ attributes: { name, class: look } }) => [name, look]),
+      [['code', 'digits']]
+    )
+    t.equal(all(one(root, 'main'), 'button').filter(({ attributes }) => attributes.class === undefined).length, 1)
+    t.equal(all(one(root, 'main'), 'form').length, 2)
   }
 })
 

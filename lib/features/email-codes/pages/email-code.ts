@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { Type } from '@sinclair/typebox'
-import { type EmailSignInDeps, readCode } from '../ask.ts'
+import type { EmailSignInDeps } from '../ask.ts'
+import { readCode } from '../../../accounts/message-codes.ts'
 import { signInByEmail, signUpByEmail } from '../sign-in.ts'
 import { completeProfile } from '../../../accounts/register.ts'
 import { OAuthError } from '../../../errors.ts'

@@ -1,6 +1,6 @@
+import { emailCodeField } from '../../../pages/code-fields.ts'
 import {
   action as actionLink,
-  emailCodeField,
   form,
   formState,
   hidden,

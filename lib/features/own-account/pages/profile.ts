@@ -3,17 +3,27 @@ import { Type } from '@sinclair/typebox'
 import { changeProfile } from '../change-profile.ts'
 import type { ProfileField } from '../../../pages/common-model.ts'
 import type { Registration } from '../../../http/edge/registration.ts'
-import type { PageDeps } from '../../../http/pages/deps.ts'
 import { profileChangeForm } from '../../../http/pages/profile-fields.ts'
-import { accountPage, isFromHere, type Proof, proofOf, proven } from '../../../http/pages/account-page.ts'
-import { requestEmailChange } from '../../../accounts/change-email.ts'
+import {
+  accountPage,
+  isFromHere,
+  type PersonVisit,
+  type Proof,
+  proofOf,
+  proven
+} from '../../../http/pages/account-page.ts'
+import { confirmEmailChangeByCode } from '../../../accounts/change-email.ts'
+import { readCode } from '../../../accounts/message-codes.ts'
+import { requestEmailChange } from '../../../accounts/request-email-change.ts'
 import { addressOf } from '../../../accounts/outbox.ts'
 import { sendVerificationAgain } from '../../../accounts/verify-email.ts'
 import { ownerConnection } from '../../../accounts/ways-in.ts'
 import type { AccountModel } from '../../../pages/account-models.ts'
 import type { PageModels } from '../../../pages/model.ts'
-import { EmailAddress, PasswordAgain } from '../../../http/edge/schemas.ts'
+import { EmailAddress, EmailCode, PasswordAgain } from '../../../http/edge/schemas.ts'
+import type { PageDeps } from '../../../http/pages/deps.ts'
 import { queryParam, required } from '../../../http/pages/page-routes.ts'
+import type { Waits } from '../../../http/pages/waiting.ts'
 import { removeAccount } from '../../../accounts/remove-account.ts'
 import { goOn, withQuery } from '../../../http/pages/form-page.ts'
 
@@ -80,9 +90,15 @@ type Shown = Omit<PageModels['account_email'], keyof AccountModel>
  */
 export function emailPage(child: FastifyInstance, deps: PageDeps): void {
   const {
-    authorize: { accounts }
+    authorize: { accounts },
+    browser,
+    waiting
   } = deps
   const canChange = accounts.users.update !== undefined
+  const awaitedBy = ({ request, journey }: PersonVisit): Waits | null => {
+    const waits = waiting.of(request, journey)
+    return waits?.kind === 'change' ? waits : null
+  }
   const path = 'accountEmail'
   accountPage<'account_email', Shown>(
     child,
@@ -92,7 +108,7 @@ export function emailPage(child: FastifyInstance, deps: PageDeps): void {
       summaries: { page: 'Email page', form: 'Change the email address by a form' },
       errors: {
         form: {
-          400: 'invalid_grant',
+          400: ['invalid_code', 'invalid_grant'],
           401: 'insufficient_user_authentication',
           429: { too_many_requests: 'rules `passwordReset`, `login` and `account`' }
         }
@@ -104,14 +120,16 @@ export function emailPage(child: FastifyInstance, deps: PageDeps): void {
         form:
           'Asks for another address as `POST /auth/email` does. A session that began more than five minutes ' +
           'ago needs `current_password`. `decision=resend` sends the confirmation again, as `POST ' +
-          '/auth/email/resend` does.'
+          '/auth/email/resend` does. With `code`, the code of the message to the new address, confirms that address ' +
+          'in the browser and the session that asked for it. `decision=other` begins again.'
       },
       body: Type.Object({
         email: Type.Optional(EmailAddress),
+        code: Type.Optional(EmailCode),
         current_password: PasswordAgain,
-        decision: Type.Optional(Type.Literal('resend'))
+        decision: Type.Optional(Type.Union([Type.Literal('resend'), Type.Literal('other')]))
       }),
-      fields: ['email', 'current_password'],
+      fields: ['email', 'code', 'current_password'],
       async open(visit, form) {
         const { user } = visit.person
         const address = addressOf(user)
@@ -119,6 +137,7 @@ export function emailPage(child: FastifyInstance, deps: PageDeps): void {
           currentEmail: address === '' ? null : address,
           emailVerified: user.emailVerified === true,
           email: form?.email ?? '',
+          awaited: awaitedBy(visit)?.name ?? null,
           canChange: canChange && ownerConnection(user, accounts) === null,
           canResend: accounts.users.setEmailVerified !== undefined && address !== '' && user.emailVerified !== true,
           ...(await proofOf('email', path, visit, deps))
@@ -130,9 +149,35 @@ export function emailPage(child: FastifyInstance, deps: PageDeps): void {
             user,
             session: { sid }
           },
+          request,
+          reply,
+          journey,
           locale,
           origin
         } = visit
+        const waits = awaitedBy(visit)
+        if (form.decision === 'other' || (form.code !== undefined && waits === null)) {
+          return {
+            limit: null,
+            async work() {
+              waiting.clear(reply, journey)
+              return goOn(`${deps.link(path)}${journey.query}`)
+            }
+          }
+        }
+        if (form.code !== undefined && waits !== null) {
+          const code = readCode(form.code)
+          return {
+            limit: { rule: 'login' },
+            async work() {
+              const stay = (kept: string): ReturnType<typeof browser.stay> => browser.stay(request, reply, kept)
+              const asked = { user, address: waits.name, sid, asker: waits.id }
+              await confirmEmailChangeByCode({ ...asked, code, stay, locale, origin }, accounts)
+              waiting.clear(reply, journey)
+              return 'email_changed'
+            }
+          }
+        }
         const limit = { rule: 'passwordReset', userId: user.id } as const
         if (!canChange || form.decision === 'resend') {
           return {
@@ -150,7 +195,9 @@ export function emailPage(child: FastifyInstance, deps: PageDeps): void {
           ...(await proven('email', form, await proofOf('email', path, visit, deps), visit, accounts)),
           limit,
           async work() {
-            await requestEmailChange({ user, sid, email, locale, origin }, accounts)
+            const asker = waiting.idFor(request, journey, email)
+            const name = await requestEmailChange({ user, sid, email, locale, origin, asker }, accounts)
+            if (accounts.codes !== null) waiting.set(reply, journey, { kind: 'change', name, id: asker })
             return 'email_sent'
           }
         }

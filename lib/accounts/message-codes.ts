@@ -1,0 +1,147 @@
+import { createHmac } from 'node:crypto'
+import { OAuthError } from '../errors.ts'
+import type { User } from '../ports/user-store.ts'
+import { oneTimeToken } from '../protocol/credential.ts'
+import { MAX_CODE_SECONDS } from '../protocol/bounds.ts'
+import { partitionOf } from '../protocol/digest.ts'
+import type { AccountsDeps } from './deps.ts'
+
+const DIGITS = 8
+
+/** A new code, of 256 random bits: eight decimal digits, each as likely as any other. @see OWASP ASVS 5.0 6.5.4 */
+export function codeFrom(secret: string): string {
+  return String(BigInt(`0x${Buffer.from(secret, 'base64url').toString('hex')}`) % 10n ** BigInt(DIGITS)).padStart(
+    DIGITS,
+    '0'
+  )
+}
+
+/** As people read it: `1234 5678`. */
+export function shownCode(code: string): string {
+  return `${code.slice(0, DIGITS / 2)} ${code.slice(DIGITS / 2)}`
+}
+
+/**
+ * The typed or pasted code, without white space and hyphens, in the digits of ASCII.
+ * @throws OAuthError `invalid_code` for a text that can't be a code. That is a slip and no guess: it is not counted.
+ */
+export function readCode(typed: string): string {
+  const code = typed
+    .slice(0, 64)
+    .normalize('NFKC')
+    .replaceAll(/[\s\p{Pd}]+/gu, '')
+  if (!/^\d{8}$/.test(code))
+    throw new OAuthError('invalid_code', 'The code has eight digits.', {
+      field: 'code',
+      reason: 'email_code_form',
+      withoutStack: true
+    })
+  return code
+}
+
+interface BoundCode {
+  owner: string
+  /** A secret in a cookie of the browser that asked. In any other browser the code is refused. */
+  nonce: string
+  code: string
+  /**
+   * The mailbox that it went to. The code is refused once the account has another address, of which it proves nothing.
+   */
+  address: string
+}
+
+/** The digest that the store keeps of a code, after the partition of its owner. */
+export function digestOfCode(key: Uint8Array, { owner, nonce, code, address }: BoundCode): string {
+  return partitionOf(owner) + macOf(key, ['code', owner, nonce, code, address])
+}
+
+export function macOf(key: Uint8Array, parts: readonly string[]): string {
+  return createHmac('sha256', key).update(JSON.stringify(parts)).digest('base64url')
+}
+
+/** A message that confirms an address of a user, for a browser with the secret `asker`. */
+export interface Confirming {
+  user: Pick<User, 'id'>
+  address: string
+  asker: string
+  /** As for `oneTimeToken`. */
+  boundTo: readonly string[]
+  carried?: string
+}
+
+type CodesDeps = Pick<AccountsDeps, 'codes' | 'oneTimeTokens' | 'clock' | 'random'>
+
+/** Stands for one browser and one account, so that other browsers neither replace the code nor use up its guesses. */
+const ownerOf = (key: Uint8Array, { user, asker }: Confirming): string => macOf(key, ['confirmation', user.id, asker])
+
+/** The token of the link next to this code. Only this service can make it from the code. */
+const tokenOf = (key: Uint8Array, confirming: Confirming, code: string): ReturnType<typeof oneTimeToken> =>
+  oneTimeToken(
+    confirming.user.id,
+    macOf(key, ['link', ownerOf(key, confirming), confirming.address, code]),
+    confirming.boundTo,
+    confirming.carried
+  )
+
+const bound = (key: Uint8Array, confirming: Confirming, code: string): BoundCode => ({
+  owner: ownerOf(key, confirming),
+  nonce: confirming.asker,
+  code,
+  address: confirming.address
+})
+
+/**
+ * A new token for the link of a message, and a code that stands for the link in the browser that asks. There is no code
+ * without such a browser.
+ */
+export async function newConfirmation(
+  confirming: Confirming,
+  { codes, oneTimeTokens, clock, random }: CodesDeps
+): Promise<ReturnType<typeof oneTimeToken> & { shown: { code?: string; codeExpiresAt?: Date } }> {
+  const { user, asker, boundTo, carried } = confirming
+  if (codes === null || asker === '') return { ...oneTimeToken(user.id, random.secret(), boundTo, carried), shown: {} }
+  const code = codeFrom(random.secret())
+  const expiresAt = clock.now() + MAX_CODE_SECONDS * 1000
+  await oneTimeTokens.put({
+    purpose: 'sign_in_code',
+    digest: digestOfCode(codes.key, bound(codes.key, confirming, code)),
+    userId: ownerOf(codes.key, confirming),
+    expiresAt
+  })
+  return {
+    ...tokenOf(codes.key, confirming, code),
+    shown: { code: shownCode(code), codeExpiresAt: new Date(expiresAt) }
+  }
+}
+
+/**
+ * The token of the link that the typed code stands for. Uses the code up, and not the token.
+ * @throws OAuthError `invalid_code` with one text for every reason, because no code is stored for a name that another
+ * person has
+ */
+export async function tokenForCode(confirming: Confirming, code: string, { codes, clock }: CodesDeps): Promise<string> {
+  if (codes === null) throw wrongConfirmation()
+  const outcome = await codes.redeem({
+    purpose: 'sign_in_code',
+    owner: ownerOf(codes.key, confirming),
+    codeDigest: digestOfCode(codes.key, bound(codes.key, confirming, code)),
+    now: clock.now()
+  })
+  if (outcome !== 'redeemed') throw wrongConfirmation()
+  return tokenOf(codes.key, confirming, code).token
+}
+
+function wrongConfirmation(): OAuthError {
+  return new OAuthError('invalid_code', 'The code is wrong or has expired.', {
+    field: 'code',
+    reason: 'email_code_refused',
+    withoutStack: true
+  })
+}
+
+/** The link may have ended since the code was sent. The person who typed the code hears of the code. */
+export async function byCode<Done>(work: () => Promise<Done>): Promise<Done> {
+  return await work().catch((error: unknown) => {
+    throw error instanceof OAuthError && error.error === 'invalid_token' ? wrongConfirmation() : error
+  })
+}

@@ -1,0 +1,100 @@
+import { OAuthError } from '../errors.ts'
+import type { User } from '../ports/user-store.ts'
+import { confirmingOf, isManaged, isRenamed, LIFETIME_MS } from './change-email.ts'
+import type { AccountsDeps } from './deps.ts'
+import { newConfirmation } from './message-codes.ts'
+import { addressed, addressOf, type MessageCause } from './outbox.ts'
+import { sendAlreadyRegistered } from './reset-password.ts'
+import { emailOf, normalizeUsername } from './username.ts'
+
+/**
+ * Sends a link to the new address, and a notice to the present one. Nothing changes before the link is used, within 24
+ * hours. Another request, a new password or any other change of the address ends it. If the address is another
+ * account's name, the owner of that account gets a notice instead of the link, and the answer is the same. An address
+ * gets one link in five minutes, and a few in an hour from all accounts together. The caller must have proved their
+ * identity just now (`requireProof`), because the owner of the new address can get the account.
+ * @throws OAuthError `invalid_request` if it is no address, the account's own, or if a connection manages the account
+ * or the address
+ * @returns the normal form of the new address
+ */
+export async function requestEmailChange(
+  { user, sid, email, ...cause }: MessageCause & { user: User; sid: string; email: string },
+  deps: AccountsDeps
+): Promise<string> {
+  if (deps.users.update === undefined || deps.outbox === null)
+    throw new OAuthError('server_error', 'Email addresses can not be changed here.', {
+      detail: 'the user store has no update, or there is no sendMessage'
+    })
+  const address = newAddress(email)
+  if (address === addressOf(user))
+    throw new OAuthError('invalid_request', 'email: it is the address of the account already.', {
+      field: 'email',
+      reason: 'email_form'
+    })
+  if (isManaged(user, address, deps))
+    throw new OAuthError('invalid_request', 'email: People of this domain sign in through a connection.', {
+      field: 'email',
+      reason: 'connection_only'
+    })
+  deps.events.emit('email_change_requested', { userId: user.id, sid }, cause.origin)
+  deps.background.run(
+    `change ${user.id} ${address}`,
+    'the messages of a change of address could not be prepared',
+    async () => {
+      const former = addressOf(user)
+      // The present mailbox gets its notice in any case, before the new address is looked up. A person who reads that
+      // mailbox would otherwise learn from a missing notice that the new address is taken.
+      await deps.messageBound.send(['email_change_requested', user.id, former], async () => {
+        deps.outbox?.post({ kind: 'email_change_requested', user: addressed(user), ...cause })
+      })
+      if (isRenamed(user) && (await deps.users.findByUsername(address)) !== null)
+        sendAlreadyRegistered(address, cause, deps)
+      else
+        await deps.messageBound.send(
+          ['email_change', user.id, former, user.passwordHash ?? '', address],
+          async () => {
+            await sendLink(user, { address, sid }, cause, deps)
+          },
+          { typed: address }
+        )
+    }
+  )
+  return address
+}
+
+/** The normal form of usernames and addresses. */
+function newAddress(email: string): string {
+  const normalised = normalizeUsername(email)
+  const address = normalised === null ? null : emailOf(normalised)
+  if (address === null)
+    throw new OAuthError('invalid_request', 'email: The email address is not valid.', {
+      field: 'email',
+      reason: 'email_form'
+    })
+  return address
+}
+
+/**
+ * The token carries the new address and the sign-in that asked, so that nothing is stored with the user until the link
+ * is used.
+ */
+async function sendLink(
+  user: User,
+  { address, sid }: { address: string; sid: string },
+  cause: MessageCause,
+  deps: AccountsDeps
+): Promise<void> {
+  const asked = { user, address, sid, asker: cause.asker ?? '' }
+  const { token, digest, shown } = await newConfirmation(confirmingOf(asked), deps)
+  const expiresAt = deps.clock.now() + LIFETIME_MS
+  await deps.oneTimeTokens.put({ purpose: 'email_change', digest, userId: user.id, expiresAt })
+  deps.outbox?.post({
+    kind: 'email_change',
+    user: { ...user, email: address, emailVerified: false },
+    ...cause,
+    url: deps.messageUrl('email_change', token),
+    token,
+    expiresAt: new Date(expiresAt),
+    ...shown
+  })
+}
