@@ -1,4 +1,4 @@
-import type { Actor } from '../events.ts'
+import type { Actor, Origin } from '../events.ts'
 import type { User } from '../ports/user-store.ts'
 import type { ActClaim } from '../protocol/access-token.ts'
 import type { ActorSignIn } from '../sessions/active-user.ts'
@@ -44,6 +44,9 @@ export interface ImpersonationAnswer {
 
 /** An act that a request asks for. */
 export interface RequestedAct extends UserAct {
+  origin?: Origin | undefined
+  /** Refuses a user on whom the actor may not act. @throws OAuthError */
+  check?: ((user: User) => Promise<void>) | undefined
   signIn?: ActorSignIn | undefined
 }
 

@@ -23,8 +23,8 @@ export const admin: Feature<AdminSettings> = {
     given === undefined
       ? []
       : [
-          'the routes below /auth/admin find users by ids of at most 100 characters, unless the option maxParamLength ' +
-            'of Fastify allows more.'
+          'the routes below /auth/admin find users by ids of at most 100 characters, unless the option ' +
+            'maxParamLength of Fastify allows more.'
         ],
   load: async () => await import('./create.ts')
 }

@@ -24,7 +24,6 @@ export async function impersonate(
 ): Promise<ImpersonationAnswer> {
   const { client, jkt, sid } = signIn ?? { client: null, jkt: null }
   if (user.disabled === true) throw new OAuthError('conflict', 'The user is disabled.')
-  if (actor.id === user.id && actor.type === 'user') throw new OAuthError('conflict', 'Nobody acts in their own name.')
   if (actor.type === 'client') throw new OAuthError('access_denied', 'A client acts in the name of nobody.')
   if (actor.type === 'user' && !isActive(await accounts.users.findById(actor.id)))
     throw new OAuthError('conflict', 'The actor has no active account.')

@@ -1,10 +1,10 @@
 import type { AccountsDeps } from '../../accounts/deps.ts'
-import type { UserAct, UserChanges } from '../../accounts/managed-users.ts'
+import type { RequestedAct, UserChanges } from '../../accounts/managed-users.ts'
 import { addressOf } from '../../accounts/outbox.ts'
 import { newAddress, newUsername, refuseManaged, refuseUnstorable } from '../../accounts/register.ts'
 import { emailOf } from '../../accounts/username.ts'
 import { OAuthError } from '../../errors.ts'
-import type { Actor } from '../../events.ts'
+import { type Actor, NO_REQUEST, type Origin } from '../../events.ts'
 import type { NewUser, User, UserPatch } from '../../ports/user-store.ts'
 
 const ACTOR_TYPES: readonly string[] = ['user', 'client', 'host', 'cli']
@@ -16,10 +16,19 @@ interface CheckedAct {
   version: number | string | undefined
   /** To be spread into the facts of an event. */
   reason: { reason?: string }
+  origin: Origin
+  check: RequestedAct['check']
 }
 
 /** Throws a TypeError, because a mistake must not leave an act without a name. */
-export function actOf({ by = { type: 'host', id: 'app' }, version, reason, ...others }: UserAct = {}): CheckedAct {
+export function actOf({
+  by = { type: 'host', id: 'app' },
+  version,
+  reason,
+  origin = NO_REQUEST,
+  check,
+  ...others
+}: RequestedAct = {}): CheckedAct {
   const fits =
     Object.keys(others).length === 0 &&
     ACTOR_TYPES.includes(by.type) &&
@@ -32,7 +41,7 @@ export function actOf({ by = { type: 'host', id: 'app' }, version, reason, ...ot
         `id a string of at most ${MAX_ID} characters, version that of the user, and reason has at most ${MAX_REASON}.`
     )
   const actor = Object.freeze({ type: by.type, id: by.id })
-  return { actor, version, reason: reason === undefined ? {} : { reason } }
+  return { actor, version, reason: reason === undefined ? {} : { reason }, origin, check }
 }
 
 const isText = (value: unknown, most: number): boolean =>

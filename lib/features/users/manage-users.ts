@@ -1,3 +1,4 @@
+import { actedOn } from '../../accounts/acted-on.ts'
 import { audited } from '../../accounts/audited.ts'
 import type { AccountsDeps } from '../../accounts/deps.ts'
 import type { ManagedUser, ManagedUsers, RequestedAct } from '../../accounts/managed-users.ts'
@@ -59,8 +60,8 @@ export function manageUsers(deps: AccountsDeps, fields: readonly string[]): Mana
     return typeof id === 'string' && id !== '' && isStorable(id) ? await users.findById(id) : null
   }
 
-  async function existing(id: unknown, version: number | string | undefined): Promise<User> {
-    return unchanged(await find(id), version)
+  async function existing(id: unknown, act: ReturnType<typeof actOf>): Promise<User> {
+    return unchanged(await actedOn(id, act, deps), act.version)
   }
 
   function shown(user: User): ManagedUser {
@@ -129,10 +130,11 @@ export function manageUsers(deps: AccountsDeps, fields: readonly string[]): Mana
       return shown(user)
     },
     async update(id, changes, act) {
-      const { actor, version, reason } = actOf(act)
+      const acting = actOf(act)
+      const { actor, reason } = acting
       const update = method('update')
       for (let tries = 0; tries < MOST_TRIES; tries++) {
-        const user = await existing(id, version)
+        const user = await existing(id, acting)
         const patch = patchOf(user, changes, fields, deps)
         if (Object.keys(patch).length === 0) return shown(user)
         const read = user.version ?? null
@@ -150,28 +152,31 @@ export function manageUsers(deps: AccountsDeps, fields: readonly string[]): Mana
       throw changedMeanwhile()
     },
     async disable(id, act) {
-      const { actor, version, reason } = actOf(act)
+      const acting = actOf(act)
+      const { actor, reason } = acting
       const setDisabled = method('setDisabled')
-      const user = await existing(id, version)
+      const user = await existing(id, acting)
       if (!(await setDisabled(user.id, true))) throw new OAuthError('not_found', 'There is no such user.')
       if (user.disabled !== true) events.emit('user_disabled', { userId: user.id, actor, ...reason }, NO_REQUEST)
       await sessions.revokeAll(user.id, 'disabled', { origin: NO_REQUEST })
       await endOpenTokens(user.id, deps)
     },
     async enable(id, act) {
-      const { actor, version, reason } = actOf(act)
+      const acting = actOf(act)
+      const { actor, reason } = acting
       const setDisabled = method('setDisabled')
-      const user = await existing(id, version)
+      const user = await existing(id, acting)
       if (!(await setDisabled(user.id, false))) throw new OAuthError('not_found', 'There is no such user.')
       if (user.disabled === true) events.emit('user_enabled', { userId: user.id, actor, ...reason }, NO_REQUEST)
     },
     async requireReset(id, act) {
-      const { actor, version, reason } = actOf(act)
+      const acting = actOf(act)
+      const { actor, reason } = acting
       const setPasswordHash = method('setPasswordHash')
       if (deps.outbox === null)
         throw new OAuthError('invalid_request', 'There is no sendMessage to send the message with.')
       for (let tries = 0; tries < MOST_TRIES; tries++) {
-        const user = await existing(id, version)
+        const user = await existing(id, acting)
         if (user.disabled === true) throw new OAuthError('conflict', 'The user is disabled.')
         if (addressOf(user) === '') throw new OAuthError('conflict', 'The user has no address for the link.')
         if (ownerConnection(user, deps) !== null)
@@ -187,34 +192,36 @@ export function manageUsers(deps: AccountsDeps, fields: readonly string[]): Mana
       throw changedMeanwhile()
     },
     async invite(id, act) {
-      const { actor, version, reason } = actOf(act)
+      const acting = actOf(act)
+      const { actor, reason } = acting
       const inviting = invitations()
-      const user = await existing(id, version)
+      const user = await existing(id, acting)
       if (user.passwordHash !== null) throw new OAuthError('conflict', 'The user has a password.')
       if (addressOf(user) === '') throw new OAuthError('conflict', 'The user has no address for the link.')
       await send(user, { actor, reason }, inviting)
     },
     async export(id, act) {
       const { version } = actOf(act)
-      return await exportUser(await existing(id, version), fields, deps)
+      return await exportUser(unchanged(await find(id), version), fields, deps)
     },
     async impersonate(id, { scope, signIn, ...act } = {}) {
-      const { actor, version, reason: given } = actOf(act)
+      const acting = actOf(act)
+      const { actor, reason: given } = acting
       const { reason = '' } = given
       if (scope !== undefined && typeof scope !== 'string') throw refusedField('scope', 'it must be a string.')
       if ([...reason.trim()].length < LEAST_REASON)
         throw refusedField('reason', `it must have ${LEAST_REASON} to 500 characters.`)
       const impersonate = slotOf(deps, 'impersonate')
       if (impersonate === null) throw new OAuthError('invalid_request', 'Impersonation needs the option admin.')
-      return await impersonate({ user: await existing(id, version), actor, reason, scope, signIn: signIn ?? null })
+      return await impersonate({ user: await existing(id, acting), actor, reason, scope, signIn: signIn ?? null })
     },
     async remove(id, act) {
-      const { actor, version } = actOf(act)
+      const acting = actOf(act)
+      const { actor } = acting
       method('remove')
-      const found = await find(id)
       // A former call may have failed after the store had removed the user.
-      if (found === null && typeof id === 'string' && isStorable(id)) await endRest(id, NO_REQUEST, deps)
-      const user = unchanged(found, version)
+      if (typeof id === 'string' && isStorable(id) && (await find(id)) === null) await endRest(id, NO_REQUEST, deps)
+      const user = await existing(id, acting)
       await users.setDisabled?.(user.id, true)
       await removeAccount({ user, stays: null, admin: actor.id, ...CAUSE }, deps)
     }

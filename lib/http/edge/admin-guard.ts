@@ -1,6 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { mayUse, requireFirstParty } from '../../clients/rights.ts'
-import { OAuthError } from '../../errors.ts'
 import type { GrantDeps } from '../../oauth/deps.ts'
 import { CLIENT_CREDENTIALS } from '../../oauth/grants/client-credentials.ts'
 import type { Client, GrantType } from '../../ports/client-store.ts'
@@ -92,8 +91,6 @@ async function subjectOf(
 }
 
 /** @throws OAuthError `insufficient_scope` where the caller lacks the scope for this user */
-export function requireAdminScope({ scopes }: AdminCaller, scope: AdminScope): void {
+export function requireAdminScope({ scopes }: Pick<AdminCaller, 'scopes'>, scope: AdminScope): void {
   if (!scopes.includes(scope)) throw insufficientScope([scope])
 }
-
-export const conflict = (description: string): OAuthError => new OAuthError('conflict', description)

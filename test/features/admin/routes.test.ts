@@ -1,4 +1,5 @@
 import t from '../../support/tap.ts'
+import { memoryAudit } from '../../../lib/index.ts'
 import { ADMIN_SCOPES } from '../../../lib/protocol/admin-scopes.ts'
 import { bearer, ISSUER, signUp } from '../../support/app.ts'
 import { authorizeAs, authorizePath, basic, redeem, SECRET } from '../../support/openid.ts'
@@ -85,7 +86,9 @@ t.test('refuses everybody else, and changes nothing', async (t) => {
 
 t.test('acts neither on oneself nor on a protected user', async (t) => {
   const asked: string[] = []
+  const log = memoryAudit()
   const test = await routed(t, {
+    audit: log,
     admin: {
       allow: ({ user, scopes }) => (user?.username === 'root' ? scopes : []),
       isProtected(user) {
@@ -111,6 +114,14 @@ t.test('acts neither on oneself nor on a protected user', async (t) => {
       t.match(reply.headers['www-authenticate'], /scope="authority:protected"/)
     }
   }
+  const ofSignIns = ['registered', 'authenticated']
+  const { entries: all } = await log.list({ limit: 500, actor: root.sub })
+  const entries = all.filter(({ action }) => !ofSignIns.includes(action))
+  const refused = entries.filter(({ outcome }) => outcome === 'refused')
+  t.equal(refused.length, 3 * acts.length, 'each refusal has its entry')
+  t.notOk(entries.some(({ outcome }) => outcome === 'done' || outcome === 'failed'))
+  t.same(new Set(refused.map(({ details }) => details['error'])), new Set(['conflict', 'insufficient_scope']))
+  t.ok(entries.every(({ requestId, ip }) => requestId !== null && ip === '127.0.0.1'))
   t.equal((await send('POST', `/users/${bob.sub}/disable`, weak)).statusCode, 204)
   t.equal((await send('POST', `/users/${ann.sub}/disable`, strong)).statusCode, 204)
   t.equal((await send('GET', `/users/${ann.sub}`, weak)).statusCode, 200, 'reading is free')

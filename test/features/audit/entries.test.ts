@@ -94,7 +94,8 @@ t.test('knows each event, and records more on demand', async (t) => {
     'user_disabled',
     'user_enabled',
     'password_reset_required',
-    'user_invited'
+    'user_invited',
+    'impersonated'
   ]
   const never = ['hash_queue_full', 'store_degraded', 'audit_degraded']
   t.same([...(all ?? []), ...acts, ...never].toSorted(), [...EVENT_NAMES].toSorted())

@@ -3,14 +3,16 @@ import type { FastifyRequest } from 'fastify'
 import type { AccountsDeps } from '../../../accounts/deps.ts'
 import type { ManagedUsers, RequestedAct } from '../../../accounts/managed-users.ts'
 import { OAuthError } from '../../../errors.ts'
-import { type AdminCaller, adminOf, conflict, requireAdminScope } from '../../../http/edge/admin-guard.ts'
+import type { Origin } from '../../../events.ts'
+import { type AdminCaller, adminOf, requireAdminScope } from '../../../http/edge/admin-guard.ts'
 import { type Endpoint, endpoint } from '../../../http/edge/endpoint.ts'
+import { originOf } from '../../../http/edge/request-origin.ts'
 import { Empty } from '../../../http/edge/schemas.ts'
 import type { User } from '../../../ports/user-store.ts'
 import type { AdminScope } from '../../../protocol/admin-scopes.ts'
 
-/** The administrator, for a use case. */
-export type Acting = Pick<AdminCaller, 'by'>
+/** An act of an administrator, for a use case. */
+export type Acting = RequestedAct & Pick<AdminCaller, 'by'>
 
 export interface AdminDeps {
   accounts: AccountsDeps
@@ -24,20 +26,29 @@ export interface AdminDeps {
 
 export const Id = Type.Object({ id: Type.String({ minLength: 1, maxLength: 255 }) })
 
-/** The user of a route, on whom this administrator may act. */
-export async function target(
-  request: FastifyRequest,
-  acts: boolean,
-  deps: AdminDeps
-): Promise<{ caller: AdminCaller; user: User }> {
-  const caller = adminOf(request)
-  const { id } = request.params as { id: string }
-  const user = await deps.accounts.users.findById(id)
+/** The user of a route that changes nothing. */
+export async function userOf({ params }: FastifyRequest, { accounts }: Pick<AdminDeps, 'accounts'>): Promise<User> {
+  const user = await accounts.users.findById((params as { id: string }).id)
   if (user === null) throw new OAuthError('not_found', 'There is no such user.')
-  if (acts && user.id === caller.user?.id) throw conflict('Nobody administrates their own account.')
-  if (acts && (await deps.isProtected(user))) requireAdminScope(caller, 'authority:protected')
-  return { caller, user }
+  return user
 }
+
+/** The circumstances of an act of this administrator. */
+export const actBy = (
+  { by, scopes }: Pick<AdminCaller, 'by' | 'scopes'>,
+  origin: Origin,
+  { isProtected }: Pick<AdminDeps, 'isProtected'>
+): Acting => ({
+  by,
+  origin,
+  async check(user) {
+    if (await isProtected(user)) requireAdminScope({ scopes }, 'authority:protected')
+  }
+})
+
+/** The act that a request of the API asks for. */
+export const askedBy = (request: FastifyRequest, deps: Pick<AdminDeps, 'isProtected'>): Acting =>
+  actBy(adminOf(request), originOf(request), deps)
 
 /** A route that acts on a user. */
 export const acting = (
@@ -51,7 +62,7 @@ export const acting = (
     /** The codes of its answer 409. Default `conflict`. */
     conflicts?: 'conflict' | Array<'conflict' | 'last_sign_in_method'>
   },
-  act: (user: User, by: Acting, request: FastifyRequest) => Promise<void>,
+  act: (id: string, act: Acting, request: FastifyRequest) => Promise<void>,
   deps: AdminDeps
 ): Endpoint =>
   endpoint({
@@ -65,7 +76,6 @@ export const acting = (
     answers: { 204: Empty },
     errors: { 404: 'not_found', 409: action.conflicts ?? 'conflict' },
     handle: async (request) => {
-      const { caller, user } = await target(request, true, deps)
-      await act(user, { by: caller.by }, request)
+      await act((request.params as { id: string }).id, askedBy(request, deps), request)
     }
   })

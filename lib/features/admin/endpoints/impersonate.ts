@@ -1,9 +1,8 @@
 import { Type } from '@sinclair/typebox'
 import type { ManagedUsers, RequestedAct } from '../../../accounts/managed-users.ts'
-import { OAuthError } from '../../../errors.ts'
 import { adminOf } from '../../../http/edge/admin-guard.ts'
 import { type Endpoint, endpoint } from '../../../http/edge/endpoint.ts'
-import { type AdminDeps, Id, target } from './acting.ts'
+import { type AdminDeps, askedBy, Id } from './acting.ts'
 
 /** The route to a token that acts in the name of a user. */
 export const impersonateEndpoint = (users: () => ManagedUsers<RequestedAct>, deps: AdminDeps): Endpoint =>
@@ -35,9 +34,11 @@ export const impersonateEndpoint = (users: () => ManagedUsers<RequestedAct>, dep
     },
     errors: { 400: ['invalid_request', 'invalid_scope'], 404: 'not_found', 409: 'conflict' },
     handle: async (request) => {
-      const { by, signIn } = adminOf(request)
-      if (signIn === null) throw new OAuthError('access_denied', 'A client acts in the name of nobody.')
-      const { user } = await target(request, true, deps)
-      return await users().impersonate(user.id, { ...request.body, by, signIn })
+      const { signIn } = adminOf(request)
+      return await users().impersonate(request.params.id, {
+        ...request.body,
+        ...askedBy(request, deps),
+        signIn: signIn ?? undefined
+      })
     }
   })

@@ -1,13 +1,11 @@
 import { Type } from '@sinclair/typebox'
-import type { FastifyRequest } from 'fastify'
-import { audited } from '../../../accounts/audited.ts'
+import { auditedOn } from '../../../accounts/acted-on.ts'
 import { shownSession } from '../../../accounts/export-user.ts'
 import { OAuthError } from '../../../errors.ts'
+import { NO_REQUEST } from '../../../events.ts'
 import { type Endpoint, endpoint } from '../../../http/edge/endpoint.ts'
-import { originOf } from '../../../http/edge/request-origin.ts'
-import type { User } from '../../../ports/user-store.ts'
 import { listSessions } from '../../../sessions/browser-sessions.ts'
-import { acting, type Acting, type AdminDeps, Id, target } from './acting.ts'
+import { acting, type Acting, type AdminDeps, Id, userOf } from './acting.ts'
 
 const TextOrNull = Type.Union([Type.String(), Type.Null()])
 const Session = Type.Object({
@@ -21,18 +19,18 @@ const Session = Type.Object({
   expires_at: Type.String()
 })
 
-/** Ends one sign-in of a user, or all of them, between two entries of the audit log. */
+/** Ends one sign-in of a user, or all of them. */
 export async function endSessions(
-  user: User,
+  id: string,
   sid: string | null,
-  { by, reason }: Acting & { reason?: string },
-  request: FastifyRequest,
+  act: Acting,
   { accounts }: Pick<AdminDeps, 'accounts'>
 ): Promise<void> {
-  const origin = originOf(request)
-  await audited(
-    { action: 'sessions_ended', actor: by, target: { type: 'user', id: user.id }, reason, origin },
-    async () => {
+  const { origin = NO_REQUEST } = act
+  await auditedOn(
+    { action: 'sessions_ended', id },
+    act,
+    async (user) => {
       if (sid === null) await accounts.sessions.revokeAll(user.id, 'admin', { origin })
       else if (!(await accounts.sessions.revoke(user.id, sid, 'admin', origin)))
         throw new OAuthError('not_found', 'There is no such session.')
@@ -56,8 +54,8 @@ export function sessionEndpoints(deps: AdminDeps): Endpoint[] {
       answers: { 200: Type.Object({ sessions: Type.Array(Session) }) },
       errors: { 404: 'not_found' },
       handle: async (request) => {
-        const { user } = await target(request, false, deps)
-        return { sessions: (await listSessions(user.id, accounts.sessions)).map(shownSession) }
+        const { id } = await userOf(request, deps)
+        return { sessions: (await listSessions(id, accounts.sessions)).map(shownSession) }
       }
     }),
     acting(
@@ -68,8 +66,8 @@ export function sessionEndpoints(deps: AdminDeps): Endpoint[] {
         summary: "End a user's sessions",
         what: 'Ends all sign-ins of the user.'
       },
-      async (user, act, request) => {
-        await endSessions(user, null, act, request, deps)
+      async (id, act) => {
+        await endSessions(id, null, act, deps)
       },
       deps
     ),
@@ -85,8 +83,8 @@ export function sessionEndpoints(deps: AdminDeps): Endpoint[] {
           sid: Type.String({ minLength: 1, maxLength: 255 })
         })
       },
-      async (user, act, request) => {
-        await endSessions(user, (request.params as { sid: string }).sid, act, request, deps)
+      async (id, act, request) => {
+        await endSessions(id, (request.params as { sid: string }).sid, act, deps)
       },
       deps
     )

@@ -2,10 +2,9 @@ import { type Static, Type } from '@sinclair/typebox'
 import type { FastifyReply } from 'fastify'
 import type { ManagedUser } from '../../../accounts/managed-users.ts'
 import { OAuthError } from '../../../errors.ts'
-import { adminOf } from '../../../http/edge/admin-guard.ts'
 import { type Endpoint, endpoint } from '../../../http/edge/endpoint.ts'
 import type { User } from '../../../ports/user-store.ts'
-import { acting, type AdminDeps, Id, target } from './acting.ts'
+import { acting, type AdminDeps, askedBy, Id } from './acting.ts'
 import { auditEndpoint } from './audit.ts'
 import { impersonateEndpoint } from './impersonate.ts'
 import { numberIn, queryOf } from './query.ts'
@@ -95,7 +94,7 @@ export function adminEndpoints(deps: AdminDeps): Endpoint[] {
       answers: { 201: Profile },
       errors: { 409: 'username_taken' },
       handle: async (request, reply) => {
-        const made = await users().create(request.body, { by: adminOf(request).by })
+        const made = await users().create(request.body, askedBy(request, deps))
         tagOf(made, reply)
         return shown(made)
       }
@@ -128,9 +127,9 @@ export function adminEndpoints(deps: AdminDeps): Endpoint[] {
       errors: { 404: 'not_found', 409: ['conflict', 'username_taken'], 412: 'changed_meanwhile' },
       handle: async (request, reply) => {
         const version = ifMatch(request)
-        const { caller, user } = await target(request, true, deps)
-        await users().update(user.id, request.body, { by: caller.by, ...version })
-        return await profile(user.id, reply)
+        const { id } = request.params
+        await users().update(id, request.body, { ...askedBy(request, deps), ...version })
+        return await profile(id, reply)
       }
     }),
     acting(
@@ -141,7 +140,7 @@ export function adminEndpoints(deps: AdminDeps): Endpoint[] {
         summary: 'Remove a user',
         what: 'Removes the account for good, with all that belongs to it.'
       },
-      async (user, act) => await users().remove(user.id, act),
+      async (id, act) => await users().remove(id, act),
       deps
     ),
     acting(
@@ -152,7 +151,7 @@ export function adminEndpoints(deps: AdminDeps): Endpoint[] {
         summary: 'Disable a user',
         what: 'The user can not sign in any more, and all sign-ins end. A repeat changes nothing.'
       },
-      async (user, act) => await users().disable(user.id, act),
+      async (id, act) => await users().disable(id, act),
       deps
     ),
     acting(
@@ -163,7 +162,7 @@ export function adminEndpoints(deps: AdminDeps): Endpoint[] {
         summary: 'Enable a user',
         what: 'The user can sign in again.'
       },
-      async (user, act) => await users().enable(user.id, act),
+      async (id, act) => await users().enable(id, act),
       deps
     ),
     acting(
@@ -174,7 +173,7 @@ export function adminEndpoints(deps: AdminDeps): Endpoint[] {
         summary: 'Invite a user',
         what: 'Sends the link with which a user without a password begins. A former link stops working.'
       },
-      async (user, act) => await users().invite(user.id, act),
+      async (id, act) => await users().invite(id, act),
       deps
     ),
     acting(
@@ -185,7 +184,7 @@ export function adminEndpoints(deps: AdminDeps): Endpoint[] {
         summary: 'Require a new password',
         what: 'Removes the password, ends all sign-ins, and sends the link that sets a new one.'
       },
-      async (user, act) => await users().requireReset(user.id, act),
+      async (id, act) => await users().requireReset(id, act),
       deps
     ),
     endpoint({
@@ -198,8 +197,7 @@ export function adminEndpoints(deps: AdminDeps): Endpoint[] {
       answers: { 200: Type.Object({}, { additionalProperties: true }) },
       errors: { 404: 'not_found' },
       handle: async (request) => {
-        const { caller, user } = await target(request, false, deps)
-        return await users().export(user.id, { by: caller.by })
+        return await users().export(request.params.id, askedBy(request, deps))
       }
     }),
     ...(deps.impersonates ? [impersonateEndpoint(users, deps)] : []),

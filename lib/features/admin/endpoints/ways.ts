@@ -1,14 +1,12 @@
 import { Type } from '@sinclair/typebox'
-import type { FastifyRequest } from 'fastify'
-import { audited } from '../../../accounts/audited.ts'
+import { auditedOn } from '../../../accounts/acted-on.ts'
 import { lastSignInMethod, linkIdOf, listLinks, unlinkIdentity } from '../../../accounts/identities.ts'
 import type { AccountSlots } from '../../../accounts/slots.ts'
 import { OAuthError } from '../../../errors.ts'
-import { NO_REQUEST } from '../../../events.ts'
+import { NO_REQUEST, type Origin } from '../../../events.ts'
 import { type Endpoint, endpoint } from '../../../http/edge/endpoint.ts'
-import { originOf } from '../../../http/edge/request-origin.ts'
 import type { User } from '../../../ports/user-store.ts'
-import { acting, type Acting, type AdminDeps, Id, target } from './acting.ts'
+import { acting, type Acting, type AdminDeps, Id, userOf } from './acting.ts'
 
 const Item = Type.Object({ id: Type.String() }, { additionalProperties: true, description: 'As in the export.' })
 const IdOfOne = Type.Object({ ...Id.properties, one: Type.String({ minLength: 1, maxLength: 255 }) })
@@ -22,7 +20,7 @@ export interface WayKind {
   action: string
   list(user: User): Promise<unknown>
   /** False: the user has no such thing. */
-  remove(user: User, id: string, cause: { admin: string; origin: ReturnType<typeof originOf> }): Promise<boolean>
+  remove(user: User, id: string, cause: { admin: string; origin: Origin }): Promise<boolean>
 }
 
 /** The connections, factors and API keys of a user. The list of a feature that is off is empty. */
@@ -75,17 +73,18 @@ export function wayKinds({ accounts }: Pick<AdminDeps, 'accounts'>): WayKind[] {
   ]
 }
 
-/** Removes something of a user between two entries of the audit log. */
+/** Removes something of a user. */
 export async function removeWay(
   { action, title, remove }: WayKind,
-  { user, one, by, reason }: Acting & { user: User; one: string; reason?: string },
-  request: FastifyRequest,
+  { id, one }: { id: string; one: string },
+  act: Acting,
   { accounts }: Pick<AdminDeps, 'accounts'>
 ): Promise<void> {
-  const origin = originOf(request)
-  await audited(
-    { action, actor: by, target: { type: 'user', id: user.id }, reason, origin },
-    async () => {
+  const { by, origin = NO_REQUEST } = act
+  await auditedOn(
+    { action, id },
+    act,
+    async (user) => {
       if (!(await remove(user, one, { admin: by.id, origin })))
         throw new OAuthError('not_found', `There is no such ${title}.`)
     },
@@ -106,7 +105,7 @@ export function wayEndpoints(deps: AdminDeps): Endpoint[] {
         params: Id,
         answers: { 200: Type.Object({ [name]: Type.Array(Item) }) },
         errors: { 404: 'not_found' },
-        handle: async (request) => ({ [name]: (await list((await target(request, false, deps)).user)) ?? [] })
+        handle: async (request) => ({ [name]: (await list(await userOf(request, deps))) ?? [] })
       }),
       acting(
         {
@@ -118,8 +117,8 @@ export function wayEndpoints(deps: AdminDeps): Endpoint[] {
           params: IdOfOne,
           conflicts: ['conflict', 'last_sign_in_method']
         },
-        async (user, { by }, request) => {
-          await removeWay(kind, { user, by, one: (request.params as { one: string }).one }, request, deps)
+        async (id, act, request) => {
+          await removeWay(kind, { id, one: (request.params as { one: string }).one }, act, deps)
         },
         deps
       )

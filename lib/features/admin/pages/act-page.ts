@@ -4,6 +4,7 @@ import { goOn, withQuery } from '../../../http/pages/form-page.ts'
 import type { Form } from '../../../http/pages/page-routes.ts'
 import { hidden, submit } from '../../../pages/fields.ts'
 import { attributes, html } from '../../../pages/html.ts'
+import { actBy } from '../endpoints/acting.ts'
 import { textOfVersion, versionIn } from '../endpoints/versions.ts'
 import { type Act, noteName } from './acts.ts'
 import { problemAt, reasonField, reasonIn, sessionForm } from './frame.ts'
@@ -71,9 +72,10 @@ ${sessionForm(visit, [
         ...(act.asksName === true ? { username: Type.String() } : {})
       }),
       async submit(form, visit) {
-        const person = await target(visit)
+        const person = await personOf(visit, deps)
         const leave = (params: Record<string, string>) => goOn(withQuery(person.url, params))
-        if (act.isDone?.(person) === true) return leave({ done: noteName(act), was: 'already' })
+        const isDone = person.refusal === null && act.isDone?.(person) === true
+        if (isDone) return leave({ done: noteName(act), was: 'already' })
         try {
           const reason = reasonIn(form)
           if (act.asksName === true && form.username !== person.user.username)
@@ -82,9 +84,9 @@ ${sessionForm(visit, [
               withoutStack: true
             })
           const version = versionIn(form.version ?? '') ?? undefined
-          await act.run(person, { by: visit.by, reason, version }, visit)
+          await act.run(person, { ...actBy(visit, visit.origin, deps), reason, version }, visit)
         } catch (error) {
-          if (!(error instanceof OAuthError)) throw error
+          if (!(error instanceof OAuthError) || person.refusal !== null) throw person.refusal ?? error
           const told = error.error === 'changed_meanwhile' ? changed() : error
           return await asked(await personOf(visit, deps), visit, form, told)
         }

@@ -1,8 +1,8 @@
-import type { UserAct } from '../../../accounts/managed-users.ts'
 import { addressOf } from '../../../accounts/outbox.ts'
 import { slotOf } from '../../../accounts/slots.ts'
 import { OAuthError } from '../../../errors.ts'
 import type { AdminScope } from '../../../protocol/admin-scopes.ts'
+import type { Acting } from '../endpoints/acting.ts'
 import { endSessions } from '../endpoints/sessions.ts'
 import { removeWay, wayKinds } from '../endpoints/ways.ts'
 import { itemsOf, type Person, sessionsOf } from './person-facts.ts'
@@ -26,7 +26,7 @@ export interface Act {
   consequences(person: Person, visit: AdminVisit): Promise<string[]>
   /** The person types the name too. */
   asksName?: true
-  run(person: Person, act: UserAct & { by: AdminVisit['by']; reason: string }, visit: AdminVisit): Promise<void>
+  run(person: Person, act: Acting, visit: AdminVisit): Promise<void>
 }
 
 const oneIn = ({ request }: AdminVisit): string => (request.params as { one?: string }).one ?? ''
@@ -129,7 +129,7 @@ export function actsOf(deps: AdminPageDeps): Act[] {
       done: 'All sessions were ended.',
       isOffered: () => false,
       consequences: async (person) => [`Signed out: ${counted((await sessionsOf(person, deps)).length, 'device')}.`],
-      run: async ({ row }, act, { request }) => await endSessions(row, null, act, request, deps)
+      run: async ({ row }, act) => await endSessions(row.id, null, act, deps)
     },
     {
       path: 'sessions/:one',
@@ -143,7 +143,7 @@ export function actsOf(deps: AdminPageDeps): Act[] {
         if (found === undefined) throw new OAuthError('not_found', 'There is no such session.', { withoutStack: true })
         return [`Signed out: ${visible(found.clientId ?? found.userAgent ?? 'a device')}.`]
       },
-      run: async ({ row }, act, visit) => await endSessions(row, oneIn(visit), act, visit.request, deps)
+      run: async ({ row }, act, visit) => await endSessions(row.id, oneIn(visit), act, deps)
     },
     ...kinds.map((kind): Act => {
       const verb = kind.name === 'api_keys' ? 'Revoke' : 'Remove'
@@ -160,8 +160,7 @@ export function actsOf(deps: AdminPageDeps): Act[] {
             throw new OAuthError('not_found', `There is no such ${kind.title}.`, { withoutStack: true })
           return [`This stops working: ${visible(found.name)}.`]
         },
-        run: async ({ row }, act, visit) =>
-          await removeWay(kind, { ...act, user: row, one: oneIn(visit) }, visit.request, deps)
+        run: async ({ row }, act, visit) => await removeWay(kind, { id: row.id, one: oneIn(visit) }, act, deps)
       }
     })
   ]

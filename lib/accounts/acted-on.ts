@@ -1,0 +1,46 @@
+import { OAuthError } from '../errors.ts'
+import type { Actor } from '../events.ts'
+import type { AuditTarget } from '../ports/audit-log.ts'
+import type { User } from '../ports/user-store.ts'
+import { isStorable } from '../protocol/bounds.ts'
+import { audited } from './audited.ts'
+import type { AccountsDeps } from './deps.ts'
+import type { RequestedAct } from './managed-users.ts'
+import { NO_REQUEST } from '../events.ts'
+
+const MAX_ID = 255
+
+/** `null` for a text that no user can have as id. */
+export const auditTarget = (id: unknown): AuditTarget | null =>
+  typeof id === 'string' && id !== '' && id.length <= MAX_ID && isStorable(id) ? { type: 'user', id } : null
+
+/**
+ * The user of an act, on whom this actor may act.
+ * @throws OAuthError `not_found`; `conflict` for the actor's own account; what `check` throws
+ */
+export async function actedOn(
+  id: unknown,
+  { actor, check }: { actor: Actor; check?: RequestedAct['check'] },
+  { users }: Pick<AccountsDeps, 'users'>
+): Promise<User> {
+  const user = auditTarget(id) === null ? null : await users.findById(id as string)
+  if (user === null) throw new OAuthError('not_found', 'There is no such user.')
+  if (actor.type === 'user' && actor.id === user.id)
+    throw new OAuthError('conflict', 'Nobody administrates their own account.')
+  await check?.(user)
+  return user
+}
+
+/** Does an act on a user between two entries of the audit log, which also tell of a refusal. */
+export async function auditedOn<Answer>(
+  { action, id }: { action: string; id: string },
+  { by: actor, reason, origin = NO_REQUEST, check }: RequestedAct & { by: Actor },
+  work: (user: User) => Promise<Answer>,
+  deps: AccountsDeps
+): Promise<Answer> {
+  return await audited(
+    { action, actor, target: auditTarget(id), reason, origin },
+    async () => await work(await actedOn(id, { actor, check }, deps)),
+    deps
+  )
+}
