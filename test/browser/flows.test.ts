@@ -1,5 +1,5 @@
 /**
- * The journeys of people, counted: presses, typed fields, and pages with the message. A journey begins on its first
+ * The journeys of people, in each of four ways, counted: presses, typed fields, and pages with the message. A journey begins on its first
  * page. Dialogs of the system do not count.
  */
 import type { Page } from 'playwright-core'
@@ -9,7 +9,8 @@ import { PASSWORD } from '../support/app.ts'
 import { testBrowser } from '../support/browser.ts'
 import { enrol, logIn } from '../support/factors.ts'
 import { withChromium } from './support/chromium.ts'
-import { answerAt, signInOn, USERNAME, WITH_AND_AT_NIGHT_WITHOUT } from './support/journeys.ts'
+import { type Hand, HANDS } from './support/hands.ts'
+import { answerAt, signInOn, USERNAME } from './support/journeys.ts'
 import { type Provider, startProvider } from './support/provider.ts'
 
 const NEXT = 'a better horse battery'
@@ -21,10 +22,9 @@ interface Counts {
   pages: number
 }
 
-/** A person at a phone, whose presses, typed fields and pages are counted. */
+/** A person whose presses, typed fields and pages are counted. */
 interface Walk {
   page: Page
-  scripts: boolean
   /** Opens the first page by its address. The count begins there. */
   begin(url: string): Promise<void>
   /** The count begins at the page that is open. */
@@ -40,7 +40,7 @@ interface Walk {
   counts(): Counts
 }
 
-function walkOf(page: Page, { origin }: Provider, scripts: boolean): Walk {
+function walkOf(page: Page, { origin }: Provider, hand: Hand): Walk {
   let counted: Counts = { presses: 0, fields: 0, pages: 0 }
   page.on('response', (response) => {
     const isRedirect = response.status() >= 300 && response.status() < 400
@@ -49,9 +49,12 @@ function walkOf(page: Page, { origin }: Provider, scripts: boolean): Walk {
   const moved = async (act: () => Promise<unknown>): Promise<void> => {
     await Promise.all([page.waitForEvent('load'), act()])
   }
+  const type = async (label: string, value: string): Promise<void> => {
+    counted.fields++
+    await hand.type(page, label, value)
+  }
   return {
     page,
-    scripts,
     async begin(url) {
       counted = { presses: 0, fields: 0, pages: 0 }
       // The page may navigate before all of it has loaded.
@@ -62,27 +65,18 @@ function walkOf(page: Page, { origin }: Provider, scripts: boolean): Walk {
     },
     async press(name) {
       counted.presses++
-      const either = page
-        .getByRole('button', { name, exact: true })
-        .or(page.getByRole('link', { name, exact: true }))
-        .first()
       await moved(async () => {
-        await either.tap()
+        await hand.press(page, name)
       })
     },
-    async type(label, value) {
-      counted.fields++
-      await page.getByLabel(label, { exact: true }).fill(value)
-    },
+    type,
     async typeCode(label, value) {
-      counted.fields++
-      const field = page.getByLabel(label, { exact: true })
-      if (scripts)
+      if (hand.options.javaScriptEnabled === true)
         await moved(async () => {
-          await field.fill(value)
+          await type(label, value)
         })
       else {
-        await field.fill(value)
+        await type(label, value)
         await this.press('Continue')
       }
     },
@@ -242,19 +236,20 @@ async function notNow({ page, press }: Pick<Walk, 'page' | 'press'>): Promise<vo
   if ((await page.getByText('Not now', { exact: true }).count()) > 0) await press('Not now')
 }
 
-for (const { name, options } of WITH_AND_AT_NIGHT_WITHOUT)
-  t.test(`takes no more presses, fields and pages than planned, by touch, ${name}`, async (t) => {
-    const scripts = options.javaScriptEnabled === true
+for (const hand of HANDS)
+  t.test(`takes no more presses, fields and pages than planned, ${hand.name}`, async (t) => {
+    const scripts = hand.options.javaScriptEnabled === true
+    const provider = await startProvider(t, {
+      factors: memoryFactorStore(),
+      emailSignIn: { signUp: true },
+      registration: { verifyEmail: true },
+      rateLimit: false
+    })
     for (const { name: flow, most, known, needsScripts = false, ends, go } of FLOWS) {
       if (needsScripts && !scripts) continue
       await t.test(flow, async (t) => {
-        const provider = await startProvider(t, {
-          factors: memoryFactorStore(),
-          emailSignIn: { signUp: true },
-          registration: { verifyEmail: true }
-        })
-        const page = await newPage(t, { ...options, viewport: { width: 360, height: 640 }, hasTouch: true })
-        const walk = walkOf(page, provider, scripts)
+        const page = await newPage(t, hand.options)
+        const walk = walkOf(page, provider, hand)
         await go(walk, provider)
         if (ends === 'app') t.match(await answerAt(page, provider), { code: /./ }, 'in the app')
         else t.match(new URL(page.url()).pathname, ends)
