@@ -7,6 +7,8 @@ process.stdout.on('error', ({ code }: NodeJS.ErrnoException) => {
   process.exit(code === 'EPIPE' ? 0 : 3)
 })
 
+// Node.js ends without an answer if a store never gives one and keeps nothing open.
+process.exitCode = 3
 void run(process.argv.slice(2)).then(({ code, text, problem }) => {
   if (text !== '') process.stdout.write(`${text}\n`)
   if (problem !== '') process.stderr.write(`${problem}\n`)

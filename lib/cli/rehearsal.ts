@@ -23,9 +23,11 @@ interface Rehearsal {
 
 const PREFIX = 'fastify-authority: '
 
-/** A store without its preparation, and with other methods. */
-const readOnly = <Store extends object>(store: Store, others: object = {}): Store =>
-  Object.assign(Object.create(store) as Store, { prepare: undefined }, others)
+/** A store without its preparation, and with other methods. The store may be frozen. */
+function readOnly<Store extends object>(store: Store, others: object = {}): Store {
+  const methods = Object.entries({ prepare: undefined, ...others })
+  return Object.create(store, Object.fromEntries(methods.map(([name, value]) => [name, { value }]))) as Store
+}
 
 const nothing = async (): Promise<void> => {}
 

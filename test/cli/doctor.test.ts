@@ -66,7 +66,8 @@ t.test('finds nothing in a sound configuration, counts the hashes, and names cal
     `export { oidc } from '${new URL('../../lib/connections/index.ts', import.meta.url).href}'`
   )
   const config = configWith(
-    `connections: [(await import('${connections}')).oidc({ id: 'company', name: 'Company', ` +
+    'users: Object.freeze(lib.sqliteUserStore(db)), ' +
+      `connections: [(await import('${connections}')).oidc({ id: 'company', name: 'Company', ` +
       `issuer: 'https://127.0.0.1:1', clientId: 'a', clientSecret: '${'b'.repeat(32)}' })]`
   )
   const { code, report, text } = await doctor(config)
@@ -201,6 +202,10 @@ t.test('changes nothing', async (t) => {
   const before = digest('doctor')
   await doctor(configWith(ALL))
   t.equal(digest('doctor'), before, 'a file with tables')
+  t.equal((await run(['migrate', '--config', configWith(ALL, undefined, 'bare')])).code, 0)
+  const bare = digest('bare')
+  t.equal((await doctor(configWith(ALL, undefined, 'bare'))).code, 0)
+  t.equal(digest('bare'), bare, 'a file without keys')
   await doctor(configWith(ALL, undefined, 'fresh'))
   t.equal((await run(['migrate', '--dry-run', '--config', configWith(ALL, undefined, 'fresh')])).code, 0)
   const db = new Database(fileOf('fresh'))

@@ -34,6 +34,7 @@ export async function recordPlaces(): Promise<RecordPlace[]> {
   const onPostgres = times(() => postgresRecords(database.pool({ max: 6 }), { what: 'postgresState', table }))
   const onSqlite = times(() => sqliteRecords(sqlite, { table }))
   await onPostgres[0].prepare?.()
+  await onSqlite[0].prepare?.()
   let uses = 0
   const redisPlace = (
     name: string,

@@ -1,0 +1,144 @@
+/** Acts of an operator on managed keys, next to a running ring. */
+import t from '../../support/tap.ts'
+import { jwtEngine } from '../../../lib/adapters/jwt/jwt-engine.ts'
+import { memoryState } from '../../../lib/adapters/memory/record-store.ts'
+import { aesSealer } from '../../../lib/adapters/node/sealer.ts'
+import { type KeyManagement, manageKeys } from '../../../lib/keys/manage-keys.ts'
+import { managedKeyRing } from '../../../lib/keys/managed-key-ring.ts'
+import type { KeyRing } from '../../../lib/keys/key-ring.ts'
+import type { KeyStore, StoredKey } from '../../../lib/ports/state.ts'
+import { steppedClock } from '../../../lib/testing/index.ts'
+import { settled, watchKeys } from '../../support/settled.ts'
+
+const MINUTE = 60_000
+const DAY = 1440 * MINUTE
+const OPTIONS = {
+  algs: ['ES256'] as [string, ...string[]],
+  rotateEveryMs: 90 * DAY,
+  announceMs: DAY,
+  tokenLifetimeMs: 15 * MINUTE,
+  hintLifetimeMs: 365 * DAY,
+  pollMs: MINUTE
+}
+
+t.before(() => {
+  t.teardown(watchKeys())
+})
+
+interface World {
+  store: KeyStore
+  ring: KeyRing
+  keys: KeyManagement
+  step(ms: number): Promise<void>
+  /** Management over a store of which some calls do something else. */
+  over(changes: Partial<KeyStore>, secret?: string): KeyManagement
+}
+
+async function world(t: { teardown(work: () => void): void }): Promise<World> {
+  const clock = steppedClock()
+  const store = memoryState().keys
+  const deps = { clock, engine: jwtEngine, store, sealer: aesSealer(['s'.repeat(32)]) }
+  const ring = managedKeyRing(OPTIONS, { ...deps, onChange() {}, onError() {} })
+  t.teardown(() => {
+    ring.close()
+  })
+  await ring.ready()
+  return {
+    store,
+    ring,
+    keys: manageKeys(OPTIONS, deps),
+    async step(ms) {
+      clock.step(ms)
+      await settled()
+    },
+    over: (changes, secret = 's') =>
+      manageKeys(OPTIONS, { ...deps, sealer: aesSealer([secret.repeat(32)]), store: { ...store, ...changes } })
+  }
+}
+
+const states = async (keys: KeyManagement): Promise<string[]> => (await keys.list()).map(({ state }) => state)
+
+t.test('names the state of each key through its life', async (t) => {
+  const { keys, step, over } = await world(t)
+  t.strictSame(await states(keys), ['signs'])
+  t.strictSame(await states(over({}, 'x')), ['unreadable'])
+  const [next] = await keys.rotate()
+  t.strictSame(await states(keys), ['signs', 'announced'])
+  await step(DAY)
+  t.strictSame(await states(keys), ['published', 'signs'])
+  const [former, signing] = await keys.list()
+  t.equal(signing?.kid, next?.kid)
+  t.equal(former?.leavesAt, (next?.signsFrom ?? 0) + 25 * MINUTE, 'the life of a token and ten minutes later')
+  await step(26 * MINUTE)
+  t.strictSame(await states(keys), ['former', 'signs'])
+})
+
+t.test('announces one key for any number of calls at once', async (t) => {
+  const { keys } = await world(t)
+  const rotated = await Promise.all([keys.rotate(), keys.rotate(), keys.rotate()])
+  t.equal(new Set(rotated.flat().map(({ kid }) => kid)).size, 1)
+  t.strictSame(await keys.rotate(), rotated[0])
+  t.equal((await keys.list()).length, 2)
+})
+
+t.test('retires the signing key for a new one that signs at once', async (t) => {
+  const { keys, ring, step } = await world(t)
+  const { kid } = ring.signingKey()
+  await keys.rotate()
+  t.strictSame(await Promise.all([keys.retire(kid), keys.retire(kid)]), [true, true], 'twice at once')
+  t.strictSame(await states(keys), ['published', 'signs'], 'the announced key stays until its tokens could have ended')
+  t.equal(await keys.retire(kid), false)
+  await step(MINUTE)
+  t.not(ring.signingKey().kid, kid)
+  t.equal(ring.find(kid), undefined)
+  t.notOk(ring.publicJwks().some((key) => key.kid === kid))
+})
+
+t.test('ends a retired key for hints that an instance has verified before', async (t) => {
+  const { keys, ring, step } = await world(t)
+  const { kid } = ring.signingKey()
+  await keys.rotate()
+  await step(DAY)
+  await step(26 * MINUTE)
+  t.equal(ring.find(kid), undefined, 'no token of it lives')
+  t.ok(await ring.findForHint(kid))
+  t.equal(await keys.retire(kid), true)
+  await step(MINUTE)
+  t.equal(await ring.findForHint(kid), undefined)
+})
+
+t.test('leaves a signing key after a crash at each step of a retirement', async (t) => {
+  const { keys, ring, store, over } = await world(t)
+  const { kid } = ring.signingKey()
+  const crash = async (): Promise<never> => {
+    throw new Error('crash')
+  }
+  await t.rejects(over({ addIfAbsent: crash }).retire(kid))
+  t.strictSame(await states(keys), ['signs'])
+  await t.rejects(over({ remove: crash }).retire(kid))
+  t.strictSame(await states(keys), ['published', 'signs'])
+  t.equal(await keys.retire(kid), true)
+  t.strictSame(await states(keys), ['signs'])
+  t.equal((await store.list()).length, 1)
+})
+
+t.test('takes the next sequence if another instance was faster', async (t) => {
+  const { keys, store, over } = await world(t)
+  const [signing] = await store.list()
+  let isFirst = true
+  const slow = over({
+    async addIfAbsent(key: StoredKey) {
+      if (isFirst) {
+        isFirst = false
+        await keys.rotate()
+      }
+      return await store.addIfAbsent(key)
+    }
+  })
+  await slow.retire(signing?.kid ?? '')
+  t.strictSame(
+    (await store.list()).map(({ sequence }) => sequence).toSorted((one, other) => one - other),
+    [2, 3]
+  )
+  t.strictSame(await states(keys), ['published', 'signs'])
+})
