@@ -177,6 +177,21 @@ t.test('DOS-stored-hash-bomb treats an unusable hash as a wrong password, and lo
   t.equal((await signIn('phpass')).statusCode, 200)
 })
 
+t.test('keeps the event loop free while it checks a phpass hash of the most rounds', async (t) => {
+  const { signIn, close } = await host({ ann: '$P$GsaltsaltdWK117h.saWixgJRrFbxo1' })
+  t.teardown(close)
+  let [turns, isChecked] = [0, false]
+  const count = (): void => {
+    turns++
+    if (!isChecked) setTimeout(count, 1)
+  }
+  count()
+  t.equal((await signIn('ann')).statusCode, 400)
+  isChecked = true
+  // The check takes most of a second. A loop that it blocks would have two or three turns.
+  t.ok(turns > 50, `${turns} turns`)
+})
+
 t.test('omits the Firebase signer key and the pepper from errors', async (t) => {
   for (const password of [
     { firebase: { signerKey: 'not base64, but secret' } },

@@ -1,0 +1,96 @@
+/** The readers of JSON and CSV: every split of a file into chunks gives the same rows. */
+import t from '../support/tap.ts'
+import { csvRecords } from '../../lib/cli/import/csv.ts'
+import { jsonElements } from '../../lib/cli/import/json-elements.ts'
+
+async function* chunksOf(text: string, size: number): AsyncGenerator<string> {
+  const characters = [...text]
+  for (let at = 0; at < characters.length; at += size) yield characters.slice(at, at + size).join('')
+}
+
+async function all<Item>(items: AsyncIterable<Item>): Promise<Item[]> {
+  const found: Item[] = []
+  for await (const item of items) found.push(item)
+  return found
+}
+
+const SIZES = [1, 2, 3, 5, 7, 64, 100_000]
+/** Texts with the signs of JSON in strings, in keys and at the ends of them. */
+const USERS = [
+  { id: 1, name: '[{"users":[' },
+  { users: [{ id: 'inner' }], id: 2 },
+  { id: 3, name: '\\', end: '"' },
+  { id: 4, name: '\\"]}' },
+  { id: 5, name: ',\n\u2028\u{1f600}', nested: [[], {}, [1, ['users']]] },
+  null,
+  'text, with ] and "',
+  -1.5e3,
+  []
+]
+
+for (const [title, document, member] of [
+  ['a document that is an array', USERS, undefined],
+  [
+    'a member behind others',
+    { before: 'users', 'a"b': { users: [0] }, list: [['users']], users: USERS, after: [1] },
+    'users'
+  ],
+  ['an empty array', [], undefined],
+  ['an empty member', { users: [], more: [1] }, 'users']
+] as const)
+  for (const space of [0, 2])
+    t.test(`reads ${title} with an indent of ${space}, in chunks of any size`, async (t) => {
+      const text = JSON.stringify(document, null, space)
+      const expected = Array.isArray(document) ? document : (document as { users: unknown[] }).users
+      for (const size of SIZES) {
+        const found = await all(jsonElements(chunksOf(text, size), member))
+        t.strictSame(
+          found.map((one) => (typeof one === 'string' ? (JSON.parse(one) as unknown) : one)),
+          expected,
+          `${size}`
+        )
+      }
+    })
+
+t.test('reports a document that ends too soon, at any place of its list', async (t) => {
+  const text = JSON.stringify({ users: [{ id: '1' }, { id: '2' }] })
+  for (let end = text.indexOf('[') + 1; end <= text.lastIndexOf(']'); end++)
+    t.match(
+      (await all(jsonElements(chunksOf(text.slice(0, end), 3), 'users'))).at(-1),
+      { problem: /cut off/ },
+      `${end}`
+    )
+  for (let end = 0; end < text.indexOf('['); end++)
+    t.match(await all(jsonElements(chunksOf(text.slice(0, end), 3), 'users')), [{ problem: /no list users/ }], `${end}`)
+})
+
+t.test('holds no more than an element of a document that never ends', async (t) => {
+  let chunks = 0
+  async function* endless(): AsyncGenerator<string> {
+    yield '[{"name":"'
+    for (;;) {
+      chunks++
+      yield 'x'.repeat(10_000)
+    }
+  }
+  t.match(await all(jsonElements(endless(), undefined)), [{ problem: /a million characters/ }])
+  t.ok(chunks <= 101, `${chunks} chunks`)
+})
+
+t.test('reads fields of CSV in chunks of any size', async (t) => {
+  const text =
+    'ID,user_login,user_pass\r\n1,"ann, ""the first""",$P$B12345678\r\n2,"two\nlines",\n\n3,ben "b" c,$wp$2y$10$x\n,,\n4,"",\u{1f600}'
+  for (const size of SIZES)
+    t.strictSame(
+      await all(csvRecords(chunksOf(text, size))),
+      [
+        { line: 1, fields: ['ID', 'user_login', 'user_pass'] },
+        { line: 2, fields: ['1', 'ann, "the first"', '$P$B12345678'] },
+        { line: 3, fields: ['2', 'two\nlines', ''] },
+        { line: 6, fields: ['3', 'ben "b" c', '$wp$2y$10$x'] },
+        { line: 7, fields: ['', '', ''] },
+        { line: 8, fields: ['4', '', '\u{1f600}'] }
+      ],
+      `${size}`
+    )
+})
