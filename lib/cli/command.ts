@@ -44,15 +44,15 @@ export interface Command {
   flags?: readonly ('email' | 'invite' | 'dry-run' | 'online')[]
 }
 
-/** A command that opens the host's stores. */
-export interface StoreCommand extends Command {
-  /** `undefined`: it has written its answer. */
-  run(desk: Desk, given: Given): Promise<unknown>
-}
-
 /** A command that reads the host's options and starts nothing. */
 export interface ConfigCommand extends Command {
   check(config: Config, given: Given): Promise<unknown>
+}
+
+/** A command that opens the host's stores. `check`: its dry run, which starts nothing. */
+export interface StoreCommand extends Command, Partial<Pick<ConfigCommand, 'check'>> {
+  /** `undefined`: it has written its answer. */
+  run(desk: Desk, given: Given): Promise<unknown>
 }
 
 /** Exit codes: 1 refused or found wrong, 2 bad use, 3 outage. */

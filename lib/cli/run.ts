@@ -11,7 +11,7 @@ import { isOutage } from '../ports/outage.ts'
 import { CliError, type Config, type Desk, type Given, type StoreCommand } from './command.ts'
 import { type AnyCommand, COMMANDS, lineOfCommand } from './commands.ts'
 import { configOf } from './config.ts'
-import { placesOf } from './stores.ts'
+import { refuseMemory } from './stores.ts'
 
 interface Answer {
   code: 0 | 1 | 2 | 3
@@ -91,6 +91,8 @@ function parsed(argv: readonly string[]): Line | null {
   return { command, words, values }
 }
 
+const isStoreCommand = (command: AnyCommand): command is StoreCommand => 'run' in command
+
 async function answerOf({ command, words, values }: Line, write: Desk['write']): Promise<unknown> {
   if (!('check' in command || 'run' in command)) return systemRandom().secret()
   const given = {
@@ -102,9 +104,9 @@ async function answerOf({ command, words, values }: Line, write: Desk['write']):
   }
   const config = await configOf(values.config)
   try {
-    return 'check' in command
-      ? await command.check(config, given)
-      : await overStores(command, config, given, { yes: values.yes === true, write })
+    if (isStoreCommand(command) && (command.check === undefined || !given.dryRun))
+      return await overStores(command, config, given, { yes: values.yes === true, write })
+    return await command.check?.(config, given)
   } finally {
     await config.close?.()
   }
@@ -117,9 +119,7 @@ async function overStores(
   { yes, write }: { yes: boolean; write: Desk['write'] }
 ): Promise<unknown> {
   settingsOf(options)
-  const memory = placesOf(options).find(({ isMemory }) => isMemory)
-  if (memory !== undefined)
-    throw new CliError(1, `${memory.what} in memory, so another process has them. Set ${memory.option} to a store.`)
+  refuseMemory(options)
   const app = fastify({ ...server, logger: false })
   try {
     await app.register(authPlugin, { ...options, decorators: undefined })

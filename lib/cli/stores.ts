@@ -3,6 +3,7 @@ import { redisState } from '../adapters/redis/record-store.ts'
 import { isMemoryUserStore } from '../composition/seeded-users.ts'
 import type { AuthorityOptions } from '../index.ts'
 import type { State } from '../ports/state.ts'
+import { CliError } from './command.ts'
 
 /** A store of the host's options. */
 export interface Place {
@@ -46,6 +47,13 @@ export function placesOf(options: AuthorityOptions): Place[] {
       : [placed('apiKeys', 'The API keys are', apiKeys, async () => await apiKeys.list(NOBODY))]),
     ...(log === null ? [] : [placed('audit', 'The audit log is', log, async () => await log.list({ limit: 1 }))])
   ]
+}
+
+/** @throws CliError for a store of this process alone, because the app has another one */
+export function refuseMemory(options: AuthorityOptions): void {
+  const memory = placesOf(options).find(({ isMemory }) => isMemory)
+  if (memory !== undefined)
+    throw new CliError(1, `${memory.what} in memory, so another process has them. Set ${memory.option} to a store.`)
 }
 
 /** A store of the host's users may have these methods too. */

@@ -2,6 +2,7 @@
 import Fastify from 'fastify'
 import Database from 'libsql'
 import t from '../support/tap.ts'
+import { run } from '../../lib/cli/run.ts'
 import authPlugin, { sqliteUserStore } from '../../lib/index.ts'
 import { exportOf, host, importing, rowsIn } from './support/import-host.ts'
 import { FIREBASE, PASSWORD, SOURCES } from './support/sources.ts'
@@ -13,6 +14,7 @@ for (const [format, source] of Object.entries(SOURCES)) {
   t.test(`imports an export of ${format} once, and its users sign in`, async (t) => {
     const { path, config } = host({ options: source.options })
     const given = exportOf(source.export)
+    t.equal((await run(['migrate', '--config', config])).code, 0)
     const dry = await importing(config, format, given, '--dry-run')
     t.equal(dry.code, 1, 'rows were skipped')
     t.same(rowsIn(path), [], 'the dry run wrote nothing')

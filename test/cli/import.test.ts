@@ -1,8 +1,9 @@
 /** `npx fastify-authority import`: conflicts, interruptions, the forms of a file, and exit codes. */
 import { execFile } from 'node:child_process'
-import { writeFileSync } from 'node:fs'
+import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import Database from 'libsql'
 import t from '../support/tap.ts'
 import { run } from '../../lib/cli/run.ts'
 import { at, directory, exportOf, file, host, importing, rowsIn } from './support/import-host.ts'
@@ -14,6 +15,7 @@ const given = (rows: readonly string[], name = `given-${++files}.ndjson`): strin
 
 t.test('writes nothing when two users would have one username', async (t) => {
   const { path, config } = host()
+  await run(['migrate', '--config', config])
   const twice = given([row(1, 'ann'), row(2, 'ben'), row(3, 'ANN'), row(4, 'cleo')])
   for (const more of [[], ['--dry-run'], ['--yes']]) {
     const { code, report, text } = await importing(config, 'ndjson', twice, ...more)
@@ -182,6 +184,36 @@ for (const [title, words, code, says, config] of [
     t.equal(text, '')
     t.match(problem, says)
   })
+
+t.test('makes no file and no table in a dry run', async (t) => {
+  const { path, config } = host()
+  const refused = await importing(config, 'ndjson', some, '--dry-run')
+  t.match(refused, { code: 1, text: /run npx fastify-authority migrate first/ })
+  t.equal(statSync(path).size, 0, 'only the host has opened it')
+  await run(['migrate', '--config', config])
+  const before = readFileSync(path)
+  t.match(await importing(config, 'ndjson', some, '--dry-run'), { code: 0, report: { imported: 1 } })
+  t.ok(readFileSync(path).equals(before))
+})
+
+t.test('writes users between two entries of the audit log, and no user without the first', async (t) => {
+  const audit = 'options.audit = lib.sqliteAudit(db)'
+  const { path, config } = host({ audit })
+  t.equal((await importing(config, 'ndjson', some)).code, 0)
+  const db = new Database(path)
+  t.teardown(() => db.close())
+  const entries = db
+    .prepare("SELECT outcome, entry FROM authority_audit WHERE action = 'users_imported' ORDER BY seq")
+    .all()
+  t.match(entries, [
+    { outcome: 'attempted', entry: /"type":"cli"/ },
+    { outcome: 'done', entry: /"type":"cli"/ }
+  ])
+  const down = host({ audit: `${audit}; options.audit.append = async () => { throw new Error('full') }` })
+  const { code, problem } = await run(['import', 'ndjson', some, '--config', down.config])
+  t.equal(code, 3, problem)
+  t.same(rowsIn(down.path), [])
+})
 
 t.test('prints the report for people, a problem a line', async (t) => {
   const { config } = host()

@@ -1,39 +1,69 @@
 import { existsSync, statSync } from 'node:fs'
+import { audited } from '../../accounts/audited.ts'
 import { systemClock } from '../../adapters/node/system.ts'
+import { settingsOf } from '../../composition/compose.ts'
+import { NO_REQUEST } from '../../events.ts'
 import type { UserImporter } from '../../ports/user-import.ts'
-import { resolvePassword } from '../../settings/sections/password.ts'
+import type { AuthorityOptions } from '../../settings/options.ts'
 import { CliError, type StoreCommand } from '../command.ts'
+import { placesOf, refuseMemory } from '../stores.ts'
 import { FORMATS } from './formats.ts'
-import { passOver } from './import-file.ts'
+import { type ImportDeps, passOver } from './import-file.ts'
 
-const isImporter = (store: object | undefined): store is UserImporter =>
-  store !== undefined && 'importUsers' in store && typeof store.importUsers === 'function'
+const isImporter = (store: object): store is UserImporter =>
+  'importUsers' in store && typeof store.importUsers === 'function'
 
+/** @throws CliError for an import that can't begin */
+function depsOf(options: AuthorityOptions, [name = '', path = '']: readonly string[]): ImportDeps {
+  const format = Object.hasOwn(FORMATS, name) ? FORMATS[name] : undefined
+  if (format === undefined)
+    throw new CliError(2, `There is no format ${name}. Use one of ${Object.keys(FORMATS).join(' ')}.`)
+  if (!existsSync(path) || !statSync(path).isFile()) throw new CliError(2, `There is no file ${path}.`)
+  const store: object = options.users
+  if (!isImporter(store)) throw new CliError(1, 'The user store has no importUsers, so it takes no users with an id.')
+  const { firebase } = settingsOf(options).password
+  if (name === 'firebase' && firebase === null)
+    throw new CliError(1, 'Set the option password.firebase: the hashes of Firebase need the key of its project.')
+  return { path, format, firebase, store, now: systemClock.now() }
+}
+
+type Report = Awaited<ReturnType<typeof passOver>>['report']
+
+/** The pass that writes nothing. @throws CliError if two users would have one username */
+async function lookedAt(deps: ImportDeps): Promise<Report> {
+  const { report, conflicts } = await passOver(deps, { dryRun: true })
+  if (conflicts === 0) return report
+  const problem = 'Nothing was written, because two users would have one username.'
+  throw new CliError(1, problem, { ...report, imported: 0, links: 0 })
+}
+
+function answered(report: Report): Report {
+  if (report.skipped === 0) return report
+  throw new CliError(1, `Skipped rows: ${report.skipped}.`, report)
+}
+
+/** With `--dry-run` it only looks: the service is not started, and no table is made. */
 export const IMPORT: StoreCommand = {
   name: 'import',
   takes: ['<format>', '<file>'],
   flags: ['dry-run'],
   does: `Imports users with their ids and hashes. Formats: ${Object.keys(FORMATS).join(' ')}.`,
-  async run({ options }, { words: [name = '', path = ''], dryRun }) {
-    const format = Object.hasOwn(FORMATS, name) ? FORMATS[name] : undefined
-    if (format === undefined)
-      throw new CliError(2, `There is no format ${name}. Use one of ${Object.keys(FORMATS).join(' ')}.`)
-    if (!existsSync(path) || !statSync(path).isFile()) throw new CliError(2, `There is no file ${path}.`)
-    const { users: store, password } = options
-    if (!isImporter(store)) throw new CliError(1, 'The user store has no importUsers, so it takes no users with an id.')
-    const { firebase } = resolvePassword(password)
-    if (name === 'firebase' && firebase === null)
-      throw new CliError(1, 'Set the option password.firebase: the hashes of Firebase need the key of its project.')
-    const deps = { path, format, firebase, store, now: systemClock.now() }
-
-    const seen = await passOver(deps, { dryRun: true })
-    if (seen.conflicts > 0)
-      throw new CliError(1, 'Nothing was written, because two users would have one username.', {
-        ...seen.report,
-        imported: 0
-      })
-    const { report } = dryRun ? seen : await passOver(deps, { dryRun: false })
-    if (report.skipped > 0) throw new CliError(1, `Skipped rows: ${report.skipped}.`, report)
-    return report
+  async check({ options }, { words }) {
+    const deps = depsOf(options, words)
+    refuseMemory(options)
+    const users = placesOf(options).find(({ option }) => option === 'users')
+    if (((await users?.pending()) ?? []).length > 0)
+      throw new CliError(1, 'A dry run makes no tables: run npx fastify-authority migrate first.')
+    return answered(await lookedAt(deps))
+  },
+  async run({ options, by, services }, { words }) {
+    const deps = depsOf(options, words)
+    await lookedAt(deps)
+    const { report } = await audited(
+      { action: 'users_imported', actor: by, target: null, origin: NO_REQUEST },
+      async () => await passOver(deps, { dryRun: false }),
+      services.grants.accounts
+    )
+    return answered(report)
   }
 }

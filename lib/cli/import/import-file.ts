@@ -27,7 +27,7 @@ interface Pass {
   conflicts: number
 }
 
-interface ImportDeps extends ReadingDeps {
+export interface ImportDeps extends ReadingDeps {
   store: UserImporter
   path: string
 }

@@ -19,12 +19,16 @@ export const file = (name: string, text: string): string => {
 }
 
 let databases = 0
-/** A file of users of its own, and the host's file for it. `wrap`: code that changes the store `users`. */
+/** A file of users, and the host's file for it. `wrap` changes the store `users`, and `audit` sets the log. */
 export function host({
   wrap = '',
-  options = {},
+  audit = '',
+  options: more = {},
   path = join(directory, `${++databases}.sqlite`)
-}: { wrap?: string; options?: object | undefined; path?: string } = {}): { path: string; config: string } {
+}: { wrap?: string; audit?: string; options?: object | undefined; path?: string } = {}): {
+  path: string
+  config: string
+} {
   const config = file(
     `${++databases}.mjs`,
     `import * as lib from '${at('lib/index.ts')}'
@@ -35,11 +39,10 @@ export default async () => {
   let users = stored
   let calls = 0
   ${wrap}
-  return {
-    options: { issuer: 'https://auth.example.com', secret: '${'s3cr3t-of-a-test-'.repeat(3)}', clients: [],
-      users, state: lib.sqliteState(db), ...${JSON.stringify(options)} },
-    close: () => db.close()
-  }
+  const options = { issuer: 'https://auth.example.com', secret: '${'s3cr3t-of-a-test-'.repeat(3)}', clients: [],
+    users, state: lib.sqliteState(db), ...${JSON.stringify(more)} }
+  ${audit}
+  return { options, close: () => db.close() }
 }`
   )
   return { path, config }
@@ -62,6 +65,7 @@ export async function importing(
 export function rowsIn(path: string): Array<Record<string, unknown>> {
   const db = new Database(path)
   try {
+    if (db.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'authority_users'").all().length === 0) return []
     return ['authority_users', 'authority_users_identities'].flatMap(
       (table) => db.prepare(`SELECT * FROM ${table} ORDER BY 1, 2`).all() as Array<Record<string, unknown>>
     )
