@@ -13,7 +13,7 @@ export async function buildApp(config: Config): Promise<FastifyInstance> {
     logger: { level: config.logLevel, serializers: { req: loggedRequest } },
     ...(config.trustProxy.length === 0 ? {} : { trustProxy: config.trustProxy })
   })
-  const { users, state, redis, close } = openStores(config, (error, server) => {
+  const { users, state, audit, redis, close } = openStores(config, (error, server) => {
     app.log.warn({ reason: error.message }, `${server} can't be reached`)
   })
   // Hooks run last in, first out: the plugin, registered later, has let go of the stores by then.
@@ -30,6 +30,11 @@ export async function buildApp(config: Config): Promise<FastifyInstance> {
     state,
     ...(redis === undefined ? {} : { redis }),
     secret: config.secret,
+    audit,
+    // A confirmed address alone proves the person, because anybody can sign up with the name.
+    admin: {
+      allow: ({ user, scopes }) => (user?.emailVerified === true && user.username === config.admin ? scopes : [])
+    },
     // Redirect URIs over http: are for loopback alone.
     clients: [
       ...(config.allowInsecureIssuer ? [] : [config.clients.spa, config.clients.thirdParty]),

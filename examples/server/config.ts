@@ -36,6 +36,8 @@ export interface Config {
   smtpUrl: string | undefined
   /** Shows messages on the page `/dev/mails`: on a developer's own machine, where nothing sends them. */
   capturesMails: boolean
+  /** The username of the administrator, who has the pages at `/auth/admin`. */
+  admin: string | undefined
   /** The sender of mails. */
   mailFrom: string
   /**
@@ -66,6 +68,11 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     throw new ConfigError(
       `ISSUER is ${JSON.stringify(issuer)}; it takes an absolute URL, such as https://auth.example.com`
     )
+  const capturesMails =
+    env['NODE_ENV'] !== 'production' &&
+    set(env['SMTP_URL']) === undefined &&
+    set(env['TRUST_PROXY']) === undefined &&
+    ['localhost', '127.0.0.1', '::1'].includes(host)
   return {
     host,
     port,
@@ -90,11 +97,9 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     ),
     redisUrl: serverUrl(env, 'REDIS_URL', ['redis:', 'rediss:'], 'redis://localhost:6379'),
     smtpUrl: serverUrl(env, 'SMTP_URL', ['smtp:', 'smtps:'], 'smtps://user:password@mail.example.com'),
-    capturesMails:
-      env['NODE_ENV'] !== 'production' &&
-      set(env['SMTP_URL']) === undefined &&
-      set(env['TRUST_PROXY']) === undefined &&
-      ['localhost', '127.0.0.1', '::1'].includes(host),
+    capturesMails,
+    // The name that the start page signs up with.
+    admin: set(env['ADMIN']) ?? (capturesMails ? 'ann@example.com' : undefined),
     mailFrom: set(env['MAIL_FROM']) ?? `no-reply@${new URL(issuer).hostname}`,
     drainSeconds: secondsOf(set(env['DRAIN_SECONDS']) ?? '0'),
     logLevel: logLevelOf(set(env['LOG_LEVEL']) ?? 'info')

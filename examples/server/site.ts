@@ -58,7 +58,7 @@ export async function site(
 }
 
 /** The facts on the start page: no address of a server, because these have passwords in them. */
-function factsOf({ issuer, databaseUrl, redisUrl, smtpUrl, bypass, capturesMails }: Config): Facts {
+function factsOf({ issuer, databaseUrl, redisUrl, smtpUrl, bypass, capturesMails, admin }: Config): Facts {
   const [users, state] =
     databaseUrl === undefined
       ? ['a SQLite file', redisUrl === undefined ? 'a SQLite file' : 'Redis']
@@ -72,6 +72,7 @@ function factsOf({ issuer, databaseUrl, redisUrl, smtpUrl, bypass, capturesMails
     messages:
       smtpUrl === undefined ? `${capturesMails ? 'the page Mails and ' : ''}the log of the server` : 'your SMTP server',
     capturesMails,
+    admin,
     limits: bypass.includes('127.0.0.0/8') ? 'leave this machine alone, outside production' : 'hold for every address'
   }
 }

@@ -13,6 +13,8 @@ export interface Facts {
   messages: string
   /** True if messages are on the page `/dev/mails`. */
   capturesMails: boolean
+  /** The username of the administrator. */
+  admin: string | undefined
   /** Whom the limits per address leave alone. */
   limits: string
 }
@@ -34,7 +36,7 @@ export async function startPage(
         ...(demos ? { here: '/' } : {}),
         body: html`<main class="start">
 <div class="front">
-${user === null ? nobody(facts) : somebody(user, { since: session?.authenticatedAt, demos })}
+${user === null ? nobody(facts) : somebody(user, { since: session?.authenticatedAt, demos, admin: facts.admin })}
 ${LEAST}
 </div>
 ${demos ? demosOf(facts) : ''}
@@ -65,12 +67,15 @@ function nobody({ messages, capturesMails }: Facts): Html {
 </section>`
 }
 
-function somebody({ username }: User, { since, demos }: { since: Date | undefined; demos: boolean }): Html {
+function somebody(
+  { username, emailVerified }: User,
+  { since, demos, admin }: { since: Date | undefined; demos: boolean; admin: string | undefined }
+): Html {
   return html`<section class="hero">
 <p class="state"><span class="dot"></span><span>Running. This page reads the browser session, by <code>app.authority.readSession</code>.</span></p>
 <h1>Hello again</h1>
 <p class="lead">Signed in as <strong>${username}</strong>${since === undefined ? '' : html`, since <time datetime="${since.toISOString()}">${since.toISOString().slice(0, 16).replace('T', ' ')} UTC</time>`}.${demos ? ' No app has to ask for the password now: try one.' : ''}</p>
-<p class="actions">${demos ? html`<a class="button" href="/app">Open the demo app</a>` : ''}<a class="button quiet" href="/auth/account">Your account</a></p>
+<p class="actions">${demos ? html`<a class="button" href="/app">Open the demo app</a>` : ''}<a class="button quiet" href="/auth/account">Your account</a>${emailVerified === true && username === admin ? html`<a class="button quiet" href="/auth/admin">Administration</a>` : ''}</p>
 </section>`
 }
 

@@ -1,10 +1,13 @@
 import { Redis } from 'ioredis'
 import { Pool } from 'pg'
 import {
+  type AuditLog,
+  postgresAudit,
   postgresState,
   postgresUserStore,
   type RedisClient,
   redisState,
+  sqliteAudit,
   sqliteState,
   sqliteUserStore,
   type UserStore
@@ -15,6 +18,7 @@ import { openDatabase } from './database.ts'
 export interface Stores {
   users: UserStore
   state: ReturnType<typeof sqliteState>
+  audit: AuditLog
   /** For the rate limit counters, which all instances share then. */
   redis?: RedisClient
   close(): Promise<void>
@@ -37,6 +41,7 @@ export function openStores(
     return {
       users: postgresUserStore(pool),
       state: postgresState(pool),
+      audit: postgresAudit(pool),
       ...shared,
       async close() {
         redis?.disconnect()
@@ -48,6 +53,7 @@ export function openStores(
   return {
     users: sqliteUserStore(db),
     state: redis === undefined ? sqliteState(db) : redisState(redis),
+    audit: sqliteAudit(db),
     ...shared,
     async close() {
       redis?.disconnect()

@@ -189,6 +189,27 @@ t.test('tells visitors without JavaScript that the demo app needs it', async (t)
   t.notOk(await page.getByRole('button', { name: 'Sign in' }).isVisible())
 })
 
+t.test('opens the pages of administration to the demo user, once the address is confirmed', async (t) => {
+  const page = await chromium.newPage(t, { locale: 'en', viewport: DESKTOP, allow: [/status of 404/] })
+  await page.goto(`${origin}/auth/login?return_to=/`)
+  for (const [name, value] of Object.entries(ANN)) await page.locator(`[name=${name}]`).fill(value)
+  await press(page, 'Sign in')
+  t.equal((await page.goto(`${origin}/auth/admin`))?.status(), 404, 'a name alone proves nothing')
+  await page.goto(`${origin}/dev/mails`)
+  await page
+    .getByRole('link', { name: /confirm/i })
+    .first()
+    .press('Enter')
+  await page.waitForURL(/\/dev\/mails\/\d+$/)
+  await page.locator('a[href*="/auth/verify-email"]').first().press('Enter')
+  await page.waitForURL(/\/auth\/verify-email/)
+  await page.locator('main form button[type=submit]').first().click()
+  await page.waitForURL((at) => !at.searchParams.has('token'))
+  await page.goto(origin)
+  await Promise.all([page.waitForURL(/\/auth\/admin$/), enter(page, 'link', 'Administration')])
+  t.equal(await page.locator('h1').innerText(), 'People')
+})
+
 t.test('stops on SIGTERM', async (t) => {
   t.equal(await server.kill('SIGTERM'), 0)
 })

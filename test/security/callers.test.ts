@@ -204,7 +204,7 @@ const CONFIGURATIONS: Array<[what: string, options: Partial<AuthorityOptions>, w
   [
     'no pages',
     { pages: false, emailSignIn: false, par: false, deviceGrant: false },
-    /auth.par$|auth.admin$|admin.people|authorize|change-password|consent|device|openid-configuration|login|email-|second-factor|reauthenticate|passkey-prompt|passkeys.js|auth.security|signup|check-email|forgot|reset-password|verify-email|accept-invitation|undo|logout|pages|auth\/session$|(?:GET|POST) .auth.account(?!.export)/
+    /auth.par$|auth.admin$|admin.(?:people|invite|log)|authorize|change-password|consent|device|openid-configuration|login|email-|second-factor|reauthenticate|passkey-prompt|passkeys.js|auth.security|signup|check-email|forgot|reset-password|verify-email|accept-invitation|undo|logout|pages|auth\/session$|(?:GET|POST) .auth.account(?!.export)/
   ],
   [
     'a shared secret',
@@ -215,7 +215,7 @@ const CONFIGURATIONS: Array<[what: string, options: Partial<AuthorityOptions>, w
   [
     'no registration, no messages',
     { registration: false, sendMessage: undefined, emailSignIn: false },
-    /register|signup|password-reset|forgot|reset-password|accept-|undo|email|PATCH .auth.profile|account.profile/
+    /register|signup|password-reset|forgot|reset-p|accept-|admin.invite|undo|email|(?:PATCH .auth|account).profile/
   ],
   [
     'paths and decorators of its own',

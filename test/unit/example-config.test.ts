@@ -10,6 +10,20 @@ t.test('reads LOG_LEVEL in the example server', async (t) => {
   t.throws(() => readConfig({ ...env, LOG_LEVEL: 'loud' }), /LOG_LEVEL is "loud"; it takes one of trace, /)
 })
 
+t.test("has an administrator in the example server on a developer's own machine, or by ADMIN", async (t) => {
+  t.equal(readConfig(env).admin, 'ann@example.com')
+  t.equal(readConfig({ ...env, ADMIN: 'zoe@example.com' }).admin, 'zoe@example.com')
+  for (const [name, value] of [
+    ['NODE_ENV', 'production'],
+    ['HOST', '0.0.0.0'],
+    ['SMTP_URL', 'smtp://mail.example'],
+    ['TRUST_PROXY', '10.0.0.1']
+  ] as const) {
+    t.equal(readConfig({ ...env, [name]: value }).admin, undefined, name)
+    t.equal(readConfig({ ...env, [name]: value, ADMIN: 'zoe' }).admin, 'zoe')
+  }
+})
+
 t.test('reads DRAIN_SECONDS in the example server', async (t) => {
   t.equal(readConfig(env).drainSeconds, 0)
   t.equal(readConfig({ ...env, DRAIN_SECONDS: '15' }).drainSeconds, 15)

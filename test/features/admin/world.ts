@@ -95,7 +95,7 @@ interface PageRow {
 const PATHS_OF_PAGES: Array<[path: string, scope: string, methods: Array<PageRow['method']>]> = [
   ['', 'authority:users:read', ['GET']],
   ['/people/:id', 'authority:users:read', ['GET']],
-  ...['invite', 'reset', 'disable', 'enable', 'connections/:one', 'factors/:one', 'api-keys/:one'].map(
+  ...['edit', 'invite', 'reset', 'disable', 'enable', 'connections/:one', 'factors/:one', 'api-keys/:one'].map(
     (act): [string, string, Array<PageRow['method']>] => [
       `/people/:id/${act}`,
       'authority:users:write',
@@ -104,7 +104,9 @@ const PATHS_OF_PAGES: Array<[path: string, scope: string, methods: Array<PageRow
   ),
   ['/people/:id/sessions', 'authority:sessions:write', ['GET', 'POST']],
   ['/people/:id/sessions/:one', 'authority:sessions:write', ['GET', 'POST']],
-  ['/people/:id/delete', 'authority:users:delete', ['GET', 'POST']]
+  ['/people/:id/delete', 'authority:users:delete', ['GET', 'POST']],
+  ['/invite', 'authority:users:write', ['GET', 'POST']],
+  ['/log', 'authority:audit:read', ['GET']]
 ]
 
 /** Each page, with the scope that it needs. */

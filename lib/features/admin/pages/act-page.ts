@@ -8,7 +8,7 @@ import { actBy } from '../endpoints/acting.ts'
 import { textOfVersion, versionIn } from '../endpoints/versions.ts'
 import { type Act, noteName } from './acts.ts'
 import { problemAt, reasonField, reasonIn, sessionForm } from './frame.ts'
-import { type Person, personOf } from './person-facts.ts'
+import { actedOn, type Person, personOf } from './person-facts.ts'
 import { shown, visible } from './text.ts'
 import type { AdminPage, AdminPageDeps, AdminVisit, View } from './visit.ts'
 
@@ -48,18 +48,12 @@ ${sessionForm(visit, [
     }
   }
 
-  async function target(visit: AdminVisit): Promise<Person> {
-    const person = await personOf(visit, deps)
-    if (person.refusal !== null) throw person.refusal
-    return person
-  }
-
   return {
     path: `/people/:id/${act.path}`,
     scope: act.scope,
     summary: `Page that asks: ${act.button.toLowerCase()}`,
     what: 'Asks whether to do it, says what follows, and asks for a reason.',
-    show: async (visit) => await asked(await target(visit), visit, {}, null),
+    show: async (visit) => await asked(await actedOn(visit, deps), visit, {}, null),
     form: {
       summary: `${act.button} by a form`,
       what:

@@ -1,4 +1,6 @@
 import type { FastifyReply } from 'fastify'
+import type { AccountsDeps } from '../../../accounts/deps.ts'
+import { slotOf } from '../../../accounts/slots.ts'
 import { OAuthError } from '../../../errors.ts'
 import type { PageDeps } from '../../../http/pages/deps.ts'
 import type { Form } from '../../../http/pages/page-routes.ts'
@@ -20,6 +22,10 @@ const WAYS: ReadonlyArray<[path: string, label: string, scope: AdminScope]> = [
   ['/log', 'Audit log', 'authority:audit:read']
 ]
 
+/** True if an account can be made and its person told. */
+export const mayInvite = (accounts: AccountsDeps): boolean =>
+  accounts.users.create !== undefined && slotOf(accounts, 'invitations') !== null
+
 /** Sends a page of administration, in English, in the look of the hosted pages. */
 export async function adminDocument(view: View, visit: AdminVisit, deps: PageDeps): Promise<FastifyReply> {
   const { request, reply } = visit
@@ -28,14 +34,16 @@ export async function adminDocument(view: View, visit: AdminVisit, deps: PageDep
   })
 }
 
-function documentOf(view: View, visit: AdminVisit, common: CommonModel, { link }: PageDeps): string {
+function documentOf(view: View, visit: AdminVisit, common: CommonModel, { link, authorize }: PageDeps): string {
   const { person, scopes, request } = visit
   const home = link('admin')
   const { username } = person.user
   const here = request.url.split('?', 1)[0] ?? ''
   const { back = { url: home, label: 'People' }, note = null, error = null, content } = view
   const name = visible(username)
-  const ways = WAYS.filter(([, , scope]) => scopes.includes(scope))
+  const ways = WAYS.filter(
+    ([path, , scope]) => scopes.includes(scope) && (path !== '/invite' || mayInvite(authorize.accounts))
+  )
   const hasBack = back !== null && (back.url !== home || scopes.includes('authority:users:read'))
   return layout(common, {
     heading: view.heading,

@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, onSendHookHandler } from 'fastify'
+import type { OAuthError } from '../../../errors.ts'
 import { freshnessIn, furtherProof } from '../../../accounts/fresh-sign-in.ts'
 import { crossSite } from '../../../http/edge/caller-guards.ts'
 import type { Declaration } from '../../../http/edge/callers.ts'
@@ -14,7 +15,7 @@ import { ADMIN_SCOPES } from '../../../protocol/admin-scopes.ts'
 import { digest } from '../../../protocol/digest.ts'
 import { isFromOwnPage } from '../../../protocol/same-origin.ts'
 import { adminDocument } from './frame.ts'
-import type { AdminPage, AdminPageDeps, AdminVisit, Answer } from './visit.ts'
+import type { AdminPage, AdminPageDeps, AdminVisit, Answer, View } from './visit.ts'
 
 /** A sign-in must be of the last hour. */
 const MAX_AGE_MS = 3_600_000
@@ -110,8 +111,7 @@ export function adminPage(child: FastifyInstance, page: AdminPage, deps: AdminPa
 
   async function answer(outcome: Attempted<Answer>, visit: AdminVisit): Promise<FastifyReply> {
     const { request, reply } = visit
-    const done =
-      'done' in outcome ? outcome.done : { heading: 'Nothing was changed', content: null, error: outcome.refused }
+    const done = 'done' in outcome ? outcome.done : refusalOf(outcome.refused)
     if (typeof done === 'function') return await done(reply)
     // Logs the refusal, and sets its headers.
     if (done.error) formError(done.error, request, reply, { pages: pages.pages, uiLocales: ['en'] })
@@ -166,6 +166,12 @@ export function adminPage(child: FastifyInstance, page: AdminPage, deps: AdminPa
     }
   )
 }
+
+const refusalOf = (error: OAuthError): View => ({
+  heading: error.statusCode === 404 ? 'Not found' : 'Nothing was changed',
+  content: null,
+  error
+})
 
 function withNote(outcome: Attempted<Answer>): Attempted<Answer> {
   if (!('done' in outcome) || typeof outcome.done === 'function') return outcome

@@ -37,6 +37,13 @@ export async function personOf(visit: AdminVisit, deps: AdminPageDeps): Promise<
   }
 }
 
+/** The same, for an act on them. @throws OAuthError also `conflict`, `access_denied` */
+export async function actedOn(visit: AdminVisit, deps: AdminPageDeps): Promise<Person> {
+  const person = await personOf(visit, deps)
+  if (person.refusal !== null) throw person.refusal
+  return person
+}
+
 async function refusalOf(row: User, { person, scopes }: AdminVisit, deps: AdminPageDeps): Promise<OAuthError | null> {
   if (row.id === person.user.id)
     return new OAuthError('conflict', 'This is your own account, and nobody administrates their own.', {

@@ -1,3 +1,4 @@
+import type { ManagedUser } from '../../../accounts/managed-users.ts'
 import { isFromHere, MOST_ROWS } from '../../../http/pages/account-page.ts'
 import { queryParam } from '../../../http/pages/page-routes.ts'
 import { deviceName } from '../../../pages/device-name.ts'
@@ -31,11 +32,14 @@ export function personPage(deps: AdminPageDeps): AdminPage {
   const acts = actsOf(deps)
   const kinds = wayKinds(deps)
 
-  function noteIn({ request }: AdminVisit): NonNullable<View['note']> | null {
+  function noteIn({ request }: AdminVisit, user: ManagedUser): NonNullable<View['note']> | null {
     const done = queryParam(request, 'done')
     const act = acts.find((one) => noteName(one) === done)
-    if (done === 'edit' && isFromHere(request)) return { text: 'The changes were saved.', isDone: true }
-    if (act === undefined || !isFromHere(request)) return null
+    if (!isFromHere(request)) return null
+    if (done === 'edit') return { text: 'The changes were saved.', isDone: true }
+    if (done === 'invited')
+      return { text: `We sent an invitation to ${visible(user.email ?? user.username)}.`, isDone: true }
+    if (act === undefined) return null
     return queryParam(request, 'was') === 'already'
       ? { text: act.already ?? act.done, isDone: false }
       : { text: act.done, isDone: true }
@@ -63,7 +67,7 @@ export function personPage(deps: AdminPageDeps): AdminPage {
         heading: visible(user.username),
         headline: shown(user.username),
         lead: html`<p>${statusOf(user)}${isProtected && html` <span class="badge">Protected</span>`}</p>`,
-        note: noteIn(visit),
+        note: noteIn(visit, user),
         content: html`${section(
           'Profile',
           profileOf(person),

@@ -1,7 +1,11 @@
 import type { PageSlots } from '../../../http/pages/deps.ts'
 import { actPage } from './act-page.ts'
 import { actsOf } from './acts.ts'
+import { editPage } from './edit.ts'
+import { mayInvite } from './frame.ts'
 import { adminPage } from './gate.ts'
+import { invitePage } from './invite.ts'
+import { logPage } from './log.ts'
 import { peoplePage } from './people.ts'
 import { personPage } from './person.ts'
 import type { AdminPage, AdminPageDeps } from './visit.ts'
@@ -22,5 +26,8 @@ export const adminPages = (deps: Omit<AdminPageDeps, 'pages'>): PageSlots => ({
 const pagesOf = (deps: AdminPageDeps): AdminPage[] => [
   peoplePage(deps),
   personPage(deps),
+  editPage(deps),
+  ...(mayInvite(deps.accounts) ? [invitePage(deps)] : []),
+  logPage(deps),
   ...actsOf(deps).map((act) => actPage(act, deps))
 ]
