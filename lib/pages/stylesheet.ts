@@ -325,6 +325,9 @@ tbody tr{border-top:1px solid var(--line)}
 @media (max-width:47.99rem){thead{display:none}table,tbody,tr,td{display:block}tr{padding:.5rem 0}
   td{padding:.125rem 1rem}td::before{content:attr(data-label) " ";font-size:.875rem;color:var(--quiet)}}
 .pager{display:flex;gap:1rem}
+dl,dd{margin:0;min-width:0;overflow-wrap:anywhere}
+dl{display:grid;grid-template-columns:minmax(0,1fr);gap:.5rem}
+dt{font-size:.875rem;color:var(--quiet)}
 .who{position:relative;flex:none;max-width:60%}
 .who summary{margin:0;padding:.25rem!important;background:var(--card);list-style:none}
 .who summary::-webkit-details-marker{display:none}
