@@ -137,8 +137,6 @@ export function editPage(deps: AdminPageDeps): AdminPage {
         try {
           const reason = reasonIn(form)
           const version = person.user.version === null ? undefined : (versionIn(form.version ?? '') ?? '')
-          // Before the changes are read, because they depend on the present values.
-          if (version !== undefined && version !== person.user.version) throw changed()
           const act = { ...actBy(visit, visit.origin, deps), reason, version }
           await users().update(person.user.id, changesIn(form, person), act)
         } catch (error) {
