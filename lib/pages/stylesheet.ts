@@ -321,6 +321,7 @@ section+section,.rows+.actions{margin-top:1rem}
 table{width:100%;border-collapse:collapse;background:var(--card);border:1px solid var(--line);font-size:.9375rem}
 th,td{padding:.625rem .75rem;text-align:start;vertical-align:top;overflow-wrap:anywhere}
 th{font-size:.875rem;font-weight:550;color:var(--quiet)}
+th,td .badge{overflow-wrap:normal;white-space:nowrap}
 tbody tr{border-top:1px solid var(--line)}
 @media (max-width:47.99rem){thead{display:none}table,tbody,tr,td{display:block}tr{padding:.5rem 0}
   td{padding:.125rem 1rem}td::before{content:attr(data-label) " ";font-size:.875rem;color:var(--quiet)}}

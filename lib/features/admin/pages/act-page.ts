@@ -24,27 +24,29 @@ export function actPage(act: Act, deps: AdminPageDeps): AdminPage {
       headline: html`${before}${shown(user.username)}${after}`,
       back: { url, label: 'Back to the person' },
       error,
-      content: html`<ul class="points">${consequences.map((one) => html`<li>${one}</li>`)}</ul>
-${sessionForm(visit, [
-  user.version !== null && hidden('version', textOfVersion(user.version)),
-  reasonField(form.reason ?? '', problemAt('reason', error)),
-  act.asksName === true &&
-    html`<div class="field"><label for="username">Type the username to confirm</label><input${attributes({
-      id: 'username',
-      name: 'username',
-      required: true,
-      autocomplete: 'off',
-      autocapitalize: 'none',
-      spellcheck: 'false',
-      'aria-invalid': nameProblem === null ? null : 'true',
-      'aria-describedby': nameProblem === null ? null : 'username-error'
-    })}>${nameProblem !== null && html`<p class="wrong" role="alert" id="username-error">${nameProblem}</p>`}</div>
+      content: html`${consequences.map(
+        (one) => html`<p>${one}</p>
+`
+      )}${sessionForm(visit, [
+        user.version !== null && hidden('version', textOfVersion(user.version)),
+        reasonField(form.reason ?? '', problemAt('reason', error)),
+        act.asksName === true &&
+          html`<div class="field"><label for="username">Type the username to confirm</label><input${attributes({
+            id: 'username',
+            name: 'username',
+            required: true,
+            autocomplete: 'off',
+            autocapitalize: 'none',
+            spellcheck: 'false',
+            'aria-invalid': nameProblem === null ? null : 'true',
+            'aria-describedby': nameProblem === null ? null : 'username-error'
+          })}>${nameProblem !== null && html`<p class="wrong" role="alert" id="username-error">${nameProblem}</p>`}</div>
 `,
-  submit(act.button, { look: 'danger', deliberate: true }),
-  html`
+        submit(act.button, { look: 'danger', deliberate: true }),
+        html`
 <p class="actions"><a class="quiet" href="${url}">Cancel</a></p>
 `
-])}`
+      ])}`
     }
   }
 

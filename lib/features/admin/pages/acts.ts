@@ -37,16 +37,16 @@ export function actsOf(deps: AdminPageDeps): Act[] {
   const mails = accounts.outbox !== null
   const write = 'authority:users:write' as const
 
-  async function ending(person: Person): Promise<string> {
-    const [sessions, keys] = await Promise.all([
-      sessionsOf(person, deps),
-      Promise.all(kinds.filter(({ name }) => name === 'api_keys').map(async (kind) => await itemsOf(person, kind)))
-    ])
-    const parts = [
-      counted(sessions.length, 'device'),
-      ...(keys[0] === null || keys[0] === undefined ? [] : [counted(keys[0].length, 'API key')])
-    ]
-    return parts.join(' and ')
+  async function devices(person: Person): Promise<string> {
+    const { length } = await sessionsOf(person, deps)
+    return `${counted(length, 'device')} ${length === 1 ? 'is' : 'are'} signed out.`
+  }
+
+  /** The API keys that stop working. Empty where there are none. */
+  async function keys(person: Person): Promise<string[]> {
+    const kind = kinds.find(({ name }) => name === 'api_keys')
+    const { length } = (kind === undefined ? null : await itemsOf(person, kind)) ?? []
+    return length === 0 ? [] : [`${counted(length, 'API key')} ${length === 1 ? 'stops' : 'stop'} working.`]
   }
 
   return [
@@ -76,7 +76,7 @@ export function actsOf(deps: AdminPageDeps): Act[] {
       consequences: async (person) => [
         'The password stops working.',
         `A link to set a new one goes to ${visible(addressOf(person.row))}.`,
-        `Signed out or ended: ${await ending(person)}.`
+        await devices(person)
       ],
       run: async ({ user }, act) => await users().requireReset(user.id, act)
     },
@@ -89,10 +89,7 @@ export function actsOf(deps: AdminPageDeps): Act[] {
       already: 'The account was already disabled.',
       isDone: ({ row }) => row.disabled === true,
       isOffered: ({ row }) => accounts.users.setDisabled !== undefined && row.disabled !== true,
-      consequences: async (person) => [
-        'The person can not sign in.',
-        `Signed out or without use: ${await ending(person)}.`
-      ],
+      consequences: async (person) => ['The person can not sign in.', await devices(person), ...(await keys(person))],
       run: async ({ user }, act) => await users().disable(user.id, act)
     },
     {
@@ -116,7 +113,9 @@ export function actsOf(deps: AdminPageDeps): Act[] {
       isOffered: () => accounts.users.remove !== undefined,
       consequences: async (person) => [
         'The account is removed for good. Nothing brings it back.',
-        `With it go ${await ending(person)}. The audit log keeps its entries.`
+        await devices(person),
+        ...(await keys(person)),
+        'The audit log keeps its entries.'
       ],
       asksName: true,
       run: async ({ user }, act) => await users().remove(user.id, act)
@@ -128,7 +127,7 @@ export function actsOf(deps: AdminPageDeps): Act[] {
       button: 'End all sessions',
       done: 'All sessions were ended.',
       isOffered: () => false,
-      consequences: async (person) => [`Signed out: ${counted((await sessionsOf(person, deps)).length, 'device')}.`],
+      consequences: async (person) => [await devices(person)],
       run: async ({ row }, act) => await endSessions(row.id, null, act, deps)
     },
     {

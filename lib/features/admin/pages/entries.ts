@@ -40,7 +40,7 @@ export async function entriesTable(
       at(time),
       named(actor),
       action.replaceAll('_', ' '),
-      outcome,
+      html`<span class="badge${outcome === 'done' && ' good'}${outcome === 'failed' && ' bad'}">${outcome}</span>`,
       named(target),
       typeof details['reason'] === 'string' ? shown(details['reason']) : '–'
     ])

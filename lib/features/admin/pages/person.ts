@@ -189,7 +189,7 @@ function actLinks(acts: readonly Act[], url: string): HtmlValue {
   return (
     acts.length > 0 &&
     section(
-      'Acts',
+      'Actions',
       acts.map(({ path, button }) =>
         path === 'delete'
           ? html`<p class="remove"><a href="${url}/${path}">${button}</a></p>

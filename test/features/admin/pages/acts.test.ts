@@ -104,3 +104,21 @@ t.test('refuses a form from before another change', async (t) => {
     t.match(await app.authority.users.get(id), { disabled: false, hasPassword: true })
   }
 })
+
+t.test('says how many devices and API keys an act ends', async (t) => {
+  const { app, browser, ann } = await paged(t)
+  await signedIn(app, 'ann')
+  await signedIn(app, 'ann')
+  await app.authority.apiKeys.create({ userId: ann.sub, name: 'Reports' })
+  const SAID: Array<[act: string, devices: boolean, keys: boolean]> = [
+    ['disable', true, true],
+    ['delete', true, true],
+    ['sessions', true, false],
+    ['enable', false, false]
+  ]
+  for (const [act, devices, keys] of SAID) {
+    const { body } = await browser.get(`/auth/admin/people/${ann.sub}/${act}`)
+    t.equal(body.includes('2 devices are signed out.'), devices, act)
+    t.equal(body.includes('1 API key stops working.'), keys, act)
+  }
+})
