@@ -73,7 +73,8 @@ ${onward(model)}${otherUrl !== null && chip(model, username, otherUrl)}`
         passkey:
           passkey && passkeyForm(action, passkey, model, { call: 'get', label: messages.passkeySignIn, look: 'quiet' }),
         others: emailCodeUrl === null ? [] : [way(emailCodeUrl, 'mail', messages.emailCodeLink)],
-        connections: first === null ? connections : []
+        connections: first === null ? connections : [],
+        isAlone: first !== null
       })
     ],
     links:
@@ -182,12 +183,14 @@ export function signup(model: PageModels['signup']): string {
     ['username', 'password', ...fields.map(({ name }) => name)],
     username === '' ? 'username' : 'password'
   )
+  const first = providersFirst(model, connections)
   return layout(model, {
     heading: format(messages.signupTitle, { title: model.title }),
     error,
     lead: onward(model),
     isNamed: true,
     content: [
+      first,
       form(
         action,
         state,
@@ -202,7 +205,7 @@ export function signup(model: PageModels['signup']): string {
         'named'
       ),
       serverFault(model),
-      ways(model, { connections })
+      first === null && ways(model, { connections })
     ],
     links: html`<p>${messages.loginQuestion} ${link(loginUrl, messages.loginLink)}</p>`
   })

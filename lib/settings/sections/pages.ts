@@ -94,7 +94,7 @@ const PAGES = {
   colorScheme: oneOf(['light', 'dark', 'auto'], { default: 'auto' }),
   /** `"card"`: on screens wider than a phone's the page is a card on its ground. `"plain"`: no card, on any screen. */
   layout: oneOf(['card', 'plain'], { default: 'card' }),
-  /** Which way to sign in comes first: name and password, or the buttons of other providers. */
+  /** Which way comes first to sign in and to sign up: name and password, or the buttons of other providers. */
   order: oneOf(['password-first', 'providers-first'], { default: 'password-first' }),
   /**
    * Colour around the card, on screens that are wider than a phone's. A single colour is used in light mode, and in

@@ -233,15 +233,21 @@ t.test('lists the account pages that there are, and marks the one that is open',
 })
 
 t.test('puts the providers above the form only if the host wants them first', async (t) => {
-  const placesOf = (given: Partial<PageModels['login']>): number[] => {
-    const body = renderPage('login', { ...MODELS.login, ...given })
-    return ['/auth/connect/google', 'name="password"', 'class="or"'].map((part) => body.indexOf(part))
+  const [connection] = MODELS.login.connections
+  const connections = connection === undefined ? [] : [connection]
+  for (const name of ['login', 'signup'] as const) {
+    const placesOf = (given: Partial<PageModels['login']>): number[] => {
+      const body = renderPage(name, { ...MODELS[name], connections, ...given } as PageModels['login'])
+      const places = ['/auth/connect/google', 'name="password"', 'class="or"'].map((part) => body.indexOf(part))
+      return [...places, body.split('class="or"').length - 1]
+    }
+    const [provider = 0, password = 0] = placesOf({})
+    t.ok(password < provider, name)
+    const [above = 0, below = 0, or = 0, ors] = placesOf({ order: 'providers-first' })
+    t.ok(above < or && or < below, name)
+    t.equal(ors, 1, 'one line between the ways')
+    t.equal(placesOf({ order: 'providers-first', connections: [] })[0], -1)
   }
-  const [provider = 0, password = 0] = placesOf({})
-  t.ok(password < provider)
-  const [above = 0, below = 0, or = 0] = placesOf({ order: 'providers-first' })
-  t.ok(above < or && or < below)
-  t.equal(placesOf({ order: 'providers-first', connections: [] })[0], -1)
   const [submit] = all(page('login', { order: 'providers-first' }), 'button')
   t.equal(submit?.attributes.formaction, undefined, 'Enter presses the button of the form')
 })
