@@ -178,8 +178,17 @@ async function demoPictures(browser: Browser): Promise<void> {
 }
 
 async function mailPicture(browser: Browser, kind: MessageKind, locale: string, view: View): Promise<void> {
-  const message = everyMessage(locale).find((message) => message.kind === kind)
-  if (message === undefined) throw new Error(`there is no message "${kind}"`)
+  const found = everyMessage(locale).find((message) => message.kind === kind)
+  if (found === undefined) throw new Error(`there is no message "${kind}"`)
+  const message =
+    found.kind === 'verify_email'
+      ? {
+          ...found,
+          at: new Date(Date.UTC(2026, 0, 1, 12)),
+          code: '1234 5678',
+          codeExpiresAt: new Date(Date.now() + 600_000)
+        }
+      : found
   const context = await browser.newContext({ ...VIEWS[view], deviceScaleFactor: 1 })
   const page = await context.newPage()
   await page.setContent(renderMessage(message, { title: 'Example Shop' }).html)
