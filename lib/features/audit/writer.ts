@@ -126,8 +126,7 @@ export function auditWriter(log: AuditLog, key: Uint8Array, deps: Deps): AuditWr
       try {
         await write(next)
         waiting.shift()
-        isDegraded = false
-        tellOfLost()
+        if (isDegraded || lost > 0) tellOfGap()
       } catch (error) {
         if (!isDegraded) {
           isDegraded = true
@@ -146,8 +145,9 @@ export function auditWriter(log: AuditLog, key: Uint8Array, deps: Deps): AuditWr
     }
   }
 
-  function tellOfLost(): void {
-    if (lost === 0) return
+  /** The entries before this one were written late, and so many are missing. */
+  function tellOfGap(): void {
+    isDegraded = false
     waiting.push(stamped(ofService('audit_gap', { lost })))
     lost = 0
   }
@@ -182,6 +182,8 @@ export function auditWriter(log: AuditLog, key: Uint8Array, deps: Deps): AuditWr
       wake()
       await draining
       await last
+      const missing = waiting.length + lost
+      if (missing > 0) deps.onError(new Error('The log was down until the end.'), `${missing} audit entries are lost`)
       checkpoint()
     }
   }

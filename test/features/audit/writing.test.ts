@@ -1,6 +1,7 @@
 import t from '../../support/tap.ts'
 import { type AuditEntry, type AuditLog, memoryAudit } from '../../../lib/index.ts'
 import { PASSWORD } from '../../support/app.ts'
+import { logLines } from '../../support/log-lines.ts'
 import { allOf, audited } from './world.ts'
 
 /** A log that fails on demand: before the write, or by losing the answer. */
@@ -88,11 +89,13 @@ t.test('does no act without an entry, while people still sign in', async (t) => 
   state.mode = 'up'
   await users.disable(ann.sub)
   let entries: AuditEntry[] = []
-  while (entries.filter(({ action }) => action === 'authenticated').length < 3) {
+  const named = (name: string) => entries.filter(({ action }) => action === name)
+  while (named('authenticated').length < 3 || named('audit_gap').length === 0) {
     clock.step(1001)
     await turns(10)
     entries = await allOf(log)
   }
+  t.match(named('audit_gap'), [{ outcome: 'done', details: { lost: 0 } }], 'the entries before it are late')
   t.same(said(entries.filter(({ action }) => action.startsWith('user_'))), [
     'user_disabled attempted',
     'user_disabled done'
@@ -188,6 +191,18 @@ t.test('writes all that waits before the service closes', async (t) => {
   await users.disable(ann.sub)
   await app.close()
   t.equal(said(await allOf(log)).at(-1), 'user_disabled done')
+})
+
+t.test('says how many entries are lost if the log is down until the end', async (t) => {
+  const { log, state } = failing()
+  const { lines, stream } = logLines()
+  const test = await audited(t, log, { audit: { log, events: 'security' } }, { logger: { level: 'error', stream } })
+  await turns()
+  state.mode = 'down'
+  for (let count = 0; count < 3; count++)
+    await test.app.authority.verifyPassword('ann@example.com', 'wrong').catch(() => {})
+  await test.app.close()
+  t.equal(lines.filter(({ msg }) => String(msg).includes('3 audit entries are lost')).length, 1)
 })
 
 t.test('tells a checkpoint after a thousand entries, after ten minutes, and at the end', async (t) => {
