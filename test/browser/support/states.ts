@@ -59,6 +59,15 @@ export const PAGE_STATES: readonly PageState[] = [
     }
   },
   {
+    name: 'signup-sent-wrong',
+    async open(page, provider) {
+      await signup(page, provider)
+      await post(page, { username: nextName(), password: PASSWORD })
+      await provider.messages.next('verify_email')
+      await post(page, { code: '12345678' })
+    }
+  },
+  {
     name: 'forgot-password',
     async open(page, { origin }) {
       await page.goto(`${origin}/auth/forgot-password`)
@@ -160,6 +169,15 @@ export const PAGE_STATES: readonly PageState[] = [
       await signIn(page, provider)
       await page.goto(`${provider.origin}/auth/account/password`)
       await post(page, { current_password: 'not this one', password: 'another long one' })
+    }
+  },
+  {
+    name: 'account-email-sent',
+    async open(page, provider) {
+      await signIn(page, provider)
+      await page.goto(`${provider.origin}/auth/account/email`)
+      await post(page, { email: nextName() })
+      await provider.messages.next('email_change')
     }
   },
   {
