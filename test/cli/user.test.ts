@@ -10,6 +10,13 @@ const memoryUsers = file(
   `${head} users: lib.memoryUserStore(), state: lib.sqliteState(db) }\nexport default { options }`
 )
 
+const memoryParts = (part: string): string => sqliteConfig(`memory-${part.replaceAll(/\W/g, '')}.mjs`, part)
+const unreachable = file(
+  'unreachable.mjs',
+  `import pg from '${import.meta.resolve('pg')}'\n${head} state: lib.sqliteState(db), ` +
+    "users: lib.postgresUserStore(new pg.Pool({ port: 1, host: '127.0.0.1' })) }\n" +
+    'export default { options, close: () => db.close() }'
+)
 const users = async (...words: string[]): Promise<unknown> => {
   const { code, stdout, stderr } = await cli(['user', ...words, '--json', '--config', config])
   t.equal(code, 0, stderr)
@@ -34,6 +41,11 @@ for (const [words, code, says] of [
   [['user', 'list', '--config', 'none.js'], 2, /none\.js/],
   [['user', 'list', '--config', memory], 1, /state is in memory/],
   [['user', 'list', '--config', memoryUsers], 1, /users are in memory/],
+  [['user', 'list', '--config', memoryParts('factors: lib.memoryFactorStore()')], 1, /second factors are in memory/],
+  [['audit', 'tail', '--config', memoryParts('audit: lib.memoryAudit()')], 1, /audit log is in memory/],
+  [['user', 'list', '--config', unreachable], 3, /try again|reach/i],
+  [['keys', 'retire', '--config', config], 2, /Usage: .*keys retire <kid>/],
+  [['doctor', '--invite', '--config', config], 2, /Usage/],
   [['user', 'show', 'nobody', '--config', config], 1, /no user.*nobody/]
 ] as Array<[string[], number, RegExp]>)
   t.test(`answers "${words.map((word) => word.replace(directory, '')).join(' ')}" with ${code}`, async (t) => {
