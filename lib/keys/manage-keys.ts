@@ -7,8 +7,8 @@ export interface ManagedKey {
   kid: string
   alg: string
   /**
-   * `announced`: it signs later. `published`: it signed, and its tokens are still good. `former`: its public half
-   * verifies old ID tokens that clients send as hints. `unreadable`: the option `secret` does not open it.
+   * `announced`: it signs later. `published`: it does not sign any more, and its tokens are good. `former`: its public
+   * half verifies old ID tokens that clients send as hints. `unreadable`: the option `secret` does not open it.
    */
   state: 'announced' | 'signs' | 'published' | 'former' | 'unreadable'
   createdAt: number
@@ -57,20 +57,22 @@ export function manageKeys(
     const signing = signingOf(readable, clock.now())?.stored
     const successor = readable.find((entry) => entry.stored.sequence > key.sequence)?.stored
     const later = signing !== undefined && key.sequence > signing.sequence ? 'announced' : 'published'
-    const state = key.sealed === null ? 'former' : !isReadable(key) ? 'unreadable' : key === signing ? 'signs' : later
+    const isFormer = key.sealed === null || !algs.includes(alg)
+    const state = isFormer ? 'former' : !isReadable(key) ? 'unreadable' : key === signing ? 'signs' : later
     const leavesAt = state !== 'published' || successor === undefined ? null : formerEndsAt(successor, tokenLifetimeMs)
     return { kid, alg, state, createdAt, signsFrom, leavesAt }
   }
 
   /** The store takes a sequence once, so a running service that makes the next key at the same time is no harm. */
-  async function add(alg: string, all: readonly StoredKey[], signsFrom: number): Promise<void> {
+  async function add(alg: string, all: readonly StoredKey[], signsFrom: number): Promise<boolean> {
     const sequence = 1 + Math.max(0, ...all.filter((key) => key.alg === alg).map((key) => key.sequence))
-    await store.addIfAbsent((await newKey({ alg, sequence, signsFrom }, deps)).stored)
+    return await store.addIfAbsent((await newKey({ alg, sequence, signsFrom }, deps)).stored)
   }
 
-  /** Adds keys until `isDone` of those in the store, because another instance may take a sequence. */
-  async function until(isDone: (all: readonly StoredKey[]) => boolean, alg: string, inMs: number): Promise<void> {
-    for (let all = await stored(); !isDone(all); all = await stored()) await add(alg, all, clock.now() + inMs)
+  /** Adds a key unless `isDone`. Looks again if another instance took the sequence. */
+  async function addUnless(isDone: (all: readonly StoredKey[]) => boolean, alg: string, inMs: number): Promise<void> {
+    for (let all = await stored(); !isDone(all); all = await stored())
+      if (await add(alg, all, clock.now() + inMs)) return
   }
 
   async function list(): Promise<ManagedKey[]> {
@@ -83,7 +85,7 @@ export function manageKeys(
     async rotate() {
       const isAnnounced = ({ state }: ManagedKey): boolean => state === 'announced'
       for (const alg of algs)
-        await until(
+        await addUnless(
           (all) => {
             const keys = all.filter((key) => key.alg === alg)
             return readableOf(keys, alg).length === 0 || keys.some((key) => isAnnounced(shown(key, keys)))
@@ -97,7 +99,8 @@ export function manageKeys(
       const key = (await stored()).find((one) => one.kid === kid)
       if (key === undefined) return false
       const { alg } = key
-      await until((all) => signingOf(readableOf(all, alg), clock.now())?.stored.kid !== kid, alg, 0)
+      if (algs.includes(alg))
+        await addUnless((all) => signingOf(readableOf(all, alg), clock.now())?.stored.kid !== kid, alg, 0)
       await store.remove(kid)
       return true
     }

@@ -122,6 +122,15 @@ t.test('leaves a signing key after a crash at each step of a retirement', async 
   t.equal((await store.list()).length, 1)
 })
 
+t.test('makes no key for an algorithm that is not used any more', async (t) => {
+  const { keys, store } = await world(t)
+  const [stored] = await store.list()
+  await store.addIfAbsent({ ...(stored as StoredKey), kid: 'other', alg: 'ES384' })
+  t.strictSame(await states(keys), ['signs', 'former'])
+  t.equal(await keys.retire('other'), true)
+  t.strictSame(await states(keys), ['signs'])
+})
+
 t.test('takes the next sequence if another instance was faster', async (t) => {
   const { keys, store, over } = await world(t)
   const [signing] = await store.list()
