@@ -38,7 +38,7 @@ t.test('has no act on a protected person and on oneself, and refuses both', asyn
     t.match(page.body, text)
     t.notMatch(page.body, new RegExp(`/people/${id}/`), 'no link to an act')
     const { session = '' } = await test.fieldsOf(`/auth/admin/people/${test.bob.sub}/disable`)
-    for (const [act] of ACTS) {
+    for (const act of [...ACTS.map(([one]) => one), 'edit']) {
       const url = `/auth/admin/people/${id}/${act.replace(':one', 'x')}`
       t.equal((await browser.get(url)).statusCode, status, act)
       const refused = await browser.submit(url, { session, reason: REASON, username: 'ann' })
@@ -102,6 +102,11 @@ t.test('changes nothing while the audit log can not be written', async (t) => {
     t.match(reply.body, /Back to the person/)
     t.equal(JSON.stringify(await test.app.authority.users.get(id)), before)
   }
+  const edited = { username: 'anna', email: 'anna@example.com', reason: REASON }
+  t.equal((await test.post(`/auth/admin/people/${test.ann.sub}/edit`, edited)).statusCode, 503)
+  t.equal((await test.post('/auth/admin/invite', { username: 'anna@example.com' })).statusCode, 503)
+  t.equal((await test.browser.get('/auth/admin/log')).statusCode, 503)
+  t.equal((await test.app.authority.users.list({ prefix: 'anna' })).users.length, 0)
 })
 
 t.test('keeps the last way into an account', async (t) => {
