@@ -2,8 +2,8 @@ import { Type } from '@sinclair/typebox'
 import { OAuthError } from '../../../errors.ts'
 import { goOn, withQuery } from '../../../http/pages/form-page.ts'
 import type { Form } from '../../../http/pages/page-routes.ts'
-import { hidden, submit } from '../../../pages/fields.ts'
-import { attributes, html } from '../../../pages/html.ts'
+import { AS_TYPED, field, formState, hidden, submit } from '../../../pages/fields.ts'
+import { html } from '../../../pages/html.ts'
 import { actBy } from '../endpoints/acting.ts'
 import { textOfVersion, versionIn } from '../endpoints/versions.ts'
 import { type Act, noteName } from './acts.ts'
@@ -18,7 +18,8 @@ export function actPage(act: Act, deps: AdminPageDeps): AdminPage {
     const { user, url } = person
     const [before, after] = act.question
     const consequences = error !== null && error.field === undefined ? [] : await act.consequences(person, visit)
-    const nameProblem = problemAt('username', error)
+    const said = error === null ? null : { error: error.error, text: error.message, field: error.field ?? null }
+    const state = formState(said, ['username', 'reason'], '')
     return {
       heading: `${before}${visible(user.username)}${after}`,
       headline: html`${before}${shown(user.username)}${after}`,
@@ -31,17 +32,12 @@ export function actPage(act: Act, deps: AdminPageDeps): AdminPage {
         user.version !== null && hidden('version', textOfVersion(user.version)),
         reasonField(form.reason ?? '', problemAt('reason', error)),
         act.asksName === true &&
-          html`<div class="field"><label for="username">Type the username to confirm</label><input${attributes({
-            id: 'username',
-            name: 'username',
-            required: true,
+          field(state, 'username', {
+            label: 'Type the username to confirm',
+            type: 'text',
             autocomplete: 'off',
-            autocapitalize: 'none',
-            spellcheck: 'false',
-            'aria-invalid': nameProblem === null ? null : 'true',
-            'aria-describedby': nameProblem === null ? null : 'username-error'
-          })}>${nameProblem !== null && html`<p class="wrong" role="alert" id="username-error">${nameProblem}</p>`}</div>
-`,
+            extra: AS_TYPED
+          }),
         submit(act.button, { look: 'danger', deliberate: true }),
         html`
 <p class="actions"><a class="quiet" href="${url}">Cancel</a></p>

@@ -35,10 +35,9 @@ export async function adminDocument(view: View, visit: AdminVisit, deps: PageDep
 }
 
 function documentOf(view: View, visit: AdminVisit, common: CommonModel, { link, authorize }: PageDeps): string {
-  const { person, scopes, request } = visit
+  const { person, scopes, url: here } = visit
   const home = link('admin')
   const { username } = person.user
-  const here = request.url.split('?', 1)[0] ?? ''
   const { back = { url: home, label: 'People' }, note = null, error = null, content } = view
   const name = visible(username)
   const ways = WAYS.filter(
@@ -81,8 +80,8 @@ ${ways.map(
 }
 
 /** A form of this session, which posts to the page's own address. */
-export const sessionForm = ({ request, person, formId }: AdminVisit, content: HtmlValue): Html =>
-  html`<form method="post" action="${request.url.split('?', 1)[0] ?? ''}">
+export const sessionForm = ({ url, person, formId }: AdminVisit, content: HtmlValue): Html =>
+  html`<form method="post" action="${url}">
 ${hidden('session', person.session.sid)}${hidden('form', formId)}${content}</form>
 `
 

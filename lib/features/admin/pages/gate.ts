@@ -39,15 +39,19 @@ export function adminPage(child: FastifyInstance, page: AdminPage, deps: AdminPa
   const answered = new Map<string, Attempted<Answer>>()
   const once = pressedOnce<Attempted<Answer>>()
 
+  /** The path of the page below `/auth/admin`. It is not read from the request, whose spelling may lead elsewhere. */
+  const pathIn = ({ params }: FastifyRequest): string =>
+    page.path.replaceAll(/:(\w+)/g, (_all, name: string) =>
+      encodeURIComponent((params as Record<string, string | undefined>)[name] ?? '')
+    )
+
   async function visitOf(request: FastifyRequest, reply: FastifyReply): Promise<Omit<PersonVisit, 'person'>> {
-    const { url } = request
-    const home = link('admin')
-    // After a form the person comes back to the page that had it.
-    const rest = url.startsWith(home) ? url.slice(home.length) : ''
+    const [, query = ''] = /(\?[^#]*)/.exec(request.url) ?? []
     return {
       request,
       reply,
-      journey: { ...(await pages.journeys.kept(null)), query: rest },
+      // After a sign-in the person comes back to the page, also to that of a form.
+      journey: { ...(await pages.journeys.kept(null)), query: `${pathIn(request)}${query}` },
       origin: originOf(request),
       locale: localeOf(request)
     }
@@ -81,6 +85,7 @@ export function adminPage(child: FastifyInstance, page: AdminPage, deps: AdminPa
       person,
       scopes,
       by: { type: 'user', id: person.user.id },
+      url: `${link('admin')}${pathIn(request)}`,
       formId: accounts.random.id()
     }
     if (!(await isFresh(visit))) return await leave(signInUrl('admin', visit, pages))

@@ -32,6 +32,8 @@ export interface AdminPageDeps extends AdminDeps, Administration {
 /** The visit of an administrator, whom the host lets in now. */
 export interface AdminVisit extends PersonVisit, Pick<Acting, 'by'> {
   scopes: readonly AdminScope[]
+  /** The address of the page, without a query. */
+  url: string
   /** The name of a form that is shown now. It is good for one act. */
   formId: string
 }

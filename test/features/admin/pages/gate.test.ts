@@ -76,7 +76,8 @@ t.test("gives the host's own answer for unknown paths, with the headers of its h
 
 t.test('leads a browser without a session to the sign-in page and back', async (t) => {
   const { app } = await paged(t)
-  for (const { path, method } of PAGES) {
+  for (const { path: pattern, method } of PAGES) {
+    const path = pattern.replaceAll(/:\w+/g, 'x')
     const reply = await app.inject({ method, url: `/auth/admin${path}?q=x`, headers: FORM })
     t.equal(reply.statusCode, 303, path)
     t.equal(reply.headers.location, `/auth/login?return_to=${encodeURIComponent(`/auth/admin${path}?q=x`)}`)
@@ -90,7 +91,8 @@ t.test('asks for a fresh sign-in after an hour, and lets in again after it', asy
   clock.step(3_600_000)
   t.equal((await browser.get('/auth/admin')).statusCode, 200)
   clock.step(1)
-  for (const { path } of PAGES) {
+  for (const { path: pattern } of PAGES) {
+    const path = pattern.replaceAll(/:\w+/g, 'x')
     const reply = await browser.get(`/auth/admin${path}`)
     t.equal(reply.statusCode, 303, path)
     t.equal(reply.headers.location, `/auth/reauthenticate?return_to=${encodeURIComponent(`/auth/admin${path}`)}`)
@@ -153,4 +155,11 @@ t.test('has no pages where they are off', async (t) => {
   const { browser } = await paged(t, { admin: { allow, pages: false } })
   t.equal((await browser.get('/auth/admin')).statusCode, 404)
   await t.rejects(paged(t, { admin: { allow, pages: true }, pages: false }), { message: 'admin.pages' })
+})
+
+t.test('posts its forms to its own address, however the request spells it', async (t) => {
+  const { browser, ann } = await paged(t)
+  const url = `/auth/admin/people/${ann.sub}/disable`
+  for (const spelt of [url, url.replace('admin', '%61dmin'), `${url}?a=//evil.example`])
+    t.ok((await browser.get(spelt)).body.includes(`action="${url}"`), spelt)
 })
