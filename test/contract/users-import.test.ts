@@ -85,10 +85,13 @@ for (const [name, make] of Object.entries(STORES)) {
 
   t.test(`${name}: takes the first of two users with one id or one username`, async (t) => {
     const store = make()
-    const twice = [given('1', 'ann'), given('1', 'ann'), given('1', 'ben'), given('2', 'ann'), given('3', 'cleo')]
+    const names = ['1 ann', '1 ann', '1 ben', '2 ann', '3 cleo'].map((one) => one.split(' '))
+    const twice = names.map(([id = '', username = '']) => given(id, username))
     const answer = ['imported 0', 'unchanged 0', 'other_name 0', 'name_taken 0', 'imported 0']
+    t.strictSame(await outcomes(store, twice, { dryRun: true }), Array(5).fill('imported 0'), 'each alone')
     t.strictSame(await outcomes(store, twice), answer)
-    t.strictSame(await outcomes(store, twice), ['unchanged 0', ...answer.slice(1, 4), 'unchanged 0'])
+    const again = ['unchanged 0', ...answer.slice(1, 4), 'unchanged 0']
+    t.strictSame(await outcomes(store, twice), again)
   })
 
   t.test(`${name}: writes each user once when two imports run at once`, async (t) => {
@@ -108,3 +111,28 @@ for (const [name, make] of Object.entries(STORES)) {
     t.equal(await store.findById('1'), null)
   })
 }
+
+t.test('postgres: two imports in opposite orders that meet in the middle do not lock each other', async (t) => {
+  const table = `users_${++tables}`
+  const store = postgresUserStore(pool, { table })
+  const many = Array.from({ length: 101 }, (_, index) =>
+    given(`${index + 100}`, `user-${index}`, {}, [link(`${index}`)])
+  )
+  await store.prepare()
+  const other = await pool.connect()
+  try {
+    // Both wait for the row in the middle, which is then free for one of them.
+    await other.query(`BEGIN; INSERT INTO ${table} (id, username) VALUES ('150', 'user-50')`)
+    const both = Promise.all([store.importUsers(many), store.importUsers(many.toReversed())])
+    for (let waiting = 0; waiting < 2;) {
+      const { rows } = await pool.query<{ count: number }>(
+        `SELECT count(*)::int FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%${table}%'`
+      )
+      waiting = rows[0]?.count ?? 0
+    }
+    await other.query('ROLLBACK')
+    t.equal((await both).flat().filter(({ outcome }) => outcome === 'imported').length, 101)
+  } finally {
+    other.release()
+  }
+})

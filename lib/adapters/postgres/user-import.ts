@@ -38,6 +38,21 @@ const linkRows = ({ user, links }: UserToImport): object[] =>
 const USER_COLUMNS =
   'id, username, password_hash, email, email_verified, disabled, password_changed_at, profile, created_at'
 
+/**
+ * The first of the users with one id or one username, by id. Two imports that insert in different orders would lock each
+ * other.
+ */
+function inOrder(users: readonly UserToImport[]): UserToImport[] {
+  const [ids, names] = [new Set<string>(), new Set<string>()]
+  const first = users.filter(({ user: { id, username } }) => {
+    if (ids.has(id) || names.has(username)) return false
+    ids.add(id)
+    names.add(username)
+    return true
+  })
+  return first.toSorted((one, other) => (one.user.id < other.user.id ? -1 : 1))
+}
+
 /** All users of a call in one statement, so that a link is never without its user. */
 export function postgresImport(table: string, { query, jsonOf }: ImportDeps): UserImporter {
   const users = quoted(table, 'table')
@@ -93,19 +108,15 @@ export function postgresImport(table: string, { query, jsonOf }: ImportDeps): Us
     async importUsers(wanted, { dryRun = false } = {}) {
       const before = await holdersOf(wanted)
       const absent = wanted.filter((one) => outcomeAmong(one.user, before(one)) === null)
-      const written = absent.length === 0 ? new Map<string, number>() : await (dryRun ? free : insert)(absent)
+      const tried = dryRun ? absent : inOrder(absent)
+      const written = await (dryRun ? free : insert)(tried)
       // Another process may have taken an id or a name meanwhile.
       const after = !dryRun && written.size < absent.length ? await holdersOf(absent) : before
-      const met = new Set<string>()
+      const isWritten = new Set(tried.filter(({ user }) => dryRun || written.has(user.id)))
       return wanted.map((one): ImportOutcome => {
-        const { id } = one.user
-        const present = outcomeAmong(one.user, before(one))
-        if (present !== null) return { outcome: present, links: 0 }
-        if ((dryRun || written.has(id)) && !met.has(id)) {
-          met.add(id)
-          return { outcome: 'imported', links: written.get(id) ?? 0 }
-        }
-        return { outcome: outcomeAmong(one.user, after(one)) ?? 'name_taken', links: 0 }
+        if (isWritten.has(one)) return { outcome: 'imported', links: written.get(one.user.id) ?? 0 }
+        const holders = [...before(one), ...after(one)]
+        return { outcome: outcomeAmong(one.user, holders) ?? 'name_taken', links: 0 }
       })
     }
   }
