@@ -39,8 +39,8 @@ const USER_COLUMNS =
   'id, username, password_hash, email, email_verified, disabled, password_changed_at, profile, created_at'
 
 /**
- * The first of the users with one id or one username, by id. Two imports that insert in different orders would lock each
- * other.
+ * The first of the users with one id or one username, by id. Two imports that insert in different orders would lock
+ * each other.
  */
 function inOrder(users: readonly UserToImport[]): UserToImport[] {
   const [ids, names] = [new Set<string>(), new Set<string>()]
