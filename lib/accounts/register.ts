@@ -184,11 +184,15 @@ export function refuseUnstorable(fields: Record<string, unknown>): void {
     })
 }
 
-/** True if the value contains characters, at any depth, that most databases can't store. */
-export function holdsUnstorable(value: unknown): boolean {
+/** Far fewer levels than PostgreSQL and the stack of this process take. */
+const DEEPEST = 64
+
+/** True if the value contains characters, at any depth, that most databases can't store, or is nested too deep. */
+export function holdsUnstorable(value: unknown, depth = 0): boolean {
   if (typeof value === 'string') return !isStorable(value)
   if (typeof value !== 'object' || value === null) return false
-  return Object.entries(value).some(([name, member]) => !isStorable(name) || holdsUnstorable(member))
+  if (depth > DEEPEST) return true
+  return Object.entries(value).some(([name, member]) => !isStorable(name) || holdsUnstorable(member, depth + 1))
 }
 
 /** How one user is created, and found again if the store's answer is lost. */

@@ -112,6 +112,30 @@ for (const [name, text] of Object.entries({
     )
   })
 
+t.test('counts providers with names that every object has', async (t) => {
+  const { config } = host()
+  const names = ['constructor', '__proto__', 'toString', 'toString']
+  const identities = names.map((provider, index) => ({ provider, provider_id: String(index) }))
+  const given = file('names.json', JSON.stringify([{ id: '1', email: 'ann@example.com', identities }]))
+  const { code, report } = await importing(config, 'supabase', given)
+  t.equal(code, 0)
+  t.strictSame(Object.entries(report['linksLeftOut'] as object), [
+    ['constructor', 1],
+    ['__proto__', 1],
+    ['toString', 2]
+  ])
+})
+
+t.test('skips a row that is nested too deep, and imports the others', async (t) => {
+  for (const depth of [100, 200_000]) {
+    const { path, config } = host()
+    const deep = `{"id":"2","username":"ben","x":${'['.repeat(depth)}${']'.repeat(depth)}}`
+    const { code, report } = await importing(config, 'ndjson', given([row(1, 'ann'), deep, row(3, 'cleo')]))
+    t.match({ code, report }, { code: 1, report: { imported: 2, skipped: 1, problems: [/^row 2: .*nested too deep/] } })
+    t.equal(rowsIn(path).length, 2)
+  }
+})
+
 const KEYCLOAK = { id: 'a', username: 'ann' }
 for (const [name, format, text, problems] of [
   [

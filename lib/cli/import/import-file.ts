@@ -35,6 +35,9 @@ export interface ImportDeps extends ReadingDeps {
 const BATCH = 1000
 const MOST_PROBLEMS = 1000
 
+/** Without a prototype, because a provider may be called `constructor`. */
+const noCounts = (): Record<string, number> => Object.create(null) as Record<string, number>
+
 const count = (counts: Record<string, number>, name: string): void => {
   counts[name] = (counts[name] ?? 0) + 1
 }
@@ -55,11 +58,11 @@ export async function passOver(deps: ImportDeps, { dryRun }: { dryRun: boolean }
     imported: 0,
     unchanged: 0,
     skipped: 0,
-    hashes: {},
+    hashes: noCounts(),
     withoutPassword: 0,
-    unusableHashes: {},
+    unusableHashes: noCounts(),
     links: 0,
-    linksLeftOut: {},
+    linksLeftOut: noCounts(),
     problems: []
   }
   let conflicts = 0

@@ -1,4 +1,5 @@
 import type { FirebaseParameters } from '../../accounts/imported-hash-formats.ts'
+import { holdsUnstorable } from '../../accounts/register.ts'
 import { parseStoredHash } from '../../accounts/stored-hash.ts'
 import { normalizeUsername } from '../../accounts/username.ts'
 import type { UserToImport } from '../../ports/user-import.ts'
@@ -41,12 +42,12 @@ export function userOf(columns: Columns, { format, now, firebase }: ReadingDeps)
   if (username === null) throw new BadRow('has a username that is too long, or with a character that no username has')
   if (email !== undefined && (!email.includes('@') || normalizeUsername(email) === null))
     throw new BadRow('has an email address that nobody can have')
-  const profile = Object.entries(fields).filter(([, value]) => value !== undefined)
-  if (!isStorable(id) || !isStorable(JSON.stringify(profile).replaceAll('\\u0000', '\0')))
-    throw new BadRow('has a text with a NUL or half a character')
+  const profile = Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))
+  if (!isStorable(id) || holdsUnstorable(profile))
+    throw new BadRow('has a text with a NUL or half a character, or is nested too deep')
   const { passwordHash, hash, unusable } = hashOf(source.passwordHash, firebase)
   const user: User = {
-    ...Object.fromEntries(profile),
+    ...profile,
     id,
     username,
     passwordHash,
