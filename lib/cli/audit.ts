@@ -1,6 +1,6 @@
 import { slotOf } from '../accounts/slots.ts'
 import type { AuditEntry, AuditPage } from '../ports/audit-log.ts'
-import { CliError, type Desk, type StoreCommand } from './command.ts'
+import { CliError, jsonText, type Desk, type StoreCommand } from './command.ts'
 
 const SHOWN = 20
 const PAGE = 500
@@ -39,7 +39,7 @@ export const AUDIT_COMMANDS: readonly StoreCommand[] = [
       do {
         const page = await pageOf(desk, PAGE, after)
         // One page at a time, so that a log of any size needs the memory of one.
-        await desk.write(page.entries.map((entry) => `${JSON.stringify(shown(entry))}\n`).join(''))
+        await desk.write(page.entries.map((entry) => `${jsonText(shown(entry))}\n`).join(''))
         after = page.next ?? undefined
       } while (after !== undefined)
     }

@@ -55,6 +55,10 @@ export interface StoreCommand extends Command, Partial<Pick<ConfigCommand, 'chec
   run(desk: Desk, given: Given): Promise<unknown>
 }
 
+/** JSON that moves no cursor and turns no text around on a terminal: all but plain characters are escaped. */
+export const jsonText = (value: unknown): string =>
+  JSON.stringify(value).replaceAll(/[^\x20-\x7e]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
+
 /** Exit codes: 1 refused or found wrong, 2 bad use, 3 outage. */
 export class CliError extends Error {
   readonly code: 1 | 2 | 3

@@ -8,7 +8,7 @@ import { settingsOf } from '../composition/compose.ts'
 import { SERVICES } from '../composition/services.ts'
 import authPlugin, { OAuthError } from '../index.ts'
 import { isOutage } from '../ports/outage.ts'
-import { CliError, type Config, type Desk, type Given, type StoreCommand } from './command.ts'
+import { CliError, jsonText, type Config, type Desk, type Given, type StoreCommand } from './command.ts'
 import { type AnyCommand, COMMANDS, lineOfCommand } from './commands.ts'
 import { configOf } from './config.ts'
 import { refuseMemory } from './stores.ts'
@@ -28,7 +28,7 @@ export async function run(argv: readonly string[], write = toOutput): Promise<An
   try {
     const given = parsed(argv)
     if (given === null) return { code: 0, text: usage(), problem: '' }
-    if (given.values.json === true) print = JSON.stringify
+    if (given.values.json === true) print = jsonText
     const result = await answerOf(given, write)
     return { code: 0, text: result === undefined ? '' : print(result), problem: '' }
   } catch (error) {

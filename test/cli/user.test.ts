@@ -79,3 +79,13 @@ t.test('writes characters that move the cursor or turn the text around by their 
   t.match(stderr, String.raw`\u{1b}[2J\u{202e}evil`)
   for (const character of ['\u001b', '\u202e']) t.notOk((stderr + stdout).includes(character))
 })
+
+t.test('escapes them in JSON too, where a parser reads the same text', async (t) => {
+  const username = 'evil'
+  const id = 'x\u009b31m\u007f\u202e\u2028\u{e0001}'
+  const rows = file('evil.ndjson', JSON.stringify({ id, username }))
+  t.equal((await cli(['import', 'ndjson', rows, '--config', config])).code, 0)
+  const { stdout } = await cli(['user', 'show', username, '--json', '--config', config])
+  t.match(stdout, /^[\x20-\x7e]+\n$/)
+  t.match(JSON.parse(stdout), { id, username })
+})
