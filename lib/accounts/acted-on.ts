@@ -9,6 +9,11 @@ import type { RequestedAct } from './managed-users.ts'
 import { NO_REQUEST } from '../events.ts'
 
 const MAX_ID = 255
+const [LEAST_REASON, MOST_REASON] = [10, 500]
+
+/** True for a reason that a reader of the audit log can see: characters without a shape do not count. */
+export const isReason = (text: string): boolean =>
+  isStorable(text) && text.length <= MOST_REASON && text.replaceAll(/\p{Cf}/gu, '').trim().length >= LEAST_REASON
 
 /** `null` for a text that no user can have as id. */
 export const auditTarget = (id: unknown): AuditTarget | null =>

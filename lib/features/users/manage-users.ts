@@ -1,4 +1,4 @@
-import { actedOn } from '../../accounts/acted-on.ts'
+import { actedOn, auditTarget, isReason } from '../../accounts/acted-on.ts'
 import { audited } from '../../accounts/audited.ts'
 import type { AccountsDeps } from '../../accounts/deps.ts'
 import type { ManagedUser, ManagedUsers, RequestedAct } from '../../accounts/managed-users.ts'
@@ -22,8 +22,6 @@ import { actOf, newUserOf, patchOf, refusedField } from './given.ts'
 const MAX_LIMIT = 200
 /** The number of tries of a write if another request changed the user in between. */
 const MOST_TRIES = 4
-/** The number of characters of a reason that says something. */
-const LEAST_REASON = 10
 const CAUSE = { locale: undefined, origin: NO_REQUEST }
 
 /**
@@ -110,23 +108,28 @@ export function manageUsers(deps: AccountsDeps, fields: readonly string[]): Mana
       return user === null ? null : shown(user)
     },
     async create({ invite = false, ...given }, act) {
-      const { actor, reason } = actOf(act)
+      const { actor, reason, origin } = actOf(act)
       const create = method('create')
       if (typeof invite !== 'boolean') throw refusedField('invite', 'it must be true or false.')
       const inviting = invite ? invitations() : null
       // An invited person of a managed domain accepts by that connection alone.
       const asked = newUserOf(given, fields, { ...deps, connections: invite ? new Map() : deps.connections })
       if (invite && asked.email === undefined) throw refusedField('email', 'an invitation needs one.')
-      const user = await named(create(asked))
-      events.emit('user_created', { userId: user.id, actor, ...reason }, NO_REQUEST)
-      if (inviting !== null)
-        await audited(
-          { action: 'user_invited', actor, target: { type: 'user', id: user.id }, ...reason, origin: NO_REQUEST },
-          async () => {
-            await send(user, { actor, reason }, inviting)
-          },
-          deps
-        )
+      const made = async (): Promise<User> => {
+        const user = await named(create(asked))
+        events.emit('user_created', { userId: user.id, actor, ...reason }, NO_REQUEST)
+        return user
+      }
+      if (inviting === null) return shown(await made())
+      const user = await audited(
+        { action: 'user_invited', actor, target: null, targetOf: ({ id }) => auditTarget(id), ...reason, origin },
+        async () => {
+          const invited = await made()
+          await send(invited, { actor, reason }, inviting)
+          return invited
+        },
+        deps
+      )
       return shown(user)
     },
     async update(id, changes, act) {
@@ -209,8 +212,7 @@ export function manageUsers(deps: AccountsDeps, fields: readonly string[]): Mana
       const { actor, reason: given } = acting
       const { reason = '' } = given
       if (scope !== undefined && typeof scope !== 'string') throw refusedField('scope', 'it must be a string.')
-      if ([...reason.trim()].length < LEAST_REASON)
-        throw refusedField('reason', `it must have ${LEAST_REASON} to 500 characters.`)
+      if (!isReason(reason)) throw refusedField('reason', 'it must have 10 to 500 visible characters.')
       const impersonate = slotOf(deps, 'impersonate')
       if (impersonate === null) throw new OAuthError('invalid_request', 'Impersonation needs the option admin.')
       return await impersonate({ user: await existing(id, acting), actor, reason, scope, signIn: signIn ?? null })

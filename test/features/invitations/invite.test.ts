@@ -137,11 +137,11 @@ t.test('renders the invitation in every part: subject, text and HTML with the li
 
 t.test('stands in the audit log with each act, and is not sent without its first entry', async (t) => {
   const inner = memoryAudit()
-  let down = false
+  let [down, isHalfDown] = [false, false]
   const log: AuditLog = {
     ...inner,
     async append(entry) {
-      if (down) throw new Error('down')
+      if (down || (isHalfDown && entry.action === 'user_invited')) throw new Error('down')
       await inner.append(entry)
     }
   }
@@ -154,6 +154,13 @@ t.test('stands in the audit log with each act, and is not sent without its first
   await t.rejects(users.invite(id), oauth('temporarily_unavailable', 503))
   await t.rejects(users.create({ username: 'eve@example.com', invite: true }), oauth('temporarily_unavailable', 503))
   down = false
+  isHalfDown = true
+  await t.rejects(users.create({ username: 'zoe@example.com', invite: true }), oauth('temporarily_unavailable', 503))
+  isHalfDown = false
+  t.notOk(
+    (await users.list()).users.some(({ username }) => username === 'zoe@example.com'),
+    'nothing was changed, as the error says'
+  )
   t.equal(kindsOf(test).length, 2, 'no message without an entry')
   const { entries } = await inner.list({ limit: 50 })
   t.strictSame(
@@ -161,13 +168,15 @@ t.test('stands in the audit log with each act, and is not sent without its first
       /^user_(?:created|invited)$/.test(action) ? [`${action} ${outcome} ${target === null ? '' : 'user'}`] : []
     ),
     [
+      'user_created failed ',
+      'user_created attempted ',
       'user_invited refused user',
       'user_invited attempted user',
       'user_invited done user',
       'user_invited attempted user',
       'user_created done user',
       'user_invited done user',
-      'user_invited attempted user',
+      'user_invited attempted ',
       'user_created attempted '
     ]
   )

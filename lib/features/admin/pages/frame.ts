@@ -1,6 +1,7 @@
 import type { FastifyReply } from 'fastify'
 import type { AccountsDeps } from '../../../accounts/deps.ts'
 import { slotOf } from '../../../accounts/slots.ts'
+import { isReason } from '../../../accounts/acted-on.ts'
 import { OAuthError } from '../../../errors.ts'
 import type { PageDeps } from '../../../http/pages/deps.ts'
 import type { Form } from '../../../http/pages/page-routes.ts'
@@ -107,7 +108,7 @@ ${value}</textarea>${
 /** @throws OAuthError `invalid_request` for a reason that is too short or too long */
 export function reasonIn({ reason: given = '' }: Form): string {
   const reason = given.replaceAll('\r\n', '\n')
-  if (reason.length >= MIN_REASON && reason.length <= MAX_REASON) return reason
+  if (isReason(reason)) return reason
   throw new OAuthError('invalid_request', `Give a reason of ${MIN_REASON} to ${MAX_REASON} characters.`, {
     field: 'reason',
     withoutStack: true

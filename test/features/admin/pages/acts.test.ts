@@ -16,7 +16,7 @@ t.test('asks first, does the act with its reason, and says so on the page of the
     t.equal(JSON.stringify(await test.app.authority.users.get(id)), before, 'asking changes nothing')
     const confirmed = act === 'delete' ? { username } : {}
     const former = (await actsOn(id, action)).length
-    for (const reason of ['', 'too short', 'x'.repeat(501)]) {
+    for (const reason of ['', 'too short', ' '.repeat(10), '\u200b'.repeat(20), `${REASON}\0`, 'x'.repeat(501)]) {
       const refused = await post(url, { reason, ...confirmed })
       t.equal(refused.statusCode, 400, act)
       t.match(refused.body, /Give a reason of 10 to 500 characters\./)
