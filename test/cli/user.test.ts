@@ -18,7 +18,7 @@ const unreachable = file(
     'export default { options, close: () => db.close() }'
 )
 const users = async (...words: string[]): Promise<unknown> => {
-  const { code, stdout, stderr } = await cli(['user', ...words, '--json', '--config', config])
+  const { code, stdout, stderr } = await cli(['user', '--json', '--config', config, ...words])
   t.equal(code, 0, stderr)
   return JSON.parse(stdout)
 }
@@ -59,7 +59,7 @@ t.test('manages a user by id and by username', async (t) => {
   t.match(created, { username: ANN, email: ANN, hasPassword: false })
   t.equal((await cli(['user', 'create', ANN, '--config', config])).code, 1, 'the name is taken')
   t.match(await users('show', ANN), { id: created.id })
-  t.match(await users('show', created.id), { username: ANN })
+  t.match(await users('show', '--', created.id), { username: ANN })
   t.match(await users('list'), [{ id: created.id }])
   t.same(await users('sessions', ANN), [])
   const wrong = await cli(['user', 'disable', ANN, '--config', config], 'bob\n')
