@@ -1,7 +1,7 @@
 import type { AccountsDeps } from '../../accounts/deps.ts'
 import { within } from '../../boundary/answers.ts'
 import type { Administration } from '../../oauth/target.ts'
-import { isAdminScope } from '../../protocol/admin-scopes.ts'
+import { ADMIN_SCOPES, isAdminScope } from '../../protocol/admin-scopes.ts'
 import type { User } from '../../ports/user-store.ts'
 import type { AllowFunction, ProtectFunction } from './options.ts'
 
@@ -20,10 +20,18 @@ export function allowing(allow: AllowFunction, deps: Deps): Administration['allo
   }
 }
 
+/**
+ * Without `admin.isProtected` people whom `allow` lets in are protected: otherwise one who may change users could give
+ * another administrator a mailbox of their own, and become that one.
+ */
+export const protectingAdmins =
+  (allow: AllowFunction): ProtectFunction =>
+  async (user) =>
+    [...(await allow({ user, client: null, scopes: [...ADMIN_SCOPES] }))].length > 0
+
 /** `admin.isProtected`, of which every failure counts as protected. */
-export function protecting(isProtected: ProtectFunction | null, deps: Deps): (user: User) => Promise<boolean> {
+export function protecting(isProtected: ProtectFunction, deps: Deps): (user: User) => Promise<boolean> {
   return async (user) => {
-    if (isProtected === null) return false
     const answer = await answered('isProtected', deps, () => isProtected(user))
     if (typeof answer === 'boolean') return answer
     if (answer !== FAILED) refuse('isProtected', 'answered neither true nor false', deps)

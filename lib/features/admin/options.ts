@@ -55,7 +55,7 @@ const ADMIN = {
    * `(user) => boolean`: nobody acts on such a user without the scope `authority:protected`. A failure counts as
    * `true`.
    */
-  isProtected: option<ProtectFunction>(aFunction),
+  isProtected: option<ProtectFunction>({ ...aFunction, otherwise: 'everybody to whom `allow` gives a scope' }),
   /** Fields of the rows of users that administrators see, besides those of `registration.fields`. */
   fields: words({ uniqueItems: true, takes: 'names of fields, each once', otherwise: 'none' }),
   /** Tokens with which administrators see the service as a user. `false`: there are none. */

@@ -1,5 +1,5 @@
 import t from '../../support/tap.ts'
-import { memoryAudit } from '../../../lib/index.ts'
+import { type AuthorityOptions, memoryAudit } from '../../../lib/index.ts'
 import { ADMIN_SCOPES } from '../../../lib/protocol/admin-scopes.ts'
 import { bearer, ISSUER, signUp } from '../../support/app.ts'
 import { authorizeAs, authorizePath, basic, redeem, SECRET } from '../../support/openid.ts'
@@ -82,6 +82,36 @@ t.test('refuses everybody else, and changes nothing', async (t) => {
   }
   t.equal(JSON.stringify(await app.authority.users.get(ann.sub)), before)
   t.equal((await app.authority.users.list({ prefix: 'new' })).users.length, 0)
+})
+
+t.test('protects people whom allow lets in, unless the host says who is protected', async (t) => {
+  let isDown = false
+  const given = new Map<string, readonly string[]>([
+    ['root', ADMIN_SCOPES],
+    ['bob@example.com', ['authority:users:read', 'authority:users:write']]
+  ])
+  const admin: AuthorityOptions['admin'] = {
+    allow({ user, scopes }) {
+      if (isDown && user?.username === 'ann') throw new Error('x')
+      return scopes.filter((scope) => given.get(user?.username ?? '')?.includes(scope))
+    }
+  }
+  const { send, tokenOf, root, ann, app } = await routed(t, { admin })
+  const limited = bearer(await tokenOf('bob@example.com', ALL))
+  // A mailbox of their own and a new password would make them the greater administrator.
+  for (const [method, path, payload] of [
+    ['PATCH', '', { email: 'evil@example.com' }],
+    ['POST', '/reset', undefined],
+    ['POST', '/disable', undefined]
+  ] as const) {
+    const reply = await send(method, `/users/${root.sub}${path}`, limited, payload)
+    t.equal(reply.statusCode, 403, `${method} ${path}`)
+    t.match(reply.headers['www-authenticate'], /scope="authority:protected"/)
+  }
+  t.match(await app.authority.users.get(root.sub), { email: null, disabled: false, hasPassword: true })
+  t.equal((await send('POST', `/users/${ann.sub}/disable`, limited)).statusCode, 204)
+  isDown = true
+  t.equal((await send('POST', `/users/${ann.sub}/enable`, limited)).statusCode, 403, 'a failure protects')
 })
 
 t.test('acts neither on oneself nor on a protected user', async (t) => {
