@@ -160,6 +160,8 @@ export interface AuditedAct<Answer> {
   /** The target, where only the answer tells it. */
   targetOf?(answer: Answer): AuditTarget | null
   reason?: string | undefined
+  /** The names of changed fields. */
+  fields?: string | undefined
   origin: Origin
 }
 

@@ -179,6 +179,7 @@ export function sessions({
     },
 
     async revokeAll(userId, by, { stays = null, origin }) {
+      revocations.add(actedFor(userId))
       const family = stays === null ? null : await tokens.findFamily(stays.sid, clock.now())
       const sessionSid = family === null ? stays?.sid : family.sessionSid
       const shown = stays?.browser?.sid === sessionSid ? (stays?.browser ?? null) : null
@@ -214,6 +215,9 @@ function valueOf<T>(result: PromiseSettledResult<T[]>): T[] {
  * makes a revocation visible to `app.authenticate` here at once, without reading the store. The endpoints that read the
  * store see a revocation by another instance.
  */
+/** Tokens with which others act in the name of the user. No id of a session has a space. */
+export const actedFor = (userId: string): string => `acted for ${userId}`
+
 export interface Revocations {
   add(sid: string): void
   has(sid: string | undefined): boolean

@@ -16,7 +16,7 @@ import type { AdmittedScopes } from '../protocol/admin-scopes.ts'
 import { bearerCredential, bearerToken, invalidToken, MAX_TOKEN_LENGTH, missingToken } from '../protocol/bearer.ts'
 import { boundKey, boundToken } from '../protocol/dpop.ts'
 import { audiencesOf, type Resource } from '../protocol/resource.ts'
-import type { Revocations } from '../sessions/sessions.ts'
+import { actedFor, type Revocations } from '../sessions/sessions.ts'
 
 /** The input for a new token. `iss`, `aud`, `exp`, `iat` and `jti` are added. */
 interface AccessTokenSubject {
@@ -154,8 +154,10 @@ export function accessTokens(
           ? [policy.audience, ...resources.map(({ resource }) => audiencesOf(resource))].flat(2)
           : audiencesOf(reader.resource)
     const claims = checkAccessTokenClaims(signedPayload(key, alg, token), { ...policy, audience }, clock.now())
-    if (revocations.has(claims.sid)) throw invalidToken('The token was revoked.', 'revoked here')
-    if (reader !== 'any')
+    if (revocations.has(claims.sid) || (claims.act !== undefined && revocations.has(actedFor(claims.sub))))
+      throw invalidToken('The token was revoked.', 'revoked here')
+    // A hit of the cache asks about `sid` alone.
+    if (reader !== 'any' && claims.act === undefined)
       cache.set(bearerCredential(token), {
         key,
         resource: reader?.resource ?? null,
@@ -203,7 +205,8 @@ export function accessTokens(
       const key = ring.signingKey(target?.alg ?? undefined)
       const token = key.sign(payload, policy.typ)
       // Caches the token that this process has just made, so that its first use needs no verification.
-      cache.set(bearerCredential(token), { key, resource: target?.resource ?? null, exp, sid, claims: null })
+      if (act === undefined)
+        cache.set(bearerCredential(token), { key, resource: target?.resource ?? null, exp, sid, claims: null })
       return token
     },
 

@@ -1,6 +1,6 @@
 import { type AuditEntry, type AuditLog, type AuditQuery, PRUNED, prunedEntry } from '../../ports/audit-log.ts'
 import { pageOf, placeAfter } from '../../protocol/audit-place.ts'
-import { integer, jsonObject, type Row, text, textOrNull } from './rows.ts'
+import { integer, isRow, jsonObject, type Row, text, textOrNull } from './rows.ts'
 
 type Value = string | number | null
 /** Runs one statement in a transaction of its own. Values stand where `?` is. */
@@ -14,11 +14,40 @@ function valuesOf({ chain, seq, at, action, outcome, ip, mac, ...rest }: AuditEn
   return [chain, seq, at, action, outcome, user, rest.actor.id, ip, JSON.stringify(rest), mac]
 }
 
+type Rest = Pick<AuditEntry, 'actor' | 'target' | 'clientId' | 'sid' | 'requestId' | 'ipMac' | 'details'>
+
+const EMPTY: Rest = {
+  actor: { type: 'system', id: null },
+  target: null,
+  clientId: null,
+  sid: null,
+  requestId: null,
+  ipMac: null,
+  details: {}
+}
+
+/** Reads a column, or gives `instead`: an entry that an attacker made unreadable must not hide all others. */
+function readable<Value>(read: () => Value, instead: Value): Value {
+  try {
+    return read()
+  } catch {
+    return instead
+  }
+}
+
+function restOf(row: Row): Rest {
+  const given = readable(() => jsonObject(row, 'entry'), {})
+  return {
+    ...EMPTY,
+    ...given,
+    actor: isRow(given['actor']) ? (given['actor'] as unknown as Rest['actor']) : EMPTY.actor,
+    target: isRow(given['target']) ? (given['target'] as unknown as Rest['target']) : null,
+    details: isRow(given['details']) ? (given['details'] as Rest['details']) : {}
+  }
+}
+
 function entryOf(row: Row): AuditEntry {
-  const rest = jsonObject(row, 'entry') as unknown as Pick<
-    AuditEntry,
-    'actor' | 'target' | 'clientId' | 'sid' | 'requestId' | 'ipMac' | 'details'
-  >
+  const rest = restOf(row)
   // The MAC covers the columns that are searched, so that none of them can say another thing than the entry.
   const actor = { ...rest.actor, id: textOrNull(row, 'actor_id') }
   const userId = textOrNull(row, 'user_id')
@@ -29,8 +58,8 @@ function entryOf(row: Row): AuditEntry {
     actor,
     target,
     chain: text(row, 'chain'),
-    seq: integer(row, 'seq'),
-    at: integer(row, 'at'),
+    seq: readable(() => integer(row, 'seq'), 0),
+    at: readable(() => integer(row, 'at'), 0),
     action: text(row, 'action'),
     outcome: text(row, 'outcome') as AuditEntry['outcome'],
     ip: textOrNull(row, 'ip'),

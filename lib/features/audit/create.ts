@@ -49,9 +49,9 @@ export async function create(
       auditLog: log,
       exported: async ({ id }) => ({ audit: await entriesOf(id, log) }),
       async audit<Answer>(act: AuditedAct<Answer>, work: () => Promise<Answer>): Promise<Answer> {
-        const { action, actor, reason, origin, targetOf } = act
+        const { action, actor, reason, fields, origin, targetOf } = act
         const facts = { action, actor, clientId: null, sid: null, ...originOf(origin) }
-        const details = reason === undefined ? {} : { reason }
+        const details = { ...(reason === undefined ? {} : { reason }), ...(fields === undefined ? {} : { fields }) }
         const seq = await writer.must({ ...facts, outcome: 'attempted', target: act.target, details })
         const end = (outcome: 'done' | 'refused' | 'failed', target: AuditTarget | null, error?: string): void => {
           writer.may({ ...facts, outcome, target, details: { of: seq, ...(error === undefined ? {} : { error }) } })
@@ -93,16 +93,20 @@ async function entriesOf(userId: string, log: AuditLog): Promise<object[]> {
   const found = new Map(pages.flatMap(({ entries }) => entries).map((entry) => [`${entry.chain} ${entry.seq}`, entry]))
   return [...found.values()]
     .toSorted((one, other) => other.at - one.at)
-    .map(({ at, action, outcome, actor, target, clientId, ip, details }) => ({
-      at: new Date(at).toISOString(),
-      action,
-      outcome,
-      actor,
-      target,
-      client_id: clientId,
-      ip,
-      details
-    }))
+    .map(({ at, action, outcome, actor, target, clientId, ip, details: { reason, ...details } }) => {
+      // The address and the words of an administrator are not the user's data.
+      const isOwn = actor.type === 'user' && actor.id === userId
+      return {
+        at: new Date(at).toISOString(),
+        action,
+        outcome,
+        actor,
+        target,
+        client_id: clientId,
+        ip: isOwn ? ip : null,
+        details: isOwn && reason !== undefined ? { ...details, reason } : details
+      }
+    })
 }
 
 const originOf = ({ requestId, ip }: Origin): { requestId: string | null; ip: string | null } => ({

@@ -1,17 +1,19 @@
 import { auditTarget } from '../../accounts/acted-on.ts'
 import { audited } from '../../accounts/audited.ts'
 import type { AccountsDeps } from '../../accounts/deps.ts'
-import type { ManagedUsers, RequestedAct } from '../../accounts/managed-users.ts'
+import type { ManagedUsers, RequestedAct, UserChanges } from '../../accounts/managed-users.ts'
 import { actOf } from './given.ts'
+
+const LONGEST_NAMES = 500
 
 /** The same use cases, each act between two entries of the audit log. */
 export function auditedUsers(users: ManagedUsers<RequestedAct>, deps: AccountsDeps): ManagedUsers<RequestedAct> {
   const acting =
-    <Answer>(action: string, work: (id: string, act?: RequestedAct) => Promise<Answer>) =>
+    <Answer>(action: string, work: (id: string, act?: RequestedAct) => Promise<Answer>, fields?: string) =>
     async (id: string, act?: RequestedAct): Promise<Answer> => {
       const { actor, reason, origin } = actOf(act)
       const target = auditTarget(id)
-      return await audited({ action, actor, target, ...reason, origin }, async () => await work(id, act), deps)
+      return await audited({ action, actor, target, ...reason, fields, origin }, async () => await work(id, act), deps)
     }
   return {
     ...users,
@@ -30,11 +32,14 @@ export function auditedUsers(users: ManagedUsers<RequestedAct>, deps: AccountsDe
         deps
       )
     },
-    update: async (id, changes, act) =>
-      await acting('user_updated', async (one: string, its?: RequestedAct) => await users.update(one, changes, its))(
-        id,
-        act
-      ),
+    async update(id, changes, act) {
+      const updating = acting(
+        'user_updated',
+        async (one: string, its?: RequestedAct) => await users.update(one, changes, its),
+        namesIn(changes)
+      )
+      return await updating(id, act)
+    },
     disable: acting('user_disabled', users.disable),
     enable: acting('user_enabled', users.enable),
     requireReset: acting('password_reset_required', users.requireReset),
@@ -49,4 +54,14 @@ export function auditedUsers(users: ManagedUsers<RequestedAct>, deps: AccountsDe
     },
     remove: acting('account_removed', users.remove)
   }
+}
+
+/** The names of the fields that a call wants to change, and no value. */
+function namesIn(changes: UserChanges): string {
+  const { fields, ...own } = (changes ?? {}) as Partial<UserChanges>
+  const given = Object.entries({ ...own, ...fields }).filter(([, value]) => value !== undefined)
+  return given
+    .map(([name]) => name)
+    .join(' ')
+    .slice(0, LONGEST_NAMES)
 }

@@ -187,6 +187,7 @@ export function manageUsers(deps: AccountsDeps, fields: readonly string[]): Mana
         const { passwordHash } = user
         if (passwordHash !== null && !(await setPasswordHash(user.id, null, passwordHash, deps.clock.now()))) continue
         events.emit('password_reset_required', { userId: user.id, actor, ...reason }, NO_REQUEST)
+        await sessions.revokeAll(user.id, 'admin', { origin: NO_REQUEST })
         await endAll(user, { by: 'change', origin: NO_REQUEST }, deps)
         await endOpenTokens(user.id, deps)
         await startPasswordReset(user.id, deps)

@@ -1,4 +1,4 @@
-import type { FastifyInstance } from 'fastify'
+import { errorCodes, type FastifyInstance } from 'fastify'
 import { type TypeCheck, TypeCompiler } from '@sinclair/typebox/compiler'
 import { type ValueError, ValueErrorType } from '@sinclair/typebox/errors'
 import { Kind, type TSchema } from '@sinclair/typebox'
@@ -20,11 +20,18 @@ const MAX_FORM_PARAMETERS = 64
  * list, which `readParams` takes only for the names that may repeat, and ignores where the name is unknown.
  * @see RFC 6749 §3.2
  */
-export function registerBodyParsers(child: FastifyInstance, { forms }: { forms: boolean }): void {
+export function registerBodyParsers(
+  child: FastifyInstance,
+  { forms, isOptional = false }: { forms: boolean; isOptional?: boolean }
+): void {
   child.removeAllContentTypeParsers()
   const parseJson = child.getDefaultJsonParser('error', 'error')
   child.addContentTypeParser('application/json', { parseAs: 'string' }, (request, body, done) => {
     const text = body as string
+    if (isOptional && text === '') {
+      done(null, undefined)
+      return
+    }
     try {
       refuseOddJson(text)
     } catch (error) {
@@ -36,6 +43,12 @@ export function registerBodyParsers(child: FastifyInstance, { forms }: { forms: 
       else done(null, value)
     })
   })
+  // Some HTTP clients send a content type with an empty body.
+  if (isOptional)
+    child.addContentTypeParser('*', { parseAs: 'string' }, ({ headers }, body, done) => {
+      if (body === '') done(null, undefined)
+      else done(new errorCodes.FST_ERR_CTP_INVALID_MEDIA_TYPE(headers['content-type']))
+    })
   if (!forms) return
   child.addContentTypeParser('application/x-www-form-urlencoded', { parseAs: 'string' }, (_request, body, done) => {
     try {
@@ -130,6 +143,17 @@ export function useStrictValidation(child: FastifyInstance): void {
   child.setSerializerCompiler(
     () => (value: unknown) => JSON.stringify(value instanceof Error ? fastifyShape(value) : value)
   )
+}
+
+/** The validators of a route whose body may be absent. */
+export function optionalBody(given: {
+  schema: unknown
+  httpPart?: string | undefined
+}): (value: unknown) => true | { error: OAuthError } {
+  if (given.httpPart !== 'body') return () => true
+  const check = strictValidator(() => TypeCompiler.Compile(given.schema as TSchema))
+  // Fastify says `null` of a body that is absent.
+  return (value) => (value === null ? true : check(value))
 }
 
 /** Calls `compile` when the first body is checked. Compiling all schemas at the start would delay it. */

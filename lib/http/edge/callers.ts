@@ -49,10 +49,10 @@ export interface Declaration {
   /** The path of the endpoint: a name of the option `paths` with the rest of the path, or the path below `prefix`. */
   path?: string
   /**
-   * `json`: checked by `body`. `form`: a form or JSON, whose parameters the handler reads. `nothing`: whatever is sent
-   * is dropped. Default: `json`; of pages, a form.
+   * `json`: checked by `body`. `optional`: the same, or no body. `form`: a form or JSON, whose parameters the handler
+   * reads. `nothing`: whatever is sent is dropped. Default: `json`; of pages, a form.
    */
-  takes?: 'json' | 'form' | 'nothing'
+  takes?: 'json' | 'optional' | 'form' | 'nothing'
   /** By status: errors besides those that follow from the callers and the body. */
   errors?: Readonly<Record<number, Codes>> | undefined
   /** For the reference page. */

@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest, FastifySchema } fro
 import type { Static, TObject, TSchema } from '@sinclair/typebox'
 import { OAuthError } from '../../errors.ts'
 import type { PathName } from '../../settings/paths.ts'
-import { BODY_LIMIT, registerBodyParsers, type strictValidator } from './body.ts'
+import { BODY_LIMIT, registerBodyParsers, type strictValidator, optionalBody } from './body.ts'
 import { callableBy, type CallersConfig, type Declaration, yieldingUrl } from './callers.ts'
 import type { ClientsOf, Cors } from './cors.ts'
 import { guarded, noStoreHook } from './error-reply.ts'
@@ -176,7 +176,7 @@ function placeOf(
 
 function useParsers(child: FastifyInstance, takes: Endpoint['takes']): void {
   if (takes !== 'nothing') {
-    registerBodyParsers(child, { forms: takes === 'form' })
+    registerBodyParsers(child, { forms: takes === 'form', isOptional: takes === 'optional' })
     return
   }
   // Some HTTP clients send a content type with an empty body.
@@ -212,6 +212,7 @@ function register(child: FastifyInstance, declared: Endpoint, deps: HttpDeps): v
     schema,
     ...(check === undefined ? {} : { validatorCompiler: () => check(deps) }),
     ...(takes === 'form' || takes === 'nothing' ? { validatorCompiler: () => () => true } : {}),
+    ...(takes === 'optional' ? { validatorCompiler: optionalBody } : {}),
     ...(declared.isCached === true ? {} : { onRequest: noStoreHook }),
     handler: async (request, reply) => {
       const answer = await guarded(async () => await handle(request, reply, deps))

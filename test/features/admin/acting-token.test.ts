@@ -2,7 +2,7 @@ import Database from 'libsql'
 import t from '../../support/tap.ts'
 import { sqliteState, sqliteUserStore } from '../../../lib/index.ts'
 import { ADMIN_SCOPES } from '../../../lib/protocol/admin-scopes.ts'
-import { bearer, ISSUER, PASSWORD, testApp } from '../../support/app.ts'
+import { bearer, ISSUER, PASSWORD, signUp, testApp } from '../../support/app.ts'
 import { authorizeAs, authorizePath, CLIENTS, KEYS, redeem } from '../../support/openid.ts'
 import { proofOf, signingKey } from '../resource/world.ts'
 import { oauth } from '../users/support.ts'
@@ -43,6 +43,18 @@ t.test('ends at another instance too', async (t) => {
   t.equal(await seen(), 200)
   await app.authority.revokeSession(root.sub, String(claimsIn((own.authorization ?? '').slice(7)).sid))
   t.equal(await seen(), 401)
+})
+
+t.test('ends in this process at once if the sign-ins of the user end', async (t) => {
+  for (const act of ['disable', 'reset'] as const) {
+    const { app, ask, bob, send, own } = await impersonation(t)
+    const { access_token: token } = (await ask()).json()
+    t.equal((await app.authority.verify(token)).sub, bob.sub)
+    t.equal((await send('POST', `/users/${bob.sub}/${act}`, own)).statusCode, 204)
+    await t.rejects(app.authority.verify(token), oauth('invalid_token', 401), act)
+    const { access_token: other } = (await ask(undefined, (await signUp(app, 'eve@example.com')).sub)).json()
+    t.ok(await app.authority.verify(other), 'and not that for another user')
+  }
 })
 
 t.test('keeps the sign-in of another administrator apart', async (t) => {

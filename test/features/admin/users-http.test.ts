@@ -134,3 +134,49 @@ t.test('says once at the start that Fastify limits the length of ids in a path',
   const { lines } = await world(t)
   t.equal(lines.filter(({ msg }) => /maxParamLength/.test(String(msg))).length, 1)
 })
+
+t.test('takes the reason of an act, and no other field', async (t) => {
+  const log = memoryAudit()
+  const { app, bob, tokenOf } = await routed(t, { audit: log })
+  const all = bearer(await tokenOf('root', ALL))
+  const url = `/auth/admin/users/${bob.sub}/disable`
+  const post = async (payload?: object | string, headers: Record<string, string> = {}) =>
+    (
+      await app.inject({
+        method: 'POST',
+        url,
+        headers: { ...all, ...headers },
+        ...(payload === undefined ? {} : { payload })
+      })
+    ).statusCode
+  t.equal(await post({ reason: 'left the company' }), 204)
+  const { entries } = await log.list({ limit: 10, action: 'user_disabled' })
+  t.match(entries.at(-1), { outcome: 'attempted', details: { reason: 'left the company' } })
+  t.equal(await post(), 204)
+  t.equal(await post({}), 204)
+  for (const type of ['application/json', 'application/x-www-form-urlencoded', 'text/plain'])
+    t.equal(await post('', { 'content-type': type }), 204, `${type} and no body`)
+  for (const bad of [{ reason: '' }, { reason: 'x'.repeat(501) }, { reason: 1 }, { other: 1 }, { by: {} }, [], 'x'])
+    t.equal(await post(bad, { 'content-type': 'application/json' }), 400, JSON.stringify(bad))
+  t.equal(await post('reason=x', { 'content-type': 'application/x-www-form-urlencoded' }), 415)
+  const removal = { method: 'DELETE', url: url.replace('/disable', ''), headers: all } as const
+  t.equal((await app.inject({ ...removal, payload: { reason: 'asked for it' } })).statusCode, 204)
+})
+
+t.test('records the names of the fields of a change, and who read the log', async (t) => {
+  const log = memoryAudit()
+  const { send, bob, tokenOf, root } = await routed(t, { audit: log })
+  const all = bearer(await tokenOf('root', ALL))
+  t.equal((await send('PATCH', `/users/${bob.sub}`, all, { username: 'rob@example.com' })).statusCode, 200)
+  const { entries } = await log.list({ limit: 10, action: 'user_updated' })
+  t.match(entries.at(-1), { outcome: 'attempted', details: { fields: 'username' } })
+  t.notMatch(JSON.stringify(entries), /rob@/)
+  t.equal((await send('GET', '/audit', all)).statusCode, 200)
+  t.same(
+    (await log.list({ limit: 10, action: 'audit_read' })).entries.map(({ outcome, actor }) => [outcome, actor.id]),
+    [
+      ['done', root.sub],
+      ['attempted', root.sub]
+    ]
+  )
+})

@@ -61,6 +61,25 @@ const ATTACKS: Record<string, [(place: Place) => string[], Array<Omit<AuditFault
       { seq: 3, fault: 'missing' }
     ]
   ],
+  'empties the JSON of an entry': [
+    ({ chain }) => [
+      `UPDATE authority_audit SET action = 'audit_pruned', entry = '{}' WHERE chain = '${chain}' AND seq = 3`
+    ],
+    [{ seq: 3, fault: 'changed' }]
+  ],
+  'writes no JSON': [
+    ({ chain }) => [
+      `UPDATE authority_audit SET action = 'audit_pruned', entry = 'x' WHERE chain = '${chain}' AND seq = 3`
+    ],
+    [{ seq: 3, fault: 'changed' }]
+  ],
+  'writes JSON of another form': [
+    ({ chain }) => [
+      `UPDATE authority_audit SET action = 'audit_pruned', entry = '{"actor":1,"target":[],"details":"x","sid":{}}'
+       WHERE chain = '${chain}' AND seq = 3`
+    ],
+    [{ seq: 3, fault: 'changed' }]
+  ],
   'changes the column of the actor': [
     ({ chain }) => [`UPDATE authority_audit SET actor_id = 'x' WHERE chain = '${chain}' AND seq = 3`],
     [{ seq: 3, fault: 'changed' }]

@@ -1,4 +1,4 @@
-import { type TObject, Type } from '@sinclair/typebox'
+import { type Static, type TObject, Type } from '@sinclair/typebox'
 import type { FastifyRequest } from 'fastify'
 import type { AccountsDeps } from '../../../accounts/deps.ts'
 import type { ManagedUsers, RequestedAct } from '../../../accounts/managed-users.ts'
@@ -23,6 +23,11 @@ export interface AdminDeps {
   isProtected(user: User): Promise<boolean>
   users(): ManagedUsers<RequestedAct>
 }
+
+const Why = Type.Object(
+  { reason: Type.Optional(Type.String({ minLength: 1, maxLength: 500 })) },
+  { additionalProperties: false }
+)
 
 export const Id = Type.Object({ id: Type.String({ minLength: 1, maxLength: 255 }) })
 
@@ -69,13 +74,15 @@ export const acting = (
     method: action.method,
     path: action.path,
     callers: { admin: action.scope },
-    takes: 'nothing',
+    takes: 'optional',
     summary: action.summary,
-    what: action.what,
+    what: `${action.what} A body is optional: \`reason\` goes to the audit log.`,
     params: action.params ?? Id,
+    body: Why,
     answers: { 204: Empty },
     errors: { 404: 'not_found', 409: action.conflicts ?? 'conflict' },
     handle: async (request) => {
-      await act((request.params as { id: string }).id, askedBy(request, deps), request)
+      const { reason } = (request.body as Static<typeof Why> | null | undefined) ?? {}
+      await act((request.params as { id: string }).id, { ...askedBy(request, deps), reason }, request)
     }
   })

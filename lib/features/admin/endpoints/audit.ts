@@ -1,12 +1,28 @@
 import { Type } from '@sinclair/typebox'
+import { audited } from '../../../accounts/audited.ts'
 import type { AccountsDeps } from '../../../accounts/deps.ts'
 import { slotOf } from '../../../accounts/slots.ts'
+import type { Origin } from '../../../events.ts'
+import { type AdminCaller, adminOf } from '../../../http/edge/admin-guard.ts'
 import { type Endpoint, endpoint } from '../../../http/edge/endpoint.ts'
-import type { AuditEntry } from '../../../ports/audit-log.ts'
+import { originOf } from '../../../http/edge/request-origin.ts'
+import type { AuditEntry, AuditPage, AuditQuery } from '../../../ports/audit-log.ts'
 import { queryOf, refused } from './query.ts'
 
 const PAGE = 50
 const RFC_3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,3})?(?:Z|[+-]\d\d:\d\d)$/
+
+/** A page of the audit log, in which its opening is an entry itself. */
+export const readAudit = async (
+  query: AuditQuery,
+  { by: actor, origin }: Pick<AdminCaller, 'by'> & { origin: Origin },
+  accounts: Pick<AccountsDeps, 'slots'>
+): Promise<AuditPage> =>
+  await audited(
+    { action: 'audit_read', actor, target: null, origin },
+    async () => (await slotOf(accounts, 'auditLog')?.list(query)) ?? { entries: [], next: null },
+    accounts
+  )
 
 /** `GET /auth/admin/audit`. */
 export const auditEndpoint = (accounts: Pick<AccountsDeps, 'slots'>): Endpoint =>
@@ -34,17 +50,20 @@ export const auditEndpoint = (accounts: Pick<AccountsDeps, 'slots'>): Endpoint =
         'since',
         'until'
       ])
-      const log = slotOf(accounts, 'auditLog')
-      const page = await log?.list({
-        limit: PAGE,
-        after,
-        user,
-        actor,
-        action,
-        since: timeIn(times.since, 'since'),
-        until: timeIn(times.until, 'until')
-      })
-      return { entries: page?.entries.map(shown) ?? [], next: page?.next ?? null }
+      const { entries, next } = await readAudit(
+        {
+          limit: PAGE,
+          after,
+          user,
+          actor,
+          action,
+          since: timeIn(times.since, 'since'),
+          until: timeIn(times.until, 'until')
+        },
+        { by: adminOf(request).by, origin: originOf(request) },
+        accounts
+      )
+      return { entries: entries.map(shown), next }
     }
   })
 

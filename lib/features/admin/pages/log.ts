@@ -1,5 +1,3 @@
-import { audited } from '../../../accounts/audited.ts'
-import { slotOf } from '../../../accounts/slots.ts'
 import { normalizeUsername } from '../../../accounts/username.ts'
 import { OAuthError } from '../../../errors.ts'
 import { EVENT_NAMES } from '../../../events.ts'
@@ -9,6 +7,7 @@ import { submit } from '../../../pages/fields.ts'
 import { attributes, type Html, html, select } from '../../../pages/html.ts'
 import type { AuditPage } from '../../../ports/audit-log.ts'
 import { isStorable } from '../../../protocol/bounds.ts'
+import { readAudit } from '../endpoints/audit.ts'
 import { entriesTable } from './entries.ts'
 import type { AdminPage, AdminPageDeps, AdminVisit } from './visit.ts'
 
@@ -47,11 +46,7 @@ export function logPage(deps: AdminPageDeps): AdminPage {
       until: until === '' ? undefined : (dayIn(until) ?? 0) + DAY_MS
     }
     if (!isStorable(action) || !isStorable(after)) throw refused('There is no such action.')
-    return await audited(
-      { action: 'audit_read', actor: visit.by, target: null, origin: visit.origin },
-      async () => (await slotOf(accounts, 'auditLog')?.list(query)) ?? { entries: [], next: null },
-      accounts
-    )
+    return await readAudit(query, visit, accounts)
   }
 
   return {
