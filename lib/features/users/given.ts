@@ -3,7 +3,7 @@ import type { RequestedAct, UserChanges } from '../../accounts/managed-users.ts'
 import { addressOf } from '../../accounts/outbox.ts'
 import { newAddress, newUsername, refuseManaged, refuseUnstorable } from '../../accounts/register.ts'
 import { emailOf } from '../../accounts/username.ts'
-import { OAuthError } from '../../errors.ts'
+import { isUsernameTaken, OAuthError } from '../../errors.ts'
 import { type Actor, NO_REQUEST, type Origin } from '../../events.ts'
 import type { NewUser, User, UserPatch } from '../../ports/user-store.ts'
 
@@ -96,5 +96,15 @@ export function patchOf(user: User, given: UserChanges, names: readonly string[]
     ...(name === user.username ? {} : { username: name }),
     // An admin's word is no proof of the mailbox.
     ...(isMoved ? { email: address ?? null, emailVerified: false, emailProvedAt: null } : {})
+  }
+}
+
+/** Rejects with `username_taken` if another user has the name. */
+export async function named<Answer>(write: Promise<Answer>): Promise<Answer> {
+  try {
+    return await write
+  } catch (error) {
+    if (!isUsernameTaken(error)) throw error
+    throw new OAuthError('username_taken', 'The username is taken.', { field: 'username', cause: error })
   }
 }

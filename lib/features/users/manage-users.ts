@@ -12,12 +12,12 @@ import { normalizeUsername } from '../../accounts/username.ts'
 import { requestEmailVerification } from '../../accounts/verify-email.ts'
 import { type Invitations, slotOf } from '../../accounts/slots.ts'
 import { ownerConnection } from '../../accounts/ways-in.ts'
-import { isUsernameTaken, OAuthError } from '../../errors.ts'
+import { OAuthError } from '../../errors.ts'
 import { NO_REQUEST } from '../../events.ts'
 import { NotSupportedError, type User, type UserStore } from '../../ports/user-store.ts'
 import { isStorable } from '../../protocol/bounds.ts'
 import { createdAtOf, placeOf, textOfPlace } from './list-place.ts'
-import { actOf, newUserOf, patchOf, refusedField } from './given.ts'
+import { actOf, named, newUserOf, patchOf, refusedField } from './given.ts'
 
 const MAX_LIMIT = 200
 /** The number of tries of a write if another request changed the user in between. */
@@ -241,13 +241,3 @@ function unchanged(user: User | null, version: number | string | undefined): Use
 
 const changedMeanwhile = (): OAuthError =>
   new OAuthError('temporarily_unavailable', 'The account was changed meanwhile. Try again.')
-
-/** Rejects with `username_taken` if another user has the name. */
-async function named<Answer>(write: Promise<Answer>): Promise<Answer> {
-  try {
-    return await write
-  } catch (error) {
-    if (!isUsernameTaken(error)) throw error
-    throw new OAuthError('username_taken', 'The username is taken.', { field: 'username', cause: error })
-  }
-}
