@@ -120,6 +120,7 @@ const ACTS: Array<[name: string, method: 'POST' | 'DELETE', path: string, stays:
   ['removes the user', 'DELETE', '', []]
 ]
 
+// covers ADV-CVE-2025-14559, ADV-GHSA-2vg6
 for (const [act, method, path, stays] of ACTS)
   t.test(`leaves no way in if an administrator ${act}`, async (t) => {
     for (const [name, way] of Object.entries(WAYS)) {

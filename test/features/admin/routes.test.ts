@@ -28,6 +28,7 @@ t.test('lets in an administrator with the scope of the route, and a machine clie
   }
 })
 
+// covers ADV-CVE-2024-3656
 t.test('refuses everybody else, and changes nothing', async (t) => {
   const test = await routed(t)
   const { app, ann, send, tokenOf, admins, byPassword, browser, clock, root } = test
@@ -114,6 +115,7 @@ t.test('protects people whom allow lets in, unless the host says who is protecte
   t.equal((await send('POST', `/users/${ann.sub}/enable`, limited)).statusCode, 403, 'a failure protects')
 })
 
+// covers ADV-CVE-2026-3121
 t.test('acts neither on oneself nor on a protected user', async (t) => {
   const asked: string[] = []
   const log = memoryAudit()
@@ -158,6 +160,7 @@ t.test('acts neither on oneself nor on a protected user', async (t) => {
   t.ok(asked.length > 0)
 })
 
+// covers ADV-CVE-2025-48370
 t.test('takes no strange id, field or condition', async (t) => {
   const test = await routed(t)
   const { send, tokenOf, ann } = test

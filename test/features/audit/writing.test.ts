@@ -223,7 +223,6 @@ t.test('tells a checkpoint after a thousand entries, after ten minutes, and at t
 })
 
 async function withLog(t: Parameters<typeof audited>[0], log: AuditLog) {
-  const { logLines } = await import('../../support/log-lines.ts')
   const { lines, stream } = logLines()
   const test = await audited(t, log, { audit: { log, events: 'admin' } }, { logger: { level: 'info', stream } })
   return { lines, test }

@@ -43,7 +43,7 @@ t.test('finds users by the beginning of the username, by the address and by the 
   t.same(await idsBy({ connection: 'op', prefix: 'bob' }), [])
 })
 
-// covers CVE-2026-33503
+// covers CVE-2026-33503, ADV-CVE-2026-33503
 t.test('refuses conditions and cursors of another form', async (t) => {
   const { users } = await withAnn(t)
   const cursor = (value: unknown): string =>

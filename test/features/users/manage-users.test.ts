@@ -9,6 +9,7 @@ const send = async ({ app }: Pick<TestApp, 'app'>, url: string, payload: object)
 
 const namesOf = ({ events }: Pick<TestApp, 'events'>): string[] => events.map(({ name }) => name)
 
+// covers ADV-CVE-2025-13881
 t.test('shows neither a hash nor a field that registration.fields lacks', async (t) => {
   const { users, id } = await withAnn(t, {
     users: memoryUserStore([
