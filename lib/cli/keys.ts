@@ -50,7 +50,9 @@ export const KEY_COMMANDS: readonly StoreCommand[] = [
   {
     name: 'keys retire',
     takes: ['<kid>'],
-    does: 'Removes a compromised key and so ends its tokens. A new key signs at once.',
+    does:
+      'Removes a compromised key and so ends its tokens. The announced key signs, or else a new one: in running ' +
+      'instances within a minute.',
     async run(desk, { words: [kid = ''] }) {
       const keys = managed(desk)
       const isThere = (await keys.list()).some((key) => key.kid === kid)

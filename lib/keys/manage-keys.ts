@@ -24,8 +24,8 @@ export interface KeyManagement {
   /** Announces the next key of each algorithm, unless there is one, and resolves to these keys. */
   rotate(): Promise<ManagedKey[]>
   /**
-   * Removes a compromised key, and so ends its tokens. If it signs, a new key signs at once. The new key comes first,
-   * so that a call that failed can be repeated.
+   * Removes a compromised key, and so ends its tokens. If it signs, the announced key signs at once, or else a new one.
+   * The new key comes first, so that a call that failed can be repeated.
    * @returns `false` if there is no such key
    */
   retire(kid: string): Promise<boolean>
@@ -99,8 +99,12 @@ export function manageKeys(
       const key = (await stored()).find((one) => one.kid === kid)
       if (key === undefined) return false
       const { alg } = key
-      if (algs.includes(alg))
-        await addUnless((all) => signingOf(readableOf(all, alg), clock.now())?.stored.kid !== kid, alg, 0)
+      const signs = (all: readonly StoredKey[]) => signingOf(readableOf(all, alg), clock.now())?.stored
+      const isReplaced = (all: readonly StoredKey[]): boolean => {
+        const heir = signs(all.filter((one) => one.kid !== kid))
+        return signs(all)?.kid !== kid || (heir !== undefined && heir.sequence > key.sequence)
+      }
+      if (algs.includes(alg)) await addUnless(isReplaced, alg, 0)
       await store.remove(kid)
       return true
     }
