@@ -469,22 +469,31 @@ export async function references(
 
 function commandLinePage(): string {
   const config = [
-    "import { options } from './auth-options.js'",
-    "import { db } from './db.js'",
+    "import Database from 'libsql'",
+    "import { sqliteAudit, sqliteState, sqliteUserStore } from 'fastify-authority'",
     '',
+    "const db = new Database('users.db')",
+    'const options = {',
+    "  issuer: 'https://auth.example.com',",
+    '  secret: process.env.AUTH_SECRET,',
+    '  users: sqliteUserStore(db),',
+    '  state: sqliteState(db),',
+    '  audit: sqliteAudit(db)',
+    '}',
     "export default { options, fastify: { trustProxy: '10.0.0.0/8' }, close: () => db.close() }"
   ]
   return page('Command line', [
     '`npx fastify-authority <command>` works on the stores of your app. Keep this in `fastify-authority.config.js`, ' +
       'or name another file by `--config`:',
     `\`\`\`js\n${config.join('\n')}\n\`\`\``,
-    '`options` is the object that your app registers, so that app and commands never differ. `fastify` has the ' +
+    'Import the file in your app and register `options`, so that app and commands never differ. `fastify` has the ' +
       'options of the server; `close` ends what the file has opened. The export may be a function, also an async one.',
     table(
       ['command', 'effect'],
       COMMANDS.map((command) => [`\`${lineOfCommand(command)}\``, command.does])
     ),
-    '`--json` prints JSON. Commands that end something ask for the name; `--yes` answers. No command takes or prints ' +
+    '`--json` prints JSON. `--reason` stands in the audit log, in at most 500 characters. Commands that end ' +
+      'something ask for the name; `--yes` answers. No command takes or prints ' +
       'a password or a link. Stores in memory are refused, because only the app has them.',
     'Exit codes: 0 done, 1 refused or something found, 2 wrong use, 3 a store is out of reach.'
   ])

@@ -26,13 +26,39 @@ export interface Desk {
   write(text: string): Promise<void>
 }
 
-export interface Given {
-  words: string[]
-  email: string | undefined
-  invite: boolean
-  dryRun: boolean
-  online: boolean
+/** The flags of single commands, each with the word for its value in the usage. `null`: the flag has none. */
+export const FLAGS = {
+  email: 'ADDRESS',
+  invite: null,
+  reason: 'TEXT',
+  'dry-run': null,
+  online: null,
+  checkpoints: 'FILE',
+  action: 'NAME',
+  user: 'ID'
+} as const
+
+export type Flag = keyof typeof FLAGS
+
+export type Given = { words: string[] } & {
+  [Name in Flag]?: (typeof FLAGS)[Name] extends null ? boolean : string
 }
+
+/** A result, and for people a sentence with `rows` after it. `--json` prints the result alone. */
+export class Said {
+  readonly result: unknown
+  readonly sentence: string
+  readonly rows: unknown
+
+  constructor(result: unknown, sentence: string, rows?: unknown) {
+    this.result = result
+    this.sentence = sentence
+    this.rows = rows
+  }
+}
+
+/** A number with its noun. */
+export const counted = (count: number, one: string, many = `${one}s`): string => `${count} ${count === 1 ? one : many}`
 
 export interface Command {
   /** The words that name it, such as `user show`. */
@@ -41,7 +67,7 @@ export interface Command {
   takes: readonly string[]
   does: string
   /** Flags besides those of every command. */
-  flags?: readonly ('email' | 'invite' | 'dry-run' | 'online')[]
+  flags?: readonly Flag[]
 }
 
 /** A command that reads the host's options and starts nothing. */

@@ -1,5 +1,5 @@
 import { AUDIT_COMMANDS } from './audit.ts'
-import type { Command, ConfigCommand, StoreCommand } from './command.ts'
+import { type Command, type ConfigCommand, FLAGS, type StoreCommand } from './command.ts'
 import { DOCTOR } from './doctor.ts'
 import { IMPORT } from './import/command.ts'
 import { KEY_COMMANDS } from './keys.ts'
@@ -21,4 +21,4 @@ export const COMMANDS: readonly AnyCommand[] = [
 
 /** A command as people type it. */
 export const lineOfCommand = ({ name, takes, flags = [] }: Command): string =>
-  [name, ...takes, ...flags.map((flag) => `[--${flag}]`)].join(' ')
+  [name, ...takes, ...flags.map((flag) => `[${[`--${flag}`, FLAGS[flag] ?? []].flat().join(' ')}]`)].join(' ')

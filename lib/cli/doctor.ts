@@ -61,7 +61,7 @@ export const DOCTOR: ConfigCommand = {
   takes: [],
   flags: ['online'],
   does: 'Looks for mistakes in the configuration and the stores, and changes nothing. `--online` asks the providers.',
-  async check(config, { online }) {
+  async check(config, { online = false }) {
     const report: Report = { faults: [], clockOffsetMs: null, keys: [], hashes: {}, callbacks: [] }
     const outage = await examine(config, online, report)
     if (report.faults.length === 0) return report

@@ -8,10 +8,20 @@ import { settingsOf } from '../composition/compose.ts'
 import { SERVICES } from '../composition/services.ts'
 import authPlugin, { OAuthError } from '../index.ts'
 import { isOutage } from '../ports/outage.ts'
-import { CliError, jsonText, type Config, type Desk, type Given, type StoreCommand } from './command.ts'
+import {
+  CliError,
+  type Config,
+  type Desk,
+  FLAGS,
+  type Flag,
+  type Given,
+  jsonText,
+  Said,
+  type StoreCommand
+} from './command.ts'
 import { type AnyCommand, COMMANDS, lineOfCommand } from './commands.ts'
 import { configOf } from './config.ts'
-import { refuseMemory } from './stores.ts'
+import { auditOnlyOfActs, refuseMemory } from './stores.ts'
 
 interface Answer {
   code: 0 | 1 | 2 | 3
@@ -28,7 +38,7 @@ export async function run(argv: readonly string[], write = toOutput): Promise<An
   try {
     const given = parsed(argv)
     if (given === null) return { code: 0, text: usage(), problem: '' }
-    if (given.values.json === true) print = jsonText
+    if (given.values.json === true) print = jsonOf
     const result = await answerOf(given, write)
     return { code: 0, text: result === undefined ? '' : print(result), problem: '' }
   } catch (error) {
@@ -45,66 +55,62 @@ const usage = (): string =>
   [
     'npx fastify-authority <command> [--config FILE] [--json] [--yes]',
     '',
-    ...COMMANDS.map((command) => `  ${lineOfCommand(command).padEnd(44)}${command.does}`)
+    ...COMMANDS.map((command) => `  ${lineOfCommand(command)}\n      ${command.does}`)
   ].join('\n')
 
-const FLAGS = ['email', 'invite', 'dry-run', 'online'] as const
-
-type Values = Partial<
-  Record<'json' | 'yes' | 'help' | 'invite' | 'dry-run' | 'online', boolean> & Record<'config' | 'email', string>
->
+interface Values {
+  config?: string
+  json?: boolean
+  yes?: boolean
+  help?: boolean
+}
 
 interface Line {
   command: AnyCommand
-  words: string[]
+  given: Given
   values: Values
 }
 
+const OPTIONS = {
+  config: { type: 'string' },
+  json: { type: 'boolean' },
+  yes: { type: 'boolean' },
+  help: { type: 'boolean' }
+} as const
+const FLAG_OPTIONS = Object.fromEntries(
+  Object.entries(FLAGS).map(([name, value]) => [name, { type: value === null ? 'boolean' : 'string' } as const])
+)
+
 function parsed(argv: readonly string[]): Line | null {
-  let line: { values: Values; positionals: string[] }
+  let line: { values: Values & Omit<Given, 'words'>; positionals: string[] }
   try {
-    line = parseArgs({
-      args: [...argv],
-      allowPositionals: true,
-      options: {
-        config: { type: 'string' },
-        email: { type: 'string' },
-        invite: { type: 'boolean' },
-        'dry-run': { type: 'boolean' },
-        online: { type: 'boolean' },
-        json: { type: 'boolean' },
-        yes: { type: 'boolean' },
-        help: { type: 'boolean' }
-      }
-    })
+    line = parseArgs({ args: [...argv], allowPositionals: true, options: { ...FLAG_OPTIONS, ...OPTIONS } })
   } catch (error) {
     throw new CliError(2, (error as Error).message)
   }
   const { values, positionals } = line
   if (values.help === true) return null
   const command = COMMANDS.find(({ name }) => name === positionals.slice(0, name.split(' ').length).join(' '))
-  if (command === undefined) throw new CliError(2, usage())
+  if (command === undefined) {
+    const typed = positionals.join(' ')
+    throw new CliError(2, typed === '' ? usage() : `There is no command ${typed}.\n\n${usage()}`)
+  }
   const words = positionals.slice(command.name.split(' ').length)
-  const strange = FLAGS.find((flag) => flag in values && command.flags?.includes(flag) !== true)
+  const strange = (Object.keys(FLAGS) as Flag[]).find(
+    (flag) => flag in values && command.flags?.includes(flag) !== true
+  )
   if (words.length !== command.takes.length || strange !== undefined)
-    throw new CliError(2, `Usage: npx fastify-authority ${[command.name, ...command.takes].join(' ')}`)
-  return { command, words, values }
+    throw new CliError(2, `Usage: npx fastify-authority ${lineOfCommand(command)}`)
+  return { command, given: { ...values, words }, values }
 }
 
 const isStoreCommand = (command: AnyCommand): command is StoreCommand => 'run' in command
 
-async function answerOf({ command, words, values }: Line, write: Desk['write']): Promise<unknown> {
+async function answerOf({ command, given, values }: Line, write: Desk['write']): Promise<unknown> {
   if (!('check' in command || 'run' in command)) return systemRandom().secret()
-  const given = {
-    words,
-    email: values.email,
-    invite: values.invite === true,
-    dryRun: values['dry-run'] === true,
-    online: values.online === true
-  }
   const config = await configOf(values.config)
   try {
-    if (isStoreCommand(command) && (command.check === undefined || !given.dryRun))
+    if (isStoreCommand(command) && (command.check === undefined || given['dry-run'] !== true))
       return await overStores(command, config, given, { yes: values.yes === true, write })
     return await command.check?.(config, given)
   } finally {
@@ -122,7 +128,7 @@ async function overStores(
   refuseMemory(options)
   const app = fastify({ ...server, logger: false })
   try {
-    await app.register(authPlugin, { ...options, decorators: undefined })
+    await app.register(authPlugin, { ...options, audit: auditOnlyOfActs(options), decorators: undefined })
     await app.ready()
     const { authority } = app
     const services = SERVICES.get(authority)
@@ -169,9 +175,14 @@ function codeOf(error: unknown): 1 | 2 | 3 {
   return isOutage(error) ? 3 : 1
 }
 
+const jsonOf = (result: unknown): string => jsonText(result instanceof Said ? result.result : result)
+
 function plain(result: unknown): string {
-  if (result === null) return ''
+  if (result instanceof Said)
+    return result.rows === undefined ? result.sentence : `${result.sentence}\n\n${plain(result.rows)}`
+  if (result === null) return 'Done.'
   if (typeof result === 'string') return result
+  if (Array.isArray(result) && result.length === 0) return 'Found none.'
   return (Array.isArray(result) ? result : [result])
     .map((row: object) =>
       Object.entries(row)
@@ -193,11 +204,14 @@ function visible(text: string): string {
 }
 
 const valueText = (value: unknown): string =>
-  Array.isArray(value) ? value.map((one) => `\n  ${visible(lineOf(one))}`).join('') : visible(lineOf(value))
+  Array.isArray(value) && value.length > 0
+    ? value.map((one) => `\n  ${visible(lineOf(one))}`).join('')
+    : visible(lineOf(value))
 
 /** A value in one line. A row consists of its values. */
 function lineOf(value: unknown): string {
   if (typeof value === 'string') return value
+  if (Array.isArray(value) && value.length === 0) return 'none'
   const values: unknown[] = typeof value === 'object' && value !== null ? Object.values(value) : [value]
   const isRow = values.length > 0 && values.every((one) => typeof one === 'string' || one === null)
   return isRow ? values.filter((one) => one !== null).join('  ') : JSON.stringify(value)

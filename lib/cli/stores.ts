@@ -2,6 +2,7 @@ import { memoryState } from '../adapters/memory/record-store.ts'
 import { redisState } from '../adapters/redis/record-store.ts'
 import { isMemoryUserStore } from '../composition/seeded-users.ts'
 import type { AuthorityOptions } from '../index.ts'
+import type { AuditEntry, AuditLog } from '../ports/audit-log.ts'
 import type { State } from '../ports/state.ts'
 import { CliError } from './command.ts'
 
@@ -30,6 +31,37 @@ export const auditLogOf = ({ audit }: AuthorityOptions) =>
 
 export const apiKeyStoreOf = ({ apiKeys }: AuthorityOptions) =>
   apiKeys === undefined ? null : 'store' in apiKeys ? apiKeys.store : apiKeys
+
+/**
+ * The option `audit` for a command. The log gets the start of the process just before its first entry, so that a
+ * command that only reads writes nothing.
+ */
+export function auditOnlyOfActs(options: AuthorityOptions): AuthorityOptions['audit'] {
+  const { audit } = options
+  const log = auditLogOf(options)
+  if (audit === undefined || log === null) return undefined
+  let start: AuditEntry | null = null
+  const lazy: AuditLog = {
+    kind: log.kind,
+    durable: log.durable,
+    async append(entry) {
+      if (entry.seq === 1 && entry.action === 'started') {
+        start = entry
+        return
+      }
+      if (start !== null) await log.append(start)
+      start = null
+      await log.append(entry)
+    },
+    list: async (query) => await log.list(query),
+    head: async (chain) => (start?.chain === chain ? start : await log.head(chain)),
+    prune: async (...given) => await log.prune(...given),
+    async prepare() {
+      await log.prepare?.()
+    }
+  }
+  return { ...('log' in audit ? audit : {}), log: lazy }
+}
 
 /** The stores of options that the plugin accepts. */
 export function placesOf(options: AuthorityOptions): Place[] {

@@ -1,6 +1,7 @@
-import type { ManagedUser } from '../accounts/managed-users.ts'
+import type { ManagedUser, UserAct } from '../accounts/managed-users.ts'
 import { normalizeUsername } from '../accounts/username.ts'
-import { CliError, type Desk, type StoreCommand } from './command.ts'
+import { MAX_REASON } from '../features/users/given.ts'
+import { CliError, type Desk, type Given, Said, type StoreCommand } from './command.ts'
 
 /** The user with this id or username. @throws CliError 1 */
 async function found({ users, services }: Desk, word: string): Promise<ManagedUser> {
@@ -12,16 +13,27 @@ async function found({ users, services }: Desk, word: string): Promise<ManagedUs
 }
 
 const USER = ['<id or username>']
-const act = ({ by }: Desk, { version }: ManagedUser) => ({ by, version: version ?? undefined })
+/** The circumstances of an act. @throws CliError 2 */
+function circumstances({ by }: Desk, { reason }: Given): UserAct {
+  if (reason !== undefined && (reason === '' || reason.length > MAX_REASON))
+    throw new CliError(2, `--reason has ${reason.length} characters. It takes 1 to ${MAX_REASON}.`)
+  return { by, reason }
+}
 
 export const USER_COMMANDS: readonly StoreCommand[] = [
   {
     name: 'user create',
     takes: ['<username>'],
-    flags: ['email', 'invite'],
+    flags: ['email', 'invite', 'reason'],
     does: 'Creates a user without a password. `--invite` sends the link that sets one.',
-    run: async ({ users, by }, { words: [username = ''], email, invite }) =>
-      await users.create({ username, email, invite }, { by })
+    async run(desk, given) {
+      const {
+        words: [username = ''],
+        email,
+        invite
+      } = given
+      return await desk.users.create({ username, email, invite }, circumstances(desk, given))
+    }
   },
   {
     name: 'user list',
@@ -61,12 +73,20 @@ export const USER_COMMANDS: readonly StoreCommand[] = [
   ).map(([name, does, asks]): StoreCommand => ({
     name: `user ${name}`,
     takes: USER,
+    flags: ['reason'],
     does,
-    async run(desk, { words: [word = ''] }) {
+    async run(desk, given) {
+      const {
+        words: [word = '']
+      } = given
+      const act = circumstances(desk, given)
       const user = await found(desk, word)
       if (asks) await desk.confirm(user.username)
-      await desk.users[name === 'reset' ? 'requireReset' : name](user.id, act(desk, user))
-      return name === 'remove' ? null : await desk.users.get(user.id)
+      await desk.users[name === 'reset' ? 'requireReset' : name](user.id, {
+        ...act,
+        version: user.version ?? undefined
+      })
+      return name === 'remove' ? new Said(null, `Removed ${user.username}.`) : await desk.users.get(user.id)
     }
   }))
 ]

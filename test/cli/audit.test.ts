@@ -3,14 +3,92 @@ import Database from 'libsql'
 import { sqliteAudit } from '../../lib/index.ts'
 import type { AuditEntry } from '../../lib/ports/audit-log.ts'
 import t from '../support/tap.ts'
-import { cli, database, sqliteConfig } from './support/command-line.ts'
+import { cli, database, file, sqliteConfig } from './support/command-line.ts'
 
 const config = sqliteConfig('without.mjs')
+const rowsOf = (sql: string): Array<Record<string, unknown>> => {
+  const db = new Database(database)
+  try {
+    return db.prepare(sql).all() as Array<Record<string, unknown>>
+  } finally {
+    db.close()
+  }
+}
 const audit = sqliteConfig('audit.mjs', 'audit: lib.sqliteAudit(db)')
+
+t.test('writes no entry for a command that only reads, and the reason of an act', async (t) => {
+  const ann = ['ann@example.com', '--config', audit]
+  t.equal((await cli(['user', 'create', ...ann, '--reason', 'Ticket 7'])).code, 0)
+  const before = rowsOf('SELECT * FROM authority_audit')
+  for (const words of [
+    ['user', 'list'],
+    ['user', 'show', 'ann@example.com'],
+    ['keys', 'list'],
+    ['audit', 'verify'],
+    ['audit', 'tail'],
+    ['audit', 'export']
+  ])
+    t.equal((await cli([...words, '--config', audit])).code, 0, words.join(' '))
+  t.match(await cli(['user', 'disable', ...ann, '--yes', '--reason', 'x'.repeat(501)]), {
+    code: 2,
+    stderr: /--reason has 501 characters/
+  })
+  t.strictSame(rowsOf('SELECT * FROM authority_audit'), before)
+  t.equal((await cli(['user', 'disable', ...ann, '--yes', '--reason', 'Ticket 8'])).code, 0)
+  t.equal((await cli(['user', 'enable', ...ann])).code, 0)
+  const tail = async (...words: string[]) =>
+    JSON.parse((await cli(['audit', 'tail', '--json', ...words, '--config', audit])).stdout) as AuditEntry[]
+  t.match(await tail('--action', 'user_disabled'), [
+    { action: 'user_disabled', outcome: 'attempted', details: { reason: 'Ticket 8' } },
+    { action: 'user_disabled', outcome: 'done' }
+  ])
+  const [user] = rowsOf('SELECT id FROM authority_users')
+  t.strictSame(
+    (await tail('--user', String(user?.['id']))).map(({ action, outcome }) => `${action} ${outcome}`),
+    [
+      'user_created done',
+      'user_disabled attempted',
+      'user_disabled done',
+      'user_enabled attempted',
+      'user_enabled done'
+    ]
+  )
+  t.same(await tail('--user', 'nobody'), [])
+  t.match(await cli(['audit', 'verify', '--json', '--config', audit]), { code: 0, stdout: /^\{"entries":\d+\}\n$/ })
+  t.strictSame(
+    rowsOf('SELECT chain FROM authority_audit WHERE seq = 1').length,
+    rowsOf("SELECT chain FROM authority_audit WHERE action = 'started'").length,
+    'each chain begins with the start'
+  )
+})
+
+t.test('finds a cut end by the checkpoints in a log of the service', async (t) => {
+  const verify = async (...words: string[]) => await cli(['audit', 'verify', ...words, '--config', audit])
+  const [last] = rowsOf('SELECT chain, seq, mac, at FROM authority_audit ORDER BY at DESC, seq DESC LIMIT 1')
+  const line = (checkpoint: unknown): string =>
+    `${JSON.stringify({ level: 30, code: 'FST_AUTHORITY_AUDIT_CHECKPOINT', checkpoint })}\n`
+  const lines = file('service.log', `no JSON FST_AUTHORITY_AUDIT_CHECKPOINT\n{"code":1}\nnull\n\n${line(last)}`)
+  t.match(await verify('--checkpoints', lines), {
+    code: 0,
+    stdout: /^No fault in \d+ entries with 1 checkpoint\.\n$/
+  })
+  const db = new Database(database)
+  db.prepare('DELETE FROM authority_audit WHERE chain = ? AND seq = ?').run(last?.['chain'], last?.['seq'])
+  db.close()
+  t.match(await verify(), { code: 0 })
+  t.match(await verify('--checkpoints', lines), { code: 1, stdout: '', stderr: /^cut: entry \d+ of / })
+  for (const [name, text, says] of [
+    ['other.log', '{"level":30,"msg":"hello"}\n', /no line with the code/],
+    ['half.log', line({ chain: 'a', seq: 1 }), /Line 1 of .* no whole checkpoint/],
+    ['null.log', line(null), /Line 1 of .* no whole checkpoint/]
+  ] as const)
+    t.match(await verify('--checkpoints', file(name, text)), { code: 2, stdout: '', stderr: says })
+  t.match(await verify('--checkpoints', 'none.log'), { code: 2, stderr: /no file none\.log/ })
+})
 
 t.test('verifies the audit log, and names the place of a change', async (t) => {
   t.equal((await cli(['user', 'create', 'eve@example.com', '--config', audit])).code, 0)
-  t.match(await cli(['audit', 'verify', '--config', audit]), { code: 0, stdout: /^entries: \d+\n$/ })
+  t.match(await cli(['audit', 'verify', '--config', audit]), { code: 0, stdout: /^No fault in \d+ entries\.\n$/ })
   const db = new Database(database)
   db.exec("DROP TRIGGER authority_audit_stays; UPDATE authority_audit SET at = at - 1 WHERE action = 'user_created'")
   db.close()

@@ -233,6 +233,7 @@ t.test('lists migrations, makes them, and then has none, on SQLite and PostgreSQ
     t.equal((await cli(['doctor', '--config', config])).code, 1)
     t.strictSame(await steps(config), all)
     t.strictSame(await steps(config, '--dry-run'), [])
+    t.match(await cli(['migrate', '--config', config]), { code: 0, stdout: 'No migration made.\n' })
     const { code, stdout } = await cli(['doctor', '--config', config])
     t.equal(code, 0, stdout)
   }

@@ -33,6 +33,7 @@ for (const [words, code, says] of [
   [['--help'], 0, /user create <username>/],
   [[], 2, /user create <username>/],
   [['user'], 2, /user list/],
+  [['user', 'ban', 'a'], 2, /^There is no command user ban a\.\n/],
   [['user', 'show'], 2, /Usage: .*user show <id or username>/],
   [['user', 'list', 'more'], 2, /Usage/],
   [['user', 'show', 'a', '--email', 'b'], 2, /Usage/],
@@ -71,6 +72,7 @@ t.test('manages a user by id and by username', async (t) => {
   t.match(await users('enable', ANN), { disabled: false })
   t.equal(await users('remove', ANN, '--yes'), null)
   t.same(await users('list'), [])
+  t.match(await cli(['user', 'list', '--config', config]), { code: 0, stdout: 'Found none.\n' })
 })
 
 t.test('writes characters that move the cursor or turn the text around by their numbers', async (t) => {

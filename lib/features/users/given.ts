@@ -9,7 +9,7 @@ import type { NewUser, User, UserPatch } from '../../ports/user-store.ts'
 
 const ACTOR_TYPES: readonly string[] = ['user', 'client', 'host', 'cli']
 const MAX_ID = 255
-const MAX_REASON = 500
+export const MAX_REASON = 500
 
 interface CheckedAct {
   actor: Actor
