@@ -1,3 +1,4 @@
+import { Type } from '@sinclair/typebox'
 import Database from 'libsql'
 import t from '../../support/tap.ts'
 import { type GrantType, memoryAudit, sqliteAudit, sqliteState, sqliteUserStore } from '../../../lib/index.ts'
@@ -179,4 +180,27 @@ t.test('records the names of the fields of a change, and who read the log', asyn
       ['attempted', root.sub]
     ]
   )
+})
+
+t.test('takes of a field what its own schema takes, at a change and for a new user', async (t) => {
+  const plan = Type.Union([Type.Literal('free'), Type.Literal('paid')], { default: 'free' })
+  const fields = Type.Object({ city: Type.Optional(Type.String({ maxLength: 9 })), plan })
+  const { send, tokenOf, bob, app } = await routed(t, { registration: { fields } })
+  const all = bearer(await tokenOf('root', ALL))
+  const before = await app.authority.users.get(bob.sub)
+  for (const bad of [{ city: 7 }, { city: { a: 1 } }, { city: 'x'.repeat(10) }, { plan: 'gold' }, { plan: null }]) {
+    const [name = ''] = Object.keys(bad)
+    for (const [method, path, payload] of [
+      ['PATCH', `/users/${bob.sub}`, { fields: bad }],
+      ['POST', '/users', { username: 'new@example.com', fields: bad }]
+    ] as const) {
+      const reply = await send(method, path, all, payload)
+      t.equal(reply.statusCode, 400, `${method} ${JSON.stringify(bad)}`)
+      t.match(reply.json().error_description, new RegExp(`^${name}:`))
+    }
+  }
+  t.strictSame(await app.authority.users.get(bob.sub), before)
+  const reply = await send('PATCH', `/users/${bob.sub}`, all, { fields: { city: 'Bern', plan: 'paid' } })
+  t.match(reply.json(), { city: 'Bern', plan: 'paid' })
+  t.equal((await send('PATCH', `/users/${bob.sub}`, all, { fields: { city: null } })).statusCode, 200)
 })

@@ -3,11 +3,12 @@ import type { FastifyReply } from 'fastify'
 import type { ManagedUser } from '../../../accounts/managed-users.ts'
 import { OAuthError } from '../../../errors.ts'
 import { type Endpoint, endpoint } from '../../../http/edge/endpoint.ts'
+import type { Registration } from '../../../http/edge/registration.ts'
 import type { User } from '../../../ports/user-store.ts'
 import { acting, type AdminDeps, askedBy, Id } from './acting.ts'
 import { auditEndpoint } from './audit.ts'
 import { impersonateEndpoint } from './impersonate.ts'
-import { numberIn, queryOf } from './query.ts'
+import { numberIn, queryOf, refused } from './query.ts'
 import { sessionEndpoints } from './sessions.ts'
 import { ifMatch, tagOf } from './versions.ts'
 import { wayEndpoints } from './ways.ts'
@@ -27,6 +28,17 @@ const Profile = Type.Object(
 )
 const Fields = Type.Optional(Type.Record(Type.String(), Type.Unknown()))
 const Name = Type.String({ minLength: 1, maxLength: 255 })
+
+/** @throws OAuthError `invalid_request` for a value that the host's own schema refuses. `null` removes a field. */
+function checkFields(given: Record<string, unknown> = {}, registration: Registration | null): void {
+  const { properties = {}, required = [] } = registration?.fields ?? {}
+  for (const [name, value] of Object.entries(given)) {
+    const schema = Object.hasOwn(properties, name) ? properties[name] : undefined
+    const isRemoved = value === null && !required.includes(name)
+    if (schema !== undefined && !isRemoved && registration?.fits(schema, value) === false)
+      throw refused(name, 'it does not fit the schema of the field.')
+  }
+}
 
 /** The routes of administration. */
 export function adminEndpoints(deps: AdminDeps): Endpoint[] {
@@ -93,7 +105,8 @@ export function adminEndpoints(deps: AdminDeps): Endpoint[] {
       ),
       answers: { 201: Profile },
       errors: { 409: 'username_taken' },
-      handle: async (request, reply) => {
+      handle: async (request, reply, { registration }) => {
+        checkFields(request.body.fields, registration)
         const made = await users().create(request.body, askedBy(request, deps))
         tagOf(made, reply)
         return shown(made)
@@ -125,7 +138,8 @@ export function adminEndpoints(deps: AdminDeps): Endpoint[] {
       ),
       answers: { 200: Profile },
       errors: { 404: 'not_found', 409: ['conflict', 'username_taken'], 412: 'changed_meanwhile' },
-      handle: async (request, reply) => {
+      handle: async (request, reply, { registration }) => {
+        checkFields(request.body.fields, registration)
         const version = ifMatch(request)
         const { id } = request.params
         await users().update(id, request.body, { ...askedBy(request, deps), ...version })
