@@ -2,8 +2,9 @@ import type { AccountsDeps } from '../../accounts/deps.ts'
 import { within } from '../../boundary/answers.ts'
 import type { Administration } from '../../oauth/target.ts'
 import { ADMIN_SCOPES, isAdminScope } from '../../protocol/admin-scopes.ts'
+import type { Client } from '../../ports/client-store.ts'
 import type { User } from '../../ports/user-store.ts'
-import type { AllowFunction, ProtectFunction } from './options.ts'
+import type { AllowFunction } from './options.ts'
 
 const BUDGET_MS = 1000
 
@@ -20,19 +21,32 @@ export function allowing(allow: AllowFunction, deps: Deps): Administration['allo
   }
 }
 
+/** The administrator who acts: a person, or a machine client. */
+export interface ActingParty {
+  user: User | null
+  client: Client | null
+}
+
+type Protects = (user: User, actor: ActingParty) => unknown
+
 /**
- * Without `admin.isProtected` people whom `allow` lets in are protected: otherwise one who may change users could give
- * another administrator a mailbox of their own, and become that one.
+ * Without `admin.isProtected` a person is protected from an administrator who may do less: otherwise one who may change
+ * users could give the greater one a mailbox of their own, and become that one.
  */
-export const protectingAdmins =
-  (allow: AllowFunction): ProtectFunction =>
-  async (user) =>
-    [...(await allow({ user, client: null, scopes: [...ADMIN_SCOPES] }))].length > 0
+export const protectingGreater =
+  (allow: AllowFunction): Protects =>
+  async (user, actor) => {
+    const theirs = [...(await allow({ user, client: null, scopes: [...ADMIN_SCOPES] }))]
+    if (theirs.length === 0) return false
+    const { user: by, client } = actor
+    const own = await allow({ user: by, client, scopes: [...ADMIN_SCOPES] })
+    return theirs.some((scope) => !own.includes(scope))
+  }
 
 /** `admin.isProtected`, of which every failure counts as protected. */
-export function protecting(isProtected: ProtectFunction, deps: Deps): (user: User) => Promise<boolean> {
-  return async (user) => {
-    const answer = await answered('isProtected', deps, () => isProtected(user))
+export function protecting(isProtected: Protects, deps: Deps): (user: User, actor: ActingParty) => Promise<boolean> {
+  return async (user, actor) => {
+    const answer = await answered('isProtected', deps, () => isProtected(user, actor))
     if (typeof answer === 'boolean') return answer
     if (answer !== FAILED) refuse('isProtected', 'answered neither true nor false', deps)
     return true

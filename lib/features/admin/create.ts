@@ -1,6 +1,6 @@
 import { slotOf } from '../../accounts/slots.ts'
 import type { Kernel, Parts } from '../../feature.ts'
-import { allowing, protecting, protectingAdmins } from './allow.ts'
+import { allowing, protecting, protectingGreater } from './allow.ts'
 import type { AdminDeps } from './endpoints/acting.ts'
 import { adminEndpoints } from './endpoints/users.ts'
 import { impersonate } from './impersonate.ts'
@@ -14,7 +14,7 @@ export async function create(
     accounts,
     fields,
     impersonates: impersonation !== null,
-    isProtected: protecting(isProtected ?? protectingAdmins(allow), accounts),
+    isProtected: protecting(isProtected ?? protectingGreater(allow), accounts),
     users() {
       const found = slotOf(accounts, 'users')
       if (found === null) throw new Error('The use cases of administration are missing.')

@@ -55,7 +55,10 @@ const ADMIN = {
    * `(user) => boolean`: nobody acts on such a user without the scope `authority:protected`. A failure counts as
    * `true`.
    */
-  isProtected: option<ProtectFunction>({ ...aFunction, otherwise: 'everybody to whom `allow` gives a scope' }),
+  isProtected: option<ProtectFunction>({
+    ...aFunction,
+    otherwise: 'people to whom `allow` gives a scope that the administrator lacks'
+  }),
   /** Fields of the rows of users that administrators see, besides those of `registration.fields`. */
   fields: words({ uniqueItems: true, takes: 'names of fields, each once', otherwise: 'none' }),
   /** Tokens with which administrators see the service as a user. `false`: there are none. */

@@ -85,7 +85,7 @@ t.test('refuses everybody else, and changes nothing', async (t) => {
   t.equal((await app.authority.users.list({ prefix: 'new' })).users.length, 0)
 })
 
-t.test('protects people whom allow lets in, unless the host says who is protected', async (t) => {
+t.test('protects greater administrators from smaller ones, unless the host says who is protected', async (t) => {
   let isDown = false
   const given = new Map<string, readonly string[]>([
     ['root', ADMIN_SCOPES],
@@ -111,6 +111,8 @@ t.test('protects people whom allow lets in, unless the host says who is protecte
   }
   t.match(await app.authority.users.get(root.sub), { email: null, disabled: false, hasPassword: true })
   t.equal((await send('POST', `/users/${ann.sub}/disable`, limited)).statusCode, 204)
+  given.set('ann', ['authority:users:read'])
+  t.equal((await send('POST', `/users/${ann.sub}/enable`, limited)).statusCode, 204, 'a smaller administrator')
   isDown = true
   t.equal((await send('POST', `/users/${ann.sub}/enable`, limited)).statusCode, 403, 'a failure protects')
 })

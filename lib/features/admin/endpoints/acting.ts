@@ -9,6 +9,7 @@ import { type Endpoint, endpoint } from '../../../http/edge/endpoint.ts'
 import { originOf } from '../../../http/edge/request-origin.ts'
 import { Empty } from '../../../http/edge/schemas.ts'
 import type { User } from '../../../ports/user-store.ts'
+import type { ActingParty } from '../allow.ts'
 import type { AdminScope } from '../../../protocol/admin-scopes.ts'
 
 /** An act of an administrator, for a use case. */
@@ -20,7 +21,7 @@ export interface AdminDeps {
   fields: readonly string[]
   /** False: nobody acts in the name of another person. */
   impersonates: boolean
-  isProtected(user: User): Promise<boolean>
+  isProtected(user: User, actor: ActingParty): Promise<boolean>
   users(): ManagedUsers<RequestedAct>
 }
 
@@ -40,14 +41,14 @@ export async function userOf({ params }: FastifyRequest, { accounts }: Pick<Admi
 
 /** The circumstances of an act of this administrator. */
 export const actBy = (
-  { by, scopes }: Pick<AdminCaller, 'by' | 'scopes'>,
+  { by, scopes, user: admin, client }: Pick<AdminCaller, 'by' | 'scopes' | 'user' | 'client'>,
   origin: Origin,
   { isProtected }: Pick<AdminDeps, 'isProtected'>
 ): Acting => ({
   by,
   origin,
   async check(user) {
-    if (await isProtected(user)) requireAdminScope({ scopes }, 'authority:protected')
+    if (await isProtected(user, { user: admin, client })) requireAdminScope({ scopes }, 'authority:protected')
   }
 })
 

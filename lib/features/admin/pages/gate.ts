@@ -84,6 +84,8 @@ export function adminPage(child: FastifyInstance, page: AdminPage, deps: AdminPa
       ...(await visitOf(request, reply)),
       person,
       scopes,
+      user: person.user,
+      client: null,
       by: { type: 'user', id: person.user.id },
       url: `${link('admin')}${pathIn(request)}`,
       formId: accounts.random.id()

@@ -44,12 +44,12 @@ export async function actedOn(visit: AdminVisit, deps: AdminPageDeps): Promise<P
   return person
 }
 
-async function refusalOf(row: User, { person, scopes }: AdminVisit, deps: AdminPageDeps): Promise<OAuthError | null> {
-  if (row.id === person.user.id)
+async function refusalOf(row: User, visit: AdminVisit, deps: AdminPageDeps): Promise<OAuthError | null> {
+  if (row.id === visit.person.user.id)
     return new OAuthError('conflict', 'This is your own account, and nobody administrates their own.', {
       withoutStack: true
     })
-  if (!scopes.includes('authority:protected') && (await deps.isProtected(row)))
+  if (!visit.scopes.includes('authority:protected') && (await deps.isProtected(row, visit)))
     return new OAuthError('access_denied', 'This account is protected. You lack the scope for it.', {
       withoutStack: true
     })

@@ -61,7 +61,7 @@ export function personPage(deps: AdminPageDeps): AdminPage {
         sessionsOf(person, deps),
         ...kinds.map(async (kind) => ({ kind, items: await itemsOf(person, kind) }))
       ])
-      const isProtected = await deps.isProtected(row)
+      const isProtected = await deps.isProtected(row, visit)
       const offered = acts.filter((act) => may(act.scope) && act.isOffered(person))
       return {
         heading: visible(user.username),

@@ -7,6 +7,7 @@ import type { Administration } from '../../../oauth/target.ts'
 import type { CommonModel } from '../../../pages/common-model.ts'
 import type { Html, HtmlValue } from '../../../pages/html.ts'
 import type { AdminScope } from '../../../protocol/admin-scopes.ts'
+import type { ActingParty } from '../allow.ts'
 import type { Acting, AdminDeps } from '../endpoints/acting.ts'
 
 /** The content of a page of administration. */
@@ -30,7 +31,7 @@ export interface AdminPageDeps extends AdminDeps, Administration {
 }
 
 /** The visit of an administrator, whom the host lets in now. */
-export interface AdminVisit extends PersonVisit, Pick<Acting, 'by'> {
+export interface AdminVisit extends PersonVisit, Pick<Acting, 'by'>, ActingParty {
   scopes: readonly AdminScope[]
   /** The address of the page, without a query. */
   url: string
