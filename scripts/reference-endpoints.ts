@@ -22,6 +22,9 @@ export interface Endpoint {
   failures: string
 }
 
+/** A field of the host. The forms of pages have it without its description. */
+const EXAMPLE = { name: 'city', note: 'An example of what `registration.fields` declares.' }
+
 /** The routes that the plugin registers where the host offers everything, JSON endpoints first. */
 export async function endpoints(): Promise<Endpoint[]> {
   // Moved by the option `paths`, the same routes in the same order tell their names.
@@ -118,7 +121,7 @@ async function registered(paths: Record<string, string>): Promise<RouteOptions[]
       connections: [github({ clientId: 'app', clientSecret: 'secret' })],
       registration: {
         fields: Type.Object({
-          city: Type.Optional(Type.String({ description: 'An example of what `registration.fields` declares.' }))
+          [EXAMPLE.name]: Type.Optional(Type.String({ description: EXAMPLE.note }))
         })
       },
       paths
@@ -137,27 +140,33 @@ export function fieldTable(schema: unknown, requiredHeading: string): string[] {
     required?: string[]
   }
   const rows = Object.entries(properties).map(
-    ([name, field]) => `| \`${name}\` | ${typeOf(field)} | ${required.includes(name) ? 'yes' : 'no'} |`
+    ([name, field]) => `| \`${name}\` | ${typeOf(noted(name, field))} | ${required.includes(name) ? 'yes' : 'no'} |`
   )
   return rows.length === 0 ? [] : [`| field | type | ${requiredHeading} |`, '| --- | --- | --- |', ...rows]
 }
 
+const noted = (name: string, field: TSchema): TSchema =>
+  name === EXAMPLE.name && field['type'] === 'string' ? { ...field, description: EXAMPLE.note } : field
+
+const membersOf = (properties: Record<string, TSchema>): string =>
+  `{ ${Object.entries(properties)
+    .map(([name, field]) => `\`${name}\`: ${typeOf(field)}`)
+    .join(', ')} }`
+
 function typeOf(schema: TSchema): string {
   const text = (value: unknown): string => (typeof value === 'string' ? value : '')
   const alternatives = (schema['anyOf'] ?? []) as TSchema[]
+  const properties = (schema['properties'] ?? {}) as Record<string, TSchema>
   const type =
     'const' in schema
       ? `\`${String(schema['const'])}\``
       : alternatives.length > 0
         ? alternatives.map(typeOf).join(' or ')
-        : text(schema['type'])
+        : Object.keys(properties).length > 0
+          ? membersOf(properties)
+          : text(schema['type'])
   const nested = schema['items'] as { properties?: Record<string, TSchema> } | undefined
-  const inner =
-    nested?.properties === undefined
-      ? ''
-      : ` of { ${Object.entries(nested.properties)
-          .map(([name, field]) => `\`${name}\`: ${typeOf(field)}`)
-          .join(', ')} }`
+  const inner = nested?.properties === undefined ? '' : ` of ${membersOf(nested.properties)}`
   const description = text(schema['description'])
   return `${type}${inner}${description === '' ? '' : ` (${description.replace(/\.$/, '')})`}`
 }

@@ -358,9 +358,10 @@ async function endpointsPage(): Promise<string> {
         ? [`Success: ${success ?? '200'}.`]
         : successes.flatMap((status) => {
             const fields = fieldTable(responses[status], 'always there')
+            const { description = '' } = (responses[status] ?? {}) as { description?: string }
             return [
               `Success: ${status}${status === '204' ? ', no content.' : '.'}`,
-              ...(fields.length === 0 ? [] : [fields.join('\n')])
+              ...(fields.length === 0 ? [] : [fields.join('\n'), description])
             ]
           })),
       `Failures: ${failures}.`

@@ -164,11 +164,11 @@ const PLAIN_OPTIONS = {
   registration: REGISTRATION_OPTION,
   /**
    * `async ({ kind, user, locale, url, token, expiresAt }) => void`, kinds `password_reset`, `verify_email`,
-   * `password_changed`, `already_registered`, `new_sign_in`, `email_change`, `email_change_requested`, `email_changed`,
-   * `email_change_refused`, `account_removed`, `impersonated`, `identity_linked`, `identity_unlinked`,
-   * `second_factor_failed`, `factor_added`, `factor_removed`, `recovery_code_used`, `passkey_counter_regressed`,
-   * `sign_in_code`. No reply waits for it; a failure is logged and retried. Password reset and email verification exist
-   * only with it.
+   * `password_changed`, `already_registered`, `invitation`, `new_sign_in`, `email_change`, `email_change_requested`,
+   * `email_changed`, `email_change_refused`, `account_removed`, `impersonated`, `identity_linked`, `identity_unlinked`,
+   * `second_factor_failed`, `factor_added`, `factor_disabled`, `factor_removed`, `recovery_code_used`,
+   * `passkey_counter_regressed`, `sign_in_code`. No reply waits; a failure is logged and retried. Password reset,
+   * email verification and invitation need it.
    */
   sendMessage: fn<SendMessage>(),
   /** `false` turns all limits off. Each rule is `false` or `{ windowMs, max }`. */

@@ -204,3 +204,18 @@ t.test('takes of a field what its own schema takes, at a change and for a new us
   t.match(reply.json(), { city: 'Bern', plan: 'paid' })
   t.equal((await send('PATCH', `/users/${bob.sub}`, all, { fields: { city: null } })).statusCode, 200)
 })
+
+t.test('lists the other entries where an attacker broke one', async (t) => {
+  const log = memoryAudit()
+  const broken = { actor: { type: 1, id: [] }, target: {}, sid: {}, clientId: { toString: 1 }, requestId: [], ip: 1 }
+  const list: typeof log.list = async (query) => {
+    const page = await log.list(query)
+    return { ...page, entries: page.entries.map((one, index) => ({ ...one, ...(index === 0 ? broken : {}) }) as never) }
+  }
+  const { send, tokenOf, root } = await routed(t, { audit: { ...log, list } })
+  const reply = await send('GET', '/audit', bearer(await tokenOf('root', ALL)))
+  t.equal(reply.statusCode, 200)
+  const [first, second] = reply.json().entries
+  t.match(first, { actor: { type: '', id: null }, target: { type: '', id: '' }, sid: null, client_id: null, ip: null })
+  t.match(second, { actor: { type: 'user', id: root.sub }, ip: '127.0.0.1' })
+})

@@ -129,8 +129,8 @@ export function adminEndpoints(deps: AdminDeps): Endpoint[] {
       callers: { admin: 'authority:users:write' },
       summary: 'Change a user',
       what:
-        'Changes these fields and no others, if the user still has the version of the header `If-Match`. A new ' +
-        'address is unconfirmed, and both mailboxes are told.',
+        'Changes these fields, if the user still has the version of the header `If-Match`. A username that is an ' +
+        'address changes with `email`. A new address is unconfirmed, and both mailboxes are told.',
       params: Id,
       body: Type.Object(
         { username: Type.Optional(Name), email: Type.Optional(Name), fields: Fields },
