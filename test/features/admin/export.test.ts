@@ -55,6 +55,25 @@ t.test('gives a person all that is kept of them, and no secret', async (t) => {
   t.match((await ask()).json(), { error: 'insufficient_user_authentication' })
 })
 
+t.test('keeps the address and the words of an administrator out of an export', async (t) => {
+  const { app, send, tokenOf, ann } = await routed(t)
+  const all = bearer(await tokenOf('root', ALL))
+  const token = await tokenOf('ann', 'openid')
+  const said = { reason: 'complains too much' }
+  t.equal((await send('POST', `/users/${ann.sub}/enable`, all, said)).statusCode, 204)
+  const own = (await app.inject({ url: '/auth/account/export', headers: bearer(token) })).json()
+  const byAdmin = (await send('GET', `/users/${ann.sub}/export`, all)).json()
+  for (const { audit } of [own, byAdmin]) {
+    const act = audit.find(({ action }: { action: string }) => action === 'user_enabled')
+    t.match(act, { ip: null, actor: { type: 'user' } })
+    t.notMatch(JSON.stringify(audit), /complains/)
+    t.match(
+      audit.find(({ action }: { action: string }) => action === 'registered'),
+      { ip: '127.0.0.1' }
+    )
+  }
+})
+
 t.test('exports nobody who is not there', async (t) => {
   const { app } = await routed(t)
   await t.rejects(app.authority.users.export('nobody'), { name: 'OAuthError', error: 'not_found' })

@@ -219,3 +219,13 @@ t.test('lists the other entries where an attacker broke one', async (t) => {
   t.match(first, { actor: { type: '', id: null }, target: { type: '', id: '' }, sid: null, client_id: null, ip: null })
   t.match(second, { actor: { type: 'user', id: root.sub }, ip: '127.0.0.1' })
 })
+
+t.test('records a required reset as an act of the administrator alone', async (t) => {
+  const log = memoryAudit()
+  const { send, bob, tokenOf, byPassword } = await routed(t, { audit: log })
+  const all = bearer(await tokenOf('root', ALL))
+  await byPassword('bob@example.com')
+  t.equal((await send('POST', `/users/${bob.sub}/reset`, all)).statusCode, 204)
+  const { entries } = await log.list({ limit: 100, user: bob.sub, action: 'logged_out' })
+  t.match(entries, [{ actor: { type: 'host', id: null } }])
+})
