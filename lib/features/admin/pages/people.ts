@@ -13,15 +13,15 @@ const ROWS = 50
 
 /** The ways to search, and the condition of each. */
 const BY = [
-  ['name', 'Name'],
-  ['email', 'Email'],
-  ['prefix', 'Name begins with']
+  ['prefix', 'Name begins with'],
+  ['name', 'Exact name'],
+  ['email', 'Email']
 ] as const
 type By = (typeof BY)[number][0]
 
 const isBy = (text: string): text is By => BY.some(([by]) => by === text)
 
-/** The list of people, with a search by an exact name, an exact address, or the beginning of a name. */
+/** The list of people, with a search by the beginning of a name, an exact name, or an exact address. */
 export function peoplePage({ users, pages, accounts }: AdminPageDeps): AdminPage {
   const home = pages.link('admin')
 
@@ -51,7 +51,7 @@ export function peoplePage({ users, pages, accounts }: AdminPageDeps): AdminPage
     async show({ request }) {
       const text = queryParam(request, 'q')
       const given = queryParam(request, 'by')
-      const by = isBy(given) ? given : 'name'
+      const by = isBy(given) ? given : 'prefix'
       const after = queryParam(request, 'after')
       const { users: rows, next } = await found(by, text, after === '' ? undefined : after)
       const search = text === '' ? {} : { q: text, by }
@@ -113,9 +113,12 @@ export const emailOf = ({ email, emailVerified }: ManagedUser): Html =>
         emailVerified ? 'Confirmed' : 'Not confirmed'
       }</span>`
 
-/** Disabled, invited or active. An invited person has neither a password nor a confirmed address yet. */
+/**
+ * Disabled, without a password, or active. No store tells whether an invitation is open, so that no status claims one.
+ * A confirmed address without a password is active: a connection, a passkey or a code can sign in.
+ */
 export function statusOf({ disabled, hasPassword, emailVerified, email }: ManagedUser): Html {
   if (disabled) return html`<span class="badge bad">Disabled</span>`
-  if (!hasPassword && email !== null && !emailVerified) return html`<span class="badge">Invited</span>`
+  if (!hasPassword && email !== null && !emailVerified) return html`<span class="badge">No password</span>`
   return html`<span class="badge good">Active</span>`
 }

@@ -122,3 +122,14 @@ t.test('says how many devices and API keys an act ends', async (t) => {
     t.equal(body.includes('1 API key stops working.'), keys, act)
   }
 })
+
+t.test('says that an unconfirmed account has no password after a reset, and claims no invitation', async (t) => {
+  const test = await paged(t)
+  const { id, url } = await victim(test, 'reset')
+  t.equal((await test.post(url, { reason: REASON })).statusCode, 303)
+  for (const page of ['/auth/admin', `/auth/admin/people/${id}`]) {
+    const { body } = await test.browser.get(page)
+    t.match(body, /<span class="badge">No password<\/span>/)
+    t.notMatch(body, /Invited/)
+  }
+})
