@@ -215,15 +215,14 @@ button.reveal{position:absolute;inset-block:0;inset-inline-end:0;width:2.75rem;m
 button.reveal:hover{color:var(--text)}
 .reveal::before{${swap(EYE)}}
 .reveal[aria-pressed=true]::before{${swap(EYE_STRUCK)}}
-.keeps{grid-template-columns:repeat(auto-fit,minmax(min(100%,6.5rem),1fr));gap:.5rem;margin:0}
-.keeps button{width:100%;margin:0}
+.keeps{display:flex;flex-wrap:wrap;gap:.5rem;margin:0}
+.keeps button{flex:1 0 auto;width:auto;margin:0;padding-inline:.75rem}
 @media (min-width:30rem){.decide button:first-child{order:1}}
 @media (max-width:29.99rem){.decide{grid-template-columns:1fr}}
 .or{display:flex;gap:.75rem;align-items:center;font-size:.875rem;color:var(--quiet)}
 .or::before,.or::after{content:"";flex:1;height:1px;background:var(--line)}
-.ways{display:grid;grid-template-columns:repeat(2,minmax(0,1fr));gap:.5rem}
-.ways form,.ways>:only-child,.ways>a:last-child:nth-child(odd){grid-column:1/-1}
-.ways a,.ways button{display:flex;align-items:center;justify-content:center;gap:.5rem;min-height:var(--h);
+.ways{display:flex;flex-wrap:wrap;gap:.5rem}
+.ways a,.ways button{flex:1 0 auto;width:auto;min-width:calc(50% - .25rem);max-width:100%;display:flex;align-items:center;justify-content:center;gap:.5rem;min-height:var(--h);
   margin:0;padding:.375rem .5rem;font-size:.9375rem;font-weight:550;line-height:1.25;text-align:center;
   text-decoration:none;color:var(--provider-text);background:var(--provider);border:1px solid var(--provider-edge);
   border-radius:var(--radius)}
@@ -249,6 +248,8 @@ a:hover{text-decoration-thickness:2px}
 .note.plain::before{${swap(WARNING)}}
 [aria-live]:empty{position:absolute}
 form[data-passkey]{align-content:start}
+form[data-passkey]:has(+.ways){margin-bottom:-.5rem}
+form+button.plain{margin-top:-.5rem}
 @media (scripting:enabled){form[data-passkey][hidden]{display:grid!important;visibility:hidden}}
 .without form[data-passkey]{display:none!important}
 form:not([hidden])+.instead{display:none}
@@ -319,9 +320,11 @@ section+section,.rows+.actions{margin-top:1rem}
 .tabs{display:block;margin-bottom:1rem}
 .tabs ul{display:flex;flex-wrap:wrap;gap:.25rem}
 table{width:100%;border-collapse:collapse;background:var(--card);border:1px solid var(--line);font-size:.9375rem}
-th,td{padding:.625rem .75rem;text-align:start;vertical-align:top;overflow-wrap:anywhere}
+th,td{padding:.625rem .75rem;text-align:start;vertical-align:top}
+td bdi{overflow-wrap:anywhere}
 th{font-size:.875rem;font-weight:550;color:var(--quiet)}
-th,td .badge{overflow-wrap:normal;white-space:nowrap}
+th,td .badge,td time{overflow-wrap:normal;white-space:nowrap}
+.inline{display:flex;flex-wrap:wrap;gap:0 1.25rem}
 tbody tr{border-top:1px solid var(--line)}
 @media (max-width:47.99rem){thead{display:none}table,tbody,tr,td{display:block}tr{padding:.5rem 0}
   td{padding:.125rem 1rem}td::before{content:attr(data-label) " ";font-size:.875rem;color:var(--quiet)}}
@@ -341,7 +344,7 @@ details.more>summary{min-height:2.75rem;padding-block:.625rem;cursor:pointer;col
 details.more[open]{display:grid;gap:.75rem}
 .qr{display:block;width:min(100%,12rem);height:auto;margin-inline:auto;border-radius:.25rem}
 .key{text-align:center;overflow-wrap:anywhere}
-.codes{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,13ch),1fr));gap:.25rem 1rem;padding:.75rem;
+.codes{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,12rem),1fr));gap:.25rem 1rem;padding:.75rem;
   line-height:1.25;text-align:center;background:var(--panel);border:1px solid var(--line);border-radius:var(--radius)}
 .codes code{font-size:1rem;-webkit-user-select:all;user-select:all}
 code{font:.9375em ui-monospace,SFMono-Regular,Consolas,monospace}
@@ -364,6 +367,7 @@ ${CARD}
 @media (min-width:48rem){.wide{display:grid;grid-template:auto 1fr auto/clamp(11rem,21vw,12.5rem) minmax(0,1fr);
   gap:0 2rem;align-items:start;max-width:57rem}.wide>*{grid-column:1/-1}.wide .card{grid-column:2}
   .wide .column{display:block;grid-column:1}.tabs ul{display:block}.wide .back{display:none}
+  .wide .choice{display:flex;flex-wrap:wrap}.wide .choice>*{width:auto}.wide:has(table){max-width:72rem}
   .wide h1{font-size:1.75rem;line-height:2.125rem}
   .wide .who bdi{position:static;width:auto;height:auto;clip-path:none}
   .who summary::after{content:"▾"/"";padding-inline-end:.25rem}.wide .who p{display:none}

@@ -2,6 +2,8 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import t from '../support/tap.ts'
 import type { Page } from 'playwright-core'
+import { github, google, microsoft } from '../../lib/connections/index.ts'
+import { memoryFactorStore } from '../../lib/index.ts'
 import { withChromium } from './support/chromium.ts'
 import { FACTOR_PAGES } from './support/factor-states.ts'
 import { startProvider } from './support/provider.ts'
@@ -59,6 +61,16 @@ const FIND = `(() => {
       found.push('a small target: ' + named(one) + ' ' + width + 'x' + height)
     if (one.matches('.links a, .rows a, .ways a, .ways button') && height < 43.5)
       found.push('a low target: ' + named(one) + ' ' + height)
+  }
+  for (const one of all('button, .button, .ways span, .codes code').filter(seen)) {
+    const text = one.firstChild
+    if (text === null || text.nodeType !== Node.TEXT_NODE) continue
+    for (const { 0: word, index } of text.data.matchAll(/\\S+/g)) {
+      const range = document.createRange()
+      range.setStart(text, index)
+      range.setEnd(text, index + word.length)
+      if (new Set([...range.getClientRects()].map(({ top }) => top)).size > 1) found.push('a broken word: ' + word)
+    }
   }
   const width = document.documentElement.scrollWidth
   if (width > innerWidth) found.push('scrolls sideways: ' + width)
@@ -124,6 +136,7 @@ t.test('finds each fault that is planted', async (t) => {
     ],
     ["document.querySelector('button.plain').style.cssText = 'min-height:0;height:12px;padding:0'", /^a small target/],
     ["document.querySelector('.links a').style.cssText = 'display:block;height:30px;padding:0'", /^a low target/],
+    ["document.querySelector('button[type=submit]').textContent = 'x'.repeat(80)", /^a broken word/],
     [`${main}.style.width = '900px'`, /^scrolls sideways/]
   ] as const) {
     await page.goto(`${provider.origin}/auth/login`)
@@ -185,3 +198,25 @@ t.test('draws a wrong field differently from a right one in forced colours', asy
   })
   t.not(await picture(), right)
 })
+
+for (const order of ['password-first', 'providers-first'] as const)
+  t.test(`shows all ways to sign in above the fold with three providers, ${order}`, async (t) => {
+    const client = { clientId: 'us', clientSecret: 'a secret of ours' }
+    const many = await startProvider(t, {
+      ...ALL_PAGES,
+      ...FACTOR_PAGES,
+      factors: memoryFactorStore(),
+      secret: 'a secret of the tests with 32 bytes or more',
+      connections: [google(client), github(client), microsoft({ ...client, tenant: 'organizations' })],
+      pages: { title: 'Example Accounts', order }
+    })
+    const page = await chromium.newPage(t, { viewport: PHONE, locale: 'en' })
+    await PAGE_STATES.find(({ name }) => name === 'login')?.open(page, many)
+    const ways = page.locator('.ways :is(a, button), [data-passkey] button')
+    t.equal(await ways.count(), 5)
+    for (const way of await ways.all()) {
+      const { y, height } = (await way.boundingBox()) ?? { y: 0, height: 0 }
+      t.ok(y > 0 && y + height <= FOLD, `${await way.textContent()} ends at ${y + height}`)
+      t.ok(height <= 48, `${await way.textContent()} has one line`)
+    }
+  })
