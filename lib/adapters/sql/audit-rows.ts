@@ -35,6 +35,15 @@ function readable<Value>(read: () => Value, instead: Value): Value {
   }
 }
 
+/** The last time that a Date can hold. */
+const LAST_TIME = 8.64e15
+
+function timeIn(row: Row): number {
+  const at = integer(row, 'at')
+  if (Math.abs(at) > LAST_TIME) throw new RangeError('at is no time.')
+  return at
+}
+
 function restOf(row: Row): Rest {
   const given = readable(() => jsonObject(row, 'entry'), {})
   return {
@@ -59,7 +68,7 @@ function entryOf(row: Row): AuditEntry {
     target,
     chain: text(row, 'chain'),
     seq: readable(() => integer(row, 'seq'), 0),
-    at: readable(() => integer(row, 'at'), 0),
+    at: readable(() => timeIn(row), 0),
     action: text(row, 'action'),
     outcome: text(row, 'outcome') as AuditEntry['outcome'],
     ip: textOrNull(row, 'ip'),

@@ -1,4 +1,5 @@
 import type { Feature } from '../../feature.ts'
+import type { AuthorityOptions } from '../../settings/options.ts'
 import { AUDIT_OPTIONS, type AuditSettings, auditSettings } from './options.ts'
 
 /** A log of who did what. */
@@ -6,5 +7,12 @@ export const audit: Feature<AuditSettings> = {
   name: 'audit',
   options: AUDIT_OPTIONS,
   resolve: ({ audit: given }) => (given === undefined ? null : auditSettings(given)),
+  notices: ({ audit: given, secret }: AuthorityOptions) =>
+    given === undefined || secret !== undefined || auditSettings(given).log.durable !== true
+      ? []
+      : [
+          'the audit log is chained with a key of this process, so nobody can verify its entries after a restart. ' +
+            'Set the option secret.'
+        ],
   load: async () => await import('./create.ts')
 }

@@ -1,3 +1,4 @@
+import { logLines } from '../../support/log-lines.ts'
 import t from '../../support/tap.ts'
 import { type AuditEntry, memoryAudit } from '../../../lib/index.ts'
 import { EVENT_NAMES } from '../../../lib/events.ts'
@@ -117,4 +118,19 @@ t.test('stops the start for an option that does not fit, and takes a log alone',
   t.same((await app.authority.verifyAudit()).faults, [])
   const without = await audited(t, log, { audit: undefined })
   await t.rejects(without.app.authority.verifyAudit(), TypeError)
+})
+
+t.test('says at the start that a log without a secret can not be verified later', async (t) => {
+  const { lines, stream } = logLines()
+  const log = { ...memoryAudit(), durable: true }
+  const said = () => lines.filter(({ msg }) => /Set the option secret/.test(String(msg)) && /audit/.test(String(msg)))
+  for (const [options, count] of [
+    [{ audit: log, secret: undefined }, 1],
+    [{ audit: { log, events: 'all' as const }, secret: undefined }, 2],
+    [{ audit: memoryAudit(), secret: undefined }, 2],
+    [{ audit: log }, 2]
+  ] as const) {
+    await audited(t, log, options, { logger: { level: 'info', stream } })
+    t.equal(said().length, count)
+  }
 })

@@ -23,6 +23,13 @@ const ATTACKS: Record<string, [(place: Place) => string[], Array<Omit<AuditFault
     ({ chain }) => [`UPDATE authority_audit SET at = at - 1 WHERE chain = '${chain}' AND seq = 1`],
     [{ seq: 1, fault: 'changed' }]
   ],
+  'changes a time to none': [
+    ({ chain }) => [`UPDATE authority_audit SET at = 9007199254740991 WHERE chain = '${chain}' AND seq = 1`],
+    [
+      { seq: 1, fault: 'changed' },
+      { seq: 2, fault: 'missing' }
+    ]
+  ],
   'changes a MAC': [
     ({ chain }) => [`UPDATE authority_audit SET mac = 'x' WHERE chain = '${chain}' AND seq = 3`],
     [
