@@ -57,6 +57,10 @@ export class Said {
   }
 }
 
+export const NO_BCRYPT =
+  'There are hashes of bcrypt, and the package that verifies them is missing, so their users get the answer 503. ' +
+  'Run npm install @node-rs/bcrypt.'
+
 /** A number with its noun. */
 export const counted = (count: number, one: string, many = `${one}s`): string => `${count} ${count === 1 ? one : many}`
 

@@ -1,5 +1,6 @@
 import { slotOf } from '../accounts/slots.ts'
 import { parseStoredHash } from '../accounts/stored-hash.ts'
+import { hasBcrypt } from '../adapters/imported-hashes/imported-hash-verifier.ts'
 import { systemClock } from '../adapters/node/system.ts'
 import { within } from '../boundary/answers.ts'
 import { settingsOf } from '../composition/compose.ts'
@@ -9,28 +10,14 @@ import { createdAtOf } from '../features/users/list-place.ts'
 import type { ManagedKey } from '../keys/manage-keys.ts'
 import { isOutage } from '../ports/outage.ts'
 import type { User, UserListQuery, UserStore } from '../ports/user-store.ts'
+import { ADMIN_SCOPES } from '../protocol/admin-scopes.ts'
 import { isLoopbackHost } from '../protocol/redirect-uri.ts'
-import { CliError, type Config, type ConfigCommand } from './command.ts'
+import type { AuthorityOptions } from '../settings/options.ts'
+import { CliError, type Config, type ConfigCommand, NO_BCRYPT, Said } from './command.ts'
+import { examineChoices, type Fault, type Found } from './doctor-choices.ts'
 import { keyRow } from './keys.ts'
 import { rehearse } from './rehearsal.ts'
 import { type Place, placesOf, stateOf } from './stores.ts'
-
-/** A thing to mend. `check` is a word for programs, `problem` a sentence with the means. */
-interface Fault {
-  check:
-    | 'options'
-    | 'settings'
-    | 'store'
-    | 'migrations'
-    | 'clock'
-    | 'keys'
-    | 'workers'
-    | 'redis'
-    | 'proxy'
-    | 'messages'
-    | 'connection'
-  problem: string
-}
 
 interface Report {
   faults: Fault[]
@@ -40,6 +27,8 @@ interface Report {
   /** How many users have a password hash of each format. */
   hashes: Record<string, number>
   callbacks: Array<{ connection: string; url: string }>
+  /** Facts that may be meant. They do not change the exit code. */
+  notes: Fault[]
 }
 
 /** The longest that a store may take for one answer. */
@@ -62,9 +51,9 @@ export const DOCTOR: ConfigCommand = {
   flags: ['online'],
   does: 'Looks for mistakes in the configuration and the stores, and changes nothing. `--online` asks the providers.',
   async check(config, { online = false }) {
-    const report: Report = { faults: [], clockOffsetMs: null, keys: [], hashes: {}, callbacks: [] }
+    const report: Report = { faults: [], clockOffsetMs: null, keys: [], hashes: {}, callbacks: [], notes: [] }
     const outage = await examine(config, online, report)
-    if (report.faults.length === 0) return report
+    if (report.faults.length === 0) return new Said(report, 'Found no fault.', report)
     throw new CliError(outage ? 3 : 1, '', report)
   }
 }
@@ -75,28 +64,54 @@ async function examine(config: Config, online: boolean, report: Report): Promise
   const found = (check: Fault['check'], problem: string): void => {
     report.faults.push({ check, problem })
   }
-  try {
-    settingsOf(options)
-  } catch (error) {
-    if (!(error instanceof StartError)) throw error
-    found('options', error.message)
-    return false
+  const noted: Found = (check, problem) => {
+    report.notes.push({ check, problem })
   }
-  const places = placesOf(options)
-  const { readable, hasOutage } = await examineStores(places, found)
-  const { refusal, warnings } = await rehearse(config, readable, async (services) => {
-    if (readable.has('state')) report.keys = (await examineKeys(services, found)).map(keyRow)
-    await examineConnections(services, online, report, found)
-  })
-  if (refusal !== null) found('options', refusal)
-  for (const { code, text } of warnings) if (!CHECKED.includes(code)) found(CHECKS[code] ?? 'settings', text)
+  const places = acceptedPlaces(options, found, noted)
+  const stores = places ?? storesOf(options)
+  const { readable, hasOutage } = await examineStores(stores, found)
+  if (places !== null) {
+    const { refusal, warnings } = await rehearse(config, readable, async (services) => {
+      if (readable.has('state')) report.keys = (await examineKeys(services, found)).map(keyRow)
+      await examineConnections(services, online, report, found)
+      // A throw is a warning of the start's log.
+      await services.grants.administration?.allow({ user: NOBODY, client: null, scopes: [...ADMIN_SCOPES] })
+    })
+    if (refusal !== null) found('options', refusal)
+    for (const { code, text } of warnings) if (!CHECKED.includes(code)) found(CHECKS[code] ?? 'settings', text)
+  }
   if (readable.has('state')) await examineServer(config, report, found)
   if (readable.has('users')) report.hashes = await census(options.users)
-  examineSurroundings(config, places, found)
+  if ((report.hashes['bcrypt'] ?? 0) > 0 && !(await hasBcrypt())) found('hashes', NO_BCRYPT)
+  examineSurroundings(config, stores, found)
+  examineChoices(options, stores, found, noted)
   return hasOutage
 }
 
-type Found = (check: Fault['check'], problem: string) => void
+/** A user whom nobody has made, for the host's functions. */
+const NOBODY: User = { id: 'nobody', username: 'nobody@doctor.invalid', passwordHash: null }
+
+/** `null`: the plugin refuses the options, so there is no start to rehearse. */
+function acceptedPlaces(options: AuthorityOptions, found: Found, noted: Found): Place[] | null {
+  try {
+    settingsOf(options)
+    return placesOf(options)
+  } catch (error) {
+    if (!(error instanceof StartError)) throw error
+    found('options', error.message)
+    noted('options', 'The other options, the keys and the connections were not checked. Mend this option first.')
+    return null
+  }
+}
+
+/** The stores of options that the plugin refuses. Empty if one of them is no store. */
+function storesOf(options: AuthorityOptions): Place[] {
+  try {
+    return placesOf(options)
+  } catch {
+    return []
+  }
+}
 
 /** The stores that can be read without a migration. */
 async function examineStores(
@@ -173,7 +188,7 @@ function examineSurroundings({ options, fastify }: Config, places: readonly Plac
   if (Number(WEB_CONCURRENCY) > 1 || NODE_APP_INSTANCE !== undefined)
     for (const { option, what, isMemory } of places)
       if (isMemory) found('workers', `${what} in memory, and there are several workers. Set ${option} to a store.`)
-  const { protocol, hostname } = new URL(options.issuer)
+  const { protocol, hostname } = new URL(URL.canParse(options.issuer) ? options.issuer : 'http://localhost')
   const isProxied = protocol === 'https:' && !isLoopbackHost(hostname) && !('https' in (fastify ?? {}))
   if (isProxied && fastify?.trustProxy === undefined)
     found(

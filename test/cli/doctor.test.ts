@@ -17,6 +17,7 @@ interface Report {
   keys: Array<{ kid: string; state: string }>
   hashes: Record<string, number>
   callbacks: Array<{ connection: string; url: string }>
+  notes: Array<{ check: string; problem: string }>
 }
 
 const [PG, IOREDIS] = [import.meta.resolve('pg'), import.meta.resolve('ioredis')]
@@ -75,7 +76,7 @@ t.test('finds nothing in a sound configuration, counts the hashes, and names cal
   t.strictSame(report.hashes, { unusable: 1, bcrypt: 1, none: 1 })
   t.strictSame(report.callbacks, [{ connection: 'company', url: `${ISSUER}/auth/connect/company/callback` }])
   t.match(report.keys, [{ state: 'signs', kid: /^[\w-]{43}$/ }])
-  t.strictSame(Object.keys(report), ['faults', 'clockOffsetMs', 'keys', 'hashes', 'callbacks'])
+  t.strictSame(Object.keys(report), ['faults', 'clockOffsetMs', 'keys', 'hashes', 'callbacks', 'notes'])
   for (const secret of [SECRET, 'in-clear', '$2b$', 'sealed', 'b'.repeat(32)]) t.notOk(text.includes(secret), secret)
   const online = await doctor(config, '--online')
   t.equal(online.code, 1)
@@ -141,6 +142,38 @@ for (const { plants, options = '', parts, database, env = {}, code = 1, finds } 
     finds: ['settings', /trustProxy is true/]
   },
   { plants: 'no sendMessage', options: 'sendMessage: undefined, registration: {}', finds: ['messages', /sendMessage/] },
+  { plants: 'users in memory', options: USERS, finds: ['memory', /users are in memory/] },
+  {
+    plants: 'an admin.allow that throws for an unknown user',
+    options:
+      'audit: lib.sqliteAudit(db), ' +
+      'admin: { allow: ({ user }) => (user.team.name === "support" ? ["authority:users:read"] : []) }',
+    finds: ['settings', /admin\.allow threw/]
+  },
+  {
+    plants: 'a role among the fields of a registration',
+    options: "registration: { fields: { type: 'object', properties: { isAdmin: { type: 'boolean' } } } }",
+    finds: ['roles', /has isAdmin,/]
+  },
+  {
+    plants: 'a durable audit log without a secret',
+    options: 'audit: lib.sqliteAudit(db), secret: undefined',
+    finds: ['audit', /Set secret/]
+  },
+  {
+    plants: 'an empty file behind a faulty option',
+    options: 'tokens: {}',
+    database: 'empty',
+    finds: ['migrations', /Run migrate/]
+  },
+  {
+    plants: 'no trustProxy behind a faulty option',
+    options: 'tokens: {}',
+    parts: 'fastify: {}',
+    finds: ['proxy', /trustProxy/]
+  },
+  { plants: 'users that are no store', options: 'users: 1', finds: ['options', /users/] },
+  { plants: 'an audit that is no log', options: "audit: 'a'", finds: ['options', /audit/] },
   {
     plants: 'no sendMessage for codes by email',
     options: 'sendMessage: undefined, emailSignIn: {}',

@@ -4,7 +4,7 @@ import Database from 'libsql'
 import t from '../support/tap.ts'
 import { run } from '../../lib/cli/run.ts'
 import authPlugin, { sqliteUserStore } from '../../lib/index.ts'
-import { exportOf, host, importing, rowsIn } from './support/import-host.ts'
+import { exportOf, file, host, importing, rowsIn } from './support/import-host.ts'
 import { FIREBASE, PASSWORD, SOURCES } from './support/sources.ts'
 
 /** No part of any hash of an export, and no value of a broken row. */
@@ -23,7 +23,8 @@ for (const [format, source] of Object.entries(SOURCES)) {
     t.ok(report, text)
     const { problems, ...counts } = report
     t.strictSame(counts, source.report)
-    t.strictSame(dry.report, report)
+    const { imported, ...others } = report
+    t.strictSame(dry.report, { ...others, wouldImport: imported })
     t.notMatch(text, HASHES)
     t.equal(new Set(problems).size, problems.length)
 
@@ -75,3 +76,31 @@ for (const [format, source] of Object.entries(SOURCES)) {
     t.strictSame(rowsIn(path), replaced, 'a replaced hash stays')
   })
 }
+
+const row = (id: string | number, username: string, more: object = {}): string =>
+  JSON.stringify({ id, username, passwordHash: null, ...more })
+
+t.test('names the id of a row, cut at 100 characters, and skips a time that is none', async (t) => {
+  const { config } = host()
+  const long = 'x'.repeat(101)
+  const rows = [
+    row(long, 'ann', { disabled: 'perhaps' }),
+    row('\u202eben', 'b,n'),
+    row(3, 'cleo', { createdAt: 'yesterday' }),
+    row(4, 'dora', { createdAt: -1 }),
+    row(5, 'eve', { createdAt: {} }),
+    row(6, 'finn', { createdAt: '0000-00-00 00:00:00' }),
+    row(7, 'gil', { createdAt: { $date: '2026-01-01T00:00:00Z' } })
+  ]
+  const { code, report, text } = await importing(config, 'ndjson', file('rows.ndjson', rows.join('\n')))
+  t.match({ code, report }, { code: 1, report: { imported: 2, skipped: 5 } })
+  t.match(report.problems, [
+    `row 1: disabled is neither true nor false (id ${'x'.repeat(100)}…)`,
+    /^row 2: has a username .* \(id \u202eben\)$/,
+    'row 3: createdAt is no time since 1970 (id 3)',
+    'row 4: createdAt is no time since 1970 (id 4)',
+    'row 5: createdAt is no time since 1970 (id 5)'
+  ])
+  t.notOk(text.includes('\u202e'))
+  t.match(text, /Skipped rows: 5\. Mend them/)
+})

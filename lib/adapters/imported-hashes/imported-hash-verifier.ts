@@ -55,11 +55,18 @@ function givenToBcrypt(of: BcryptHash['of'], password: string, pepper: string): 
   return password + pepper
 }
 
-/**
- * Loads the optional package for the first bcrypt hash. The host installs it, because most hosts have no such hashes.
- */
+/** Loads the optional package. The host installs it, because most hosts have no such hashes. */
+const bcryptPackage = async () => await import('@node-rs/bcrypt')
+
+/** False if a sign-in with a hash of bcrypt is answered 503. */
+export const hasBcrypt = async (): Promise<boolean> =>
+  await bcryptPackage().then(
+    () => true,
+    () => false
+  )
+
 async function matchesBcrypt(encoded: string, text: string): Promise<boolean> {
-  const { verify } = await import('@node-rs/bcrypt').catch((cause: unknown) => {
+  const { verify } = await bcryptPackage().catch((cause: unknown) => {
     throw new MissingPackageError('@node-rs/bcrypt', 'a stored password hash is of bcrypt', cause)
   })
   return await verify(text, encoded)

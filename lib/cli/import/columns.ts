@@ -8,6 +8,14 @@ export const TOO_LONG = 'is longer than a million characters'
 /** A row that can't be imported. The message is for the report and holds no value of the row. */
 export class BadRow extends Error {}
 
+const IDS = ['id', 'user_id', 'localId', 'pk', 'ID', 'Id']
+
+/** The id of a row that can't be read, for a person who looks for it. */
+export function idIn(row: Columns): string | undefined {
+  const id = IDS.map((name) => row[name]).find((value) => !isNone(value))
+  return typeof id === 'string' || typeof id === 'number' ? String(id) : undefined
+}
+
 const isNone = (value: unknown): boolean => value === undefined || value === null || value === ''
 
 /** The first of these columns that has a text. Numbers become text, because many ids are numbers. */
@@ -38,7 +46,7 @@ export function flag(row: Columns, name: string): boolean | undefined {
 const LOCAL = /^\d{4}-\d\d-\d\d[ T]\d\d:\d\d(?::\d\d(?:\.\d+)?)?$/
 
 /** Milliseconds since the epoch. A time without a zone is UTC. `undefined`: there is none that can be read. */
-export function time(row: Columns, name: string): number | undefined {
+function time(row: Columns, name: string): number | undefined {
   const value = row[name]
   if (typeof value !== 'string' && typeof value !== 'number') return undefined
   const at =
@@ -46,6 +54,15 @@ export function time(row: Columns, name: string): number | undefined {
       ? Number(value)
       : new Date(LOCAL.test(value) ? `${value.replace(' ', 'T')}Z` : value).getTime()
   return Number.isSafeInteger(at) && at >= 0 ? at : undefined
+}
+
+/** The same. @throws BadRow for a value that is no time. MySQL writes a time that is not known with zeros. */
+export function knownTime(row: Columns, name: string): number | undefined {
+  const value = row[name]
+  if (isNone(value) || (typeof value === 'string' && value.startsWith('0000-00-00'))) return undefined
+  const at = time(isObject(value) ? { [name]: value['$date'] } : row, name)
+  if (at === undefined) throw new BadRow(`${name} is no time since 1970`)
+  return at
 }
 
 /** True if the user is barred until a later time. A time that can't be read, such as `infinity`, never comes. */

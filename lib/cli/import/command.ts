@@ -5,7 +5,8 @@ import { settingsOf } from '../../composition/compose.ts'
 import { NO_REQUEST } from '../../events.ts'
 import type { UserImporter } from '../../ports/user-import.ts'
 import type { AuthorityOptions } from '../../settings/options.ts'
-import { CliError, type StoreCommand } from '../command.ts'
+import { hasBcrypt } from '../../adapters/imported-hashes/imported-hash-verifier.ts'
+import { CliError, NO_BCRYPT, type StoreCommand } from '../command.ts'
 import { placesOf, refuseMemory } from '../stores.ts'
 import { FORMATS } from './formats.ts'
 import { type ImportDeps, passOver } from './import-file.ts'
@@ -30,16 +31,25 @@ function depsOf(options: AuthorityOptions, [name = '', path = '']: readonly stri
 type Report = Awaited<ReturnType<typeof passOver>>['report']
 
 /** The pass that writes nothing. @throws CliError if two users would have one username */
-async function lookedAt(deps: ImportDeps): Promise<Report> {
+async function lookedAt(deps: ImportDeps, isDry: boolean): Promise<Report> {
   const { report, conflicts } = await passOver(deps, { dryRun: true })
   if (conflicts === 0) return report
-  const problem = 'Nothing was written, because two users would have one username.'
-  throw new CliError(1, problem, { ...report, imported: 0, links: 0 })
+  const problem =
+    'Nothing was written, because two users would have one username. Rename one in the file or the service.'
+  throw new CliError(1, problem, shown({ ...report, imported: 0, links: 0 }, isDry))
 }
 
-function answered(report: Report): Report {
-  if (report.skipped === 0) return report
-  throw new CliError(1, `Skipped rows: ${report.skipped}.`, report)
+const shown = ({ rows, imported, ...others }: Report, isDry: boolean): object => ({
+  rows,
+  ...(isDry ? { wouldImport: imported } : { imported }),
+  ...others
+})
+
+async function answered(report: Report, isDry: boolean): Promise<object> {
+  if ((report.hashes['bcrypt'] ?? 0) > 0 && !(await hasBcrypt())) report.problems.unshift(NO_BCRYPT)
+  if (report.skipped === 0) return shown(report, isDry)
+  const advice = 'Mend them in the file and run the command again. It does not change users who are there.'
+  throw new CliError(1, `Skipped rows: ${report.skipped}. ${advice}`, shown(report, isDry))
 }
 
 /** With `--dry-run` it only looks: the service is not started, and no table is made. */
@@ -54,16 +64,16 @@ export const IMPORT: StoreCommand = {
     const users = placesOf(options).find(({ option }) => option === 'users')
     if (((await users?.pending()) ?? []).length > 0)
       throw new CliError(1, 'A dry run makes no tables: run npx fastify-authority migrate first.')
-    return answered(await lookedAt(deps))
+    return await answered(await lookedAt(deps, true), true)
   },
   async run({ options, by, services }, { words }) {
     const deps = depsOf(options, words)
-    await lookedAt(deps)
+    await lookedAt(deps, false)
     const { report } = await audited(
       { action: 'users_imported', actor: by, target: null, origin: NO_REQUEST },
       async () => await passOver(deps, { dryRun: false }),
       services.grants.accounts
     )
-    return answered(report)
+    return await answered(report, false)
   }
 }

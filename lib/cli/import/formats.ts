@@ -1,4 +1,4 @@
-import { BadRow, type Columns, flag, isBarred, isObject, list, object, text, time } from './columns.ts'
+import { BadRow, type Columns, flag, isBarred, isObject, knownTime, list, object, text } from './columns.ts'
 import { keycloakHash } from './keycloak.ts'
 
 /** A user's identity at a provider, in the words of the source. */
@@ -86,7 +86,7 @@ export const FORMATS: Readonly<Record<string, Format>> = {
         email,
         emailVerified: flag(row, 'email_verified') ?? flag(identifier, 'verified') ?? false,
         disabled: flag(row, 'blocked') ?? false,
-        createdAt: time(row, 'created_at'),
+        createdAt: knownTime(row, 'created_at'),
         passwordHash: text(row, 'passwordHash'),
         fields: namesOf(text(row, 'name'), text(row, 'given_name'), text(row, 'family_name')),
         links: linksIn(list(row, 'identities'), 'provider', 'user_id')
@@ -104,7 +104,7 @@ export const FORMATS: Readonly<Record<string, Format>> = {
         email,
         emailVerified: text(row, 'email_confirmed_at') !== undefined,
         disabled: isBarred(row, 'banned_until', now),
-        createdAt: time(row, 'created_at'),
+        createdAt: knownTime(row, 'created_at'),
         passwordHash: text(row, 'encrypted_password'),
         fields: namesOf(text(data, 'full_name', 'name')),
         links: linksIn(list(row, 'identities'), 'provider', 'provider_id')
@@ -121,7 +121,7 @@ export const FORMATS: Readonly<Record<string, Format>> = {
         email,
         emailVerified: flag(row, 'emailVerified') ?? false,
         disabled: flag(row, 'disabled') ?? false,
-        createdAt: time(row, 'createdAt'),
+        createdAt: knownTime(row, 'createdAt'),
         passwordHash: firebaseHash(row),
         fields: namesOf(text(row, 'displayName')),
         links: linksIn(list(row, 'providerUserInfo'), 'providerId', 'rawId')
@@ -136,7 +136,7 @@ export const FORMATS: Readonly<Record<string, Format>> = {
       email: text(row, 'email'),
       emailVerified: flag(row, 'emailVerified') ?? false,
       disabled: flag(row, 'enabled') === false,
-      createdAt: time(row, 'createdTimestamp'),
+      createdAt: knownTime(row, 'createdTimestamp'),
       passwordHash: keycloakHash(list(row, 'credentials')),
       fields: namesOf(undefined, text(row, 'firstName'), text(row, 'lastName')),
       links: linksIn(list(row, 'federatedIdentities'), 'identityProvider', 'userId')
@@ -153,7 +153,7 @@ export const FORMATS: Readonly<Record<string, Format>> = {
         email: text(row, 'email'),
         emailVerified: false,
         disabled: flag(row, 'is_active') === false,
-        createdAt: time(row, 'date_joined'),
+        createdAt: knownTime(row, 'date_joined'),
         passwordHash: hash?.startsWith('!') === true ? undefined : hash,
         fields: namesOf(undefined, text(row, 'first_name'), text(row, 'last_name')),
         links: []
@@ -167,7 +167,7 @@ export const FORMATS: Readonly<Record<string, Format>> = {
       email: text(row, 'user_email'),
       emailVerified: false,
       disabled: flag(row, 'deleted') === true || flag(row, 'spam') === true,
-      createdAt: time(row, 'user_registered'),
+      createdAt: knownTime(row, 'user_registered'),
       passwordHash: text(row, 'user_pass'),
       fields: namesOf(text(row, 'display_name')),
       links: []
@@ -180,7 +180,7 @@ export const FORMATS: Readonly<Record<string, Format>> = {
       email: text(row, 'email'),
       emailVerified: text(row, 'confirmed_at') !== undefined,
       disabled: flag(row, 'active') === false || flag(row, 'is_active') === false,
-      createdAt: time(row, 'created_at'),
+      createdAt: knownTime(row, 'created_at'),
       passwordHash: text(row, 'password_hash', 'password'),
       fields: namesOf(text(row, 'name')),
       links: []
@@ -206,7 +206,7 @@ export const FORMATS: Readonly<Record<string, Format>> = {
       email: text(row, 'email'),
       emailVerified: flag(row, 'emailVerified') ?? false,
       disabled: flag(row, 'disabled') ?? false,
-      createdAt: time(row, 'createdAt'),
+      createdAt: knownTime(row, 'createdAt'),
       passwordHash: text(row, 'passwordHash'),
       fields: ownFields(row),
       links: list(row, 'links').map((link) => {

@@ -1,5 +1,5 @@
 import type { ImportOutcome, UserImporter } from '../../ports/user-import.ts'
-import { BadRow } from './columns.ts'
+import { BadRow, idIn } from './columns.ts'
 import { type FileRow, rowsOf } from './rows.ts'
 import { type Planned, type ReadingDeps, userOf } from './user-of.ts'
 
@@ -34,6 +34,7 @@ export interface ImportDeps extends ReadingDeps {
 
 const BATCH = 1000
 const MOST_PROBLEMS = 1000
+const LONGEST_SHOWN = 100
 
 /** Without a prototype, because a provider may be called `constructor`. */
 const noCounts = (): Record<string, number> => Object.create(null) as Record<string, number>
@@ -70,26 +71,27 @@ export async function passOver(deps: ImportDeps, { dryRun }: { dryRun: boolean }
   const names = new Map<string, number>()
   let batch: Array<Planned & { row: number }> = []
 
-  const tell = (row: number, problem: string): void => {
-    if (report.problems.length < MOST_PROBLEMS) report.problems.push(`row ${row}: ${problem}`)
+  const tell = (row: number, id: string | undefined, problem: string): void => {
+    const named = id === undefined ? '' : ` (id ${id.length > LONGEST_SHOWN ? `${id.slice(0, LONGEST_SHOWN)}…` : id})`
+    if (report.problems.length < MOST_PROBLEMS) report.problems.push(`row ${row}: ${problem}${named}`)
   }
-  const skip = (row: number, problem: string): void => {
+  const skip = (row: number, id: string | undefined, problem: string): void => {
     report.skipped++
-    tell(row, problem)
+    tell(row, id, problem)
   }
-  const conflict = (row: number, problem: string): void => {
+  const conflict = (row: number, id: string, problem: string): void => {
     conflicts++
-    skip(row, problem)
+    skip(row, id, problem)
   }
 
   const settle = ({ user, links, hash, unusable, leftOut, row }: Planned & { row: number }, written: ImportOutcome) => {
     const { outcome } = written
     if (outcome === 'name_taken') {
-      conflict(row, SENTENCES.name_taken)
+      conflict(row, user.id, SENTENCES.name_taken)
       return
     }
     if (outcome === 'other_name') {
-      skip(row, SENTENCES.other_name)
+      skip(row, user.id, SENTENCES.other_name)
       return
     }
     report[outcome]++
@@ -97,12 +99,12 @@ export async function passOver(deps: ImportDeps, { dryRun }: { dryRun: boolean }
     if (user.passwordHash === null) report.withoutPassword++
     if (unusable !== null) {
       count(report.unusableHashes, unusable)
-      tell(row, `the hash is left out (${unusable})`)
+      tell(row, user.id, `the hash is left out (${unusable})`)
     }
     for (const provider of leftOut) count(report.linksLeftOut, provider)
     report.links += written.links
     if (outcome === 'imported' && written.links < links.length)
-      tell(row, `links that another user has: ${links.length - written.links}`)
+      tell(row, user.id, `links that another user has: ${links.length - written.links}`)
   }
   const flush = async (): Promise<void> => {
     const outcomes = await store.importUsers(batch, { dryRun })
@@ -114,14 +116,14 @@ export async function passOver(deps: ImportDeps, { dryRun }: { dryRun: boolean }
   const plan = (given: FileRow): void => {
     const { row } = given
     if ('problem' in given) {
-      skip(row, given.problem)
+      skip(row, undefined, given.problem)
       return
     }
     const planned = userOf(given.columns, deps)
     const { id, username } = planned.user
     const [sameId, sameName] = [ids.get(id), names.get(username)]
-    if (sameId !== undefined) skip(row, `has the id of row ${sameId}`)
-    else if (sameName !== undefined) conflict(row, `has the username of row ${sameName}`)
+    if (sameId !== undefined) skip(row, id, `has the id of row ${sameId}`)
+    else if (sameName !== undefined) conflict(row, id, `has the username of row ${sameName}`)
     else {
       ids.set(id, row)
       names.set(username, row)
@@ -135,7 +137,7 @@ export async function passOver(deps: ImportDeps, { dryRun }: { dryRun: boolean }
       plan(given)
     } catch (error) {
       if (!(error instanceof BadRow)) throw error
-      skip(given.row, error.message)
+      skip(given.row, 'columns' in given ? idIn(given.columns) : undefined, error.message)
     }
     if (batch.length >= BATCH) await flush()
   }
