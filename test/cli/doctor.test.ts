@@ -158,7 +158,7 @@ for (const { plants, options = '', parts, database, env = {}, code = 1, finds } 
   {
     plants: 'a durable audit log without a secret',
     options: 'audit: lib.sqliteAudit(db), secret: undefined',
-    finds: ['audit', /Set secret/]
+    finds: ['settings', /Set the option secret/]
   },
   {
     plants: 'an empty file behind a faulty option',
@@ -172,6 +172,7 @@ for (const { plants, options = '', parts, database, env = {}, code = 1, finds } 
     parts: 'fastify: {}',
     finds: ['proxy', /trustProxy/]
   },
+  { plants: 'a registration that is null', options: 'registration: null', finds: ['options', /registration/] },
   { plants: 'users that are no store', options: 'users: 1', finds: ['options', /users/] },
   { plants: 'an audit that is no log', options: "audit: 'a'", finds: ['options', /audit/] },
   {
