@@ -31,7 +31,7 @@ export type AllowFunction<Account extends User = User> = {
 }['allow']
 
 /** Written as a method, so that a function over the host's own user type fits. */
-export type ProtectFunction<Account extends User = User> = {
+type ProtectFunction<Account extends User = User> = {
   isProtected(user: Account): boolean | Promise<boolean>
 }['isProtected']
 
