@@ -1,12 +1,11 @@
 import { OAuthError } from '../errors.ts'
-import type { Actor } from '../events.ts'
+import { type Actor, NO_REQUEST } from '../events.ts'
 import type { AuditTarget } from '../ports/audit-log.ts'
 import type { User } from '../ports/user-store.ts'
 import { isStorable } from '../protocol/bounds.ts'
 import { audited } from './audited.ts'
 import type { AccountsDeps } from './deps.ts'
 import type { RequestedAct } from './managed-users.ts'
-import { NO_REQUEST } from '../events.ts'
 
 const MAX_ID = 255
 const [LEAST_REASON, MOST_REASON] = [10, 500]
@@ -39,13 +38,20 @@ export async function actedOn(
 /** Does an act on a user between two entries of the audit log, which also tell of a refusal. */
 export async function auditedOn<Answer>(
   { action, id }: { action: string; id: string },
-  { by: actor, reason, origin = NO_REQUEST, check }: RequestedAct & { by: Actor },
+  { by: actor, reason, origin = NO_REQUEST, check, version }: RequestedAct & { by: Actor },
   work: (user: User) => Promise<Answer>,
   deps: AccountsDeps
 ): Promise<Answer> {
   return await audited(
     { action, actor, target: auditTarget(id), reason, origin },
-    async () => await work(await actedOn(id, { actor, check }, deps)),
+    async () => await work(unchanged(await actedOn(id, { actor, check }, deps), version)),
     deps
   )
+}
+
+/** The user, if the version is still theirs. @throws OAuthError `changed_meanwhile` */
+export function unchanged(user: User, version: number | string | undefined): User {
+  if (version !== undefined && user.version !== version)
+    throw new OAuthError('changed_meanwhile', 'The user was changed meanwhile.')
+  return user
 }

@@ -179,7 +179,7 @@ export function sessions({
     },
 
     async revokeAll(userId, by, { stays = null, origin }) {
-      revocations.add(actedFor(userId))
+      revocations.addActedFor(userId)
       const family = stays === null ? null : await tokens.findFamily(stays.sid, clock.now())
       const sessionSid = family === null ? stays?.sid : family.sessionSid
       const shown = stays?.browser?.sid === sessionSid ? (stays?.browser ?? null) : null
@@ -215,28 +215,37 @@ function valueOf<T>(result: PromiseSettledResult<T[]>): T[] {
  * makes a revocation visible to `app.authenticate` here at once, without reading the store. The endpoints that read the
  * store see a revocation by another instance.
  */
-/** Tokens with which others act in the name of the user. No id of a session has a space. */
-export const actedFor = (userId: string): string => `acted for ${userId}`
-
 export interface Revocations {
   add(sid: string): void
   has(sid: string | undefined): boolean
+  /** Ends the tokens with which others act in the name of the user. */
+  addActedFor(userId: string): void
+  /** True for such a token that was issued before, or in the same second. */
+  hasActedFor(token: { sub: string; iat: number }): boolean
 }
 
+/** No id of a session has a space. */
+const actedFor = (userId: string): string => `acted for ${userId}`
+
 export function revocations(tokenLifetimeMs: number, clock: Clock): Revocations {
-  const until = new Map<string, number>()
+  const ended = new Map<string, { at: number; until: number }>()
+  const add = (name: string): void => {
+    const now = clock.monotonic()
+    // All have the same lifetime, so they expire in the order in which they were added.
+    for (const [known, { until }] of ended) {
+      if (until > now) break
+      ended.delete(known)
+    }
+    ended.delete(name)
+    ended.set(name, { at: clock.now(), until: now + tokenLifetimeMs })
+  }
   return {
-    add(sid) {
-      const now = clock.monotonic()
-      // All have the same lifetime, so they expire in the order in which they were added.
-      for (const [known, end] of until) {
-        if (end > now) break
-        until.delete(known)
-      }
-      until.delete(sid)
-      until.set(sid, now + tokenLifetimeMs)
+    add,
+    has: (sid) => ended.size > 0 && sid !== undefined && ended.has(sid),
+    addActedFor(userId) {
+      add(actedFor(userId))
     },
-    has: (sid) => until.size > 0 && sid !== undefined && until.has(sid)
+    hasActedFor: ({ sub, iat }) => (ended.get(actedFor(sub))?.at ?? -Infinity) >= iat * 1000
   }
 }
 

@@ -16,7 +16,7 @@ import type { AdmittedScopes } from '../protocol/admin-scopes.ts'
 import { bearerCredential, bearerToken, invalidToken, MAX_TOKEN_LENGTH, missingToken } from '../protocol/bearer.ts'
 import { boundKey, boundToken } from '../protocol/dpop.ts'
 import { audiencesOf, type Resource } from '../protocol/resource.ts'
-import { actedFor, type Revocations } from '../sessions/sessions.ts'
+import type { Revocations } from '../sessions/sessions.ts'
 
 /** The input for a new token. `iss`, `aud`, `exp`, `iat` and `jti` are added. */
 interface AccessTokenSubject {
@@ -154,7 +154,7 @@ export function accessTokens(
           ? [policy.audience, ...resources.map(({ resource }) => audiencesOf(resource))].flat(2)
           : audiencesOf(reader.resource)
     const claims = checkAccessTokenClaims(signedPayload(key, alg, token), { ...policy, audience }, clock.now())
-    if (revocations.has(claims.sid) || (claims.act !== undefined && revocations.has(actedFor(claims.sub))))
+    if (revocations.has(claims.sid) || (claims.act !== undefined && revocations.hasActedFor(claims)))
       throw invalidToken('The token was revoked.', 'revoked here')
     // A hit of the cache asks about `sid` alone.
     if (reader !== 'any' && claims.act === undefined)

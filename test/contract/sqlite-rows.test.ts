@@ -14,6 +14,7 @@ t.test('sqlite: ignores invalid profile fields in rows', async (t) => {
   const db = new Database(':memory:')
   t.teardown(() => db.close())
   const users = sqliteUserStore(db)
+  await users.prepare()
   const put = db.prepare('INSERT INTO authority_users (id, username, password_hash, profile) VALUES (?, ?, ?, ?)')
 
   put.run(

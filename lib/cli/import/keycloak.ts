@@ -1,7 +1,7 @@
 import { BadRow, type Columns, isObject, object, text } from './columns.ts'
 
 const PBKDF2 = ['pbkdf2', 'pbkdf2-sha256', 'pbkdf2-sha512']
-const unpadded = (base64: string | undefined): string => (base64 ?? '').replace(/=+$/, '')
+const unpadded = (base64: string | undefined): string => (base64 ?? '').replace(/={0,2}$/, '')
 
 /** A parameter of a hash, which is a list of one text. */
 function parameter(parameters: Columns, name: string, usual: string): string {

@@ -36,9 +36,10 @@ type Protects = (user: User, actor: ActingParty) => unknown
 export const protectingGreater =
   (allow: AllowFunction): Protects =>
   async (user, actor) => {
-    const theirs = [...(await allow({ user, client: null, scopes: [...ADMIN_SCOPES] }))]
-    if (theirs.length === 0) return false
     const { user: by, client } = actor
+    const through = async (one: Client | null) => await allow({ user, client: one, scopes: [...ADMIN_SCOPES] })
+    const theirs = [...(await through(null)), ...(client === null ? [] : await through(client))]
+    if (theirs.length === 0) return false
     const own = await allow({ user: by, client, scopes: [...ADMIN_SCOPES] })
     return theirs.some((scope) => !own.includes(scope))
   }

@@ -1,4 +1,4 @@
-import { actedOn, auditTarget, isReason } from '../../accounts/acted-on.ts'
+import { actedOn, auditTarget, isReason, unchanged } from '../../accounts/acted-on.ts'
 import { audited } from '../../accounts/audited.ts'
 import type { AccountsDeps } from '../../accounts/deps.ts'
 import type { ManagedUser, ManagedUsers, RequestedAct } from '../../accounts/managed-users.ts'
@@ -13,7 +13,7 @@ import { requestEmailVerification } from '../../accounts/verify-email.ts'
 import { type Invitations, slotOf } from '../../accounts/slots.ts'
 import { ownerConnection } from '../../accounts/ways-in.ts'
 import { OAuthError } from '../../errors.ts'
-import { NO_REQUEST } from '../../events.ts'
+import { NO_REQUEST, type Origin } from '../../events.ts'
 import { NotSupportedError, type User, type UserStore } from '../../ports/user-store.ts'
 import { isStorable } from '../../protocol/bounds.ts'
 import { createdAtOf, placeOf, textOfPlace } from './list-place.ts'
@@ -22,6 +22,8 @@ import { actOf, named, newUserOf, patchOf, refusedField } from './given.ts'
 const MAX_LIMIT = 200
 /** The number of tries of a write if another request changed the user in between. */
 const MOST_TRIES = 4
+/** The request of an act. Its address is that of an administrator, which an event about a user does not have. */
+const asked = ({ origin: { requestId } }: ReturnType<typeof actOf>): Origin => ({ requestId })
 const CAUSE = { locale: undefined, origin: NO_REQUEST }
 
 /**
@@ -143,16 +145,17 @@ export function manageUsers(deps: AccountsDeps, fields: readonly string[]): Mana
         const read = user.version ?? null
         const changed = await named(read === null ? update(user.id, patch) : update(user.id, patch, read))
         if (changed === null) continue
-        events.emit('user_updated', { userId: user.id, actor, ...reason, fields: Object.keys(patch) }, NO_REQUEST)
+        events.emit('user_updated', { userId: user.id, actor, ...reason, fields: Object.keys(patch) }, asked(acting))
         // Links are bound to the address that they went to, so a crash here leaves none that works.
         if ('emailVerified' in patch) {
-          await endOpenTokens(user.id, deps)
+          // The former mailbox is told first, because a repeat would find nothing changed.
           if (addressOf(user) !== '') deps.outbox?.post({ kind: 'email_changed', user: addressed(user), ...CAUSE })
+          await endOpenTokens(user.id, deps)
           await requestEmailVerification(changed, CAUSE, deps)
         }
         return shown(changed)
       }
-      throw changedMeanwhile()
+      throw stillChanging()
     },
     async disable(id, act) {
       const acting = actOf(act)
@@ -160,7 +163,7 @@ export function manageUsers(deps: AccountsDeps, fields: readonly string[]): Mana
       const setDisabled = method('setDisabled')
       const user = await existing(id, acting)
       if (!(await setDisabled(user.id, true))) throw new OAuthError('not_found', 'There is no such user.')
-      if (user.disabled !== true) events.emit('user_disabled', { userId: user.id, actor, ...reason }, NO_REQUEST)
+      if (user.disabled !== true) events.emit('user_disabled', { userId: user.id, actor, ...reason }, asked(acting))
       await sessions.revokeAll(user.id, 'disabled', { origin: NO_REQUEST })
       await endOpenTokens(user.id, deps)
     },
@@ -170,7 +173,7 @@ export function manageUsers(deps: AccountsDeps, fields: readonly string[]): Mana
       const setDisabled = method('setDisabled')
       const user = await existing(id, acting)
       if (!(await setDisabled(user.id, false))) throw new OAuthError('not_found', 'There is no such user.')
-      if (user.disabled === true) events.emit('user_enabled', { userId: user.id, actor, ...reason }, NO_REQUEST)
+      if (user.disabled === true) events.emit('user_enabled', { userId: user.id, actor, ...reason }, asked(acting))
     },
     async requireReset(id, act) {
       const acting = actOf(act)
@@ -186,14 +189,14 @@ export function manageUsers(deps: AccountsDeps, fields: readonly string[]): Mana
           throw new OAuthError('conflict', 'The user signs in through a connection alone.')
         const { passwordHash } = user
         if (passwordHash !== null && !(await setPasswordHash(user.id, null, passwordHash, deps.clock.now()))) continue
-        events.emit('password_reset_required', { userId: user.id, actor, ...reason }, NO_REQUEST)
+        events.emit('password_reset_required', { userId: user.id, actor, ...reason }, asked(acting))
         await sessions.revokeAll(user.id, 'admin', { origin: NO_REQUEST })
         await endAll(user, { by: 'change', origin: NO_REQUEST }, deps)
         await endOpenTokens(user.id, deps)
         await startPasswordReset(user.id, deps)
         return
       }
-      throw changedMeanwhile()
+      throw stillChanging()
     },
     async invite(id, act) {
       const acting = actOf(act)
@@ -206,7 +209,9 @@ export function manageUsers(deps: AccountsDeps, fields: readonly string[]): Mana
     },
     async export(id, act) {
       const { version } = actOf(act)
-      return await exportUser(unchanged(await find(id), version), fields, deps)
+      const user = await find(id)
+      if (user === null) throw new OAuthError('not_found', 'There is no such user.')
+      return await exportUser(unchanged(user, version), fields, deps)
     },
     async impersonate(id, { scope, signIn, ...act } = {}) {
       const acting = actOf(act)
@@ -231,13 +236,5 @@ export function manageUsers(deps: AccountsDeps, fields: readonly string[]): Mana
   }
 }
 
-/** The user, if there is one and the version is still theirs. @throws OAuthError `not_found`, `changed_meanwhile` */
-function unchanged(user: User | null, version: number | string | undefined): User {
-  if (user === null) throw new OAuthError('not_found', 'There is no such user.')
-  if (version !== undefined && user.version !== version)
-    throw new OAuthError('changed_meanwhile', 'The user was changed meanwhile.')
-  return user
-}
-
-const changedMeanwhile = (): OAuthError =>
+const stillChanging = (): OAuthError =>
   new OAuthError('temporarily_unavailable', 'The account was changed meanwhile. Try again.')

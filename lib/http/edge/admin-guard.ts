@@ -34,7 +34,7 @@ interface GuardDeps {
 }
 
 /** A sign-in must be of the last hour. */
-const MAX_AGE_SECONDS = 3600
+export const MAX_AGE_SECONDS = 3600
 
 const callers = new WeakMap<FastifyRequest, AdminCaller>()
 

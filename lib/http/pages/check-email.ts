@@ -61,6 +61,7 @@ export function checkEmailPage(child: FastifyInstance, deps: PageDeps): void {
       body: Type.Object({ code: Type.Optional(EmailCode), decision: Type.Optional(Type.Literal('resend')) }),
       fields: ['code'],
       leadsOn: true,
+      secretOf: (request) => waiting.find(request, () => true)?.id,
       async open({ request, journey }) {
         const waits = waiting.of(request, journey)
         if (waits === null || !(waits.kind in LIMITS)) return goOn(toLogin(journey))

@@ -40,7 +40,7 @@ export const factorOperations = (
   ['removeFactorsOfUser', () => store.removeFactorsOfUser(ALICE)]
 ]
 
-const NO_OPERATIONS = ['kind', 'durable', 'prepare', 'sweep', 'isAppendOnly', 'keepSeal']
+const NO_OPERATIONS = ['kind', 'durable', 'prepare', 'pending', 'sweep', 'isAppendOnly', 'keepSeal']
 
 /** The methods of the store that the list lacks. */
 export const leftOut = (store: FactorStore): string[] =>

@@ -47,13 +47,17 @@ t.test('ends at another instance too', async (t) => {
 
 t.test('ends in this process at once if the sign-ins of the user end', async (t) => {
   for (const act of ['disable', 'reset'] as const) {
-    const { app, ask, bob, send, own } = await impersonation(t)
+    const { app, ask, bob, send, own, clock } = await impersonation(t)
     const { access_token: token } = (await ask()).json()
     t.equal((await app.authority.verify(token)).sub, bob.sub)
     t.equal((await send('POST', `/users/${bob.sub}/${act}`, own)).statusCode, 204)
     await t.rejects(app.authority.verify(token), oauth('invalid_token', 401), act)
     const { access_token: other } = (await ask(undefined, (await signUp(app, 'eve@example.com')).sub)).json()
     t.ok(await app.authority.verify(other), 'and not that for another user')
+    clock.step(1000)
+    await app.authority.users.enable(bob.sub)
+    const { access_token: next } = (await ask()).json()
+    t.ok(await app.authority.verify(next), 'and not a later one')
   }
 })
 

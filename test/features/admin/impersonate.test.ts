@@ -67,7 +67,7 @@ t.test('grants the part of the scopes of the user that was asked for', async (t)
   )
 })
 
-// covers ADV-CVE-2025-61928, ADV-BA-6448
+// covers ADV-BA-6448
 t.test('refuses a bad request, and writes no entry that says otherwise', async (t) => {
   const { ask, root, bob, ann, app, own, tokenOf, send } = await impersonation(t)
   for (const payload of [

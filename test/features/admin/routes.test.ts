@@ -1,5 +1,6 @@
 import t from '../../support/tap.ts'
 import { type AuthorityOptions, memoryAudit } from '../../../lib/index.ts'
+import { protectingGreater } from '../../../lib/features/admin/allow.ts'
 import { ADMIN_SCOPES } from '../../../lib/protocol/admin-scopes.ts'
 import { bearer, ISSUER, signUp } from '../../support/app.ts'
 import { authorizeAs, authorizePath, basic, redeem, SECRET } from '../../support/openid.ts'
@@ -83,6 +84,19 @@ t.test('refuses everybody else, and changes nothing', async (t) => {
   }
   t.equal(JSON.stringify(await app.authority.users.get(ann.sub)), before)
   t.equal((await app.authority.users.list({ prefix: 'new' })).users.length, 0)
+})
+
+t.test('protects an administrator who is a greater one only through the client of the other', async (t) => {
+  const scopes: AuthorityOptions['scopes'] = ['authority:users:write', 'authority:users:delete']
+  const isGreater = protectingGreater(({ user, client }) =>
+    client?.clientId === 'console' ? scopes.slice(0, user?.id === 'root' ? 2 : 1) : []
+  )
+  const [root, small] = ['root', 'small'].map((id) => ({ id, username: id, passwordHash: null }))
+  if (root === undefined || small === undefined) return
+  const client = { clientId: 'console' }
+  t.equal(await isGreater(root, { user: small, client }), true)
+  t.equal(await isGreater(small, { user: root, client }), false)
+  t.equal(await isGreater(root, { user: root, client }), false)
 })
 
 t.test('protects greater administrators from smaller ones, unless the host says who is protected', async (t) => {

@@ -108,8 +108,7 @@ export function adminEndpoints(deps: AdminDeps): Endpoint[] {
       handle: async (request, reply, { registration }) => {
         checkFields(request.body.fields, registration)
         const made = await users().create(request.body, askedBy(request, deps))
-        tagOf(made, reply)
-        return shown(made)
+        return await profile(made.id, reply)
       }
     }),
     endpoint({

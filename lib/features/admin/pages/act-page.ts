@@ -66,8 +66,8 @@ export function actPage(act: Act, deps: AdminPageDeps): AdminPage {
       async submit(form, visit) {
         const person = await personOf(visit, deps)
         const leave = (params: Record<string, string>) => goOn(withQuery(person.url, params))
-        const isDone = person.refusal === null && act.isDone?.(person) === true
-        if (isDone) return leave({ done: noteName(act), was: 'already' })
+        // The act runs all the same, because the one before may have failed half-way.
+        const wasDone = act.isDone?.(person) === true
         try {
           const reason = reasonIn(form)
           if (act.asksName === true && form.username !== person.user.username)
@@ -75,7 +75,7 @@ export function actPage(act: Act, deps: AdminPageDeps): AdminPage {
               field: 'username',
               withoutStack: true
             })
-          const version = versionIn(form.version ?? '') ?? undefined
+          const version = wasDone ? undefined : (versionIn(form.version ?? '') ?? undefined)
           await act.run(person, { ...actBy(visit, visit.origin, deps), reason, version }, visit)
         } catch (error) {
           if (!(error instanceof OAuthError) || person.refusal !== null) throw person.refusal ?? error
@@ -84,7 +84,7 @@ export function actPage(act: Act, deps: AdminPageDeps): AdminPage {
         }
         return act.path === 'delete'
           ? goOn(withQuery(deps.pages.link('admin'), { done: 'deleted' }))
-          : leave({ done: noteName(act) })
+          : leave({ done: noteName(act), ...(wasDone ? { was: 'already' } : {}) })
       }
     }
   }

@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, onSendHookHandler } from 'fastify'
 import type { OAuthError } from '../../../errors.ts'
 import { freshnessIn, furtherProof } from '../../../accounts/fresh-sign-in.ts'
+import { MAX_AGE_SECONDS } from '../../../http/edge/admin-guard.ts'
 import { crossSite } from '../../../http/edge/caller-guards.ts'
 import type { Declaration } from '../../../http/edge/callers.ts'
 import { removeCorsHeaders } from '../../../http/edge/cors.ts'
@@ -16,9 +17,6 @@ import { digest } from '../../../protocol/digest.ts'
 import { isFromOwnPage } from '../../../protocol/same-origin.ts'
 import { adminDocument } from './frame.ts'
 import type { AdminPage, AdminPageDeps, AdminVisit, Answer, View } from './visit.ts'
-
-/** A sign-in must be of the last hour. */
-const MAX_AGE_MS = 3_600_000
 
 /** Forms of which a page remembers the answer. */
 const MOST_ANSWERED = 1000
@@ -59,7 +57,7 @@ export function adminPage(child: FastifyInstance, page: AdminPage, deps: AdminPa
 
   async function isFresh({ person, origin }: AdminVisit): Promise<boolean> {
     const { authentication } = freshnessIn(person, origin)
-    if (accounts.clock.now() - authentication.authenticatedAt > MAX_AGE_MS) return false
+    if (accounts.clock.now() - authentication.authenticatedAt > MAX_AGE_SECONDS * 1000) return false
     const further = await furtherProof(person.user, accounts)
     return further === null || further(authentication)
   }
@@ -92,7 +90,10 @@ export function adminPage(child: FastifyInstance, page: AdminPage, deps: AdminPa
     }
     if (!(await isFresh(visit))) return await leave(signInUrl('admin', visit, pages))
     noStore(reply)
-    if (!isFromOwnPage(request, accounts.issuer) && request.method === 'POST') throw crossSite()
+    // An image of a sibling domain has the cookie too, and must not spend the limit of the person.
+    const { 'sec-fetch-dest': goal = 'document' } = request.headers
+    if (!isFromOwnPage(request, accounts.issuer) && (request.method === 'POST' || goal !== 'document'))
+      throw crossSite()
     await limiter.reserve(request, reply, { rule: 'admin', userId: person.user.id }, async () => {})
     return visit
   }
@@ -175,7 +176,7 @@ export function adminPage(child: FastifyInstance, page: AdminPage, deps: AdminPa
 }
 
 const refusalOf = (error: OAuthError): View => ({
-  heading: error.statusCode === 404 ? 'Not found' : 'Nothing was changed',
+  heading: error.statusCode === 404 ? 'Not found' : 'This did not work',
   content: null,
   error
 })

@@ -16,8 +16,8 @@ const DAY_MS = 86_400_000
 const CONDITIONS = ['person', 'actor', 'action', 'since', 'until'] as const
 type Conditions = Record<(typeof CONDITIONS)[number], string>
 
-/** Acts of administrators that are no event. */
-const ACTS = ['audit_read', 'sessions_ended', 'user_exported']
+/** Entries that are no event. */
+const ACTS = ['audit_gap', 'audit_pruned', 'audit_read', 'sessions_ended', 'started', 'user_exported', 'users_imported']
 const ACTIONS = [...new Set([...EVENT_NAMES, ...ACTS])].toSorted()
 
 /** The audit log. Its opening is an entry itself. */

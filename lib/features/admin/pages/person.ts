@@ -3,8 +3,8 @@ import { isFromHere, MOST_ROWS } from '../../../http/pages/account-page.ts'
 import { queryParam } from '../../../http/pages/page-routes.ts'
 import { deviceName } from '../../../pages/device-name.ts'
 import { type Html, html, type HtmlValue } from '../../../pages/html.ts'
-import { slotOf } from '../../../accounts/slots.ts'
 import type { Session } from '../../../sessions/browser-sessions.ts'
+import { readAudit } from '../endpoints/audit.ts'
 import { wayKinds } from '../endpoints/ways.ts'
 import { type Act, actsOf, noteName } from './acts.ts'
 import { entriesTable } from './entries.ts'
@@ -117,16 +117,15 @@ ${things.map(
   }
 
   async function log(person: Person, visit: AdminVisit): Promise<Html> {
-    const found = await slotOf(accounts, 'auditLog')
-      ?.list({ limit: MOST_ENTRIES, user: person.user.id })
-      .catch((error: unknown) => {
-        accounts.onError(error, 'the audit log can not be read')
-        return null
-      })
+    const query = { limit: MOST_ENTRIES, user: person.user.id }
+    const found = await readAudit(query, visit, accounts).catch((error: unknown) => {
+      accounts.onError(error, 'the audit log can not be read')
+      return null
+    })
     const all = html`<a href="${pages.link('admin')}/log?person=${encodeURIComponent(person.user.id)}">All entries</a>`
     return section(
       'Audit log',
-      found === null || found === undefined
+      found === null
         ? html`<p>The audit log can not be read now.</p>`
         : html`${await entriesTable(found.entries, visit, deps)}<p>${all}</p>`
     )

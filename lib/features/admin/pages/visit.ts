@@ -35,7 +35,7 @@ export interface AdminVisit extends PersonVisit, Pick<Acting, 'by'>, ActingParty
   scopes: readonly AdminScope[]
   /** The address of the page, without a query. */
   url: string
-  /** The name of a form that is shown now. It is good for one act. */
+  /** The name of a form that is shown now. A repeated press of its button does nothing more. */
   formId: string
 }
 

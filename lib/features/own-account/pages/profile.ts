@@ -160,7 +160,9 @@ export function emailPage(child: FastifyInstance, deps: PageDeps): void {
           return {
             limit: null,
             async work() {
-              waiting.clear(reply, journey)
+              // The next code for the same address is bound to the same browser.
+              if (waits === null) waiting.clear(reply, journey)
+              else waiting.set(reply, journey, { kind: 'typed', name: waits.name, id: waits.id })
               return goOn(`${deps.link(path)}${journey.query}`)
             }
           }

@@ -1,5 +1,6 @@
 /** ADM-P3 to P7: editing, inviting, the audit log, and the texts of people on pages. */
 import t from '../../../support/tap.ts'
+import { memoryAudit } from '../../../../lib/index.ts'
 import { Type } from '@sinclair/typebox'
 import { ADMIN_SCOPES } from '../../../../lib/protocol/admin-scopes.ts'
 import { signUp } from '../../../support/app.ts'
@@ -202,4 +203,13 @@ t.test('keeps the address of a person whose username is no address any more', as
   const fields = { username: 'bob', email: 'bob@example.com', reason: REASON }
   t.equal((await post(`/auth/admin/people/${bob.sub}/edit`, fields)).statusCode, 303)
   t.match(await app.authority.users.get(bob.sub), { username: 'bob', email: 'bob@example.com' })
+})
+
+t.test('records that the entries on the page of a person were read', async (t) => {
+  const log = memoryAudit()
+  const { browser, bob, root } = await paged(t, { audit: log })
+  const read = async () => (await log.list({ limit: 10, actor: root.sub, action: 'audit_read' })).entries.length
+  t.equal(await read(), 0)
+  t.equal((await browser.get(`/auth/admin/people/${bob.sub}`)).statusCode, 200)
+  t.equal(await read(), 2)
 })

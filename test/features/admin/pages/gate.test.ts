@@ -163,3 +163,13 @@ t.test('posts its forms to its own address, however the request spells it', asyn
   for (const spelt of [url, url.replace('admin', '%61dmin'), `${url}?a=//evil.example`])
     t.ok((await browser.get(spelt)).body.includes(`action="${url}"`), spelt)
 })
+
+t.test("lets no image of a sibling domain spend the administrator's requests", async (t) => {
+  const { browser, bob, entries, root } = await paged(t, {
+    rateLimit: { login: false, account: false, register: false }
+  })
+  const image = { 'sec-fetch-site': 'same-site', 'sec-fetch-dest': 'image', 'sec-fetch-mode': 'no-cors' }
+  for (let count = 0; count < 130; count++) t.equal((await browser.get('/auth/admin/log', image)).statusCode, 403)
+  t.same(await entries(root.sub, 'audit_read'), [])
+  t.equal((await browser.get(`/auth/admin/people/${bob.sub}`)).statusCode, 200)
+})
