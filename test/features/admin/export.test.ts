@@ -1,8 +1,9 @@
 import t from '../../support/tap.ts'
 import { Type } from '@sinclair/typebox'
 import { memoryFactorStore } from '../../../lib/index.ts'
-import { totpCode } from '../../../lib/testing/index.ts'
+import { authAs } from '../../../lib/testing/index.ts'
 import { bearer, PASSWORD } from '../../support/app.ts'
+import { giveSecondFactor } from '../../support/second-factor.ts'
 import { ALL, routed } from './world.ts'
 
 const APP = 'JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP'
@@ -17,14 +18,11 @@ t.test('gives a person all that is kept of them, and no secret', async (t) => {
   await app.authority.users.update(ann.sub, { fields: { city: 'Bern' } })
   const { key } = await app.authority.apiKeys.create({ userId: ann.sub, name: 'Reports' })
   await app.authority.linkIdentity(ann.sub, { issuer: 'https://sso.example.com', subject: 's1', connection: 'acme' })
-  await app.authority.importTotp(ann.sub, { secret: APP, name: 'Phone' })
-  const signIn = async () =>
-    (await token({ grant_type: 'password', username: 'ann', password: PASSWORD })).json<Record<string, string>>()
-  const first = await signIn()
-  t.equal(first['error'], 'mfa_required')
-  const otp = totpCode(APP, clock.now())
-  const second = { grant_type: 'urn:fastify-authority:grant-type:mfa', mfa_token: first['mfa_token'] ?? '', otp }
-  const { access_token: own = '', refresh_token: refresh = '' } = (await token(second)).json<Record<string, string>>()
+  const { refresh_token: refresh } = (
+    await token({ grant_type: 'password', username: 'ann', password: PASSWORD })
+  ).json<{ refresh_token: string }>()
+  const { kind } = await giveSecondFactor(test, ann.sub, APP)
+  const own = (await authAs(app, { id: ann.sub }, { acr: 'phr' })).authorization.slice('Bearer '.length)
   const ask = async () => await app.inject({ url: '/auth/account/export', headers: bearer(own) })
   const reply = await ask()
   t.equal(reply.statusCode, 200, reply.body)
@@ -36,7 +34,7 @@ t.test('gives a person all that is kept of them, and no secret', async (t) => {
     sessions: [{ kind: 'token' }],
     consents: [],
     connections: [{ connection: 'acme', subject: 's1', linked_at: /Z$/ }],
-    factors: [{ kind: 'totp', name: 'Phone' }],
+    factors: [{ kind }],
     api_keys: [{ name: 'Reports', last_used_at: null }]
   })
   t.ok(found.audit.some(({ action }: { action: string }) => action === 'registered'))

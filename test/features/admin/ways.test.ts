@@ -14,7 +14,8 @@ const KINDS = [
 const SSO = oidc({ id: 'sso', issuer: 'https://sso.example', clientId: 'us', clientSecret: 'a secret of ours' })
 
 t.test('shows and removes the connections, factors and API keys of a user', async (t) => {
-  const { app, send, tokenOf, bob, ann, root } = await routed(t)
+  const { app, send, tokenOf, ann, root } = await routed(t)
+  const bob = await signUp(app, 'bob')
   const all = bearer(await tokenOf('root', ALL))
   for (const [path, name, action] of KINDS) {
     const id = await thingOf(app, `/${path}`, bob.sub)
@@ -43,7 +44,8 @@ t.test('shows and removes the connections, factors and API keys of a user', asyn
 })
 
 t.test('shows no secret of a connection, a factor or an API key', async (t) => {
-  const { app, send, tokenOf, bob } = await routed(t)
+  const { app, send, tokenOf } = await routed(t)
+  const bob = await signUp(app, 'bob')
   const all = bearer(await tokenOf('root', ALL))
   const { key } = await app.authority.apiKeys.create({ userId: bob.sub, name: 'Reports' })
   for (const [path] of KINDS) await thingOf(app, `/${path}`, bob.sub)

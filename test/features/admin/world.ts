@@ -1,10 +1,12 @@
 /** An app in which `root` administrates and `ann` does not. */
 import { type AuthorityOptions, memoryApiKeyStore, memoryAudit, memoryFactorStore } from '../../../lib/index.ts'
+import { steppedClock } from '../../../lib/testing/index.ts'
 import { ADMIN_SCOPES } from '../../../lib/protocol/admin-scopes.ts'
 import { bearer, PASSWORD, signUp } from '../../support/app.ts'
 import { decodeJwt } from '../../support/jwt.ts'
 import { logLines } from '../../support/log-lines.ts'
 import { basic, CLIENTS, openidApp, SECRET } from '../../support/openid.ts'
+import { giveSecondFactor } from '../../support/second-factor.ts'
 import type { Test } from '../../support/tap.ts'
 
 export const ROBOT = 'robot'
@@ -147,7 +149,8 @@ export async function routed(
 
 /** A user made for one call, with one session. */
 export async function victim({ app }: World, path: string): Promise<string> {
-  const username = `v${Math.random().toString(36).slice(2)}@example.com`
+  // A passkey needs a confirmed address, or none.
+  const username = `v${Math.random().toString(36).slice(2)}${path.includes('/factors') ? '' : '@example.com'}`
   const { sub } = path.includes('invite')
     ? { sub: (await app.authority.users.create({ username })).id }
     : await signUp(app, username)
@@ -169,7 +172,7 @@ export async function thingOf(app: World['app'], path: string, sub: string): Pro
     return (await app.authority.identities(sub))[0]?.id ?? ''
   }
   if (path.includes('/api-keys')) return (await app.authority.apiKeys.create({ userId: sub, name: 'x' })).id
-  await app.authority.importTotp(sub, { secret: SECRET_OF_APP, name: 'Phone' })
+  await giveSecondFactor({ app, clock: steppedClock() }, sub, SECRET_OF_APP)
   return (await app.authority.factors(sub)).factors[0]?.id ?? ''
 }
 

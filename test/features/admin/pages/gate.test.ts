@@ -1,11 +1,11 @@
 /** ADM-P1, P2, P8: the pages are there for administrators alone. */
 import t from '../../../support/tap.ts'
 import { type AuthorityOptions, memoryFactorStore } from '../../../../lib/index.ts'
-import { totpCode } from '../../../../lib/testing/index.ts'
 import { ADMIN_SCOPES } from '../../../../lib/protocol/admin-scopes.ts'
 import { ISSUER, PASSWORD } from '../../../support/app.ts'
 import type { TestBrowser } from '../../../support/browser.ts'
-import { PAGES, SECRET_OF_APP } from '../world.ts'
+import { giveSecondFactor } from '../../../support/second-factor.ts'
+import { PAGES } from '../world.ts'
 import { paged, type Paged, signedIn } from './pages-world.ts'
 
 const FORM = { 'content-type': 'application/x-www-form-urlencoded' }
@@ -100,11 +100,12 @@ t.test('asks for a fresh sign-in after an hour, and lets in again after it', asy
 })
 
 t.test('asks for the second factor that the account has, also in a remembered browser', async (t) => {
-  const { app, root, clock } = await paged(t, { factors: memoryFactorStore(), mfa: { rememberDevice: {} } })
-  await app.authority.importTotp(root.sub, { secret: SECRET_OF_APP, name: 'Phone' })
+  const test = await paged(t, { factors: memoryFactorStore(), mfa: { rememberDevice: {} } })
+  const { app, root } = test
+  const { give } = await giveSecondFactor(test, root.sub)
   const browser = await signedIn(app, 'root')
   t.match((await browser.get('/auth/admin')).headers.location, /^\/auth\/login/)
-  await browser.submit('/auth/second-factor', { code: totpCode(SECRET_OF_APP, clock.now()), remember: 'on' })
+  await give(browser, '', { remember: 'on' })
   t.equal((await browser.get('/auth/admin')).statusCode, 200)
   await browser.submit('/auth/logout', { decision: 'sign_out' })
   await browser.submit('/auth/login', { username: 'root', password: PASSWORD })
