@@ -412,7 +412,7 @@ t.test('states how long a link is valid, from the time of rendering', async (t) 
     de: 'Der Link gilt 30 Minuten lang und funktioniert einmal.',
     fr: 'Le lien est valable 30 minutes et ne fonctionne qu’une seule fois.',
     es: 'El enlace es válido durante 30 minutos y funciona una sola vez.',
-    ja: 'このリンクの有効期間は30 分です。一度だけ使用できます。',
+    ja: 'このリンクの有効期間は 30 分で、使えるのは一度だけです。',
     'pt-BR': 'O link é válido por 30 minutos e funciona uma única vez.',
     it: 'Il link è valido per 30 minuti e può essere usato una sola volta.',
     nl: 'De link is 30 minuten geldig en werkt één keer.',
@@ -421,7 +421,7 @@ t.test('states how long a link is valid, from the time of rendering', async (t) 
     uk: 'Строк дії посилання: 30 хвилин. Ним можна скористатися лише раз.',
     'zh-CN': '此链接在30分钟内有效，且只能使用一次。',
     'zh-TW': '此連結在 30 分鐘內有效，且只能使用一次。',
-    ko: '링크의 유효 기간: 30분. 한 번만 사용할 수 있습니다.',
+    ko: '링크는 30분 동안 유효하며 한 번만 사용할 수 있습니다.',
     ar: 'مدة صلاحية الرابط: 30 دقيقة. يمكن استخدامه مرة واحدة فقط.'
   }
   const said = LOCALES.map((locale) => validity(30 * MINUTE, locale) ?? '')
