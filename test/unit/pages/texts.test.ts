@@ -34,8 +34,9 @@ const LETTERS: Readonly<Record<string, RegExp>> = {
   Kore: /\p{Script=Hangul}/u,
   Arab: /\p{Script=Arabic}/u
 }
-/** Names, ranges and the name API apart, no word of the Latin alphabet is left in those. */
-const withoutNames = (text: string): string => text.replace(/\{\w+\}|\{\w+, plural,(?: \w+ \{[^{}]*\})+\}|a–z|API/g, '')
+/** Names, ranges and the names API and QR apart, no word of the Latin alphabet is left in those. */
+const withoutNames = (text: string): string =>
+  text.replace(/\{\w+\}|\{\w+, plural,(?: \w+ \{[^{}]*\})+\}|a–z|API|QR/g, '')
 const placeholders = (text: string): string[] =>
   [...new Set([...text.matchAll(/\{(\w+)(?=[},])/g)].map(([, name = '']) => name))].sort()
 
@@ -112,8 +113,8 @@ t.test('uses one word for signing in in Japanese, and addresses all genders in A
   const ja = Object.values({ ...messagesOf('ja'), ...messagesOf('ja', 'email') }).join('\n')
   t.notMatch(ja, /サインイン|サインアウト/)
   const ar = [...Object.values(messagesOf('ar')), JSON.stringify(languageOf('ar').mails)].join('\n')
-  // You want, you open, choose, you will use: of a man.
-  t.notMatch(ar, /تريد|تفتح|اختر[ «]|ستستخدم/)
+  // You want, you open, choose, you will use, ask, wait, continue, connect, you know, you did: of a man.
+  t.notMatch(ar, /تريد|تفتح|اختر[ «]|ستستخدم|اطلب |انتظر |تابع |اربط |لا تعرف|كنت تفعل/)
   t.match('هل تريد المتابعة؟', /تريد/)
 })
 
@@ -131,6 +132,7 @@ t.test('uses the plural form that the language requires for a number', async (t)
     [
       'pl',
       {
+        1: 'Co najmniej 1 znak.',
         8: 'Co najmniej 8 znaków.',
         12: 'Co najmniej 12 znaków.',
         21: 'Co najmniej 21 znaków.',
@@ -149,7 +151,17 @@ t.test('uses the plural form that the language requires for a number', async (t)
         64: 'Щонайменше 64 символи.'
       }
     ],
-    ['ar', { 8: '8 أحرف على الأقل.', 10: '10 أحرف على الأقل.', 11: '11 حرفًا على الأقل.', 64: '64 حرفًا على الأقل.' }],
+    [
+      'ar',
+      {
+        1: 'حرف واحد على الأقل.',
+        2: 'حرفان على الأقل.',
+        8: '8 أحرف على الأقل.',
+        10: '10 أحرف على الأقل.',
+        11: '11 حرفًا على الأقل.',
+        64: '64 حرفًا على الأقل.'
+      }
+    ],
     ['ko', { 8: '8자 이상 입력해 주세요.' }]
   ]
   for (const [locale, forms] of table) {
