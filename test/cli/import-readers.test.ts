@@ -1,7 +1,9 @@
 /** The readers of JSON and CSV: every split of a file into chunks gives the same rows. */
+import { join } from 'node:path'
 import t from '../support/tap.ts'
 import { csvRecords } from '../../lib/cli/import/csv.ts'
 import { jsonElements } from '../../lib/cli/import/json-elements.ts'
+import { rowsOf } from '../../lib/cli/import/rows.ts'
 
 async function* chunksOf(text: string, size: number): AsyncGenerator<string> {
   const characters = [...text]
@@ -76,6 +78,19 @@ t.test('holds no more than an element of a document that never ends', async (t) 
   t.match(await all(jsonElements(endless(), undefined)), [{ problem: /a million characters/ }])
   t.ok(chunks <= 101, `${chunks} chunks`)
 })
+
+const MANY = 40_000
+const ROWS = Array.from({ length: MANY }, () => JSON.stringify({ id: '1', username: 'ann' })).join(',')
+for (const [title, text, member] of [
+  ['an array on one line', `[${ROWS}]`, undefined],
+  ['an array on one line after an empty one', `\ufeff\n [${ROWS}]\n`, 'users'],
+  ['a document on one line', `{"realm":"shop","users":[${ROWS}]}`, 'users']
+] as const)
+  t.test(`reads ${title} of more than a million characters`, async (t) => {
+    const directory = t.testdir({ 'file.json': text })
+    const found = await all(rowsOf(join(directory, 'file.json'), member))
+    t.equal(found.filter((row) => 'columns' in row).length, MANY)
+  })
 
 t.test('reads fields of CSV in chunks of any size', async (t) => {
   const text = [

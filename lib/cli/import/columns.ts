@@ -45,30 +45,35 @@ export function flag(row: Columns, name: string): boolean | undefined {
 
 const LOCAL = /^\d{4}-\d\d-\d\d[ T]\d\d:\d\d(?::\d\d(?:\.\d+)?)?$/
 
-/** Milliseconds since the epoch. A time without a zone is UTC. `undefined`: there is none that can be read. */
-function time(row: Columns, name: string): number | undefined {
-  const value = row[name]
+/** MySQL writes a time that is not known with zeros. */
+const isNoTime = (value: unknown): boolean =>
+  isNone(value) || (typeof value === 'string' && value.startsWith('0000-00-00'))
+
+/** Milliseconds since the epoch. A time without a zone is UTC. `undefined`: the value is no time. */
+function timeOf(value: unknown): number | undefined {
   if (typeof value !== 'string' && typeof value !== 'number') return undefined
   const at =
-    typeof value === 'number' || /^\d{9,}$/.test(value)
+    typeof value === 'number' || /^-?\d{9,}$/.test(value)
       ? Number(value)
       : new Date(LOCAL.test(value) ? `${value.replace(' ', 'T')}Z` : value).getTime()
-  return Number.isSafeInteger(at) && at >= 0 ? at : undefined
+  return Number.isSafeInteger(at) ? at : undefined
 }
 
-/** The same. @throws BadRow for a value that is no time. MySQL writes a time that is not known with zeros. */
+/** The time in a column. @throws BadRow for a value that is no time since 1970 */
 export function knownTime(row: Columns, name: string): number | undefined {
   const value = row[name]
-  if (isNone(value) || (typeof value === 'string' && value.startsWith('0000-00-00'))) return undefined
-  const at = time(isObject(value) ? { [name]: value['$date'] } : row, name)
-  if (at === undefined) throw new BadRow(`${name} is no time since 1970`)
+  if (isNoTime(value)) return undefined
+  const at = timeOf(isObject(value) ? value['$date'] : value)
+  if (at === undefined || at < 0) throw new BadRow(`${name} is no time since 1970`)
   return at
 }
 
-/** True if the user is barred until a later time. A time that can't be read, such as `infinity`, never comes. */
-export function isBarred(row: Columns, name: string, now: number): boolean {
-  return !isNone(row[name]) && (time(row, name) ?? Infinity) > now
-}
+/**
+ * True if the user is barred until a later time. .NET writes a time before 1970 for a bar that is over. A time that
+ * can't be read, such as `infinity`, never comes.
+ */
+export const isBarred = (row: Columns, name: string, now: number): boolean =>
+  !isNoTime(row[name]) && (timeOf(row[name]) ?? Infinity) > now
 
 /** An object or a list, which CSV has as JSON. */
 function json(row: Columns, name: string): unknown {

@@ -51,7 +51,7 @@ const linksIn = (rows: readonly Columns[], provider: string, ...subjects: string
 
 /** The `passwordHash` of Firebase for an exporter without the right to see it. */
 const REDACTED = /^(?:REDACTED|UkVEQUNURUQ=?)$/
-/** A base64 of Firebase or Auth0 may be that of URLs. The parameters are those of every project of Firebase. */
+/** The hash in the form that the library reads. Firebase uses these parameters for every project. */
 function firebaseHash(row: Columns): SourceUser['passwordHash'] {
   const [hash, salt] = [text(row, 'passwordHash'), text(row, 'salt')]
   if (hash === undefined) return undefined

@@ -1,3 +1,5 @@
+import { outcomeFrom } from '../../boundary/answers.ts'
+import { misfit } from '../../errors.ts'
 import type { ImportOutcome, UserImporter } from '../../ports/user-import.ts'
 import { BadRow, idIn } from './columns.ts'
 import { type FileRow, rowsOf } from './rows.ts'
@@ -46,6 +48,21 @@ const count = (counts: Record<string, number>, name: string): void => {
 const SENTENCES: Readonly<Record<Exclude<ImportOutcome['outcome'], 'imported' | 'unchanged'>, string>> = {
   other_name: 'the store has its id with another username',
   name_taken: 'another user of the store has its username'
+}
+
+const SOURCE = 'users.importUsers'
+const OUTCOMES = ['imported', 'unchanged', 'other_name', 'name_taken'] as const
+
+/** Checks the answer of a store. @throws MisfitError */
+function outcomesFrom(answer: unknown, length: number): ImportOutcome[] {
+  if (!Array.isArray(answer) || answer.length !== length)
+    throw misfit('store', { source: SOURCE, got: answer, takes: 'an array with an outcome of each user' })
+  return answer.map((one: Partial<ImportOutcome> | null) => {
+    const links = one?.links
+    if (!Number.isSafeInteger(links))
+      throw misfit('store', { source: SOURCE, field: 'links', got: links, takes: 'a number' })
+    return { outcome: outcomeFrom(`${SOURCE}: outcome`, one?.outcome, OUTCOMES), links: links as number }
+  })
 }
 
 /**
@@ -107,9 +124,9 @@ export async function passOver(deps: ImportDeps, { dryRun }: { dryRun: boolean }
       tell(row, user.id, `links that another user has: ${links.length - written.links}`)
   }
   const flush = async (): Promise<void> => {
-    const outcomes = await store.importUsers(batch, { dryRun })
+    const outcomes = outcomesFrom(await store.importUsers(batch, { dryRun }), batch.length)
     batch.forEach((one, index) => {
-      settle(one, outcomes[index] ?? { outcome: 'name_taken', links: 0 })
+      settle(one, outcomes[index] as ImportOutcome)
     })
     batch = []
   }

@@ -30,14 +30,13 @@ export function linksOf(
     // Firebase writes `google.com`, and Auth0 `google-oauth2`.
     const connection = 'provider' in one ? one.provider.replace(/(?:\.com|-oauth2)$/, '') : one.connection
     const issuer = 'provider' in one ? ISSUERS.get(connection) : one.issuer
-    if (![connection, issuer ?? '', one.subject].every(isStorable)) throw new BadRow('has a link with a NUL')
+    const { subject } = one
+    const email = 'email' in one ? one.email : undefined
+    if (![connection, issuer ?? '', subject, email ?? ''].every(isStorable)) throw new BadRow('has a link with a NUL')
+    // A store takes an identity once, so the first of two equal links counts.
+    if (links.some((link) => link.issuer === issuer && link.subject === subject)) continue
     if (issuer !== undefined)
-      links.push(
-        linkOf(
-          { issuer, subject: one.subject, email: 'email' in one ? one.email : undefined },
-          { connection, now, isProvisional: makesProvisional(user) }
-        )
-      )
+      links.push(linkOf({ issuer, subject, email }, { connection, now, isProvisional: makesProvisional(user) }))
     else if (!OF_THE_SOURCE.includes(connection)) leftOut.push(connection)
   }
   return { links, leftOut }

@@ -80,16 +80,21 @@ async function* textOf(path: string): AsyncGenerator<string> {
   }
 }
 
-/** The first line, as far as it is read. */
-async function beginningOf(path: string): Promise<string> {
-  for await (const line of lines(textOf(path))) if (line?.trim() !== '') return line ?? ''
-  return ''
+/** The first line that has text, as far as it is read. `isWhole`: to its end. */
+async function beginningOf(path: string): Promise<{ first: string; isWhole: boolean }> {
+  let first = ''
+  for await (const chunk of textOf(path)) {
+    first = (first + chunk).trimStart()
+    const end = first.indexOf('\n')
+    if (end !== -1) return { first: first.slice(0, end), isWhole: true }
+    if (first.length > LONGEST_ROW) return { first, isWhole: false }
+  }
+  return { first, isWhole: true }
 }
 
-/** True for one JSON object that has all users in a list. The object of a user is no such. */
-function isDocument(first: string, member: string): boolean {
-  // A line that is too long, or a lone brace.
-  if (first === '' || first.trim() === '{') return true
+/** True for one JSON object with all users in a list, and false for the object of one user. */
+function isDocument({ first, isWhole }: { first: string; isWhole: boolean }, member: string): boolean {
+  if (!isWhole || first === '' || first.trim() === '{') return true
   try {
     const value: unknown = JSON.parse(first)
     return isObject(value) && Array.isArray(value[member])
@@ -103,12 +108,13 @@ function isDocument(first: string, member: string): boolean {
  * row, or one JSON object with the array `member`.
  */
 export async function* rowsOf(path: string, member?: string): AsyncGenerator<FileRow> {
-  const first = await beginningOf(path)
+  const beginning = await beginningOf(path)
+  const { first } = beginning
   const kind = /\.(csv|ndjson|jsonl)$/i.exec(path)?.[1]?.toLowerCase()
-  const isJson = kind === undefined ? first === '' || /^\s*[[{]/.test(first) : kind !== 'csv'
+  const isJson = kind === undefined ? first === '' || /^[[{]/.test(first) : kind !== 'csv'
   if (!isJson) yield* csvRows(textOf(path))
   else if (kind !== undefined) yield* jsonLines(textOf(path))
-  else if (first.trimStart().startsWith('[')) yield* jsonList(textOf(path), undefined)
-  else if (member !== undefined && isDocument(first, member)) yield* jsonList(textOf(path), member)
+  else if (first.startsWith('[')) yield* jsonList(textOf(path), undefined)
+  else if (member !== undefined && isDocument(beginning, member)) yield* jsonList(textOf(path), member)
   else yield* jsonLines(textOf(path))
 }
