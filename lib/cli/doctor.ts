@@ -1,18 +1,18 @@
 import { slotOf } from '../accounts/slots.ts'
-import { parseStoredHash } from '../accounts/stored-hash.ts'
 import { hasBcrypt } from '../adapters/imported-hashes/imported-hash-verifier.ts'
 import { systemClock } from '../adapters/node/system.ts'
+import { redisState } from '../adapters/redis/record-store.ts'
 import { within } from '../boundary/answers.ts'
 import { settingsOf } from '../composition/compose.ts'
 import type { Services } from '../composition/services.ts'
-import { StartError } from '../errors.ts'
-import { createdAtOf } from '../features/users/list-place.ts'
+import { isMisfit, StartError } from '../errors.ts'
 import type { ManagedKey } from '../keys/manage-keys.ts'
 import { isOutage } from '../ports/outage.ts'
-import type { User, UserListQuery, UserStore } from '../ports/user-store.ts'
+import type { User } from '../ports/user-store.ts'
 import { ADMIN_SCOPES } from '../protocol/admin-scopes.ts'
 import { isLoopbackHost } from '../protocol/redirect-uri.ts'
 import type { AuthorityOptions } from '../settings/options.ts'
+import { census } from './census.ts'
 import { CliError, type Config, type ConfigCommand, NO_BCRYPT, Said } from './command.ts'
 import { examineChoices, type Fault, type Found } from './doctor-choices.ts'
 import { keyRow } from './keys.ts'
@@ -33,7 +33,6 @@ interface Report {
 
 /** The longest that a store may take for one answer. */
 const BUDGET_MS = 5000
-const PAGE = 200
 const CHECKS: Readonly<Record<string, Fault['check']>> = {
   FST_AUTHORITY_EVICTION: 'redis',
   FST_AUTHORITY_CLOCK_SKEW: 'clock'
@@ -70,9 +69,22 @@ async function examine(config: Config, online: boolean, report: Report): Promise
   const places = acceptedPlaces(options, found, noted)
   const stores = places ?? storesOf(options)
   const { readable, hasOutage } = await examineStores(stores, found)
+  let isLate = false
+  /** A failure is a fault of the report, so that the other facts are shown. */
+  const examining = async (option: Place['option'], work: () => Promise<unknown>): Promise<void> => {
+    if (!readable.has(option)) return
+    try {
+      await work()
+    } catch (error) {
+      isLate ||= isOutage(error)
+      found('store', storeProblem(option, error))
+    }
+  }
   if (places !== null) {
     const { refusal, warnings } = await rehearse(config, readable, async (services) => {
-      if (readable.has('state')) report.keys = (await examineKeys(services, found)).map(keyRow)
+      await examining('state', async () => {
+        report.keys = (await examineKeys(services, found)).map(keyRow)
+      })
       await examineConnections(services, online, report, found)
       // A throw is a warning of the start's log.
       await services.grants.administration?.allow({ user: NOBODY, client: null, scopes: [...ADMIN_SCOPES] })
@@ -80,12 +92,22 @@ async function examine(config: Config, online: boolean, report: Report): Promise
     if (refusal !== null) found('options', refusal)
     for (const { code, text } of warnings) if (!CHECKED.includes(code)) found(CHECKS[code] ?? 'settings', text)
   }
-  if (readable.has('state')) await examineServer(config, report, found)
-  if (readable.has('users')) report.hashes = await census(options.users)
+  await examining('state', async () => {
+    await examineServer(config, report, found)
+  })
+  await examining('redis', async () => {
+    await examineCounters(options, found)
+  })
+  await examining('users', async () => {
+    const firebase = places === null ? null : settingsOf(options).password.firebase
+    report.hashes = await census(options.users, firebase, ask)
+  })
+  if (places !== null && options.redis === true)
+    noted('redis', 'redis is true, so doctor did not look at the client of the app. Set redis to the client.')
   if ((report.hashes['bcrypt'] ?? 0) > 0 && !(await hasBcrypt())) found('hashes', NO_BCRYPT)
   examineSurroundings(config, stores, found)
   examineChoices(options, stores, found, noted)
-  return hasOutage
+  return hasOutage || isLate
 }
 
 /** A user whom nobody has made, for the host's functions. */
@@ -113,6 +135,11 @@ function storesOf(options: AuthorityOptions): Place[] {
   }
 }
 
+function storeProblem(option: Place['option'], error: unknown): string {
+  const part = isMisfit(error) ? 'methods' : 'server'
+  return `The store of the option ${option} can't be used: ${messageOf(error)} Look at its ${part}.`
+}
+
 /** The stores that can be read without a migration. */
 async function examineStores(
   places: readonly Place[],
@@ -131,7 +158,7 @@ async function examineStores(
       readable.add(option)
     } catch (error) {
       hasOutage ||= isOutage(error)
-      found('store', `The store of the option ${option} can't be used: ${messageOf(error)} Look at its server.`)
+      found('store', storeProblem(option, error))
     }
   }
   return { readable, hasOutage }
@@ -167,19 +194,14 @@ async function examineServer({ options }: Config, report: Report, found: Found):
     found('redis', 'The Redis with the state has no append-only file, so a crash signs people out. Set appendonly yes.')
 }
 
-/** Reads all users page by page. Empty for a store that does not list them. */
-async function census(users: UserStore): Promise<Record<string, number>> {
-  const counts: Record<string, number> = {}
-  let page: readonly User[]
-  let after: UserListQuery['after']
-  do {
-    const query = { limit: PAGE, after }
-    page = await ask(async () => (await users.list?.(query)) ?? [])
-    for (const user of page) counts[formatOf(user)] = (counts[formatOf(user)] ?? 0) + 1
-    const last = page.at(-1)
-    if (last !== undefined) after = { createdAt: createdAtOf(last) ?? 0, id: last.id }
-  } while (page.length === PAGE)
-  return counts
+/** The Redis with the rate limits, where the state is elsewhere. */
+async function examineCounters({ redis }: AuthorityOptions, found: Found): Promise<void> {
+  const policy = typeof redis === 'object' ? await ask(async () => await redisState(redis).evictionPolicy()) : null
+  if (policy !== null)
+    found(
+      'redis',
+      `The Redis with the rate limits has maxmemory-policy ${policy}, so it may forget attempts. Set it to noeviction.`
+    )
 }
 
 /** The process, the proxy and the mail of the service. */
@@ -201,11 +223,4 @@ function examineSurroundings({ options, fastify }: Config, places: readonly Plac
   )
   if (options.sendMessage === undefined && needed.length > 0)
     found('messages', `sendMessage is missing, so nobody gets the messages of ${needed.join(', ')}. Set sendMessage.`)
-}
-
-/** The name of the format of a hash, and nothing of the hash. */
-function formatOf({ passwordHash }: Pick<User, 'passwordHash'>): string {
-  if (passwordHash === null) return 'none'
-  const stored = parseStoredHash(passwordHash)
-  return stored.kind === 'argon2' ? stored.variant : stored.kind
 }

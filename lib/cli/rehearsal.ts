@@ -1,8 +1,8 @@
 import fastify from 'fastify'
 import { memoryState } from '../adapters/memory/record-store.ts'
 import { SERVICES, type Services } from '../composition/services.ts'
-import { StartError } from '../errors.ts'
 import authPlugin, { type AuthorityOptions } from '../index.ts'
+import type { ApiKeyStore } from '../ports/api-key-store.ts'
 import type { State } from '../ports/state.ts'
 import type { Config } from './command.ts'
 import { apiKeyStoreOf, auditLogOf, type Place, stateOf } from './stores.ts'
@@ -29,6 +29,12 @@ function readOnly<Store extends object>(store: Store, others: object = {}): Stor
   return Object.create(store, Object.fromEntries(methods.map(([name, value]) => [name, { value }]))) as Store
 }
 
+/** The check of the options looks for a method of the store's own. */
+const lookup =
+  (store: ApiKeyStore): ApiKeyStore['find'] =>
+  async (digest) =>
+    await store.find(digest)
+
 const nothing = async (): Promise<void> => {}
 
 /**
@@ -42,7 +48,8 @@ function harmless(options: AuthorityOptions, readable: ReadonlySet<Place['option
   const state: State & { evictionPolicy?: unknown } = {
     ...memoryState(),
     kind: given.kind,
-    shared: given.shared,
+    // `true` names a client of the app, which is not here.
+    shared: given.shared || redis === true,
     ...(look && given.time !== undefined ? { time: async () => await (given.time as () => Promise<number>)() } : {}),
     ...(look && 'evictionPolicy' in given ? { evictionPolicy: given.evictionPolicy } : {}),
     keys: {
@@ -56,13 +63,14 @@ function harmless(options: AuthorityOptions, readable: ReadonlySet<Place['option
   return {
     ...options,
     decorators: undefined,
-    redis: typeof redis === 'object' ? undefined : redis,
+    redis: undefined,
     state,
     users: readOnly(users),
     factors:
       factors === undefined
         ? undefined
         : readOnly(factors, {
+            sweep: nothing,
             // No store keeps an empty text, so this call only reads.
             keepSeal:
               keepSeal !== undefined && readable.has('factors')
@@ -72,13 +80,17 @@ function harmless(options: AuthorityOptions, readable: ReadonlySet<Place['option
     apiKeys:
       apiKeys === undefined || keyStore === null
         ? undefined
-        : 'store' in apiKeys
-          ? { ...apiKeys, store: readOnly(keyStore) }
-          : readOnly(keyStore),
+        : {
+            ...('store' in apiKeys ? apiKeys : {}),
+            store: readOnly(keyStore, { sweep: nothing, find: lookup(keyStore) })
+          },
     audit:
       audit === undefined || log === null
         ? undefined
-        : { ...('log' in audit ? audit : {}), log: readOnly(log, { append: nothing, head: async () => null }) }
+        : {
+            ...('log' in audit ? audit : {}),
+            log: readOnly(log, { append: nothing, head: async () => null, prune: async () => 0 })
+          }
   }
 }
 
@@ -101,8 +113,7 @@ export async function rehearse(
     if (services !== undefined) await work(services)
     return { refusal: null, warnings }
   } catch (error) {
-    if (!(error instanceof StartError)) throw error
-    return { refusal: error.message, warnings }
+    return { refusal: error instanceof Error ? error.message : String(error), warnings }
   } finally {
     await app.close()
   }

@@ -9,7 +9,7 @@ import { CliError } from './command.ts'
 /** A store of the host's options. */
 export interface Place {
   /** The option that names it. */
-  option: 'state' | 'users' | 'factors' | 'apiKeys' | 'audit'
+  option: 'state' | 'redis' | 'users' | 'factors' | 'apiKeys' | 'audit'
   /** The contents, in the words of a sentence. */
   what: string
   isMemory: boolean
@@ -65,11 +65,17 @@ export function auditOnlyOfActs(options: AuthorityOptions): AuthorityOptions['au
 
 /** The stores of options that the plugin accepts. */
 export function placesOf(options: AuthorityOptions): Place[] {
-  const { users, factors } = options
+  const { users, factors, redis, rateLimit } = options
   const [state, log, apiKeys] = [stateOf(options), auditLogOf(options), apiKeyStoreOf(options)]
   const isMemory = isMemoryUserStore(users)
   return [
-    { ...placed('state', 'The state is', state, async () => await state.keys.list()), isMemory: !state.shared },
+    {
+      ...placed('state', 'The state is', state, async () => await state.keys.list()),
+      isMemory: !state.shared && redis !== true
+    },
+    ...(options.state === undefined || typeof redis !== 'object' || rateLimit === false
+      ? []
+      : [placed('redis', 'The rate limits are', {}, async () => await redisState(redis).time())]),
     { ...placed('users', 'The users are', users, async () => await users.findByUsername(NOBODY)), isMemory },
     ...(factors === undefined
       ? []
@@ -83,6 +89,11 @@ export function placesOf(options: AuthorityOptions): Place[] {
 
 /** @throws CliError for a store of this process alone, because the app has another one */
 export function refuseMemory(options: AuthorityOptions): void {
+  if (options.redis === true)
+    throw new CliError(
+      1,
+      'redis is true, and only the app has that client. Set redis to the client, so new Redis(url).'
+    )
   const memory = placesOf(options).find(({ isMemory }) => isMemory)
   if (memory !== undefined)
     throw new CliError(1, `${memory.what} in memory, so another process has them. Set ${memory.option} to a store.`)

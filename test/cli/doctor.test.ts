@@ -5,11 +5,20 @@ import { join } from 'node:path'
 import { Redis } from 'ioredis'
 import Database from 'libsql'
 import { run } from '../../lib/cli/run.ts'
-import { sqliteUserStore } from '../../lib/index.ts'
+import { rehearse } from '../../lib/cli/rehearsal.ts'
+import {
+  type AuthorityOptions,
+  memoryApiKeyStore,
+  memoryAudit,
+  memoryFactorStore,
+  memoryUserStore,
+  sqliteUserStore
+} from '../../lib/index.ts'
 import { startRedis } from '../support/redis-server.ts'
 import { sharedPostgres } from '../support/shared-postgres.ts'
 import t from '../support/tap.ts'
 import { cli, directory, file, head, ISSUER, SECRET } from './support/command-line.ts'
+import { FIREBASE } from './support/sources.ts'
 
 interface Report {
   faults: Array<{ check: string; problem: string }>
@@ -172,6 +181,32 @@ for (const { plants, options = '', parts, database, env = {}, code = 1, finds } 
     parts: 'fastify: {}',
     finds: ['proxy', /trustProxy/]
   },
+  {
+    plants: 'a page of users that comes again',
+    options:
+      'users: { ...lib.sqliteUserStore(db), list: async ({ limit }) => ' +
+      'Array.from({ length: limit }, (_, id) => ({ id: `u${id}`, username: `u${id}`, passwordHash: null })) }',
+    finds: ['store', /users\.list.*after the last page.*Look at its methods/]
+  },
+  {
+    plants: 'a list of users without a hash',
+    options: "users: { ...lib.sqliteUserStore(db), list: async () => [{ id: 'a', username: 'a' }] }",
+    finds: ['store', /users\.list.*passwordHash/]
+  },
+  {
+    plants: 'users that fail late',
+    options:
+      'users: { ...lib.sqliteUserStore(db), list: async () => { ' +
+      "throw Object.assign(new Error('gone'), { isOutage: true }) } }, rateLimit: false",
+    code: 3,
+    finds: ['store', /option users .*gone/]
+  },
+  {
+    plants: 'a Redis for the counters out of reach',
+    options: `redis: new (await import('${IOREDIS}')).Redis({ port: 1, lazyConnect: true, retryStrategy: null }).on('error', () => {})`,
+    code: 3,
+    finds: ['store', /option redis /]
+  },
   { plants: 'a registration that is null', options: 'registration: null', finds: ['options', /registration/] },
   { plants: 'users that are no store', options: 'users: 1', finds: ['options', /users/] },
   { plants: 'an audit that is no log', options: "audit: 'a'", finds: ['options', /audit/] },
@@ -226,6 +261,69 @@ t.test('finds a Redis that evicts and keeps nothing', async (t) => {
   const client = new Redis(server.url)
   t.equal(await client.dbsize(), 0, 'nothing was written')
   client.disconnect()
+})
+
+t.test('looks at a Redis with the rate limits, besides a state of its own', async (t) => {
+  const server = await startRedis({ args: ['--maxmemory', '100mb', '--maxmemory-policy', 'allkeys-lru'] })
+  t.teardown(async () => {
+    await server.stop()
+  })
+  const redis = `redis: new (await import('${IOREDIS}')).Redis('${server.url}')`
+  const { report } = await doctor(configWith(redis, undefined, 'doctor', 'options.redis.disconnect()'))
+  t.match(report.faults, [{ check: 'redis', problem: /rate limits has maxmemory-policy allkeys-lru/ }])
+  t.equal(report.faults.length, 1)
+})
+
+t.test('notes a Redis that only the app has, and finds no fault in it', async (t) => {
+  for (const state of ['', ', state: undefined']) {
+    const { code, report, text } = await doctor(configWith(`redis: true${state}`))
+    t.strictSame([code, report.faults], [0, []], text)
+    t.match(report.notes, [{ check: 'redis', problem: /redis is true/ }])
+  }
+})
+
+t.test('finds nothing wrong with a store of API keys, alone or among options', async (t) => {
+  for (const apiKeys of ['lib.sqliteApiKeyStore(db)', '{ store: lib.sqliteApiKeyStore(db), maxPerUser: 3 }']) {
+    const parts = [`apiKeys: ${apiKeys}`, undefined, 'keys-of-people'] as const
+    t.equal((await run(['migrate', '--config', configWith(...parts)])).code, 0)
+    const { code, text } = await doctor(configWith(...parts))
+    t.equal(code, 0, text)
+  }
+})
+
+t.test('counts a hash of Firebase by the parameters of the option', async (t) => {
+  const options = { password: { firebase: FIREBASE } }
+  const source = readFileSync(new URL('exports/firebase.json', import.meta.url), 'utf8')
+  const [user] = (JSON.parse(source) as { users: Array<{ salt: string; passwordHash: string }> }).users
+  const hash = `$fbscrypt$v=1,n=14,r=8,p=1$${user?.salt}$${user?.passwordHash}`
+  const listed =
+    `users: { ...lib.sqliteUserStore(db), list: async ({ after }) => after ? [] : ` +
+    `[{ id: 'a', username: 'a', passwordHash: '${hash}' }] }`
+  const { report } = await doctor(configWith(`${listed}, ...${JSON.stringify(options)}`))
+  t.strictSame(report.hashes, { firebase: 1 })
+  t.strictSame((await doctor(configWith(listed))).report.hashes, { unusable: 1 })
+})
+
+t.test('removes nothing by the sweep of a rehearsal that takes long', async (t) => {
+  const calls: string[] = []
+  const noting = (name: string) => async () => {
+    calls.push(name)
+    return 0
+  }
+  const options = {
+    issuer: ISSUER,
+    secret: SECRET,
+    clients: [],
+    users: memoryUserStore(),
+    factors: { ...memoryFactorStore(), sweep: noting('sweep') },
+    apiKeys: { ...memoryApiKeyStore(), sweep: noting('keys') },
+    audit: { ...memoryAudit(), prune: noting('prune') }
+  } as unknown as AuthorityOptions
+  const { refusal } = await rehearse({ options }, new Set(), async ({ sweep }) => {
+    await sweep()
+  })
+  t.equal(refusal, null)
+  t.strictSame(calls, [])
 })
 
 t.test('changes nothing', async (t) => {
