@@ -45,14 +45,15 @@ export const KEY_COMMANDS: readonly StoreCommand[] = [
     name: 'keys rotate',
     takes: [],
     does: 'Announces the next key of each algorithm, and says when it signs.',
-    run: async (desk) => await acting('key_created', null, desk, async () => (await managed(desk).rotate()).map(keyRow))
+    run: async (desk) =>
+      await acting('keys_rotated', null, desk, async () => (await managed(desk).rotate()).map(keyRow))
   },
   {
     name: 'keys retire',
     takes: ['<kid>'],
     does:
-      'Removes a compromised key and so ends its tokens. The announced key signs, or else a new one: in running ' +
-      'instances within a minute.',
+      'Removes a compromised key and so ends its tokens. The announced key signs, or a new one if there is none or an ' +
+      'older key is still published: in running instances within a minute.',
     async run(desk, { words: [kid = ''] }) {
       const keys = managed(desk)
       const isThere = (await keys.list()).some((key) => key.kid === kid)

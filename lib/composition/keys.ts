@@ -9,7 +9,7 @@ import { type KeyManagement, manageKeys } from '../keys/manage-keys.ts'
 import { managedKeyRing } from '../keys/managed-key-ring.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { JsonWebKeyObject, LoadedKey, Random, Sealer } from '../ports/cryptography.ts'
-import type { State } from '../ports/state.ts'
+import type { State, StoredKey } from '../ports/state.ts'
 import type { Settings } from '../settings/settings.ts'
 import { logLine } from '../ports/log.ts'
 import { hkdfSync } from 'node:crypto'
@@ -74,15 +74,15 @@ export async function keyRing(
     engine: jwtEngine,
     // Without a secret nothing can seal the keys, so they stay in this process.
     store: first === undefined ? memoryState().keys : state.keys,
-    sealer: first === undefined ? PLAIN : aesSealer([first, ...former])
-  }
-  const ring = managedKeyRing(options, {
-    ...deps,
-    onChange(change, { kid, alg, signsFrom }) {
+    sealer: first === undefined ? PLAIN : aesSealer([first, ...former]),
+    onChange(change: 'created' | 'retired', { kid, alg, signsFrom }: StoredKey) {
       if (change === 'created')
         events.emit('key_created', { kid, alg, signsFrom: new Date(signsFrom).toISOString() }, NO_REQUEST)
       else events.emit('key_retired', { kid, alg }, NO_REQUEST)
-    },
+    }
+  }
+  const ring = managedKeyRing(options, {
+    ...deps,
     onError: (error) => {
       log.error(...logLine('FST_AUTHORITY_KEYS_FAILED', 'the signing keys could not be read or made', { err: error }))
     }

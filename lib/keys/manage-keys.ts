@@ -24,12 +24,16 @@ export interface KeyManagement {
   /** Announces the next key of each algorithm, unless there is one, and resolves to these keys. */
   rotate(): Promise<ManagedKey[]>
   /**
-   * Removes a compromised key, and so ends its tokens. If it signs, the announced key signs at once, or else a new one.
-   * The new key comes first, so that a call that failed can be repeated.
+   * Removes a compromised key, and so ends its tokens. If it signs, the announced key signs at once, unless an older
+   * key is still published: then, and without an announced key, a new one signs. The new key comes first, so that a
+   * call that failed can be repeated.
    * @returns `false` if there is no such key
    */
   retire(kid: string): Promise<boolean>
 }
+
+/** Each refusal means that another instance added a key, so more refusals are a fault of the store. */
+const MOST_TRIES = 10
 
 interface Entry {
   stored: StoredKey
@@ -37,7 +41,7 @@ interface Entry {
 
 export function manageKeys(
   { algs, announceMs, tokenLifetimeMs }: ManagedKeyOptions,
-  deps: Pick<ManagedKeyDeps, 'clock' | 'engine' | 'store' | 'sealer'>
+  deps: Pick<ManagedKeyDeps, 'clock' | 'engine' | 'store' | 'sealer' | 'onChange'>
 ): KeyManagement {
   const { clock, store, sealer } = deps
 
@@ -66,13 +70,19 @@ export function manageKeys(
   /** The store takes a sequence once, so a running service that makes the next key at the same time is no harm. */
   async function add(alg: string, all: readonly StoredKey[], signsFrom: number): Promise<boolean> {
     const sequence = 1 + Math.max(0, ...all.filter((key) => key.alg === alg).map((key) => key.sequence))
-    return await store.addIfAbsent((await newKey({ alg, sequence, signsFrom }, deps)).stored)
+    const key = (await newKey({ alg, sequence, signsFrom }, deps)).stored
+    const isAdded = await store.addIfAbsent(key)
+    if (isAdded) deps.onChange('created', key)
+    return isAdded
   }
 
   /** Adds a key unless `isDone`. Looks again if another instance took the sequence. */
   async function addUnless(isDone: (all: readonly StoredKey[]) => boolean, alg: string, inMs: number): Promise<void> {
-    for (let all = await stored(); !isDone(all); all = await stored())
-      if (await add(alg, all, clock.now() + inMs)) return
+    for (let tries = 0; tries < MOST_TRIES; tries++) {
+      const all = await stored()
+      if (isDone(all) || (await add(alg, all, clock.now() + inMs))) return
+    }
+    throw new Error(`The key store refused ${MOST_TRIES} new keys of ${alg}, and lists no key that took their place.`)
   }
 
   async function list(): Promise<ManagedKey[]> {

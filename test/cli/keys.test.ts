@@ -47,6 +47,18 @@ const listed = async (...words: string[]): Promise<Key[]> => {
   t.equal(code, 0, stderr)
   return JSON.parse(stdout) as Key[]
 }
+/** The targets of the entries of an action. */
+function entriesOf(action: string): Array<string | undefined> {
+  const db = new Database(database)
+  try {
+    const rows = db.prepare('SELECT entry FROM authority_audit WHERE action = ?').all(action) as Array<{
+      entry: string
+    }>
+    return rows.map(({ entry }) => (JSON.parse(entry) as { target: { id: string } | null }).target?.id)
+  } finally {
+    db.close()
+  }
+}
 const kidOf = (token: string): string =>
   (JSON.parse(Buffer.from(token.split('.')[0] ?? '', 'base64url').toString()) as { kid: string }).kid
 const statusOf = async (app: FastifyInstance, token: string): Promise<number> =>
@@ -95,6 +107,8 @@ t.test('next to two running instances', async (t) => {
     t.match(next, { state: 'announced', alg: 'ES256' })
     t.ok(Math.abs(Date.parse(next?.signsFrom ?? '') - clock.now() - DAY) < MINUTE, 'signs a day later')
     t.same(await listed('rotate'), await rotating, 'a second rotation announces no other')
+    t.strictSame(entriesOf('key_created').filter((kid) => kid === next?.kid).length, 1, 'the audit log names it once')
+    t.equal(entriesOf('keys_rotated').length, 4, 'two acts with two entries')
     for (let minute = 0; minute < 1460; minute++) {
       await step(MINUTE)
       sets = [...sets, await published(other)].slice(-JWKS_MINUTES)
@@ -123,14 +137,16 @@ t.test('next to two running instances', async (t) => {
     const fresh = await issued(other, id)
     t.not(kidOf(fresh), kid)
     t.same([await statusOf(one, fresh), await statusOf(other, fresh)], [200, 200])
-    const db = new Database(database)
-    const entries = db.prepare("SELECT entry FROM authority_audit WHERE action = 'key_retired'").all()
-    db.close()
-    t.ok(
-      entries.some((row) => JSON.stringify(row).includes(kid)),
-      'the audit log names the key'
-    )
+    t.ok(entriesOf('key_retired').includes(kid), 'the audit log names the key')
   })
+})
+
+t.test('writes the key that takes the place of a retired one into the audit log', async (t) => {
+  const signing = (keys: Key[]): string | undefined => keys.find(({ state }) => state === 'signs')?.kid
+  const former = signing(await listed('list')) ?? ''
+  const next = signing(await listed('retire', former, '--yes'))
+  t.not(next, former)
+  t.ok(entriesOf('key_created').includes(next))
 })
 
 t.test('refuses where the service has no keys of its own', async (t) => {

@@ -40,7 +40,7 @@ t.test('gives staff no scope for protected people in the example', async (t) => 
 t.test('lists every action of the audit log', async (t) => {
   const [, section = ''] = read('audit-log').split(/^## Actions$/m)
   const [actions = ''] = section.split(/^## /m)
-  const own = ['sessions_ended', 'user_exported', 'audit_read', 'users_imported']
+  const own = ['sessions_ended', 'user_exported', 'audit_read', 'users_imported', 'keys_rotated']
   const ofLog = ['started', 'audit_gap', 'audit_pruned']
   const never = ['hash_queue_full', 'store_degraded', 'audit_degraded']
   t.strictSame(

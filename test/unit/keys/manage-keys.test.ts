@@ -29,6 +29,8 @@ interface World {
   store: KeyStore
   ring: KeyRing
   keys: KeyManagement
+  /** The changes that the management told of. */
+  changes: string[]
   step(ms: number): Promise<void>
   /** Management over a store of which some calls do something else. */
   over(changes: Partial<KeyStore>, secret?: string): KeyManagement
@@ -37,7 +39,16 @@ interface World {
 async function world(t: { teardown(work: () => void): void }): Promise<World> {
   const clock = steppedClock()
   const store = memoryState().keys
-  const deps = { clock, engine: jwtEngine, store, sealer: aesSealer(['s'.repeat(32)]) }
+  const changes: string[] = []
+  const deps = {
+    clock,
+    engine: jwtEngine,
+    store,
+    sealer: aesSealer(['s'.repeat(32)]),
+    onChange: (change: string, { sequence }: StoredKey) => {
+      changes.push(`${change} ${sequence}`)
+    }
+  }
   const ring = managedKeyRing(OPTIONS, { ...deps, onChange() {}, onError() {} })
   t.teardown(() => {
     ring.close()
@@ -47,6 +58,7 @@ async function world(t: { teardown(work: () => void): void }): Promise<World> {
     store,
     ring,
     keys: manageKeys(OPTIONS, deps),
+    changes,
     async step(ms) {
       clock.step(ms)
       await settled()
@@ -107,6 +119,26 @@ t.test('retires the signing key for a new one that signs at once, if none is ann
   t.strictSame(await states(keys), ['published', 'signs'], 'the former key signs no more')
   await step(MINUTE)
   t.notOk([kid, signing].includes(ring.signingKey().kid))
+})
+
+t.test('retires the signing key for a new one, if a former key is published besides the announced one', async (t) => {
+  const { keys, ring, step, changes } = await world(t)
+  await keys.rotate()
+  await step(DAY)
+  const [announced] = await keys.rotate()
+  t.strictSame(await states(keys), ['published', 'signs', 'announced'])
+  await keys.retire(ring.signingKey().kid)
+  t.strictSame(await states(keys), ['published', 'published', 'signs'])
+  t.strictSame(changes, ['created 2', 'created 3', 'created 4'], 'tells of each new key')
+  await step(MINUTE)
+  t.not(ring.signingKey().kid, announced?.kid)
+})
+
+t.test('gives up on a store that refuses each new key', async (t) => {
+  const { over, changes } = await world(t)
+  const refusing = over({ addIfAbsent: async () => false })
+  await t.rejects(refusing.rotate(), { message: /refused 10 new keys of ES256/ })
+  t.strictSame(changes, [])
 })
 
 t.test('ends a retired key for hints that an instance has verified before', async (t) => {
