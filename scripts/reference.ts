@@ -495,8 +495,9 @@ function commandLinePage(): string {
     ),
     '`--json` prints JSON. `--reason` stands in the audit log, in at most 500 characters. Commands that end ' +
       'something ask for the name; `--yes` answers. No command takes or prints ' +
-      'a password or a link. Stores in memory are refused, because only the app has them.',
-    'Exit codes: 0 done, 1 refused or something found, 2 wrong use, 3 a store is out of reach.'
+      'a password or a link. All but `doctor` and `migrate` refuse stores in memory, because only the app has them.',
+    'Exit codes: 0 done, 1 refused or something found, 2 wrong use, 3 a store is out of reach or `sendMessage` ' +
+      'failed. The error output has the checkpoints of `audit` and the errors of the log, one JSON object a line.'
   ])
 }
 

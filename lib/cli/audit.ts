@@ -28,7 +28,8 @@ export const AUDIT_COMMANDS: readonly StoreCommand[] = [
       const known = file === undefined ? '' : ` with ${counted(checkpoints.length, 'checkpoint')}`
       if (faults.length === 0)
         return new Said({ entries }, `No fault in ${counted(entries, 'entry', 'entries')}${known}.`)
-      throw new CliError(1, faults.map(({ chain, seq, fault }) => `${fault}: entry ${seq} of ${chain}`).join('\n'))
+      const lines = faults.map(({ chain, seq, fault }) => `${fault}: entry ${seq} of ${chain}`)
+      throw new CliError(1, lines.join('\n'), new Said({ entries, faults }, ''))
     }
   },
   {

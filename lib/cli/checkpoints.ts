@@ -3,7 +3,8 @@ import { createInterface } from 'node:readline'
 import type { AuditCheckpoint } from '../ports/audit-log.ts'
 import { CliError } from './command.ts'
 
-const CODE = 'FST_AUTHORITY_AUDIT_CHECKPOINT'
+/** The code of a line with a checkpoint. */
+export const CHECKPOINT = 'FST_AUTHORITY_AUDIT_CHECKPOINT'
 
 /**
  * The checkpoints in a log of the service, which has one JSON object a line. Other lines are passed over.
@@ -15,13 +16,13 @@ export async function checkpointsIn(path: string): Promise<AuditCheckpoint[]> {
   let number = 0
   for await (const line of createInterface({ input: createReadStream(path) })) {
     number++
-    if (!line.includes(CODE)) continue
+    if (!line.includes(CHECKPOINT)) continue
     const { code, checkpoint } = fieldsOf(line)
-    if (code !== CODE) continue
+    if (code !== CHECKPOINT) continue
     if (!isCheckpoint(checkpoint)) throw new CliError(2, `Line ${number} of ${path} has no whole checkpoint.`)
     found.push(checkpoint)
   }
-  if (found.length === 0) throw new CliError(2, `The file ${path} has no line with the code ${CODE}.`)
+  if (found.length === 0) throw new CliError(2, `The file ${path} has no line with the code ${CHECKPOINT}.`)
   return found
 }
 

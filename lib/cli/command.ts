@@ -74,6 +74,11 @@ export interface Command {
   flags?: readonly Flag[]
 }
 
+/** A command that needs no configuration. */
+export interface PlainCommand extends Command {
+  print(): string
+}
+
 /** A command that reads the host's options and starts nothing. */
 export interface ConfigCommand extends Command {
   check(config: Config, given: Given): Promise<unknown>

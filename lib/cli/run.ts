@@ -3,11 +3,11 @@ import { hostname, userInfo } from 'node:os'
 import { createInterface } from 'node:readline/promises'
 import { parseArgs } from 'node:util'
 import fastify from 'fastify'
-import { systemRandom } from '../adapters/node/system.ts'
 import { settingsOf } from '../composition/compose.ts'
 import { SERVICES } from '../composition/services.ts'
-import authPlugin, { OAuthError } from '../index.ts'
+import authPlugin, { type AuthorityOptions, OAuthError } from '../index.ts'
 import { isOutage } from '../ports/outage.ts'
+import { CHECKPOINT } from './checkpoints.ts'
 import {
   CliError,
   type Config,
@@ -31,15 +31,16 @@ interface Answer {
 
 /**
  * Runs a command line and gives the exit code, the text for the standard output, and that for the error output.
- * `write` takes output that is too long for one text, and resolves when there may be more.
+ * `write` takes output that is too long for one text, and resolves when there may be more. `tell` takes lines of the
+ * service's log.
  */
-export async function run(argv: readonly string[], write = toOutput): Promise<Answer> {
+export async function run(argv: readonly string[], write = toOutput, tell = toErrors): Promise<Answer> {
   let print: (result: unknown) => string = plain
   try {
     const given = parsed(argv)
     if (given === null) return { code: 0, text: usage(), problem: '' }
     if (given.values.json === true) print = jsonOf
-    const result = await answerOf(given, write)
+    const result = await answerOf(given, { write, tell })
     return { code: 0, text: result === undefined ? '' : print(result), problem: '' }
   } catch (error) {
     const text = error instanceof CliError && error.report !== undefined ? print(error.report) : ''
@@ -49,6 +50,10 @@ export async function run(argv: readonly string[], write = toOutput): Promise<An
 
 async function toOutput(text: string): Promise<void> {
   if (!process.stdout.write(text)) await once(process.stdout, 'drain')
+}
+
+const toErrors = (line: string): void => {
+  process.stderr.write(line)
 }
 
 const usage = (): string =>
@@ -106,12 +111,17 @@ function parsed(argv: readonly string[]): Line | null {
 
 const isStoreCommand = (command: AnyCommand): command is StoreCommand => 'run' in command
 
-async function answerOf({ command, given, values }: Line, write: Desk['write']): Promise<unknown> {
-  if (!('check' in command || 'run' in command)) return systemRandom().secret()
+/** The places for text. */
+interface Outputs extends Pick<Desk, 'write'> {
+  tell(line: string): void
+}
+
+async function answerOf({ command, given, values }: Line, outputs: Outputs): Promise<unknown> {
+  if ('print' in command) return command.print()
   const config = await configOf(values.config)
   try {
     if (isStoreCommand(command) && (command.check === undefined || given['dry-run'] !== true))
-      return await overStores(command, config, given, { yes: values.yes === true, write })
+      return await overStores(command, config, given, values.yes === true, outputs)
     return await command.check?.(config, given)
   } finally {
     await config.close?.()
@@ -122,25 +132,31 @@ async function overStores(
   command: StoreCommand,
   { options, fastify: server }: Config,
   given: Given,
-  { yes, write }: { yes: boolean; write: Desk['write'] }
+  yes: boolean,
+  { write, tell }: Outputs
 ): Promise<unknown> {
   settingsOf(options)
   refuseMemory(options)
-  const app = fastify({ ...server, logger: false })
+  const logger = { level: 'info', stream: { write: evidenceFor(tell) } }
+  const app = fastify({ ...server, loggerInstance: undefined, logger } as object)
+  const unsent = new Set<string>()
+  let result: unknown
   try {
-    await app.register(authPlugin, { ...options, audit: auditOnlyOfActs(options), decorators: undefined })
+    const audit = auditOnlyOfActs(options)
+    const sendMessage = noting(options.sendMessage, unsent)
+    await app.register(authPlugin, { ...options, audit, sendMessage, decorators: undefined })
     await app.ready()
     const { authority } = app
     const services = SERVICES.get(authority)
     if (services === undefined) throw new TypeError('The plugin did not start.')
-    return await command.run(
+    result = await command.run(
       {
         authority,
         services,
         users: authority.users,
         options,
         write,
-        by: { type: 'cli', id: `${userInfo().username}@${hostname()}` },
+        by: { type: 'cli', id: `${userName()}@${hostname()}` },
         confirm: async (word) => {
           if (!yes) await confirmed(word)
         }
@@ -149,6 +165,42 @@ async function overStores(
     )
   } finally {
     await app.close()
+  }
+  if (unsent.size === 0) return result
+  const problem = `sendMessage failed, so nobody got the message ${[...unsent].join(', ')}. All else was done.`
+  throw new CliError(3, `${problem} Mend sendMessage, then send the link by user invite.`, result as object)
+}
+
+/** The host's `sendMessage`. `unsent` gets the kinds of messages that it has not sent. */
+function noting(send: AuthorityOptions['sendMessage'], unsent: Set<string>): AuthorityOptions['sendMessage'] {
+  if (send === undefined) return undefined
+  return async (message) => {
+    unsent.add(message.kind)
+    await send(message)
+    unsent.delete(message.kind)
+  }
+}
+
+const ERROR = 50
+
+/**
+ * Passes on lines of the service's log: errors, and checkpoints of entries of the audit log. The first entry of a
+ * command that only reads is never written, so it has no checkpoint.
+ */
+const evidenceFor =
+  (tell: Outputs['tell']) =>
+  (text: string): void => {
+    const line = JSON.parse(text) as { level: number; code?: string; checkpoint?: { seq: number } }
+    const isCheckpoint = line.code === CHECKPOINT && (line.checkpoint?.seq ?? 0) > 1
+    if (line.level >= ERROR || isCheckpoint) tell(`${jsonText(line)}\n`)
+  }
+
+/** A container may run as a user whom its system does not know. */
+function userName(): string {
+  try {
+    return userInfo().username
+  } catch {
+    return `uid ${process.getuid?.() ?? 'unknown'}`
   }
 }
 

@@ -62,6 +62,18 @@ t.test('writes no entry for a command that only reads, and the reason of an act'
   )
 })
 
+t.test('writes the checkpoint of an act to the error output, and none for a command that only reads', async (t) => {
+  const acted = await cli(['user', 'create', 'zoe@example.com', '--config', audit])
+  t.match(acted, { code: 0, stderr: /^\{.*"code":"FST_AUTHORITY_AUDIT_CHECKPOINT".*\}\n$/ })
+  const log = file('act.log', acted.stderr)
+  t.match(await cli(['audit', 'verify', '--checkpoints', log, '--config', audit]), {
+    code: 0,
+    stdout: /with 1 checkpoint\.\n$/,
+    stderr: ''
+  })
+  t.match(await cli(['user', 'list', '--config', audit]), { code: 0, stderr: '' })
+})
+
 t.test('finds a cut end by the checkpoints in a log of the service', async (t) => {
   const verify = async (...words: string[]) => await cli(['audit', 'verify', ...words, '--config', audit])
   const [last] = rowsOf('SELECT chain, seq, mac, at FROM authority_audit ORDER BY at DESC, seq DESC LIMIT 1')
@@ -93,6 +105,9 @@ t.test('verifies the audit log, and names the place of a change', async (t) => {
   db.exec("DROP TRIGGER authority_audit_stays; UPDATE authority_audit SET at = at - 1 WHERE action = 'user_created'")
   db.close()
   t.match(await cli(['audit', 'verify', '--config', audit]), { code: 1, stdout: '', stderr: /^changed: entry \d+ of / })
+  const { code, stdout } = await cli(['audit', 'verify', '--json', '--config', audit])
+  t.equal(code, 1)
+  t.match(JSON.parse(stdout), { entries: Number, faults: [{ fault: 'changed', seq: Number, chain: String }] })
   t.match(await cli(['audit', 'verify', '--config', config]), { code: 1, stderr: /without the option audit/ })
 })
 

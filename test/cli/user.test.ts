@@ -1,6 +1,7 @@
 /** `npx fastify-authority`: processes of their own on a SQLite file. */
+import { execFile } from 'node:child_process'
 import t from '../support/tap.ts'
-import { cli, directory, file, head, sqliteConfig } from './support/command-line.ts'
+import { cli, directory, entry, file, head, loader, sqliteConfig } from './support/command-line.ts'
 
 const ANN = 'ann@example.com'
 const config = sqliteConfig('sqlite.mjs')
@@ -73,6 +74,53 @@ t.test('manages a user by id and by username', async (t) => {
   t.equal(await users('remove', ANN, '--yes'), null)
   t.same(await users('list'), [])
   t.match(await cli(['user', 'list', '--config', config]), { code: 0, stdout: 'Found none.\n' })
+})
+
+t.test("writes no line of the host's logger to the output", async (t) => {
+  const logger = file(
+    'logger.mjs',
+    `${head} users: lib.sqliteUserStore(db), state: lib.sqliteState(db) }\n` +
+      `import pino from '${import.meta.resolve('pino')}'\n` +
+      "export default { options, fastify: { loggerInstance: pino({ level: 'trace' }) }, close: () => db.close() }"
+  )
+  const { code, stdout, stderr } = await cli(['user', 'list', '--json', '--config', logger])
+  t.equal(code, 0, stderr)
+  t.type(JSON.parse(stdout), Array)
+  t.equal(stderr, '')
+})
+
+t.test('ends with 0 where the reader of a list closes the pipe, and keeps the code of a failure', async (t) => {
+  const ended = async (words: string[]): Promise<unknown> =>
+    await new Promise((done) => {
+      const command = [process.execPath, '--import', loader, entry, ...words].map((word) => `'${word}'`).join(' ')
+      const script = `{ sleep 0.1; ${command}; echo $? >&2; } | true`
+      execFile('sh', ['-c', script], { cwd: directory }, (_error, _stdout, stderr) => {
+        done(Number(stderr.trim().split('\n').at(-1)))
+      })
+    })
+  t.equal(await ended(['user', 'list', '--config', config]), 0)
+  const broken = file('broken.ndjson', '{"id":"1"}\n')
+  t.equal(await ended(['import', 'ndjson', broken, '--config', config]), 1)
+})
+
+t.test('asks for a client where redis is true', async (t) => {
+  const taken = sqliteConfig('redis-true.mjs', 'redis: true')
+  t.match(await cli(['user', 'list', '--config', taken]), { code: 1, stderr: /^redis is true, and only the app has/ })
+})
+
+t.test('names the operator by number where the system does not know their name', async (t) => {
+  const nameless = sqliteConfig('nameless.mjs', 'audit: lib.sqliteAudit(db)')
+  const preload = file(
+    'nameless-preload.cjs',
+    "require('node:os').userInfo = () => { throw new Error('ENOENT: uv_os_get_passwd') }\n" +
+      "require('node:module').syncBuiltinESMExports()"
+  )
+  const { code, stderr } = await cli(['user', 'create', 'uid@example.com', '--config', nameless], '', {
+    NODE_OPTIONS: `--require ${preload}`
+  })
+  t.equal(code, 0, stderr)
+  const { stdout } = await cli(['audit', 'tail', '--json', '--action', 'user_created', '--config', nameless])
+  t.match((JSON.parse(stdout) as unknown[]).at(-1), { actor: { type: 'cli', id: /^uid \d+@/ } })
 })
 
 t.test('writes characters that move the cursor or turn the text around by their numbers', async (t) => {

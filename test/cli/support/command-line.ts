@@ -42,11 +42,14 @@ export const sqliteConfig = (name: string, more = ''): string =>
       'export default { options, close: () => db.close() }'
   )
 
+export const loader = at('scripts/typescript-loader.mjs')
+export const entry = fileURLToPath(at('lib/cli/index.ts'))
+
 export const cli = async (words: readonly string[], input = '', env: Record<string, string> = {}): Promise<Ended> =>
   await new Promise((done) => {
     const child = execFile(
       process.execPath,
-      ['--import', at('scripts/typescript-loader.mjs'), fileURLToPath(at('lib/cli/index.ts')), ...words],
+      ['--import', loader, entry, ...words],
       { cwd: directory, env: { ...process.env, ...env }, maxBuffer: 2 ** 26 },
       (error, stdout, stderr) => done({ code: error === null ? 0 : Number(error.code), stdout, stderr })
     )
