@@ -3,9 +3,11 @@ import { NO_REQUEST } from '../events.ts'
 import type { KeyManagement, ManagedKey } from '../keys/manage-keys.ts'
 import { CliError, type Desk, type StoreCommand } from './command.ts'
 
-function managed({ services }: Desk): KeyManagement {
+/** Waits for the first key of a service that has none, because the command may end before the start has made it. */
+async function managed({ services }: Desk): Promise<KeyManagement> {
   if (services.keys === null)
     throw new CliError(1, 'The service has no keys of its own: it signs with the option keys, or has no option secret.')
+  await services.ring.ready()
   return services.keys
 }
 
@@ -39,14 +41,14 @@ export const KEY_COMMANDS: readonly StoreCommand[] = [
     name: 'keys list',
     takes: [],
     does: 'Lists the signing keys: which one signs, and when others sign or leave.',
-    run: async (desk) => (await managed(desk).list()).map(keyRow)
+    run: async (desk) => (await (await managed(desk)).list()).map(keyRow)
   },
   {
     name: 'keys rotate',
     takes: [],
     does: 'Announces the next key of each algorithm, and says when it signs.',
     run: async (desk) =>
-      await acting('keys_rotated', null, desk, async () => (await managed(desk).rotate()).map(keyRow))
+      await acting('keys_rotated', null, desk, async () => (await (await managed(desk)).rotate()).map(keyRow))
   },
   {
     name: 'keys retire',
@@ -55,7 +57,7 @@ export const KEY_COMMANDS: readonly StoreCommand[] = [
       'Removes a compromised key and so ends its tokens. The announced key signs, or a new one if there is none or an ' +
       'older key is still published: in running instances within a minute.',
     async run(desk, { words: [kid = ''] }) {
-      const keys = managed(desk)
+      const keys = await managed(desk)
       const isThere = (await keys.list()).some((key) => key.kid === kid)
       if (!isThere) throw new CliError(1, `There is no key ${kid}.`)
       await desk.confirm(kid)

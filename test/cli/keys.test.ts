@@ -149,6 +149,20 @@ t.test('writes the key that takes the place of a retired one into the audit log'
   t.ok(entriesOf('key_created').includes(next))
 })
 
+t.test('lists the first key of a service that never ran, although the store is slow', async (t) => {
+  const slow = file(
+    'slow.mjs',
+    `${head.replace('db.sqlite', 'slow.sqlite')} users: lib.sqliteUserStore(db) }\nconst state = lib.sqliteState(db)\n` +
+      'const addIfAbsent = async (key) => {\n  await new Promise((done) => setTimeout(done, 100))\n' +
+      '  return await state.keys.addIfAbsent(key)\n}\n' +
+      'options.state = { ...state, keys: { ...state.keys, addIfAbsent } }\n' +
+      'export default { options, close: () => db.close() }'
+  )
+  const { code, stdout, stderr } = await cli(['keys', 'list', '--json', '--config', slow])
+  t.equal(code, 0, stderr)
+  t.match(JSON.parse(stdout), [{ state: 'signs' }])
+})
+
 t.test('refuses where the service has no keys of its own', async (t) => {
   const symmetric = file(
     'symmetric.mjs',
