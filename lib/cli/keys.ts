@@ -54,8 +54,8 @@ export const KEY_COMMANDS: readonly StoreCommand[] = [
     name: 'keys retire',
     takes: ['<kid>'],
     does:
-      'Removes a compromised key and so ends its tokens. The announced key signs, or a new one if there is none or an ' +
-      'older key is still published: in running instances within a minute.',
+      'Removes a compromised key and so ends its tokens. The announced key signs, or a new one if there is none or ' +
+      'an older key is still published: in running instances within a minute.',
     async run(desk, { words: [kid = ''] }) {
       const keys = await managed(desk)
       const isThere = (await keys.list()).some((key) => key.kid === kid)

@@ -203,7 +203,7 @@ for (const { plants, options = '', parts, database, env = {}, code = 1, finds } 
   },
   {
     plants: 'a Redis for the counters out of reach',
-    options: `redis: new (await import('${IOREDIS}')).Redis({ port: 1, lazyConnect: true, retryStrategy: null }).on('error', () => {})`,
+    options: `redis: new (await import('${IOREDIS}')).Redis({ port: 1, retryStrategy: null }).on('error', () => {})`,
     code: 3,
     finds: ['store', /option redis /]
   },

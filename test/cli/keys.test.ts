@@ -152,7 +152,8 @@ t.test('writes the key that takes the place of a retired one into the audit log'
 t.test('lists the first key of a service that never ran, although the store is slow', async (t) => {
   const slow = file(
     'slow.mjs',
-    `${head.replace('db.sqlite', 'slow.sqlite')} users: lib.sqliteUserStore(db) }\nconst state = lib.sqliteState(db)\n` +
+    `${head.replace('db.sqlite', 'slow.sqlite')} users: lib.sqliteUserStore(db) }\n` +
+      'const state = lib.sqliteState(db)\n' +
       'const addIfAbsent = async (key) => {\n  await new Promise((done) => setTimeout(done, 100))\n' +
       '  return await state.keys.addIfAbsent(key)\n}\n' +
       'options.state = { ...state, keys: { ...state.keys, addIfAbsent } }\n' +
