@@ -12,16 +12,20 @@ const NOW = Date.UTC(2026, 0, 1)
 const lifetime = { expiresAt: NOW + 1e6, idleExpiresAt: NOW + 1e6 }
 const times = { authenticatedAt: NOW, createdAt: NOW, lastUsedAt: NOW, ...lifetime }
 
-function open() {
+async function open() {
   const db = new Database(file)
   db.exec('PRAGMA synchronous = OFF')
-  return { state: sqliteState(db), users: sqliteUserStore(db) }
+  const [state, users] = [sqliteState(db), sqliteUserStore(db)]
+  // As a service does at its start, where a migration waits longer for the lock than a request does.
+  await state.prepare?.()
+  await users.prepare()
+  return { state, users }
 }
-let opened: ReturnType<typeof open> | undefined
+let opened: Awaited<ReturnType<typeof open>> | undefined
 
 async function work(round: number): Promise<string[]> {
   // Opened only in the first round, so that the processes migrate at once, too.
-  opened ??= open()
+  opened ??= await open()
   const {
     state: { tokens, keys, browserSessions, consents },
     users
