@@ -45,6 +45,14 @@ export function withoutUndefined(schema: TSchema, value: unknown): unknown {
 function variantOf(schema: TSchema, value: unknown): TSchema | undefined {
   if (typeof value !== 'object' || value === null) return undefined
   const variants = schema[Kind] === 'Union' ? (schema['anyOf'] as TSchema[]) : [schema]
+  // A store is told by a method, which a class has in its prototype.
+  const isStore = variants.some(
+    (variant) =>
+      variant[Kind] === 'Object' &&
+      variant['additionalProperties'] !== false &&
+      Object.keys(variant['properties'] as object).every((name) => name in value)
+  )
+  if (isStore) return undefined
   return variants.find((variant) =>
     Array.isArray(value)
       ? variant[Kind] === 'Array'

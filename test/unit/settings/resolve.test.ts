@@ -2,7 +2,15 @@ import { availableParallelism } from 'node:os'
 /** An option that the host leaves out, or gives as `undefined`, has its documented default, at every depth. */
 import { Kind, type TSchema, Type } from '@sinclair/typebox'
 import t from '../../support/tap.ts'
-import { memoryApiKeyStore, memoryAudit, memoryFactorStore, memoryState, memoryUserStore } from '../../../lib/index.ts'
+import {
+  type ApiKeyStore,
+  type AuditLog,
+  memoryApiKeyStore,
+  memoryAudit,
+  memoryFactorStore,
+  memoryState,
+  memoryUserStore
+} from '../../../lib/index.ts'
 import { oidc } from '../../../lib/connections/index.ts'
 import { settingsOf } from '../../../lib/composition/compose.ts'
 import { OPTIONS_SCHEMA } from '../../../lib/composition/compose.ts'
@@ -518,4 +526,35 @@ t.test('keeps every given value', async (t) => {
       authSession: 'e'
     }
   })
+})
+
+t.test('takes a store of a class, whose methods are not its own, as the same object', (t) => {
+  class Log implements AuditLog {
+    readonly kind = 'own'
+    readonly durable = true
+    readonly #inner = memoryAudit()
+    async append(...given: Parameters<AuditLog['append']>) {
+      await this.#inner.append(...given)
+    }
+    async list(...given: Parameters<AuditLog['list']>) {
+      return await this.#inner.list(...given)
+    }
+    async head(...given: Parameters<AuditLog['head']>) {
+      return await this.#inner.head(...given)
+    }
+    async prune(...given: Parameters<AuditLog['prune']>) {
+      return await this.#inner.prune(...given)
+    }
+  }
+  const log = new Log()
+  const keys = Object.create(memoryApiKeyStore()) as ApiKeyStore
+  for (const options of [
+    { audit: log, apiKeys: keys },
+    { audit: { log }, apiKeys: { store: keys } }
+  ]) {
+    const { features } = settingsOf({ issuer: ISSUER, users, ...options })
+    t.equal((features['audit'] as { log: unknown }).log, log)
+    t.equal((features['apiKeys'] as { store: unknown }).store, keys)
+  }
+  t.end()
 })
