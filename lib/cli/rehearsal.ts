@@ -2,10 +2,9 @@ import fastify from 'fastify'
 import { memoryState } from '../adapters/memory/record-store.ts'
 import { SERVICES, type Services } from '../composition/services.ts'
 import authPlugin, { type AuthorityOptions } from '../index.ts'
-import type { ApiKeyStore } from '../ports/api-key-store.ts'
 import type { State } from '../ports/state.ts'
 import type { Config } from './command.ts'
-import { apiKeyStoreOf, auditLogOf, type Place, stateOf } from './stores.ts'
+import { apiKeyStoreOf, auditLogOf, overlaid, type Place, stateOf, withLog } from './stores.ts'
 
 /** A line of the start's log. */
 interface Line {
@@ -23,17 +22,9 @@ interface Rehearsal {
 
 const PREFIX = 'fastify-authority: '
 
-/** A store without its preparation, and with other methods. The store may be frozen. */
-function readOnly<Store extends object>(store: Store, others: object = {}): Store {
-  const methods = Object.entries({ prepare: undefined, ...others })
-  return Object.create(store, Object.fromEntries(methods.map(([name, value]) => [name, { value }]))) as Store
-}
-
-/** The check of the options looks for a method of the store's own. */
-const lookup =
-  (store: ApiKeyStore): ApiKeyStore['find'] =>
-  async (digest) =>
-    await store.find(digest)
+/** A store without its preparation, and with other methods. */
+const readOnly = <Store extends object>(store: Store, others: object = {}): Store =>
+  overlaid(store, { prepare: undefined, ...others })
 
 const nothing = async (): Promise<void> => {}
 
@@ -82,15 +73,12 @@ function harmless(options: AuthorityOptions, readable: ReadonlySet<Place['option
         ? undefined
         : {
             ...('store' in apiKeys ? apiKeys : {}),
-            store: readOnly(keyStore, { sweep: nothing, find: lookup(keyStore) })
+            store: readOnly(keyStore, { sweep: nothing })
           },
     audit:
       audit === undefined || log === null
         ? undefined
-        : {
-            ...('log' in audit ? audit : {}),
-            log: readOnly(log, { append: nothing, head: async () => null, prune: async () => 0 })
-          }
+        : withLog(audit, readOnly(log, { append: nothing, head: async () => null, prune: async () => 0 }))
   }
 }
 

@@ -41,10 +41,8 @@ export function auditOnlyOfActs(options: AuthorityOptions): AuthorityOptions['au
   const log = auditLogOf(options)
   if (audit === undefined || log === null) return undefined
   let start: AuditEntry | null = null
-  const lazy: AuditLog = {
-    kind: log.kind,
-    durable: log.durable,
-    async append(entry) {
+  const lazy = overlaid(log, {
+    async append(entry: AuditEntry) {
       if (entry.seq === 1 && entry.action === 'started') {
         start = entry
         return
@@ -53,14 +51,29 @@ export function auditOnlyOfActs(options: AuthorityOptions): AuthorityOptions['au
       start = null
       await log.append(entry)
     },
-    list: async (query) => await log.list(query),
-    head: async (chain) => (start?.chain === chain ? start : await log.head(chain)),
-    prune: async (...given) => await log.prune(...given),
-    async prepare() {
-      await log.prepare?.()
+    head: async (chain: string) => (start?.chain === chain ? start : await log.head(chain))
+  })
+  return withLog(audit, lazy)
+}
+
+/** The option `audit` with another log. */
+export const withLog = (audit: NonNullable<AuthorityOptions['audit']>, log: AuditLog): AuthorityOptions['audit'] => ({
+  ...('log' in audit ? audit : {}),
+  log
+})
+
+/**
+ * A store with other methods. Its own run as methods of the store itself, because the class of a host's store may have
+ * private fields.
+ */
+export function overlaid<Store extends object>(store: Store, methods: object): Store {
+  const own: Record<PropertyKey, unknown> = {}
+  for (let from: object | null = store; from !== null && from !== Object.prototype; from = Object.getPrototypeOf(from))
+    for (const name of Reflect.ownKeys(from)) {
+      const value: unknown = store[name as keyof Store]
+      own[name] ??= typeof value === 'function' ? (value as (...given: unknown[]) => unknown).bind(store) : value
     }
-  }
-  return { ...('log' in audit ? audit : {}), log: lazy }
+  return { ...own, ...methods } as Store
 }
 
 /** The stores of options that the plugin accepts. */

@@ -64,6 +64,20 @@ t.before(async () => {
   }
 })
 
+t.test('examines stores whose class has private fields', async (t) => {
+  const own = (store: string, methods: readonly string[]): string =>
+    `new (class { #store = ${store}; get durable() { return true } ${methods
+      .map((name) => `${name}(...given) { return this.#store.${name}(...given) }`)
+      .join(' ')} })()`
+  const users = own('lib.sqliteUserStore(db)', ['findById', 'findByUsername', 'create', 'setPasswordHash', 'list'])
+  const audit = own('lib.sqliteAudit(db)', ['append', 'list', 'head', 'prune'])
+  const config = configWith(`users: ${users}, audit: ${audit}`)
+  const { code, report, text } = await doctor(config)
+  t.strictSame([code, report.faults], [0, []], text)
+  t.strictSame(report.hashes, {})
+  t.match(await run(['audit', 'tail', '--json', '--config', config]), { code: 0, text: '[]' })
+})
+
 t.test('finds nothing in a sound configuration, counts the hashes, and names callback URLs', async (t) => {
   const db = new Database(fileOf('doctor'))
   const users = sqliteUserStore(db)
