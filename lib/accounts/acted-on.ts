@@ -7,12 +7,14 @@ import { audited } from './audited.ts'
 import type { AccountsDeps } from './deps.ts'
 import type { RequestedAct } from './managed-users.ts'
 
-const MAX_ID = 255
-const [LEAST_REASON, MOST_REASON] = [10, 500]
+/** The longest id of a user or an actor. */
+export const MAX_ID = 255
+/** The lengths of a reason, in characters. An act that does not need one takes a shorter one too. */
+export const REASON = { least: 10, most: 500 } as const
 
 /** True for a reason that a reader of the audit log can see: characters without a shape do not count. */
 export const isReason = (text: string): boolean =>
-  isStorable(text) && text.length <= MOST_REASON && text.replaceAll(/\p{Cf}/gu, '').trim().length >= LEAST_REASON
+  isStorable(text) && text.length <= REASON.most && text.replaceAll(/\p{Cf}/gu, '').trim().length >= REASON.least
 
 /** `null` for a text that no user can have as id. */
 export const auditTarget = (id: unknown): AuditTarget | null =>

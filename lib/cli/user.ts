@@ -1,6 +1,6 @@
+import { REASON } from '../accounts/acted-on.ts'
 import type { ManagedUser, UserAct } from '../accounts/managed-users.ts'
 import { normalizeUsername } from '../accounts/username.ts'
-import { MAX_REASON } from '../features/users/given.ts'
 import { CliError, type Desk, type Given, Said, type StoreCommand } from './command.ts'
 
 /** The user with this id or username. @throws CliError 1 */
@@ -15,8 +15,8 @@ async function found({ users, services }: Desk, word: string): Promise<ManagedUs
 const USER = ['<id or username>']
 /** The circumstances of an act. @throws CliError 2 */
 function circumstances({ by }: Desk, { reason }: Given): UserAct {
-  if (reason !== undefined && (reason === '' || reason.length > MAX_REASON))
-    throw new CliError(2, `--reason has ${reason.length} characters. It takes 1 to ${MAX_REASON}.`)
+  if (reason !== undefined && (reason === '' || reason.length > REASON.most))
+    throw new CliError(2, `--reason has ${reason.length} characters. It takes 1 to ${REASON.most}.`)
   return { by, reason }
 }
 

@@ -1,3 +1,4 @@
+import { MAX_ID, REASON } from '../../accounts/acted-on.ts'
 import type { AccountsDeps } from '../../accounts/deps.ts'
 import type { RequestedAct, UserChanges } from '../../accounts/managed-users.ts'
 import { addressOf } from '../../accounts/outbox.ts'
@@ -8,8 +9,6 @@ import { type Actor, NO_REQUEST, type Origin } from '../../events.ts'
 import type { NewUser, User, UserPatch } from '../../ports/user-store.ts'
 
 const ACTOR_TYPES: readonly string[] = ['user', 'client', 'host', 'cli']
-const MAX_ID = 255
-export const MAX_REASON = 500
 
 interface CheckedAct {
   actor: Actor
@@ -34,11 +33,11 @@ export function actOf({
     ACTOR_TYPES.includes(by.type) &&
     isText(by.id, MAX_ID) &&
     (version === undefined || typeof version === 'number' || typeof version === 'string') &&
-    (reason === undefined || isText(reason, MAX_REASON))
+    (reason === undefined || isText(reason, REASON.most))
   if (!fits)
     throw new TypeError(
       'app.authority.users: an act takes { by: { type, id }, version, reason }; type is user, client, host or cli, ' +
-        `id a string of at most ${MAX_ID} characters, version that of the user, and reason has at most ${MAX_REASON}.`
+        `id a string of at most ${MAX_ID} characters, version that of the user, and reason has at most ${REASON.most}.`
     )
   const actor = Object.freeze({ type: by.type, id: by.id })
   return { actor, version, reason: reason === undefined ? {} : { reason }, origin, check }

@@ -1,4 +1,4 @@
-import { actedOn, auditTarget, isReason, unchanged } from '../../accounts/acted-on.ts'
+import { actedOn, auditTarget, isReason, REASON, unchanged } from '../../accounts/acted-on.ts'
 import { audited } from '../../accounts/audited.ts'
 import type { AccountsDeps } from '../../accounts/deps.ts'
 import type { ManagedUser, ManagedUsers, RequestedAct } from '../../accounts/managed-users.ts'
@@ -218,7 +218,8 @@ export function manageUsers(deps: AccountsDeps, fields: readonly string[]): Mana
       const { actor, reason: given } = acting
       const { reason = '' } = given
       if (scope !== undefined && typeof scope !== 'string') throw refusedField('scope', 'it must be a string.')
-      if (!isReason(reason)) throw refusedField('reason', 'it must have 10 to 500 visible characters.')
+      if (!isReason(reason))
+        throw refusedField('reason', `it must have ${REASON.least} to ${REASON.most} visible characters.`)
       const impersonate = slotOf(deps, 'impersonate')
       if (impersonate === null) throw new OAuthError('invalid_request', 'Impersonation needs the option admin.')
       return await impersonate({ user: await existing(id, acting), actor, reason, scope, signIn: signIn ?? null })

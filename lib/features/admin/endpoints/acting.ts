@@ -1,5 +1,6 @@
 import { type Static, type TObject, Type } from '@sinclair/typebox'
 import type { FastifyRequest } from 'fastify'
+import { MAX_ID, REASON } from '../../../accounts/acted-on.ts'
 import type { AccountsDeps } from '../../../accounts/deps.ts'
 import type { ManagedUsers, RequestedAct } from '../../../accounts/managed-users.ts'
 import { OAuthError } from '../../../errors.ts'
@@ -26,11 +27,14 @@ export interface AdminDeps {
 }
 
 const Why = Type.Object(
-  { reason: Type.Optional(Type.String({ minLength: 1, maxLength: 500 })) },
+  { reason: Type.Optional(Type.String({ minLength: 1, maxLength: REASON.most })) },
   { additionalProperties: false }
 )
 
-export const Id = Type.Object({ id: Type.String({ minLength: 1, maxLength: 255 }) })
+export const Id = Type.Object({ id: Type.String({ minLength: 1, maxLength: MAX_ID }) })
+
+/** The reason of an act that needs one. */
+export const Reason = Type.String({ minLength: REASON.least, maxLength: REASON.most })
 
 /** The user of a route that changes nothing. */
 export async function userOf({ params }: FastifyRequest, { accounts }: Pick<AdminDeps, 'accounts'>): Promise<User> {

@@ -2,7 +2,7 @@ import { Type } from '@sinclair/typebox'
 import type { ManagedUsers, RequestedAct } from '../../../accounts/managed-users.ts'
 import { adminOf } from '../../../http/edge/admin-guard.ts'
 import { type Endpoint, endpoint } from '../../../http/edge/endpoint.ts'
-import { type AdminDeps, askedBy, Id } from './acting.ts'
+import { type AdminDeps, askedBy, Id, Reason } from './acting.ts'
 
 /** The route to a token that acts in the name of a user. */
 export const impersonateEndpoint = (users: () => ManagedUsers<RequestedAct>, deps: AdminDeps): Endpoint =>
@@ -18,7 +18,7 @@ export const impersonateEndpoint = (users: () => ManagedUsers<RequestedAct>, dep
     params: Id,
     body: Type.Object(
       {
-        reason: Type.String({ minLength: 10, maxLength: 500 }),
+        reason: Reason,
         scope: Type.Optional(Type.String({ minLength: 1, maxLength: 1024 }))
       },
       { additionalProperties: false }

@@ -7,8 +7,8 @@ import { html } from '../../../pages/html.ts'
 import { actBy } from '../endpoints/acting.ts'
 import { textOfVersion, versionIn } from '../endpoints/versions.ts'
 import { type Act, noteName } from './acts.ts'
-import { problemAt, reasonField, reasonIn, sessionForm } from './frame.ts'
-import { actedOn, type Person, personOf } from './person-facts.ts'
+import { ACT_FIELDS, problemAt, reasonField, reasonIn, sessionForm } from './frame.ts'
+import { actableOf, type Person, personOf } from './person-facts.ts'
 import { shown, visible } from './text.ts'
 import type { AdminPage, AdminPageDeps, AdminVisit, View } from './visit.ts'
 
@@ -51,16 +51,14 @@ export function actPage(act: Act, deps: AdminPageDeps): AdminPage {
     scope: act.scope,
     summary: `Page that asks: ${act.button.toLowerCase()}`,
     what: 'Asks whether to do it, says what follows, and asks for a reason.',
-    show: async (visit) => await asked(await actedOn(visit, deps), visit, {}, null),
+    show: async (visit) => await asked(await actableOf(visit, deps), visit, {}, null),
     form: {
       summary: `${act.button} by a form`,
       what:
         'Does it as the route of the API does, with a `reason` of 10 to 500 characters, and leads to the page of ' +
         'the person. A form that the session was not shown does nothing.',
       body: Type.Object({
-        session: Type.String(),
-        version: Type.Optional(Type.String()),
-        reason: Type.String({ minLength: 10, maxLength: 500 }),
+        ...ACT_FIELDS,
         ...(act.asksName === true ? { username: Type.String() } : {})
       }),
       async submit(form, visit) {

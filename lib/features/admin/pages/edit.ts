@@ -14,8 +14,8 @@ import type { User } from '../../../ports/user-store.ts'
 import { ownProfileFields } from '../../../accounts/register.ts'
 import { actBy } from '../endpoints/acting.ts'
 import { textOfVersion, versionIn } from '../endpoints/versions.ts'
-import { problemAt, reasonField, reasonIn, sessionForm, table } from './frame.ts'
-import { actedOn, type Person, personOf } from './person-facts.ts'
+import { ACT_FIELDS, problemAt, reasonField, reasonIn, sessionForm, table } from './frame.ts'
+import { actableOf, type Person, personOf } from './person-facts.ts'
 import { shown, visible } from './text.ts'
 import type { AdminPage, AdminPageDeps, AdminVisit, View } from './visit.ts'
 
@@ -120,16 +120,14 @@ export function editPage(deps: AdminPageDeps): AdminPage {
     scope: 'authority:users:write',
     summary: 'Page to change a profile',
     what: 'The form of the username, the address and the fields of `registration.fields` of a person.',
-    show: async (visit) => view(await actedOn(visit, deps), visit, null, null),
+    show: async (visit) => view(await actableOf(visit, deps), visit, null, null),
     form: {
       summary: 'Change a profile by a form',
       what:
         'Changes the profile as `PATCH /auth/admin/users/:id` does, if the person still has the `version` of the ' +
         'page. Otherwise it answers 412, with both values of each field that differs.',
       body: Type.Object({
-        session: Type.String(),
-        version: Type.Optional(Type.String()),
-        reason: Type.String({ minLength: 10, maxLength: 500 }),
+        ...ACT_FIELDS,
         ...Object.fromEntries(names.map((name) => [name, Type.Optional(Type.String())]))
       }),
       async submit(form, visit) {
@@ -141,7 +139,12 @@ export function editPage(deps: AdminPageDeps): AdminPage {
           await users().update(person.user.id, changesIn(form, person), act)
         } catch (error) {
           if (!(error instanceof OAuthError) || person.refusal !== null) throw person.refusal ?? error
-          return view(await actedOn(visit, deps), visit, form, error.error === 'changed_meanwhile' ? changed() : error)
+          return view(
+            await actableOf(visit, deps),
+            visit,
+            form,
+            error.error === 'changed_meanwhile' ? changed() : error
+          )
         }
         return goOn(withQuery(person.url, { done: 'edit' }))
       }

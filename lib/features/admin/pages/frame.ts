@@ -1,7 +1,8 @@
+import { Type } from '@sinclair/typebox'
 import type { FastifyReply } from 'fastify'
 import type { AccountsDeps } from '../../../accounts/deps.ts'
 import { slotOf } from '../../../accounts/slots.ts'
-import { isReason } from '../../../accounts/acted-on.ts'
+import { isReason, REASON } from '../../../accounts/acted-on.ts'
 import { OAuthError } from '../../../errors.ts'
 import type { PageDeps } from '../../../http/pages/deps.ts'
 import type { Form } from '../../../http/pages/page-routes.ts'
@@ -10,11 +11,9 @@ import { hidden } from '../../../pages/fields.ts'
 import { attributes, type Html, html, type HtmlValue, safeUrl } from '../../../pages/html.ts'
 import { layout, nameWithAvatar } from '../../../pages/layout.ts'
 import type { AdminScope } from '../../../protocol/admin-scopes.ts'
+import { Reason } from '../endpoints/acting.ts'
 import { visible } from './text.ts'
 import type { AdminVisit, View } from './visit.ts'
-
-const MIN_REASON = 10
-const MAX_REASON = 500
 
 /** The pages of the navigation, and the scope that each needs. */
 const WAYS: ReadonlyArray<[path: string, label: string, scope: AdminScope]> = [
@@ -86,6 +85,9 @@ export const sessionForm = ({ url, person, formId }: AdminVisit, content: HtmlVa
 ${hidden('session', person.session.sid)}${hidden('form', formId)}${content}</form>
 `
 
+/** The fields of a form that acts on a person. */
+export const ACT_FIELDS = { session: Type.String(), version: Type.Optional(Type.String()), reason: Reason } as const
+
 /** The field of the reason, which the audit log keeps. */
 export function reasonField(value: string, problem: string | null): Html {
   const given = attributes({
@@ -93,15 +95,15 @@ export function reasonField(value: string, problem: string | null): Html {
     name: 'reason',
     rows: '3',
     required: true,
-    minlength: MIN_REASON,
-    maxlength: MAX_REASON,
+    minlength: REASON.least,
+    maxlength: REASON.most,
     'aria-invalid': problem === null ? null : 'true',
     'aria-describedby': problem === null ? 'reason-hint' : 'reason-hint reason-error'
   })
   return html`<div class="field"><label for="reason">Reason</label><textarea${given}>
 ${value}</textarea>${
     problem !== null && html`<p class="wrong" role="alert" id="reason-error">${problem}</p>`
-  }<p class="hint" id="reason-hint">${MIN_REASON} to ${MAX_REASON} characters. The audit log keeps it.</p></div>
+  }<p class="hint" id="reason-hint">${REASON.least} to ${REASON.most} characters. The audit log keeps it.</p></div>
 `
 }
 
@@ -109,7 +111,7 @@ ${value}</textarea>${
 export function reasonIn({ reason: given = '' }: Form): string {
   const reason = given.replaceAll('\r\n', '\n')
   if (isReason(reason)) return reason
-  throw new OAuthError('invalid_request', `Give a reason of ${MIN_REASON} to ${MAX_REASON} characters.`, {
+  throw new OAuthError('invalid_request', `Give a reason of ${REASON.least} to ${REASON.most} characters.`, {
     field: 'reason',
     withoutStack: true
   })

@@ -155,7 +155,7 @@ export function adminPage(child: FastifyInstance, page: AdminPage, deps: AdminPa
   const path = `${pages.path('admin')}${page.path}`
   child.get(path, { ...pageGet({ summary: page.summary }, declared(page.what)), ...hooks }, async (request) => {
     const visit = entered(request)
-    return await answer(await attempt(async () => await page.show(visit)), visit)
+    return await answer(await shownTo(visit), visit)
   })
   if (form === undefined) return
   child.post(

@@ -18,6 +18,7 @@ export interface Person {
   row: User
   user: ManagedUser
   url: string
+  isProtected: boolean
   /** The reason why this administrator does not act on the person; `null`: they do. */
   refusal: OAuthError | null
 }
@@ -29,27 +30,29 @@ export async function personOf(visit: AdminVisit, deps: AdminPageDeps): Promise<
   const row = user === null ? null : await deps.accounts.users.findById(user.id)
   if (user === null || row === null)
     throw new OAuthError('not_found', 'There is no such person.', { withoutStack: true })
+  const isProtected = await deps.isProtected(row, visit)
   return {
     row,
     user,
     url: `${deps.pages.link('admin')}/people/${encodeURIComponent(user.id)}`,
-    refusal: await refusalOf(row, visit, deps)
+    isProtected,
+    refusal: refusalOf(row, isProtected, visit)
   }
 }
 
 /** The same, for an act on them. @throws OAuthError also `conflict`, `access_denied` */
-export async function actedOn(visit: AdminVisit, deps: AdminPageDeps): Promise<Person> {
+export async function actableOf(visit: AdminVisit, deps: AdminPageDeps): Promise<Person> {
   const person = await personOf(visit, deps)
   if (person.refusal !== null) throw person.refusal
   return person
 }
 
-async function refusalOf(row: User, visit: AdminVisit, deps: AdminPageDeps): Promise<OAuthError | null> {
+function refusalOf(row: User, isProtected: boolean, visit: AdminVisit): OAuthError | null {
   if (row.id === visit.person.user.id)
     return new OAuthError('conflict', 'This is your own account, and nobody administrates their own.', {
       withoutStack: true
     })
-  if (!visit.scopes.includes('authority:protected') && (await deps.isProtected(row, visit)))
+  if (isProtected && !visit.scopes.includes('authority:protected'))
     return new OAuthError('access_denied', 'This account is protected. You lack the scope for it.', {
       withoutStack: true
     })

@@ -54,14 +54,13 @@ export function personPage(deps: AdminPageDeps): AdminPage {
       'link for each act that the scopes allow.',
     async show(visit) {
       const person = await personOf(visit, deps)
-      const { user, row, url, refusal } = person
+      const { user, url, isProtected, refusal } = person
       const may = (scope: (typeof visit.scopes)[number]): boolean => refusal === null && visit.scopes.includes(scope)
       const writes = may('authority:users:write')
       const [sessions, ...things] = await Promise.all([
         sessionsOf(person, deps),
         ...kinds.map(async (kind) => ({ kind, items: await itemsOf(person, kind) }))
       ])
-      const isProtected = await deps.isProtected(row, visit)
       const offered = acts.filter((act) => may(act.scope) && act.isOffered(person))
       return {
         heading: visible(user.username),
