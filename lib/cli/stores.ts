@@ -62,13 +62,15 @@ export const withLog = (audit: NonNullable<AuthorityOptions['audit']>, log: Audi
   log
 })
 
+const parentOf = (value: object): object | null => Object.getPrototypeOf(value) as object | null
+
 /**
  * A store with other methods. Its own run as methods of the store itself, because the class of a host's store may have
  * private fields.
  */
 export function overlaid<Store extends object>(store: Store, methods: object): Store {
   const own: Record<PropertyKey, unknown> = {}
-  for (let from: object | null = store; from !== null && from !== Object.prototype; from = Object.getPrototypeOf(from))
+  for (let from: object | null = store; from !== null && from !== Object.prototype; from = parentOf(from))
     for (const name of Reflect.ownKeys(from)) {
       const value: unknown = store[name as keyof Store]
       own[name] ??= typeof value === 'function' ? (value as (...given: unknown[]) => unknown).bind(store) : value
