@@ -1,8 +1,9 @@
 import { generateKeyPairSync } from 'node:crypto'
 import Fastify, { type FastifyInstance } from 'fastify'
-import authPlugin, { type AuthorityOptions, memoryUserStore } from '../lib/index.ts'
-import { redisClient } from './rounds.ts'
-import { bearer, type Entry, type HttpBenchmark, type LoadedRequest, listen, type Subject } from './subject.ts'
+import authPlugin, { type AuthorityOptions, memoryUserStore, postgresState, sqliteState } from '../lib/index.ts'
+import { sqliteFile } from './databases.ts'
+import { postgresPool, redisClient } from './rounds.ts'
+import { basic, bearer, type Entry, type HttpBenchmark, type LoadedRequest, listen, type Subject } from './subject.ts'
 
 const CONNECTIONS = 50
 const secret = 'a secret of at least 32 characters, used for nothing else'
@@ -42,6 +43,30 @@ async function ours(
   for (let index = 0; index < CONNECTIONS; index++)
     tokens.push((await app.authority.issueTokens(`u${index}`)).refresh_token ?? '')
   return { app, tokens }
+}
+
+/** An app that asks for claims, and an API that asks about the tokens of the app. */
+async function presented(endpoint: 'userinfo' | 'introspection', options: Partial<AuthorityOptions>): Promise<Subject> {
+  const clients = [
+    { clientId: 'app', redirectUris: ['https://app.example/callback'] },
+    { clientId: 'api', clientSecret: secret, redirectUris: [] }
+  ]
+  const { app } = await ours('ES256', { clients, ...options })
+  const requests: LoadedRequest[] = []
+  for (let index = 0; index < CONNECTIONS; index++) {
+    const { access_token: token } = await app.authority.issueTokens(`u${index}`, { clientId: 'app', scope: 'openid' })
+    requests.push(
+      endpoint === 'userinfo'
+        ? { method: 'GET', path: '/auth/userinfo', headers: bearer(token), body: '' }
+        : {
+            method: 'POST',
+            path: '/auth/introspect',
+            headers: { 'content-type': 'application/x-www-form-urlencoded', ...basic('api', secret) },
+            body: `token=${token}`
+          }
+    )
+  }
+  return { port: await listen(app), requests, status: 200 }
 }
 const refreshOf = (token: string): LoadedRequest => ({
   method: 'POST',
@@ -90,17 +115,20 @@ async function echo(kind: 'refresh' | 'rotation', alg: string): Promise<Subject>
 
 const onRedis = async (run: typeof refresh, alg: string): Promise<Subject> => await run(alg, { redis: redisClient() })
 
-function groupOf(alg: string, goal: number): Record<string, Entry> {
+/** Each subject has a schema of its own. */
+const onPostgres = (schema: string): Partial<AuthorityOptions> => ({ state: postgresState(postgresPool(), { schema }) })
+
+function groupOf(alg: string): Record<string, Entry> {
   return {
     [`POST echo, refresh ${alg}`]: { start: async () => await echo('refresh', alg) },
-    [`refresh ${alg}`]: { start: async () => await refresh(alg), against: `POST echo, refresh ${alg}`, goal },
+    [`refresh ${alg}`]: { start: async () => await refresh(alg), against: `POST echo, refresh ${alg}` },
     [`refresh ${alg} on Redis`]: {
       start: async () => await onRedis(refresh, alg),
       against: `refresh ${alg}`,
       goal: 1.15
     },
     [`POST echo, rotation ${alg}`]: { start: async () => await echo('rotation', alg) },
-    [`rotation ${alg}`]: { start: async () => await rotate(alg), against: `POST echo, rotation ${alg}`, goal },
+    [`rotation ${alg}`]: { start: async () => await rotate(alg), against: `POST echo, rotation ${alg}` },
     [`rotation ${alg} on Redis`]: {
       start: async () => await onRedis(rotate, alg),
       against: `rotation ${alg}`,
@@ -109,24 +137,54 @@ function groupOf(alg: string, goal: number): Record<string, Entry> {
   }
 }
 
-/** A new access token for a refresh token, with and without a new refresh token. */
+const peer = async (endpoint: 'token' | 'userinfo' | 'introspection'): Promise<Subject> =>
+  await (await import('./peers/oidc-provider.ts')).oidcProvider(endpoint, CONNECTIONS, secret)
+
+/** The peer keeps all in memory. */
+const BESIDE_THE_PEER: Record<string, Entry> = {
+  'oidc-provider, refresh grant': { start: async () => await peer('token'), against: 'POST echo, rotation HS256' },
+  'rotation HS256 compared with oidc-provider': {
+    start: async () => await rotate('HS256'),
+    against: 'oidc-provider, refresh grant',
+    goal: 0.45
+  },
+  'rotation HS256 on SQLite': {
+    start: async () => await rotate('HS256', { state: sqliteState(await sqliteFile()) }),
+    against: 'oidc-provider, refresh grant',
+    goal: 0.8
+  },
+  'rotation HS256 on PostgreSQL': {
+    start: async () => await rotate('HS256', onPostgres('rotation')),
+    against: 'oidc-provider, refresh grant',
+    database: 'postgres',
+    goal: 1.2
+  },
+  'oidc-provider, userinfo': { start: async () => await peer('userinfo') },
+  'userinfo on PostgreSQL': {
+    start: async () => await presented('userinfo', onPostgres('userinfo')),
+    against: 'oidc-provider, userinfo',
+    database: 'postgres',
+    goal: 1.2
+  },
+  'oidc-provider, introspection': { start: async () => await peer('introspection') },
+  'introspection on PostgreSQL': {
+    start: async () => await presented('introspection', onPostgres('introspection')),
+    against: 'oidc-provider, introspection',
+    database: 'postgres',
+    goal: 1.35
+  }
+}
+
+/** A new access token for a refresh token, with and without a new refresh token, and the uses of an access token. */
 export const refreshing: HttpBenchmark = {
-  title: 'refresh and rotation',
-  shotMs: 500,
+  title: 'refresh, rotation, userinfo and introspection',
+  shotMs: 1000,
   concurrency: CONNECTIONS,
-  redis: true,
+  databases: ['redis', 'postgres'],
   subjects: {
-    ...groupOf('HS256', 1.8),
-    ...groupOf('ES256', 4),
-    'oidc-provider, refresh grant': {
-      start: async () => await (await import('./peers/oidc-provider.ts')).oidcProviderRefresh(CONNECTIONS),
-      against: 'POST echo, rotation HS256'
-    },
-    'rotation HS256 compared with oidc-provider': {
-      start: async () => await rotate('HS256'),
-      against: 'oidc-provider, refresh grant',
-      goal: 0.2
-    },
+    ...groupOf('HS256'),
+    ...groupOf('ES256'),
+    ...BESIDE_THE_PEER,
     'better-auth, get-session': {
       start: async () => await (await import('./peers/better-auth.ts')).betterAuthSession(),
       against: 'POST echo, refresh HS256'

@@ -1,17 +1,21 @@
 /**
  * Servers side by side: each is a process of its own and stays up, every round loads each for a moment, in changing
- * order, so that other work of the machine falls on all alike. CPU is the server process's own, with all its threads. A
- * ratio is taken inside a round, and the figure is the median of the rounds.
+ * order, so that other work of the machine falls on all alike. CPU is the server process's own, with all its threads,
+ * and that of its database where the subject names one. A ratio is taken inside a round, and the figure is the median of
+ * the rounds.
  */
 import { type ChildProcess, fork } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { Redis } from 'ioredis'
-import { startRedis } from '../test/support/redis-server.ts'
+import { Pool } from 'pg'
+import { type Database, type DatabaseKind, startDatabase } from './databases.ts'
 import { connectLoad, type Load } from './load.ts'
 import { type BenchOptions, type Cell, median, type Report } from './report.ts'
 import type { HttpBenchmark, Subject } from './subject.ts'
 
 const ROUNDS = 7
+/** The load before the first round: the compiler has seen each subject for so long. */
+const WARM_MS = 4000
 
 /**
  * A running server shows in this process too, which is started already. Only the first server proves under `--quick`
@@ -19,13 +23,13 @@ const ROUNDS = 7
  */
 let hasStarted = false
 
-const REDIS_URL = 'BENCH_REDIS_URL'
+const urlOf = (kind: DatabaseKind): string => `BENCH_${kind.toUpperCase()}_URL`
 
 interface Server {
   name: string
   load: Load
-  /** The CPU time of its process so far. */
-  usage(): Promise<NodeJS.CpuUsage>
+  /** Microseconds of its process on a processor so far. */
+  usage(): Promise<number>
   end(): void
   cpu: number[]
   perSecond: number[]
@@ -39,12 +43,18 @@ export async function compare(name: string, benchmark: HttpBenchmark, { quick, a
     (subject, index) => args.length === 0 || index === 0 || args.some((part) => subject.includes(part))
   )
   const servers: Server[] = []
-  const redis = benchmark.redis === true ? await startRedis() : null
-  if (redis !== null) process.env[REDIS_URL] = redis.url
+  const databases = new Map<DatabaseKind, Database>()
   try {
-    for (const subject of chosen)
-      servers.push(await (quick && hasStarted ? startHere : start)(name, subject, benchmark))
-    if (!quick) for (const { load } of servers) await load.run(Math.max(1500, shotMs))
+    for (const kind of benchmark.databases ?? []) {
+      const database = await startDatabase(kind)
+      databases.set(kind, database)
+      process.env[urlOf(kind)] = database.url
+    }
+    for (const subject of chosen) {
+      const server = await (quick && hasStarted ? startHere : start)(name, subject, benchmark)
+      servers.push(withDatabase(server, databases.get(benchmark.subjects[subject]?.database as DatabaseKind)))
+    }
+    if (!quick) for (const { load } of servers) await load.run(Math.max(WARM_MS, shotMs))
     for (let round = 0; round < rounds; round++) {
       for (const server of round % 2 === 0 ? servers : servers.toReversed()) await shoot(server, shotMs)
     }
@@ -53,13 +63,15 @@ export async function compare(name: string, benchmark: HttpBenchmark, { quick, a
       load.close()
       end()
     }
-    await redis?.stop()
+    for (const { stop } of databases.values()) await stop()
   }
+  const withItsDatabase = chosen.some((subject) => benchmark.subjects[subject]?.database !== undefined)
+  const counted = withItsDatabase ? ', on PostgreSQL with that of its server' : ''
   return {
     title: benchmark.title,
     method:
       `${rounds} rounds of ${shotMs} ms, ${benchmark.concurrency} connections; CPU of the ` +
-      `server's process per request; ratios inside a round, medians.`,
+      `server's process per request${counted}; ratios inside a round, medians.`,
     tables: [
       {
         columns: ['', 'CPU µs', 'CPU ratio', 'least to most', 'goal', 'requests/s', 'ratio'],
@@ -69,13 +81,16 @@ export async function compare(name: string, benchmark: HttpBenchmark, { quick, a
   }
 }
 
+const withDatabase = (server: Server, database: Database | undefined): Server =>
+  database === undefined ? server : { ...server, usage: async () => (await server.usage()) + (await database.cpuUs()) }
+
 async function shoot(server: Server, shotMs: number): Promise<void> {
   const before = await server.usage()
   const started = performance.now()
   const requests = await server.load.run(shotMs)
   const seconds = (performance.now() - started) / 1000
   const after = await server.usage()
-  server.cpu.push((after.user + after.system - before.user - before.system) / requests)
+  server.cpu.push((after - before) / requests)
   server.perSecond.push(requests / seconds)
 }
 
@@ -92,7 +107,7 @@ function row(server: Server, servers: readonly Server[], { subjects }: HttpBench
     `${Math.min(...ratios).toFixed(2)}–${Math.max(...ratios).toFixed(2)}`,
     entry?.goal === undefined ? '' : `≤ ${entry.goal.toFixed(2)}`,
     Math.round(median(server.perSecond)),
-    median(speeds).toFixed(2)
+    `${median(speeds).toFixed(2)}${entry?.leastSpeed === undefined ? '' : ` (goal ≥ ${entry.leastSpeed.toFixed(2)})`}`
   ]
 }
 
@@ -104,7 +119,7 @@ async function start(name: string, subject: string, benchmark: HttpBenchmark): P
   return {
     name: subject,
     load,
-    usage: async () => await ask<NodeJS.CpuUsage>(child, 'usage'),
+    usage: async () => spent(await ask<NodeJS.CpuUsage>(child, 'usage')),
     end() {
       child.kill()
     },
@@ -113,6 +128,8 @@ async function start(name: string, subject: string, benchmark: HttpBenchmark): P
   }
 }
 
+const spent = ({ user, system }: NodeJS.CpuUsage): number => user + system
+
 /** It stays until the process ends. */
 async function startHere(name: string, subject: string, benchmark: HttpBenchmark): Promise<Server> {
   const entry = benchmark.subjects[subject]
@@ -120,7 +137,7 @@ async function startHere(name: string, subject: string, benchmark: HttpBenchmark
   return {
     name: subject,
     load: await connectLoad(await entry.start(), benchmark),
-    usage: async () => process.cpuUsage(),
+    usage: async () => spent(process.cpuUsage()),
     end() {},
     cpu: [],
     perSecond: []
@@ -140,10 +157,17 @@ export async function serveInChild(benchmark: HttpBenchmark, subject: string): P
 
 /** A client of the server that the benchmark has started for all its subjects. */
 export function redisClient(): Redis {
-  const client = new Redis(process.env[REDIS_URL] ?? '')
+  const client = new Redis(process.env[urlOf('redis')] ?? '')
   // The server may end before its clients.
   client.on('error', () => {})
   return client
+}
+
+/** Connections to the PostgreSQL server of all subjects. They stay: the time of one that ends would count no more. */
+export function postgresPool(): Pool {
+  const pool = new Pool({ connectionString: process.env[urlOf('postgres')] ?? '', max: 8, idleTimeoutMillis: 0 })
+  pool.on('error', () => {})
+  return pool
 }
 
 async function ask<T>(child: ChildProcess, what: string): Promise<T> {

@@ -1,5 +1,6 @@
 import type { AddressInfo } from 'node:net'
 import type { FastifyInstance } from 'fastify'
+import type { DatabaseKind } from './databases.ts'
 
 /** One request as it goes over the wire. `content-length`, `host` and `connection` are added. */
 export interface LoadedRequest {
@@ -29,6 +30,10 @@ export interface Entry {
   against?: string
   /** The greatest ratio of CPU to that subject. */
   goal?: number
+  /** The least ratio of requests per second to that subject. */
+  leastSpeed?: number
+  /** The server whose time on a processor counts too. */
+  database?: DatabaseKind
 }
 
 export interface HttpBenchmark {
@@ -39,8 +44,8 @@ export interface HttpBenchmark {
   idleClients?: boolean
   /** Of one subject in one round. */
   shotMs: number
-  /** True if one Redis server is started for all of them (see `redisClient`). */
-  redis?: boolean
+  /** The servers that are started once, for all subjects (see `redisClient` and `postgresPool`). */
+  databases?: readonly DatabaseKind[]
   /** By name; the first is what the others are compared to. */
   subjects: Record<string, Entry>
 }
@@ -61,4 +66,8 @@ export async function serve(app: FastifyInstance, request: Partial<LoadedRequest
 
 export function bearer(token: string): Record<string, string> {
   return { authorization: `Bearer ${token}` }
+}
+
+export function basic(clientId: string, clientSecret: string): Record<string, string> {
+  return { authorization: `Basic ${Buffer.from(`${clientId}:${clientSecret}`).toString('base64')}` }
 }

@@ -6,11 +6,8 @@
  */
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
-import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { childrenOf } from '../../test/support/postgres-binaries.ts'
-import { startPostgres } from '../../test/support/postgres-server.ts'
-import { startRedis } from '../../test/support/redis-server.ts'
+import { type Database, startDatabase } from '../databases.ts'
 import { connectLoad } from '../load.ts'
 import { median } from '../report.ts'
 import type { Subject } from '../subject.ts'
@@ -18,38 +15,10 @@ import type { Subject } from '../subject.ts'
 const ROUNDS = Number(process.env['ROUNDS'] ?? 15)
 const SHOT_MS = 1000
 
-interface Database {
-  url: string
-  /** Of all its processes. */
-  cpuUs(): Promise<number>
-  stop(): Promise<void>
-}
-
 const NONE: Database = { url: '', cpuUs: async () => 0, stop: async () => {} }
 
-/** Microseconds that a process has spent on a processor, as Linux counts them. */
-function spentBy(pid: number): number {
-  try {
-    return Number(readFileSync(`/proc/${pid}/schedstat`, 'utf8').split(' ')[0]) / 1000
-  } catch {
-    return 0
-  }
-}
-
-async function databaseOf(store: string): Promise<Database> {
-  if (store === 'redis') {
-    const { url, pid, stop } = await startRedis()
-    return { url, cpuUs: async () => spentBy(pid), stop }
-  }
-  if (store === 'postgres') {
-    const server = await startPostgres()
-    const { url } = await server.database()
-    const pids = async (): Promise<number[]> => [server.pid, ...(await childrenOf(server.pid))]
-    const cpuUs = async (): Promise<number> => (await pids()).reduce((sum, pid) => sum + spentBy(pid), 0)
-    return { url, cpuUs, stop: async () => await server.stop() }
-  }
-  return NONE
-}
+const databaseOf = async (store: string): Promise<Database> =>
+  store === 'redis' || store === 'postgres' ? await startDatabase(store) : NONE
 
 interface Side {
   cpu: number[]

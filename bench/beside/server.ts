@@ -2,12 +2,11 @@
  * A service of another checkout, in a process of its own: `server.ts CHECKOUT STORE URL`. Tells where it listens and
  * the first tokens of its users, and then, whenever it is asked, the processor time that it has used.
  */
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import Fastify, { type FastifyInstance } from 'fastify'
 import type * as lib from '../../lib/index.ts'
+import { sqliteFile } from '../databases.ts'
 import { listen, type Subject } from '../subject.ts'
 
 type Library = typeof lib
@@ -28,17 +27,6 @@ async function state(): Promise<ReturnType<Library['memoryState']>> {
     return library.postgresState(new Pool({ connectionString: url, max: 8 }), { schema: 'public' })
   }
   return library.memoryState()
-}
-
-async function sqliteFile(): Promise<Parameters<Library['sqliteState']>[0]> {
-  const { default: Database } = await import('libsql')
-  const directory = mkdtempSync(join(tmpdir(), 'authority-bench-'))
-  process.once('exit', () => {
-    rmSync(directory, { recursive: true, force: true })
-  })
-  const db = new Database(join(directory, 'state.db'))
-  db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL')
-  return db
 }
 
 const app = Fastify() as unknown as FastifyInstance

@@ -1,5 +1,6 @@
 /** A store of state with its server, as the growth benchmark sees it. */
 import type { AttemptStore } from '../../lib/ports/attempt-store.ts'
+import type { UserStore } from '../../lib/ports/user-store.ts'
 import type { State } from '../../lib/ports/state.ts'
 
 /** The costs of a server since it started. */
@@ -22,6 +23,8 @@ export interface Engine {
   /** Puts in the families and the browser sessions of these numbers, as quickly as the store can. */
   loadFamilies(from: number, to: number): Promise<void>
   loadSessions(from: number, to: number): Promise<void>
+  /** The host's users, where the store has them too: each with this hash of a password. */
+  users?: { store: UserStore; load(count: number, passwordHash: string): Promise<void> }
   /** The bytes of all records, in memory or on disk, with indexes. */
   bytes(): Promise<number>
   /** The bytes of its keys by the store itself, if it tells. */

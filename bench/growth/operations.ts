@@ -2,6 +2,7 @@
 import Fastify from 'fastify'
 import type { FastifyInstance } from 'fastify'
 import authPlugin from '../../lib/index.ts'
+import { fastHasher } from '../../lib/testing/doubles.ts'
 import { type Engine, each } from './engine.ts'
 import {
   NOW,
@@ -27,10 +28,14 @@ const requireThat = (holds: boolean, what: string): void => {
   if (!holds) throw new Error(`${what}: not what it should be`)
 }
 
-async function refreshApp({ state }: Engine): Promise<FastifyInstance> {
+const PASSWORD = 'a password of the growth benchmark'
+/** A hash takes as long as it does whatever the store holds, and would hide the rest. */
+const hasher = fastHasher()
+
+async function appOn({ state, users: stored }: Engine, size: number): Promise<FastifyInstance> {
   const app = Fastify() as unknown as FastifyInstance
   const user = { username: 'ann', passwordHash: null }
-  const users = {
+  const anyone = {
     async findById(id: string) {
       return { id, ...user }
     },
@@ -38,10 +43,12 @@ async function refreshApp({ state }: Engine): Promise<FastifyInstance> {
       return null
     }
   }
+  await stored?.load(size, await hasher.hash(PASSWORD, { memoryCost: 19_456, timeCost: 2, parallelism: 1 }))
   await app.register(authPlugin, {
     issuer: 'http://localhost',
     secret: 'of-the-growth-benchmark-and-no-secret-0123456789',
-    users,
+    users: stored?.store ?? anyone,
+    password: { hasher },
     state,
     rateLimit: false
   })
@@ -58,7 +65,7 @@ export async function operationsOf(
     attempts
   } = engine
   const generations = new Uint16Array(size)
-  const app = await refreshApp(engine)
+  const app = await appOn(engine, size)
   const operations: Record<string, Operation> = {
     useToken: {
       prepare: async (numbers) =>
@@ -120,6 +127,27 @@ export async function operationsOf(
             )
           }
         })
+    }
+  }
+  if (engine.users !== undefined) {
+    // The families have the users of the lower half.
+    const idOf = (number: number): string => userId(Math.floor((size + number) / 2))
+    operations['POST /auth/token, password'] = {
+      prepare: async (numbers) =>
+        numbers.map((number) => {
+          const payload = { grant_type: 'password', username: idOf(number), password: PASSWORD }
+          return async () => {
+            requireThat(
+              (await app.inject({ method: 'POST', url: '/auth/token', payload })).statusCode === 200,
+              'sign-in'
+            )
+          }
+        }),
+      async restore(numbers) {
+        await each(0, numbers.length, engine.concurrency, async (index) => {
+          await tokens.revokeFamiliesOfUser(idOf(numbers[index] ?? 0))
+        })
+      }
     }
   }
   if (attempts !== undefined) {

@@ -1,26 +1,21 @@
 /** The two stores that are servers: each engine starts one of its own. */
-import { readFileSync } from 'node:fs'
 import { setTimeout as wait } from 'node:timers/promises'
 import { postgresState } from '../../lib/adapters/postgres/record-store.ts'
+import { postgresUserStore } from '../../lib/adapters/postgres/user-store.ts'
 import { redisAttemptStore } from '../../lib/adapters/redis/attempt-store.ts'
 import { sharedConnection } from '../../lib/adapters/redis/server.ts'
 import { redisState } from '../../lib/adapters/redis/record-store.ts'
 import { childrenOf } from '../../test/support/postgres-binaries.ts'
 import { startPostgres } from '../../test/support/postgres-server.ts'
 import { startRedis } from '../../test/support/redis-server.ts'
+import { spentBy } from '../databases.ts'
 import { type Engine, each } from './engine.ts'
-import { familyOf, sessionDigest, sessionOf } from './records.ts'
+import { familyOf, sessionDigest, sessionOf, userId } from './records.ts'
 
 const CONCURRENCY = 8
+const USERS_AT_ONCE = 10_000
 
-/** Nanoseconds that a process has spent on a CPU, as Linux counts them. */
-const cpuOf = (pid: number): number => {
-  try {
-    return Number(readFileSync(`/proc/${pid}/schedstat`, 'utf8').split(' ')[0])
-  } catch {
-    return 0
-  }
-}
+const cpuOf = (pid: number): number => 1000 * spentBy(pid)
 
 const fieldOf = (info: string, name: RegExp): number => Number(name.exec(info)?.[1] ?? 0)
 
@@ -113,9 +108,24 @@ export async function postgresEngine(): Promise<Engine> {
   const pool = database.pool({ max: CONCURRENCY })
   const state = postgresState(pool)
   await state.prepare()
+  const users = postgresUserStore(pool)
 
   return {
     state,
+    users: {
+      store: users,
+      async load(count, passwordHash) {
+        await users.prepare()
+        const put =
+          'INSERT INTO authority_users (id, username, password_hash) SELECT id, id, $2 FROM unnest($1::text[]) id'
+        await each(0, Math.ceil(count / USERS_AT_ONCE), 1, async (part) => {
+          const from = part * USERS_AT_ONCE
+          const ids = Array.from({ length: Math.min(USERS_AT_ONCE, count - from) }, (_, index) => userId(from + index))
+          await pool.query(put, [ids, passwordHash])
+        })
+        await pool.query('VACUUM ANALYZE authority_users')
+      }
+    },
     concurrency: CONCURRENCY,
     perRound: 2000,
     async loadFamilies(from, to) {

@@ -22,6 +22,8 @@ export interface Round {
   wall: number
   own: number
   cpu: number
+  /** Of this process and the server's, where there is one. */
+  both: number
   script: number
   log: number
 }
@@ -117,6 +119,7 @@ async function grow(
       wall: (sum.wall * 1000) / total,
       own: sum.own / total,
       cpu: sum.cpuNs / 1000 / total,
+      both: sum.cpuNs === 0 ? 0 : (sum.own + sum.cpuNs / 1000) / total,
       script: sum.scriptNs / 1000 / total,
       log: sum.logBytes / total
     }
