@@ -67,15 +67,7 @@ export type { ProtectedResource } from './composition/protected-resources.ts'
 export type { McpAuth } from './resource/resource-guards.ts'
 export type { TokenGuards } from './composition/guards.ts'
 export type { AuthSession } from './http/edge/session-hook.ts'
-export type {
-  AccountAccess,
-  AccountFactor,
-  AccountModel,
-  AccountModels,
-  AccountNote,
-  AccountPasskey,
-  AccountSession
-} from './pages/account-models.ts'
+export type { AccountAccess, AccountModel, AccountModels, AccountNote, AccountSession } from './pages/account-models.ts'
 export type {
   CommonModel,
   ConnectButton,

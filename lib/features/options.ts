@@ -8,8 +8,8 @@ import type { DeviceModels, DeviceOption } from './device-grant/options.ts'
 import type { EmailCodeModels, EmailCodeOptions } from './email-codes/options.ts'
 import type { InvitationModels } from './invitations/options.ts'
 import type { ParOption } from './par/options.ts'
-import type { PasskeyOption } from './passkeys/options.ts'
-import type { SecondFactorOptions } from './second-factors/options.ts'
+import type { PasskeyModels, PasskeyOption } from './passkeys/options.ts'
+import type { SecondFactorModels, SecondFactorOptions } from './second-factors/options.ts'
 import type { UnknownClientOptions } from './unknown-clients/options.ts'
 
 export type { AdminAsk, AdminOption, AdminOptions, AllowFunction } from './admin/options.ts'
@@ -21,13 +21,20 @@ export type { DeviceGrantOptions, DeviceModels, DeviceOption } from './device-gr
 export type { EmailCodeModels, EmailCodeOptions, EmailSignInOptions } from './email-codes/options.ts'
 export type { InvitationModels } from './invitations/options.ts'
 export type { ParOption } from './par/options.ts'
-export type { PasskeyOption, PasskeyOptions } from './passkeys/options.ts'
+export type { PasskeyModels, PasskeyOption, PasskeyOptions } from './passkeys/options.ts'
 export type {
   ClientIdMetadataOptions,
   ClientRegistrationOptions,
   UnknownClientOptions
 } from './unknown-clients/options.ts'
-export type { MfaContext, MfaOptions, SecondFactorOptions } from './second-factors/options.ts'
+export type {
+  AccountFactor,
+  AccountPasskey,
+  MfaContext,
+  MfaOptions,
+  SecondFactorModels,
+  SecondFactorOptions
+} from './second-factors/options.ts'
 
 export type FeatureOptions = AdminOption &
   ApiKeyFeatureOptions &
@@ -41,4 +48,10 @@ export type FeatureOptions = AdminOption &
   SecondFactorOptions &
   UnknownClientOptions
 
-export type FeatureModels = ApiKeyModels & ConnectModels & DeviceModels & EmailCodeModels & InvitationModels
+export type FeatureModels = ApiKeyModels &
+  ConnectModels &
+  DeviceModels &
+  EmailCodeModels &
+  InvitationModels &
+  PasskeyModels &
+  SecondFactorModels

@@ -1,12 +1,4 @@
-import type {
-  CommonModel,
-  FormModel,
-  PasskeyForm,
-  PasskeySignals,
-  ProfileField,
-  ShownEnrolment,
-  ShownScope
-} from './common-model.ts'
+import type { CommonModel, FormModel, ProfileField, ShownScope } from './common-model.ts'
 
 /** The last result of a form on an account page. `nothing`: the session was replaced since the page was opened. */
 export type AccountNote =
@@ -71,26 +63,6 @@ export interface AccountAccess {
   grantedAt: number
 }
 
-/** An authenticator app of the user. */
-export interface AccountFactor {
-  /** The form returns it in a hidden field `factor`. */
-  id: string
-  name: string | null
-  /** Milliseconds since the epoch. */
-  createdAt: number
-  lastUsedAt: number | null
-  /** True after too many wrong codes. */
-  disabled: boolean
-  /** The page that asks before it is removed. */
-  removeUrl: string
-}
-
-/** A passkey of the user. */
-export interface AccountPasskey extends Omit<AccountFactor, 'disabled'> {
-  /** True if it is synced or backed up. */
-  synced: boolean
-}
-
 /** The models of the account pages. */
 export interface AccountModels {
   /** The overview, with links to the other pages. */
@@ -146,55 +118,6 @@ export interface AccountModels {
    * value `first` sends a link that sets one.
    */
   account_password: AccountModel & { minLength: number; hasPassword: boolean }
-  /**
-   * One form per factor, with `factor`, `name`, and buttons `decision` with the values `rename` and `remove`; one form
-   * with the `decision` `codes`. `signInUrl`: the user signs in again before any change. `enrolUrl` leads to the page
-   * `account_totp`; `null`: there are no apps. `twoStep`: whether sign-ins need a second step, and which change a
-   * button `decision` with `two_step_on` or `two_step_off` may make. `recoveryCodesLeft` is `null` while `twoStep.on`
-   * is false. `hasPassword`: whether a password alone is enough after the last factor is removed. `mustKeepOne`: the
-   * last one cannot be removed. `factors` are the apps. `addPasskeyUrl` leads to the page `account_passkey`, and is
-   * `null` without passkeys. `removing`: the page asks before it removes this one.
-   * `canForget`: a button `decision` with the value `forget` forgets all remembered browsers.
-   */
-  account_security: AccountModel & {
-    factors: AccountFactor[]
-    hasPassword: boolean
-    mustKeepOne: boolean
-    twoStep: { on: boolean; offers: 'on' | 'off' | null }
-    recoveryCodesLeft: number | null
-    enrolUrl: string | null
-    canForget: boolean
-    signInUrl: string | null
-    passkeys: AccountPasskey[]
-    addPasskeyUrl: string | null
-    removing: { id: string; name: string | null; isPasskey: boolean; backUrl: string } | null
-    passkeySignals: PasskeySignals | null
-  }
-  /**
-   * Fields: `credential` and `name`. `passkey` is `null` if the user first has to sign in again, or to confirm the
-   * account's address at `confirmUrl`.
-   */
-  account_passkey: AccountModel & {
-    passkey: PasskeyForm | null
-    name: string
-    signInUrl: string | null
-    confirmUrl: string | null
-  }
-  /**
-   * Fields: `code`, and `enrolment` in a hidden field. `enrolment` is `null` if the user first has to sign in
-   * again, or to confirm the account's address at `confirmUrl`.
-   */
-  account_totp: AccountModel & {
-    enrolment: ShownEnrolment | null
-    signInUrl: string | null
-    confirmUrl: string | null
-    endsOthers: boolean
-  }
-  /**
-   * The recovery codes, shown once and in no other answer. `signedIn` is `false` if the sign-in failed after the
-   * required factor was set up.
-   */
-  account_recovery_codes: CommonModel & { username: string; signedIn: boolean; codes: string[]; backUrl: string }
   /**
    * Buttons `session` with the id of a sign-in, and `decision` with the values `end_others` (all except this browser)
    * and `end_all`.

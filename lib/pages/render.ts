@@ -1,6 +1,4 @@
 import { accountEmail } from './account-email.ts'
-import { accountSecurity } from './security-pages.ts'
-import { accountPasskey, accountRecoveryCodes, accountTotp, passkeyPrompt, setUpSecondFactor } from './set-up-pages.ts'
 import { consent, errorPage, formPost, logout, signedOut, undo, verifyEmail } from './decision-pages.ts'
 import {
   account,
@@ -13,16 +11,7 @@ import {
 } from './account-pages.ts'
 import type { FeatureModels } from '../features/options.ts'
 import type { PageModels, PageName } from './model.ts'
-import {
-  checkEmail,
-  forgotPassword,
-  login,
-  reauthenticate,
-  resetPassword,
-  secondFactor,
-  secondFactorLink,
-  signup
-} from './sign-in-pages.ts'
+import { checkEmail, forgotPassword, login, reauthenticate, resetPassword, signup } from './sign-in-pages.ts'
 
 /** The built-in HTML of each page: a whole document without inline script, style or event handler. Pure. */
 export type Renderers = { readonly [Name in PageName]: (model: PageModels[Name]) => string }
@@ -30,11 +19,7 @@ export type Renderers = { readonly [Name in PageName]: (model: PageModels[Name])
 /** All but those of the features. */
 export const RENDERERS: Omit<Renderers, keyof FeatureModels> = {
   login,
-  second_factor: secondFactor,
-  second_factor_link: secondFactorLink,
-  passkey_prompt: passkeyPrompt,
   reauthenticate,
-  set_up_second_factor: setUpSecondFactor,
   signup,
   forgot_password: forgotPassword,
   check_email: checkEmail,
@@ -46,10 +31,6 @@ export const RENDERERS: Omit<Renderers, keyof FeatureModels> = {
   account_profile: accountProfile,
   account_email: accountEmail,
   account_password: accountPassword,
-  account_security: accountSecurity,
-  account_totp: accountTotp,
-  account_passkey: accountPasskey,
-  account_recovery_codes: accountRecoveryCodes,
   account_sessions: accountSessions,
   account_access: accountAccess,
   account_remove: accountRemove,

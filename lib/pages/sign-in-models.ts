@@ -1,9 +1,4 @@
-import type { ConnectButton, FormModel, PasskeyForm, ProfileField, ShownEnrolment } from './common-model.ts'
-
-export type StepWay = SignInModels['second_factor']['way']
-
-/** The ways to give a second factor, best first. */
-export const STEP_WAYS: readonly StepWay[] = ['passkey', 'code', 'recovery_code']
+import type { ConnectButton, FormModel, PasskeyForm, ProfileField } from './common-model.ts'
 
 /** Pages that lead to a session: sign-in, registration, and the links of messages. */
 export interface SignInModels {
@@ -26,30 +21,6 @@ export interface SignInModels {
     tellsPasskeys: boolean
   }
   /**
-   * After a password or another provider: `way` is the one that this view asks for, in the field `code` or
-   * `recovery_code`, or in `credential` with `passkey`, which is `null` otherwise. `otherWays` lead to the other views.
-   * `username` is the user to be signed in. `rememberSeconds`: how long a box `remember` lets this browser skip the
-   * step. `null`: no box.
-   */
-  second_factor: FormModel & {
-    username: string
-    way: 'passkey' | 'code' | 'recovery_code'
-    otherWays: Array<{ way: 'passkey' | 'code' | 'recovery_code'; url: string }>
-    rememberSeconds: number | null
-    loginUrl: string
-    passkey: PasskeyForm | null
-    tellsPasskeys: boolean
-  }
-  /**
-   * After a sign-in by password: offers to make a passkey, with `credential` and `name`. `skipUrl` continues without.
-   * `endsOthers`: the first one ends all other sign-ins.
-   */
-  passkey_prompt: FormModel & {
-    username: string
-    passkey: PasskeyForm
-    skipUrl: string
-  }
-  /**
    * For the signed-in user: `current_password` with `asksPassword`, `credential` with `passkey`, a button `decision`
    * with the value `email` with `sendsCode`, and the user's provider accounts. `loginUrl` leads to the sign-in page for
    * any other way.
@@ -60,26 +31,6 @@ export interface SignInModels {
     passkey: PasskeyForm | null
     sendsCode: boolean
     connections: ConnectButton[]
-    loginUrl: string
-  }
-  /**
-   * The link of `app.authority.startEnrolment`. The form returns `token` in a hidden field. `username` is the user of
-   * the link.
-   */
-  second_factor_link: FormModel & { token: string; username: string }
-  /**
-   * A second factor to set up before the sign-in completes: `code` and `name`, with `enrolment` in a hidden field, or
-   * `credential` with `passkey`. Both are `null` if the account's address has to be confirmed first. A button
-   * `decision` with the value `resend` then sends the message again, and `sent` reports it. `forAccount`: the account
-   * must have a factor; otherwise only the opened page requires it.
-   */
-  set_up_second_factor: FormModel & {
-    username: string
-    forAccount: boolean
-    enrolment: ShownEnrolment | null
-    passkey: PasskeyForm | null
-    name: string
-    sent: boolean
     loginUrl: string
   }
   signup: FormModel & {

@@ -1,4 +1,4 @@
-import { codeField, confirmationForm, recoveryCodeField } from './code-fields.ts'
+import { confirmationForm } from './code-fields.ts'
 import {
   action as actionLink,
   currentPasswordField,
@@ -8,7 +8,6 @@ import {
   link,
   newPasswordField,
   passwordAgainField,
-  rememberField,
   serverFault,
   submit,
   usernameField
@@ -16,13 +15,12 @@ import {
 import { profileField } from './host-fields.ts'
 import { passkeyForm, tellsPasskeysField, withoutPasskeys } from './passkey-forms.ts'
 import { type Html, formatHtml, html } from './html.ts'
-import { address, chip, failure, layout, name, usernameOf } from './layout.ts'
+import { address, chip, layout, name, usernameOf } from './layout.ts'
 import type { IconName } from './stylesheet.ts'
-import { carry, providersFirst, way, wayLink, ways } from './ways.ts'
-import { format, spaceOf } from './texts.ts'
+import { carry, providersFirst, way, ways } from './ways.ts'
+import { format } from './texts.ts'
 import type { CommonModel } from './common-model.ts'
 import type { PageModels } from './model.ts'
-import type { StepWay } from './sign-in-models.ts'
 
 export function login(model: PageModels['login']): string {
   const {
@@ -80,66 +78,6 @@ ${onward(model)}${otherUrl !== null && chip(model, username, otherUrl)}`
     links:
       signupUrl !== null &&
       html`<p>${format(messages.signupQuestion, { title })} ${link(signupUrl, messages.signupLink)}</p>`
-  })
-}
-
-const STEP_ICONS: Readonly<Record<StepWay, IconName>> = { passkey: 'key', code: 'phone', recovery_code: 'list' }
-
-/** One way a view, with one button. The title tells the views apart. */
-export function secondFactor(model: PageModels['second_factor']): string {
-  const { messages, action, error, username, way, otherWays, rememberSeconds, loginUrl, passkey, tellsPasskeys } = model
-  const { support } = model.footer
-  const state = formState(error, [way], way)
-  const names = { passkey: messages.passkeyWay, code: messages.factorApp, recovery_code: messages.recoveryLabel }
-  const isLast = !otherWays.some((other) => other.way !== 'recovery_code')
-  const text = {
-    passkey: messages.passkeySecond,
-    code: messages.secondFactorText,
-    recovery_code: isLast ? messages.errorFactorDisabled : null
-  }[way]
-  const remember = rememberSeconds !== null && rememberField(state, model, rememberSeconds)
-  return layout(model, {
-    heading: messages.secondFactorTitle,
-    part: names[way],
-    error,
-    lead: [text !== null && html`<p class="lead">${text}</p>`, chip(model, username, loginUrl)],
-    passkeyScript: passkey?.scriptUrl,
-    content: [
-      passkey === null
-        ? form(action, state, [
-            tellsPasskeysField(tellsPasskeys),
-            way === 'code' ? codeField(state, model) : recoveryCodeField(state, model),
-            remember,
-            submit(messages.continueSubmit),
-            '\n'
-          ])
-        : [
-            error !== null && [failure(error), '\n'],
-            passkeyForm(action, passkey, model, { call: 'get', label: messages.passkeyUse, fields: remember }),
-            withoutPasskeys(model)
-          ],
-      '\n',
-      serverFault(model),
-      ways(model, { others: otherWays.map((other) => wayLink(other.url, STEP_ICONS[other.way], names[other.way])) })
-    ],
-    links:
-      support !== null &&
-      html`<p>${[messages.secondFactorLost, spaceOf(messages), link(support, messages.contactSupport)]}</p>`
-  })
-}
-
-/** Signs nobody in. The button leads to the sign-in, and uses the link up. */
-export function secondFactorLink(model: PageModels['second_factor_link']): string {
-  const { messages, action, error, token, username } = model
-  return layout(model, {
-    heading: messages.factorLinkTitle,
-    error,
-    icon: 'lock',
-    lead: html`<p class="lead">${formatHtml(messages.factorLinkText, { username: name(username) })}</p>`,
-    content: [
-      form(action, formState(error, [], ''), [hidden('token', token), submit(messages.continueSubmit), '\n']),
-      serverFault(model)
-    ]
   })
 }
 

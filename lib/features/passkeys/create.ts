@@ -7,6 +7,7 @@ import { passkeyEndpoints } from './endpoints.ts'
 import type { FactorSettings } from '../second-factors/options.ts'
 import { PASSKEY_GRANT, type PasskeySettings } from './options.ts'
 import { passkeyPage, passkeyPromptPage } from './pages/add.ts'
+import { RENDERERS } from './pages/renderers.ts'
 import { passkeyPart } from './pages/sign-in.ts'
 import type { Passkeys } from '../../accounts/factor-kinds.ts'
 import { isFirstParty } from '../../clients/rights.ts'
@@ -48,6 +49,7 @@ export function create(
     endpoints: passkeyEndpoints(accounts, passkeys, relatedOrigins),
     pages: {
       passkeys: true,
+      renderers: RENDERERS,
       routes(child, deps) {
         if (passkeys.prompt) passkeyPromptPage(child, deps, pages)
         if (deps.offers.account) passkeyPage(child, deps, pages)

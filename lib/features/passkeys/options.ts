@@ -1,3 +1,5 @@
+import type { AccountModel } from '../../pages/account-models.ts'
+import type { FormModel, PasskeyForm } from '../../pages/common-model.ts'
 import { CREDENTIAL } from '../second-factors/options.ts'
 import {
   filled,
@@ -83,3 +85,26 @@ export const PASSKEY_GRANT = {
     'the `acr` `phr`. Every refusal is `invalid_grant` with one text. An answer works once. Exists with the ' +
     'password grant and passkeys; a client needs the grant `password`.'
 } as const
+
+/** The models of the pages of passkeys. */
+export interface PasskeyModels {
+  /**
+   * After a sign-in by password: offers to make a passkey, with `credential` and `name`. `skipUrl` continues without.
+   * `endsOthers`: the first one ends all other sign-ins.
+   */
+  passkey_prompt: FormModel & {
+    username: string
+    passkey: PasskeyForm
+    skipUrl: string
+  }
+  /**
+   * Fields: `credential` and `name`. `passkey` is `null` if the user first has to sign in again, or to confirm the
+   * account's address at `confirmUrl`.
+   */
+  account_passkey: AccountModel & {
+    passkey: PasskeyForm | null
+    name: string
+    signInUrl: string | null
+    confirmUrl: string | null
+  }
+}

@@ -8,6 +8,7 @@ import { type FactorSettings, MFA_GRANT } from './options.ts'
 import { enrolmentRequired, mfaGrant, mfaRequired } from './mfa-grant.ts'
 import { secondFactorLinkPage } from './pages/enrolment.ts'
 import { secondFactorPage } from './pages/second-factor.ts'
+import { RENDERERS } from './pages/renderers.ts'
 import { securityPage } from './pages/security.ts'
 import { setUpSecondFactorPage } from './pages/set-up-second-factor.ts'
 import { beginWithFactors, forgetDevices, openPageStep } from './second-step.ts'
@@ -63,6 +64,7 @@ export function create(on: FactorSettings, kernel: Kernel): Parts {
     ],
     endpoints: factorEndpoints(accounts),
     pages: {
+      renderers: RENDERERS,
       routes(child, deps) {
         secondFactorPage(child, deps, accounts)
         secondFactorLinkPage(child, deps, accounts)

@@ -4,6 +4,8 @@ import { FACTOR_METHODS } from '../../protocol/second-factors.ts'
 import type { Client } from '../../ports/client-store.ts'
 import type { FactorStore } from '../../ports/factor-store.ts'
 import type { User } from '../../ports/user-store.ts'
+import type { AccountModel } from '../../pages/account-models.ts'
+import type { CommonModel, FormModel, PasskeyForm, PasskeySignals, ShownEnrolment } from '../../pages/common-model.ts'
 import {
   filled,
   type Given,
@@ -145,3 +147,103 @@ export const MFA_GRANT = {
     'answers and continues in the same way. Exists with `factors` and one of the two grants; a client needs ' +
     'the grant with which it began.'
 } as const
+
+/** An authenticator app of the user. */
+export interface AccountFactor {
+  /** The form returns it in a hidden field `factor`. */
+  id: string
+  name: string | null
+  /** Milliseconds since the epoch. */
+  createdAt: number
+  lastUsedAt: number | null
+  /** True after too many wrong codes. */
+  disabled: boolean
+  /** The page that asks before it is removed. */
+  removeUrl: string
+}
+
+/** A passkey of the user. */
+export interface AccountPasskey extends Omit<AccountFactor, 'disabled'> {
+  /** True if it is synced or backed up. */
+  synced: boolean
+}
+
+export type StepWay = 'passkey' | 'code' | 'recovery_code'
+
+/** The models of the pages of second factors. */
+export interface SecondFactorModels {
+  /**
+   * After a password or another provider: `way` is the one that this view asks for, in the field `code` or
+   * `recovery_code`, or in `credential` with `passkey`, which is `null` otherwise. `otherWays` lead to the other views.
+   * `username` is the user to be signed in. `rememberSeconds`: how long a box `remember` lets this browser skip the
+   * step. `null`: no box.
+   */
+  second_factor: FormModel & {
+    username: string
+    way: StepWay
+    otherWays: Array<{ way: StepWay; url: string }>
+    rememberSeconds: number | null
+    loginUrl: string
+    passkey: PasskeyForm | null
+    tellsPasskeys: boolean
+  }
+  /**
+   * The link of `app.authority.startEnrolment`. The form returns `token` in a hidden field. `username` is the user of
+   * the link.
+   */
+  second_factor_link: FormModel & { token: string; username: string }
+  /**
+   * A second factor to set up before the sign-in completes: `code` and `name`, with `enrolment` in a hidden field, or
+   * `credential` with `passkey`. Both are `null` if the account's address has to be confirmed first. A button
+   * `decision` with the value `resend` then sends the message again, and `sent` reports it. `forAccount`: the account
+   * must have a factor; otherwise only the opened page requires it.
+   */
+  set_up_second_factor: FormModel & {
+    username: string
+    forAccount: boolean
+    enrolment: ShownEnrolment | null
+    passkey: PasskeyForm | null
+    name: string
+    sent: boolean
+    loginUrl: string
+  }
+  /**
+   * One form per factor, with `factor`, `name`, and buttons `decision` with the values `rename` and `remove`; one form
+   * with the `decision` `codes`. `signInUrl`: the user signs in again before any change. `enrolUrl` leads to the page
+   * `account_totp`; `null`: there are no apps. `twoStep`: whether sign-ins need a second step, and which change a
+   * button `decision` with `two_step_on` or `two_step_off` may make. `recoveryCodesLeft` is `null` while `twoStep.on`
+   * is false. `hasPassword`: whether a password alone is enough after the last factor is removed. `mustKeepOne`: the
+   * last one cannot be removed. `factors` are the apps. `addPasskeyUrl` leads to the page `account_passkey`, and is
+   * `null` without passkeys. `removing`: the page asks before it removes this one.
+   * `canForget`: a button `decision` with the value `forget` forgets all remembered browsers.
+   */
+  account_security: AccountModel & {
+    factors: AccountFactor[]
+    hasPassword: boolean
+    mustKeepOne: boolean
+    twoStep: { on: boolean; offers: 'on' | 'off' | null }
+    recoveryCodesLeft: number | null
+    enrolUrl: string | null
+    canForget: boolean
+    signInUrl: string | null
+    passkeys: AccountPasskey[]
+    addPasskeyUrl: string | null
+    removing: { id: string; name: string | null; isPasskey: boolean; backUrl: string } | null
+    passkeySignals: PasskeySignals | null
+  }
+  /**
+   * Fields: `code`, and `enrolment` in a hidden field. `enrolment` is `null` if the user first has to sign in
+   * again, or to confirm the account's address at `confirmUrl`.
+   */
+  account_totp: AccountModel & {
+    enrolment: ShownEnrolment | null
+    signInUrl: string | null
+    confirmUrl: string | null
+    endsOthers: boolean
+  }
+  /**
+   * The recovery codes, shown once and in no other answer. `signedIn` is `false` if the sign-in failed after the
+   * required factor was set up.
+   */
+  account_recovery_codes: CommonModel & { username: string; signedIn: boolean; codes: string[]; backUrl: string }
+}

@@ -3,7 +3,7 @@ import t from '../../support/tap.ts'
 import type { PageModels } from '../../../lib/pages/model.ts'
 import { renderPage } from '../../support/render-page.ts'
 import { LOCALES, type Locale, messagesOf } from '../../../lib/pages/texts.ts'
-import { STEP_WAYS } from '../../../lib/pages/sign-in-models.ts'
+import { STEP_WAYS } from '../../../lib/features/second-factors/pages/second-factor.ts'
 import { COMMON, MODELS } from './models.ts'
 import { all, parse, textOf } from './strict-html.ts'
 

@@ -8,7 +8,7 @@ import { secondFactorCheck } from '../deps.ts'
 import { openStep, type PendingStep, rememberDevice } from '../second-step.ts'
 import { OAuthError } from '../../../errors.ts'
 import type { PasskeyForm } from '../../../pages/common-model.ts'
-import { STEP_WAYS, type StepWay } from '../../../pages/sign-in-models.ts'
+import type { StepWay } from '../options.ts'
 import type { UserFactors } from '../../../ports/factor-store.ts'
 import type { User } from '../../../ports/user-store.ts'
 import { contextOf, MFA_ACR } from '../../../protocol/authentication.ts'
@@ -19,6 +19,9 @@ import { formPage, goOn, withQuery } from '../../../http/pages/form-page.ts'
 import { queryParam } from '../../../http/pages/page-routes.ts'
 import { leadOnFrom } from '../../../http/pages/lead-on.ts'
 import { passkeyFormOf } from './parts.ts'
+
+/** The ways to give a second factor, best first. */
+export const STEP_WAYS: readonly StepWay[] = ['passkey', 'code', 'recovery_code']
 
 /**
  * The user who owes a second factor: one who has given the first factor and is not signed in yet, or one who was signed

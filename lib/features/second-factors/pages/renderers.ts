@@ -1,64 +1,94 @@
-import { codeField } from './code-fields.ts'
-import { accountFrame, signInAgain } from './account-pages.ts'
+import { accountFrame, signInAgain } from '../../../pages/account-pages.ts'
+import { codeField, recoveryCodeField } from '../../../pages/code-fields.ts'
+import type { FormModel, PasskeyForm, ShownEnrolment } from '../../../pages/common-model.ts'
 import {
   action as actionLink,
   copyButton,
-  factorNameField,
   form,
   formState,
   hidden,
   link,
+  rememberField,
   serverFault,
   submit
-} from './fields.ts'
-import { attributes, type Html, html, type HtmlValue } from './html.ts'
-import { chip, failure, layout } from './layout.ts'
-import type { FormModel, PasskeyForm, ShownEnrolment } from './common-model.ts'
-import type { PageModels } from './model.ts'
-import { passkeyForm, withoutPasskeys } from './passkey-forms.ts'
-import type { IconName } from './stylesheet.ts'
-import type { Messages } from './texts.ts'
+} from '../../../pages/fields.ts'
+import { attributes, formatHtml, type Html, html, type HtmlValue } from '../../../pages/html.ts'
+import { chip, failure, layout, name } from '../../../pages/layout.ts'
+import type { PageModels } from '../../../pages/model.ts'
+import { passkeyForm, tellsPasskeysField, withoutPasskeys } from '../../../pages/passkey-forms.ts'
+import type { Renderers } from '../../../pages/render.ts'
+import type { IconName } from '../../../pages/stylesheet.ts'
+import { type Messages, spaceOf } from '../../../pages/texts.ts'
+import { wayLink, ways } from '../../../pages/ways.ts'
+import type { SecondFactorModels, StepWay } from '../options.ts'
+import { accountSecurity } from './account-security.ts'
 
-export function accountPasskey(model: PageModels['account_passkey']): string {
-  const { messages, action, error, passkey, name: typed, signInUrl, confirmUrl } = model
-  if (confirmUrl !== null) return accountFrame(model, messages.passkeyAdd, confirmFirst(model, confirmUrl))
-  if (passkey === null)
-    return accountFrame(model, messages.passkeyAdd, signInUrl === null ? null : signInAgain(model, signInUrl))
-  const state = formState(error, ['name'], '')
-  return accountFrame(
-    model,
-    messages.passkeyAdd,
-    [
-      points(messages),
-      ...creation(model, action, passkey, { name: factorNameField(state, messages.passkeyNameLabel, typed), state })
-    ],
-    { passkeyScript: passkey.scriptUrl }
-  )
-}
+const STEP_ICONS: Readonly<Record<StepWay, IconName>> = { passkey: 'key', code: 'phone', recovery_code: 'list' }
 
-function confirmFirst({ messages }: Pick<FormModel, 'messages'>, confirmUrl: string): Html {
-  return html`<p>${messages.errorEmailNotVerified}</p>
-${actionLink(confirmUrl, messages.verifyTitle)}`
-}
-
-/** The lightest page: nothing to type, and one press either way. */
-export function passkeyPrompt(model: PageModels['passkey_prompt']): string {
-  const { messages, action, error, passkey, skipUrl } = model
+/** One way a view, with one button. The title tells the views apart. */
+function secondFactor(model: PageModels['second_factor']): string {
+  const { messages, action, error, username, way, otherWays, rememberSeconds, loginUrl, passkey, tellsPasskeys } = model
+  const { support } = model.footer
+  const state = formState(error, [way], way)
+  const names = { passkey: messages.passkeyWay, code: messages.factorApp, recovery_code: messages.recoveryLabel }
+  const isLast = !otherWays.some((other) => other.way !== 'recovery_code')
+  const text = {
+    passkey: messages.passkeySecond,
+    code: messages.secondFactorText,
+    recovery_code: isLast ? messages.errorFactorDisabled : null
+  }[way]
+  const remember = rememberSeconds !== null && rememberField(state, model, rememberSeconds)
   return layout(model, {
-    heading: messages.passkeyPromptTitle,
+    heading: messages.secondFactorTitle,
+    part: names[way],
     error,
-    icon: 'key',
-    passkeyScript: passkey.scriptUrl,
+    lead: [text !== null && html`<p class="lead">${text}</p>`, chip(model, username, loginUrl)],
+    passkeyScript: passkey?.scriptUrl,
     content: [
-      points(messages),
-      ...creation(model, action, passkey, { state: formState(error, [], '') }),
-      actionLink(skipUrl, messages.passkeySkip, 'plain'),
+      passkey === null
+        ? form(action, state, [
+            tellsPasskeysField(tellsPasskeys),
+            way === 'code' ? codeField(state, model) : recoveryCodeField(state, model),
+            remember,
+            submit(messages.continueSubmit),
+            '\n'
+          ])
+        : [
+            error !== null && [failure(error), '\n'],
+            passkeyForm(action, passkey, model, { call: 'get', label: messages.passkeyUse, fields: remember }),
+            withoutPasskeys(model)
+          ],
+      '\n',
+      serverFault(model),
+      ways(model, { others: otherWays.map((other) => wayLink(other.url, STEP_ICONS[other.way], names[other.way])) })
+    ],
+    links:
+      support !== null &&
+      html`<p>${[messages.secondFactorLost, spaceOf(messages), link(support, messages.contactSupport)]}</p>`
+  })
+}
+
+/** Signs nobody in. The button leads to the sign-in, and uses the link up. */
+function secondFactorLink(model: PageModels['second_factor_link']): string {
+  const { messages, action, error, token, username } = model
+  return layout(model, {
+    heading: messages.factorLinkTitle,
+    error,
+    icon: 'lock',
+    lead: html`<p class="lead">${formatHtml(messages.factorLinkText, { username: name(username) })}</p>`,
+    content: [
+      form(action, formState(error, [], ''), [hidden('token', token), submit(messages.continueSubmit), '\n']),
       serverFault(model)
     ]
   })
 }
 
-function points({ passkeyByLock, passkeyNoPassword, passkeyKeeps }: Messages): Html {
+export function confirmFirst({ messages }: Pick<FormModel, 'messages'>, confirmUrl: string): Html {
+  return html`<p>${messages.errorEmailNotVerified}</p>
+${actionLink(confirmUrl, messages.verifyTitle)}`
+}
+
+export function points({ passkeyByLock, passkeyNoPassword, passkeyKeeps }: Messages): Html {
   return html`<ul class="points">
 ${[passkeyByLock, passkeyNoPassword, passkeyKeeps].map(
   (point) => html`<li>${point}</li>
@@ -67,7 +97,7 @@ ${[passkeyByLock, passkeyNoPassword, passkeyKeeps].map(
 `
 }
 
-function creation(
+export function creation(
   model: FormModel,
   action: string,
   passkey: PasskeyForm,
@@ -87,7 +117,7 @@ function creation(
   ]
 }
 
-export function accountTotp(model: PageModels['account_totp']): string {
+function accountTotp(model: PageModels['account_totp']): string {
   const { messages, enrolment, signInUrl, confirmUrl, endsOthers } = model
   if (confirmUrl !== null) return accountFrame(model, messages.factorAdd, confirmFirst(model, confirmUrl))
   if (enrolment === null)
@@ -96,7 +126,7 @@ export function accountTotp(model: PageModels['account_totp']): string {
 }
 
 /** The factor to set up before the sign-in completes. With two ways, the person opens one of them. */
-export function setUpSecondFactor(model: PageModels['set_up_second_factor']): string {
+function setUpSecondFactor(model: PageModels['set_up_second_factor']): string {
   const { messages, action, error, username, forAccount, enrolment, passkey, sent, loginUrl } = model
   const who = chip(model, username, loginUrl)
   if (enrolment === null && passkey === null) {
@@ -191,7 +221,7 @@ ${codeField(state, model)}${endsOthers && html`<p class="hint">${messages.enrolT
 }
 
 /** The link to continue works only after the codes were copied, saved or printed, or the box is ticked. */
-export function accountRecoveryCodes(model: PageModels['account_recovery_codes']): string {
+function accountRecoveryCodes(model: PageModels['account_recovery_codes']): string {
   const { messages, username, codes, backUrl } = model
   return layout(model, {
     heading: messages.codesTitle,
@@ -209,4 +239,13 @@ ${codes.map(
 <div class="check"><input type="checkbox" id="kept"><label for="kept">${messages.codesSaved}</label></div>
 ${actionLink(backUrl, messages.doneSubmit)}`
   })
+}
+
+export const RENDERERS: Pick<Renderers, keyof SecondFactorModels> = {
+  second_factor: secondFactor,
+  second_factor_link: secondFactorLink,
+  set_up_second_factor: setUpSecondFactor,
+  account_security: accountSecurity,
+  account_totp: accountTotp,
+  account_recovery_codes: accountRecoveryCodes
 }

@@ -1,12 +1,12 @@
-import { accountFrame, signInAgain } from './account-pages.ts'
-import { action as actionLink, form, hidden, submit } from './fields.ts'
-import { type Html, attributes, formatHtml, html, type HtmlValue, safeUrl } from './html.ts'
-import { failure, layout, name, time } from './layout.ts'
-import type { AccountFactor, AccountPasskey } from './account-models.ts'
-import type { PageModels } from './model.ts'
-import { passkeySignals } from './passkey-forms.ts'
-import type { IconName } from './stylesheet.ts'
-import { format, type Messages } from './texts.ts'
+import { accountFrame, signInAgain } from '../../../pages/account-pages.ts'
+import { action as actionLink, form, hidden, submit } from '../../../pages/fields.ts'
+import { type Html, attributes, formatHtml, html, type HtmlValue, safeUrl } from '../../../pages/html.ts'
+import { failure, layout, name, time } from '../../../pages/layout.ts'
+import type { AccountFactor, AccountPasskey } from '../options.ts'
+import type { PageModels } from '../../../pages/model.ts'
+import { passkeySignals } from '../../../pages/passkey-forms.ts'
+import type { IconName } from '../../../pages/stylesheet.ts'
+import { format, type Messages } from '../../../pages/texts.ts'
 
 type Security = PageModels['account_security']
 
