@@ -180,9 +180,7 @@ export const METRICS = {
   'authority.password.changed': { description: 'New passwords.', labels: { by: CHANGED_BY } },
   'authority.token.issued': {
     description: 'First tokens of a device, an app or a client.',
-    labels: {
-      grant_type: ['password', 'passkey', 'mfa', 'authorization_code', 'client_credentials', 'token_exchange', 'host']
-    }
+    labels: { grant_type: [...GRANT_TYPES, 'passkey', 'mfa', 'token_exchange', 'host'] }
   },
   'authority.token.refreshed': { description: 'Refreshes.', labels: { rotated: ['true', 'false'] } },
   'authority.refresh_token.reused': {
@@ -230,7 +228,7 @@ export const METRICS = {
   'authority.token.duration': {
     description: 'How long the token endpoint took, by grant.',
     labels: {
-      grant_type: GRANT_TYPES,
+      grant_type: [...GRANT_TYPES, 'urn:fastify-authority:grant-type:mfa', 'urn:fastify-authority:grant-type:passkey'],
       outcome: OUTCOMES
     },
     buckets: SECONDS,

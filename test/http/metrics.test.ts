@@ -8,7 +8,9 @@ import {
   type PrometheusClient
 } from '../../lib/metrics/index.ts'
 import { parse } from 'yaml'
+import { DECLARED_GRANTS } from '../../lib/composition/compose.ts'
 import { memoryUserStore } from '../../lib/index.ts'
+import { GRANT_TYPES } from '../../lib/ports/client-store.ts'
 import type { AttemptStore } from '../../lib/ports/attempt-store.ts'
 import { STORE_OPERATIONS, traced, tracedStore, TRACES } from '../../lib/ports/tracing.ts'
 import { KEYS } from '../support/openid.ts'
@@ -237,6 +239,19 @@ t.test('shows the health in gauges with fixed labels, and removes them at the en
   ])
   end()
   t.equal(looks.size, 0)
+})
+
+t.test('measures each grant under its own name, and counts its tokens', async (t) => {
+  const { authority, added, meter, tell } = double()
+  t.teardown(authorityMetrics(authority, { meter }))
+  for (const { type } of DECLARED_GRANTS) await traced('token', { grantType: type }, async () => {})
+  // A grant of a registered client tells its type in the event, and the others a short name.
+  const names = [...GRANT_TYPES.filter((type) => type !== 'refresh_token'), 'passkey', 'mfa', 'token_exchange', 'host']
+  for (const grantType of names) tell('token_issued', { grantType })
+  t.strictSame(
+    added.map((call) => (call as [string, number, { grant_type: string }])[2].grant_type),
+    [...DECLARED_GRANTS.map(({ type }) => type), ...names]
+  )
 })
 
 t.test('creates no time series from input of a caller', async (t) => {
