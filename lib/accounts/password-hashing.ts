@@ -41,8 +41,8 @@ export interface PasswordHashing {
   verify(stored: string | null, password: string): Promise<HashMatch | 'unusable'>
   /** True if a hash that just matched should be replaced by `hash(password)`. */
   needsRehash(stored: string): boolean
-  /** Resolves when the decoy exists. Await it before the first request, or the first unknown user costs two hashes. */
-  ready(): Promise<void>
+  /** Runs the engine once, with so little memory that the process keeps none of it. Rejects if it does not work. */
+  check(): Promise<void>
   /** How many hashes run and wait now. */
   load(): { running: number; waiting: number }
   /** Refusals come at once from here on, those that were held back too. */
@@ -71,20 +71,11 @@ export function createPasswordHashing(options: PasswordHashingOptions, deps: Pas
   const current = options.peppers[0]
   const currentId = current === undefined ? undefined : pepperId(current)
 
-  let decoy: Promise<string> | undefined
-
-  function makeDecoy(): Promise<string> {
-    decoy ??= hasher.hash('decoy', parameters, current).catch((error: unknown) => {
-      decoy = undefined
-      throw error
-    })
-    return decoy
-  }
+  // No hash is made for it, because verifying takes as long for any salt and tag.
+  const decoy = `$argon2id$v=19$m=${memoryCost},t=${timeCost},p=${parallelism}$${'A'.repeat(22)}$${'A'.repeat(43)}`
 
   async function verifyDecoy(password: string): Promise<void> {
-    await queue.run(async () => {
-      await hasher.verify(await makeDecoy(), password, current)
-    })
+    await queue.run(() => hasher.verify(decoy, password, current))
   }
 
   async function refuse(reason: string, password: string): Promise<'unusable'> {
@@ -116,8 +107,8 @@ export function createPasswordHashing(options: PasswordHashingOptions, deps: Pas
 
     needsRehash: (stored) => needsRehash(parseStoredHash(stored, options.firebase), parameters, currentId),
 
-    async ready() {
-      await queue.run(makeDecoy)
+    async check() {
+      await queue.run(() => hasher.hash('any', { memoryCost: 8 * parallelism, timeCost: 1, parallelism }, current))
     },
 
     load: () => queue.load(),

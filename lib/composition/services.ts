@@ -216,8 +216,8 @@ export async function createServices(
   sources.push(...parts.flatMap(({ clients = [] }) => clients))
   slots.push(...parts.flatMap(({ account }) => account ?? []))
   for (const { connections: added = [] } of slots) for (const [id, way] of added) connections.set(id, way)
-  // In the background: the decoy is ready before the first sign-in, or that one waits for it.
-  accounts.hashing.ready().catch((error: unknown) => {
+  // In the background. It loads the engine before the first sign-in.
+  accounts.hashing.check().catch((error: unknown) => {
     log.error(...logLine('FST_AUTHORITY_HASHER_BROKEN', 'the password hasher does not work', { err: error }))
   })
   const turning = {

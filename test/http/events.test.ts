@@ -325,7 +325,7 @@ for (const { event, options, before, act, payload } of CASES as unknown as Array
       })
     })
     t.teardown(test.close)
-    // The decoy's hash is made in the background, before the tested requests.
+    // The engine is checked in the background, before the tested requests.
     await test.app.authority.hashPassword('something else')
     const first = await before?.(test)
     const published: unknown[] = []

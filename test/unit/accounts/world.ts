@@ -94,7 +94,6 @@ export async function world(options: WorldOptions = {}) {
       onUnusable() {}
     }
   )
-  await hashing.ready()
   const rewritten = new Map<string, Partial<User> | null>()
   const asRewritten = (user: User | null): User | null => {
     const change = user === null ? undefined : rewritten.get(user.username)
