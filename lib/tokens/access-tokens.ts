@@ -206,7 +206,7 @@ export function accessTokens(
       const token = key.sign(payload, policy.typ)
       // Caches the token that this process has just made, so that its first use needs no verification.
       if (act === undefined)
-        cache.set(bearerCredential(token), { key, resource: target?.resource ?? null, exp, sid, claims: null })
+        cache.setIssued(bearerCredential(token), { key, resource: target?.resource ?? null, exp, sid, claims: null })
       return token
     },
 

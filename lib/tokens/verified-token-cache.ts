@@ -11,6 +11,8 @@ import type { AccessTokenClaims } from '../protocol/access-token.ts'
 export interface VerifiedTokenCache {
   get(credential: string): VerifiedToken | undefined
   set(credential: string, verified: VerifiedToken): void
+  /** For a token that was just issued. Only the latest few thousand are kept until they are presented. */
+  setIssued(credential: string, verified: VerifiedToken): void
   clear(): void
 }
 
@@ -39,7 +41,42 @@ interface Entry extends VerifiedToken {
  */
 const KEY_LENGTH = 12
 
+/** A client presents a new token at once, or keeps it for later, when verifying it once costs little. */
+const ISSUED_TOKENS = 4000
+
 export function verifiedTokenCache(capacity: number): VerifiedTokenCache {
+  const presented = generations(capacity)
+  const issued = generations(Math.min(capacity, ISSUED_TOKENS))
+
+  return {
+    get(credential) {
+      const key = credential.slice(-KEY_LENGTH)
+      const entry = presented.find(key, credential)
+      if (entry !== undefined) return entry
+      const fresh = issued.find(key, credential)
+      if (fresh !== undefined) presented.put(key, fresh)
+      return fresh
+    },
+    set(credential, verified) {
+      presented.put(credential.slice(-KEY_LENGTH), entryOf(credential, verified))
+    },
+    setIssued(credential, verified) {
+      issued.put(credential.slice(-KEY_LENGTH), entryOf(credential, verified))
+    },
+    clear() {
+      presented.clear()
+      issued.clear()
+    }
+  }
+}
+
+interface Generations {
+  find(key: string, credential: string): Entry | undefined
+  put(key: string, entry: Entry): void
+  clear(): void
+}
+
+function generations(capacity: number): Generations {
   let young = new Map<string, Entry>()
   let old = new Map<string, Entry>()
 
@@ -52,8 +89,7 @@ export function verifiedTokenCache(capacity: number): VerifiedTokenCache {
   }
 
   return {
-    get(credential) {
-      const key = credential.slice(-KEY_LENGTH)
+    find(key, credential) {
       let entry = young.get(key)
       if (entry === undefined) {
         entry = old.get(key)
@@ -62,14 +98,16 @@ export function verifiedTokenCache(capacity: number): VerifiedTokenCache {
       }
       return entry.credential === credential ? entry : undefined
     },
-    set(credential, { key, resource, exp, sid, claims }) {
-      put(credential.slice(-KEY_LENGTH), { credential: flat(credential), key, resource, exp, sid, claims })
-    },
+    put,
     clear() {
       young = new Map()
       old = new Map()
     }
   }
+}
+
+function entryOf(credential: string, { key, resource, exp, sid, claims }: VerifiedToken): Entry {
+  return { credential: flat(credential), key, resource, exp, sid, claims }
 }
 
 /** Copies the string, because a concatenated or sliced string compares more slowly and keeps its source alive. */

@@ -71,10 +71,26 @@ t.test('keeps used tokens in a flood of others', async (t) => {
   }
 })
 
+t.test('DOS-token-cache keeps the latest issued tokens, few of them until they are presented', async (t) => {
+  const cache = verifiedTokenCache(50_000)
+  cache.setIssued(token('presented'), claims('presented'))
+  t.match(cache.get(token('presented')), claims('presented'))
+  for (let n = 0; n < 20_000; n++) cache.setIssued(token(n), claims(String(n)))
+  for (const other of ['h.p19999.sig', 'h.p19999.sig19999 ', token(20_000)]) t.equal(cache.get(other), undefined, other)
+  t.ok(cache.get(token('presented')), 'issued tokens drive out none that was presented')
+  let alive = 0
+  for (let n = 19_999; n >= 0; n--) if (cache.get(token(n)) !== undefined) alive += 1
+  t.ok(alive >= 2000 && alive <= 4000, `${alive} alive`)
+  t.ok(cache.get(token(19_999)))
+  t.equal(cache.get(token(0)), undefined)
+})
+
 t.test('clears both generations', async (t) => {
   const cache = verifiedTokenCache(4)
   for (let n = 0; n < 4; n++) cache.set(token(n), claims(String(n)))
   t.ok(cache.get(token(3)))
+  cache.setIssued(token('issued'), claims('issued'))
   cache.clear()
+  t.equal(cache.get(token('issued')), undefined)
   for (let n = 0; n < 4; n++) t.equal(cache.get(token(n)), undefined)
 })
