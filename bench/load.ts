@@ -78,7 +78,7 @@ function stayAwake(): () => void {
 }
 
 /** The whole text is made once where nothing in it changes. */
-function textOf({ method, path, headers, body }: LoadedRequest, port: number): () => string {
+export function textOf({ method, path, headers, body }: LoadedRequest, port: number): () => string {
   const lines = Object.entries({ ...headers, host: `127.0.0.1:${port}` })
     .map(([name, value]) => `${name}: ${value}\r\n`)
     .join('')
@@ -89,18 +89,18 @@ function textOf({ method, path, headers, body }: LoadedRequest, port: number): (
 }
 
 /** Tokens of one kind have one length, but the placeholder has another: the length of the body is counted again. */
-function textWith(text: () => string, token: string): string {
+export function textWith(text: () => string, token: string): string {
   const filled = text().replaceAll('%TOKEN%', token)
   const body = filled.slice(filled.indexOf('\r\n\r\n') + 4)
   return filled.replace(/content-length: \d+/, `content-length: ${Buffer.byteLength(body)}`)
 }
 
-interface Send {
+export interface Send {
   (text: string): Promise<Answer>
   socket: Socket
 }
 
-async function connection(port: number): Promise<Send> {
+export async function connection(port: number): Promise<Send> {
   const socket = connect({ port, host: '127.0.0.1', noDelay: true })
   await once(socket, 'connect')
   let received = ''

@@ -4,6 +4,7 @@ import { start } from '../child.ts'
 import type { Footprint } from '../footprint.ts'
 import { connection } from '../flood/wire.ts'
 import { type Bench, median } from '../report.ts'
+import { besideOidcProvider } from './mixed.ts'
 import { AS_THEY_COME, PARAMETERS, PASSWORD, type Setting, SETTINGS, type Start } from './scene.ts'
 
 const ROUNDS = 3
@@ -60,7 +61,8 @@ export const memory: Bench = async ({ quick }) => {
             engine === 'none' ? '' : of(({ cpuMs }) => cpuMs).toFixed(1)
           ]
         })
-      }
+      },
+      await besideOidcProvider(quick)
     ]
   }
 }
