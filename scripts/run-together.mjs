@@ -75,14 +75,28 @@ function stateOf() {
   }
 }
 
-/** Of this process and, on Linux, of its children that have ended. */
+/** Of this process and, on Linux, of its descendants. Those that have ended are in the figures of their parent. */
 function processorSeconds() {
   const { user, system } = process.cpuUsage()
-  const [childUser = 0, childSystem = 0] = existsSync('/proc/self/stat')
-    ? readFileSync('/proc/self/stat', 'utf8')
-        .replace(/^.*\) /s, '')
-        .split(' ')
-        .slice(13, 15)
-    : []
-  return (user + system) / 1e6 + (Number(childUser) + Number(childSystem)) / 100
+  return (user + system) / 1e6 + (existsSync('/proc/self/stat') ? secondsBelow(process.pid) : 0)
+}
+
+function secondsBelow(pid) {
+  const list = `/proc/${pid}/task/${pid}/children`
+  try {
+    const children = existsSync(list) ? readFileSync(list, 'utf8').split(' ').filter(Boolean) : []
+    const alive = children.map((child) => secondsIn(child, 11) + secondsBelow(child))
+    return alive.reduce((sum, seconds) => sum + seconds, secondsIn(pid, 13))
+  } catch {
+    // A child has ended meanwhile.
+    return 0
+  }
+}
+
+/** Two neighbouring fields of its `stat`, after the name: from 11 its own time, from 13 that of its ended children. */
+function secondsIn(pid, field) {
+  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
+    .replace(/^.*\) /s, '')
+    .split(' ')
+  return (Number(fields[field]) + Number(fields[field + 1])) / 100
 }

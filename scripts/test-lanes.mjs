@@ -2,9 +2,11 @@
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** Their files share processes. */
-const SHARED =
-  /^test\/(?:browser|concurrency|conformance|contract|docs|faults|features|flow|http|properties|security|unit)\//
+/** Their files share processes. The other files of the command line each use one database for the whole process. */
+const SHARED = new RegExp(
+  '^test/(?:browser|concurrency|conformance|contract|docs|faults|features|flow|http|properties|security|unit)/' +
+    '|^test/cli/(?=import|messages)'
+)
 /** They count or change what a process has once. */
 const OWN_PROCESS = [
   // Warnings that the library gives once in a process.

@@ -1,7 +1,7 @@
 /** `npx fastify-authority`: processes of their own on a SQLite file. */
 import { execFile } from 'node:child_process'
 import t from '../support/tap.ts'
-import { cli, directory, entry, file, head, loader, sqliteConfig } from './support/command-line.ts'
+import { cli, directory, ENVIRONMENT, file, head, program, sqliteConfig } from './support/command-line.ts'
 
 const ANN = 'ann@example.com'
 const config = sqliteConfig('sqlite.mjs')
@@ -92,11 +92,16 @@ t.test("writes no line of the host's logger to the output", async (t) => {
 t.test('ends with 0 where the reader of a list closes the pipe, and keeps the code of a failure', async (t) => {
   const ended = async (words: string[]): Promise<unknown> =>
     await new Promise((done) => {
-      const command = [process.execPath, '--import', loader, entry, ...words].map((word) => `'${word}'`).join(' ')
+      const command = [process.execPath, program, ...words].map((word) => `'${word}'`).join(' ')
       const script = `{ sleep 0.1; ${command}; echo $? >&2; } | true`
-      execFile('sh', ['-c', script], { cwd: directory }, (_error, _stdout, stderr) => {
-        done(Number(stderr.trim().split('\n').at(-1)))
-      })
+      execFile(
+        'sh',
+        ['-c', script],
+        { cwd: directory, env: { ...process.env, ...ENVIRONMENT } },
+        (_error, _stdout, stderr) => {
+          done(Number(stderr.trim().split('\n').at(-1)))
+        }
+      )
     })
   t.equal(await ended(['user', 'list', '--config', config]), 0)
   const broken = file('broken.ndjson', '{"id":"1"}\n')

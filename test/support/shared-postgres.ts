@@ -1,5 +1,5 @@
-import type { Test } from 'tap'
 import { type PostgresDatabase, type PostgresServer, startPostgres } from './postgres-server.ts'
+import { rootOf, type Test } from './tap.ts'
 
 /** The shared ones of each process, by the root test of the process. */
 const shared = new WeakMap<object, Promise<PostgresServer>>()
@@ -9,8 +9,7 @@ const shared = new WeakMap<object, Promise<PostgresServer>>()
  * databases that `t` makes are dropped at its end. A file that stops or changes the server has one of its own.
  */
 export async function sharedPostgres(t: Test): Promise<Pick<PostgresServer, 'database' | 'hasStatements'>> {
-  let all = t
-  while (all.parent !== undefined) all = all.parent as Test
+  const all = rootOf(t)
   const started = shared.get(all) ?? stoppedAfter(all)
   shared.set(all, started)
   const server = await started
@@ -28,7 +27,7 @@ export async function sharedPostgres(t: Test): Promise<Pick<PostgresServer, 'dat
   }
 }
 
-async function stoppedAfter(t: Test): Promise<PostgresServer> {
+async function stoppedAfter(t: Pick<Test, 'teardown'>): Promise<PostgresServer> {
   const server = await startPostgres()
   t.teardown(async () => {
     await server.stop()

@@ -13,4 +13,11 @@ export function useTest(test: Test): void {
   t = test
 }
 
+/** The root test of the process. It ends after the last of the files that share the process. */
+export function rootOf(test: TAP | Test): TAP | Test {
+  let all = test
+  while (all.parent !== undefined) all = all.parent as Test
+  return all
+}
+
 export { t as default }

@@ -8,7 +8,7 @@ import {
   type ConsoleMessage,
   type Page
 } from 'playwright-core'
-import type { Test } from 'tap'
+import { rootOf, type Test } from '../../support/tap.ts'
 import { isFirefox, launchFirefox } from './firefox.ts'
 
 /** The paths at which Chromium may be installed. scripts/ensure-servers.mjs uses them too. */
@@ -72,14 +72,13 @@ const shared = new WeakMap<object, Promise<Browser>>()
  */
 async function launchBrowser(t: Test, args: string[]): Promise<Browser> {
   if (isFirefox || args.length > 0) return await closedAfter(t, isFirefox ? launchFirefox() : launch(args))
-  let all = t
-  while (all.parent !== undefined) all = all.parent as Test
+  const all = rootOf(t)
   const browser = shared.get(all) ?? closedAfter(all, launch())
   shared.set(all, browser)
   return await browser
 }
 
-async function closedAfter(t: Test, launched: Promise<Browser>): Promise<Browser> {
+async function closedAfter(t: Pick<Test, 'teardown'>, launched: Promise<Browser>): Promise<Browser> {
   const browser = await launched
   t.teardown(async () => {
     await browser.close()

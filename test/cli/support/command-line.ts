@@ -3,7 +3,8 @@ import { execFile } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { pathToFileURL } from 'node:url'
+import { builtPackage } from '../../support/built-package.ts'
 import t from '../../support/tap.ts'
 
 const ROOT = new URL('../../../', import.meta.url)
@@ -28,10 +29,17 @@ export const file = (name: string, text: string): string => {
   return path
 }
 
+const built = await builtPackage()
+t.teardown(built.remove)
+/** The command line, for a process of its own. */
+export const program = join(built.directory, 'cli.js')
+/** For such a process: a configuration file then uses the same bundle. */
+export const ENVIRONMENT = { TEST_LIBRARY: pathToFileURL(join(built.directory, 'index.js')).href }
+
 /** The beginning of a configuration file, up to the first fields of its options. */
 export const head =
-  `import * as lib from '${at('lib/index.ts')}'\nimport Database from '${import.meta.resolve('libsql')}'\n` +
-  `const db = new Database('${database}')\n` +
+  `const lib = await import(process.env.TEST_LIBRARY ?? '${at('lib/index.ts')}')\n` +
+  `import Database from '${import.meta.resolve('libsql')}'\nconst db = new Database('${database}')\n` +
   `const options = { issuer: '${ISSUER}', secret: '${SECRET}', clients: [{ clientId: 'web', firstParty: true }], `
 
 /** A configuration over the SQLite file, with more options. */
@@ -42,15 +50,12 @@ export const sqliteConfig = (name: string, more = ''): string =>
       'export default { options, close: () => db.close() }'
   )
 
-export const loader = at('scripts/typescript-loader.mjs')
-export const entry = fileURLToPath(at('lib/cli/index.ts'))
-
 export const cli = async (words: readonly string[], input = '', env: Record<string, string> = {}): Promise<Ended> =>
   await new Promise((done) => {
     const child = execFile(
       process.execPath,
-      ['--import', loader, entry, ...words],
-      { cwd: directory, env: { ...process.env, ...env }, maxBuffer: 2 ** 26 },
+      [program, ...words],
+      { cwd: directory, env: { ...process.env, ...ENVIRONMENT, ...env }, maxBuffer: 2 ** 26 },
       (error, stdout, stderr) => done({ code: error === null ? 0 : Number(error.code), stdout, stderr })
     )
     child.stdin?.end(input)

@@ -4,14 +4,15 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import Database from 'libsql'
-import t from '../../support/tap.ts'
+import t, { rootOf } from '../../support/tap.ts'
 import { run } from '../../../lib/cli/run.ts'
 
 const ROOT = new URL('../../../', import.meta.url)
 export const at = (path: string): string => new URL(path, ROOT).href
 export const exportOf = (name: string): string => fileURLToPath(new URL(`../exports/${name}`, import.meta.url))
 export const directory = mkdtempSync(join(tmpdir(), 'cli-import-'))
-t.teardown(() => rmSync(directory, { recursive: true }))
+// The files that use it share a process.
+rootOf(t).teardown(() => rmSync(directory, { recursive: true }))
 export const file = (name: string, text: string): string => {
   const path = join(directory, name)
   writeFileSync(path, text)
