@@ -42,6 +42,7 @@ for (const [name, spell] of SPELLINGS)
     t.equal((await browser.get(await subject.link())).statusCode, 400, 'the link is used up too')
   })
 
+// covers POL-code-sign-up RL-31
 /** Typed codes, with the text of their refusal. */
 const REFUSALS: ReadonlyArray<{
   name: string
@@ -96,6 +97,7 @@ t.test('rejects a code longer than a form takes', async (t) => {
   t.equal((await enter(browser, '1'.repeat(65))).statusCode, 400)
 })
 
+// covers POL-code-sign-up
 t.test('rejects the code in a browser that did not ask for it', async (t) => {
   const subject = await signedUp(t)
   const code = await subject.code()
@@ -106,6 +108,7 @@ t.test('rejects the code in a browser that did not ask for it', async (t) => {
   t.equal((await enter(subject.browser, code)).statusCode, 303, 'and works where the person asked')
 })
 
+// covers ENUM-code
 t.test('answers a wrong code alike for free and for taken names, however often', async (t) => {
   const [free, taken] = [await appOf(t), await appOf(t)]
   await known(taken)
@@ -199,6 +202,7 @@ t.test('has no code if the state of the host can not count wrong ones', async (t
   t.ok(hasSession(subject.browser))
 })
 
+// covers RL-31
 t.test('limits guesses at codes as those at passwords', async (t) => {
   const subject = await appOf(t, memoryUserStore(), { rateLimit: { login: { max: 2 } } })
   await send(t, subject.browser, 'signUp', 'one')
@@ -208,6 +212,7 @@ t.test('limits guesses at codes as those at passwords', async (t) => {
   t.match((await testBrowser(subject.app).get(CHECK)).statusCode, 303)
 })
 
+// covers RL-31
 t.test('counts the wrong codes of one browser apart from those of another one', async (t) => {
   const subject = await signedUp(t)
   const code = await subject.code()

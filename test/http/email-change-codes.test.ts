@@ -32,6 +32,7 @@ async function post(browser: TestBrowser, form: Record<string, string>): ReturnT
   return await browser.submit(formAction((await browser.get(EMAIL)).body), form)
 }
 
+// covers POL-code-change
 t.test('changes the address by the code on the page that asked, and keeps this sign-in alone', async (t) => {
   const { browser, other, typed: code, ...subject } = await asked(t)
   await signIn(other)
@@ -53,6 +54,7 @@ t.test('begins again with another address', async (t) => {
   t.match((await browser.get(EMAIL)).body, /name="email"/)
 })
 
+// covers POL-code-change
 const CHANGE_REFUSALS: ReadonlyArray<{
   name: string
   email?: string
@@ -94,6 +96,7 @@ for (const { name, email = NEW, before, status = 400 } of CHANGE_REFUSALS)
     t.equal((await subject.user()).email, BOB)
   })
 
+// covers POL-code-change
 t.test('rejects the code of one account in the session of another one', async (t) => {
   const subject = await asked(t)
   const { browser, typed: code, users } = subject
