@@ -476,7 +476,7 @@ const MAILS: MailTexts = {
     text: 'The owner of the new email says that it isn’t yours. Your account keeps its email.'
   },
   impersonated: {
-    heading: 'Our support opened your account',
+    heading: 'Our support team used your account',
     text: 'A member of our team used the service with your account for a short time, to help you or to look into a problem. That way nobody can change your password, your email or the ways you sign in.'
   },
   account_removed_user: {
