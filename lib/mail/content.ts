@@ -1,4 +1,13 @@
-import { chooseLocale, directionOf, durationOf, format, type Locale, messagesOf, timeOf } from '../pages/texts.ts'
+import {
+  chooseLocale,
+  directionOf,
+  durationOf,
+  format,
+  type Locale,
+  messagesOf,
+  timeOf,
+  withoutHyphens
+} from '../pages/texts.ts'
 import { knownDevice } from '../pages/device-name.ts'
 import type { LinkKind, Message } from '../ports/message.ts'
 import { languageOf } from '../texts/language.ts'
@@ -77,7 +86,7 @@ export function contentOf(
   return {
     lang,
     dir: directionOf(lang),
-    subject: named === '' ? heading : `${heading} – ${named}`,
+    subject: `${withoutHyphens(heading)}${named === '' ? '' : ` – ${named}`}`,
     preheader:
       (code === null ? [details.join(' · '), action?.validity ?? '', text] : [`${code.value} · ${code.validity}`]).find(
         (line) => line !== ''

@@ -13,6 +13,7 @@ import { LANGUAGES } from '../texts/languages.ts'
 import { attributes, type Html, html, markupOf } from '../pages/html.ts'
 import type { CommonModel } from '../pages/common-model.ts'
 import { logoImage } from '../pages/logo.ts'
+import { withoutHyphens } from '../pages/texts.ts'
 import type { MailContent } from './content.ts'
 
 interface MailLook {
@@ -254,7 +255,7 @@ export function textMail({
 }: MailContent): string {
   const paragraphs = [
     title,
-    heading,
+    withoutHyphens(heading),
     text,
     ...(code === null ? [] : [code.value, code.validity, code.asked]),
     [...(account === null ? [] : [`${account.before}${apart(account.name, dir)}${account.after}`]), ...details].join(

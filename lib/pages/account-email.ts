@@ -2,7 +2,7 @@ import { accountFrame, signInAgain } from './account-pages.ts'
 import { confirmationForm } from './code-fields.ts'
 import { form, formState, newEmailField, passwordAgainField, submit } from './fields.ts'
 import { formatHtml, html } from './html.ts'
-import { name } from './layout.ts'
+import { name, sentences } from './layout.ts'
 import type { PageModels } from './model.ts'
 
 export function accountEmail(model: PageModels['account_email']): string {
@@ -30,7 +30,7 @@ export function accountEmail(model: PageModels['account_email']): string {
     messages.emailTitle,
     awaited !== null
       ? html`<p class="status">${name(awaited)}</p>
-<p>${done === null && messages.doneEmailSent} ${messages.confirmCodeText}</p>
+<p>${sentences(messages, done === null && messages.doneEmailSent, messages.confirmCodeText)}</p>
 ${confirmationForm(model, state)}${form(
           target,
           null,

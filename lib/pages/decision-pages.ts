@@ -1,7 +1,7 @@
 import { action as actionLink, errorCode, form, formState, hidden, link, serverFault, submit } from './fields.ts'
 import { formatHtml, html, type Html } from './html.ts'
-import { address, chip, layout, monogram, name, scopeList, time, said } from './layout.ts'
-import { durationOf, format, spaceOf } from './texts.ts'
+import { address, chip, layout, monogram, name, scopeList, sentences, time, said } from './layout.ts'
+import { durationOf, format } from './texts.ts'
 import type { PageModels } from './model.ts'
 import { finished } from './sign-in-pages.ts'
 
@@ -38,13 +38,11 @@ ${clientUri !== null && html`<p class="hint">${link(clientUri, new URL(clientUri
       html`<p id="scopes">${formatHtml(messages.consentScopes, { client: clientName })}</p>
 ${scopeList(scopes, messages, 'scopes')}`
     }
-<p class="hint">${[
-      isConsent && [
-        format(messages.consentLifetime, { duration: durationOf(lifetimeSeconds, messages) }),
-        spaceOf(messages)
-      ],
+<p class="hint">${sentences(
+      messages,
+      isConsent && format(messages.consentLifetime, { duration: durationOf(lifetimeSeconds, messages) }),
       formatHtml(messages.consentRedirect, { host: name(client.redirectHost) })
-    ]}</p>
+    )}</p>
 ${form(
   action,
   formState(error, [], ''),

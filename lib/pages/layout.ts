@@ -1,5 +1,5 @@
 import { attributes, focusAtTop, type Html, html, type HtmlValue, markupOf, safeUrl } from './html.ts'
-import { directionOf, format, type Messages, timeOf } from './texts.ts'
+import { directionOf, format, type Messages, spaceOf, timeOf, withoutHyphens } from './texts.ts'
 import type { CommonModel, PageError, ShownScope } from './common-model.ts'
 import { logoImage } from './logo.ts'
 import { carry } from './ways.ts'
@@ -51,7 +51,9 @@ export function layout(
   }: Layout
 ): string {
   const { title, lang, dir, messages, styleUrl, scriptUrl, stylesheetUrl, faviconUrl, colorScheme } = model
-  const about = [part, heading, heading.includes(title) ? null : title].filter((words) => words !== null).join(' – ')
+  const about = withoutHyphens(
+    [part, heading, heading.includes(title) ? null : title].filter((words) => words !== null).join(' – ')
+  )
   return `${markupOf(html`<!doctype html>
 <html lang="${lang}" dir="${dir}">
 <head>
@@ -175,7 +177,13 @@ export const failure = (error: PageError): Html =>
 
 /** The text of an error. The script adds the time of the next attempt, by the reader's clock. */
 export function said({ text, waitSeconds }: PageError): HtmlValue {
-  return waitSeconds === undefined ? text : html`<span>${text} <time data-wait="${waitSeconds}"></time></span>`
+  return waitSeconds === undefined ? text : html`<span>${text}<time data-wait="${waitSeconds}"></time></span>`
+}
+
+/** Sentences in a row. Those that a page leaves out are `false`. */
+export function sentences(messages: Messages, ...given: HtmlValue[]): HtmlValue[] {
+  const space = spaceOf(messages)
+  return given.filter((one) => one !== false).flatMap((one, index) => (index === 0 ? [one] : [space, one]))
 }
 
 /** The address that a message went to, on its own line. */

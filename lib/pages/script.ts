@@ -91,7 +91,7 @@ for (const time of all('time:not([data-utc])')) {
   const [unit, size] = [['day', 86400], ['hour', 3600]].find((unit) => Math.abs(seconds) >= unit[1]) || ['minute', 60]
   const whole = at.toLocaleString(lang, { dateStyle: 'long', timeStyle: 'short' })
   time.title = whole
-  time.textContent = wait ? '(' + at.toLocaleTimeString(lang, { timeStyle: 'short' }) + ')'
+  time.textContent = wait ? ' (' + at.toLocaleTimeString(lang, { timeStyle: 'short' }) + ')'
     : !('whole' in time.dataset) && Math.abs(seconds) < 604800 ? new Intl.RelativeTimeFormat(lang, { numeric: 'auto' })
       .format(Math.round(seconds / size), unit) : whole
 }

@@ -15,7 +15,7 @@ import {
 import { profileField } from './host-fields.ts'
 import { passkeyForm, tellsPasskeysField, withoutPasskeys } from './passkey-forms.ts'
 import { type Html, formatHtml, html } from './html.ts'
-import { address, chip, layout, name, usernameOf } from './layout.ts'
+import { address, chip, layout, name, sentences, usernameOf } from './layout.ts'
 import type { IconName } from './stylesheet.ts'
 import { carry, providersFirst, way, ways } from './ways.ts'
 import { format } from './texts.ts'
@@ -77,7 +77,11 @@ ${onward(model)}${otherUrl !== null && chip(model, username, otherUrl)}`
     ],
     links:
       signupUrl !== null &&
-      html`<p>${format(messages.signupQuestion, { title })} ${link(signupUrl, messages.signupLink)}</p>`
+      html`<p>${sentences(
+        messages,
+        format(messages.signupQuestion, { title }),
+        link(signupUrl, messages.signupLink)
+      )}</p>`
   })
 }
 
@@ -145,7 +149,7 @@ export function signup(model: PageModels['signup']): string {
       serverFault(model),
       first === null && ways(model, { connections })
     ],
-    links: html`<p>${messages.loginQuestion} ${link(loginUrl, messages.loginLink)}</p>`
+    links: html`<p>${sentences(messages, messages.loginQuestion, link(loginUrl, messages.loginLink))}</p>`
   })
 }
 

@@ -127,7 +127,7 @@ ul,ol{list-style:none}
 [hidden]{display:none!important}
 .unseen{position:absolute;width:1px;height:1px;min-height:0;padding:0;border:0;overflow:hidden;clip-path:inset(50%)}
 .page{display:flex;flex-direction:column;width:100%;max-width:27.5rem;min-height:100vh;min-height:100svh;
-  margin:0 auto;padding:2rem 1.25rem 1.25rem}
+  margin:0 auto;padding:2rem min(1.25rem,6vw)}
 .card,.card form,.stack,[data-submit]{display:grid;grid-template-columns:minmax(0,1fr);gap:1rem}
 .top{margin-bottom:1.25rem}
 .brand{display:flex;align-items:center;justify-content:center;gap:.625rem;font-weight:600;line-height:1.375}
@@ -143,7 +143,7 @@ ul,ol{list-style:none}
 img.icon{object-fit:contain;background:#fff;border:1px solid var(--line)}
 .icon[data-icon=check]{color:var(--good);background:var(--good-ground)}
 .icon[data-icon=warning]{color:var(--wrong);background:var(--wrong-ground)}
-h1{font-size:1.5rem;line-height:1.25;font-weight:650;letter-spacing:-.015em;text-wrap:balance}
+h1{font-size:min(1.5rem,9.5vw);line-height:1.25;font-weight:650;letter-spacing:-.015em;text-wrap:balance}
 h2{display:flex;flex-wrap:wrap;gap:.25rem .75rem;align-items:center;justify-content:space-between;
   font-size:1.0625rem;line-height:1.5rem;font-weight:600}
 .head p{text-wrap:pretty}
@@ -222,8 +222,9 @@ button.reveal:hover{color:var(--text)}
 .or{display:flex;gap:.75rem;align-items:center;font-size:.875rem;color:var(--quiet)}
 .or::before,.or::after{content:"";flex:1;height:1px;background:var(--line)}
 .ways{display:flex;flex-wrap:wrap;gap:.5rem}
-.ways a,.ways button{flex:1 0 auto;width:auto;min-width:calc(50% - .25rem);max-width:100%;display:flex;align-items:center;justify-content:center;gap:.5rem;min-height:var(--h);
-  margin:0;padding:.375rem .5rem;font-size:.9375rem;font-weight:550;line-height:1.25;text-align:center;
+.ways a,.ways button{flex:1 0 auto;width:auto;min-width:calc(50% - .25rem);max-width:100%;display:flex;
+  align-items:center;justify-content:center;gap:.5rem;min-height:var(--h);margin:0;padding:.375rem .5rem;
+  font-size:.9375rem;font-weight:550;line-height:1.25;text-align:center;
   text-decoration:none;color:var(--provider-text);background:var(--provider);border:1px solid var(--provider-edge);
   border-radius:var(--radius)}
 .ways a:hover,.ways button:hover{text-decoration:underline;background:var(--provider)}
@@ -257,19 +258,18 @@ form:not([hidden])+.instead{display:none}
 .code{display:flex;flex-wrap:wrap;gap:.25rem .625rem;align-items:center;justify-content:center;font-size:.875rem;
   color:var(--quiet)}
 .code code{-webkit-user-select:all;user-select:all;overflow-wrap:anywhere}
-.scopes{display:grid;gap:.5rem;padding:.875rem 1rem;background:var(--panel);border:1px solid var(--line);
-  border-radius:var(--radius)}
+.scopes{display:grid;gap:.5rem;width:100%;padding:.75rem 1rem;font-size:.9375rem;background:var(--panel);
+  border:1px solid var(--line);border-radius:var(--radius)}
 .points{display:grid;gap:.625rem}
 .scopes li,.points li{display:flex;gap:.625rem}
 .scopes li::before,.points li::before{${shape(CHECK, '1.125rem')};margin-top:.1875rem;background:var(--link)}
 .scopes span{min-width:0}
-.scopes code{line-height:1.6}
 .rows,.items{display:grid;background:var(--card);border:1px solid var(--line);border-radius:calc(var(--radius)*1.4)}
 .rows>li+li,.items>li+li{border-top:1px solid var(--line)}
 .rows a{display:flex;align-items:center;gap:.75rem;min-height:3.5rem;padding:.5rem 1rem;color:var(--text);
   text-decoration:none}
 .rows a>span{flex:1;min-width:0}
-.rows small{display:block;font-size:.875rem;color:var(--quiet);overflow-wrap:anywhere}
+small{display:block;font-size:.875rem;color:var(--quiet);overflow-wrap:anywhere}
 .rows [data-icon]{color:var(--quiet)}
 .rows a::after{${shape(CHEVRON, '1.125rem')};color:var(--quiet)}
 .rows{overflow:hidden}
@@ -280,22 +280,19 @@ form:not([hidden])+.instead{display:none}
   min-height:3.75rem;padding:.75rem 1rem}
 .items>li>div{flex:1 1 11rem;min-width:0;display:grid;gap:.125rem}
 .items button,.items .quiet{width:auto;min-height:2.25rem;margin:0;padding:.25rem .875rem;font-size:.875rem}
-.items .scopes{width:100%;font-size:.9375rem}
 .items form{max-width:100%;display:grid;gap:.5rem}
 .items>li>[data-icon]{align-self:start;margin-top:.125rem;color:var(--quiet)}
 [data-icon]:not(.icon){display:inline-flex;flex:none}
 .change>summary{display:inline-flex;align-items:center;min-height:2.25rem;padding:.25rem .875rem;font-size:.875rem;
   font-weight:600;border:1px solid var(--edge);border-radius:var(--radius);list-style:none}
-.change>summary::-webkit-details-marker{display:none}
+:is(.change,.pick,.who)>summary::-webkit-details-marker{display:none}
 .change[open]{flex-basis:100%;display:grid;gap:.75rem}
 .change[open]>summary{justify-self:end}
 .pick{border:1px solid var(--edge);border-radius:var(--radius)}
 .pick>summary{display:flex;align-items:center;gap:.75rem;min-height:4rem;padding:.75rem 1rem;list-style:none}
-.pick>summary::-webkit-details-marker{display:none}
 .pick>summary>span+span{flex:1}
 .pick>summary::after{${shape(CHEVRON, '1.125rem')};color:var(--quiet)}
 .pick[open]>summary::after{transform:rotate(90deg)}
-.pick small{display:block;font-size:.875rem;color:var(--quiet)}
 .pick>.stack{padding:.25rem 1rem 1rem}
 .group{font-size:.875rem;color:var(--quiet)}
 .remove a{display:inline-block;padding-block:.75rem;font-size:.9375rem;color:var(--wrong);text-decoration:none}
@@ -334,7 +331,6 @@ dl{display:grid;grid-template-columns:minmax(0,1fr);gap:.5rem}
 dt{font-size:.875rem;color:var(--quiet)}
 .who{position:relative;flex:none;max-width:60%}
 .who summary{margin:0;padding:.25rem!important;background:var(--card);list-style:none}
-.who summary::-webkit-details-marker{display:none}
 .who bdi{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%)}
 .who>div{position:absolute;z-index:1;inset-inline-end:0;top:100%;display:grid;gap:.75rem;width:max-content;
   min-width:min(12rem,85vw);max-width:min(20rem,85vw);margin-top:.375rem;padding:.75rem;background:var(--card);

@@ -82,6 +82,11 @@ export function durationOf(seconds: number, messages: Messages): string {
   return unitFormats[unit](messages.lang).format(Math.max(1, Math.ceil(seconds / size)))
 }
 
+/** For a title or a subject. Headings have soft hyphens in words that are wider than a phone. */
+export function withoutHyphens(heading: string): string {
+  return heading.replaceAll('\u00ad', '')
+}
+
 /** The separator of two sentences: nothing in Chinese and Japanese. */
 export function spaceOf({ lang }: Pick<Messages, 'lang'>): string {
   return isLocale(lang) ? LANGUAGES[lang].space : ' '

@@ -1,6 +1,7 @@
 /** Mails of every kind in Chromium, as wide as phones and as desktops, light and dark. */
 import t, { type Test } from '../support/tap.ts'
 import { type Message, renderMessage, type RenderMessageOptions } from '../../lib/index.ts'
+import { LANGUAGES as LANGUAGE_HEADS } from '../../lib/texts/languages.ts'
 import { LANGUAGES } from '../support/languages.ts'
 import { everyMessage } from '../support/messages.ts'
 import { withChromium } from './support/chromium.ts'
@@ -55,8 +56,9 @@ for (const locale of LANGUAGES) {
         t.strictSame(butScript(parts), english[index], kind)
         for (const [at, width] of WIDTHS.entries()) {
           const name = `${kind}, ${width} pixels`
-          const { overflow: [over = 1] = [], boxes: [box] = [], violations = ['none'] } = views[at] ?? {}
+          const { overflow: [over = 1] = [], boxes: [box] = [], violations = ['none'], broken } = views[at] ?? {}
           t.strictSame(violations, [], name)
+          if (LANGUAGE_HEADS[locale].space !== '') t.strictSame(broken, [], `${name}: words of headings stay whole`)
           t.ok(over <= 0, `${name}: ${over} to scroll`)
           if (messages[index]?.url !== undefined)
             t.ok(

@@ -4,6 +4,7 @@
  */
 import t from '../support/tap.ts'
 import { PAGE_SCRIPT } from '../../lib/pages/script.ts'
+import { LANGUAGES as LANGUAGE_HEADS, type Locale } from '../../lib/texts/languages.ts'
 import { LANGUAGES } from '../support/languages.ts'
 import { MODELS } from '../unit/pages/models.ts'
 import { withChromium } from './support/chromium.ts'
@@ -17,6 +18,13 @@ const PHONE = { width: 390, height: 844 }
 const DESKTOP = { width: 1280, height: 800 }
 /** 1280 pixels at 400 %. @see WCAG 2.2 §1.4.10 */
 const NARROW = { width: 320, height: 568 }
+/** The narrowest of the usual phones. */
+const SMALL = { width: 360, height: 740 }
+/** The primary buttons of a page without an error and without a field to fill in. */
+const PRIMARY =
+  'main:not(:has([role=alert], input:not([type=hidden]))) :is(button[type=submit], .actions a):not([class])'
+/** Chinese and Japanese have no spaces, so a line may end inside a word. */
+const hasWords = (locale: Locale): boolean => LANGUAGE_HEADS[locale].space !== ''
 
 const chromium = await withChromium(t)
 const recorder = pageRecorder()
@@ -103,29 +111,37 @@ t.test('shows every page in English without axe violations, on phone and desktop
 let english: string[][] = []
 
 for (const locale of LANGUAGES) {
-  t.test(`shows every page in ${locale} without violations or sideways scrolling, zoomed or not`, async (t) => {
-    const documents = [...states.values()].map((state) => state.in(locale))
-    const looks = [
-      { ...PHONE, textSizes: [100, 200], axe: BY_LANGUAGE },
-      { ...NARROW, textSizes: [100] },
-      { ...DESKTOP, textSizes: [200] }
-    ]
-    const sights = await look(documents, looks)
-    if (locale === 'en') english = sights.map(({ parts }) => parts)
-    for (const [index, name] of [...states.keys()].entries()) {
-      const sight = sights[index]
-      if (sight === undefined) throw new Error(`${name} was not looked at`)
-      t.equal(sight.lang, locale, name)
-      // Equal elements have equal colours.
-      t.strictSame(sight.parts, english[index], name)
-      for (const [at, { width, textSizes }] of looks.entries()) {
-        const { violations = ['none'], overflow = [] } = sight.views[at] ?? {}
-        t.strictSame(violations, [], name)
-        for (const [of, size] of textSizes.entries())
-          t.ok((overflow[of] ?? 1) <= 0, `${name}, ${width} pixels, text at ${size} %: ${overflow[of]} to scroll`)
+  t.test(
+    `shows every page in ${locale} without violations, sideways scrolling, broken headings or hidden buttons`,
+    async (t) => {
+      const documents = [...states.values()].map((state) => state.in(locale))
+      const looks = [
+        { ...PHONE, textSizes: [100, 200], axe: BY_LANGUAGE },
+        { ...SMALL, textSizes: [100], measure: PRIMARY },
+        { ...NARROW, textSizes: [100, 200] },
+        { ...DESKTOP, textSizes: [200] }
+      ]
+      const sights = await look(documents, looks)
+      if (locale === 'en') english = sights.map(({ parts }) => parts)
+      for (const [index, name] of [...states.keys()].entries()) {
+        const sight = sights[index]
+        if (sight === undefined) throw new Error(`${name} was not looked at`)
+        if (!hasWords(locale)) t.notMatch(documents[index], /[。？！] +[^\s–]/, `${name}: no space between sentences`)
+        t.equal(sight.lang, locale, name)
+        // Equal elements have equal colours.
+        t.strictSame(sight.parts, english[index], name)
+        for (const [at, { width, textSizes }] of looks.entries()) {
+          const { violations = ['none'], overflow = [], broken = ['none'], boxes = [] } = sight.views[at] ?? {}
+          t.strictSame(violations, [], name)
+          if (hasWords(locale)) t.strictSame(broken, [], `${name}, ${width} pixels: words of headings stay whole`)
+          for (const { y, height } of boxes.slice(0, 1))
+            t.ok(y + height <= SMALL.height, `${name}: the primary button ends at ${y + height}`)
+          for (const [of, size] of textSizes.entries())
+            t.ok((overflow[of] ?? 1) <= 0, `${name}, ${width} pixels, text at ${size} %: ${overflow[of]} to scroll`)
+        }
       }
     }
-  })
+  )
 }
 
 /** Runs in the page. Returns the elements that are invisible, or have no visible focus, in forced colours. */

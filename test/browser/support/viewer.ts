@@ -22,6 +22,8 @@ export interface View {
   violations: string[]
   /** The pixels of horizontal overflow, in the page or in an element, at each of the `textSizes`. */
   overflow: number[]
+  /** Words of headings that a line end divides without a hyphen, at any of the `textSizes`. */
+  broken: string[]
   /** The box of each element that `measure` selects. */
   boxes: Array<{ y: number; height: number }>
 }
@@ -126,12 +128,28 @@ const lookAt = `async (html, looks) => {
   SCRIPT()
   await Promise.all([...document.images].map((image) => image.decode()))
   const all = [...document.querySelectorAll('body *')]
+  const titles = all.filter((element) => element.matches('h1, h2'))
+  const brokenWords = () => titles.flatMap((title) => {
+    const texts = document.createTreeWalker(title, NodeFilter.SHOW_TEXT)
+    const broken = []
+    while (texts.nextNode())
+      for (const { 0: word, index } of texts.currentNode.data.matchAll(/[^\\s\\u00ad-]+/gu)) {
+        const range = document.createRange()
+        // The drawn hyphen counts as part of the letter after the soft one.
+        range.setStart(texts.currentNode, texts.currentNode.data[index - 1] === '\\u00ad' ? index + 1 : index)
+        range.setEnd(texts.currentNode, index + word.length)
+        if (new Set([...range.getClientRects()].map(({ top }) => top)).size > 1) broken.push(word)
+      }
+    return broken
+  })
   const views = []
   for (const { width, height, textSizes = [], measure, axe: options } of looks) {
     frameElement.style.width = width + 'px'
     frameElement.style.height = height + 'px'
+    const broken = []
     const overflow = textSizes.map((size) => {
       root.style.fontSize = size + '%'
+      broken.push(...brokenWords())
       // A page that runs from the right overflows on the left.
       const sides = all.map((element) => element.getBoundingClientRect())
       return Math.max(root.scrollWidth - root.clientWidth, ...sides.flatMap(({ left, right }) => [Math.ceil(right) - root.clientWidth, -Math.floor(left)]))
@@ -139,6 +157,7 @@ const lookAt = `async (html, looks) => {
     root.style.fontSize = ''
     views.push({
       overflow,
+      broken,
       boxes: measure === undefined ? [] : [...document.querySelectorAll(measure)].map((element) => element.getBoundingClientRect()).map(({ y, height }) => ({ y, height })),
       violations: options === undefined ? [] : (await axe.run({ preload: false, resultTypes: ['violations'], ...options })).violations.flatMap(({ id, nodes }) => nodes.map(({ html, failureSummary }) => id + ': ' + html + ' ' + (failureSummary ?? '')))
     })

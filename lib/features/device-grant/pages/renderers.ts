@@ -1,7 +1,7 @@
 import { field, form, formState, hidden, link, serverFault, submit } from '../../../pages/fields.ts'
 import { deviceName } from '../../../pages/device-name.ts'
 import { formatHtml, html } from '../../../pages/html.ts'
-import { chip, date, layout, monogram, name, scopeList } from '../../../pages/layout.ts'
+import { chip, date, layout, name, scopeList } from '../../../pages/layout.ts'
 import type { PageModels } from '../../../pages/model.ts'
 import type { Renderers } from '../../../pages/render.ts'
 import { durationOf, format } from '../../../pages/texts.ts'
@@ -43,17 +43,16 @@ function confirmation(model: PageModels['device'], asked: NonNullable<PageModels
   return layout(model, {
     heading: format(messages.consentTitle, { client: client.name }),
     error,
-    icon: html`<span class="icon" aria-hidden="true">${monogram(client.name)}</span>`,
-    lead: html`${
-      clientUri !== null && html`<p class="hint">${link(clientUri, new URL(clientUri).host)}</p>`
-    }${username !== null && chip(model, username)}`,
-    content: html`<p>${messages.deviceCompare}</p>
-<p class="code"><code dir="ltr">${userCode}</code></p>
-<p>${formatHtml(messages.deviceAsked, { time: date(askedAt, messages), place: html`<bdi>${from}</bdi>` })}</p>
-<p><b>${messages.deviceWarning}</b></p>
+    lead: username !== null && chip(model, username),
+    content: html`<p class="code hint">${messages.deviceCompare}
+<b><code class="digits" dir="ltr">${userCode}</code></b></p>
+<p class="hint">${formatHtml(messages.deviceAsked, {
+      time: date(askedAt, messages),
+      place: html`<bdi>${from}</bdi>`
+    })}</p>
+<p class="note plain">${messages.deviceWarning}</p>
 <p id="scopes">${formatHtml(messages.consentScopes, { client: name(client.name) })}</p>
 ${scopeList(scopes, messages, 'scopes')}
-<p class="hint">${format(messages.consentLifetime, { duration: durationOf(lifetimeSeconds, messages) })}</p>
 ${form(
   action,
   formState(error, [], ''),
@@ -62,7 +61,9 @@ ${form(
     submit(messages.consentDeny, { decision: 'deny', look: 'quiet' })
   ]}</div>
 `
-)}${serverFault(model)}`
+)}${serverFault(model)}`,
+    links: html`<p>${format(messages.consentLifetime, { duration: durationOf(lifetimeSeconds, messages) })}</p>
+${clientUri !== null && html`<p>${link(clientUri, new URL(clientUri).host)}</p>`}`
   })
 }
 

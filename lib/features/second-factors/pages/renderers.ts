@@ -13,12 +13,12 @@ import {
   submit
 } from '../../../pages/fields.ts'
 import { attributes, formatHtml, type Html, html, type HtmlValue } from '../../../pages/html.ts'
-import { chip, failure, layout, name } from '../../../pages/layout.ts'
+import { chip, failure, layout, name, sentences } from '../../../pages/layout.ts'
 import type { PageModels } from '../../../pages/model.ts'
 import { passkeyForm, tellsPasskeysField, withoutPasskeys } from '../../../pages/passkey-forms.ts'
 import type { Renderers } from '../../../pages/render.ts'
 import type { IconName } from '../../../pages/stylesheet.ts'
-import { type Messages, spaceOf } from '../../../pages/texts.ts'
+import type { Messages } from '../../../pages/texts.ts'
 import { wayLink, ways } from '../../../pages/ways.ts'
 import type { SecondFactorModels, StepWay } from '../options.ts'
 import { accountSecurity } from './account-security.ts'
@@ -64,7 +64,7 @@ function secondFactor(model: PageModels['second_factor']): string {
     ],
     links:
       support !== null &&
-      html`<p>${[messages.secondFactorLost, spaceOf(messages), link(support, messages.contactSupport)]}</p>`
+      html`<p>${sentences(messages, messages.secondFactorLost, link(support, messages.contactSupport))}</p>`
   })
 }
 
