@@ -1,5 +1,6 @@
 /**
- * Every endpoint and page by its name, with its path below `prefix`. `null`: `places.ts` decides.
+ * Pages and endpoints that other code links to or an option moves, with the path below `prefix`. All others have their
+ * path in their declaration. `null`: `places.ts` decides.
  */
 export const PATHS = {
   token: '/token',
@@ -9,26 +10,8 @@ export const PATHS = {
   introspect: '/introspect',
   par: '/par',
   userinfo: '/userinfo',
-  register: '/register',
-  password: '/password',
-  passwordReset: '/password-reset',
-  passwordResetConfirm: '/password-reset/confirm',
-  emailVerify: '/email/verify',
-  email: '/email',
-  emailResend: '/email/resend',
-  profile: '/profile',
   account: '/account',
-  sessions: '/sessions',
-  connections: '/connections',
-  apiKeys: '/api-keys',
-  factors: '/factors',
-  factorsTotp: '/factors/totp',
-  factorsTotpConfirm: '/factors/totp/confirm',
-  factorsPasskeys: '/factors/passkeys',
-  factorsPasskeysOptions: '/factors/passkeys/options',
   passkeyChallenge: '/passkey-challenge',
-  factorsRecoveryCodes: '/factors/recovery-codes',
-  factorsTwoStep: '/factors/two-step',
   session: '/session',
   authorize: '/authorize',
   login: '/login',

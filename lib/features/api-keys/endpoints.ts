@@ -64,7 +64,7 @@ export function apiKeyEndpoints(keys: ApiKeys): Endpoint[] {
   return [
     endpoint({
       method: 'GET',
-      path: 'apiKeys',
+      path: '/api-keys',
       callers: 'account',
       summary: 'List my API keys',
       what: "Lists the user's API keys, the oldest first, also expired ones. No key itself is among the answers.",
@@ -73,7 +73,7 @@ export function apiKeyEndpoints(keys: ApiKeys): Endpoint[] {
     }),
     endpoint({
       method: 'POST',
-      path: 'apiKeys',
+      path: '/api-keys',
       callers: 'account',
       summary: 'Create an API key',
       what:
@@ -109,7 +109,7 @@ export function apiKeyEndpoints(keys: ApiKeys): Endpoint[] {
     }),
     endpoint({
       method: 'DELETE',
-      path: 'apiKeys/:id',
+      path: '/api-keys/:id',
       callers: 'account',
       summary: 'Revoke one of my API keys',
       what: 'Ends the key at once. There is the event `api_key_revoked`.',

@@ -20,7 +20,7 @@ export function connectionEndpoints(connections: ReadonlyMap<string, Pick<Connec
   return [
     endpoint({
       method: 'GET',
-      path: 'connections',
+      path: '/connections',
       callers: 'account',
       summary: 'List my connected accounts',
       description: FOR_THE_ACCOUNT,
@@ -45,7 +45,7 @@ export function connectionEndpoints(connections: ReadonlyMap<string, Pick<Connec
     }),
     endpoint({
       method: 'DELETE',
-      path: 'connections/:id',
+      path: '/connections/:id',
       callers: 'account',
       summary: 'Disconnect one of my connected accounts',
       description: FOR_THE_ACCOUNT,

@@ -33,7 +33,7 @@ const Removal = Type.Object({ password: PasswordAgain }, { additionalProperties:
 
 const profile = endpoint({
   method: 'GET',
-  path: 'profile',
+  path: '/profile',
   callers: 'account',
   summary: 'My profile',
   what:
@@ -45,7 +45,7 @@ const profile = endpoint({
 
 const changedProfile = endpoint({
   method: 'PATCH',
-  path: 'profile',
+  path: '/profile',
   callers: 'account',
   summary: 'Change my profile',
   what:
@@ -71,7 +71,7 @@ const changedProfile = endpoint({
 
 const email = endpoint({
   method: 'POST',
-  path: 'email',
+  path: '/email',
   callers: 'account',
   summary: 'Change my email address',
   what:
@@ -104,7 +104,7 @@ const email = endpoint({
 
 const emailResend = endpoint({
   method: 'POST',
-  path: 'emailResend',
+  path: '/email/resend',
   callers: 'account',
   summary: 'Send the confirmation of my email address again',
   what:
@@ -167,7 +167,7 @@ const account = endpoint({
 export const sessions = [
   endpoint({
     method: 'GET',
-    path: 'sessions',
+    path: '/sessions',
     callers: 'account',
     summary: 'List my sessions',
     what:
@@ -206,7 +206,7 @@ export const sessions = [
   }),
   endpoint({
     method: 'DELETE',
-    path: 'sessions/:id',
+    path: '/sessions/:id',
     callers: 'account',
     summary: 'End one of my sessions',
     what:

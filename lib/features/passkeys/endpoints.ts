@@ -44,7 +44,7 @@ export function passkeyEndpoints(
   return [
     endpoint({
       method: 'POST',
-      path: 'factorsPasskeysOptions',
+      path: '/factors/passkeys/options',
       callers: 'account',
       summary: 'Begin to add a passkey',
       what:
@@ -65,7 +65,7 @@ export function passkeyEndpoints(
     }),
     endpoint({
       method: 'POST',
-      path: 'factorsPasskeys',
+      path: '/factors/passkeys',
       callers: 'account',
       summary: 'Add a passkey',
       what:

@@ -53,7 +53,7 @@ export function factorEndpoints(accounts: ProvingDeps): Endpoint[] {
   return [
     endpoint({
       method: 'GET',
-      path: 'factors',
+      path: '/factors',
       callers: 'account',
       summary: 'My second factors',
       what:
@@ -81,7 +81,7 @@ export function factorEndpoints(accounts: ProvingDeps): Endpoint[] {
     }),
     endpoint({
       method: 'POST',
-      path: 'factorsRecoveryCodes',
+      path: '/factors/recovery-codes',
       callers: 'account',
       summary: 'New recovery codes',
       what: 'Replaces all recovery codes with ten new ones.',
@@ -91,7 +91,7 @@ export function factorEndpoints(accounts: ProvingDeps): Endpoint[] {
     }),
     endpoint({
       method: 'POST',
-      path: 'factorsTwoStep',
+      path: '/factors/two-step',
       callers: 'account',
       summary: 'Turn two-step sign-in on or off',
       what:
@@ -116,7 +116,7 @@ export function factorEndpoints(accounts: ProvingDeps): Endpoint[] {
     }),
     endpoint({
       method: 'PATCH',
-      path: 'factors/:id',
+      path: '/factors/:id',
       callers: 'account',
       summary: 'Rename one of my second factors',
       what: 'Renames one of the second factors. An empty name removes its name.',
@@ -131,7 +131,7 @@ export function factorEndpoints(accounts: ProvingDeps): Endpoint[] {
     }),
     endpoint({
       method: 'DELETE',
-      path: 'factors/:id',
+      path: '/factors/:id',
       callers: 'account',
       summary: 'Remove one of my second factors',
       what:

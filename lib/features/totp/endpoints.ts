@@ -24,7 +24,7 @@ export function totpEndpoints(accounts: ProvingDeps): Endpoint[] {
   return [
     endpoint({
       method: 'POST',
-      path: 'factorsTotp',
+      path: '/factors/totp',
       callers: 'account',
       summary: 'Begin to set up an authenticator app',
       what:
@@ -42,7 +42,7 @@ export function totpEndpoints(accounts: ProvingDeps): Endpoint[] {
     }),
     endpoint({
       method: 'POST',
-      path: 'factorsTotpConfirm',
+      path: '/factors/totp/confirm',
       callers: 'account',
       summary: 'Set up an authenticator app',
       what:

@@ -21,7 +21,7 @@ const REGISTERED = { message: 'A message is on its way to this address. Follow t
 
 const register = endpoint({
   method: 'POST',
-  path: 'register',
+  path: '/register',
   callers: 'anyone',
   summary: 'Register',
   what:
@@ -69,7 +69,7 @@ const register = endpoint({
 
 const password = endpoint({
   method: 'POST',
-  path: 'password',
+  path: '/password',
   callers: 'account',
   summary: 'Change the password',
   what:
@@ -109,7 +109,7 @@ const password = endpoint({
 
 const passwordReset = endpoint({
   method: 'POST',
-  path: 'passwordReset',
+  path: '/password-reset',
   callers: 'anyone',
   summary: 'Ask for a password reset',
   what:
@@ -130,7 +130,7 @@ const passwordReset = endpoint({
 
 const passwordResetConfirm = endpoint({
   method: 'POST',
-  path: 'passwordResetConfirm',
+  path: '/password-reset/confirm',
   callers: 'anyone',
   summary: 'Set a new password by a reset token',
   what:
@@ -149,7 +149,7 @@ const passwordResetConfirm = endpoint({
 
 const emailVerify = endpoint({
   method: 'POST',
-  path: 'emailVerify',
+  path: '/email/verify',
   callers: 'anyone',
   summary: 'Confirm an email address',
   what:
