@@ -13,7 +13,7 @@ export const SECTIONS: Record<string, { heading: string; before: string; after: 
     before:
       'The cost of a token that another instance issued, on its first request here. Nearly all of it is verifying ' +
       'the signature. The first row calls `node:crypto` directly and checks `iss`, `aud` and `exp`.',
-    after: 'The last 4,000 tokens that this process issued are in its cache and skip this step.'
+    after: 'Tokens that this process has just issued skip this step.'
   },
   'sign-in': {
     heading: 'Signing in',

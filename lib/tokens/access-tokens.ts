@@ -1,6 +1,6 @@
 import { OAuthError } from '../errors.ts'
 import type { KeyRing } from '../keys/key-ring.ts'
-import { signedPayload, type VerifiedTokenCache } from './verified-token-cache.ts'
+import { issuedTokens, signedPayload, type VerifiedTokenCache } from './verified-token-cache.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { LoadedKey, Random } from '../ports/cryptography.ts'
 import type { AuthenticationContext } from '../protocol/authentication.ts'
@@ -119,6 +119,7 @@ export function accessTokens(
 ): AccessTokens {
   const { ring, cache, revocations, clock, random, resources } = deps
   const readHeader = tokenHeaderReader(policy.typ === 'JWT' ? 'at+jwt or JWT' : 'at+jwt')
+  const issued = issuedTokens()
 
   function seen(credential: string, reader: Reader): AccessTokenClaims | OAuthError | undefined {
     const verified = cache.get(credential)
@@ -153,14 +154,19 @@ export function accessTokens(
         : reader === 'any'
           ? [policy.audience, ...resources.map(({ resource }) => audiencesOf(resource))].flat(2)
           : audiencesOf(reader.resource)
-    const claims = checkAccessTokenClaims(signedPayload(key, alg, token), { ...policy, audience }, clock.now())
+    const isIssued = issued.has(key, token)
+    const payload = isIssued ? payloadOf(token) : signedPayload(key, alg, token)
+    const claims = checkAccessTokenClaims(payload, { ...policy, audience }, clock.now())
     if (revocations.has(claims.sid) || (claims.act !== undefined && revocations.hasActedFor(claims)))
       throw invalidToken('The token was revoked.', 'revoked here')
     // A hit of the cache asks about `sid` alone.
-    if (reader !== 'any' && claims.act === undefined)
+    if ((reader !== 'any' || isIssued) && claims.act === undefined)
       cache.set(bearerCredential(token), {
         key,
-        resource: reader?.resource ?? null,
+        resource:
+          reader === 'any'
+            ? (resources.find(({ resource }) => resource === claims.aud)?.resource ?? null)
+            : (reader?.resource ?? null),
         exp: claims.exp,
         sid: claims.sid,
         claims: null
@@ -204,9 +210,7 @@ export function accessTokens(
       }
       const key = ring.signingKey(target?.alg ?? undefined)
       const token = key.sign(payload, policy.typ)
-      // Caches the token that this process has just made, so that its first use needs no verification.
-      if (act === undefined)
-        cache.setIssued(bearerCredential(token), { key, resource: target?.resource ?? null, exp, sid, claims: null })
+      issued.add(key, token)
       return token
     },
 

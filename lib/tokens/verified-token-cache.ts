@@ -1,4 +1,5 @@
 import { invalidToken } from '../protocol/bearer.ts'
+import { digest } from '../protocol/digest.ts'
 import type { VerifyingKey } from '../ports/cryptography.ts'
 import type { AccessTokenClaims } from '../protocol/access-token.ts'
 
@@ -11,8 +12,6 @@ import type { AccessTokenClaims } from '../protocol/access-token.ts'
 export interface VerifiedTokenCache {
   get(credential: string): VerifiedToken | undefined
   set(credential: string, verified: VerifiedToken): void
-  /** For a token that was just issued. Only the latest few thousand are kept until they are presented. */
-  setIssued(credential: string, verified: VerifiedToken): void
   clear(): void
 }
 
@@ -41,42 +40,7 @@ interface Entry extends VerifiedToken {
  */
 const KEY_LENGTH = 12
 
-/** A client presents a new token at once, or keeps it for later, when verifying it once costs little. */
-const ISSUED_TOKENS = 4000
-
 export function verifiedTokenCache(capacity: number): VerifiedTokenCache {
-  const presented = generations(capacity)
-  const issued = generations(Math.min(capacity, ISSUED_TOKENS))
-
-  return {
-    get(credential) {
-      const key = credential.slice(-KEY_LENGTH)
-      const entry = presented.find(key, credential)
-      if (entry !== undefined) return entry
-      const fresh = issued.find(key, credential)
-      if (fresh !== undefined) presented.put(key, fresh)
-      return fresh
-    },
-    set(credential, verified) {
-      presented.put(credential.slice(-KEY_LENGTH), entryOf(credential, verified))
-    },
-    setIssued(credential, verified) {
-      issued.put(credential.slice(-KEY_LENGTH), entryOf(credential, verified))
-    },
-    clear() {
-      presented.clear()
-      issued.clear()
-    }
-  }
-}
-
-interface Generations {
-  find(key: string, credential: string): Entry | undefined
-  put(key: string, entry: Entry): void
-  clear(): void
-}
-
-function generations(capacity: number): Generations {
   let young = new Map<string, Entry>()
   let old = new Map<string, Entry>()
 
@@ -89,7 +53,8 @@ function generations(capacity: number): Generations {
   }
 
   return {
-    find(key, credential) {
+    get(credential) {
+      const key = credential.slice(-KEY_LENGTH)
       let entry = young.get(key)
       if (entry === undefined) {
         entry = old.get(key)
@@ -98,16 +63,14 @@ function generations(capacity: number): Generations {
       }
       return entry.credential === credential ? entry : undefined
     },
-    put,
+    set(credential, { key, resource, exp, sid, claims }) {
+      put(credential.slice(-KEY_LENGTH), { credential: flat(credential), key, resource, exp, sid, claims })
+    },
     clear() {
       young = new Map()
       old = new Map()
     }
   }
-}
-
-function entryOf(credential: string, { key, resource, exp, sid, claims }: VerifiedToken): Entry {
-  return { credential: flat(credential), key, resource, exp, sid, claims }
 }
 
 /** Copies the string, because a concatenated or sliced string compares more slowly and keeps its source alive. */
@@ -127,4 +90,45 @@ export function signedPayload(key: VerifyingKey, alg: string, token: string): un
   } catch {
     throw invalidToken('The signature is not valid.')
   }
+}
+
+/**
+ * Tells a token that this process signed lately, so that its first use needs no verification. Each key has a table of
+ * digests, whose size is fixed: a token that never comes back costs no memory. A later token may take the place of an
+ * earlier one, which is then verified as any other.
+ */
+export interface IssuedTokens {
+  add(key: VerifyingKey, token: string): void
+  /** True if the key signed exactly this text. */
+  has(key: VerifyingKey, token: string): boolean
+}
+
+const SLOTS = 16_384
+const DIGEST_LENGTH = 43
+
+export function issuedTokens(): IssuedTokens {
+  const tables = new WeakMap<VerifyingKey, Buffer>()
+  return {
+    add(key, token) {
+      let table = tables.get(key)
+      if (table === undefined) {
+        table = Buffer.alloc(SLOTS * DIGEST_LENGTH)
+        tables.set(key, table)
+      }
+      const text = digest(token)
+      table.write(text, placeOf(text), 'latin1')
+    },
+    has(key, token) {
+      const table = tables.get(key)
+      if (table === undefined) return false
+      const text = digest(token)
+      const place = placeOf(text)
+      return table.toString('latin1', place, place + DIGEST_LENGTH) === text
+    }
+  }
+}
+
+function placeOf(text: string): number {
+  const [first, second, third] = [text.charCodeAt(0), text.charCodeAt(1), text.charCodeAt(2)]
+  return (((first * 61 + second) * 61 + third) % SLOTS) * DIGEST_LENGTH
 }
