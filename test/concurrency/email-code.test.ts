@@ -16,13 +16,13 @@ import { parallel, tally } from '../../lib/testing/contract.ts'
 import { ask, emailApp, type EmailApp, enter, hasSession, otherThan } from '../features/email-codes/support.ts'
 import { testApp } from '../support/app.ts'
 import { type TestBrowser, testBrowser } from '../support/browser.ts'
-import { startPostgres } from '../support/postgres-server.ts'
 import { startRedis } from '../support/redis-server.ts'
+import { sharedPostgres } from '../support/shared-postgres.ts'
 
-const [postgres, redis] = await Promise.all([startPostgres(), startRedis()])
+const [postgres, redis] = await Promise.all([sharedPostgres(t), startRedis()])
 const directory = mkdtempSync(join(tmpdir(), 'authority-code-'))
 t.teardown(async () => {
-  await Promise.all([postgres.stop(), redis.stop()])
+  await redis.stop()
   await rm(directory, { recursive: true, force: true })
 })
 const pool = (await postgres.database()).pool({ max: 20 })

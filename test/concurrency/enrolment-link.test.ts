@@ -26,19 +26,19 @@ import { signUp, testApp, type TestApp } from '../support/app.ts'
 import { type TestBrowser, testBrowser } from '../support/browser.ts'
 import { codeFor, codesIn, formOf, logIn, signedInAnywhere } from '../support/factors.ts'
 import { toBase32 } from '../../lib/protocol/totp.ts'
-import { startPostgres } from '../support/postgres-server.ts'
 import { startRedis } from '../support/redis-server.ts'
+import { sharedPostgres } from '../support/shared-postgres.ts'
 
 type Stores = Pick<AuthorityOptions, 'users' | 'state' | 'factors' | 'redis'>
 
-const postgres = await startPostgres()
+const postgres = await sharedPostgres(t)
 const redis = await startRedis()
 const database = await postgres.database()
 const pool = database.pool({ max: 20 })
 const directory = mkdtempSync(join(tmpdir(), 'authority-link-'))
 t.teardown(async () => {
   await database.drop()
-  await Promise.all([postgres.stop(), redis.stop()])
+  await redis.stop()
   await rm(directory, { recursive: true, force: true })
 })
 const memory = { users: memoryUserStore(), state: delayed(memoryState()), factors: delayed(memoryFactorStore()) }

@@ -14,8 +14,8 @@ import type { RecordStore } from '../../lib/ports/record-store.ts'
 import { partitionOf } from '../../lib/protocol/digest.ts'
 import { digestOf, passkey, totp } from '../contract/suites/factor-fixtures.ts'
 import { factorInstances, losingFactors } from '../support/factor-instances.ts'
-import { startPostgres } from '../support/postgres-server.ts'
 import { startRedis } from '../support/redis-server.ts'
+import { sharedPostgres } from '../support/shared-postgres.ts'
 import { FACTORS, type FactorWorld } from './support/factor-model.ts'
 import { type CallOf, commandsOf, type History, nthLast, recent, seldom } from './support/histories.ts'
 import { property } from './support/property.ts'
@@ -233,8 +233,8 @@ const histories = fc.commands(
 )
 
 const redis = await startRedis()
-const postgres = await startPostgres()
-t.teardown(() => Promise.all([redis.stop(), postgres.stop()]))
+const postgres = await sharedPostgres(t)
+t.teardown(() => redis.stop())
 const pool = (await postgres.database()).pool({ max: 6 })
 const table = 'factor_records'
 

@@ -12,8 +12,8 @@ import {
 import { memoryRecords } from '../../../lib/adapters/memory/record-store.ts'
 import { apiKeyDigest, apiKeyOf, isApiKey } from '../../../lib/protocol/api-key.ts'
 import { delayed } from '../../../lib/testing/doubles.ts'
-import { startPostgres } from '../../support/postgres-server.ts'
 import { startRedis } from '../../support/redis-server.ts'
+import { sharedPostgres } from '../../support/shared-postgres.ts'
 
 const key = (number: number, changes: Record<string, unknown> = {}) => ({
   userId: 'u1',
@@ -47,9 +47,9 @@ t.test('refuses a record store that evicts', async (t) => {
   t.throws(() => recordApiKeyStore({ ...memoryRecords(), evicts: true }), { code: 'FST_AUTHORITY_INVALID_OPTIONS' })
 })
 
-const postgres = await startPostgres()
+const postgres = await sharedPostgres(t)
 const redis = await startRedis()
-t.teardown(() => Promise.all([postgres.stop(), redis.stop()]))
+t.teardown(() => redis.stop())
 const pool = (await postgres.database()).pool({ max: 20 })
 const client: Redis = redis.client()
 let cases = 0

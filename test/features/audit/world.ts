@@ -1,6 +1,5 @@
 import type { FastifyServerOptions } from 'fastify'
 import Database from 'libsql'
-import { Pool } from 'pg'
 import {
   type AuditEntry,
   type AuditLog,
@@ -10,7 +9,7 @@ import {
   sqliteAudit
 } from '../../../lib/index.ts'
 import { signUp, testApp } from '../../support/app.ts'
-import { startPostgres } from '../../support/postgres-server.ts'
+import { sharedPostgres } from '../../support/shared-postgres.ts'
 import type { Test } from '../../support/tap.ts'
 
 /** A log, and the means to change it behind its back. */
@@ -47,10 +46,7 @@ export const SUBJECTS: Record<'memory' | 'sqlite' | 'postgres', Make> = {
     }
   },
   async postgres(t) {
-    const postgres = await startPostgres()
-    t.teardown(() => postgres.stop())
-    const pool = new Pool({ connectionString: postgres.url, max: 4 })
-    t.teardown(() => pool.end())
+    const pool = (await (await sharedPostgres(t)).database()).pool({ max: 4 })
     const log = postgresAudit(pool, { schema: 'auth' })
     await log.prepare?.()
     const sql = async (text: string): Promise<void> => {

@@ -9,17 +9,17 @@ import { memoryState, memoryUserStore, postgresState, redisState, sqliteState } 
 import type { State } from '../../../lib/ports/state.ts'
 import { delayed } from '../../../lib/testing/index.ts'
 import { ISSUER } from '../../support/app.ts'
-import { startPostgres } from '../../support/postgres-server.ts'
 import { startRedis } from '../../support/redis-server.ts'
+import { sharedPostgres } from '../../support/shared-postgres.ts'
 import { proofOf, signingKey } from '../resource/world.ts'
 import { ask, asMachine, dpopApp, password, send, TOKEN_URL } from './world.ts'
 
-const [postgres, redis] = await Promise.all([startPostgres(), startRedis()])
+const [postgres, redis] = await Promise.all([sharedPostgres(t), startRedis()])
 const directory = mkdtempSync(join(tmpdir(), 'authority-dpop-'))
 const db = new Database(join(directory, 'shared.db'))
 t.teardown(async () => {
   db.close()
-  await Promise.all([postgres.stop(), redis.stop()])
+  await redis.stop()
   await rm(directory, { recursive: true, force: true })
 })
 const pool = (await postgres.database()).pool({ max: 20 })

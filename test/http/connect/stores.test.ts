@@ -5,14 +5,14 @@ import type { AddressInfo } from 'node:net'
 import t from '../../support/tap.ts'
 import { postgresUserStore, redisState } from '../../../lib/index.ts'
 import { TOKEN_EXCHANGE_GRANT } from '../../../lib/protocol/request-params.ts'
-import { startPostgres } from '../../support/postgres-server.ts'
 import { startRedis } from '../../support/redis-server.ts'
+import { sharedPostgres } from '../../support/shared-postgres.ts'
 import { fakeUpstream } from '../../support/fake-upstream.ts'
 import { connectApp, CROSS, SAME } from './support.ts'
 
-const [postgres, redis] = await Promise.all([startPostgres(), startRedis()])
+const [postgres, redis] = await Promise.all([sharedPostgres(t), startRedis()])
 t.teardown(async () => {
-  await Promise.all([postgres.stop(), redis.stop()])
+  await redis.stop()
 })
 const pool = (await postgres.database()).pool({ max: 20 })
 let made = 0

@@ -7,19 +7,19 @@ import { redisState } from '../../../lib/adapters/redis/record-store.ts'
 import { sqliteState } from '../../../lib/adapters/sqlite/record-store.ts'
 import type { State } from '../../../lib/ports/state.ts'
 import { spreadState } from '../../support/spread-state.ts'
-import { startPostgres } from '../../support/postgres-server.ts'
 import { startRedis } from '../../support/redis-server.ts'
+import { sharedPostgres } from '../../support/shared-postgres.ts'
 
 export type Stores = Pick<State, 'kind' | 'tokens' | 'browserSessions' | 'consents' | 'oneTimeTokens' | 'sweep'>
 
 /**
- * The states of all four adapters, on servers of this test's own, and two that several instances share which remember
+ * The states of all four adapters, and two that several instances share which remember
  * records, whose calls overtake each other, and whose answers get lost.
  */
 export async function states(max: { maxFamiliesPerUser: number; maxSessionsPerUser: number }): Promise<Stores[]> {
   const redis = await startRedis()
-  const postgres = await startPostgres()
-  t.teardown(() => Promise.all([redis.stop(), postgres.stop()]))
+  const postgres = await sharedPostgres(t)
+  t.teardown(() => redis.stop())
   const onPostgres = postgresState((await postgres.database()).pool({ max: 6 }), max)
   await onPostgres.prepare()
   const client = redis.client()
