@@ -250,6 +250,11 @@ const plugin: FastifyPluginAsync<AuthorityOptions> = async (host, given) => {
     })
   })
   sweepRegularly(services, host)
+  // Not before, because what it loads is a tenth of the start.
+  host.addHook('onReady', (done) => {
+    services.warmUp()
+    done()
+  })
   host.addHook('onClose', async () => {
     await services.close()
   })

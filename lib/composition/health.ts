@@ -39,7 +39,7 @@ interface HealthParts {
   state: Pick<State, 'tryWrite'>
   /** The store itself, not its stand-in during an outage. */
   attempts: AttemptStore
-  ring: Pick<KeyRing, 'ages' | 'algs' | 'signingKey'>
+  ring: Pick<KeyRing, 'ages' | 'algs' | 'ready' | 'signingKey'>
   hashing: Pick<PasswordHashing, 'load'>
   clock: Clock
 }
@@ -75,7 +75,9 @@ export function createHealth(
   async function look(): Promise<Health> {
     const [stateIs, countersAre] = await Promise.all([
       answers(state.tryWrite),
-      rateLimit === false ? ('off' as const) : answers(count)
+      rateLimit === false ? ('off' as const) : answers(count),
+      // Right after the start the first key is still being made.
+      answers(() => ring.ready())
     ])
     const found = {
       state: stateIs,

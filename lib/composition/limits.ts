@@ -46,7 +46,7 @@ export async function createLimits(
     clock,
     ...outageReports('rate limits', 'the rate limit store', { events, log })
   })
-  const limiter = await createAttemptLimiter(store)
+  const limiter = createAttemptLimiter(store)
   const messages = messageBound(limits === false ? false : limits.rules.passwordReset, {
     reserve: limiter.reserve,
     refund: store.refund,

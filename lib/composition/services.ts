@@ -68,6 +68,8 @@ export interface Services {
   limiter: RequestLimiter
   known: KnownBrowsers
   health(): Promise<Health>
+  /** Makes the first key and tries the hasher, in the background, so that the first requests find both loaded. */
+  warmUp(): void
   /** Removes expired records. */
   sweep(): Promise<void>
   close(): Promise<void>
@@ -216,10 +218,6 @@ export async function createServices(
   sources.push(...parts.flatMap(({ clients = [] }) => clients))
   slots.push(...parts.flatMap(({ account }) => account ?? []))
   for (const { connections: added = [] } of slots) for (const [id, way] of added) connections.set(id, way)
-  // In the background. It loads the engine before the first sign-in.
-  accounts.hashing.check().catch((error: unknown) => {
-    log.error(...logLine('FST_AUTHORITY_HASHER_BROKEN', 'the password hasher does not work', { err: error }))
-  })
   const turning = {
     idTokens: redirectLogin ? identity : null,
     passwordGrant: settings.passwordGrant,
@@ -281,6 +279,12 @@ export async function createServices(
       readRequest: (raw) => pushed?.open(raw) ?? readAuthorizationParams(raw)
     },
     health: createHealth(settings, { state, attempts: stores.attempts, ring, hashing: accounts.hashing, clock }),
+    warmUp() {
+      ring.begin()
+      accounts.hashing.check().catch((error: unknown) => {
+        log.error(...logLine('FST_AUTHORITY_HASHER_BROKEN', 'the password hasher does not work', { err: error }))
+      })
+    },
     async sweep() {
       await stores.sweep()
       for (const { sweep } of parts) await sweep?.(clock.now())

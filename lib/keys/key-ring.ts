@@ -3,6 +3,8 @@ import type { JsonWebKeyObject, LoadedKey, VerifyingKey } from '../ports/cryptog
 
 /** The current keys: one per algorithm that signs, and the keys whose tokens still live or that sign next. */
 export interface KeyRing {
+  /** Makes the missing keys and looks after them from here on. `ready` and `refresh` work before it too. */
+  begin(): void
   /**
    * Resolves when a signing key of this algorithm is available (default: the first algorithm). Rejects if the store is
    * unreachable.
@@ -47,6 +49,7 @@ export function fixedKeyRing(keys: readonly LoadedKey[]): KeyRing {
     return key
   }
   return {
+    begin() {},
     async ready(alg) {
       signingKey(alg)
     },

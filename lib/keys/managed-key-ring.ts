@@ -47,7 +47,7 @@ const OTHER_ALGORITHMS_AFTER_MS = 1000
  * Makes, announces, uses and retires keys. A key is written once and never changed, so that all instances derive the
  * same view from the same list. Two that make the next key at once agree on one through `addIfAbsent`. Algorithms do
  * not wait for each other, because an RSA key may take seconds and an elliptic one a millisecond: the key of the first
- * algorithm is made at once, the others a second later or when `ready` asks for them.
+ * algorithm is made by `begin`, the others a second later or when `ready` asks for them.
  */
 export function managedKeyRing(options: ManagedKeyOptions, deps: ManagedKeyDeps): KeyRing {
   const { algs } = options
@@ -225,9 +225,6 @@ export function managedKeyRing(options: ManagedKeyOptions, deps: ManagedKeyDeps)
     })
   }
 
-  maintainOnce(algs[0]).catch(report)
-  scheduleAll(OTHER_ALGORITHMS_AFTER_MS)
-
   /** Reads the store for keys of other instances, unless the last read is a moment old. */
   async function lookForMore(): Promise<void> {
     // Right after start another instance may be signing with a key that this one has not read yet.
@@ -246,6 +243,10 @@ export function managedKeyRing(options: ManagedKeyOptions, deps: ManagedKeyDeps)
   const signing = (alg: string): RingEntry | undefined => signingOf(entriesOf(alg), clock.now())
 
   return {
+    begin() {
+      maintainOnce(algs[0]).catch(report)
+      scheduleAll(OTHER_ALGORITHMS_AFTER_MS)
+    },
     async ready(alg = algs[0]) {
       if (!algs.includes(alg)) throw noSuchAlgorithm(alg)
       if (entriesOf(alg).length === 0) await maintainOnce(alg)

@@ -32,6 +32,12 @@ t.test('reports a working service as ready', async (t) => {
   t.match(await unlimited.app.authority.health(), { ready: true, counters: 'off' })
 })
 
+t.test('reports a service as ready right after the start, when its first key is still being made', async (t) => {
+  const { app, close } = await testApp()
+  t.teardown(close)
+  t.match(await app.authority.health(), { ready: true, keys: 'ready' })
+})
+
 t.test('reports a failing or hanging state as down after a second, without the reason', async (t) => {
   let mode: 'rejects' | 'throws' | 'hangs' | 'works' = 'rejects'
   const state = stateWith(() => {
@@ -61,6 +67,7 @@ t.test('reports the service as not ready without a signing key', async (t) => {
   const noKey = {
     ages: () => ({}),
     algs: () => ['ES256', 'RS256'],
+    ready: async () => {},
     signingKey(alg?: string): never {
       if (alg === 'RS256') throw new Error(SECRET_PLACE)
       return undefined as never
@@ -88,7 +95,7 @@ t.test('reports the service as not ready without a signing key', async (t) => {
 
 t.test('reports failing counters as not ready only when onStoreError is deny', async (t) => {
   const clock = steppedClock()
-  const ring = { ages: () => ({}), algs: () => [], signingKey: () => undefined as never }
+  const ring = { ages: () => ({}), algs: () => [], ready: async () => {}, signingKey: () => undefined as never }
   const hashing = { load: () => ({ running: 0, waiting: 0 }) }
   for (const [onStoreError, ready] of [
     ['local', true],

@@ -1,12 +1,13 @@
 import { createPrivateKey, createPublicKey, generateKeyPair, type KeyObject } from 'node:crypto'
 import { promisify } from 'node:util'
 import Fastify, { type FastifyPluginCallback } from 'fastify'
-import jwt, { type FastifyJWTOptions, type JWT } from '@fastify/jwt'
+import type { FastifyJWTOptions, JWT } from '@fastify/jwt'
 import { thumbprint } from '../../protocol/access-token.ts'
 import type { JsonWebKeyObject, JwtEngine, LoadedKey, TokenType } from '../../ports/cryptography.ts'
 
 const generate = promisify(generateKeyPair)
-const plugin: FastifyPluginCallback<FastifyJWTOptions> = jwt
+/** Loaded with the first key: it is a twelfth of the start, and the first managed key is made after that. */
+const jwtPackage = () => import('@fastify/jwt')
 const MIN_RSA_BITS = 2048
 
 const KEY_TYPES: Record<string, { kty: string; crv?: string }> = {
@@ -45,7 +46,7 @@ export const jwtEngine: JwtEngine = {
     const exported: JsonWebKeyObject = { ...publicKey.export({ format: 'jwk' }) }
     const kid = typeof privateJwk.kid === 'string' ? privateJwk.kid : thumbprint(exported)
     const pem = { private: toPem(privateKey, 'pkcs8'), public: toPem(publicKey, 'spki') }
-    const key = bind(kid, alg, { ...exported, kid, alg, use: 'sig' }, pem)
+    const key = await bind(kid, alg, { ...exported, kid, alg, use: 'sig' }, pem)
     try {
       key.verify(key.sign({}))
     } catch {
@@ -57,11 +58,11 @@ export const jwtEngine: JwtEngine = {
   async loadPublic(publicJwk) {
     const { kid, alg } = publicJwk
     const publicKey = createPublicKey({ key: publicJwk, format: 'jwk' })
-    return bind(String(kid), String(alg), publicJwk, { public: toPem(publicKey, 'spki') })
+    return await bind(String(kid), String(alg), publicJwk, { public: toPem(publicKey, 'spki') })
   },
 
   async loadSecret(secret) {
-    return bind('secret', 'HS256', null, secret)
+    return await bind('secret', 'HS256', null, secret)
   }
 }
 
@@ -75,12 +76,13 @@ function toPem(key: KeyObject, type: 'pkcs8' | 'spki'): string {
  * for each token. It is never started, so that another one can be registered with the first token of its `typ`: each
  * takes half a millisecond.
  */
-function bind(
+async function bind(
   kid: string,
   alg: string,
   publicJwk: JsonWebKeyObject | null,
   secret: FastifyJWTOptions['secret']
-): LoadedKey {
+): Promise<LoadedKey> {
+  const { default: plugin }: { default: FastifyPluginCallback<FastifyJWTOptions> } = await jwtPackage()
   const inner = Fastify({ logger: false })
   const bound: Partial<Record<TokenType, JWT>> = {}
   const register = (typ: TokenType): JWT => {

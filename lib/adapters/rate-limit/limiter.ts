@@ -1,6 +1,6 @@
-import rateLimit from '@fastify/rate-limit'
 import Fastify from 'fastify'
-import type { FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type {} from '@fastify/rate-limit'
 import type { AttemptLimit, AttemptOutcome, AttemptStore } from '../../ports/attempt-store.ts'
 
 interface AttemptLimiter {
@@ -20,12 +20,15 @@ interface Check {
   outcome: AttemptOutcome | null
 }
 
+type Count = ReturnType<FastifyInstance['createRateLimit']>
 type Done = (error: Error | null, result?: { current: number; ttl: number }) => void
 
 /**
  * The limit given to the plugin. The store has decided over all limits before, so the plugin counts one key per call.
  */
 const MAX = 1
+/** Loaded on first use: it is a twentieth of the start, and a process that only verifies tokens never counts. */
+const limitPackage = () => import('@fastify/rate-limit')
 const NO_GROUP = { config: {} }
 
 /**
@@ -35,7 +38,7 @@ const NO_GROUP = { config: {} }
  * The plugin counts one key per call and we decide over several at once, so the key it carries is the check itself,
  * with all its limits; the host's request stays outside, and with it whatever a host's hook gives our routes.
  */
-export async function createAttemptLimiter(attempts: AttemptStore): Promise<AttemptLimiter> {
+export function createAttemptLimiter(attempts: AttemptStore): AttemptLimiter {
   function decided(check: Check, outcome: AttemptOutcome, done: Done): void {
     check.outcome = outcome
     done(null, outcome.allowed ? { current: MAX, ttl: 0 } : { current: MAX + 1, ttl: outcome.refusedBy.resetMs })
@@ -64,16 +67,21 @@ export async function createAttemptLimiter(attempts: AttemptStore): Promise<Atte
   }
 
   const inner = Fastify({ logger: false })
-  await inner.register(rateLimit, { global: false, store: CheckStore })
-  await inner.ready()
-  const check = inner.createRateLimit({
-    keyGenerator: (request) => request as unknown as string,
-    max: MAX,
-    timeWindow: 1
-  })
+  async function load(): Promise<Count> {
+    const { default: rateLimit } = await limitPackage()
+    await inner.register(rateLimit, { global: false, store: CheckStore })
+    return inner.createRateLimit({
+      keyGenerator: (request) => request as unknown as string,
+      max: MAX,
+      timeWindow: 1
+    })
+  }
+  let loading: Promise<Count> | undefined
+  let check: Count | undefined
 
   return {
     async reserve(attemptId, limits) {
+      check ??= await (loading ??= load())
       const entry: Check = { routeOptions: NO_GROUP, attemptId, limits, outcome: null }
       const result = await check(entry as unknown as FastifyRequest)
       const { outcome } = entry

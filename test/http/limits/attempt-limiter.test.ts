@@ -31,7 +31,7 @@ t.test('reserves several limits in one store call, and returns its outcome', asy
   const store = memoryAttemptStore({ clock: steppedClock() })
   const host = await app(
     t,
-    await createAttemptLimiter({
+    createAttemptLimiter({
       reserve(id, limits) {
         calls.push(limits.length)
         return store.reserve(id, limits)
@@ -60,14 +60,14 @@ t.test('ignores a group id that a host hook sets on our route', async (t) => {
   host.addHook('onRoute', (route) => {
     route.config = { ...route.config, rateLimit: { groupId: 'theirs' } }
   })
-  await app(t, await createAttemptLimiter(memoryAttemptStore({ clock: steppedClock() })), host)
+  await app(t, createAttemptLimiter(memoryAttemptStore({ clock: steppedClock() })), host)
   t.same((await host.inject('/')).json().allowed, true)
 })
 
 t.test('RL counts separately from @fastify/rate-limit of the host', async (t) => {
   const host = Fastify()
   await host.register(rateLimit, { max: 1 })
-  await app(t, await createAttemptLimiter(memoryAttemptStore({ clock: steppedClock() })), host)
+  await app(t, createAttemptLimiter(memoryAttemptStore({ clock: steppedClock() })), host)
   t.equal((await host.inject('/')).headers['x-ratelimit-limit'], '1', 'theirs counts')
   t.equal((await host.inject('/')).statusCode, 429)
 })
@@ -82,7 +82,7 @@ t.test('passes errors of the store through', async (t) => {
       throw new Error('down')
     }
   ]) {
-    const host = await app(t, await createAttemptLimiter({ reserve, refund() {} }))
+    const host = await app(t, createAttemptLimiter({ reserve, refund() {} }))
     const reply = await host.inject('/')
     t.equal(reply.statusCode, 500)
     t.equal(reply.json().message, 'down')

@@ -23,7 +23,7 @@ function ring(
   errors: unknown[] = [],
   { algs = ['ES256'], engine = jwtEngine }: RingOptions = {}
 ): KeyRing {
-  return managedKeyRing(
+  const made = managedKeyRing(
     {
       algs,
       rotateEveryMs: 90 * DAY,
@@ -43,6 +43,8 @@ function ring(
       }
     }
   )
+  made.begin()
+  return made
 }
 
 /** Steps, and lets the ring finish what its timer started. */

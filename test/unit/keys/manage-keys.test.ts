@@ -53,6 +53,7 @@ async function world(t: { teardown(work: () => void): void }): Promise<World> {
   t.teardown(() => {
     ring.close()
   })
+  ring.begin()
   await ring.ready()
   return {
     store,

@@ -53,6 +53,7 @@ async function instance(secrets: [string, ...string[]], { clock, store }: Fleet)
       }
     }
   )
+  ring.begin()
   await ring.ready()
   return { ring, errors }
 }

@@ -33,6 +33,7 @@ async function instance(alg = 'ES256') {
   }
   let current: KeyRing = fixedKeyRing([counting])
   const ring: KeyRing = {
+    begin() {},
     ready: async (name) => {
       await current.ready(name)
     },

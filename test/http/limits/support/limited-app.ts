@@ -58,7 +58,7 @@ export async function limitedApp(
     limited.push(payload)
   })
   const store = memoryAttemptStore({ clock })
-  const attempts = await createAttemptLimiter(store)
+  const attempts = createAttemptLimiter(store)
   const app = Fastify(serverOptions)
   const resolved = resolveRateLimits(limits)
   const limiter = createRequestLimiter(resolved === false ? false : withCheckedLimitHooks(resolved, clock), {
