@@ -25,7 +25,7 @@ async function people(options: Parameters<typeof testApp>[0] = {}): Promise<Test
     row('passwordless', { passwordHash: null })
   ])
   const world = await testApp({ users, registration: { verifyEmail: true }, ...options })
-  // The decoy is made in the background and exists from here on.
+  // Waits for the trial of the hasher in the background, which would be counted.
   await send(
     world,
     '/auth/token',
