@@ -4,7 +4,6 @@
  */
 import { isMisfit, OAuthError, type PasswordRefusalReason } from '../errors.ts'
 import type { Clock } from '../ports/clock.ts'
-import { isCommonPassword } from './common-passwords.ts'
 
 export interface PasswordPolicyOptions {
   /** Code points. */
@@ -97,6 +96,9 @@ export async function requireGoodPassword(
   if (refusal !== null) throw new OAuthError('invalid_password', refusal.message, { reason: refusal.reason })
 }
 
+/** Loaded with the first new password. */
+const listOfCommon = () => import('./common-passwords.ts')
+
 export function createPasswordPolicy(options: PasswordPolicyOptions, deps: PasswordPolicyDeps): PasswordPolicy {
   const { minLength, maxBytes, contextWords, isBreached } = options
 
@@ -135,6 +137,7 @@ export function createPasswordPolicy(options: PasswordPolicyOptions, deps: Passw
       if (!isWellFormed(password)) return { reason: 'not_unicode', message: 'The password is not valid Unicode.' }
       if (countCodePoints(password) < minLength)
         return { reason: 'too_short', message: `The password must have at least ${minLength} characters.` }
+      const { isCommonPassword } = await listOfCommon()
       if (isCommonPassword(password))
         return { reason: 'too_common', message: 'The password is one of the most common ones.' }
       const [local = ''] = (email ?? '').split('@')

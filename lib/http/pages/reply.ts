@@ -13,7 +13,7 @@ import type { Look } from '../../pages/stylesheet.ts'
 import type { CommonModel } from '../../pages/common-model.ts'
 import { type Logo, logoOf } from '../../pages/logo.ts'
 import type { PageModels, PageName, RenderPage } from '../../pages/model.ts'
-import { RENDERERS, type Renderers } from '../../pages/render.ts'
+import type { Renderers } from '../../pages/render.ts'
 import { noStore } from '../edge/error-reply.ts'
 import { type PageAssets, pageAssets } from './assets.ts'
 import { type ContentSecurity, contentSecurityPolicy } from './security.ts'
@@ -86,6 +86,9 @@ export interface PageReplyOptions {
     }
 }
 
+/** Loaded with the first page, because many processes only answer apps. */
+const ownRenderers = () => import('../../pages/render.ts')
+
 /** Replies that hold a page, and the host's own. Their headers are not those of the API. */
 const pageReplies = new WeakSet<FastifyReply>()
 
@@ -112,7 +115,7 @@ export function createPageReply({
   // With `no-referrer` a form of the page would come with `Origin: null`, which does not say where it is from.
   const originAlone = protocol === 'https:' ? 'strict-origin' : 'origin'
   const { faviconUrl, order, colorScheme, stylesheetUrl, links: footer, texts, render } = pages
-  const builtIn: Partial<Renderers> = { ...RENDERERS, ...renderers }
+  let builtIn: Partial<Renderers> | undefined
   const assets = pageAssets({ prefix, look: pages, passkeys })
   const sources: ContentSecurity = {
     style: `${origin}${assets.style.path}`,
@@ -235,8 +238,8 @@ export function createPageReply({
       const modelOf = (): PageModels[Name] =>
         ({ ...common, ...structuredClone(content) }) as unknown as PageModels[Name]
       const own = await hostHtml(request, page, modelOf())
-      const body = own ?? builtIn[page]?.(modelOf())
-
+      if (own === null) builtIn ??= { ...(await ownRenderers()).RENDERERS, ...renderers }
+      const body = own ?? builtIn?.[page]?.(modelOf())
       return await deliver(reply, body, settings, { own: own !== null, logo: common.logo })
     },
     async document(request, reply, render, settings = {}) {
