@@ -7,15 +7,19 @@ import { createHash } from 'node:crypto'
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { brotliCompressSync } from 'node:zlib'
 import { build } from 'esbuild'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
-// A further door, such as `resource`, is one more mixture of parts.
-const MOST_PARTS = 13
+const index = resolve(root, 'lib/index.ts')
+/** The doors that only an app with the plugin uses. */
+const AFTER_INDEX = ['cli', 'connections', 'metrics', 'testing'].map((door) => `./lib/${door}/index.ts`)
+/** `index` itself, what it shares with those, and what both share with `resource`. */
+const MOST_PARTS = 3
 
 /**
- * The 250 modules of TypeBox that check our own schemas come with the bundle. TypeBox stays outside for `import()`:
- * that is for the schemas of a host, which has registered its formats and types in the package.
+ * The modules of TypeBox that check our own schemas come with the bundle. TypeBox stays outside for `import()`: that is
+ * for the schemas of a host, which has registered its formats and types in the package.
  * @type {import('esbuild').Plugin}
  */
 const ownTypeBox = {
@@ -26,6 +30,20 @@ const ownTypeBox = {
     )
   }
 }
+
+const builders = fileURLToPath(new URL('type/type/type.mjs', import.meta.resolve('@sinclair/typebox')))
+
+/**
+ * Imports the builders as a namespace, because TypeBox exports them as one object, of which the bundler can leave
+ * nothing out.
+ */
+const withBuilders = (text) =>
+  text.replace(/^import \{([^}]*)\} from '@sinclair\/typebox'$/m, (whole, names) => {
+    const others = names.split(',').filter((name) => name.trim() !== 'Type')
+    return others.length === names.split(',').length
+      ? whole
+      : `import {${others.join(',')}} from '@sinclair/typebox'; import * as Type from ${JSON.stringify(builders)}`
+  })
 
 /**
  * The drawing of QR codes is a small part of a package that hosts need not install: it is a dependency of the build
@@ -43,33 +61,32 @@ const ownQrEncoder = {
 }
 
 /**
- * Modules that are loaded on first use need some modules of the door `index`, each others. The bundler would make a
- * part of every mixture, some forty files that are all read at the start. So each of them imports something from the
- * door itself, which is loaded by then, and the door is one part.
+ * Modules that are loaded on first use, and some doors, need some modules of the door `index`, each others. The
+ * bundler would make a part of every mixture, some forty files that are all read at the start. So each of them imports
+ * something from the door itself, which is loaded by then or soon, and the door is one part.
  * @type {import('esbuild').Plugin}
  */
 const afterIndex = {
   name: 'after-index',
   setup({ onLoad, onResolve }) {
     onResolve({ filter: /^\.{1,2}\// }, ({ path, kind, resolveDir }) =>
-      kind === 'dynamic-import' ? { path: resolve(resolveDir, path), pluginData: afterIndex } : undefined
-    )
-    onLoad({ filter: /\.ts$/ }, ({ path, pluginData }) =>
-      pluginData === afterIndex
-        ? {
-            contents:
-              `${readFileSync(path, 'utf8')}\nexport { default as door } from ` +
-              JSON.stringify(resolve(root, 'lib/index.ts')),
-            loader: 'ts'
-          }
+      kind === 'dynamic-import' || (kind === 'entry-point' && AFTER_INDEX.includes(path))
+        ? { path: resolve(resolveDir, path), pluginData: afterIndex }
         : undefined
     )
+    onLoad({ filter: /\.ts$/ }, ({ path, pluginData }) => ({
+      contents:
+        withBuilders(readFileSync(path, 'utf8')) +
+        (pluginData === afterIndex ? `\nexport { default as door } from ${JSON.stringify(index)}` : ''),
+      loader: 'ts'
+    }))
   }
 }
 
 /**
  * Puts the languages other than English into the bundle, because a bundle that a host makes would leave files next to
- * the module out. Their heads are in `languages.ts` already.
+ * the module out. Their heads are in `languages.ts` already. They are compressed, because they would be a quarter of
+ * what a process reads at the start, and most of them are never used.
  * @type {import('esbuild').Plugin}
  */
 const languages = {
@@ -86,12 +103,15 @@ const languages = {
         .sort()
         .map((name) => {
           const { pages, byEmail, mails } = JSON.parse(readFileSync(resolve(folder, name), 'utf8'))
-          return [name.slice(0, -'.json'.length), JSON.stringify({ pages, byEmail, mails })]
+          const text = brotliCompressSync(JSON.stringify({ pages, byEmail, mails }))
+          return [name.slice(0, -'.json'.length), text.toString('base64')]
         })
       return {
         contents:
+          "import { brotliDecompressSync } from 'node:zlib'\n" +
           `const TEXTS = ${JSON.stringify(Object.fromEntries(texts))}\n` +
-          'export const languageFile = (locale) => TEXTS[locale]',
+          "const bytesOf = (locale) => brotliDecompressSync(Buffer.from(TEXTS[locale], 'base64'))\n" +
+          'export const languageFile = (locale) => bytesOf(locale).toString()',
         loader: 'js'
       }
     })
@@ -99,40 +119,51 @@ const languages = {
 }
 
 const outdir = resolve(root, process.argv[2] ?? 'dist/lib')
-const { metafile, outputFiles } = await build({
+const options = {
   absWorkingDir: root,
-  // The threads are doors too: a worker is started by its file, which is next to the one that starts it.
-  entryPoints: {
-    index: 'lib/index.ts',
-    cli: 'lib/cli/index.ts',
-    'connections/index': 'lib/connections/index.ts',
-    'metrics/index': 'lib/metrics/index.ts',
-    'resource/index': 'lib/resource/index.ts',
-    'testing/index': 'lib/testing/index.ts',
-    'hashing-thread': 'lib/adapters/argon2/hashing-thread.ts',
-    'phpass-thread': 'lib/adapters/imported-hashes/phpass-thread.ts'
-  },
   outdir,
   write: false,
   metafile: true,
   bundle: true,
-  splitting: true,
   chunkNames: 'shared-[hash]',
   packages: 'external',
   plugins: [languages, ownTypeBox, ownQrEncoder, afterIndex],
   format: 'esm',
   platform: 'node',
   target: 'node20.19',
-  // The languages are in their own letters.
+  // Less to read at the start. Lines and names stay, for stack traces.
+  minifySyntax: true,
+  // The languages' own names are in their own letters.
   charset: 'utf8',
   // A stack trace leads to the sources, which the maps hold.
   sourcemap: true,
   logLevel: 'warning'
+}
+const { metafile, outputFiles } = await build({
+  ...options,
+  entryPoints: {
+    index: 'lib/index.ts',
+    cli: 'lib/cli/index.ts',
+    'connections/index': 'lib/connections/index.ts',
+    'metrics/index': 'lib/metrics/index.ts',
+    'resource/index': 'lib/resource/index.ts',
+    'testing/index': 'lib/testing/index.ts'
+  },
+  splitting: true
 })
+// The threads are doors too: a worker is started by its file, which is next to the one that starts it. They share
+// nothing, because a part that they share would be one more that is read at the start.
+const threads = await build({
+  ...options,
+  plugins: [],
+  entryPoints: {
+    'hashing-thread': 'lib/adapters/argon2/hashing-thread.ts',
+    'phpass-thread': 'lib/adapters/imported-hashes/phpass-thread.ts'
+  }
+})
+outputFiles.push(...threads.outputFiles)
 
-/**
- * The parts that `index` reads at the start: its own, and those that it shares with each mixture of the other doors.
- */
+/** The parts that `index` reads at the start. */
 const read = new Set([`${relative(root, outdir)}/index.js`])
 for (const part of read)
   for (const { path, kind } of metafile.outputs[part].imports)
@@ -158,5 +189,5 @@ if (new Set(names.values()).size < names.size) throw new Error('two parts of the
 const named = (text) => text.replaceAll(PART, (whole, name) => (names.has(name) ? `shared-${names.get(name)}` : whole))
 for (const { path, text } of outputFiles) {
   mkdirSync(dirname(path), { recursive: true })
-  writeFileSync(named(path), named(text))
+  writeFileSync(named(path), named(text).replace(/\n {2}\w+ as door,?$/m, ''))
 }
