@@ -105,8 +105,9 @@ export const SECTIONS: Record<string, { heading: string; before: string; after: 
       'From the start of a process to `ready()`. The plugin has many routes, so the table also has bare Fastify ' +
       'with the same number of routes, including HEAD.',
     after:
-      'Most of the time is spent loading modules: TypeBox, @fastify/jwt and @fastify/rate-limit, then our own. ' +
-      'Hashers are loaded at their first use. Clients of Redis and PostgreSQL come from the host.'
+      'Most of the time is spent loading modules: Fastify with its routes, then our own. @fastify/jwt and the hasher ' +
+      'are loaded after `ready()`, @fastify/rate-limit with the first limited request. Clients of Redis and ' +
+      'PostgreSQL come from the host.'
   },
   dpop: {
     heading: 'Bound tokens',

@@ -103,6 +103,8 @@ export const HOSTS: Record<string, (counts: Counts) => Promise<unknown>> = {
 
 /** The base of the comparison. */
 export const BARE = 'bare Fastify'
+export const OURS = 'fastify-authority'
+export const PEER = 'oidc-provider'
 /** Of each of ours, the bare one with as many routes. */
 export const SAME_ROUTES: Record<string, string> = {
   'fastify-authority': 'bare Fastify, as many routes',
