@@ -37,8 +37,7 @@ export const SECTIONS: Record<string, { heading: string; before: string; after: 
     heading: 'Memory',
     before:
       'The memory of a process before, during and after sign-ins, with either hasher, with defaults and with one ' +
-      'setting changed. Idle is after the first hash, which the plugin makes at its start. With `nodeRsHasher()`, ' +
-      'the thread of that hash still exists then.',
+      'setting changed. Idle is before the first sign-in.',
     after:
       "`argon2Hasher()` keeps its memory: each of the four threads of libuv's pool gets an arena of glibc's " +
       'allocator, and each arena keeps the 19 MiB of its last hash. Hashing one at a time does not help, because ' +

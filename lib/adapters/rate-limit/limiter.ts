@@ -1,6 +1,5 @@
 import Fastify from 'fastify'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import type {} from '@fastify/rate-limit'
 import type { AttemptLimit, AttemptOutcome, AttemptStore } from '../../ports/attempt-store.ts'
 
 interface AttemptLimiter {
