@@ -7,6 +7,7 @@ import type { JsonWebKeyObject, JwtEngine, LoadedKey, TokenType } from '../../po
 
 const generate = promisify(generateKeyPair)
 /** Loaded with the first key: it is a twelfth of the start, and the first managed key is made after that. */
+let loaded: FastifyPluginCallback<FastifyJWTOptions> | undefined
 const jwtPackage = () => import('@fastify/jwt')
 const MIN_RSA_BITS = 2048
 
@@ -82,7 +83,7 @@ async function bind(
   publicJwk: JsonWebKeyObject | null,
   secret: FastifyJWTOptions['secret']
 ): Promise<LoadedKey> {
-  const { default: plugin }: { default: FastifyPluginCallback<FastifyJWTOptions> } = await jwtPackage()
+  const plugin = (loaded ??= (await jwtPackage()).default)
   const inner = Fastify({ logger: false })
   const bound: Partial<Record<TokenType, JWT>> = {}
   const register = (typ: TokenType): JWT => {
