@@ -96,8 +96,8 @@ export async function requireGoodPassword(
   if (refusal !== null) throw new OAuthError('invalid_password', refusal.message, { reason: refusal.reason })
 }
 
-/** Loaded with the first new password. */
-const listOfCommon = () => import('./common-passwords.ts')
+/** Loaded with the first new password, once for all that come meanwhile. */
+let common: Promise<{ isCommonPassword(password: string): boolean }> | undefined
 
 export function createPasswordPolicy(options: PasswordPolicyOptions, deps: PasswordPolicyDeps): PasswordPolicy {
   const { minLength, maxBytes, contextWords, isBreached } = options
@@ -137,7 +137,7 @@ export function createPasswordPolicy(options: PasswordPolicyOptions, deps: Passw
       if (!isWellFormed(password)) return { reason: 'not_unicode', message: 'The password is not valid Unicode.' }
       if (countCodePoints(password) < minLength)
         return { reason: 'too_short', message: `The password must have at least ${minLength} characters.` }
-      const { isCommonPassword } = await listOfCommon()
+      const { isCommonPassword } = await (common ??= import('./common-passwords.ts'))
       if (isCommonPassword(password))
         return { reason: 'too_common', message: 'The password is one of the most common ones.' }
       const [local = ''] = (email ?? '').split('@')
