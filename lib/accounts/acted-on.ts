@@ -3,9 +3,9 @@ import { type Actor, NO_REQUEST } from '../events.ts'
 import type { AuditTarget } from '../ports/audit-log.ts'
 import type { User } from '../ports/user-store.ts'
 import { isStorable } from '../protocol/bounds.ts'
-import { audited } from './audited.ts'
 import type { AccountsDeps } from './deps.ts'
 import type { RequestedAct } from './managed-users.ts'
+import { type AccountSlots, type AuditedAct, slotOf } from './slots.ts'
 
 /** The longest id of a user or an actor. */
 export const MAX_ID = 255
@@ -56,4 +56,14 @@ export function unchanged(user: User, version: number | string | undefined): Use
   if (version !== undefined && user.version !== version)
     throw new OAuthError('changed_meanwhile', 'The user was changed meanwhile.')
   return user
+}
+
+/** Does an act between two entries of the audit log, if there is one. Without the first entry it is not done. */
+export async function audited<Answer>(
+  act: AuditedAct<Answer>,
+  work: () => Promise<Answer>,
+  deps: { slots: readonly AccountSlots[] }
+): Promise<Answer> {
+  const audit = slotOf(deps, 'audit')
+  return audit === null ? await work() : await audit(act, work)
 }

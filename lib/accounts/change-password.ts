@@ -2,11 +2,159 @@ import { OAuthError } from '../errors.ts'
 import { NO_REQUEST } from '../events.ts'
 import type { User } from '../ports/user-store.ts'
 import { isActive } from '../sessions/active-user.ts'
-import type { Origin, StayingSignIn } from '../sessions/sessions.ts'
+import { type Origin, type StayingSignIn, revokeConsent } from '../sessions/sessions.ts'
 import { failureOf, verifyOnce } from './authenticate-password.ts'
 import type { AccountsDeps } from './deps.ts'
-import { finishNewPassword, isUnfinished, type NewPassword, setNewPassword } from './new-password.ts'
 import { requireGoodPassword } from './password-policy.ts'
+import { digest, partitionOf } from '../protocol/digest.ts'
+import { endProvisional } from './identities.ts'
+import { addressed } from './outbox.ts'
+import { slotOf } from './slots.ts'
+
+/** The origin of a new password, and the sign-ins that stay. */
+export interface NewPassword {
+  /**
+   * `change`: a signed-in user; `reset`, `invitation`: the holder of a link; `disowned`, `email_sign_in`,
+   * `identity_linked`: a person may have signed up with another person's address, and no password opens the account any
+   * more.
+   */
+  by: 'change' | 'reset' | 'invitation' | 'disowned' | 'email_sign_in' | 'identity_linked'
+  /** The sign-in that stays. */
+  stays?: StayingSignIn | null | undefined
+  /** The language in which the user is told. */
+  locale?: string | undefined
+  origin: Origin
+}
+
+/** How long a change that failed half-way can be finished by repeating it. */
+const UNFINISHED_FOR_MS = 60 * 60 * 1000
+
+/**
+ * Stores a new password hash and ends everything that the former password opened: sessions and tokens, consents of
+ * other clients, reset links. `false`, without a change, if the stored hash is no longer the one of `user`. All of it
+ * ends twice. Before the hash is stored, so that a failure after that leaves nobody signed in by the former password;
+ * and after it, for sign-ins that began in between. Until the second end has succeeded the change is unfinished: this
+ * rejects, and `finishNewPassword` does the rest when the caller tries again.
+ */
+export async function setNewPassword(
+  user: User,
+  next: string,
+  given: NewPassword,
+  deps: AccountsDeps
+): Promise<boolean> {
+  const { users, clock, events, oneTimeTokens } = deps
+  if (users.setPasswordHash === undefined)
+    throw new OAuthError('server_error', 'Passwords can not be changed here.', {
+      detail: 'the user store has no setPasswordHash'
+    })
+  await endAll(user, given, deps)
+  const hasApiKeys = await keepsApiKeys(user, deps)
+  await oneTimeTokens.put({
+    purpose: 'password_change',
+    digest: nameOf(user.id, next),
+    userId: user.id,
+    expiresAt: clock.now() + UNFINISHED_FOR_MS
+  })
+  if (!(await users.setPasswordHash(user.id, next, user.passwordHash, clock.now()))) return false
+  events.emit('password_changed', { userId: user.id, sid: given.stays?.sid ?? null, by: given.by }, given.origin)
+  const { by, locale, origin } = given
+  if (by !== 'disowned' && by !== 'invitation')
+    deps.outbox?.post({ kind: 'password_changed', user: addressed(user), hasApiKeys, locale, origin })
+  await finishNewPassword(user, given, deps)
+  return true
+}
+
+/**
+ * Ends the password of the user, if there is one, and everything that it opened. The stored hash is of a password that
+ * nobody knows.
+ * @throws OAuthError `temporarily_unavailable`, where the account was changed in this very moment
+ */
+export async function endPassword(user: User, given: NewPassword, deps: AccountsDeps): Promise<void> {
+  if (user.passwordHash === null) await endAll(user, given, deps)
+  else if (!(await setNewPassword(user, await deps.hashing.hash(deps.random.secret()), given, deps)))
+    throw new OAuthError('temporarily_unavailable', 'The account was changed meanwhile. Try again.')
+}
+
+/** The work after the hash is stored. Can be done any number of times. */
+export async function finishNewPassword(user: User, given: NewPassword, deps: AccountsDeps): Promise<void> {
+  await endAll(user, given, deps)
+  for (const purpose of ['password_reset', 'email_change', 'password_change'] as const) {
+    try {
+      await deps.oneTimeTokens.discard(purpose, user.id)
+    } catch (error) {
+      // Links are bound to the password hash of their time, so the former ones are refused already. A link that could
+      // not be removed only stays stored until it expires.
+      deps.onError(error, 'what a password change leaves behind could not be removed')
+    }
+  }
+}
+
+/** True if the user's present hash was set by a change that has not ended everything yet. */
+export async function isUnfinished(
+  { id, passwordHash }: User,
+  { oneTimeTokens, clock }: AccountsDeps
+): Promise<boolean> {
+  if (passwordHash === null) return false
+  const found = await oneTimeTokens.find('password_change', nameOf(id, passwordHash), clock.now())
+  return found?.userId === id
+}
+
+/**
+ * Sessions end before consents, because a session could give a new consent. Each step runs even if another has failed:
+ * an outage of one store must not keep a thief signed in by another. Rejects with the first failure.
+ */
+export async function endAll(
+  user: User,
+  { by, stays, locale, origin }: NewPassword,
+  deps: AccountsDeps
+): Promise<void> {
+  const { id } = user
+  // Links and factors end first, because otherwise one of them could begin a sign-in after the sessions have ended.
+  const [provisional] = await Promise.allSettled([
+    by === 'change'
+      ? undefined
+      : endProvisional(
+          user,
+          { by: by === 'reset' || by === 'invitation' ? 'password_reset' : by, locale, origin },
+          deps
+        )
+  ])
+  const [sessions] = await Promise.allSettled([
+    deps.sessions.revokeAll(id, by === 'identity_linked' ? by : 'password_changed', { stays, origin })
+  ])
+  const [consents] = await Promise.allSettled([endConsents(id, { by: 'password_changed', origin }, deps)])
+  for (const step of [provisional, sessions, consents]) if (step.status === 'rejected') throw step.reason
+}
+
+/** Idempotent. */
+export async function endConsents(
+  userId: string,
+  { by, origin }: { by: 'password_changed' | 'account_removed'; origin: Origin },
+  { consents, events, clock }: Pick<AccountsDeps, 'consents' | 'events' | 'clock'>
+): Promise<void> {
+  const given = await consents.listConsents(userId, clock.now())
+  await Promise.all(
+    given.map(async ({ clientId }) => await revokeConsent(userId, clientId, { by, origin }, { consents, events }))
+  )
+}
+
+/**
+ * True if the user has keys that have not expired. An outage counts as yes, because a thief may have made one, and is
+ * no reason to keep the former password.
+ */
+async function keepsApiKeys({ id }: User, deps: AccountsDeps): Promise<boolean> {
+  try {
+    const keys = (await slotOf(deps, 'apiKeys')?.list(id)) ?? []
+    return keys.some(({ expiresAt }) => expiresAt === null || expiresAt > deps.clock.now())
+  } catch (error) {
+    deps.onError(error, 'the API keys of a user with a new password could not be listed')
+    return true
+  }
+}
+
+function nameOf(userId: string, passwordHash: string): string {
+  return partitionOf(userId) + digest(`set ${passwordHash}`)
+}
 
 interface PasswordChange {
   userId: string

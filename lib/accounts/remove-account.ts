@@ -3,8 +3,8 @@ import type { User } from '../ports/user-store.ts'
 import type { Origin, StayingSignIn } from '../sessions/sessions.ts'
 import type { AccountsDeps } from './deps.ts'
 import { listLinks, withdrawGrant } from './identities.ts'
-import { endOpenTokens } from './message-tokens.ts'
-import { endConsents } from './new-password.ts'
+import { endOpenTokens } from './message-codes.ts'
+import { endConsents } from './change-password.ts'
 import { addressed, type MessageCause } from './outbox.ts'
 
 interface Removal extends MessageCause {

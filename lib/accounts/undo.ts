@@ -5,7 +5,7 @@ import { carriedIn, digestOfOneTimeToken, isBoundTo, oneTimeToken } from '../pro
 import { isActive } from '../sessions/active-user.ts'
 import type { AccountsDeps } from './deps.ts'
 import { endProvisional } from './identities.ts'
-import { endOpenTokens, invalidLink } from './message-tokens.ts'
+import { endOpenTokens, invalidLink } from './message-codes.ts'
 import { addressOf, type MessageCause } from './outbox.ts'
 import { sendResetOnce } from './reset-password.ts'
 import { emailOf } from './username.ts'

@@ -11,10 +11,16 @@ import {
 } from './change-email.ts'
 import { isContested, sendResetOnce } from './reset-password.ts'
 import type { AccountsDeps } from './deps.ts'
-import { findMessageToken, invalidLink } from './message-tokens.ts'
-import { byCode, type Confirming, newConfirmation, tokenForCode } from './message-codes.ts'
+import {
+  byCode,
+  type Confirming,
+  newConfirmation,
+  tokenForCode,
+  findMessageToken,
+  invalidLink
+} from './message-codes.ts'
 import { addressed, addressOf, type MessageCause } from './outbox.ts'
-import { endPassword } from './new-password.ts'
+import { endPassword } from './change-password.ts'
 import { normalizeUsername } from './username.ts'
 import { isActive } from '../sessions/active-user.ts'
 

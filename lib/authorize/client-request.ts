@@ -3,7 +3,75 @@ import { OAuthError } from '../errors.ts'
 import type { Asking, Client } from '../ports/client-store.ts'
 import type { AuthorizationParams } from '../protocol/authorization-params.ts'
 import type { Advised, AuthorizeDeps } from './deps.ts'
-import { addressIn, unknownClient, unregisteredUri } from './misfit.ts'
+import type { Advice } from '../ports/log.ts'
+
+const CODE = 'FST_AUTHORITY_CLIENT_MISFIT'
+/** Characters. */
+const MOST_SHOWN = 300
+const MOST_LISTED = 10
+
+/**
+ * The sent address, if it is one and contains no password. Any other text may be a secret in the wrong place, and is
+ * never shown.
+ */
+export function addressIn(uri: string): string | undefined {
+  if (!URL.canParse(uri)) return undefined
+  const { username, password } = new URL(uri)
+  return username === '' && password === '' ? uri : undefined
+}
+
+/**
+ * A value for the log: without query and fragment, which may contain secrets, and without characters that a terminal
+ * would execute or break the line at.
+ */
+const shown = (value: string): string =>
+  JSON.stringify(value.split(/[?#]/, 1)[0]?.slice(0, MOST_SHOWN) ?? '').replaceAll(/[^\x20-\x7e]/g, escaped)
+
+const escaped = (character: string): string => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
+
+/**
+ * A refused address with the parts of its path that are registered. A path may hold a secret, so another part is shown
+ * by its length.
+ */
+function shapeOf(uri: string, registered: readonly string[]): string {
+  const known = new Set(['', ...registered.flatMap((one) => one.split('/'))])
+  const [address = ''] = uri.split(/[?#]/, 1)
+  const [origin = ''] = /^[^/:]*:(?:\/\/[^/\\]*)?/.exec(address) ?? []
+  const parts = address.slice(origin.length).split('/')
+  return origin + parts.map((part) => (known.has(part) ? part : `<${part.length} characters>`)).join('/')
+}
+
+/** Logs a request whose client is not registered. All such ids count as one cause, because strangers make them up. */
+export function unknownClient(clientId: string): Advice {
+  return {
+    code: CODE,
+    cause: 'unknown client',
+    text:
+      `a request names the client ${shown(clientId)}, which is not registered: look at its client_id, or add it to ` +
+      'the option clients.'
+  }
+}
+
+/** Logs a registered client that sent an address that is not registered for it. */
+export function unregisteredUri(
+  { clientId, ...client }: Client,
+  list: 'redirectUris' | 'postLogoutRedirectUris',
+  uri: string
+): Advice {
+  const registered = client[list] ?? []
+  const address = addressIn(uri)
+  const sent = address === undefined ? 'no address' : shown(shapeOf(address, registered))
+  const listed = registered.slice(0, MOST_LISTED).map(shown).join(', ')
+  const rest = registered.length > MOST_LISTED ? ` and ${registered.length - MOST_LISTED} more` : ''
+  return {
+    code: CODE,
+    cause: `${list} ${clientId}`,
+    text:
+      `the client ${shown(clientId)} sent ${sent}, which is not in its ` +
+      `${list} (${listed === '' ? 'it has none' : `${listed}${rest}`}). Addresses are compared character ` +
+      'by character, with the port, the path, the query and the slash at the end.'
+  }
+}
 
 /** An authorization request of a known client, with a redirect URI at which it may be answered. */
 export interface ClientRequest {

@@ -1,4 +1,4 @@
-import { audited } from '../accounts/audited.ts'
+import { audited } from '../accounts/acted-on.ts'
 import { NO_REQUEST } from '../events.ts'
 import type { KeyManagement, ManagedKey } from '../keys/manage-keys.ts'
 import { CliError, type Desk, type StoreCommand } from './command.ts'

@@ -7,7 +7,7 @@ import { settingsOf } from '../composition/compose.ts'
 import { SERVICES } from '../composition/services.ts'
 import authPlugin, { type AuthorityOptions, OAuthError } from '../index.ts'
 import { isOutage } from '../ports/outage.ts'
-import { CHECKPOINT } from './checkpoints.ts'
+import { CHECKPOINT } from './audit.ts'
 import {
   CliError,
   type Config,
@@ -20,8 +20,27 @@ import {
   type StoreCommand
 } from './command.ts'
 import { type AnyCommand, COMMANDS, lineOfCommand } from './commands.ts'
-import { configOf } from './config.ts'
 import { auditOnlyOfActs, refuseMemory } from './stores.ts'
+import { existsSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
+
+const FILES = ['fastify-authority.config.js', 'fastify-authority.config.mjs']
+
+/** @throws CliError 2 */
+async function configOf(path: string | undefined): Promise<Config> {
+  const file = [path ?? FILES]
+    .flat()
+    .map((name) => resolve(name))
+    .find((name) => existsSync(name))
+  if (file === undefined) throw new CliError(2, `There is no ${path ?? FILES.join(' or ')} here. Use --config.`)
+  const loading = import(pathToFileURL(file).href) as Promise<{ default?: Config | (() => Config | Promise<Config>) }>
+  const { default: given } = await loading
+  const config = typeof given === 'function' ? await given() : given
+  if (typeof config?.options !== 'object')
+    throw new CliError(2, `${file}: the default export must be { options, fastify, close } or a function of it.`)
+  return config
+}
 
 interface Answer {
   code: 0 | 1 | 2 | 3

@@ -1,4 +1,12 @@
-import type { Client, ClientStore, GrantType, UnknownClient } from '../ports/client-store.ts'
+import type {
+  Client,
+  ClientStore,
+  GrantType,
+  UnknownClient,
+  Asking,
+  ClientSource,
+  Clients
+} from '../ports/client-store.ts'
 import { covers } from '../protocol/authentication.ts'
 import type { AuthMethod } from '../protocol/client-authentication.ts'
 import { isPublicNativeRedirect, matchesRedirectUri } from '../protocol/redirect-uri.ts'
@@ -114,4 +122,18 @@ export async function requireFirstParty(
   const client = await clients.findById(clientId)
   if (client === null || !isFirstParty(client)) throw firstPartyOnly()
   return client
+}
+
+/** For the holder of a good token. Their fetches have no limit, because no stranger has a token. */
+export const BY_TOKEN: Asking = { fetching: async (work) => await work() }
+
+/** The registered clients, then those of features. `sources` may get its entries later, at the start. */
+export function withSources(registered: ClientStore, sources: readonly ClientSource[]): Clients {
+  return {
+    async findById(clientId, asking = {}) {
+      const client = await registered.findById(clientId)
+      if (client !== null || sources.length === 0) return client
+      return (await sources.find((source) => source.takes(clientId))?.find(clientId, asking)) ?? null
+    }
+  }
 }

@@ -1,6 +1,6 @@
 import type { StoredKey } from '../ports/state.ts'
 import type { ManagedKeyDeps, ManagedKeyOptions } from './managed-key-ring.ts'
-import { formerEndsAt, newKey, signingOf } from './stored-keys.ts'
+import { formerEndsAt, newKey, signingOf } from './key-ring.ts'
 
 /** A managed key for an operator. Times are milliseconds since the epoch. */
 export interface ManagedKey {

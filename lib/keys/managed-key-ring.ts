@@ -2,8 +2,15 @@ import { OAuthError } from '../errors.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { JsonWebKeyObject, JwtEngine, LoadedKey, Sealer, VerifyingKey } from '../ports/cryptography.ts'
 import type { KeyStore, StoredKey } from '../ports/state.ts'
-import { type KeyRing, noSuchAlgorithm, publicHalves } from './key-ring.ts'
-import { CLOCKS_APART_MS, formerEndsAt, newKey, signingOf } from './stored-keys.ts'
+import {
+  type KeyRing,
+  noSuchAlgorithm,
+  publicHalves,
+  CLOCKS_APART_MS,
+  formerEndsAt,
+  newKey,
+  signingOf
+} from './key-ring.ts'
 
 export interface ManagedKeyOptions {
   /** Each algorithm has its own keys and rotation. The first signs access tokens. */

@@ -1,5 +1,4 @@
-import { isFirstParty } from '../clients/rights.ts'
-import { BY_TOKEN } from '../clients/sources.ts'
+import { isFirstParty, BY_TOKEN } from '../clients/rights.ts'
 import { OAuthError } from '../errors.ts'
 import type { Client } from '../ports/client-store.ts'
 import type { AccessTokenClaims, ActClaim } from '../protocol/access-token.ts'

@@ -1,5 +1,4 @@
-import { BY_TOKEN } from '../clients/sources.ts'
-import { isContent, isPublic, unknownOf } from '../clients/rights.ts'
+import { isContent, isPublic, unknownOf, BY_TOKEN } from '../clients/rights.ts'
 import { isActive } from '../sessions/active-user.ts'
 import type { Client } from '../ports/client-store.ts'
 import type { RefreshTokenFamily, TokenUse } from '../ports/token-store.ts'

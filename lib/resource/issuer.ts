@@ -1,7 +1,6 @@
 /** The issuer of a resource server, asked over HTTPS: its metadata, its keys, and its opinion of a token. */
 import { hash } from 'node:crypto'
-import { kept } from '../adapters/upstream/kept.ts'
-import { askProvider, type ProviderAnswer, type ProviderRequest } from '../adapters/upstream/ask-provider.ts'
+import { askProvider, type ProviderAnswer, type ProviderRequest, kept } from '../adapters/upstream/ask-provider.ts'
 import { UpstreamError } from '../errors.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { JwtEngine, VerifyingKey } from '../ports/cryptography.ts'

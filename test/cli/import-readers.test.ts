@@ -1,9 +1,7 @@
 /** The readers of JSON and CSV: every split of a file into chunks gives the same rows. */
 import { join } from 'node:path'
 import t from '../support/tap.ts'
-import { csvRecords } from '../../lib/cli/import/csv.ts'
-import { jsonElements } from '../../lib/cli/import/json-elements.ts'
-import { rowsOf } from '../../lib/cli/import/rows.ts'
+import { rowsOf, csvRecords, jsonElements } from '../../lib/cli/import/rows.ts'
 
 async function* chunksOf(text: string, size: number): AsyncGenerator<string> {
   const characters = [...text]

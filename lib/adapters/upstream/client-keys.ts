@@ -6,8 +6,7 @@ import type { Outbound } from '../../ports/outbound.ts'
 import { MAX_CLIENT_KEYS } from '../../protocol/client-authentication.ts'
 import { type Distance, THIS_MACHINE } from '../../protocol/distance.ts'
 import { isObject } from '../../protocol/json.ts'
-import { askProvider } from './ask-provider.ts'
-import { kept } from './kept.ts'
+import { askProvider, kept } from './ask-provider.ts'
 
 const MAX_AGE_MS = 10 * 60_000
 /** How long keys count while the address does not answer. */

@@ -1,5 +1,5 @@
 import { existsSync, statSync } from 'node:fs'
-import { audited } from '../../accounts/audited.ts'
+import { audited } from '../../accounts/acted-on.ts'
 import { systemClock } from '../../adapters/node/system.ts'
 import { settingsOf } from '../../composition/compose.ts'
 import { NO_REQUEST } from '../../events.ts'

@@ -1,7 +1,57 @@
 import { createReadStream } from 'node:fs'
 import { type Columns, isObject, LONGEST_ROW, TOO_LONG } from './columns.ts'
-import { csvRecords } from './csv.ts'
-import { jsonElements } from './json-elements.ts'
+
+/** Longer than the name of any member that is looked for. */
+const LONGEST_NAME = 64
+
+/**
+ * The texts of the elements of a JSON array, one by one: of the document itself, or of its `member`. Neither the
+ * document nor the array is ever in memory. The texts are not checked.
+ */
+export async function* jsonElements(
+  chunks: AsyncIterable<string>,
+  member: string | undefined
+): AsyncGenerator<string | { problem: string }> {
+  const base = member === undefined ? 1 : 2
+  let [depth, isInString, isEscaped, isInList] = [0, false, false, false]
+  let [element, name] = ['', '']
+  for await (const chunk of chunks) {
+    let start = 0
+    for (let at = 0; at < chunk.length; at++) {
+      const character = chunk.charAt(at)
+      if (isInString) {
+        if (isEscaped) isEscaped = false
+        else if (character === '\\') isEscaped = true
+        else if (character === '"') isInString = false
+        if (isInString && depth === 1 && name.length < LONGEST_NAME) name += character
+      } else if (character === '"') {
+        isInString = true
+        if (depth === 1) name = ''
+      } else if (character === '[' || character === '{') {
+        depth++
+        if (!isInList && depth === base && character === '[' && (member === undefined || name === member)) {
+          isInList = true
+          start = at + 1
+        }
+      } else if (character === ',' || character === ']' || character === '}') {
+        const isEnd = character !== ','
+        if (isInList && depth === base) {
+          element += chunk.slice(start, at)
+          if (element.trim() !== '' || !isEnd) yield element
+          ;[element, start] = ['', at + 1]
+          if (isEnd) return
+        }
+        if (isEnd) depth--
+      }
+    }
+    if (isInList) element += chunk.slice(start)
+    if (element.length > LONGEST_ROW) {
+      yield { problem: `${TOO_LONG}, and the rest was not read` }
+      return
+    }
+  }
+  yield { problem: isInList ? 'is cut off at the end of the file' : `is missing: the file has no list ${member ?? ''}` }
+}
 
 /** A row of a file, or the reason why it can't be read. `row`: the number of its line, or of its place in a list. */
 export type FileRow = { row: number; columns: Columns } | { row: number; problem: string }
@@ -117,4 +167,44 @@ export async function* rowsOf(path: string, member?: string): AsyncGenerator<Fil
   else if (first.startsWith('[')) yield* jsonList(textOf(path), undefined)
   else if (member !== undefined && isDocument(beginning, member)) yield* jsonList(textOf(path), member)
   else yield* jsonLines(textOf(path))
+}
+
+/** The number of the line where the record begins, and its fields. `null`: it is too long. */
+interface CsvRecord {
+  line: number
+  fields: string[] | null
+}
+
+/** The records of a CSV file. @see RFC 4180 */
+export async function* csvRecords(chunks: AsyncIterable<string>): AsyncGenerator<CsvRecord> {
+  let [fields, field, length]: [string[], string, number] = [[], '', 0]
+  let [line, begun] = [1, 1]
+  let state: 'plain' | 'quoted' | 'quote in quoted' = 'plain'
+  for await (const chunk of chunks) {
+    for (const character of chunk) {
+      if (character === '\n') line++
+      if (++length > LONGEST_ROW) {
+        yield { line: begun, fields: null }
+        return
+      }
+      if (state === 'quoted') {
+        if (character === '"') state = 'quote in quoted'
+        else field += character
+      } else if (character === '"' && (state === 'quote in quoted' || field === '')) {
+        if (state === 'quote in quoted') field += character
+        state = 'quoted'
+      } else if (character === ',') {
+        fields.push(field)
+        ;[field, state] = ['', 'plain']
+      } else if (character === '\n') {
+        if (fields.length > 0 || !/^\r?$/.test(field))
+          yield { line: begun, fields: [...fields, field.replace(/\r$/, '')] }
+        ;[fields, field, length, state, begun] = [[], '', 0, 'plain', line]
+      } else {
+        field += character
+      }
+    }
+  }
+  if (state === 'quoted') yield { line: begun, fields: null }
+  else if (length > 0) yield { line: begun, fields: [...fields, field] }
 }

@@ -1,7 +1,39 @@
 import type { Kernel, Parts } from '../../feature.ts'
-import { DPOP_ALGS, proofReader, provenUrl, usedProof } from '../../protocol/dpop.ts'
-import { dpopNonces } from './nonces.ts'
+import { DPOP_ALGS, proofReader, provenUrl, usedProof, type Nonces } from '../../protocol/dpop.ts'
 import type { DpopSettings } from './options.ts'
+import { createHmac } from 'node:crypto'
+
+const STEP_MS = 60_000
+/** Nonces of earlier steps that are good. */
+const FORMER_STEPS = 3
+
+/**
+ * Nonces that nobody stores: each is a MAC of a step of time, so that all processes with the secret accept it. The next
+ * step is good too, because the clock of another process may be ahead.
+ * @param keys one for each secret, the newest first
+ */
+export function dpopNonces(issuer: string, keys: readonly [Uint8Array, ...Uint8Array[]]): Nonces {
+  let known = { step: -1, newest: '', ends: new Map<unknown, number>() }
+
+  const nonceOf = (key: Uint8Array, step: number): string =>
+    createHmac('sha256', key).update(`${issuer}\n${step}`).digest('base64url')
+
+  function at(now: number): typeof known {
+    const step = Math.floor(now / STEP_MS)
+    if (known.step !== step) {
+      const ends = new Map<unknown, number>()
+      for (let good = step - FORMER_STEPS; good <= step + 1; good++)
+        for (const key of keys) ends.set(nonceOf(key, good), (good + FORMER_STEPS + 1) * STEP_MS)
+      known = { step, newest: nonceOf(keys[0], step), ends }
+    }
+    return known
+  }
+
+  return {
+    newest: (now) => at(now).newest,
+    goodUntil: (nonce, now) => at(now).ends.get(nonce) ?? null
+  }
+}
 
 /** The proofs of requests to this service. Their uses are in the state: a proof counts once in all processes. */
 export function create(

@@ -1,7 +1,6 @@
 import type { Kernel, Parts } from '../../feature.ts'
 import { invitationsOver } from './invitations.ts'
-import { acceptInvitationPage } from './pages/accept-invitation.ts'
-import { RENDERERS } from './pages/renderers.ts'
+import { acceptInvitationPage, RENDERERS } from './pages/accept-invitation.ts'
 
 export function create(_on: true, { accounts }: Kernel): Parts {
   const invitations = invitationsOver(accounts)

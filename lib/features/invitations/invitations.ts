@@ -1,8 +1,8 @@
 import { markProved } from '../../accounts/address-proof.ts'
 import type { AccountsDeps } from '../../accounts/deps.ts'
-import { findMessageToken, invalidLink } from '../../accounts/message-tokens.ts'
-import { isUnfinished } from '../../accounts/new-password.ts'
-import { addressed, addressOf } from '../../accounts/outbox.ts'
+import { findMessageToken, invalidLink } from '../../accounts/message-codes.ts'
+import { isUnfinished, finishNewPassword, type NewPassword, setNewPassword } from '../../accounts/change-password.ts'
+import { addressed, addressOf, type MessageCause } from '../../accounts/outbox.ts'
 import type { Invitations } from '../../accounts/slots.ts'
 import { OAuthError } from '../../errors.ts'
 import { NO_REQUEST } from '../../events.ts'
@@ -10,11 +10,14 @@ import type { OneTimeToken } from '../../ports/state.ts'
 import type { User } from '../../ports/user-store.ts'
 import { digestOfOneTimeToken, isBoundTo, oneTimeToken } from '../../protocol/credential.ts'
 import { isActive } from '../../sessions/active-user.ts'
+import { verifyOnce } from '../../accounts/authenticate-password.ts'
+import { requireGoodPassword } from '../../accounts/password-policy.ts'
+import { ownerConnection } from '../../accounts/ways-in.ts'
 
 const LIFETIME_MS = 7 * 24 * 60 * 60 * 1000
 
 /** The error for an invitation that was accepted, and for a user who has a password. */
-export const alreadyAccepted = (): OAuthError =>
+const alreadyAccepted = (): OAuthError =>
   new OAuthError('conflict', 'The invitation was accepted before, or the user has a password.', { withoutStack: true })
 
 /** Invitations over the one-time tokens of the state. A token proves the mailbox that it was sent to. */
@@ -87,4 +90,35 @@ export function invitationsOver(deps: AccountsDeps): Invitations {
       }
     }
   }
+}
+
+/**
+ * Accepts an invitation by a password, and signs nobody in. A refused password leaves the invitation as it is. The
+ * password is hashed before the token is used up, so that a full queue costs no invitation.
+ * @throws OAuthError `invalid_token` with status 400; `conflict`; `invalid_password` with the reason; `access_denied`
+ * for an address that a connection manages
+ */
+export async function choosePassword(
+  { token, password, locale, origin }: MessageCause & { token: string; password: string },
+  invitations: Invitations,
+  deps: AccountsDeps
+): Promise<User> {
+  const user = await invitations.find(token)
+  if (ownerConnection(user, deps) !== null)
+    throw new OAuthError('access_denied', 'People of this domain sign in through a connection.', {
+      reason: 'connection_only'
+    })
+  await requireGoodPassword(deps.policy, password, { username: user.username, email: user.email })
+  const given: NewPassword = { by: 'invitation', locale, origin }
+  if (user.passwordHash !== null) {
+    // An earlier try set this password, and something failed after that.
+    if ((await verifyOnce(user, password, deps)) !== 'match') throw alreadyAccepted()
+    return await invitations.accept({ token, connection: null, origin }, async (now) => {
+      await finishNewPassword(now, given, deps)
+    })
+  }
+  const passwordHash = await deps.hashing.hash(password)
+  return await invitations.accept({ token, connection: null, origin }, async (now) => {
+    if (now.passwordHash !== null || !(await setNewPassword(now, passwordHash, given, deps))) throw alreadyAccepted()
+  })
 }

@@ -9,7 +9,7 @@ import { digest, equalSecrets } from '../../protocol/digest.ts'
 import { digestOfOneTimeToken, isBoundTo, oneTimeToken } from '../../protocol/credential.ts'
 import { isActive } from '../../sessions/active-user.ts'
 import type { Origin } from '../../sessions/sessions.ts'
-import { invalidLink } from '../../accounts/message-tokens.ts'
+import { invalidLink } from '../../accounts/message-codes.ts'
 
 /*
  * The way back for a user who has lost every second factor, after the host has checked their identity by means of its

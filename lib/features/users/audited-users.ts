@@ -1,5 +1,4 @@
-import { auditTarget } from '../../accounts/acted-on.ts'
-import { audited } from '../../accounts/audited.ts'
+import { auditTarget, audited } from '../../accounts/acted-on.ts'
 import type { AccountsDeps } from '../../accounts/deps.ts'
 import type { ManagedUsers, RequestedAct, UserChanges } from '../../accounts/managed-users.ts'
 import { actOf } from './given.ts'

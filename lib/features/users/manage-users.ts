@@ -1,10 +1,9 @@
-import { actedOn, auditTarget, isReason, REASON, unchanged } from '../../accounts/acted-on.ts'
-import { audited } from '../../accounts/audited.ts'
+import { actedOn, auditTarget, isReason, REASON, unchanged, audited } from '../../accounts/acted-on.ts'
 import type { AccountsDeps } from '../../accounts/deps.ts'
 import type { ManagedUser, ManagedUsers, RequestedAct } from '../../accounts/managed-users.ts'
 import { exportUser } from '../../accounts/export-user.ts'
-import { endOpenTokens } from '../../accounts/message-tokens.ts'
-import { endAll } from '../../accounts/new-password.ts'
+import { endOpenTokens } from '../../accounts/message-codes.ts'
+import { endAll } from '../../accounts/change-password.ts'
 import { addressed, addressOf } from '../../accounts/outbox.ts'
 import { endRest, removeAccount } from '../../accounts/remove-account.ts'
 import { startPasswordReset } from '../../accounts/reset-password.ts'
@@ -16,8 +15,7 @@ import { OAuthError } from '../../errors.ts'
 import { NO_REQUEST, type Origin } from '../../events.ts'
 import { NotSupportedError, type User, type UserStore } from '../../ports/user-store.ts'
 import { isStorable } from '../../protocol/bounds.ts'
-import { createdAtOf, placeOf, textOfPlace } from './list-place.ts'
-import { actOf, named, newUserOf, patchOf, refusedField } from './given.ts'
+import { actOf, named, newUserOf, patchOf, refusedField, createdAtOf, placeOf, textOfPlace } from './given.ts'
 
 const MAX_LIMIT = 200
 /** The number of tries of a write if another request changed the user in between. */

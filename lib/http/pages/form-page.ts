@@ -11,7 +11,7 @@ import type { Journey, Leave, PageDeps, Submission, Visit } from './deps.ts'
 import { attempt, type Attempted, formError } from './errors.ts'
 import { type Form, formOf, formPost, pageGet, queryParams } from './page-routes.ts'
 import type { PageContent, PageSettings } from './reply.ts'
-import { onceUnderWay } from '../../accounts/under-way.ts'
+import { onceUnderWay } from '../../accounts/background.ts'
 
 /** The longest name that can be typed, in characters. A longer one is carried in part. */
 const MAX_NAME = 256

@@ -1,5 +1,4 @@
-import { isNative, unknownOf } from '../../clients/rights.ts'
-import { BY_TOKEN } from '../../clients/sources.ts'
+import { isNative, unknownOf, BY_TOKEN } from '../../clients/rights.ts'
 import type { Asking } from '../../ports/client-store.ts'
 import { byStranger } from '../edge/cors.ts'
 import type { RequestLimiter } from '../edge/limit.ts'

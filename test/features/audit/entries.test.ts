@@ -2,7 +2,7 @@ import { logLines } from '../../support/log-lines.ts'
 import t from '../../support/tap.ts'
 import { type AuditEntry, memoryAudit } from '../../../lib/index.ts'
 import { EVENT_NAMES } from '../../../lib/events.ts'
-import { recordedEvents } from '../../../lib/features/audit/recorded.ts'
+import { recordedEvents } from '../../../lib/features/audit/create.ts'
 import { bearer, PASSWORD } from '../../support/app.ts'
 import { allOf, audited } from './world.ts'
 

@@ -1,8 +1,8 @@
 import { type Static, type TObject, Type } from '@sinclair/typebox'
-import type { FastifyRequest } from 'fastify'
+import type { FastifyRequest, FastifyReply } from 'fastify'
 import { MAX_ID, REASON } from '../../../accounts/acted-on.ts'
 import type { AccountsDeps } from '../../../accounts/deps.ts'
-import type { ManagedUsers, RequestedAct } from '../../../accounts/managed-users.ts'
+import type { ManagedUsers, RequestedAct, ManagedUser } from '../../../accounts/managed-users.ts'
 import { OAuthError } from '../../../errors.ts'
 import type { Origin } from '../../../events.ts'
 import { type AdminCaller, adminOf, requireAdminScope } from '../../../http/edge/admin-guard.ts'
@@ -12,6 +12,7 @@ import { Empty } from '../../../http/edge/schemas.ts'
 import type { User } from '../../../ports/user-store.ts'
 import type { ActingParty } from '../allow.ts'
 import type { AdminScope } from '../../../protocol/admin-scopes.ts'
+import { isStorable } from '../../../protocol/bounds.ts'
 
 /** An act of an administrator, for a use case. */
 export type Acting = RequestedAct & Pick<AdminCaller, 'by'>
@@ -91,3 +92,64 @@ export const acting = (
       await act((request.params as { id: string }).id, { ...askedBy(request, deps), reason }, request)
     }
   })
+
+/**
+ * The parameters of a query, each at most once, not empty, and no others than these.
+ * @throws OAuthError `invalid_request`
+ */
+export function queryOf<Name extends string>(
+  { query }: FastifyRequest,
+  names: readonly Name[]
+): Partial<Record<Name, string>> {
+  const given = Object.entries(query as Record<string, unknown>)
+  for (const [name, value] of given) {
+    if (!(names as readonly string[]).includes(name)) throw refused(name, 'there is no such condition.')
+    if (typeof value !== 'string' || value === '' || !isStorable(value))
+      throw refused(name, 'it must be there once, as a text that is not empty.')
+  }
+  return Object.fromEntries(given) as Partial<Record<Name, string>>
+}
+
+/** @throws OAuthError `invalid_request` for a text that is no whole number */
+export function numberIn(value: string | undefined, name: string): number | undefined {
+  if (value === undefined) return undefined
+  if (!/^\d{1,9}$/.test(value)) throw refused(name, 'it must be a whole number.')
+  return Number(value)
+}
+
+export const refused = (name: string, problem: string): OAuthError =>
+  new OAuthError('invalid_request', `${name}: ${problem}`, { field: name })
+
+/** Writes the version of a user to the header `ETag`. A store without versions has none. */
+export function tagOf({ version }: ManagedUser, reply: FastifyReply): void {
+  if (version !== null) reply.header('etag', `"${textOfVersion(version)}"`)
+}
+
+/** A version as tags and forms have it. */
+export const textOfVersion = (version: NonNullable<ManagedUser['version']>): string =>
+  Buffer.from(JSON.stringify(version)).toString('base64url')
+
+/**
+ * The version that a change needs; `*`: any.
+ * @throws OAuthError `invalid_request` without the header, or for one that no answer had
+ */
+export function ifMatch({ headers }: FastifyRequest): { version?: number | string } {
+  const { 'if-match': given } = headers
+  if (given === undefined) throw refused('If-Match', 'it must have the ETag of the user, or *.')
+  if (given === '*') return {}
+  const [, text = ''] = /^"([^"]*)"$/.exec(given) ?? []
+  const version = versionIn(text)
+  if (version === null) throw refused('If-Match', 'it is no ETag of an answer.')
+  return { version }
+}
+
+/** Reads what `textOfVersion` writes. `null` for any other text. */
+export function versionIn(text: string): number | string | null {
+  if (!/^[A-Za-z0-9_-]{1,400}$/.test(text)) return null
+  try {
+    const value: unknown = JSON.parse(Buffer.from(text, 'base64url').toString())
+    return typeof value === 'number' || typeof value === 'string' ? value : null
+  } catch {
+    return null
+  }
+}

@@ -1,5 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox'
-import { audited } from '../../../accounts/audited.ts'
+import { audited } from '../../../accounts/acted-on.ts'
 import type { AccountsDeps } from '../../../accounts/deps.ts'
 import { slotOf } from '../../../accounts/slots.ts'
 import type { Origin } from '../../../events.ts'
@@ -7,7 +7,7 @@ import { type AdminCaller, adminOf } from '../../../http/edge/admin-guard.ts'
 import { type Endpoint, endpoint } from '../../../http/edge/endpoint.ts'
 import { originOf } from '../../../http/edge/request-origin.ts'
 import type { AuditEntry, AuditPage, AuditQuery } from '../../../ports/audit-log.ts'
-import { queryOf, refused } from './query.ts'
+import { queryOf, refused } from './acting.ts'
 
 const PAGE = 50
 const TextOrNull = Type.Union([Type.String(), Type.Null()])

@@ -4,13 +4,21 @@ import { goOn, withQuery } from '../../../http/pages/form-page.ts'
 import type { Form } from '../../../http/pages/page-routes.ts'
 import { AS_TYPED, field, formState, hidden, submit } from '../../../pages/fields.ts'
 import { html } from '../../../pages/html.ts'
-import { actBy } from '../endpoints/acting.ts'
-import { textOfVersion, versionIn } from '../endpoints/versions.ts'
-import { type Act, noteName } from './acts.ts'
-import { ACT_FIELDS, problemAt, reasonField, reasonIn, sessionForm } from './frame.ts'
-import { actableOf, type Person, personOf } from './person-facts.ts'
-import { shown, visible } from './text.ts'
-import type { AdminPage, AdminPageDeps, AdminVisit, View } from './visit.ts'
+import { actBy, textOfVersion, versionIn } from '../endpoints/acting.ts'
+import { type Act, noteName, actableOf, type Person, personOf } from './acts.ts'
+import {
+  ACT_FIELDS,
+  problemAt,
+  reasonField,
+  reasonIn,
+  sessionForm,
+  shown,
+  visible,
+  type AdminPage,
+  type AdminPageDeps,
+  type AdminVisit,
+  type View
+} from './frame.ts'
 
 /** The page that asks whether to do an act, and why. */
 export function actPage(act: Act, deps: AdminPageDeps): AdminPage {

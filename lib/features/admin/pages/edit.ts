@@ -12,12 +12,22 @@ import { type Html, html, type HtmlValue } from '../../../pages/html.ts'
 import { pageErrorOf } from '../../../pages/page-error.ts'
 import type { User } from '../../../ports/user-store.ts'
 import { ownProfileFields } from '../../../accounts/register.ts'
-import { actBy } from '../endpoints/acting.ts'
-import { textOfVersion, versionIn } from '../endpoints/versions.ts'
-import { ACT_FIELDS, problemAt, reasonField, reasonIn, sessionForm, table } from './frame.ts'
-import { actableOf, type Person, personOf } from './person-facts.ts'
-import { shown, visible } from './text.ts'
-import type { AdminPage, AdminPageDeps, AdminVisit, View } from './visit.ts'
+import { actBy, textOfVersion, versionIn } from '../endpoints/acting.ts'
+import {
+  ACT_FIELDS,
+  problemAt,
+  reasonField,
+  reasonIn,
+  sessionForm,
+  table,
+  shown,
+  visible,
+  type AdminPage,
+  type AdminPageDeps,
+  type AdminVisit,
+  type View
+} from './frame.ts'
+import { actableOf, type Person, personOf } from './acts.ts'
 
 /** Username and address, of a new or a known person. */
 export function nameFields(state: FormState, { username, email }: Form, usernameLabel: string): HtmlValue {

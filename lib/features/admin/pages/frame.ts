@@ -1,19 +1,53 @@
-import { Type } from '@sinclair/typebox'
+import { Type, type TObject } from '@sinclair/typebox'
 import type { FastifyReply } from 'fastify'
 import type { AccountsDeps } from '../../../accounts/deps.ts'
 import { slotOf } from '../../../accounts/slots.ts'
 import { isReason, REASON } from '../../../accounts/acted-on.ts'
 import { OAuthError } from '../../../errors.ts'
-import type { PageDeps } from '../../../http/pages/deps.ts'
+import type { PageDeps, Leave } from '../../../http/pages/deps.ts'
 import type { Form } from '../../../http/pages/page-routes.ts'
 import type { CommonModel } from '../../../pages/common-model.ts'
 import { hidden } from '../../../pages/fields.ts'
 import { attributes, type Html, html, type HtmlValue, safeUrl } from '../../../pages/html.ts'
 import { layout, nameWithAvatar } from '../../../pages/layout.ts'
 import type { AdminScope } from '../../../protocol/admin-scopes.ts'
-import { Reason } from '../endpoints/acting.ts'
-import { visible } from './text.ts'
-import type { AdminVisit, View } from './visit.ts'
+import { Reason, type Acting, type AdminDeps } from '../endpoints/acting.ts'
+import type { PersonVisit } from '../../../http/pages/account-page.ts'
+import type { Administration } from '../../../oauth/target.ts'
+import type { ActingParty } from '../allow.ts'
+
+/** Characters of a text that a page shows. */
+const MOST_SHOWN = 200
+/** Controls, marks of direction and other characters without a shape. */
+const UNSEEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u
+
+/**
+ * A text of a person as a page shows it: at most 200 characters, and a code such as `[U+202E]` for each character that
+ * is not visible or turns the writing direction.
+ */
+export function visible(text: string): string {
+  const start = text.slice(0, 2 * MOST_SHOWN + 2)
+  const characters = [...start]
+  const shown = characters
+    .slice(0, MOST_SHOWN)
+    .map((one) => (UNSEEN.test(one) ? `[U+${codeOf(one)}]` : one))
+    .join('')
+  return characters.length > MOST_SHOWN ? `${shown}…` : shown
+}
+
+const codeOf = (character: string): string =>
+  (character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')
+
+/** The same, isolated from the writing direction of its surroundings. */
+export const shown = (text: string): Html => html`<bdi>${visible(text)}</bdi>`
+
+export const counted = (count: number, one: string, many = `${one}s`): string => `${count} ${count === 1 ? one : many}`
+
+/** A time in UTC. Support staff of several zones read the same. */
+export function at(time: Date | number): Html {
+  const iso = new Date(time).toISOString()
+  return html`<time datetime="${iso}" data-utc>${iso.slice(0, 16).replace('T', ' ')} UTC</time>`
+}
 
 /** The pages of the navigation, and the scope that each needs. */
 const WAYS: ReadonlyArray<[path: string, label: string, scope: AdminScope]> = [
@@ -135,4 +169,52 @@ ${rows.map(
 `
 )}</tbody></table>
 `
+}
+
+/** The content of a page of administration. */
+export interface View {
+  heading: string
+  /** The heading with markup. */
+  headline?: Html
+  /** Below the heading. */
+  lead?: HtmlValue
+  content: HtmlValue | ((common: CommonModel) => HtmlValue)
+  /** The page before this one; default: the list of people. */
+  back?: { url: string; label: string } | null
+  /** The result of the form that led here. */
+  note?: { text: string; isDone: boolean } | null
+  /** Its status is that of the answer. An error of a field is shown at the field. */
+  error?: OAuthError | null
+}
+
+export interface AdminPageDeps extends AdminDeps, Administration {
+  pages: PageDeps
+}
+
+/** The visit of an administrator, whom the host lets in now. */
+export interface AdminVisit extends PersonVisit, Pick<Acting, 'by'>, ActingParty {
+  scopes: readonly AdminScope[]
+  /** The address of the page, without a query. */
+  url: string
+  /** The name of a form that is shown now. A repeated press of its button does nothing more. */
+  formId: string
+}
+
+export type Answer = View | Leave
+
+export interface AdminPage {
+  /** Below `/auth/admin`. */
+  path: '' | `/${string}`
+  scope: AdminScope
+  summary: string
+  what: string
+  /** Its error is shown on a page with the way back. */
+  show(visit: AdminVisit): Promise<Answer>
+  form?: {
+    summary: string
+    what: string
+    body: TObject
+    /** Does the work of a form that was shown in this session. */
+    submit(form: Form, visit: AdminVisit): Promise<Answer>
+  }
 }

@@ -15,8 +15,7 @@ import { answerAsUnknown } from '../../../http/pages/reply.ts'
 import { ADMIN_SCOPES } from '../../../protocol/admin-scopes.ts'
 import { digest } from '../../../protocol/digest.ts'
 import { isFromOwnPage } from '../../../protocol/same-origin.ts'
-import { adminDocument } from './frame.ts'
-import type { AdminPage, AdminPageDeps, AdminVisit, Answer, View } from './visit.ts'
+import { adminDocument, type AdminPage, type AdminPageDeps, type AdminVisit, type Answer, type View } from './frame.ts'
 
 /** Forms of which a page remembers the answer. */
 const MOST_ANSWERED = 1000

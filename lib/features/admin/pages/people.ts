@@ -1,13 +1,26 @@
 import type { ManagedUser } from '../../../accounts/managed-users.ts'
 import { normalizeUsername } from '../../../accounts/username.ts'
-import { withQuery } from '../../../http/pages/form-page.ts'
+import { withQuery, goOn } from '../../../http/pages/form-page.ts'
 import { isFromHere } from '../../../http/pages/account-page.ts'
-import { queryParam } from '../../../http/pages/page-routes.ts'
+import { queryParam, type Form, required } from '../../../http/pages/page-routes.ts'
 import { submit } from '../../../pages/fields.ts'
 import { attributes, type Html, html } from '../../../pages/html.ts'
-import { table } from './frame.ts'
-import { at, shown } from './text.ts'
-import type { AdminPage, AdminPageDeps } from './visit.ts'
+import {
+  table,
+  at,
+  shown,
+  type AdminPage,
+  type AdminPageDeps,
+  sessionForm,
+  type AdminVisit,
+  type View
+} from './frame.ts'
+import { Type } from '@sinclair/typebox'
+import { OAuthError } from '../../../errors.ts'
+import { missingFields } from '../../../http/pages/profile-fields.ts'
+import { profileField } from '../../../pages/host-fields.ts'
+import { actBy } from '../endpoints/acting.ts'
+import { nameFields, stateOf } from './edit.ts'
 
 const ROWS = 50
 
@@ -121,4 +134,63 @@ export function statusOf({ disabled, hasPassword, emailVerified, email }: Manage
   if (disabled) return html`<span class="badge bad">Disabled</span>`
   if (!hasPassword && email !== null && !emailVerified) return html`<span class="badge">No password</span>`
   return html`<span class="badge good">Active</span>`
+}
+
+/** The page on which an administrator makes an account and invites its person. No page shows the link. */
+export function invitePage(deps: AdminPageDeps): AdminPage {
+  const { users, pages } = deps
+  const fields = missingFields(pages.registration, {})
+  const names = ['username', 'email', ...fields.names]
+
+  const view = (visit: AdminVisit, form: Form | null, error: OAuthError | null): View => ({
+    heading: 'Invite',
+    back: null,
+    error,
+    note:
+      queryParam(visit.request, 'done') === 'invited' && isFromHere(visit.request)
+        ? { text: 'We sent the invitation.', isDone: true }
+        : null,
+    lead: html`<p>The person gets a link to choose a password. It works once, for 7 days.</p>`,
+    content: (common) => {
+      const state = stateOf(error, names, common)
+      return sessionForm(visit, [
+        nameFields(state, form ?? {}, 'Email or username'),
+        fields.show(form, common.messages).map((one) => profileField(state, common, one)),
+        submit('Send invitation')
+      ])
+    }
+  })
+
+  return {
+    path: '/invite',
+    scope: 'authority:users:write',
+    summary: 'Page to invite a person',
+    what: 'The form of a new account, whose person gets a link. It exists with `sendMessage`.',
+    show: async (visit) => view(visit, null, null),
+    form: {
+      summary: 'Invite a person by a form',
+      what: 'Makes the account and sends the link as `POST /auth/admin/users` with `invite` does.',
+      body: Type.Object({
+        session: Type.String(),
+        ...Object.fromEntries(names.map((name) => [name, Type.Optional(Type.String())]))
+      }),
+      async submit(form, visit) {
+        try {
+          const { username } = required(form, ['username'])
+          const made = await users().create(
+            { username, ...(form.email ? { email: form.email } : {}), fields: fields.read(form), invite: true },
+            actBy(visit, visit.origin, deps)
+          )
+          const home = pages.link('admin')
+          const to = visit.scopes.includes('authority:users:read')
+            ? `${home}/people/${encodeURIComponent(made.id)}`
+            : `${home}/invite`
+          return goOn(withQuery(to, { done: 'invited' }))
+        } catch (error) {
+          if (!(error instanceof OAuthError)) throw error
+          return view(visit, form, error)
+        }
+      }
+    }
+  }
 }

@@ -6,12 +6,10 @@ import { type Html, html, type HtmlValue } from '../../../pages/html.ts'
 import type { Session } from '../../../sessions/browser-sessions.ts'
 import { readAudit } from '../endpoints/audit.ts'
 import { wayKinds } from '../endpoints/ways.ts'
-import { type Act, actsOf, noteName } from './acts.ts'
-import { entriesTable } from './entries.ts'
+import { type Act, actsOf, noteName, type Item, itemsOf, type Person, personOf, sessionsOf } from './acts.ts'
+import { entriesTable } from './log.ts'
 import { emailOf, statusOf } from './people.ts'
-import { type Item, itemsOf, type Person, personOf, sessionsOf } from './person-facts.ts'
-import { at, shown, visible } from './text.ts'
-import type { AdminPage, AdminPageDeps, AdminVisit, View } from './visit.ts'
+import { at, shown, visible, type AdminPage, type AdminPageDeps, type AdminVisit, type View } from './frame.ts'
 
 const MOST_ENTRIES = 20
 /** Parts of a user with a place of their own on the page, or none. */

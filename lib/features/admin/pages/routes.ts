@@ -2,13 +2,11 @@ import type { PageSlots } from '../../../http/pages/deps.ts'
 import { actPage } from './act-page.ts'
 import { actsOf } from './acts.ts'
 import { editPage } from './edit.ts'
-import { mayInvite } from './frame.ts'
+import { mayInvite, type AdminPage, type AdminPageDeps } from './frame.ts'
 import { adminPage } from './gate.ts'
-import { invitePage } from './invite.ts'
 import { logPage } from './log.ts'
-import { peoplePage } from './people.ts'
+import { peoplePage, invitePage } from './people.ts'
 import { personPage } from './person.ts'
-import type { AdminPage, AdminPageDeps } from './visit.ts'
 
 /** The pages below `/auth/admin`. */
 export const adminPages = (deps: Omit<AdminPageDeps, 'pages'>): PageSlots => ({

@@ -7,7 +7,7 @@ import { STORABLE } from '../../../protocol/bounds.ts'
 import * as oauth from 'oauth4webapi'
 import { type AppTokenRules, checkAppIdToken } from '../../../protocol/upstream-answer.ts'
 import { failing, otherIssuer } from './engine.ts'
-import type { kept } from '../../../adapters/upstream/kept.ts'
+import type { kept } from '../../../adapters/upstream/ask-provider.ts'
 
 type Claims = Readonly<Record<string, unknown>>
 

@@ -13,10 +13,10 @@ import {
   askProvider,
   type ProviderAnswer,
   type ProviderRequest,
-  type Reach
+  type Reach,
+  kept
 } from '../../../adapters/upstream/ask-provider.ts'
 import { appTokenClaims, decoded, mergedClaims, resultOf, signatureCheck } from './result.ts'
-import { kept } from '../../../adapters/upstream/kept.ts'
 
 const METADATA_MAX_AGE_MS = 86_400_000
 const KEYS_MAX_AGE_MS = 600_000
