@@ -217,8 +217,8 @@ button.reveal:hover{color:var(--text)}
 .reveal[aria-pressed=true]::before{${swap(EYE_STRUCK)}}
 .keeps{display:flex;flex-wrap:wrap;gap:.5rem;margin:0}
 .keeps button{flex:1 0 auto;width:auto;margin:0;padding-inline:.75rem}
-@media (min-width:30rem){.decide button:first-child{order:1}}
-@media (max-width:29.99rem){.decide{grid-template-columns:1fr}}
+.decide{grid-template-columns:1fr}
+@media (min-width:30rem){.decide{grid-template-columns:1fr 1fr}.decide button:first-child{order:1}}
 .or{display:flex;gap:.75rem;align-items:center;font-size:.875rem;color:var(--quiet)}
 .or::before,.or::after{content:"";flex:1;height:1px;background:var(--line)}
 .ways{display:flex;flex-wrap:wrap;gap:.5rem}
@@ -255,8 +255,8 @@ form+button.plain{margin-top:-.5rem}
 .without form[data-passkey]{display:none!important}
 form:not([hidden])+.instead{display:none}
 @media (scripting:enabled){body:not(.without) .instead{display:none}}
-.code{display:flex;flex-wrap:wrap;gap:.25rem .625rem;align-items:center;justify-content:center;font-size:.875rem;
-  color:var(--quiet)}
+.code{display:flex;flex-wrap:wrap;gap:.25rem .625rem;align-items:center;justify-content:center;text-align:center;
+  font-size:.875rem;color:var(--quiet)}
 .code code{-webkit-user-select:all;user-select:all;overflow-wrap:anywhere}
 .scopes{display:grid;gap:.5rem;width:100%;padding:.75rem 1rem;font-size:.9375rem;background:var(--panel);
   border:1px solid var(--line);border-radius:var(--radius)}

@@ -18,6 +18,11 @@ const FOLD = 740
  */
 const ONCE = ['account-api-key', 'device-confirm', 'form-post', 'signed-out']
 
+interface Place {
+  x: number
+  y: number
+}
+
 const chromium = await withChromium(t)
 const provider = await startProvider(t, { ...ALL_PAGES, ...FACTOR_PAGES, pages: { title: 'Example Accounts' } })
 
@@ -192,6 +197,28 @@ t.test('draws a wrong field differently from a right one in forced colours', asy
   })
   t.not(await picture(), right)
 })
+
+for (const state of ['consent', 'device-confirm'])
+  t.test(`shows Allow above Cancel on a phone, and next to it on a wider screen: ${state}`, async (t) => {
+    const page = await chromium.newPage(t, { viewport: PHONE, locale: 'en' })
+    await PAGE_STATES.find(({ name }) => name === state)?.open(page, provider)
+    const placesAt = async (width: number): Promise<[allow: Place, cancel: Place]> => {
+      await page.setViewportSize({ width, height: 800 })
+      const placeOf = async (name: string): Promise<Place> => {
+        const { x = 0, y = 0 } = (await page.getByRole('button', { name, exact: true }).boundingBox()) ?? {}
+        return { x, y }
+      }
+      return [await placeOf('Allow'), await placeOf('Cancel')]
+    }
+    for (const width of [320, PHONE.width]) {
+      const [allow, cancel] = await placesAt(width)
+      t.ok(allow.x === cancel.x && allow.y < cancel.y, `above, ${width} pixels`)
+    }
+    for (const width of [480, 768, 1280]) {
+      const [allow, cancel] = await placesAt(width)
+      t.ok(allow.y === cancel.y && allow.x > cancel.x, `on the right, ${width} pixels`)
+    }
+  })
 
 for (const order of ['password-first', 'providers-first'] as const)
   t.test(`shows all ways to sign in above the fold with three providers, ${order}`, async (t) => {
