@@ -1,4 +1,4 @@
-import { parseTokenRequest } from '../../lib/protocol/request-params.ts'
+import { tokenRequestReader } from '../../lib/protocol/request-params.ts'
 import { localPath } from '../../lib/protocol/same-origin.ts'
 /**
  * Fuzz targets of the parsers that read strangers' input, for Jazzer.js (.clusterfuzzlite). Each accepts any bytes. An
@@ -14,6 +14,8 @@ import { DECLARED_GRANTS } from '../../lib/composition/compose.ts'
 import { limitsOf } from '../../lib/oauth/grants/registry.ts'
 import { readAuthenticatorData, readClientData, readAssertion, readRegistration } from '../../lib/protocol/webauthn.ts'
 import { spkiOf, decodeCbor, WebauthnError } from '../../lib/protocol/webauthn-key.ts'
+
+const parse = tokenRequestReader(limitsOf(DECLARED_GRANTS))
 
 /** The parsed value, or `null` if it is refused by the right error. */
 function readOr<Read>(Refusal: new (...args: never[]) => Error, read: () => Read): Read | null {
@@ -58,7 +60,7 @@ export function forms(data: Buffer): void {
   const form = readOr(OAuthError, () => parseForm(data.toString()))
   if (form === null) return
   equal(Object.getPrototypeOf(form), null)
-  const params = readOr(OAuthError, () => parseTokenRequest(form, limitsOf(DECLARED_GRANTS)))
+  const params = readOr(OAuthError, () => parse(form))
   if (params !== null) for (const value of Object.values(params)) ok(typeof value === 'string' && value !== '')
 }
 

@@ -1,4 +1,4 @@
-import { parseTokenRequest } from '../../lib/protocol/request-params.ts'
+import { tokenRequestReader } from '../../lib/protocol/request-params.ts'
 import { deepEqual, equal, ok } from 'node:assert/strict'
 import * as fc from 'fast-check'
 import Fastify from 'fastify'
@@ -10,6 +10,8 @@ import { limitsOf } from '../../lib/oauth/grants/registry.ts'
 import { readForm } from './support/form-reader.ts'
 import { readJson } from './support/json-reader.ts'
 import { almost, property, thrownBy, wordsOf } from './support/property.ts'
+
+const parse = tokenRequestReader(limitsOf(DECLARED_GRANTS))
 
 const FORM_WORDS = [
   '&',
@@ -142,7 +144,7 @@ property(
   (body) => {
     let params: Record<string, string | undefined>
     try {
-      params = parseTokenRequest(body, limitsOf(DECLARED_GRANTS))
+      params = parse(body)
     } catch (error) {
       ok(error instanceof OAuthError)
       equal(error.error, 'invalid_request')

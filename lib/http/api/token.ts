@@ -3,7 +3,7 @@ import type { GrantDeclaration, GuessAtFactor, TokenResponse as GrantAnswer } fr
 import { checkBinding } from '../../oauth/issue-tokens.ts'
 import { checkGrantAllowed, findGrant, limitsOf } from '../../oauth/grants/registry.ts'
 import { OAuthError, type OAuthErrorCode } from '../../errors.ts'
-import { parseTokenRequest } from '../../protocol/request-params.ts'
+import { tokenRequestReader } from '../../protocol/request-params.ts'
 import { provenClient } from '../edge/proven-client.ts'
 import { CLIENT_FIELDS } from '../edge/schemas.ts'
 import { originOf } from '../edge/request-origin.ts'
@@ -48,7 +48,7 @@ const NOTES: Partial<Record<OAuthErrorCode, string>> = {
 
 /** `POST /auth/token` with these grants, of which some may be off. @see RFC 6749 §3.2 */
 function tokenEndpoint(grants: readonly GrantDeclaration[]): Endpoint {
-  const limits = limitsOf(grants)
+  const parse = tokenRequestReader(limitsOf(grants))
   return endpoint({
     method: 'POST',
     path: 'token',
@@ -87,8 +87,8 @@ function tokenEndpoint(grants: readonly GrantDeclaration[]): Endpoint {
       }
     },
     handle: async (request, reply, { grants: deps, clientsOf, limiter }) => {
-      // `parseTokenRequest` checks the parameters, with the error code of RFC 6749 for each mistake.
-      const params = parseTokenRequest(request.body, limits)
+      // `parse` checks the parameters, with the error code of RFC 6749 for each mistake.
+      const params = parse(request.body)
       const grant = findGrant(params.grant_type, deps)
       return await traced('token', { grantType: grant.type }, async () => {
         // The client is authenticated first: a request that fails here has tried no password, and counts as a wrong

@@ -1,5 +1,5 @@
 import t from '../../support/tap.ts'
-import { parseTokenRequest, required } from '../../../lib/protocol/request-params.ts'
+import { required, tokenRequestReader } from '../../../lib/protocol/request-params.ts'
 
 const LIMITS = {
   grant_type: 256,
@@ -13,6 +13,7 @@ const LIMITS = {
   code_verifier: 256,
   refresh_token: 16384
 }
+const parse = tokenRequestReader(LIMITS)
 const invalid = (message: string | RegExp) => ({
   code: 'FST_AUTHORITY_OAUTH',
   error: 'invalid_request',
@@ -23,52 +24,52 @@ const invalid = (message: string | RegExp) => ({
 // covers R6749-3.2
 t.test('reads the parameters of a token request, and ignores unknown ones', async (t) => {
   t.same(
-    parseTokenRequest({ grant_type: 'password', username: 'ann', password: ' p ' }, LIMITS),
+    parse({ grant_type: 'password', username: 'ann', password: ' p ' }),
     { grant_type: 'password', username: 'ann', password: ' p ' },
     'values are left as they came'
   )
   t.same(
-    parseTokenRequest({ grant_type: 'password', nonsense: 1, others: ['x'] }, LIMITS),
+    parse({ grant_type: 'password', nonsense: 1, others: ['x'] }),
     { grant_type: 'password' },
     'unknown ones are ignored'
   )
   t.same(
-    parseTokenRequest({ grant_type: 'password', scope: '', client_id: '' }, LIMITS),
+    parse({ grant_type: 'password', scope: '', client_id: '' }),
     { grant_type: 'password' },
     'one without a value counts as not sent'
   )
   const bare = Object.assign(Object.create(null) as Record<string, unknown>, { grant_type: 'x' })
-  t.same(parseTokenRequest(bare, LIMITS), { grant_type: 'x' }, 'a form without a prototype')
+  t.same(parse(bare), { grant_type: 'x' }, 'a form without a prototype')
 })
 
 // covers R6749-5.2
 t.test('answers invalid_request and names the parameter', async (t) => {
   for (const body of ['grant_type=password', 1, true, [], [{ grant_type: 'password' }]])
-    t.throws(() => parseTokenRequest(body, LIMITS), invalid(/must hold its parameters by name/), JSON.stringify(body))
+    t.throws(() => parse(body), invalid(/must hold its parameters by name/), JSON.stringify(body))
   for (const body of [undefined, null])
-    t.throws(() => parseTokenRequest(body, LIMITS), invalid('grant_type is missing.'), JSON.stringify(body))
-  t.throws(() => parseTokenRequest({}, LIMITS), invalid('grant_type is missing.'))
-  t.throws(() => parseTokenRequest({ grant_type: '' }, LIMITS), invalid('grant_type is missing.'))
+    t.throws(() => parse(body), invalid('grant_type is missing.'), JSON.stringify(body))
+  t.throws(() => parse({}), invalid('grant_type is missing.'))
+  t.throws(() => parse({ grant_type: '' }), invalid('grant_type is missing.'))
   t.throws(
-    () => parseTokenRequest(Object.create({ grant_type: 'password' }), LIMITS),
+    () => parse(Object.create({ grant_type: 'password' })),
     invalid('grant_type is missing.'),
     'what is inherited was not sent'
   )
   for (const [name, limit] of Object.entries(LIMITS)) {
     for (const value of [1, true, null, ['a'], ['a', 'b'], { a: 1 }]) {
       t.throws(
-        () => parseTokenRequest({ grant_type: 'password', [name]: value }, LIMITS),
+        () => parse({ grant_type: 'password', [name]: value }),
         invalid(`${name} must be a string, sent once.`),
         `${name}: ${JSON.stringify(value)}`
       )
     }
     t.equal(
-      parseTokenRequest({ grant_type: 'password', [name]: 'x'.repeat(limit) }, LIMITS)[name as 'scope'],
+      parse({ grant_type: 'password', [name]: 'x'.repeat(limit) })[name as 'scope'],
       'x'.repeat(limit),
       `${name} of ${limit} characters`
     )
     t.throws(
-      () => parseTokenRequest({ grant_type: 'password', [name]: 'x'.repeat(limit + 1) }, LIMITS),
+      () => parse({ grant_type: 'password', [name]: 'x'.repeat(limit + 1) }),
       invalid(`${name} is too long.`),
       `${name} of ${limit + 1}`
     )
@@ -76,7 +77,7 @@ t.test('answers invalid_request and names the parameter', async (t) => {
 })
 
 t.test('refuses a request that lacks a parameter of its grant', async (t) => {
-  const params = parseTokenRequest({ grant_type: 'password', username: 'ann' }, LIMITS)
+  const params = parse({ grant_type: 'password', username: 'ann' })
   t.equal(required(params, 'username'), 'ann')
   t.throws(() => required(params, 'password'), invalid('password is missing.'))
 })
