@@ -2,7 +2,6 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { setImmediate } from 'node:timers/promises'
 import { Type } from '@sinclair/typebox'
 import t from '../support/tap.ts'
-import { EVENT_NAMES } from '../../lib/events.ts'
 import {
   type AuthorityEventName,
   type AuthorityEvents,
@@ -15,53 +14,6 @@ import { fastHasher } from '../../lib/testing/index.ts'
 import { bearer, PASSWORD, signIn, signUp, testApp, type TestApp } from '../support/app.ts'
 
 const NEXT = 'an entirely new password'
-
-/**
- * Events that need a failing store are in test/http/limits/failures. Those of clients, consents, messages and keys have
- * files of their own.
- */
-/** Those of connections: test/http/connect. */
-const ELSEWHERE: AuthorityEventName[] = [
-  'connection_failed',
-  'user_created',
-  'user_updated',
-  'user_disabled',
-  'user_enabled',
-  'user_invited',
-  'impersonated',
-  'invitation_accepted',
-  'password_reset_required',
-  'link_required',
-  'api_key_created',
-  'api_key_revoked',
-  'device_authorized',
-  'store_degraded',
-  'audit_degraded',
-  'client_authentication_failed',
-  'consent_granted',
-  'consent_revoked',
-  'message_sent',
-  'message_failed',
-  'key_created',
-  'key_retired',
-  'second_factor_required',
-  'enrolment_required',
-  'enrolment_link_made',
-  'enrolment_link_used',
-  'second_factor_failed',
-  'factor_added',
-  'factor_removed',
-  'factor_disabled',
-  'factor_replayed',
-  'recovery_code_used',
-  'two_step_changed',
-  'recovery_codes_replaced',
-  'device_remembered',
-  'devices_forgotten',
-  'new_sign_in',
-  'step_up',
-  'passkey_counter_regressed'
-]
 
 interface Case<Name extends AuthorityEventName = AuthorityEventName> {
   event: Name
@@ -310,10 +262,6 @@ function slowHasher(): ReturnType<typeof fastHasher> {
     }
   }
 }
-
-t.test('covers every event with a test case', async (t) => {
-  t.same([...CASES.map(({ event }) => event as string), ...ELSEWHERE].sort(), [...EVENT_NAMES].sort())
-})
 
 for (const { event, options, before, act, payload } of CASES as unknown as Array<Case>) {
   // covers ASVS-16.2.1 ASVS-16.2.2 ASVS-16.3.1

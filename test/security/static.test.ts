@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import t from '../support/tap.ts'
+import { EVENT_NAMES } from '../../lib/events.ts'
 
 const LIB = new URL('../../lib/', import.meta.url)
 /** Comments and descriptions of options may name forbidden code. */
@@ -174,4 +175,15 @@ t.test('compares secrets as digests in constant time', async (t) => {
   t.match(sources.get('protocol/digest.ts'), /timingSafeEqual/)
   t.match(sources.get('limits/known-devices.ts'), /timingSafeEqual|equalSecrets/)
   t.match(sources.get('oauth/authenticate-client.ts'), /equalSecrets/)
+})
+
+t.test('finds a test that names each event', async (t) => {
+  const TESTS = new URL('../', import.meta.url)
+  const tests = readdirSync(TESTS, { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.test.ts'))
+    .map((name) => readFileSync(new URL(name.replaceAll('\\', '/'), TESTS), 'utf8'))
+  t.same(
+    EVENT_NAMES.filter((name) => !tests.some((test) => test.includes(`'${name}'`))),
+    []
+  )
 })

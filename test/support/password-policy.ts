@@ -1,6 +1,7 @@
-/** The options of a password policy: a new option has its value for tests here alone. */
+/** The options of a password policy, with the defaults of the settings. */
 import type { PasswordPolicyOptions } from '../../lib/accounts/password-policy.ts'
+import { resolvePassword } from '../../lib/settings/sections/password.ts'
 
 export function passwordPolicyOptions(changes: Partial<PasswordPolicyOptions> = {}): PasswordPolicyOptions {
-  return { minLength: 8, maxBytes: 1024, contextWords: [], isBreached: null, ...changes }
+  return { ...resolvePassword(undefined), ...changes }
 }

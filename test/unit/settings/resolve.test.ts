@@ -21,8 +21,11 @@ const SECRET = 'kJ8v2Qm4Xr7Zt1Wc9Ly6Bn3Hs5Dg0Pf!'
 const users = memoryUserStore()
 const fn = (): boolean => true
 
-/** Every option there is, and none with its default. The test below says so. */
-const EVERYTHING = {
+/**
+ * Every option there is, and none with its default. The test below says so. The schema gives a value to the flags,
+ * numbers and words that are not here.
+ */
+const EVERYTHING = withOthers(OPTIONS_SCHEMA, {
   issuer: ISSUER,
   allowInsecureIssuer: true,
   users,
@@ -69,7 +72,8 @@ const EVERYTHING = {
   ],
   passwordGrant: false,
   scopes: ['openid', 'read'],
-  accessToken: { expiresIn: 60, audience: 'https://api.example', typ: 'JWT' },
+  // The keys say the algorithm.
+  accessToken: { expiresIn: 60, audience: 'https://api.example', typ: 'JWT', alg: undefined },
   resources: [
     {
       resource: 'https://api.example/orders',
@@ -144,40 +148,23 @@ const EVERYTHING = {
   sendMessage: fn,
   factors: memoryFactorStore(),
   mfa: { methods: ['totp'], required: true, totpIssuer: 'Acme accounts', rememberDevice: { expiresIn: 86_400 } },
-  passkeys: {
-    rpId: 'example.com',
-    rpName: 'Acme passkeys',
-    relatedOrigins: ['https://example.net'],
-    prompt: false,
-    maxPerUser: 3
-  },
-  deviceGrant: { expiresIn: 61, interval: 6, path: '/connect' },
-  emailSignIn: { signUp: true, link: false, expiresIn: 61 },
+  passkeys: { rpId: 'example.com', rpName: 'Acme passkeys', relatedOrigins: ['https://example.net'] },
+  deviceGrant: { path: '/connect' },
+  emailSignIn: {},
   par: 'required',
   admin: {
     allow: () => [],
     isProtected: () => false,
     fields: ['role'],
-    impersonation: { expiresIn: 61, notify: true },
-    pages: false
+    impersonation: {}
   },
-  audit: { log: memoryAudit(), events: 'all', retainDays: 3, addressDays: 2 },
-  apiKeys: { store: memoryApiKeyStore(), prefix: 'acme', scopes: ['read'], maxPerUser: 3, expiresIn: 61, pages: false },
-  dpop: { requireNonce: true, maxAgeSeconds: 61 },
+  audit: { log: memoryAudit(), retainDays: 3, addressDays: 2 },
+  apiKeys: { store: memoryApiKeyStore(), prefix: 'acme', scopes: ['read'], expiresIn: 61 },
+  dpop: {},
   clientIdMetadata: { allow: ['*.example.com'], trusted: ['agent.example.com'], cacheSeconds: 301 },
   clientRegistration: { redirectSchemes: ['cursor'] },
   rateLimit: {
     login: { windowMs: 1, max: 1, count: 'failed' },
-    register: { windowMs: 2, max: 2, count: 'failed' },
-    passwordReset: { windowMs: 3, max: 4, count: 'failed' },
-    account: { windowMs: 4, max: 5 },
-    secondFactor: { windowMs: 6, max: 7 },
-    refresh: { windowMs: 5, max: 6 },
-    connect: { windowMs: 8, max: 9 },
-    emailCode: { windowMs: 9, max: 10 },
-    device: { windowMs: 10, max: 11 },
-    clientMetadata: { windowMs: 10, max: 11 },
-    admin: { windowMs: 11, max: 12 },
     key: fn,
     apiKey: { header: 'X-Partner', verify: fn },
     bypass: ['10.0.0.0/8'],
@@ -201,6 +188,44 @@ const EVERYTHING = {
   },
   claims: fn,
   clock: steppedClock()
+})
+
+/** A copy with another value than the default for each missing option whose schema tells one, at every depth. */
+function withOthers<Of>(schema: TSchema, given: Of): Of {
+  const variants = variantsOf(schema)
+  if (Array.isArray(given)) {
+    const list = variants.find((variant) => variant[Kind] === 'Array')
+    return given.map((entry: unknown) => withOthers(list?.['items'] as TSchema, entry)) as Of
+  }
+  const section = variants.find(isSection)
+  if (section === undefined || Object.getPrototypeOf(given) !== Object.prototype) return given
+  const values = { ...(given as Record<string, unknown>) }
+  for (const [name, member] of Object.entries(section['properties'] as Record<string, TSchema>)) {
+    const value = Object.hasOwn(values, name) ? values[name] : otherThanDefault(member)
+    if (value !== undefined) values[name] = withOthers(member, value)
+  }
+  return values as Of
+}
+
+function otherThanDefault(schema: TSchema): unknown {
+  const { default: usual } = schema
+  const variants = variantsOf(schema)
+  if (variants.some(isSection)) return {}
+  if (usual === undefined) return undefined
+  if (schema[Kind] === 'Boolean') return usual === false
+  if (schema[Kind] === 'Integer')
+    return Number(usual) < Number(schema['maximum']) ? Number(usual) + 1 : Number(usual) - 1
+  return variants.every((one) => one[Kind] === 'Literal')
+    ? variants.find((one) => one['const'] !== usual)?.['const']
+    : undefined
+}
+
+function variantsOf(schema: TSchema): TSchema[] {
+  return schema[Kind] === 'Union' ? (schema['anyOf'] as TSchema[]) : [schema]
+}
+
+function isSection(schema: TSchema): boolean {
+  return schema[Kind] === 'Object' && schema['additionalProperties'] === false
 }
 
 type Given = Record<string, unknown>
@@ -208,8 +233,7 @@ type Path = Array<string | number>
 
 /** The path of every option that the schema describes, with those of the first entry of each list of objects. */
 function pathsOf(schema: TSchema, path: Path): Path[] {
-  const variants = schema[Kind] === 'Union' ? (schema['anyOf'] as TSchema[]) : [schema]
-  return variants.flatMap((variant) => {
+  return variantsOf(schema).flatMap((variant) => {
     if (variant[Kind] === 'Array') return pathsOf(variant['items'] as TSchema, [...path, 0])
     if (variant[Kind] !== 'Object') return []
     return Object.entries(variant['properties'] as Record<string, TSchema>).flatMap(([name, member]) => [
