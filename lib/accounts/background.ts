@@ -31,7 +31,8 @@ interface Work {
 
 /** At most this many run at once. Further work is dropped, so that a flood can't become a queue. */
 const MAX_WORKS = 256
-const RETRY_DELAYS_MS = [1_000, 10_000, 60_000] as const
+/** The pauses before the tries of a work or a message that failed. */
+export const RETRY_DELAYS_MS = [1_000, 10_000, 60_000] as const
 
 export function createBackground({
   clock,

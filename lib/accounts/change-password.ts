@@ -27,7 +27,7 @@ export interface NewPassword {
 }
 
 /** How long a change that failed half-way can be finished by repeating it. */
-const UNFINISHED_FOR_MS = 60 * 60 * 1000
+export const UNFINISHED_FOR_MS = 60 * 60 * 1000
 
 /**
  * Stores a new password hash and ends everything that the former password opened: sessions and tokens, consents of

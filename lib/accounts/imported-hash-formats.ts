@@ -42,8 +42,8 @@ const PHPASS_EXPONENT = { least: 7, most: 18 }
 /** phpass's own base64, the lowest bits first. */
 const ITOA64 = './0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 
-const NUMBER = '(0|[1-9]\\d{0,9})'
-const BASE64 = '([A-Za-z0-9+/]+)'
+export const NUMBER = '(0|[1-9]\\d{0,9})'
+export const BASE64 = '([A-Za-z0-9+/]+)'
 const PADDED = '([A-Za-z0-9+/_-]+)={0,2}'
 /** Django and Werkzeug use the salt as the text that it is. */
 const TEXT_SALT = '([^$]{1,128})'

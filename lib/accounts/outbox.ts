@@ -1,10 +1,12 @@
 import { boundedQueue } from '../delivery/bounded-queue.ts'
 import type { Events, Origin } from '../events.ts'
+import { MAX_USER_AGENT } from '../protocol/bounds.ts'
 import { canonicalAddress } from '../limits/attempt.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Advise } from '../ports/log.ts'
 import type { Message, MessageKind, MessageUser, NewSignInMessage, SendMessage } from '../ports/message.ts'
 import type { User } from '../ports/user-store.ts'
+import { RETRY_DELAYS_MS } from './background.ts'
 import { emailOf } from './username.ts'
 
 /** The cause of a message. */
@@ -68,8 +70,6 @@ const ASKED_FOR: readonly MessageKind[] = [
 const languageOf = ({ kind, locale }: Pick<Post, 'kind' | 'locale'>, own: string | undefined): string =>
   (ASKED_FOR.includes(kind) ? (locale ?? own) : (own ?? locale)) ?? 'en'
 
-const MAX_USER_AGENT = 256
-
 /**
  * The facts of the request for the reader of the message. Leaves out the IP address and browser of a change by the
  * host, which are those of a server, and of a refused address change, which are those of another person.
@@ -84,7 +84,6 @@ function factsOf(message: Omit<Post, 'origin'>, { ip, userAgent }: Origin, at: D
 }
 
 const MAX_IN_FLIGHT = 8
-const RETRY_DELAYS_MS = [1_000, 10_000, 60_000] as const
 const SEND_TIMEOUT_MS = 120_000
 
 /**

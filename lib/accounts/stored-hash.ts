@@ -3,6 +3,7 @@
  * `m=4 GiB` would take the process down at every sign-in of that user.
  */
 import type { Argon2Parameters, ImportedHash } from '../ports/cryptography.ts'
+import { BASE64, NUMBER } from './imported-hash-formats.ts'
 import { ARGON2_MAX_WORK } from '../protocol/bounds.ts'
 import {
   bytesOf,
@@ -35,8 +36,6 @@ const MAX_LENGTH = 1024
  */
 const ARGON2_MAX = { memoryCost: 262_144, timeCost: 16, parallelism: 16, work: ARGON2_MAX_WORK }
 
-const NUMBER = '(0|[1-9]\\d{0,9})'
-const BASE64 = '([A-Za-z0-9+/]+)'
 const ARGON2 = new RegExp(
   `^\\$(argon2id|argon2i|argon2d)(?:\\$v=(16|19))?` +
     `\\$m=${NUMBER},(?:t=${NUMBER},p=${NUMBER}|p=${NUMBER},t=${NUMBER})` +

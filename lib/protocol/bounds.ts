@@ -28,6 +28,11 @@ export function noOthers(store: string, others: object): void {
   if (name !== undefined) throw new TypeError(`${store} takes no option "${name}".`)
 }
 
+/** The maximum length of a user agent that is kept, in UTF-16 code units. */
+export const MAX_USER_AGENT = 256
+/** The maximum bytes of a `jti` of a JWT that others made. */
+export const MAX_JTI_BYTES = 256
+
 /** The maximum `memoryCost × timeCost` of an argon2 hash: about a second of a core. */
 export const ARGON2_MAX_WORK = 2 ** 20
 

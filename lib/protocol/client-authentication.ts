@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto'
 import { OAuthError } from '../errors.ts'
+import { MAX_JTI_BYTES } from './bounds.ts'
 import { isObject } from './json.ts'
 import { isJwsAlg, isSignedBy, type JwsAlg, parseJws, publicKeyOf, type UnverifiedJws } from './jws.ts'
 
@@ -37,12 +38,11 @@ interface BasicCredentials extends IdAndSecret {
 
 const MAX_BASIC_LENGTH = 4096
 /** The one value of `client_assertion_type`. */
-const ASSERTION_TYPE = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer'
+export const ASSERTION_TYPE = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer'
 /** How far ahead `exp` may be. */
 const LONGEST_LIFE_SECONDS = 300
 /** How far the client's clock may be ahead. */
 const SKEW_SECONDS = 30
-const MAX_JTI_BYTES = 256
 /** How far the clock of the service may be set back without making a used assertion new again. */
 const SET_BACK_MS = 10 * 60_000
 /** The types of other JWTs, so that none of these passes for an assertion. @see RFC 8725 §3.11 */
@@ -179,7 +179,7 @@ export function readClientAssertion(text: string, issuer: string, now: number): 
 
 /**
  * Looks for the key that signed the assertion. Only registered keys count: nothing that the header brings.
- * @param keys JWKs, of which unusable ones are passed over
+ * @param keys JWKs; skips unusable ones
  * @returns `null` if one signed it, otherwise why none did, for the log
  */
 export function signatureProblem({ alg, kid, jws }: ClientAssertion, keys: readonly unknown[]): string | null {

@@ -1,4 +1,5 @@
 /** Proofs of possession of a key. @see RFC 9449 */
+import { MAX_JTI_BYTES } from './bounds.ts'
 import { isObject } from './json.ts'
 import { hash } from 'node:crypto'
 import { OAuthError } from '../errors.ts'
@@ -10,7 +11,6 @@ import { isJwsAlg, isSignedBy, JWS_ALGS, parseJws, type PublicKey, publicKeyOf }
 export const DPOP_ALGS: readonly string[] = JWS_ALGS
 
 const MAX_PROOF_LENGTH = 4096
-const MAX_JTI_BYTES = 256
 /** Keys that were read lately, so that the usual proof costs one verification and no import. */
 const KEPT_KEYS = 1000
 

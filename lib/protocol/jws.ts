@@ -17,15 +17,16 @@ export interface UnverifiedJws {
   signature: Buffer
 }
 
-const MIN_RSA_BITS = 2048
+export const MIN_RSA_BITS = 2048
 const MAX_RSA_BITS = 4096
 /** Members of a JWK that only a private or symmetric key has. @see RFC 7518 §6 */
 export const PRIVATE_MEMBERS = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k']
-const KEY_TYPES: Readonly<Record<JwsAlg, { kty: string; crv?: string }>> = {
+/** The key that each algorithm needs. */
+export const KEY_TYPES: Readonly<Record<JwsAlg, { kty: string; crv?: string }>> = {
   ES256: { kty: 'EC', crv: 'P-256' },
   EdDSA: { kty: 'OKP', crv: 'Ed25519' },
-  PS256: { kty: 'RSA' },
-  RS256: { kty: 'RSA' }
+  RS256: { kty: 'RSA' },
+  PS256: { kty: 'RSA' }
 }
 const BASE64URL = /^[A-Za-z0-9_-]+$/
 

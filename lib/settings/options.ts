@@ -16,6 +16,7 @@ import {
   fn,
   type Given,
   type GivenWith,
+  LITERAL,
   oneOf,
   type Option,
   option,
@@ -35,10 +36,6 @@ import { REGISTRATION_OPTION } from './sections/registration.ts'
 import { RESOURCE_OPTIONS } from './sections/resources.ts'
 import { TOKEN_OPTIONS, type TokenOptions } from './sections/tokens.ts'
 
-/**
- * Characters that a router takes literally: no parameter, no wildcard, no query, nothing that needs percent-decoding.
- */
-const LITERAL = "[A-Za-z0-9._~!$&'+,;=@-]"
 const PATH = `^(?:/${LITERAL}*)+$`
 const SCOPE = '^(?!authority:)[\\x21\\x23-\\x5b\\x5d-\\x7e]+$'
 const SCOPE_TAKES =

@@ -93,6 +93,12 @@ export const orFalse = <Value, const Of extends Said<false>>(given: Option<Value
 export const SECRET_TAKES = 'random text of 32 bytes or more, such as `openssl rand -base64 32` prints'
 export const secretText = () => text({ minLength: 32, takes: SECRET_TAKES, confidential: true })
 
+/**
+ * Characters of a path that a router takes literally: no parameter, no wildcard, no query, nothing that needs
+ * percent-decoding.
+ */
+export const LITERAL = "[A-Za-z0-9._~!$&'+,;=@-]"
+
 type ValueOf<Of> = Of extends Option<infer Value, unknown> ? Value : never
 
 /** The type of the options that a host gives, with their comments. */

@@ -3,20 +3,13 @@ import { promisify } from 'node:util'
 import Fastify, { type FastifyPluginCallback } from 'fastify'
 import type { FastifyJWTOptions, JWT } from '@fastify/jwt'
 import { thumbprint } from '../../protocol/access-token.ts'
+import { KEY_TYPES, MIN_RSA_BITS } from '../../protocol/jws.ts'
 import type { JsonWebKeyObject, JwtEngine, LoadedKey, TokenType } from '../../ports/cryptography.ts'
 
 const generate = promisify(generateKeyPair)
 /** Loaded with the first key: it is a twelfth of the start, and the first managed key is made after that. */
 let loaded: FastifyPluginCallback<FastifyJWTOptions> | undefined
 const jwtPackage = () => import('@fastify/jwt')
-const MIN_RSA_BITS = 2048
-
-const KEY_TYPES: Record<string, { kty: string; crv?: string }> = {
-  ES256: { kty: 'EC', crv: 'P-256' },
-  EdDSA: { kty: 'OKP', crv: 'Ed25519' },
-  RS256: { kty: 'RSA' },
-  PS256: { kty: 'RSA' }
-}
 
 /**
  * Signing and verifying by @fastify/jwt. It checks the signature and the algorithm; claims are checked by lib/protocol.
@@ -34,7 +27,7 @@ export const jwtEngine: JwtEngine = {
 
   async load(privateJwk) {
     const alg = String(privateJwk.alg)
-    const expected = KEY_TYPES[alg]
+    const expected = (KEY_TYPES as Readonly<Record<string, { kty: string; crv?: string }>>)[alg]
     if (expected === undefined) throw new Error(`alg must be one of ${Object.keys(KEY_TYPES).join(', ')}`)
     if (privateJwk.kty !== expected.kty || (expected.crv !== undefined && privateJwk.crv !== expected.crv))
       throw new Error(`${alg} needs kty ${expected.kty}${expected.crv === undefined ? '' : ` and crv ${expected.crv}`}`)

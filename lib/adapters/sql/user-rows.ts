@@ -23,7 +23,7 @@ const NOT_KNOWN = 0
 export function userOf(row: Row): User {
   const createdAt = integer(row, 'created_at')
   return {
-    ...withoutColumns(jsonObject(row, 'profile')),
+    ...profileOf(jsonObject(row, 'profile')),
     id: text(row, 'id'),
     username: text(row, 'username'),
     passwordHash: textOrNull(row, 'password_hash'),
@@ -34,11 +34,6 @@ export function userOf(row: Row): User {
     ...(createdAt === NOT_KNOWN ? {} : { createdAt }),
     version: integer(row, 'version')
   }
-}
-
-/** The fields of a new user without a column. */
-export function profileOf(user: NewUser): Record<string, unknown> {
-  return withoutColumns(user)
 }
 
 /** A user patch split into columns and profile fields. `undefined` leaves a column unchanged. */
@@ -61,7 +56,7 @@ export function rowPatchOf(patch: UserPatch): RowPatch {
     throw new TypeError('email must be a string or null.')
   const flagIn = (name: 'emailVerified' | 'disabled'): boolean | null | undefined =>
     patch[name] === undefined || patch[name] === null ? patch[name] : booleanOf(patch[name], name)
-  const rest = Object.entries(withoutColumns(patch)).filter(
+  const rest = Object.entries(profileOf(patch)).filter(
     ([name, value]) => value !== undefined && name !== '__proto__'
   )
   return {
@@ -111,7 +106,8 @@ export function outcomeAmong(
 /** The time for the column `created_at` of a user of another system. */
 export const createdAtOf = ({ createdAt }: User): number => Number(createdAt ?? NOT_KNOWN)
 
-function withoutColumns(fields: Record<string, unknown>): Record<string, unknown> {
+/** The fields of a user that have no column. */
+export function profileOf(fields: Record<string, unknown>): Record<string, unknown> {
   const rest = Object.entries(fields).filter(([name]) => !COLUMNS.has(name))
   // Converts dates to numbers, because JSON has no dates.
   return Object.fromEntries(

@@ -1,8 +1,6 @@
 import { Type } from '@sinclair/typebox'
 import type { CommonModel, FormModel, ShownScope } from '../../pages/common-model.ts'
-import { filled, type Given, option, seconds, section, text } from '../../settings/schema-words.ts'
-
-const LITERAL = "[A-Za-z0-9._~!$&'+,;=@-]"
+import { filled, type Given, LITERAL, option, seconds, section, text } from '../../settings/schema-words.ts'
 
 const DEVICE_GRANT = {
   /** Seconds that a device code is good for. */

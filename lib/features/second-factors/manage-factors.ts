@@ -6,6 +6,7 @@ import type { PasskeyFactor, UserFactors } from '../../ports/factor-store.ts'
 import type { User } from '../../ports/user-store.ts'
 import { digest, partitionOf } from '../../protocol/digest.ts'
 import { lookLater } from '../../accounts/background.ts'
+import { UNFINISHED_FOR_MS } from '../../accounts/change-password.ts'
 import { lastSignInMethod } from '../../accounts/identities.ts'
 import { addressed, type MessageCause } from '../../accounts/outbox.ts'
 import type { StayingSignIn } from '../../sessions/sessions.ts'
@@ -209,9 +210,6 @@ function readsNot(error: unknown): true {
   if (error instanceof TypeError || error instanceof MisfitError) return true
   throw error
 }
-
-/** How long the note of a reset that failed half-way is kept. */
-const UNFINISHED_FOR_MS = 60 * 60 * 1000
 
 /**
  * Removes all factors of a user who has lost them, for a host that knows who asks. All sign-ins end, before and after,

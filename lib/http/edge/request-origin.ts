@@ -1,6 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import type { Origin } from '../../sessions/sessions.ts'
 import { findLocale } from '../../pages/texts.ts'
+import { MAX_USER_AGENT } from '../../protocol/bounds.ts'
 import { wordsOf } from '../../protocol/authorization-params.ts'
 
 /** Visible ASCII, as in ids of requests and traces. If a host sets `requestIdHeader`, any client chooses them. */
@@ -9,7 +10,6 @@ const OTHERS = /[^\x21-\x7e]/g
 const MAX_REQUEST_ID = 128
 /** An IPv6 address with the name of a zone is shorter. With `trustProxy: true`, it is whatever a header says. */
 const MAX_IP = 64
-const MAX_USER_AGENT = 256
 
 /** `request.id`, cut after 128 characters, and with `_` for each that is not visible ASCII. */
 export function requestIdOf({ id }: Pick<FastifyRequest, 'id'>): string {

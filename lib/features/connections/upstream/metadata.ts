@@ -1,6 +1,7 @@
 import { type AuthorizationServer, type ClientAuth, ClientSecretBasic, ClientSecretPost, None } from 'oauth4webapi'
 import { UpstreamError } from '../../../errors.ts'
 import type { Provider, UpstreamClient } from '../../../ports/provider.ts'
+import { ASSERTION_TYPE } from '../../../protocol/client-authentication.ts'
 import { type Distance, mayCall, THIS_MACHINE } from '../../../protocol/distance.ts'
 import { askProvider, type Reach } from '../../../adapters/upstream/ask-provider.ts'
 import { createPrivateKey, type KeyObject, randomBytes, sign } from 'node:crypto'
@@ -103,7 +104,6 @@ function signingAlgs(provider: Provider, found: Record<string, unknown>): string
 /** Lifetime in seconds. Short, because a secret that lives for months expires one day unnoticed. */
 const APPLE_SECRET_LIFETIME = 300
 const ASSERTION_LIFETIME = 60
-const ASSERTION_TYPE = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer'
 
 /** How the client proves itself at the token endpoint. @see RFC 6749 §2.3.1, RFC 7523 §2.2 */
 export function clientAuthentication(
