@@ -49,11 +49,11 @@ t.test('tests and scripts get no more wide lines and no more large files', async
 /** May only fall. Write a lower figure here after lowering it. */
 const FIGURES: Readonly<Record<string, number>> = {
   'files of lib over 12,288 bytes': 1,
-  'files of lib outside of features that name TOTP': 25,
-  'files of lib outside of features that name passkeys': 69,
+  'files of lib outside of features that name TOTP': 22,
+  'files of lib outside of features that name passkeys': 66,
   'lines of lib outside of features with await import()': 1,
   'tables of endpoints': 2,
-  'files of lib and scripts that name the grant client_credentials': 6,
+  'files of lib and scripts that name the grant client_credentials': 3,
   'files of code that name Traditional Chinese': 3,
   'guides over 2,500 words': 0
 }

@@ -87,7 +87,7 @@ export function ratchets(files: FileMap): Record<string, number> {
       .filter(([path]) => HAS_ENDPOINTS.test(path))
       .flatMap(([, text]) => text.match(ENDPOINT_TABLES) ?? []).length,
     'files of lib and scripts that name the grant client_credentials': Object.entries(files).filter(
-      ([path, text]) => /^(?:lib|scripts)\/.*ts$/.test(path) && text.includes('client_credentials')
+      ([path, text]) => /^(?:lib|scripts)\/.*ts$/.test(path) && /\bclient_credentials\b/.test(text)
     ).length,
     'files of code that name Traditional Chinese': Object.entries(files).filter(
       ([path, text]) => /^(?:lib|scripts|test)\/.*\.ts$/.test(path) && /\bzh-T[W]\b/.test(text)

@@ -59,7 +59,7 @@ export interface TokenGuards {
   /**
    * Makes a hook to follow `authenticate`: the token's user must have signed in at most `maxAge` seconds ago and with
    * at least this `acr`. Otherwise 401 `insufficient_user_authentication` with a challenge that names both, for a new
-   * sign-in. A missing claim counts as not met. Tokens without a user (`client_credentials`) get 403 `access_denied`,
+   * sign-in. A missing claim counts as not met. Tokens of a client itself get 403 `access_denied`,
    * because no sign-in would help.
    * @throws StartError `FST_AUTHORITY_INVALID_OPTIONS` at the call, for a requirement that cannot be met
    * @see RFC 9470 §3
