@@ -18,7 +18,7 @@ export type Cell = string | number
 
 /** Lines over an x axis. */
 export interface Chart {
-  /** Of the picture's file. */
+  /** The name of the picture's file. */
   name: string
   title: string
   x: Axis

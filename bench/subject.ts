@@ -42,7 +42,7 @@ export interface HttpBenchmark {
   concurrency: number
   /** True if clients may sleep: if the server wants every core, a client that stays awake takes one away. */
   idleClients?: boolean
-  /** Of one subject in one round. */
+  /** The length of a round of one subject. */
   shotMs: number
   /** The servers that are started once, for all subjects (see `redisClient` and `postgresPool`). */
   databases?: readonly DatabaseKind[]

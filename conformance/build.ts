@@ -12,7 +12,7 @@ const ADDED = [
 ]
 
 export interface Suite {
-  /** Of its application.properties, such as `5.2.4`. */
+  /** The version in its application.properties, such as `5.2.4`. */
   version: string
   /** As `commitOf` says. */
   commit: string

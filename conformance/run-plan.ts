@@ -26,7 +26,7 @@ const MAY_WARN = ['fapi2-security-profile-final-test-claims-parameter-identity-c
 interface Run {
   api: SuiteApi
   plan: Plan
-  /** Of the library as the provider. */
+  /** The issuer of the library as the provider. */
   issuer: string
   /** Has a person sign in by the suite, and resolves to what came of each sign-in. */
   visit(visit: Visit): Promise<string[]>

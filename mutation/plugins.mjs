@@ -147,8 +147,8 @@ class InProcessRunner {
 }
 
 /**
- * Of tap, without its main test: that has a time limit, of which it tells the parent process. Ours is Stryker, which
- * has one of its own.
+ * Imports tap without its main test, which tells the parent process of its time limit. The parent here is Stryker,
+ * which has a limit of its own.
  */
 async function importTest() {
   const { send } = process

@@ -7,11 +7,11 @@ import { build } from 'esbuild'
 import { pack } from './pack.mjs'
 
 const CORE_LIMIT = 4096
-/** Of the script of the pages that ask for a passkey, as it is served. */
+/** The limit of the script of the pages that ask for a passkey, as it is served. */
 const PASSKEY_SCRIPT_LIMIT = 1024
-/** Of what an entry adds to the core. */
+/** The limit of the bytes that an entry adds to the core. */
 const ENTRY_LIMIT = 700
-/** Of the entry that makes proofs. It replaces `createAuthClient`, so it is weighed without the core's own export. */
+/** The limit of the entry that makes proofs. It replaces `createAuthClient`, so the core's own export is left out. */
 const DPOP_LIMIT = 1024
 const CORE = 'fastify-authority/client'
 /** The peers that each entry besides the core may import. */
@@ -59,7 +59,7 @@ try {
       `too big: ${over.map(({ entry, gzip, limit }) => `${entry} has ${gzip} bytes, ${limit} are allowed`).join('; ')}`
     )
 
-  /** Of all that these entries export together. Throws where anything but our own files and the peers is in it. */
+  /** The size of all exports of these entries together. Throws if it contains more than our own files and the peers. */
   async function weigh(entries, peers) {
     const {
       metafile,

@@ -59,7 +59,7 @@ const MAX_Z = 5
 const MAX_AUC_OFFSET = 0.1
 const MAX_DELTA_MS = 1
 
-/** Of those that nobody has, each is named once: a sign-up takes it. */
+/** The next name that nobody has. Each is used once, because a sign-up takes it. */
 let unknown = USERS
 
 if (process.send === undefined) process.exitCode = await main()

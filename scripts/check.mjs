@@ -16,7 +16,7 @@ const { values, positionals } = parseArgs({
     base: { type: 'string' },
     // The first failure ends all.
     bail: { type: 'boolean', default: false },
-    // Of a processor, for the tests; those that changed themselves are run in any case.
+    // Processor time for the tests. Tests that changed themselves are run in any case.
     seconds: { type: 'string', default: '40' },
     skip: { type: 'string', multiple: true, default: [] }
   }

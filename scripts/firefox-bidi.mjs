@@ -92,7 +92,7 @@ function firstFrame(bytes) {
     : { size, payload: masked(bytes.subarray(head + 4, size), bytes.subarray(head, head + 4)) }
 }
 
-/** Of a short text. Firefox takes no mask of zeroes. */
+/** The frame of a short text. Firefox takes no mask of zeroes. */
 function frameOf(text) {
   const mask = Buffer.from([1, 2, 3, 4])
   return Buffer.concat([Buffer.from([0x81, 0x80 | text.length]), mask, masked(Buffer.from(text), mask)])

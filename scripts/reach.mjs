@@ -100,7 +100,7 @@ export function writeMap(directory, translated) {
       known.set(file, startsIn(translated(join(root, file)).replace(/\n\/\/# sourceMappingURL.*\n?$/, '')))
     return known.get(file)
   }
-  // Of each file of the library, the lines that each test executes.
+  // The lines of each file of the library that each test executes.
   const executed = new Map()
   for (const [test, { result }] of answers)
     for (const { url, functions } of result) {

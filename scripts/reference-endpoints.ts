@@ -17,7 +17,7 @@ export interface Endpoint {
   /** The name in the option `paths`; `null`: it follows `prefix` alone. */
   pathName: string | null
   what: string
-  /** Of pages and redirects, whose schema has no answers. */
+  /** The success of pages and redirects, whose schema has no answers. */
   success?: string
   failures: string
 }
@@ -89,7 +89,7 @@ function operationIdOf(route: RouteOptions): string {
     : ''
 }
 
-/** Of one algorithm, so that none has to be made in the background. */
+/** A key of the one algorithm, so that none has to be made in the background. */
 const KEY = { ...generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export({ format: 'jwk' }), alg: 'ES256' }
 
 async function registered(paths: Record<string, string>): Promise<RouteOptions[]> {

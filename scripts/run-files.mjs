@@ -6,7 +6,7 @@ import { laneOf, processesOf } from './test-lanes.mjs'
 
 const LOADER = new URL('typescript-loader.mjs', import.meta.url).href
 const TOGETHER = fileURLToPath(new URL('run-together.mjs', import.meta.url))
-/** Of a file. The longest takes a minute, and was seen to take four on a busy machine. */
+/** The time limit of a file. The longest takes a minute, and was seen to take four on a busy machine. */
 const SECONDS = Number(process.env.TEST_TIMEOUT ?? 600) + 3 * Number(process.env.FAULTS_SECONDS ?? 0)
 /** V8 has no threads of its own: they save no time where the tests use all processors, and cost a tenth of it. */
 const FLAGS = ['--enable-source-maps', '--single-threaded']

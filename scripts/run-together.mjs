@@ -75,7 +75,7 @@ function stateOf() {
   }
 }
 
-/** Of this process and, on Linux, of its descendants. Those that have ended are in the figures of their parent. */
+/** The processor time of this process and, on Linux, of its descendants. A parent's figures have those that ended. */
 function processorSeconds() {
   const { user, system } = process.cpuUsage()
   return (user + system) / 1e6 + (existsSync('/proc/self/stat') ? secondsBelow(process.pid) : 0)

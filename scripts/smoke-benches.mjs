@@ -8,7 +8,7 @@ const npm = process.platform === 'win32' ? 'npm.cmd' : 'npm'
 
 if (!ensureServers(['bench'])) process.exit(1)
 run(npm, ['run', '--silent', 'bench', '--', '--quick'])
-// Of the browser clients only ours, in two situations. An earlier run has built it.
+// Our browser client alone, in two situations. An earlier run has built it.
 run(process.execPath, ['dist/tools/bench/client/run.js', '--only', 'ours,CC,DD'])
 console.log('bench: every benchmark ran')
 

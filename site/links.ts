@@ -1,6 +1,6 @@
 import { posix } from 'node:path'
 
-/** Of the Markdown that the site is made with, what is used here: who needs no site need not install it. */
+/** The used part of the Markdown package, so that its types need not be installed without the site. */
 export interface Markdown {
   core: { ruler: { push(name: string, rule: (state: { tokens: Token[]; env?: unknown }) => void): void } }
 }

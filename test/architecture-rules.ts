@@ -10,7 +10,7 @@ export type FileMap = Readonly<Record<string, string>>
 interface Room {
   /** Rooms it may import, besides itself. */
   rooms: readonly string[]
-  /** Rooms of which it may import only types. */
+  /** Rooms from which it may import only types. */
   types?: readonly string[]
   /** Modules from outside: a name, or a name with the only bindings allowed. */
   modules?: Readonly<Record<string, readonly string[] | true>>

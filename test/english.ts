@@ -21,11 +21,12 @@ export interface Pattern {
 const LEFT_OUT = /node_modules|\/(?:fixtures|reference|screenshots)\/|security-rows|english(?:\.test)?\.ts$/
 /** Not in a path, and not "this one's". */
 const WORDS =
-  /(?<![\w/-])(?:somebody|whoever|(?<!this |each |other )one's|anew|by now|beside|in place of|bear(?:s|ing)?|at the (?:most|least)|look-ups?|from then on)(?![\w/-])/gi
+  /(?<![\w/-])(?:somebody|whoever|(?<!each |last |one |some )of which|(?<!this |each |other )one's|anew|by now|beside|in place of|bear(?:s|ing)?|at the (?:most|least)|look-ups?|from then on)(?![\w/-])/gi
 /** A question may begin so. */
-const RELATIVE = /(?<=^|[.:;!?]["')]?\s+)(?:What(?!ever)|Who(?:ever)?|Where|Whether)\b(?![^.!?]*\?)/g
+const RELATIVE =
+  /^Of (?!parallel|several|two)|(?<=^|[.:;!?]["')]?\s+)(?:What(?!ever)|Who(?:ever)?|Where|Whether)\b(?![^.!?]*\?)/g
 /** A title has no capital. */
-const RELATIVE_TITLE = /^(?:what|who|whoever|where|whether)\b(?!.*\?$)/gi
+const RELATIVE_TITLE = /^(?:what|who|whoever|where|whether|of)\b(?!.*\?$)/gi
 
 const COMMENT = /^[ \t]*\/\*[\s\S]*?\*\/|(?:^[ \t]*\/\/.*\n)+|[ \t]\/\/ .*$/gm
 const TITLE = /\b(?:t|test|describe)(?:\.test)?\(\s*(['"`])((?:\\.|(?!\1)[^\\])+)\1/g

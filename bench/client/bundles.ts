@@ -4,7 +4,7 @@ import { gzipSync } from 'node:zlib'
 import { build, type BuildOptions } from 'esbuild'
 import type { ClientKind } from './clients.ts'
 
-/** Of the repository: this runs in dist/tools/bench/client. */
+/** The root of the repository, because this runs in dist/tools/bench/client. */
 const ROOT = fileURLToPath(new URL('../../../../', import.meta.url))
 const COMMON = { bundle: true, minify: true, target: 'es2022', write: false, logLevel: 'error' } as const
 

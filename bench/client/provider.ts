@@ -11,7 +11,7 @@ import type { ApiAnswer } from './site.ts'
 
 export const USER = { username: 'ann', password: 'correct horse battery' }
 
-/** Of every authenticator app. */
+/** The key of every authenticator app. */
 const APP_KEY = 'JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP'
 
 /** A person who can sign in. */

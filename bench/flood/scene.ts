@@ -20,12 +20,12 @@ export interface ClientTask extends Task {
   what: 'sign-in' | 'page'
 }
 
-/** Of a server since it was last asked. */
+/** The work of a server since the last question. */
 export interface Measured extends Footprint {
   loopDelayP99: number
 }
 
-/** Of the clients. The times, in milliseconds, are those of requests that succeeded. */
+/** The counts of the clients. The times, in milliseconds, are those of requests that succeeded. */
 export interface Spoils {
   succeeded: number
   refused: number
@@ -33,5 +33,5 @@ export interface Spoils {
   p99: number
 }
 
-/** Of the probe: when each question was sent, from its start, and how long its answer took, in milliseconds. */
+/** When the probe sent each question, from its start, and how long the answer took, in milliseconds. */
 export type Seen = Array<[at: number, took: number]>

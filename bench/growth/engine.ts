@@ -7,7 +7,7 @@ import type { State } from '../../lib/ports/state.ts'
 export interface Spent {
   /** Time of its processes on a CPU. */
   cpuNs: number
-  /** Of which inside the scripts, where it tells. */
+  /** The part of it inside the scripts, if the engine tells. */
   scriptNs?: number
   /** Bytes written ahead, where it does. */
   logBytes?: number

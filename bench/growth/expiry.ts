@@ -7,7 +7,7 @@ import { familyOf, useOf } from './records.ts'
 
 export interface Expiry {
   sweepMs: number[]
-  /** Of `useToken`, from the moment it was due, alone and during a sweep; of each round. */
+  /** The times of `useToken` in each round, from the moment it was due, alone and during a sweep. */
   alone: Array<{ p50: number; p99: number; max: number }>
   beside: Array<{ p50: number; p99: number; max: number }>
   bytes: Record<string, number>

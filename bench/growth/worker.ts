@@ -22,7 +22,7 @@ export interface Round {
   wall: number
   own: number
   cpu: number
-  /** Of this process and the server's, where there is one. */
+  /** The CPU time of this process, and of the server if there is one. */
   both: number
   script: number
   log: number

@@ -6,7 +6,7 @@ export interface Started {
   ms: number
   cpuMs: number
   rssMb: number
-  /** Of the JavaScript that was compiled, without Node's own: all of it, and the files of fastify-authority. */
+  /** Bytes of compiled JavaScript, without Node's own: all of it, and the files of fastify-authority. */
   bytes: { all: number; own: number }
 }
 

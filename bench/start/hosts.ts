@@ -105,7 +105,7 @@ export const HOSTS: Record<string, (counts: Counts) => Promise<unknown>> = {
 export const BARE = 'bare Fastify'
 export const OURS = 'fastify-authority'
 export const PEER = 'oidc-provider'
-/** Of each of ours, the bare one with as many routes. */
+/** The bare host with as many routes as each of ours. */
 export const SAME_ROUTES: Record<string, string> = {
   'fastify-authority': 'bare Fastify, as many routes',
   'fastify-authority, a connection and second factors': 'bare Fastify, as many routes as with both'

@@ -16,7 +16,7 @@ const TOOLS = [
   }
 ]
 
-/** An MCP server with two tools, of which one needs more scope, and the service that signs its users in. */
+/** An MCP server with two tools, one of which needs more scope, and the service that signs its users in. */
 export async function mcpApp(options: Omit<AuthorityOptions, 'users'>): Promise<FastifyInstance> {
   const app = Fastify()
   await app.register(authPlugin, {

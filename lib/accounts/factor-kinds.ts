@@ -48,7 +48,7 @@ export type PasskeyAddition = Enroller &
 /** The new factor: a passkey or an app. */
 export interface PasskeyAdded {
   factorId: string
-  /** Those that were made with it; `null`: none were. */
+  /** The recovery codes that were made with the factor; `null`: none were. */
   recoveryCodes: string[] | null
   proof: AuthenticationProof
 }

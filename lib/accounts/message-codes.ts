@@ -48,7 +48,8 @@ interface BoundCode {
   nonce: string
   code: string
   /**
-   * The mailbox that it went to. The code is refused once the account has another address, of which it proves nothing.
+   * The mailbox that it went to. The code is refused once the account has another address, because it
+   * proves nothing about that one.
    */
   address: string
 }
@@ -67,7 +68,7 @@ export interface Confirming {
   user: Pick<User, 'id'>
   address: string
   asker: string
-  /** As for `oneTimeToken`. */
+  /** Values that must be the same when the code is used, as in `oneTimeToken`. */
   boundTo: readonly string[]
   carried?: string
 }

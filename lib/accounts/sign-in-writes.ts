@@ -16,9 +16,8 @@ type Outcome = Awaited<ReturnType<typeof storeLink>>
 
 /**
  * Makes the writes of a sign-in after its last factor was proved, so that nobody changes an account by half a sign-in.
- * `keeps`: the factor that was just set up in this sign-in. @returns the sign-in with the user after the writes; `null`
- * if it does not hold any more
- * @returns the sign-in with the user as they are after it; `null` where it does not hold any more
+ * `keeps`: the factor that was just set up in this sign-in.
+ * @returns the sign-in with the user after the writes; `null` if it does not hold any more
  */
 export async function settled<SignIn extends Pick<FirstFactor, 'user' | 'by' | 'connection' | 'identity' | 'writes'>>(
   signIn: SignIn,

@@ -16,7 +16,7 @@ export type { SecondFactorCheck } from '../limits/rules.ts'
 
 /** The writes of a sign-in after its last factor is proved. */
 export interface SignInWrites {
-  /** The identity, linked by its address. All that was opened before ends. */
+  /** Links the identity by its verified address. All earlier sign-ins of the account end. */
   link?: LinkedIdentity | undefined
   /** The connection manages the account from now on: password, passkeys and other links end too. */
   takesOver?: boolean | undefined

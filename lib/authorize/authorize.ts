@@ -92,7 +92,7 @@ async function gatherFacts(
   { session, answered, remembered }: BrowserContext,
   deps: AuthorizeDeps
 ): Promise<Facts> {
-  // The address of a pushed request does not change, so a sign-in after it is the one that it asks for.
+  // A pushed request cannot drop its `prompt` from the address, so a sign-in after the push satisfies it.
   const isAnswered = params.pushed !== undefined && session !== null && session.authenticatedAt >= params.pushed.at
   const { dpop_jkt: key, ...others } = isAnswered ? satisfied(params, 'login') : params
   const request = parseAuthorizationRequest(

@@ -130,7 +130,7 @@ function parsed(argv: readonly string[]): Line | null {
 
 const isStoreCommand = (command: AnyCommand): command is StoreCommand => 'run' in command
 
-/** The places for text. */
+/** `tell` takes a line of the service's log. */
 interface Outputs extends Pick<Desk, 'write'> {
   tell(line: string): void
 }

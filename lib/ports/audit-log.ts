@@ -95,7 +95,7 @@ export interface AuditFault {
   fault: 'changed' | 'missing' | 'cut'
 }
 
-/** An entry of which another place knows, such as a line of the log of the service. */
+/** An entry that is known from another place too, such as a line of the log of the service. */
 export interface AuditCheckpoint {
   chain: string
   seq: number

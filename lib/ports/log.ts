@@ -46,7 +46,7 @@ export const LOG_CODES = {
     "warn, or error where its answer does not fit: a function of the host's options threw or " +
     'answered what it may not. The line says what was done instead.',
   FST_AUTHORITY_EVENT_HANDLER_FAILED:
-    'error: a handler of `app.authority.on` threw or rejected: `event` says of which event. No ' +
+    'error: a handler of `app.authority.on` threw or rejected: `event` names the event. No ' +
     'request was broken by it.',
   FST_AUTHORITY_PROVIDER_DOWN:
     'error: a provider of `connections` does not answer, or not with what it should: `connection` says which. Said ' +

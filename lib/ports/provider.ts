@@ -202,7 +202,7 @@ export interface ConnectionOption extends ConnectionOptions {
   privateKey?: string | undefined
   /** The id of that key at the provider. */
   keyId?: string | undefined
-  /** Of `apple`: the team that the key belongs to. */
+  /** The team that the key belongs to, for `apple`. */
   teamId?: string | undefined
   provider: Provider
 }

@@ -7,7 +7,7 @@ const written = ({ at, chain, seq }: Place): string =>
   Buffer.from(JSON.stringify([at, chain, seq])).toString('base64url')
 const MAX_PLACE = 500
 
-/** The page of these entries, of which a store reads one more than `limit`. */
+/** The page of these entries. A store reads one entry more than `limit`, which tells whether there is a next page. */
 export function pageOf(found: readonly AuditEntry[], limit: number): AuditPage {
   const entries = found.slice(0, limit)
   const last = entries.at(-1)

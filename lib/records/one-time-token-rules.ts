@@ -61,7 +61,7 @@ export function discardToken(view: View, purpose: OneTimeTokenPurpose, userId: s
   if (stored(view, purpose)?.userId === userId) view.remove(oneTimeTokenKey(purpose))
 }
 
-/** Uses the code up, or counts a wrong one, of which five are looked at. */
+/** Uses the code up, or counts a wrong one. After five wrong ones no code is compared. */
 export function redeemSignInCode(view: View, { purpose, owner, codeDigest, now }: CodeGuess): CodeOutcome {
   const held = stored(view, purpose)
   if (held === null || held.userId !== owner || now >= held.expiresAt) return 'unknown'

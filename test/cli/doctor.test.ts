@@ -340,7 +340,7 @@ t.test('removes nothing by the sweep of a rehearsal that takes long', async (t) 
   t.strictSame(calls, [])
 })
 
-t.test('changes nothing', async (t) => {
+t.test('changes nothing in the stores that it looks at', async (t) => {
   const digest = (database: string): string =>
     createHash('sha256')
       .update(readFileSync(fileOf(database)))

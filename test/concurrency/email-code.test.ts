@@ -44,7 +44,7 @@ const STATES: Record<string, (t: { teardown(task: () => unknown): void }) => Sta
 
 const PORTS: readonly string[] = ['oneTimeTokens', 'browserSessions']
 
-/** A state that counts its calls, and of which one call can fail as in an outage. */
+/** A state that counts its calls. One call can fail as in an outage. */
 function counted(state: State): { state: State; calls: string[]; failAt(call: number): void } {
   const calls: string[] = []
   let failing = 0

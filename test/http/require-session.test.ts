@@ -10,7 +10,7 @@ import { ownOptions } from './coexistence/support/host.ts'
 interface Subject extends TestApp {
   sub: string
   browser: TestBrowser
-  /** Gives the browser a session that the host made, of which nobody knows how it came about. */
+  /** Gives the browser a session that the host made. Its methods are unknown. */
   byHost(): Promise<void>
 }
 

@@ -107,7 +107,7 @@ t.test('asks for the second step after a reset, also in a browser that is rememb
   t.notOk(hasSession(browser))
 })
 
-t.test('of parallel presses of a link one sets the password, and the browser is signed in', async (t) => {
+t.test('sets the password by one of parallel presses of a link, and signs the browser in', async (t) => {
   const users = memoryUserStore()
   const { setPasswordHash } = users
   users.setPasswordHash = async (...given) => {

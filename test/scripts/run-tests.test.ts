@@ -47,7 +47,7 @@ t.test('a failure is told at the end: the way to it, its place, the difference, 
   t.notMatch(told, /outer\n|fine\.test/, 'and nothing that only failed for their sake')
 })
 
-t.test('of many failures a hundred lines, and how many more there are', async (t) => {
+t.test('prints a hundred lines of many failures, and the number of the others', async (t) => {
   const directory = t.testdir({
     'failing.test.ts': `import t from '${T}'\nfor (let i = 0; i < 40; i++) t.equal(i, -1)\n`
   })
@@ -112,31 +112,28 @@ async function runTogether(t: Test, texts: Record<string, string>): Promise<{ re
 const toldOf = (results: Result[]): string[] =>
   results.map(({ failures }) => failures.map(({ name, lines = [] }) => [name, ...lines].join('\n')).join('\n'))
 
-t.test(
-  'of files that share a process each has its own result, and one that ends the process fails alone',
-  async (t) => {
-    const { results, lines } = await runTogether(
-      t,
-      Object.fromEntries(Object.entries(TOGETHER).map(([name, [text]]) => [name, text]))
+t.test('gives each file of a process its own result, and fails only the file that ends the process', async (t) => {
+  const { results, lines } = await runTogether(
+    t,
+    Object.fromEntries(Object.entries(TOGETHER).map(([name, [text]]) => [name, text]))
+  )
+  t.strictSame(
+    lines.map((line) => line.replace(/ \(.*/, '')),
+    Object.entries(TOGETHER).map(
+      ([name, [, isGood]], index) => `${isGood ? 'ok' : 'not ok'} ${index + 1} - test/unit/${name}.test.ts`
     )
-    t.strictSame(
-      lines.map((line) => line.replace(/ \(.*/, '')),
-      Object.entries(TOGETHER).map(
-        ([name, [, isGood]], index) => `${isGood ? 'ok' : 'not ok'} ${index + 1} - test/unit/${name}.test.ts`
-      )
-    )
-    t.match(toldOf(results), [
-      /^$/,
-      /^test\/unit\/b-fails\.test\.ts > outer > one is two\nat test\/unit\/b-fails\.test\.ts:2\n/,
-      /^test\/unit\/c-late\.test\.ts > late > too late\n/,
-      /^test\/unit\/d-broken\.test\.ts > Cannot find module/,
-      /torn/,
-      /^test\/unit\/f-ends-the-process\.test\.ts: the process ended with 0 before the file did/,
-      /^$/,
-      /^$/
-    ])
-  }
-)
+  )
+  t.match(toldOf(results), [
+    /^$/,
+    /^test\/unit\/b-fails\.test\.ts > outer > one is two\nat test\/unit\/b-fails\.test\.ts:2\n/,
+    /^test\/unit\/c-late\.test\.ts > late > too late\n/,
+    /^test\/unit\/d-broken\.test\.ts > Cannot find module/,
+    /torn/,
+    /^test\/unit\/f-ends-the-process\.test\.ts: the process ended with 0 before the file did/,
+    /^$/,
+    /^$/
+  ])
+})
 
 t.test('rejects a file that leaves the process changed, tests nothing, or bypasses the runner', async (t) => {
   const { results } = await runTogether(t, {

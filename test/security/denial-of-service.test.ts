@@ -244,7 +244,7 @@ t.test('DOS-jwt R8725-bis refuses an oversized or malformed token even when its 
   }
   const status = async (token: string): Promise<number> =>
     (await app.inject({ url: '/me', headers: bearer(token) })).statusCode
-  /** Of exactly this length. */
+  /** A token of exactly this length. */
   const padded = (length: number): string => {
     const rest = length - tokenOf({ ...good, x: '' }).length
     const token = tokenOf({ ...good, x: 'x'.repeat(Math.floor((rest * 3) / 4)) })

@@ -11,7 +11,7 @@ interface Entry {
 }
 type Packages = Record<string, Entry>
 
-/** Of the repository, and of what `npm run docs` and `npm run test:mutation` install. */
+/** The lock files of the repository, of `npm run docs` and of `npm run test:mutation`. */
 const LOCKFILES = { 'package-lock.json': 500, 'site/package-lock.json': 100, 'mutation/package-lock.json': 100 }
 
 /** Entries that would let another package in, or keep another system out. */

@@ -348,7 +348,7 @@ t.test('issues random tokens of 256 bits, and stores none in plain text', async 
     secrets.push(family, secret)
   }
   t.equal(ids.size, 2000, 'no two are the same')
-  // Of 1000 fair coins fewer than 400 or more than 600 heads come once in 10^9 runs, for all 256 together.
+  // Fewer than 400 or more than 600 heads of 1000 fair coins come once in 10^9 runs, for all 256 together.
   t.same(
     bits.filter((ones) => ones < 400 || ones > 600),
     [],

@@ -27,7 +27,7 @@ export interface PostgresDatabase {
 
 export interface PostgresServer {
   readonly port: number
-  /** Of the database `postgres`, as a superuser. */
+  /** The URL of the database `postgres`, as a superuser. */
   readonly url: string
   /** The postmaster's process id, which `restart` changes. */
   readonly pid: number

@@ -6,7 +6,7 @@ import { threadsOf } from '../threads/hashing-threads.ts'
 /** About a millisecond. */
 const ROUNDS_AT_ONCE = 256
 
-/** `null`: a bundle, which has no file for them. */
+/** `null` in a bundle, which has no file for a thread. */
 const threads = threadsOf<PhpassCall>('./phpass-thread', import.meta.url)
 
 /** Runs all rounds in this thread, and lets the event loop run every millisecond. */

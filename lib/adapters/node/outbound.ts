@@ -76,7 +76,7 @@ export async function distanceOfHost(url: string): Promise<Distance> {
   })
 }
 
-/** Looks a name up and gives only the addresses that are far enough away. */
+/** Resolves a name, and passes on only addresses that the bound allows. */
 function lookupFrom(bound: Distance): LookupFunction {
   return (hostname, options, callback) => {
     dns.lookup(hostname, { ...options, all: true }, (error, found) => {

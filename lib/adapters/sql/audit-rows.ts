@@ -149,7 +149,7 @@ interface AuditName {
   name: string
 }
 
-/** The migration of the table. A trigger, of which databases have their own form, forbids changes. */
+/** The migration of the table. A trigger in the database's own form forbids changes. */
 export const auditTable = (
   { prefix, name }: AuditName,
   { integers, suffix, collate }: Record<'integers' | 'suffix' | 'collate', string>

@@ -10,7 +10,7 @@ const BUDGET_MS = 1000
 
 type Deps = Pick<AccountsDeps, 'advise' | 'clock'>
 
-/** `admin.allow`, of which every failure gives no scope. */
+/** Asks `admin.allow`. A failure of the host's function gives no scope. */
 export function allowing(allow: AllowFunction, deps: Deps): Administration['allow'] {
   return async ({ user, client, scopes }) => {
     const answer = await answered('allow', deps, () => allow({ user, client, scopes: [...scopes] }))
@@ -44,7 +44,7 @@ export const protectingGreater =
     return theirs.some((scope) => !own.includes(scope))
   }
 
-/** `admin.isProtected`, of which every failure counts as protected. */
+/** Asks `admin.isProtected`. A failure of the host's function counts as protected. */
 export function protecting(isProtected: Protects, deps: Deps): (user: User, actor: ActingParty) => Promise<boolean> {
   return async (user, actor) => {
     const answer = await answered('isProtected', deps, () => isProtected(user, actor))

@@ -41,7 +41,7 @@ export async function verifyAudit(
   retainedSince = -Infinity
 ): Promise<AuditVerdict> {
   const faults: AuditFault[] = []
-  /** Of each chain the entry that was read last, whose predecessor comes next. */
+  /** The last entry that was read of each chain. Its predecessor comes next. */
   const open = new Map<string, AuditEntry>()
   const ends = new Map<string, number>()
   const known = new Map(checkpoints.map(({ chain, seq, mac }) => [`${chain} ${seq}`, mac]))

@@ -39,7 +39,7 @@ export function auditWriter(log: AuditLog, key: Uint8Array, deps: Deps): AuditWr
   const { clock, random } = deps
   const chain = random.id()
   let [seq, mac, marked, at] = [0, NO_MAC, 0, 0]
-  /** The entry of which nobody knows whether it is there. */
+  /** The entry whose write failed in an unknown state: the log may have it or not. */
   let unsure: Parameters<AuditLog['append']>[0] | null = null
   /** Entries that were not there when their time was over, and may still come. */
   const givenUp: AuditHead[] = []

@@ -35,7 +35,7 @@ const TokenResponse = Type.Object({
   refresh_token: Type.Optional(Type.String()),
   id_token: Type.Optional(Type.String()),
   scope: Type.Optional(Type.String({ description: 'Absent where nothing was granted.' })),
-  issued_token_type: Type.Optional(Type.String({ description: 'Of a token exchange (RFC 8693 §2.2.1).' }))
+  issued_token_type: Type.Optional(Type.String({ description: 'In the answer to a token exchange (RFC 8693 §2.2.1).' }))
 })
 
 const NOTES: Partial<Record<OAuthErrorCode, string>> = {
@@ -46,7 +46,7 @@ const NOTES: Partial<Record<OAuthErrorCode, string>> = {
   unmet_authentication_requirements: 'the client has an `acr` that this sign-in is not worth'
 }
 
-/** `POST /auth/token` with these grants, of which some may be off. @see RFC 6749 §3.2 */
+/** `POST /auth/token` with these grants. Some of them may be off. @see RFC 6749 §3.2 */
 function tokenEndpoint(grants: readonly GrantDeclaration[]): Endpoint {
   const parse = tokenRequestReader(limitsOf(grants))
   return endpoint({

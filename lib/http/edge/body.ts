@@ -87,7 +87,7 @@ export function parseForm(body: string): SentParams {
 }
 
 /**
- * Refuses two things that JSON.parse accepts: repeated keys, of which it keeps the last, and any depth of nesting. Keys
+ * Refuses two things that JSON.parse accepts: repeated keys, whose last value it keeps, and any depth of nesting. Keys
  * are compared in the outermost object only: our bodies are flat, apart from profile fields of the host.
  * @throws OAuthError `invalid_request`
  */

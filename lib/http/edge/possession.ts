@@ -31,7 +31,7 @@ export function tokenCheck(
   }
 }
 
-/** The claims of a token that was sent in this way. A proof is used up last. @throws OAuthError */
+/** Verifies a token, and uses its proof of possession up after all other checks. @throws OAuthError */
 export async function claimsOf(
   sent: SentToken,
   [request, reply]: readonly [FastifyRequest, FastifyReply | undefined],

@@ -26,8 +26,7 @@ export const ErrorResponse = Type.Object(
     error_description: Type.String({ description: 'A sentence for the developer.' }),
     error_reason: Type.Optional(
       Type.Literal('email_not_verified', {
-        description:
-          'Of a sign-in whose password was right, for an account whose email address must be confirmed first.'
+        description: 'After a right password, for an account whose email address must be confirmed first.'
       })
     ),
     mfa_token: Type.Optional(Type.String({ description: 'With `mfa_required`: what the second step is made with.' })),
@@ -100,7 +99,7 @@ export const PasswordAgain = Type.Optional(
 export const ConnectionList = Type.Object({
   connections: Type.Array(
     Type.Object({
-      id: Type.String({ description: 'Of the link. It shows neither issuer nor subject.' }),
+      id: Type.String({ description: 'The id of the link. It shows neither issuer nor subject.' }),
       connection: Type.String({ description: 'The id of the connection through which it was last used.' }),
       name: Type.String({ description: 'The name of that connection.' }),
       email: Type.Union([Type.String(), Type.Null()], { description: 'The address that the provider last verified.' }),

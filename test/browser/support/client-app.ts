@@ -16,7 +16,7 @@ export type Outcome =
   | { error: string; retryable: boolean; description: string; typed: boolean; appState?: unknown }
 
 export interface AppOptions {
-  /** Of the client, as JavaScript: `{ storage: 'memory' }`. The identifiers `clientId` and `domain` are there. */
+  /** The options of the client, as JavaScript: `{ storage: 'memory' }`. `clientId` and `domain` are variables. */
   client?: string
   /** Runs in the app's module once `auth` is there. */
   script?: string

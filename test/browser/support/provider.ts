@@ -15,7 +15,7 @@ export interface Scope {
 export interface Visit {
   method: string
   path: string
-  /** Of the query and of a posted form. */
+  /** The parameters of the query and of a posted form. */
   params: Record<string, string>
   body: string
   referer: string | null

@@ -8,7 +8,7 @@ import { code, MINUTE, redemption, T0, named } from './token-fixtures.ts'
 import type { StateSubject } from './token-fixtures.ts'
 
 const NOW = T0 + MINUTE
-/** Of the session named(`sid-1`). */
+/** A code of the session named(`sid-1`). */
 const ofSession = (fields: Partial<Parameters<typeof code>[0]> = {}): ReturnType<typeof code> =>
   code({ sid: named('sid-code'), sessionSid: named('sid-1'), codeExpiresAt: T0 + 2 * MINUTE, ...fields })
 

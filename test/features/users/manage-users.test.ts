@@ -71,7 +71,7 @@ t.test('changes an address to an unconfirmed one, ends open links and tells both
   t.notOk(namesOf({ events }).includes('user_updated'))
 })
 
-t.test('of two updates with one version one wins, and no act takes a former version', async (t) => {
+t.test('lets one of two updates with one version win, and refuses acts with a former version', async (t) => {
   const { users, id } = await withAnn(t, {
     registration: { fields: { type: 'object', properties: { name: { type: 'string' } } } }
   })

@@ -92,7 +92,7 @@ export const SESSIONS = {
     return is(true)
   },
 
-  /** Of codes, only their existence is known here. */
+  /** The model knows no more of codes than their existence. */
   createCode: (world: SessionWorld, now: number, _code: unknown, use: SessionUse): Expectation =>
     SESSIONS.useSession(world, now, use),
 

@@ -230,7 +230,7 @@ t.test('answers the same and reports the error when the token store fails', asyn
   await w.idle()
   t.equal((await register(ada, deps)).user, null)
   await w.idle()
-  // Of the second sign-up the note that its answer waits for, and what follows behind it.
+  // The errors of the second sign-up: the note that its answer waits for, and the work behind the answer.
   t.equal(w.errors.length, 3)
   t.strictSame(w.messages, [])
 })

@@ -22,7 +22,7 @@ function stateWithTime(time: () => Promise<number>): State {
   return { ...memoryState(), kind: 'test', shared: true, time }
 }
 
-/** Of a first access token: whether it was issued when this work was done, by a clock that is so much off. */
+/** Tells whether a first access token was issued during this work, by a clock that is so much off. */
 async function issuedMeanwhile(skewMs: number, work: () => Promise<string>): Promise<boolean> {
   const before = Date.now()
   const { claims } = decodeJwt(await work())

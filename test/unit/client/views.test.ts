@@ -126,7 +126,7 @@ t.test('Vue: registers no listener during server rendering', async (t) => {
   t.equal(client.listeners, 0)
 })
 
-/** Of a page at this address, and what it asked of the client. */
+/** Fakes a page at this address, and collects its calls of the client. */
 function fakePage(t: Test, client: FakeClient, href: string): string[] {
   const asked: string[] = []
   t.intercept(globalThis, 'location' as keyof typeof globalThis, { value: { href } })

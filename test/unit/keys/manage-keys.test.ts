@@ -32,7 +32,7 @@ interface World {
   /** The changes that the management told of. */
   changes: string[]
   step(ms: number): Promise<void>
-  /** Management over a store of which some calls do something else. */
+  /** Management over a store with some calls replaced. */
   over(changes: Partial<KeyStore>, secret?: string): KeyManagement
 }
 

@@ -34,7 +34,7 @@ interface Given extends Partial<Omit<PageReplyOptions['pages'], 'render'>> {
   before?: (app: FastifyInstance) => void
 }
 
-/** Pages of which the host says nothing. */
+/** Pages without any option of the host. */
 const PLAIN: PageReplyOptions['pages'] = {
   title: new URL(ISSUER).hostname,
   logo: null,

@@ -17,7 +17,7 @@ import { digest } from '../../../protocol/digest.ts'
 import { isFromOwnPage } from '../../../protocol/same-origin.ts'
 import { adminDocument, type AdminPage, type AdminPageDeps, type AdminVisit, type Answer, type View } from './frame.ts'
 
-/** Forms of which a page remembers the answer. */
+/** A page remembers the answers of so many forms. */
 const MOST_ANSWERED = 1000
 const FORM = 'application/x-www-form-urlencoded'
 const REFUSALS = { 404: 'not_found', 429: { too_many_requests: 'rule `admin`' } } as const
