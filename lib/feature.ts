@@ -29,6 +29,8 @@ export interface Feature<On = unknown> extends FeatureSection {
   resolve(given: AuthorityOptions): On | null
   answersByPost?(on: On): boolean
   shares?(on: On): SharedSettings
+  /** The methods of `app.authority` while the feature is off. */
+  off?: Partial<Authority>
   /** Imports the rest of the feature. It is called where the feature is on, and never where it is off. */
   load(): Promise<{ create(on: On, kernel: Kernel): Parts | Promise<Parts> }>
 }

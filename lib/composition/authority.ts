@@ -198,8 +198,12 @@ export interface Authority {
   off: Events['off']
 }
 
-/** The methods for second factors. */
-export type FactorMethod =
+/** The methods of features. */
+export type FeatureMethod =
+  | 'users'
+  | 'blockClient'
+  | 'unblockClient'
+  | 'verifyAudit'
   | 'factors'
   | 'removeFactor'
   | 'resetFactors'

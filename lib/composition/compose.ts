@@ -4,6 +4,7 @@ import type { GrantDeclaration } from '../oauth/deps.ts'
 import { GRANTS } from '../oauth/grants/registry.ts'
 import { checkedSettings } from '../settings/check.ts'
 import { optionsSchema } from '../settings/options.ts'
+import type { Authority } from './authority.ts'
 import type { Settings } from '../settings/settings.ts'
 
 /** All features as one: their options, their settings, and the start of those that are on. */
@@ -14,6 +15,8 @@ export function compose(features: readonly Feature[]) {
   return {
     schema,
     grants,
+    /** The methods of `app.authority` of features that are off. */
+    off: Object.assign({}, ...ordered.map(({ off }) => off)) as Partial<Authority>,
     settingsOf: (options: unknown): Settings => checkedSettings(options, schema, ordered, grants),
     /** Loads and creates the features that are on. Keeps nothing, so that a start after a failed one loads again. */
     async start({ features: on }: Pick<Settings, 'features'>, kernel: Kernel): Promise<Parts[]> {
@@ -54,3 +57,4 @@ export const DECLARED_GRANTS = composed.grants
  */
 export const settingsOf = composed.settingsOf
 export const startFeatures = composed.start
+export const METHODS_OFF = composed.off

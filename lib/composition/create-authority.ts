@@ -24,7 +24,8 @@ import { badOption } from '../settings/option-error.ts'
 import { type AuthenticationProof, hostProof, proofsFor, TEST_PROOFS } from '../protocol/authentication.ts'
 import { listSessions } from '../sessions/browser-sessions.ts'
 import type { AccessTokens } from '../tokens/access-tokens.ts'
-import type { Authority, FactorMethod } from './authority.ts'
+import type { Authority, FeatureMethod } from './authority.ts'
+import { METHODS_OFF } from './compose.ts'
 import type { Parts } from '../feature.ts'
 import type { ApiKeyRecord } from '../ports/api-key-store.ts'
 import type { UserApiKey } from './authority-answers.ts'
@@ -67,15 +68,6 @@ export function createAuthority({
     if (!isActive(user)) throw new OAuthError('invalid_grant', 'There is no such user, or the account is disabled.')
     return user
   }
-  async function withoutFactors(): Promise<never> {
-    throw new TypeError('app.authority: there are no second factors without the option factors.')
-  }
-  async function withoutAudit(): Promise<never> {
-    throw new TypeError('app.authority: there is no log without the option audit.')
-  }
-  async function withoutUnknownClients(): Promise<never> {
-    throw new TypeError('app.authority: no unknown clients without clientIdMetadata or clientRegistration.')
-  }
   function pageFor(method: string, name: PathName): string {
     if (url === null)
       throw badOption('pages', `got false; app.authority.${method} needs the page that its link leads to`)
@@ -103,19 +95,10 @@ export function createAuthority({
     return user
   }
   return {
-    factors: async () => ({ factors: [], recoveryCodesLeft: 0 }),
-    removeFactor: withoutFactors,
-    resetFactors: withoutFactors,
-    startEnrolment: withoutFactors,
-    importTotp: withoutFactors,
-    forgetDevices: withoutFactors,
-    blockClient: withoutUnknownClients,
-    verifyAudit: withoutAudit,
-    unblockClient: withoutUnknownClients,
-    ...(Object.assign({}, ...methods.map((made) => made({ existing, adminOf, pageFor }))) as Partial<
-      Pick<Authority, FactorMethod | 'blockClient' | 'unblockClient' | 'verifyAudit'>
-    > &
-      Pick<Authority, 'users'>),
+    ...(Object.assign({}, METHODS_OFF, ...methods.map((made) => made({ existing, adminOf, pageFor }))) as Pick<
+      Authority,
+      FeatureMethod
+    >),
     async verify(token) {
       if (typeof token !== 'string') throw missingToken(' app.authority.verify got none.')
       if (hasToken(token)) throw invalidToken('Give app.authority.verify the token without its scheme.')

@@ -14,5 +14,10 @@ export const audit: Feature<AuditSettings> = {
           'the audit log is chained with a key of this process, so nobody can verify its entries after a restart. ' +
             'Set the option secret.'
         ],
+  off: {
+    async verifyAudit() {
+      throw new TypeError('app.authority: there is no log without the option audit.')
+    }
+  },
   load: async () => await import('./create.ts')
 }

@@ -18,7 +18,7 @@ import { makeEnrolmentLink } from './enrolment-link.ts'
 import { listFactors, removeFactor, resetFactors } from './manage-factors.ts'
 import { OAuthError } from '../../errors.ts'
 import { NO_REQUEST } from '../../events.ts'
-import type { Authority, FactorMethod } from '../../composition/authority.ts'
+import type { Authority } from '../../composition/authority.ts'
 import type { AuthorityCalls } from '../../feature.ts'
 
 export function create(on: FactorSettings, kernel: Kernel): Parts {
@@ -92,10 +92,7 @@ export function create(on: FactorSettings, kernel: Kernel): Parts {
 }
 
 /** The methods of `app.authority` for second factors. */
-export function factorAuthority(
-  deps: ProvingDeps,
-  { adminOf, existing, pageFor }: AuthorityCalls
-): Pick<Authority, FactorMethod> {
+export function factorAuthority(deps: ProvingDeps, { adminOf, existing, pageFor }: AuthorityCalls): Partial<Authority> {
   return {
     async factors(userId) {
       const listed = await listFactors(userId, deps)

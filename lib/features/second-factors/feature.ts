@@ -33,7 +33,19 @@ export const secondFactors: Feature<FactorSettings> = {
   shares: ({ methods, rememberDeviceMs, store }) => ({
     factors: { store, seals: methods.some((method) => method !== 'passkey'), rememberDeviceMs }
   }),
+  off: {
+    factors: async () => ({ factors: [], recoveryCodesLeft: 0 }),
+    removeFactor: refuse,
+    resetFactors: refuse,
+    startEnrolment: refuse,
+    importTotp: refuse,
+    forgetDevices: refuse
+  },
   load: async () => await import('./create.ts')
+}
+
+async function refuse(): Promise<never> {
+  throw new TypeError('app.authority: there are no second factors without the option factors.')
 }
 
 /** The service, by the title of its pages. */

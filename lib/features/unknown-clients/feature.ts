@@ -40,5 +40,10 @@ export const unknownClients: Feature<UnknownClientSettings> = {
     }
   },
   shares: () => ({ unknownClients: true }),
+  off: { blockClient: refuse, unblockClient: refuse },
   load: async () => await import('./create.ts')
+}
+
+async function refuse(): Promise<never> {
+  throw new TypeError('app.authority: no unknown clients without clientIdMetadata or clientRegistration.')
 }
