@@ -36,7 +36,7 @@ interface AskedChange {
   address: string
   /** The sign-in that asked. */
   sid: string
-  /** The secret of its browser. */
+  /** The secret of the browser that asked. */
   asker: string
 }
 

@@ -65,7 +65,7 @@ const WERKZEUG_PBKDF2 = new RegExp(`^pbkdf2:(sha1|sha256|sha512):${NUMBER}\\$${T
 const ASP_NET = /^(A[A-Za-f][A-Za-z0-9+/]{48,400})={0,2}$/
 const PHPASS = /^\$[PH]\$([./0-9A-Za-z])([./0-9A-Za-z]{8})([./0-9A-Za-z]{22})$/
 
-/** How version 3 of ASP.NET Core Identity counts them. */
+/** The digests in the numbering of version 3 of ASP.NET Core Identity. */
 const ASP_NET_DIGESTS = ['sha1', 'sha256', 'sha512'] as const
 
 export function unusable(reason: string): UnusableHash {

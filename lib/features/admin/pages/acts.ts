@@ -9,7 +9,7 @@ import type { ManagedUser } from '../../../accounts/managed-users.ts'
 import type { User } from '../../../ports/user-store.ts'
 import { listSessions, type Session } from '../../../sessions/browser-sessions.ts'
 
-/** Something that a person has, as a page names it. */
+/** A session, a key, a link or a factor of a person, for a list on a page. */
 export interface Item {
   id: string
   name: string
@@ -17,7 +17,7 @@ export interface Item {
   used: string | null
 }
 
-/** A person of whom a page tells. */
+/** The person whom a page shows. */
 export interface Person {
   row: User
   user: ManagedUser
