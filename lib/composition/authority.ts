@@ -197,16 +197,3 @@ export interface Authority {
   on: Events['on']
   off: Events['off']
 }
-
-/** The methods of features. */
-export type FeatureMethod =
-  | 'users'
-  | 'blockClient'
-  | 'unblockClient'
-  | 'verifyAudit'
-  | 'factors'
-  | 'removeFactor'
-  | 'resetFactors'
-  | 'startEnrolment'
-  | 'importTotp'
-  | 'forgetDevices'

@@ -24,7 +24,7 @@ import { badOption } from '../settings/option-error.ts'
 import { type AuthenticationProof, hostProof, proofsFor, TEST_PROOFS } from '../protocol/authentication.ts'
 import { listSessions } from '../sessions/browser-sessions.ts'
 import type { AccessTokens } from '../tokens/access-tokens.ts'
-import type { Authority, FeatureMethod } from './authority.ts'
+import type { Authority } from './authority.ts'
 import { METHODS_OFF } from './compose.ts'
 import type { Parts } from '../feature.ts'
 import type { ApiKeyRecord } from '../ports/api-key-store.ts'
@@ -47,6 +47,19 @@ interface AuthorityDeps {
   methods: ReadonlyArray<NonNullable<Parts['authority']>>
   connections: Authority['connections']
 }
+
+/** The methods of features. */
+type FeatureMethod =
+  | 'users'
+  | 'blockClient'
+  | 'unblockClient'
+  | 'verifyAudit'
+  | 'factors'
+  | 'removeFactor'
+  | 'resetFactors'
+  | 'startEnrolment'
+  | 'importTotp'
+  | 'forgetDevices'
 
 export function createAuthority({
   health,

@@ -11,7 +11,7 @@ import { DEVICE_CODE_GRANT, parseDeviceRequest, serializeParams } from '../../pr
 import type { DeviceSettings } from './options.ts'
 import { askForDevice } from './requests.ts'
 
-/** An address may ask for codes this many times as often as the rule for wrong codes allows, because a device asks once. */
+/** An address may ask so many times as often as the rule for wrong codes allows, because a device asks only once. */
 const REQUESTS_OF_ADDRESS = 20
 
 const DeviceRequestBody = Type.Object({

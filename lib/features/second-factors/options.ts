@@ -168,7 +168,7 @@ export interface AccountPasskey extends Omit<AccountFactor, 'disabled'> {
   synced: boolean
 }
 
-export type StepWay = 'passkey' | 'code' | 'recovery_code'
+export type StepWay = SecondFactorModels['second_factor']['way']
 
 /** The models of the pages of second factors. */
 export interface SecondFactorModels {
@@ -180,8 +180,8 @@ export interface SecondFactorModels {
    */
   second_factor: FormModel & {
     username: string
-    way: StepWay
-    otherWays: Array<{ way: StepWay; url: string }>
+    way: 'passkey' | 'code' | 'recovery_code'
+    otherWays: Array<{ way: 'passkey' | 'code' | 'recovery_code'; url: string }>
     rememberSeconds: number | null
     loginUrl: string
     passkey: PasskeyForm | null

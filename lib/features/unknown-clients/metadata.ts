@@ -175,7 +175,10 @@ function nameOf(members: Metadata, { from, takenNames }: MetadataRules): string 
 
 const plain = (name: string): string => name.normalize('NFKC').trim().replaceAll(/\s+/g, ' ').toLowerCase()
 
-/** The supported authentication methods of a client, its own choice first. @see OpenID Connect Relying Party Metadata Choices 1.0 */
+/**
+ * The supported authentication methods of a client, its own choice first.
+ * @see OpenID Connect Relying Party Metadata Choices 1.0
+ */
 function authMethodsOf(members: Metadata, hasKeys: boolean, { from }: MetadataRules): AuthMethods {
   const own = members['token_endpoint_auth_method']
   if (own !== undefined && typeof own !== 'string') throw refused('token_endpoint_auth_method is no string')
