@@ -56,9 +56,7 @@ export function rowPatchOf(patch: UserPatch): RowPatch {
     throw new TypeError('email must be a string or null.')
   const flagIn = (name: 'emailVerified' | 'disabled'): boolean | null | undefined =>
     patch[name] === undefined || patch[name] === null ? patch[name] : booleanOf(patch[name], name)
-  const rest = Object.entries(profileOf(patch)).filter(
-    ([name, value]) => value !== undefined && name !== '__proto__'
-  )
+  const rest = Object.entries(profileOf(patch)).filter(([name, value]) => value !== undefined && name !== '__proto__')
   return {
     username,
     email,
