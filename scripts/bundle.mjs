@@ -34,8 +34,8 @@ const ownTypeBox = {
 const builders = fileURLToPath(new URL('type/type/type.mjs', import.meta.resolve('@sinclair/typebox')))
 
 /**
- * Imports the builders as a namespace, because TypeBox exports them as one object, of which the bundler can leave
- * nothing out.
+ * Imports the builders as a namespace, because TypeBox exports them as one object, and the bundler can leave nothing
+ * of an object out.
  */
 const withBuilders = (text) =>
   text.replace(/^import \{([^}]*)\} from '@sinclair\/typebox'$/m, (whole, names) => {
