@@ -97,7 +97,7 @@ export function signedPayload(key: VerifyingKey, alg: string, token: string): un
  * digests, whose size is fixed: a token that never comes back costs no memory. A later token may take the place of an
  * earlier one, which is then verified as any other.
  */
-export interface IssuedTokens {
+interface IssuedTokens {
   add(key: VerifyingKey, token: string): void
   /** True if the key signed exactly this text. */
   has(key: VerifyingKey, token: string): boolean
