@@ -64,13 +64,14 @@ export function transactor(store: RecordStore, options: TransactorOptions = {}):
   const queues = new Map<string, Queue>()
   const newVersion = versionMaker()
   const memory = remembered(options.remembered ?? 0)
+  const traits = { evicts: store.evicts, unique: newVersion }
   /** The milliseconds by which the clock of the rules is ahead of the machine's, learned from the calls. */
   let aheadMs = 0
 
   function nowOf(calls: readonly Call[]): number {
-    const times = calls.flatMap(({ options: { now } }) => now ?? [])
-    if (times.length === 0) return machineNow() + aheadMs
-    const now = Math.max(...times)
+    let now = -Infinity
+    for (const { options: given } of calls) if (given.now !== undefined) now = Math.max(now, given.now)
+    if (now === -Infinity) return machineNow() + aheadMs
     aheadMs = now - machineNow()
     return now
   }
@@ -86,7 +87,8 @@ export function transactor(store: RecordStore, options: TransactorOptions = {}):
     found: ReadonlyArray<StoredRecord | null>
   ): Map<string, Decoded | null> {
     const records = new Map<string, Decoded | null>()
-    for (const [at, key] of keys.entries()) {
+    for (let at = 0; at < keys.length; at++) {
+      const key = keys[at] as string
       const record = found[at] ?? null
       records.set(key, decode(record))
       memory.set(partition, key, record)
@@ -97,10 +99,9 @@ export function transactor(store: RecordStore, options: TransactorOptions = {}):
   /** The records as this process remembers them; `null` where it does not remember all of them. */
   function recalled(partition: string, calls: readonly Call[]): Snapshot | null {
     const records = new Map<string, Decoded | null>()
-    const fresh = new Set(calls.flatMap(({ options: { fresh = [] } }) => fresh))
     for (const key of keysOf(calls)) {
       const record = memory.get(partition, key) ?? null
-      if (record === null && !fresh.has(key)) return null
+      if (record === null && !calls.some(({ options: { fresh } }) => fresh?.includes(key) === true)) return null
       records.set(key, decode(record))
     }
     return { records, isGuess: true }
@@ -112,10 +113,9 @@ export function transactor(store: RecordStore, options: TransactorOptions = {}):
     given: Snapshot,
     calls: readonly Call[]
   ): Promise<{ snapshot: Snapshot; decisions: Decisions }> {
-    const decides = calls.map(({ decide }) => decide)
     let snapshot = given
     for (;;) {
-      const decisions = decideAll(snapshot, decides, { evicts: store.evicts, unique: newVersion })
+      const decisions = decideAll(snapshot, calls, traits)
       if (decisions.missing.size === 0) {
         if (decisions.changes.size > 0 || !snapshot.isGuess) return { snapshot, decisions }
         snapshot = await read(partition, [...snapshot.records.keys()])
@@ -133,8 +133,10 @@ export function transactor(store: RecordStore, options: TransactorOptions = {}):
     const now = nowOf(calls)
     const writes = writesOf(snapshot, decisions, now, newVersion)
     const found = await commitSurely(store, partition, writes, now)
-    const keys = writes.map(({ key }) => key)
-    if (found !== null) return { records: learned(partition, keys, found), isGuess: false }
+    if (found !== null) {
+      const keys = writes.map(({ key }) => key)
+      return { records: learned(partition, keys, found), isGuess: false }
+    }
     for (const { key, change } of writes) {
       if (change === 'delete') memory.set(partition, key, null)
       else if (typeof change === 'object') memory.set(partition, key, change)
@@ -198,7 +200,9 @@ export function transactor(store: RecordStore, options: TransactorOptions = {}):
   }
 }
 
-const keysOf = (calls: readonly Call[]): string[] => [...new Set(calls.flatMap(({ keys }) => keys))]
+/** Most commits are of one call, whose keys differ. */
+const keysOf = (calls: readonly Call[]): readonly string[] =>
+  calls.length === 1 ? (calls[0] as Call).keys : [...new Set(calls.flatMap(({ keys }) => keys))]
 
 function settle(calls: readonly Call[], outcomes: readonly Outcome[]): void {
   for (const [at, call] of calls.entries()) {

@@ -121,18 +121,18 @@ const REMOVED_MS = 60_000
 
 /** Runs the decisions in order, each on the results of those before it. */
 export function decideAll(
-  snapshot: Snapshot,
-  decides: ReadonlyArray<Decide<unknown>>,
+  { records }: Snapshot,
+  calls: ReadonlyArray<{ decide: Decide<unknown> }>,
   traits: Pick<View, 'evicts' | 'unique'>
 ): Decisions {
   const changes = new Map<string, Change>()
   const relied = new Set<string>()
   const missing = new Set<string>()
-  const outcomes = decides.map((decide): Outcome => {
-    const own = new Map<string, Change>()
+  const outcomes = calls.map(({ decide }): Outcome => {
+    const view = new RecordView(records, changes, relied, missing, traits)
     try {
-      const value = decide(viewOf(snapshot, changes, own, relied, missing, traits))
-      for (const [key, change] of own) changes.set(key, change)
+      const value = decide(view)
+      for (const [key, change] of view.own) changes.set(key, change)
       return { value }
     } catch (error) {
       return { error }
@@ -141,44 +141,64 @@ export function decideAll(
   return { outcomes, changes, relied, missing }
 }
 
-function viewOf(
-  { records }: Snapshot,
-  changes: ReadonlyMap<string, Change>,
-  own: Map<string, Change>,
-  relied: Set<string>,
-  missing: Set<string>,
-  traits: Pick<View, 'evicts' | 'unique'>
-): View {
-  const peek = (keys: readonly string[]): unknown[] => {
-    let isMissing = false
-    const values = keys.map((key): unknown => {
-      const change = own.get(key) ?? changes.get(key)
-      if (change !== undefined) return change === 'delete' ? null : change.value
-      const record = records.get(key)
-      if (record === undefined) {
-        missing.add(key)
-        isMissing = true
-      }
-      return record?.decoded ?? null
-    })
-    if (isMissing) throw new MissingRecords()
+/** What one decision sees: the records, the changes of the decisions before it, and its own. */
+class RecordView implements View {
+  readonly evicts: boolean
+  readonly unique: () => string
+  readonly own = new Map<string, Change>()
+  readonly #records: ReadonlyMap<string, Decoded | null>
+  readonly #changes: ReadonlyMap<string, Change>
+  readonly #relied: Set<string>
+  readonly #missing: Set<string>
+
+  constructor(
+    records: ReadonlyMap<string, Decoded | null>,
+    changes: ReadonlyMap<string, Change>,
+    relied: Set<string>,
+    missing: Set<string>,
+    { evicts, unique }: Pick<View, 'evicts' | 'unique'>
+  ) {
+    this.evicts = evicts
+    this.unique = unique
+    this.#records = records
+    this.#changes = changes
+    this.#relied = relied
+    this.#missing = missing
+  }
+
+  get(key: string): unknown {
+    this.#relied.add(key)
+    const value = this.#valueOf(key)
+    if (value === undefined) throw new MissingRecords()
+    return value
+  }
+
+  all(keys: readonly string[]): unknown[] {
+    for (const key of keys) this.#relied.add(key)
+    return this.peek(keys)
+  }
+
+  peek(keys: readonly string[]): unknown[] {
+    const values = keys.map((key) => this.#valueOf(key))
+    if (values.includes(undefined)) throw new MissingRecords()
     return values
   }
-  const all = (keys: readonly string[]): unknown[] => {
-    for (const key of keys) relied.add(key)
-    return peek(keys)
+
+  put(key: string, draft: Draft): void {
+    this.own.set(key, draft)
   }
-  return {
-    ...traits,
-    get: (key) => all([key])[0],
-    all,
-    peek,
-    put(key, draft) {
-      own.set(key, draft)
-    },
-    remove(key) {
-      own.set(key, 'delete')
-    }
+
+  remove(key: string): void {
+    this.own.set(key, 'delete')
+  }
+
+  /** `undefined`: the snapshot lacks the record. */
+  #valueOf(key: string): unknown {
+    const change = this.own.get(key) ?? this.#changes.get(key)
+    if (change !== undefined) return change === 'delete' ? null : change.value
+    const record = this.#records.get(key)
+    if (record === undefined) this.#missing.add(key)
+    return record === undefined ? undefined : (record?.decoded ?? null)
   }
 }
 

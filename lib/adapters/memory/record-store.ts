@@ -25,11 +25,13 @@ export function memoryRecords(): RecordStore {
       return keys.map((key) => records.get(nameOf(partition, key)) ?? null)
     },
     async commit(partition, writes) {
-      const found = writes.map(({ key }) => records.get(nameOf(partition, key)) ?? null)
+      const names = writes.map(({ key }) => nameOf(partition, key))
+      const found = names.map((name) => records.get(name) ?? null)
       if (!writes.every((write, at) => isExpected(write, found[at] ?? null))) return found
-      for (const { key, change } of writes) {
-        if (change === 'delete') records.delete(nameOf(partition, key))
-        else if (change !== 'keep') records.set(nameOf(partition, key), kept(change))
+      for (const [at, { change }] of writes.entries()) {
+        const name = names[at] as string
+        if (change === 'delete') records.delete(name)
+        else if (change !== 'keep') records.set(name, kept(change))
       }
       return null
     },
