@@ -153,7 +153,7 @@ export async function accessAnswer(
   checkBinding(client, jkt)
   await deps.accessTokens.ready(target)
   const scopes = await admitted(scopesFor(target, granted, deps), { user, client }, deps)
-  const extra = deps.claims === null ? {} : await hostClaims({ user, client, scopes: [...scopes] }, deps)
+  const extra = deps.claims === null ? undefined : await hostClaims({ user, client, scopes: [...scopes] }, deps)
   const token = deps.accessTokens.mint({
     sub: user.id,
     sid,

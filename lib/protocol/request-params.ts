@@ -25,8 +25,10 @@ export function readParams<Name extends string>(
   if (raw !== undefined && (typeof raw !== 'object' || Array.isArray(raw)))
     throw new OAuthError('invalid_request', 'The request must hold its parameters by name.')
   const params: { [Key in Name]?: string } = {}
+  if (!isObject(raw)) return params
   for (const name of Object.keys(limits) as Name[]) {
-    const sent = isObject(raw) && Object.hasOwn(raw, name) ? raw[name] : undefined
+    if (!Object.hasOwn(raw, name)) continue
+    const sent = raw[name]
     const value = isRepeated(sent) ? (onRepeated?.(name, sent) ?? sent) : sent
     if (value === undefined || value === '') continue
     if (typeof value !== 'string') throw new OAuthError('invalid_request', `${name} must be a string, sent once.`)

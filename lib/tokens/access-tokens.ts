@@ -33,7 +33,7 @@ interface AccessTokenSubject {
   /** The key that the token is bound to. `null`: none. @see RFC 9449 §6 */
   jkt?: string | null
   /** Host claims. They never replace a registered claim. */
-  extra?: Record<string, unknown>
+  extra?: Record<string, unknown> | undefined
   /** The API that the token is for. `null`: the service's own audience. */
   target?: Resource | null
   /** The actor of a token that acts in the name of its user. @see RFC 8693 §4.1 */
@@ -178,8 +178,8 @@ export function accessTokens(
   return {
     secondsFor,
     async ready(target) {
-      const algs = target === undefined ? [null, ...resources.map(({ alg }) => alg)] : [target?.alg]
-      await Promise.all([...new Set(algs)].map(async (alg) => await ring.ready(alg ?? undefined)))
+      await ring.ready(target?.alg ?? undefined)
+      if (target === undefined) for (const { alg } of resources) await ring.ready(alg ?? undefined)
     },
 
     mint({ sub, scopes, sid, client_id, authentication, jkt = null, extra, target = null, act, mostSeconds }) {
