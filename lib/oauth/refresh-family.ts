@@ -61,7 +61,7 @@ export async function signForFamily(
   attempt: RefreshAttempt,
   deps: GrantDeps
 ): Promise<{ user: User; access: AccessAnswer }> {
-  const { resources = [] } = readAuthorizationDetails(family.authorization ?? '{}')
+  const { resources = [] } = readAuthorizationDetails(family.authorization)
   const target = targetOf(asked, { resources }, client, deps)
   // The client required less when the family began. The family works again once the client requires no more than
   // before.

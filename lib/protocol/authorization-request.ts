@@ -228,8 +228,8 @@ export function formatAuthorizationDetails(details: AuthorizationDetails): strin
 }
 
 /** Reads a string that `formatAuthorizationDetails` made. */
-export function readAuthorizationDetails(json: string): AuthorizationDetails {
-  return JSON.parse(json) as AuthorizationDetails
+export function readAuthorizationDetails(json: string | null): AuthorizationDetails {
+  return json === null ? {} : (JSON.parse(json) as AuthorizationDetails)
 }
 
 /** An authorization response through the browser. */

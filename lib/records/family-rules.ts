@@ -216,7 +216,7 @@ export function redeemCode(view: View, redemption: CodeRedemption, max: number):
   const authorization =
     jkt === undefined
       ? held.family.authorization
-      : formatAuthorizationDetails({ ...readAuthorizationDetails(held.family.authorization ?? '{}'), jkt })
+      : formatAuthorizationDetails({ ...readAuthorizationDetails(held.family.authorization), jkt })
   const family = { ...held.family, lastUsedAt: now, ...ends, userAgent, authorization }
   enlist(view, index, { ...held, currentDigest: tokenDigest, family }, max, now)
   return { outcome: 'redeemed', family }

@@ -141,7 +141,7 @@ export function decideAll(
   return { outcomes, changes, relied, missing }
 }
 
-/** What one decision sees: the records, the changes of the decisions before it, and its own. */
+/** One decision sees the records, the changes of the decisions before it, and its own. */
 class RecordView implements View {
   readonly evicts: boolean
   readonly unique: () => string

@@ -81,7 +81,7 @@ async function authorizationCodeGrant(
 
   const secret = deps.accounts.random.secret()
   const family = await redeem(presented, digest(secret), { client, jkt, origin }, deps)
-  const details = readAuthorizationDetails(family.authorization ?? '{}')
+  const details = readAuthorizationDetails(family.authorization)
   const failed = CHECKS.find(({ holds }) => !holds(params, details, jkt))
   if (failed !== undefined) {
     await deps.sessions.revoke(family.userId, family.sid, 'undone', origin)
