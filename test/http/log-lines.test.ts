@@ -189,3 +189,25 @@ t.test('logs an overload of the hashing queue once', async (t) => {
     ['FST_AUTHORITY_HASH_QUEUE_FULL']
   )
 })
+
+t.test('tells once, after the start, that the hasher does not work', async (t) => {
+  const lines: Line[] = []
+  const hasher = { ...fastHasher(), hash: async () => await Promise.reject(new Error('no binary')) }
+  const { app, close } = await testApp(
+    { password: { hasher } },
+    {
+      logger: {
+        level: 'error',
+        stream: {
+          write(line: string) {
+            lines.push(JSON.parse(line) as Line)
+          }
+        }
+      }
+    }
+  )
+  t.teardown(close)
+  await app.inject('/.well-known/jwks.json')
+  t.match(lines, [{ code: 'FST_AUTHORITY_HASHER_BROKEN', err: { message: 'no binary' } }])
+  t.equal(lines.length, 1)
+})
