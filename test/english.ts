@@ -17,8 +17,8 @@ export interface Pattern {
   text: string
 }
 
-/** Files that a script writes, and files with the patterns as examples. */
-const LEFT_OUT = /node_modules|\/(?:fixtures|reference|screenshots)\/|security-rows|english(?:\.test)?\.ts$/
+/** Files in other languages, files that a script writes, and files with the patterns as examples. */
+const LEFT_OUT = /\.json$|node_modules|\/(?:fixtures|reference|screenshots)\/|security-rows|english(?:\.test)?\.ts$/
 /** Not in a path, and not "this one's". */
 const WORDS =
   /(?<![\w/-])(?:somebody|whoever|(?<!each |last |one |some )of which|(?<!this |each |other )one's|anew|by now|beside|in place of|bear(?:s|ing)?|at the (?:most|least)|look-ups?|from then on)(?![\w/-])/gi
