@@ -200,4 +200,4 @@ export type {
   UserPatch,
   UserStore
 } from './ports/user-store.ts'
-export type { ImportOutcome, UserImporter, UserToImport } from './ports/user-import.ts'
+export type { ImportOutcome, UserImporter, UserToImport } from './ports/user-store.ts'

@@ -6,6 +6,13 @@ import type { PasswordSettings } from '../settings/sections/password.ts'
 import type { RateLimits } from '../settings/sections/rate-limit.ts'
 import type { Settings } from '../settings/settings.ts'
 import { HOOK_ANSWERS, hostHook } from '../boundary/host-hooks.ts'
+import type { Feature, Kernel, Parts } from '../feature.ts'
+import * as FEATURES from '../features/index.ts'
+import type { GrantDeclaration } from '../oauth/deps.ts'
+import { GRANTS } from '../oauth/grants/registry.ts'
+import { checkedSettings } from '../settings/check.ts'
+import { optionsSchema } from '../settings/options.ts'
+import type { Authority } from './authority.ts'
 
 /** The settings with every hook of the host's wrapped: its answers are checked, and its time is limited. */
 export function withCheckedHooks(settings: Settings, log: Pick<FastifyBaseLogger, 'warn'>): Settings {
@@ -73,3 +80,55 @@ export function withCheckedLimitHooks(limits: RateLimits, clock: Clock): RateLim
     onLimit: onLimit === null ? null : hostHook(onLimit, HOOK_ANSWERS['rateLimit.onLimit'], clock)
   }
 }
+
+/** All features as one: their options, their settings, and the start of those that are on. */
+export function compose(features: readonly Feature[]) {
+  const ordered = inOrder(features)
+  const schema = optionsSchema(ordered)
+  const grants: readonly GrantDeclaration[] = [...GRANTS, ...ordered.flatMap((feature) => feature.grants ?? [])]
+  return {
+    schema,
+    grants,
+    /** The methods of `app.authority` of features that are off. */
+    off: Object.assign({}, ...ordered.map(({ off }) => off)) as Partial<Authority>,
+    settingsOf: (options: unknown): Settings => checkedSettings(options, schema, ordered, grants),
+    /** Loads and creates the features that are on. Keeps nothing, so that a start after a failed one loads again. */
+    async start({ features: on }: Pick<Settings, 'features'>, kernel: Kernel): Promise<Parts[]> {
+      const started = ordered.filter(({ name }) => Object.hasOwn(on, name))
+      const loaded = await Promise.all(started.map(async (feature) => await feature.load()))
+      return await Promise.all(
+        loaded.map(async ({ create }, index) => await create(on[started[index]?.name ?? ''], kernel))
+      )
+    }
+  }
+}
+
+/** Orders features after those that they need. */
+function inOrder(features: readonly Feature[]): Feature[] {
+  const ordered: Feature[] = []
+  const add = (feature: Feature, waiting: readonly string[]): void => {
+    if (ordered.includes(feature)) return
+    if (waiting.includes(feature.name)) throw new TypeError(`The feature ${feature.name} needs itself.`)
+    for (const name of feature.needs ?? []) {
+      const needed = features.find((other) => other.name === name)
+      if (needed === undefined) throw new TypeError(`The feature ${feature.name} needs ${name}, which does not exist.`)
+      add(needed, [...waiting, feature.name])
+    }
+    ordered.push(feature)
+  }
+  // A module's exports are in alphabetical order, whatever the order of its lines.
+  for (const feature of features) add(feature, [])
+  return ordered
+}
+
+const composed = compose(Object.values(FEATURES))
+export const OPTIONS_SCHEMA = composed.schema
+/** All grants, also those that options turn off. */
+export const DECLARED_GRANTS = composed.grants
+/**
+ * Checks the host's options and fills in defaults. `undefined` means absent at every depth.
+ * @throws StartError `FST_AUTHORITY_INVALID_OPTIONS` with the option's path, the value and the accepted values
+ */
+export const settingsOf = composed.settingsOf
+export const startFeatures = composed.start
+export const METHODS_OFF = composed.off

@@ -13,8 +13,7 @@ import { checkClientResources } from '../settings/check-clients.ts'
 import { badOption, schemaError } from '../settings/option-error.ts'
 import { addApi, PROTECTED_RESOURCE, type ProtectedResourceOptions } from '../settings/sections/resources.ts'
 import type { Settings } from '../settings/settings.ts'
-import type { AccessTokens } from '../tokens/access-tokens.ts'
-import type { Possession } from '../tokens/possession.ts'
+import type { AccessTokens, Possession } from '../tokens/access-tokens.ts'
 
 /**
  * The guard of an API of this app: an `onRequest` hook that takes tokens and API keys for this API alone and sets

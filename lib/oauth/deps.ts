@@ -6,8 +6,7 @@ import type { UserFactors } from '../ports/factor-store.ts'
 import type { Client, Clients, GrantType } from '../ports/client-store.ts'
 import type { AssertionStore } from '../ports/state.ts'
 import type { TokenStore } from '../ports/token-store.ts'
-import type { AccessTokens } from '../tokens/access-tokens.ts'
-import type { Possession } from '../tokens/possession.ts'
+import type { AccessTokens, Possession } from '../tokens/access-tokens.ts'
 import type { ClaimsFunction } from '../tokens/disclosure.ts'
 import type { IdTokens } from '../tokens/id-tokens.ts'
 import type { Origin, Sessions } from '../sessions/sessions.ts'
@@ -15,7 +14,7 @@ import type { Granted, Targets } from './target.ts'
 
 export type { ClaimsFunction } from '../tokens/disclosure.ts'
 export type { Origin } from '../sessions/sessions.ts'
-export type { Possession } from '../tokens/possession.ts'
+export type { Possession } from '../tokens/access-tokens.ts'
 
 interface RefreshTokenPolicy {
   expiresInMs: number

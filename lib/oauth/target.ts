@@ -4,8 +4,14 @@ import { isFirstParty } from '../clients/rights.ts'
 import type { Client } from '../ports/client-store.ts'
 import type { User } from '../ports/user-store.ts'
 import { type Resource, resourceNamed, splitResources } from '../protocol/resource.ts'
-import { ADMIN_SCOPES, admittedScopes, type AdmittedScopes, isReservedScope } from '../protocol/admin-scopes.ts'
-import { grantScope, parseScope } from '../protocol/scope.ts'
+import {
+  grantScope,
+  parseScope,
+  ADMIN_SCOPES,
+  admittedScopes,
+  type AdmittedScopes,
+  isReservedScope
+} from '../protocol/scope.ts'
 import { allowedScopes } from '../tokens/disclosure.ts'
 
 /** Parameters of a request. `resource` may have several values (`joinResources`). */

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto'
 import { digest, PARTITION_LENGTH, partitionIn, partitionOf } from './digest.ts'
+import { crc32 } from 'node:zlib'
 
 /**
  * `<id>.<secret>`: the form of refresh tokens, authorization codes and session cookies. The id (128 bits after the
@@ -121,4 +122,82 @@ function pad(secret: string): Buffer {
 
 function xor(left: Buffer, right: Buffer): Buffer {
   return Buffer.from(left.map((byte, index) => byte ^ (right[index] ?? 0)))
+}
+
+const DIGITS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
+/** 62^43 > 2^256. */
+const RANDOM_LENGTH = 43
+const CHECKSUM_LENGTH = 6
+const KEY = /^([a-z][a-z0-9]{1,15})_([0-9A-Za-z]{43})([0-9A-Za-z]{6})$/
+
+/** The accepted form of the option `apiKeys.prefix`. */
+export const API_KEY_PREFIX = /^[a-z][a-z0-9]{1,15}$/
+
+/**
+ * Formats 32 random bytes as an API key: the prefix, the bytes in base62, and a checksum, by which a scanner tells a
+ * key from a chance match without asking anyone.
+ */
+export function apiKeyOf(prefix: string, random: Uint8Array): string {
+  const text = base62(BigInt(`0x${Buffer.from(random).toString('hex')}`), RANDOM_LENGTH)
+  return `${prefix}_${text}${checksumOf(text)}`
+}
+
+/** True if the text has the form of a key of this prefix, with the right checksum. */
+export function isApiKey(prefix: string, text: string): boolean {
+  const [, given, random = '', checksum] = KEY.exec(text) ?? []
+  return given === prefix && checksum === checksumOf(random)
+}
+
+/** The only trace of a key in a store. 256 random bits need no salt and no slow hash. */
+export const apiKeyDigest = (key: string): string => digest(key)
+
+const checksumOf = (random: string): string => base62(BigInt(crc32(random)), CHECKSUM_LENGTH)
+
+function base62(number: bigint, length: number): string {
+  let [rest, text] = [number, '']
+  for (; rest > 0n; rest /= 62n) text = (DIGITS[Number(rest % 62n)] ?? '') + text
+  return text.padStart(length, '0')
+}
+
+/** Consonants alone, so that no code is a word. @see RFC 8628 §6.1 */
+const ALPHABET = 'BCDFGHJKLMNPQRSTVWXZ'
+const LENGTH = 8
+const FORM = new RegExp(`^[${ALPHABET}]{${LENGTH}}$`)
+
+/** A new user code, of 256 random bits: eight letters, each as likely as any other. */
+export function userCodeFrom(secret: string): string {
+  let rest = BigInt(`0x${Buffer.from(secret, 'base64url').toString('hex')}`)
+  const letters = Array.from({ length: LENGTH }, () => {
+    const letter = ALPHABET.charAt(Number(rest % BigInt(ALPHABET.length)))
+    rest /= BigInt(ALPHABET.length)
+    return letter
+  })
+  return letters.join('')
+}
+
+/** As people read it: `WDJB-MJHT`. */
+export const shownUserCode = (code: string): string => `${code.slice(0, LENGTH / 2)}-${code.slice(LENGTH / 2)}`
+
+/** The typed code, without white space and dashes, in capital letters. `null` for a text that can't be a code. */
+export function readUserCode(typed: string): string | null {
+  const code = typed
+    .slice(0, 64)
+    .normalize('NFKC')
+    .replaceAll(/[\s\p{Pd}]+/gu, '')
+    .toUpperCase()
+  return FORM.test(code) ? code : null
+}
+
+/** The public name of the request with this user code. */
+export const deviceIdOf = (userCode: string): string => partitionIn(digest(`user code ${userCode}`))
+
+/** `<id><secret>`: a device code finds its request as the user code does, and proves it by 256 random bits. */
+const DEVICE_CODE = /^([A-Za-z0-9_-]{16})([A-Za-z0-9_-]{42}[AEIMQUYcgkosw048])$/
+
+export const formatDeviceCode = (id: string, secret: string): string => id + secret
+
+/** `null`: it can't be a device code. */
+export function parseDeviceCode(value: string): { id: string; secret: string } | null {
+  const [, id, secret] = DEVICE_CODE.exec(value) ?? []
+  return id === undefined || secret === undefined ? null : { id, secret }
 }

@@ -12,9 +12,9 @@ import {
   deepFreeze,
   tokenHeaderReader
 } from '../protocol/access-token.ts'
-import type { AdmittedScopes } from '../protocol/admin-scopes.ts'
+import type { AdmittedScopes } from '../protocol/scope.ts'
 import { bearerCredential, bearerToken, invalidToken, MAX_TOKEN_LENGTH, missingToken } from '../protocol/bearer.ts'
-import { boundKey, boundToken } from '../protocol/dpop.ts'
+import { boundKey, boundToken, type Proof } from '../protocol/dpop.ts'
 import { audiencesOf, type Resource } from '../protocol/resource.ts'
 import type { Revocations } from '../sessions/sessions.ts'
 
@@ -251,4 +251,30 @@ function unregistered(extra: Record<string, unknown> | undefined): Record<string
   return extra === undefined
     ? undefined
     : Object.fromEntries(Object.entries(extra).filter(([name]) => !REGISTERED.has(name)))
+}
+
+/** The parts of a request that its proof is about. */
+interface ProvingRequest {
+  method: string
+  /** As it was sent, with its query. */
+  originalUrl: string
+  headers: Readonly<Record<string, string | string[] | undefined>>
+}
+
+/** Proofs that a client has the key of its tokens. @see RFC 9449 */
+export interface Possession {
+  /** The algorithms of proofs. */
+  algs: readonly string[]
+  /**
+   * The proof of a request; `null` if it has none. Its use is not recorded yet.
+   * @param accessToken the token that the request sends; `null` at an endpoint that takes none
+   * @param origin the origin of the URL in the proof. Default: that of the issuer
+   * @throws OAuthError `invalid_dpop_proof`, `use_dpop_nonce`
+   */
+  read(request: ProvingRequest, accessToken: string | null, origin?: string): Proof | null
+  /**
+   * Records the use of a proof, which counts once in all processes. Call it after all other checks.
+   * @throws OAuthError `invalid_dpop_proof` if it was used before
+   */
+  spend(proof: Proof): Promise<void>
 }

@@ -2,8 +2,7 @@
 import Database from 'libsql'
 import t from '../support/tap.ts'
 import { postgresUserStore, sqliteUserStore, type UserStore } from '../../lib/index.ts'
-import type { UserImporter, UserToImport } from '../../lib/ports/user-import.ts'
-import type { LinkedIdentity, User } from '../../lib/ports/user-store.ts'
+import type { LinkedIdentity, User, UserImporter, UserToImport } from '../../lib/ports/user-store.ts'
 import { sharedPostgres } from '../support/shared-postgres.ts'
 
 const server = await sharedPostgres(t)

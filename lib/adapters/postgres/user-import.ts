@@ -1,4 +1,4 @@
-import type { ImportOutcome, UserImporter, UserToImport } from '../../ports/user-import.ts'
+import type { ImportOutcome, UserImporter, UserToImport } from '../../ports/user-store.ts'
 import { integer, type Row, text } from '../sql/rows.ts'
 import { booleanOf, changedAtOf, createdAtOf, outcomeAmong, profileOf } from '../sql/user-rows.ts'
 import { type Query, quoted } from './database.ts'

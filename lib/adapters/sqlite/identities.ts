@@ -1,6 +1,13 @@
 import { IdentityTakenError } from '../../errors.ts'
-import type { ImportOutcome, UserImporter, UserToImport } from '../../ports/user-import.ts'
-import type { LinkedIdentity, NewUser, User, UserStore } from '../../ports/user-store.ts'
+import type {
+  LinkedIdentity,
+  NewUser,
+  User,
+  UserStore,
+  ImportOutcome,
+  UserImporter,
+  UserToImport
+} from '../../ports/user-store.ts'
 import { isStorable } from '../../protocol/bounds.ts'
 import { text } from '../sql/rows.ts'
 import { isStorableIdentity, linkOf, nameBeside, outcomeAmong, userOf } from '../sql/user-rows.ts'

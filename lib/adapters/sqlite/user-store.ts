@@ -1,10 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { UsernameTakenError } from '../../errors.ts'
-import type { UserImporter } from '../../ports/user-import.ts'
-import type { NewUser, User, UserStore } from '../../ports/user-store.ts'
+import type { NewUser, User, UserStore, UserImporter } from '../../ports/user-store.ts'
 import { isStorable, MOST_WITH_ONE_EMAIL, noOthers } from '../../protocol/bounds.ts'
 import type { Migrated, MigrationStep } from '../sql/migration-steps.ts'
-import { listStatement } from '../sql/user-list.ts'
 import {
   booleanOf,
   changedAtOf,
@@ -13,7 +11,8 @@ import {
   profileOf,
   rowPatchOf,
   userOf,
-  versionOf
+  versionOf,
+  listStatement
 } from '../sql/user-rows.ts'
 import { patientStore, type SqliteDatabase } from './database.ts'
 import { connectMigrated } from './migrations.ts'

@@ -1,6 +1,6 @@
 import { outcomeFrom } from '../../boundary/answers.ts'
 import { misfit } from '../../errors.ts'
-import type { ImportOutcome, UserImporter } from '../../ports/user-import.ts'
+import type { ImportOutcome, UserImporter } from '../../ports/user-store.ts'
 import { BadRow, idIn } from './columns.ts'
 import { type FileRow, rowsOf } from './rows.ts'
 import { type Planned, type ReadingDeps, userOf } from './user-of.ts'

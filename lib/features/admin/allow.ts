@@ -1,7 +1,7 @@
 import type { AccountsDeps } from '../../accounts/deps.ts'
 import { within } from '../../boundary/answers.ts'
 import type { Administration } from '../../oauth/target.ts'
-import { ADMIN_SCOPES, isAdminScope } from '../../protocol/admin-scopes.ts'
+import { ADMIN_SCOPES, isAdminScope } from '../../protocol/scope.ts'
 import type { Client } from '../../ports/client-store.ts'
 import type { User } from '../../ports/user-store.ts'
 import type { AllowFunction } from './options.ts'

@@ -9,7 +9,7 @@ import {
   type ApiKeyStore,
   type OwnedApiKey
 } from '../../ports/api-key-store.ts'
-import { apiKeyDigest, apiKeyOf, isApiKey } from '../../protocol/api-key.ts'
+import { apiKeyDigest, apiKeyOf, isApiKey } from '../../protocol/credential.ts'
 import type { AccessTokenClaims } from '../../protocol/access-token.ts'
 import { invalidToken } from '../../protocol/bearer.ts'
 import { type Resource, resourceNamed } from '../../protocol/resource.ts'

@@ -2,7 +2,7 @@ import type { AccountModel } from '../../pages/account-models.ts'
 import type { CommonModel, ShownScope } from '../../pages/common-model.ts'
 import { type TSchema, Type } from '@sinclair/typebox'
 import type { ApiKeyStore } from '../../ports/api-key-store.ts'
-import { API_KEY_PREFIX } from '../../protocol/api-key.ts'
+import { API_KEY_PREFIX } from '../../protocol/credential.ts'
 import {
   filled,
   flag,

@@ -9,11 +9,19 @@ import type { DevicePollOutcome, DeviceRequest, DeviceStore } from '../../ports/
 import type { AuthenticationContext } from '../../protocol/authentication.ts'
 import { formatAuthorizationDetails } from '../../protocol/authorization-request.ts'
 import { invalidClient } from '../../protocol/client-authentication.ts'
-import { formatCredential, newCredentialId, sidOf } from '../../protocol/credential.ts'
+import {
+  formatCredential,
+  newCredentialId,
+  sidOf,
+  deviceIdOf,
+  formatDeviceCode,
+  parseDeviceCode,
+  shownUserCode,
+  userCodeFrom
+} from '../../protocol/credential.ts'
 import { digest } from '../../protocol/digest.ts'
 import { required, type TokenRequestParams } from '../../protocol/request-params.ts'
 import { parseScope } from '../../protocol/scope.ts'
-import { deviceIdOf, formatDeviceCode, parseDeviceCode, shownUserCode, userCodeFrom } from '../../protocol/user-code.ts'
 import type { SignedInPerson } from '../../sessions/browser-sessions.ts'
 import type { DeviceSettings } from './options.ts'
 

@@ -6,7 +6,7 @@ import type {
   preHandlerHookHandler
 } from 'fastify'
 import type { OAuthErrorCode } from '../../errors.ts'
-import type { AdminScope } from '../../protocol/admin-scopes.ts'
+import type { AdminScope } from '../../protocol/scope.ts'
 
 /**
  * The allowed callers of a route. A route without a declaration stops the start, and `createGuards` makes the hooks

@@ -1,8 +1,7 @@
 import { Type } from '@sinclair/typebox'
 import type { ScopeTexts } from '../../pages/own-texts.ts'
-import { isReservedScope } from '../../protocol/admin-scopes.ts'
 import { canonicalResource, type Resource, resourceUrl } from '../../protocol/resource.ts'
-import { isScopeToken } from '../../protocol/scope.ts'
+import { isScopeToken, isReservedScope } from '../../protocol/scope.ts'
 import { CLAIM_SCOPES } from '../../protocol/user-claims.ts'
 import { badOption, invalid } from '../option-error.ts'
 import {

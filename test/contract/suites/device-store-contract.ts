@@ -1,7 +1,7 @@
 import { deepEqual, equal } from 'node:assert/strict'
 import type { DeviceStore, NewDeviceRequest } from '../../../lib/ports/device-store.ts'
 import { digest } from '../../../lib/protocol/digest.ts'
-import { deviceIdOf } from '../../../lib/protocol/user-code.ts'
+import { deviceIdOf } from '../../../lib/protocol/credential.ts'
 import { caseOf, parallel } from '../../../lib/testing/contract.ts'
 import type { ContractCase } from '../../../lib/testing/contract.ts'
 import { MINUTE, T0 } from './token-fixtures.ts'

@@ -1,4 +1,3 @@
-import { deviceIdOf } from '../../../lib/protocol/user-code.ts'
 import type { Consent, State } from '../../../lib/ports/state.ts'
 import type { BrowserSession } from '../../../lib/ports/session-store.ts'
 import type {
@@ -8,7 +7,7 @@ import type {
   TokenUse
 } from '../../../lib/ports/token-store.ts'
 import { digest } from '../../../lib/protocol/digest.ts'
-import { newCredentialId, oneTimeToken, sidOf } from '../../../lib/protocol/credential.ts'
+import { newCredentialId, oneTimeToken, sidOf, deviceIdOf } from '../../../lib/protocol/credential.ts'
 
 /** Records of real sizes. Every string of a person or a client contains `bytes-of`. */
 export const MINUTE = 60_000

@@ -1,7 +1,7 @@
 import Database from 'libsql'
 import t from '../../support/tap.ts'
 import { sqliteState, sqliteUserStore } from '../../../lib/index.ts'
-import { ADMIN_SCOPES } from '../../../lib/protocol/admin-scopes.ts'
+import { ADMIN_SCOPES } from '../../../lib/protocol/scope.ts'
 import { bearer, ISSUER, PASSWORD, signUp, testApp } from '../../support/app.ts'
 import { authorizeAs, authorizePath, CLIENTS, KEYS, redeem } from '../../support/openid.ts'
 import { proofOf, signingKey } from '../resource/world.ts'

@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import t from '../../support/tap.ts'
 import { memoryAudit, type Message } from '../../../lib/index.ts'
-import { ADMIN_SCOPES } from '../../../lib/protocol/admin-scopes.ts'
+import { ADMIN_SCOPES } from '../../../lib/protocol/scope.ts'
 import { bearer, signUp } from '../../support/app.ts'
 import { oauth } from '../users/support.ts'
 import { ALL, claimsIn, impersonation, REASON, routed, ROUTES } from './world.ts'

@@ -1,7 +1,7 @@
 import t from '../../support/tap.ts'
 import { type AuthorityOptions, memoryAudit } from '../../../lib/index.ts'
 import { protectingGreater } from '../../../lib/features/admin/allow.ts'
-import { ADMIN_SCOPES } from '../../../lib/protocol/admin-scopes.ts'
+import { ADMIN_SCOPES } from '../../../lib/protocol/scope.ts'
 import { bearer, ISSUER, signUp } from '../../support/app.ts'
 import { authorizeAs, authorizePath, basic, redeem, SECRET } from '../../support/openid.ts'
 import { ALL, ROBOT, routed, ROUTES, victim } from './world.ts'

@@ -1,7 +1,7 @@
 import t from '../../support/tap.ts'
 import { memoryApiKeyStore } from '../../../lib/index.ts'
 import { admitted } from '../../../lib/oauth/target.ts'
-import { ADMIN_SCOPES } from '../../../lib/protocol/admin-scopes.ts'
+import { ADMIN_SCOPES } from '../../../lib/protocol/scope.ts'
 import { bearer, ISSUER, PASSWORD } from '../../support/app.ts'
 import { decodeJwt } from '../../support/jwt.ts'
 import { authorizeAs, authorizePath, basic, CLIENTS, redeem, SECRET } from '../../support/openid.ts'

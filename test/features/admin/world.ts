@@ -1,7 +1,7 @@
 /** An app in which `root` administrates and `ann` does not. */
 import { type AuthorityOptions, memoryApiKeyStore, memoryAudit, memoryFactorStore } from '../../../lib/index.ts'
 import { steppedClock } from '../../../lib/testing/index.ts'
-import { ADMIN_SCOPES } from '../../../lib/protocol/admin-scopes.ts'
+import { ADMIN_SCOPES } from '../../../lib/protocol/scope.ts'
 import { bearer, PASSWORD, signUp } from '../../support/app.ts'
 import { decodeJwt } from '../../support/jwt.ts'
 import { logLines } from '../../support/log-lines.ts'

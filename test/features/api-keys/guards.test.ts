@@ -2,7 +2,7 @@
 import t from '../../support/tap.ts'
 import Fastify from 'fastify'
 import { type ApiKeyStore, type AuthorityOptions, memoryApiKeyStore, memoryUserStore } from '../../../lib/index.ts'
-import { apiKeyOf } from '../../../lib/protocol/api-key.ts'
+import { apiKeyOf } from '../../../lib/protocol/credential.ts'
 import {
   bearer,
   type LightMyRequestResponse,

@@ -2,7 +2,7 @@
 import Fastify, { type FastifyInstance } from 'fastify'
 import t from '../../support/tap.ts'
 import authPlugin, { memoryApiKeyStore, memoryUserStore, type ResourceOptions } from '../../../lib/index.ts'
-import { apiKeyOf } from '../../../lib/protocol/api-key.ts'
+import { apiKeyOf } from '../../../lib/protocol/credential.ts'
 import { steppedClock } from '../../../lib/testing/index.ts'
 import { bearer, tellCode } from '../../support/app.ts'
 

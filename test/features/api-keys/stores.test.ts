@@ -10,7 +10,7 @@ import {
   sqliteApiKeyStore
 } from '../../../lib/index.ts'
 import { memoryRecords } from '../../../lib/adapters/memory/record-store.ts'
-import { apiKeyDigest, apiKeyOf, isApiKey } from '../../../lib/protocol/api-key.ts'
+import { apiKeyDigest, apiKeyOf, isApiKey } from '../../../lib/protocol/credential.ts'
 import { delayed } from '../../../lib/testing/doubles.ts'
 import { startRedis } from '../../support/redis-server.ts'
 import { sharedPostgres } from '../../support/shared-postgres.ts'

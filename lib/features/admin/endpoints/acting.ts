@@ -11,7 +11,7 @@ import { originOf } from '../../../http/edge/request-origin.ts'
 import { Empty } from '../../../http/edge/schemas.ts'
 import type { User } from '../../../ports/user-store.ts'
 import type { ActingParty } from '../allow.ts'
-import type { AdminScope } from '../../../protocol/admin-scopes.ts'
+import type { AdminScope } from '../../../protocol/scope.ts'
 import { isStorable } from '../../../protocol/bounds.ts'
 
 /** An act of an administrator, for a use case. */

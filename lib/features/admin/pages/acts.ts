@@ -1,7 +1,7 @@
 import { addressOf } from '../../../accounts/outbox.ts'
 import { slotOf } from '../../../accounts/slots.ts'
 import { OAuthError } from '../../../errors.ts'
-import type { AdminScope } from '../../../protocol/admin-scopes.ts'
+import type { AdminScope } from '../../../protocol/scope.ts'
 import type { Acting } from '../endpoints/acting.ts'
 import { removeWay, wayKinds, endSessions, type WayKind } from '../endpoints/ways.ts'
 import { counted, visible, type AdminPageDeps, type AdminVisit } from './frame.ts'

@@ -12,7 +12,7 @@ import { attempt, type Attempted, formError } from '../../../http/pages/errors.t
 import { pressedOnce } from '../../../http/pages/form-page.ts'
 import { type Form, formOf, pageGet, postFromAnyPage } from '../../../http/pages/page-routes.ts'
 import { answerAsUnknown } from '../../../http/pages/reply.ts'
-import { ADMIN_SCOPES } from '../../../protocol/admin-scopes.ts'
+import { ADMIN_SCOPES } from '../../../protocol/scope.ts'
 import { digest } from '../../../protocol/digest.ts'
 import { isFromOwnPage } from '../../../protocol/same-origin.ts'
 import { adminDocument, type AdminPage, type AdminPageDeps, type AdminVisit, type Answer, type View } from './frame.ts'

@@ -15,7 +15,7 @@ import type { Client } from '../../../ports/client-store.ts'
 import type { DeviceRequest, DeviceStore } from '../../../ports/device-store.ts'
 import type { AuthenticationContext } from '../../../protocol/authentication.ts'
 import { serializeParams } from '../../../protocol/request-params.ts'
-import { deviceIdOf, readUserCode, shownUserCode } from '../../../protocol/user-code.ts'
+import { deviceIdOf, readUserCode, shownUserCode } from '../../../protocol/credential.ts'
 import type { SignedInPerson } from '../../../sessions/browser-sessions.ts'
 import { allowDevice } from '../requests.ts'
 

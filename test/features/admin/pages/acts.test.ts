@@ -1,6 +1,6 @@
 /** ADM-P3 and P5: an act by a page asks first, keeps the reason, and is done once. */
 import t from '../../../support/tap.ts'
-import { ADMIN_SCOPES } from '../../../../lib/protocol/admin-scopes.ts'
+import { ADMIN_SCOPES } from '../../../../lib/protocol/scope.ts'
 import { ACTS, paged, REASON, signedIn, victim } from './pages-world.ts'
 
 t.test('asks first, does the act with its reason, and says so on the page of the person', async (t) => {

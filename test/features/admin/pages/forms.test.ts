@@ -2,7 +2,7 @@
 import t from '../../../support/tap.ts'
 import { memoryAudit } from '../../../../lib/index.ts'
 import { Type } from '@sinclair/typebox'
-import { ADMIN_SCOPES } from '../../../../lib/protocol/admin-scopes.ts'
+import { ADMIN_SCOPES } from '../../../../lib/protocol/scope.ts'
 import { signUp } from '../../../support/app.ts'
 import { paged, REASON } from './pages-world.ts'
 

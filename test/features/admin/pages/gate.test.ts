@@ -1,7 +1,7 @@
 /** ADM-P1, P2, P8: the pages are there for administrators alone. */
 import t from '../../../support/tap.ts'
 import { type AuthorityOptions, memoryFactorStore } from '../../../../lib/index.ts'
-import { ADMIN_SCOPES } from '../../../../lib/protocol/admin-scopes.ts'
+import { ADMIN_SCOPES } from '../../../../lib/protocol/scope.ts'
 import { ISSUER, PASSWORD } from '../../../support/app.ts'
 import type { TestBrowser } from '../../../support/browser.ts'
 import { giveSecondFactor } from '../../../support/second-factor.ts'

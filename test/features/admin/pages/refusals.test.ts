@@ -2,7 +2,7 @@
 import t from '../../../support/tap.ts'
 import { oidc } from '../../../../lib/connections/index.ts'
 import { memoryAudit } from '../../../../lib/index.ts'
-import { ADMIN_SCOPES } from '../../../../lib/protocol/admin-scopes.ts'
+import { ADMIN_SCOPES } from '../../../../lib/protocol/scope.ts'
 import { PASSWORD } from '../../../support/app.ts'
 import { thingOf } from '../world.ts'
 import { ACTS, paged, REASON, signedIn, victim } from './pages-world.ts'
