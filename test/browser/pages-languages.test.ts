@@ -126,6 +126,7 @@ for (const locale of LANGUAGES) {
       for (const [index, name] of [...states.keys()].entries()) {
         const sight = sights[index]
         if (sight === undefined) throw new Error(`${name} was not looked at`)
+        t.notMatch(documents[index], /<title>[^<]*\u00ad/, `${name}: a title without soft hyphens`)
         if (!hasWords(locale)) t.notMatch(documents[index], /[。？！] +[^\s–]/, `${name}: no space between sentences`)
         t.equal(sight.lang, locale, name)
         // Equal elements have equal colours.

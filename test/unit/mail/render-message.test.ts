@@ -83,7 +83,8 @@ t.test('renders every kind in every language with a subject, a heading, a link a
 t.test('contains the same text in the same order in the plain and the HTML form', async (t) => {
   for (const locale of LOCALES) {
     for (const message of everyMessage(locale)) {
-      const { text, html } = renderMessage(message, { title: 'Example Shop' })
+      const { text, html, subject } = renderMessage(message, { title: 'Example Shop' })
+      t.notMatch(subject + text, /\u00ad/, `${message.kind} ${locale}: no soft hyphens`)
       const { hint } = languageOf(locale).mails
       // A character separates a name in the text, and an element in the HTML.
       const inText = spaced(text)
