@@ -6,7 +6,7 @@ import { accountUrl, cookiesOf, messageUrls, pageDeps, undoUrl } from './composi
 import { slotOf } from './accounts/slots.ts'
 import { createAuthority } from './composition/create-authority.ts'
 import { tokenGuards, type TokenGuards } from './composition/guards.ts'
-import { withCheckedHooks, settingsOf } from './composition/hooks.ts'
+import { withCheckedHooks, settingsOf } from './composition/compose.ts'
 import { cookieJar } from './http/edge/cookie-jar.ts'
 import { createServices, SERVICES, type Services } from './composition/services.ts'
 import type { Hook } from './http/edge/hook.ts'

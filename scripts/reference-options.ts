@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url'
 import { Kind, type TSchema } from '@sinclair/typebox'
 import ts from 'typescript-tap'
-import { OPTIONS_SCHEMA } from '../lib/composition/hooks.ts'
+import { OPTIONS_SCHEMA } from '../lib/composition/compose.ts'
 
 /** One row: an option by its path from the top. */
 export interface OptionRow {

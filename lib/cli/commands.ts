@@ -13,7 +13,7 @@ import { DOCTOR } from './doctor.ts'
 import { IMPORT } from './import/command.ts'
 import { KEY_COMMANDS } from './keys.ts'
 import { USER_COMMANDS } from './user.ts'
-import { settingsOf } from '../composition/hooks.ts'
+import { settingsOf } from '../composition/compose.ts'
 import { placesOf } from './stores.ts'
 
 const MIGRATE: ConfigCommand = {

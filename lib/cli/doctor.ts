@@ -3,7 +3,7 @@ import { hasBcrypt } from '../adapters/imported-hashes/imported-hash-verifier.ts
 import { systemClock } from '../adapters/node/system.ts'
 import { redisState } from '../adapters/redis/record-store.ts'
 import { within } from '../boundary/answers.ts'
-import { settingsOf } from '../composition/hooks.ts'
+import { settingsOf } from '../composition/compose.ts'
 import type { Services } from '../composition/services.ts'
 import { isMisfit, StartError } from '../errors.ts'
 import type { ManagedKey } from '../keys/manage-keys.ts'

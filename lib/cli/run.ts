@@ -3,7 +3,7 @@ import { hostname, userInfo } from 'node:os'
 import { createInterface } from 'node:readline/promises'
 import { parseArgs } from 'node:util'
 import fastify from 'fastify'
-import { settingsOf } from '../composition/hooks.ts'
+import { settingsOf } from '../composition/compose.ts'
 import { SERVICES } from '../composition/services.ts'
 import authPlugin, { type AuthorityOptions, OAuthError } from '../index.ts'
 import { isOutage } from '../ports/outage.ts'
@@ -164,7 +164,7 @@ async function overStores(
     const audit = auditOnlyOfActs(options)
     const sendMessage = noting(options.sendMessage, unsent)
     await app.register(authPlugin, { ...options, audit, sendMessage, decorators: undefined })
-    await app.ready()
+    // Not ready(): what a service begins then, such as its first key, is no part of a command.
     const { authority } = app
     const services = SERVICES.get(authority)
     if (services === undefined) throw new TypeError('The plugin did not start.')

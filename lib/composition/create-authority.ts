@@ -25,7 +25,7 @@ import { type AuthenticationProof, hostProof, proofsFor, TEST_PROOFS } from '../
 import { listSessions } from '../sessions/browser-sessions.ts'
 import type { AccessTokens } from '../tokens/access-tokens.ts'
 import type { Authority } from './authority.ts'
-import { METHODS_OFF } from './hooks.ts'
+import { METHODS_OFF } from './compose.ts'
 import type { Parts } from '../feature.ts'
 import type { ApiKeyRecord } from '../ports/api-key-store.ts'
 import type { UserApiKey } from './authority-answers.ts'

@@ -75,9 +75,7 @@ t.test('examines stores whose class has private fields', async (t) => {
   const { code, report, text } = await doctor(config)
   t.strictSame([code, report.faults], [0, []], text)
   t.strictSame(report.hashes, {})
-  // The entry of the first key may be there or not.
-  const tail = async (of: string) => await run(['audit', 'tail', '--json', '--config', of])
-  t.strictSame(await tail(config), { ...(await tail(configWith(ALL))), code: 0 })
+  t.match(await run(['audit', 'tail', '--json', '--config', config]), { code: 0, text: '[]' })
 })
 
 t.test('finds nothing in a sound configuration, counts the hashes, and names callback URLs', async (t) => {

@@ -5,7 +5,7 @@ import { memoryState } from '../../lib/index.ts'
 import type { State } from '../../lib/ports/state.ts'
 import { fastHasher } from '../../lib/testing/index.ts'
 import { steppedClock } from '../../lib/testing/doubles.ts'
-import { settingsOf } from '../../lib/composition/hooks.ts'
+import { settingsOf } from '../../lib/composition/compose.ts'
 import { ISSUER, PASSWORD, signUp, testApp } from '../support/app.ts'
 import { KEYS } from '../support/openid.ts'
 

@@ -8,7 +8,7 @@ import {
   type PrometheusClient
 } from '../../lib/metrics/index.ts'
 import { parse } from 'yaml'
-import { DECLARED_GRANTS } from '../../lib/composition/hooks.ts'
+import { DECLARED_GRANTS } from '../../lib/composition/compose.ts'
 import { memoryUserStore } from '../../lib/index.ts'
 import { GRANT_TYPES } from '../../lib/ports/client-store.ts'
 import type { AttemptStore } from '../../lib/ports/attempt-store.ts'

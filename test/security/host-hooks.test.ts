@@ -4,7 +4,7 @@
  */
 import t, { type Test } from '../support/tap.ts'
 import { memoryFactorStore, memoryUserStore, type AuthorityOptions } from '../../lib/index.ts'
-import { OPTIONS_SCHEMA } from '../../lib/composition/hooks.ts'
+import { OPTIONS_SCHEMA } from '../../lib/composition/compose.ts'
 import { HOOK_ANSWERS } from '../../lib/boundary/host-hooks.ts'
 import { PASSWORD, testApp, type LightMyRequestResponse } from '../support/app.ts'
 

@@ -1,7 +1,7 @@
 /** A planted feature: the kernel asks for its options, loads it where it is on, and fills each slot with its parts. */
 import { Type } from '@sinclair/typebox'
 import t from '../support/tap.ts'
-import { compose } from '../../lib/composition/hooks.ts'
+import { compose } from '../../lib/composition/compose.ts'
 import type { Feature, Kernel } from '../../lib/feature.ts'
 import { memoryUserStore } from '../../lib/index.ts'
 import { EMAIL_ACR } from '../../lib/protocol/authentication.ts'

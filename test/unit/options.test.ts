@@ -5,7 +5,7 @@ import t from '../support/tap.ts'
 import { holdsInTable } from '../support/table.ts'
 import authPlugin, { type AuthorityOptions, memoryState, memoryUserStore } from '../../lib/index.ts'
 import { fastHasher, steppedClock } from '../../lib/testing/index.ts'
-import { OPTIONS_SCHEMA, settingsOf } from '../../lib/composition/hooks.ts'
+import { OPTIONS_SCHEMA, settingsOf } from '../../lib/composition/compose.ts'
 
 const ISSUER = 'https://auth.example.com'
 const users = memoryUserStore()

@@ -1,7 +1,7 @@
 import { existsSync, statSync } from 'node:fs'
 import { audited } from '../../accounts/acted-on.ts'
 import { systemClock } from '../../adapters/node/system.ts'
-import { settingsOf } from '../../composition/hooks.ts'
+import { settingsOf } from '../../composition/compose.ts'
 import { NO_REQUEST } from '../../events.ts'
 import type { UserImporter } from '../../ports/user-store.ts'
 import type { AuthorityOptions } from '../../settings/options.ts'

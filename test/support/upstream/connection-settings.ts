@@ -1,4 +1,4 @@
-import { settingsOf } from '../../../lib/composition/hooks.ts'
+import { settingsOf } from '../../../lib/composition/compose.ts'
 import type { ConnectionSettings } from '../../../lib/features/connections/options.ts'
 
 /** The settings of the connections in these options; none where the feature is off. */

@@ -4,7 +4,7 @@ import t from '../../support/tap.ts'
 import { apple, discord, facebook, github, google, microsoft, oauth2, oidc } from '../../../lib/connections/index.ts'
 import { memoryUserStore, type StartError } from '../../../lib/index.ts'
 import type { ConnectionOption } from '../../../lib/ports/provider.ts'
-import { settingsOf } from '../../../lib/composition/hooks.ts'
+import { settingsOf } from '../../../lib/composition/compose.ts'
 import { connectionSettings } from '../../support/upstream/connection-settings.ts'
 import { APPLE_KEY } from '../../support/upstream/providers.ts'
 

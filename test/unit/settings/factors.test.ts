@@ -14,7 +14,7 @@ import {
   sqliteFactorStore,
   type StartError
 } from '../../../lib/index.ts'
-import { settingsOf } from '../../../lib/composition/hooks.ts'
+import { settingsOf } from '../../../lib/composition/compose.ts'
 import { TOKEN_EXCHANGE_GRANT } from '../../../lib/protocol/request-params.ts'
 
 const base = {
