@@ -76,6 +76,14 @@ async function ours(store: AttemptStore): Promise<Subject> {
   })
 }
 
+/** The address of the request and the digests of the three keys, and no count: what is left of the cost is the count. */
+async function keysAlone(): Promise<Subject> {
+  return await subject(async () => async (request) => {
+    const user = userOf(request)
+    return [addressKey(request.ip), accountKey(user), customKey(`${request.ip} ${user}`)]
+  })
+}
+
 /** Its own store; it counts one key a call. */
 async function fastifyRateLimit(redis?: Redis): Promise<Subject> {
   return await subject(async (app) => {
@@ -118,6 +126,7 @@ export const limits: HttpBenchmark = {
   databases: ['redis'],
   subjects: {
     'bare route': { start: async () => await subject(async () => null) },
+    'three keys, no limit': { start: keysAlone },
     'three limits, memory': { start: async () => await ours(memoryAttemptStore({ clock: systemClock })), goal: 1.4 },
     'three limits, Redis': {
       start: async () => await ours(redisAttemptStore(sharedConnection(redisClient()))),
