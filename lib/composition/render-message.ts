@@ -1,7 +1,7 @@
 import { systemClock } from '../adapters/node/system.ts'
 import { contentOf, type MailLinks, webUrl } from '../mail/content.ts'
 import { htmlMail, textMail } from '../mail/html-mail.ts'
-import { logoOf } from '../pages/logo.ts'
+import { logoOf } from '../pages/layout.ts'
 import type { Color } from '../pages/themes.ts'
 import type { Message } from '../ports/message.ts'
 import { FONT, PAGES_DEFAULTS, RADIUS } from '../settings/sections/pages.ts'

@@ -12,7 +12,7 @@ import {
 import { LANGUAGES } from '../texts/languages.ts'
 import { attributes, type Html, html, markupOf } from '../pages/html.ts'
 import type { CommonModel } from '../pages/common-model.ts'
-import { logoImage } from '../pages/logo.ts'
+import { logoImage } from '../pages/layout.ts'
 import { withoutHyphens } from '../pages/texts.ts'
 import type { MailContent } from './content.ts'
 

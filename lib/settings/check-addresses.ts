@@ -1,5 +1,5 @@
 import { checkWebUri, isLoopbackHost, checkClientRedirectUri } from '../protocol/redirect-uri.ts'
-import type { Logo } from '../pages/logo.ts'
+import type { Logo } from '../pages/layout.ts'
 import { localPath } from '../protocol/same-origin.ts'
 import { invalid } from './option-error.ts'
 import type { AuthorityOptions } from './options.ts'

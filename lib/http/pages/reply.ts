@@ -11,7 +11,7 @@ import {
 import { type OwnTexts, withOwnTexts } from '../../pages/own-texts.ts'
 import type { Look } from '../../pages/stylesheet.ts'
 import type { CommonModel } from '../../pages/common-model.ts'
-import { type Logo, logoOf } from '../../pages/logo.ts'
+import { type Logo, logoOf } from '../../pages/layout.ts'
 import type { PageModels, PageName, RenderPage } from '../../pages/model.ts'
 import type { Renderers } from '../../pages/render.ts'
 import { noStore } from '../edge/error-reply.ts'
