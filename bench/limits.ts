@@ -63,7 +63,7 @@ async function ours(store: AttemptStore): Promise<Subject> {
     },
     onRecovered() {}
   })
-  const limiter = await createAttemptLimiter(surviving)
+  const limiter = createAttemptLimiter(surviving)
   return await subject(async () => async (request) => {
     const { ip } = request
     const user = userOf(request)

@@ -144,7 +144,7 @@ export async function pagesApp(
     }
   }) as unknown as FastifyInstance
   const store = memoryAttemptStore({ clock: w.clock })
-  const attempts = await createAttemptLimiter(store)
+  const attempts = createAttemptLimiter(store)
   const limiter = createRequestLimiter(options.limits === undefined ? false : resolveRateLimits(options.limits), {
     attempts: {
       ...attempts,
