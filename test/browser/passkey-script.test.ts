@@ -10,6 +10,7 @@ import type { Page } from 'playwright-core'
 import t from '../support/tap.ts'
 import { createPageReply } from '../../lib/http/pages/reply.ts'
 import { pageAssetRoutes } from '../../lib/http/pages/assets.ts'
+import { RENDERERS } from '../../lib/features/passkeys/pages/renderers.ts'
 import { MODELS } from '../unit/pages/models.ts'
 import { addAuthenticator } from './support/passkeys.ts'
 import { withChromium } from './support/chromium.ts'
@@ -57,7 +58,7 @@ async function startPages(): Promise<string> {
     issuer: origin,
     prefix: '/auth',
     passkeys: true,
-    renderers: {},
+    renderers: RENDERERS,
     pages: LOOK
   })
   const scriptUrl = pages.assets.passkeys?.url ?? ''

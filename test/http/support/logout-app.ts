@@ -167,7 +167,7 @@ export async function logoutApp(
         browser
       } as unknown as GuardDeps)
     )
-    for (const { register } of groupsOf(sessions, { grants, path, wellKnown: {} } as unknown as HttpDeps))
+    for (const { register } of groupsOf(sessions, { grants, path, prefix, wellKnown: {} } as unknown as HttpDeps))
       register(child as unknown as FastifyInstance)
   })
   await app.ready()
