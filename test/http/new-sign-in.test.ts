@@ -17,7 +17,7 @@ async function subjectOf(
   const subject = await testApp(options)
   t.teardown(subject.close)
   const { sub } = await signUp(subject.app, 'ann@example.com')
-  // The background work of a sign-up is done.
+  await subject.idle()
   if (!('sendMessage' in options)) await subject.messages.next('verify_email')
   return { ...subject, sub, told: () => subject.messages.messages.filter(({ kind }) => kind === 'new_sign_in') }
 }

@@ -13,6 +13,7 @@ import authPlugin, {
   OAuthError
 } from '../../lib/index.ts'
 import { plainUrl } from '../../lib/http/edge/callers.ts'
+import { SERVICES } from '../../lib/composition/services.ts'
 import { EVENT_NAMES } from '../../lib/events.ts'
 import {
   capturedMessages,
@@ -35,6 +36,8 @@ export interface TestApp {
   messages: CapturedMessages<Message>
   /** Every event so far. */
   events: Array<{ name: AuthorityEventName; payload: Record<string, unknown> }>
+  /** Resolves when the work behind the answers is done. */
+  idle(): Promise<void>
   close(): Promise<void>
 }
 
@@ -82,6 +85,9 @@ export async function testApp(
     hasher,
     messages,
     events,
+    idle: async () => {
+      await SERVICES.get(app.authority)?.grants.accounts.background.idle()
+    },
     close: async () => {
       await app.close()
     }
