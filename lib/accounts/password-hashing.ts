@@ -108,7 +108,8 @@ export function createPasswordHashing(options: PasswordHashingOptions, deps: Pas
     needsRehash: (stored) => needsRehash(parseStoredHash(stored, options.firebase), parameters, currentId),
 
     async check() {
-      await queue.run(() => hasher.hash('any', { memoryCost: 8 * parallelism, timeCost: 1, parallelism }, current))
+      // Not in the queue, where it would take the place of the first sign-in.
+      await hasher.hash('any', { memoryCost: 8 * parallelism, timeCost: 1, parallelism }, current)
     },
 
     load: () => queue.load(),

@@ -66,6 +66,31 @@ async function until(condition: () => boolean | Promise<boolean>): Promise<void>
 
 const kids = (one: KeyRing): unknown[] => one.publicJwks().map(({ kid }) => kid)
 
+t.test('writes no key when it is closed while its first key is being made', async (t) => {
+  const store = memoryState().keys
+  const errors: unknown[] = []
+  let goOn = (): void => {}
+  let begun = false
+  const engine: JwtEngine = {
+    ...jwtEngine,
+    async generate(alg) {
+      begun = true
+      await new Promise<void>((resolve) => {
+        goOn = resolve
+      })
+      return await jwtEngine.generate(alg)
+    }
+  }
+  const one = ring(steppedClock(), store, undefined, errors, { engine })
+  const waiting = t.rejects(one.ready(), /signing keys are not available/)
+  await until(() => begun)
+  one.close()
+  goOn()
+  await waiting
+  t.same(await store.list(), [])
+  t.same(errors, [])
+})
+
 // covers ASVS-11.1.1
 t.test('announces a key before it signs, and publishes it until its last token expires', async (t) => {
   const clock = steppedClock()

@@ -245,6 +245,29 @@ t.test('verifies the decoy once for an unknown user, and never reports a match',
 })
 
 // covers ENUM-login
+t.test('verifies the decoy with the pepper of new hashes', async (t) => {
+  const secret = Buffer.alloc(32, 'new pepper')
+  const { hashing, calls } = spied({ peppers: [secret, Buffer.alloc(32, 'old pepper')] }, { atOnce: true })
+  await hashing.verify(null, 'right')
+  t.match(calls, [{ engine: 'verify', encoded: DECOY, secret }])
+})
+
+t.test('DOS-argon2-memory leaves the first sign-in its place while the engine is checked', async (t) => {
+  const { hashing, calls, events } = spied({ concurrency: 1, maxQueue: 0 })
+  const checked = hashing.check()
+  const signIn = hashing.verify(STORED, 'right')
+  t.same(hashing.load(), { running: 1, waiting: 0 })
+  t.same(
+    calls.map(({ engine }) => engine),
+    ['hash', 'verify']
+  )
+  for (const call of calls) call.end()
+  t.equal(await signIn, 'match')
+  await checked
+  t.same(events, [])
+})
+
+// covers ENUM-login
 t.test('verifies a decoy with the current parameters, also after the check of the engine has failed', async (t) => {
   const engine = argon2Hasher()
   const verified: string[] = []
