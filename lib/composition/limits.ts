@@ -31,10 +31,10 @@ interface LimiterParts {
 }
 
 /** The limits of the option `rateLimit` for routes, and the bound on messages. */
-export async function createLimits(
+export function createLimits(
   { rateLimit: given }: Settings,
   { attempts, clock, random, events, log, deviceSecret, owner, users, onceRehashed, verifyKey }: LimiterParts
-): Promise<{ limiter: RequestLimiter; messages: MessageBound; known: KnownBrowsers }> {
+): { limiter: RequestLimiter; messages: MessageBound; known: KnownBrowsers } {
   const limits =
     given === false || given.apiKey === null
       ? given

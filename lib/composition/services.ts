@@ -165,7 +165,7 @@ export async function createServices(
       backChannel.sessionsEnded(ended)
     }
   })
-  const { limiter, messages, known } = await createLimits(settings, {
+  const { limiter, messages, known } = createLimits(settings, {
     attempts: stores.attempts,
     clock,
     random,
@@ -293,7 +293,6 @@ export async function createServices(
       accounts.hashing.close()
       await backChannel.close()
       ring.close()
-      await limiter.close()
       await accounts.background.close()
       for (const { close } of parts) await close?.()
       await accounts.outbox?.close()

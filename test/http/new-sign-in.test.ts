@@ -173,3 +173,16 @@ t.test('signs in without delay when the message hangs or fails', async (t) => {
   t.notOk('url' in message)
   t.equal(message.kind === 'new_sign_in' && message.userAgent?.length, 256)
 })
+
+t.test('does the work behind the first sign-up while the server closes', async (t) => {
+  const lines: string[] = []
+  const stream = { write: (line: string) => lines.push(line) }
+  const { app, close, messages } = await testApp({}, { logger: { level: 'error', stream } })
+  await signUp(app, 'ann@example.com')
+  await close()
+  t.strictSame(lines, [])
+  t.strictSame(
+    messages.messages.map(({ kind }) => kind),
+    ['verify_email']
+  )
+})

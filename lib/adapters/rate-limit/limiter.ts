@@ -8,7 +8,6 @@ interface AttemptLimiter {
    * throws.
    */
   reserve(attemptId: string, limits: readonly AttemptLimit[]): Promise<AttemptOutcome>
-  close(): Promise<void>
 }
 
 /** The fake request for the plugin, which also is its key: the plugin reads only the group of the route. */
@@ -65,9 +64,10 @@ export function createAttemptLimiter(attempts: AttemptStore): AttemptLimiter {
     }
   }
 
-  const inner = Fastify({ logger: false })
+  // The instance is never closed: it holds nothing, and work behind answers counts while the server closes.
   async function load(): Promise<Count> {
     const { default: rateLimit } = await limitPackage()
+    const inner = Fastify({ logger: false })
     await inner.register(rateLimit, { global: false, store: CheckStore })
     return inner.createRateLimit({
       keyGenerator: (request) => request as unknown as string,
@@ -87,9 +87,6 @@ export function createAttemptLimiter(attempts: AttemptStore): AttemptLimiter {
       if (outcome === null || result.isAllowed || result.isExceeded === outcome.allowed)
         throw new Error('the rate limit was not decided by the attempt store')
       return outcome
-    },
-    async close() {
-      await inner.close()
     }
   }
 }

@@ -57,7 +57,6 @@ export interface RequestLimiter {
   knows(request: FastifyRequest, check: SecondFactorCheck): boolean
   /** Makes the browser one in which the user has given their second factor. The reply must not be sent yet. */
   makeKnown(request: FastifyRequest, reply: FastifyReply, check: SecondFactorCheck): void
-  close(): Promise<void>
 }
 
 interface RequestLimiterDeps extends AttemptDeviceDeps {
@@ -65,7 +64,6 @@ interface RequestLimiterDeps extends AttemptDeviceDeps {
   attempts: {
     reserve(attemptId: string, limits: readonly AttemptLimit[]): Promise<AttemptOutcome>
     refund(attemptId: string, limits: readonly AttemptLimit[]): void | Promise<void>
-    close(): Promise<void>
   }
   events: Events
   clock: Pick<Clock, 'monotonic'>
@@ -77,9 +75,6 @@ type Limits = RateLimitsOf<FastifyRequest, FastifyReply>
 export function createRequestLimiter(options: Limits | false, deps: RequestLimiterDeps): RequestLimiter {
   const { attempts, random } = deps
   const browsers = factorBrowsers(deps)
-  const close = async (): Promise<void> => {
-    await attempts.close()
-  }
   if (options === false)
     return {
       async reserve(request, reply, check, work) {
@@ -93,8 +88,7 @@ export function createRequestLimiter(options: Limits | false, deps: RequestLimit
       countFailure: async (_request, _reply, work) => await work(),
       countWork: async (_request, _rule, work) => await work(),
       knows: browsers.knows,
-      makeKnown: browsers.add,
-      close
+      makeKnown: browsers.add
     }
   const bypass = parseBypassList(options.bypass)
   const tell = refusalReports(deps)
@@ -197,8 +191,7 @@ export function createRequestLimiter(options: Limits | false, deps: RequestLimit
       return outcome.value
     },
     knows: browsers.knows,
-    makeKnown: browsers.add,
-    close
+    makeKnown: browsers.add
   }
 }
 

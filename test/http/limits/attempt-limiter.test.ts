@@ -10,7 +10,7 @@ const limit = (rule: string, max: number) => ({ rule, key: 'k', windowMs: 1000, 
 
 async function app(
   t: { teardown(task: () => Promise<void>): void },
-  limiter: Awaited<ReturnType<typeof createAttemptLimiter>>,
+  limiter: ReturnType<typeof createAttemptLimiter>,
   host = Fastify()
 ) {
   let id = 0
@@ -20,7 +20,6 @@ async function app(
   )
   t.teardown(async () => {
     await host.close()
-    await limiter.close()
   })
   return host
 }

@@ -275,7 +275,6 @@ export async function pagesApp(
   await app.ready()
   t.teardown(async () => {
     await app.close()
-    await limiter.close()
   })
   return {
     app,

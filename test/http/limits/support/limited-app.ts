@@ -121,7 +121,6 @@ export async function limitedApp(
   })
   t.teardown(async () => {
     await app.close()
-    await limiter.close()
   })
   const login: LimitedApp['login'] = async (attempt = {}, request = {}) =>
     await app.inject({ method: 'POST', url: '/login', payload: attempt, ...request })
