@@ -336,9 +336,9 @@ dt{font-size:.875rem;color:var(--quiet)}
   min-width:min(12rem,85vw);max-width:min(20rem,85vw);margin-top:.375rem;padding:.75rem;background:var(--card);
   border:1px solid var(--line);border-radius:var(--radius);box-shadow:0 12px 32px rgb(0 0 0/.12)}
 .who p bdi{all:unset}
-details.more>summary{min-height:2.75rem;padding-block:.625rem;cursor:pointer;color:var(--link)}
+details.more>summary{min-height:2.75rem;padding-block:.625rem;color:var(--link)}
 details.more[open]{display:grid;gap:.75rem}
-.qr{display:block;width:min(100%,12rem);height:auto;margin-inline:auto;border-radius:.25rem}
+.qr{display:block;width:min(100%,12rem);height:auto;margin-inline:auto}
 .key{text-align:center;overflow-wrap:anywhere}
 .codes{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,12rem),1fr));gap:.25rem 1rem;padding:.75rem;
   line-height:1.25;text-align:center;background:var(--panel);border:1px solid var(--line);border-radius:var(--radius)}
@@ -357,7 +357,8 @@ summary{cursor:pointer}
 .foot details[open]{flex-basis:100%;text-align:center}
 .foot details ul{display:flex;flex-wrap:wrap;gap:0 1rem;justify-content:center}
 .foot [aria-current]{font-weight:650}
-@media (pointer:coarse){html{--h:3rem}.items button,.items .quiet,button.small,a.small{min-height:2.5rem}}
+@media (pointer:coarse){.stack>.stack{order:1}html{--h:3rem}
+  .items button,.items .quiet,button.small,a.small{min-height:2.5rem}}
 ${CARD}
 @media (min-width:32rem){.wide .card{padding:0;background:none;border:0;box-shadow:none}}
 @media (min-width:48rem){.wide{display:grid;grid-template:auto 1fr auto/clamp(11rem,21vw,12.5rem) minmax(0,1fr);

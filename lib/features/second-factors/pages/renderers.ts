@@ -187,6 +187,7 @@ function choice(
 `
 }
 
+/** On a touched screen the QR code is below the rest, because the app may be on the same device. */
 function enrolmentForm(
   model: FormModel,
   { token, secret, uri, qr: { size, path } }: ShownEnrolment,
@@ -194,11 +195,11 @@ function enrolmentForm(
 ): Html {
   const { messages, action, error } = model
   const state = formState(error, ['code'], 'code')
-  return html`<p>${messages.enrolScan}</p>
+  return html`<div class="stack"><div class="stack"><p>${messages.enrolScan}</p>
 <svg class="qr" role="img" aria-label="${messages.enrolQr}" viewBox="0 0 ${size} ${size}">${[
     html`<path fill="#fff" d="M0 0h${size}v${size}H0z"></path>`,
     html`<path fill="#000" d="${path}"></path>`
-  ]}</svg>
+  ]}</svg></div>
 <details class="more"><summary>${messages.enrolKey}</summary>
 <p class="key" id="key"><code dir="ltr">${(secret.match(/.{1,4}/g) ?? []).join(' ')}</code></p>${copyButton(
     messages,
@@ -217,7 +218,7 @@ ${codeField(state, model)}${endsOthers && html`<p class="hint">${messages.enrolT
     }
   )}
 `
-)}`
+)}</div>`
 }
 
 /** The link to continue works only after the codes were copied, saved or printed, or the box is ticked. */
