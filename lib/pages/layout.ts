@@ -262,5 +262,5 @@ export function saidOf({ name, description, own }: ShownScope, messages: Message
     return own.lang === messages.lang
       ? html`<span>${own.text}</span>`
       : html`<span lang="${own.lang}" dir="${directionOf(own.lang)}">${own.text}</span>`
-  return description === null ? html`<code dir="ltr">${name}</code>` : html`<span>${messages[description]}</span>`
+  return html`<span>${description === null ? html`<code dir="ltr">${name}</code>` : messages[description]}</span>`
 }

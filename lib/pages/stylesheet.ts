@@ -230,7 +230,6 @@ button.reveal:hover{color:var(--text)}
 .ways a:hover,.ways button:hover{text-decoration:underline;background:var(--provider)}
 .ways svg,.ways img{flex:none;width:1.25rem;height:1.25rem}
 .ways span{min-width:0;overflow-wrap:anywhere}
-.scopes code{line-height:1.75}
 a{color:var(--link);text-decoration:underline;text-decoration-thickness:1px;text-underline-offset:.18em}
 a:hover{text-decoration-thickness:2px}
 :focus-visible{outline:2px solid var(--link);outline-offset:2px}

@@ -228,9 +228,10 @@ t.test('shows the check mark of a scope without a description at its text', asyn
     const range = document.createRange()
     range.selectNodeContents(code)
     const { top, bottom } = range.getBoundingClientRect()
-    const mark = getComputedStyle(code.parentElement, '::before')
+    const item = code.closest('li')
+    const mark = getComputedStyle(item, '::before')
     const middle = parseFloat(mark.marginTop) + parseFloat(mark.height) / 2
-    return Math.abs((top + bottom) / 2 - code.parentElement.getBoundingClientRect().top - middle)
+    return Math.abs((top + bottom) / 2 - item.getBoundingClientRect().top - middle)
   })()`)
   t.ok(Number(apart) < 2, `${String(apart)} pixels apart`)
 })
