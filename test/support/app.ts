@@ -1,3 +1,6 @@
+// The plugin loads it with the first count. Here it is loaded before, so that a few turns are enough for the work
+// behind an answer.
+import '@fastify/rate-limit'
 import Fastify, {
   type FastifyError,
   type FastifyInstance,
