@@ -220,22 +220,6 @@ for (const state of ['consent', 'device-confirm'])
     }
   })
 
-t.test('shows the check mark of a scope without a description at its text', async (t) => {
-  const page = await chromium.newPage(t, { viewport: PHONE, locale: 'en' })
-  await PAGE_STATES.find(({ name }) => name === 'consent')?.open(page, provider)
-  const apart = await page.evaluate(`(() => {
-    const code = document.querySelector('.scopes code')
-    const range = document.createRange()
-    range.selectNodeContents(code)
-    const { top, bottom } = range.getBoundingClientRect()
-    const item = code.closest('li')
-    const mark = getComputedStyle(item, '::before')
-    const middle = parseFloat(mark.marginTop) + parseFloat(mark.height) / 2
-    return Math.abs((top + bottom) / 2 - item.getBoundingClientRect().top - middle)
-  })()`)
-  t.ok(Number(apart) < 2, `${String(apart)} pixels apart`)
-})
-
 for (const order of ['password-first', 'providers-first'] as const)
   t.test(`shows all ways to sign in above the fold with three providers, ${order}`, async (t) => {
     const client = { clientId: 'us', clientSecret: 'a secret of ours' }

@@ -1,9 +1,9 @@
-/** Pages on a screen that is touched. */
+/** The places of things on a page. */
 import t from '../support/tap.ts'
 import { withChromium } from './support/chromium.ts'
-import { FACTOR_PAGES, FACTOR_STATES } from './support/factor-states.ts'
+import { FACTOR_PAGES } from './support/factor-states.ts'
 import { startProvider } from './support/provider.ts'
-import { ALL_PAGES } from './support/states.ts'
+import { ALL_PAGES, PAGE_STATES } from './support/states.ts'
 
 const { newPage } = await withChromium(t)
 const provider = await startProvider(t, { ...ALL_PAGES, ...FACTOR_PAGES, pages: { title: 'Example Accounts' } })
@@ -11,7 +11,7 @@ const provider = await startProvider(t, { ...ALL_PAGES, ...FACTOR_PAGES, pages: 
 t.test('shows the QR code below the way on where the screen is touched, which may be that of the app', async (t) => {
   const options = { locale: 'en', viewport: { width: 360, height: 2000 } }
   for (const name of ['set-up-app', 'security-totp']) {
-    const state = FACTOR_STATES.find((one) => one.name === name)
+    const state = PAGE_STATES.find((one) => one.name === name)
     for (const hasTouch of [true, false]) {
       const page = await newPage(t, { ...options, hasTouch, isMobile: hasTouch })
       await state?.open(page, provider)
@@ -25,4 +25,20 @@ t.test('shows the QR code below the way on where the screen is touched, which ma
       if (name === 'security-totp' && hasTouch) t.ok(button <= 740, `${button}`)
     }
   }
+})
+
+t.test('shows the check mark of a scope without a description at its text', async (t) => {
+  const page = await newPage(t, { viewport: { width: 360, height: 640 }, locale: 'en' })
+  await PAGE_STATES.find(({ name }) => name === 'consent')?.open(page, provider)
+  const apart = await page.evaluate(`(() => {
+    const code = document.querySelector('.scopes code')
+    const range = document.createRange()
+    range.selectNodeContents(code)
+    const { top, bottom } = range.getBoundingClientRect()
+    const item = code.closest('li')
+    const mark = getComputedStyle(item, '::before')
+    const middle = parseFloat(mark.marginTop) + parseFloat(mark.height) / 2
+    return Math.abs((top + bottom) / 2 - item.getBoundingClientRect().top - middle)
+  })()`)
+  t.ok(Number(apart) < 2, `${String(apart)} pixels apart`)
 })
