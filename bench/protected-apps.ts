@@ -6,7 +6,7 @@ import { auth } from 'express-oauth2-jwt-bearer'
 import Fastify, { type FastifyInstance } from 'fastify'
 import authPlugin, { memoryUserStore } from '../lib/index.ts'
 import { some } from './quick.ts'
-import { bearer, type LoadedRequest, listen, type Subject } from './subject.ts'
+import { bearer, IDLE_MS, type LoadedRequest, listen, type Subject } from './subject.ts'
 
 const ISSUER = 'http://localhost'
 const HELLO = { hello: 'world' }
@@ -151,8 +151,7 @@ export async function expressBearer(count: number): Promise<Subject> {
     response.json({ keys: [PUBLIC_KEY] })
   })
   const server = app.listen(0, '127.0.0.1')
-  // As Fastify's: the others have their turn meanwhile.
-  server.keepAliveTimeout = 72_000
+  server.keepAliveTimeout = IDLE_MS
   await new Promise((resolve) => {
     server.once('listening', resolve)
   })

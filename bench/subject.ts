@@ -50,7 +50,11 @@ export interface HttpBenchmark {
   subjects: Record<string, Entry>
 }
 
+/** A server has nothing to do while the others are loaded: so long its connections stay. */
+export const IDLE_MS = 600_000
+
 export async function listen(app: FastifyInstance): Promise<number> {
+  app.server.keepAliveTimeout = IDLE_MS
   await app.listen({ port: 0, host: '127.0.0.1' })
   return (app.server.address() as AddressInfo).port
 }

@@ -4,15 +4,14 @@ import type { AddressInfo } from 'node:net'
 import { betterAuth } from 'better-auth'
 import { memoryAdapter } from 'better-auth/adapters/memory'
 import { toNodeHandler } from 'better-auth/node'
-import type { LoadedRequest, Subject } from '../subject.ts'
+import { IDLE_MS, type LoadedRequest, type Subject } from '../subject.ts'
 
 export const USER = { email: 'ann@example.com', password: 'correct horse battery', name: 'Ann' }
 
 /** better-auth in memory, without its limits, with one user; `cookie` is that user's session. */
 async function start(): Promise<{ port: number; cookie: string }> {
   const server = createServer()
-  // It has nothing to do while the others are loaded.
-  server.keepAliveTimeout = 120_000
+  server.keepAliveTimeout = IDLE_MS
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo

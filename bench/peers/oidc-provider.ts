@@ -3,7 +3,7 @@ import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 // @ts-expect-error -- it has no types of its own
 import untyped from 'oidc-provider'
-import { basic, bearer, type LoadedRequest, type Subject } from '../subject.ts'
+import { basic, bearer, IDLE_MS, type LoadedRequest, type Subject } from '../subject.ts'
 
 /** As much of it as is used here. */
 interface ForeignProvider {
@@ -68,8 +68,7 @@ interface Provided {
 /** A refresh token and an access token for each connection. Access tokens are opaque, which is the least it does. */
 async function provided(connections: number, clientSecret: string): Promise<Provided> {
   const server = createServer()
-  // It has nothing to do while the others are loaded.
-  server.keepAliveTimeout = 120_000
+  server.keepAliveTimeout = IDLE_MS
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo
