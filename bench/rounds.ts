@@ -53,8 +53,9 @@ export async function compare(name: string, benchmark: HttpBenchmark, { quick, a
     for (const subject of chosen) {
       const server = await (quick && hasStarted ? startHere : start)(name, subject, benchmark)
       servers.push(withDatabase(server, databases.get(benchmark.subjects[subject]?.database as DatabaseKind)))
+      // At once, because a server closes a connection without a request after a minute.
+      if (!quick) await server.load.run(Math.max(WARM_MS, shotMs))
     }
-    if (!quick) for (const { load } of servers) await load.run(Math.max(WARM_MS, shotMs))
     for (let round = 0; round < rounds; round++) {
       for (const server of round % 2 === 0 ? servers : servers.toReversed()) await shoot(server, shotMs)
     }
