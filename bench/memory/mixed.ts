@@ -37,7 +37,7 @@ export async function besideOidcProvider(quick: boolean): Promise<Table> {
   const [ours, theirs] = HOSTS
   return {
     title:
-      `beside oidc-provider, after ${amounts.requests.toLocaleString('en')} requests in equal parts (discovery, ` +
+      `compared with oidc-provider, after ${amounts.requests.toLocaleString('en')} requests in equal parts (discovery, ` +
       `client credentials, userinfo, introspection, refresh) and ${amounts.checks} password checks; both in memory, ` +
       'with the package argon2',
     columns: ['', ...MOMENTS],
