@@ -48,7 +48,7 @@ t.test('links from an expired link to the page that sends a new one', async (t) 
 })
 
 t.test('sign-up resends its message, once in five minutes', async (t) => {
-  const { app, clock, close, messages } = await testApp({
+  const { app, clock, close, idle, messages } = await testApp({
     registration: { username: 'email', verifyEmail: true },
     rateLimit: { register: false }
   })
@@ -56,11 +56,13 @@ t.test('sign-up resends its message, once in five minutes', async (t) => {
   const browser = testBrowser(app)
   const ask = async () => {
     const reply = await browser.submit('/auth/check-email', { decision: 'resend' })
+    await idle()
     await turns()
     return (await browser.follow(reply)).reply
   }
   const kinds = (): string[] => messages.messages.map(({ kind }) => kind)
   await browser.submit('/auth/signup', { username: 'ann@example.com', password: PASSWORD })
+  await idle()
   await turns()
   t.same(kinds(), ['verify_email'])
   const again = await ask()
