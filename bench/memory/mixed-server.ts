@@ -5,6 +5,7 @@ import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { answerEach } from '../child.ts'
 import { watchFootprint } from '../footprint.ts'
+import { MapAdapter } from '../peers/map-adapter.ts'
 import type { LoadedRequest } from '../subject.ts'
 import type { Mix } from './mixed.ts'
 import { PASSWORD } from './scene.ts'
@@ -94,30 +95,6 @@ interface ForeignProvider {
   Grant: new (of: object) => { addOIDCScope(scope: string): void; save(): Promise<string> }
   RefreshToken: new (of: object) => { save(): Promise<string> }
   AccessToken: new (of: object) => { save(): Promise<string> }
-}
-
-/** Its own adapter holds a thousand entries, and would lose grants under rotation. */
-class MapAdapter {
-  static records = new Map<string, unknown>()
-  readonly kind: string
-  constructor(kind: string) {
-    this.kind = kind
-  }
-  async upsert(id: string, payload: unknown): Promise<void> {
-    MapAdapter.records.set(`${this.kind}:${id}`, payload)
-  }
-  async find(id: string): Promise<unknown> {
-    return MapAdapter.records.get(`${this.kind}:${id}`)
-  }
-  async findByUid(): Promise<undefined> {}
-  async findByUserCode(): Promise<undefined> {}
-  async consume(id: string): Promise<void> {
-    ;(MapAdapter.records.get(`${this.kind}:${id}`) as { consumed?: number }).consumed = Math.floor(Date.now() / 1000)
-  }
-  async destroy(id: string): Promise<void> {
-    MapAdapter.records.delete(`${this.kind}:${id}`)
-  }
-  async revokeByGrantId(): Promise<void> {}
 }
 
 /** Its host checks passwords by itself, with the package that `argon2Hasher` uses. */

@@ -3,6 +3,7 @@ import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 // @ts-expect-error -- it has no types of its own
 import untyped from 'oidc-provider'
+import { MapAdapter } from './map-adapter.ts'
 import { basic, bearer, IDLE_MS, type LoadedRequest, type Subject } from '../subject.ts'
 
 /** As much of it as is used here. */
@@ -33,31 +34,6 @@ const clients = (clientSecret: string): object[] => [
   // Asks about the tokens of the other.
   { client_id: 'api', client_secret: clientSecret, grant_types: [], response_types: [], redirect_uris: [] }
 ]
-
-/** Its own in-memory adapter holds a thousand entries and would lose grants under rotation. */
-class MapAdapter {
-  static records = new Map<string, unknown>()
-  readonly kind: string
-  constructor(kind: string) {
-    this.kind = kind
-  }
-
-  async upsert(id: string, payload: unknown): Promise<void> {
-    MapAdapter.records.set(`${this.kind}:${id}`, payload)
-  }
-  async find(id: string): Promise<unknown> {
-    return MapAdapter.records.get(`${this.kind}:${id}`)
-  }
-  async findByUid(): Promise<undefined> {}
-  async findByUserCode(): Promise<undefined> {}
-  async consume(id: string): Promise<void> {
-    ;(MapAdapter.records.get(`${this.kind}:${id}`) as { consumed?: number }).consumed = Math.floor(Date.now() / 1000)
-  }
-  async destroy(id: string): Promise<void> {
-    MapAdapter.records.delete(`${this.kind}:${id}`)
-  }
-  async revokeByGrantId(): Promise<void> {}
-}
 
 interface Provided {
   port: number

@@ -12,11 +12,34 @@ import type { User } from '../ports/user-store.ts'
 import { ADMIN_SCOPES } from '../protocol/scope.ts'
 import { isLoopbackHost } from '../protocol/redirect-uri.ts'
 import type { AuthorityOptions } from '../settings/options.ts'
-import { census, examineChoices, type Fault, type Found } from './census.ts'
+import { census } from './census.ts'
 import { CliError, type Config, type ConfigCommand, NO_BCRYPT, Said } from './command.ts'
 import { keyRow } from './keys.ts'
 import { rehearse } from './rehearsal.ts'
 import { type Place, placesOf, stateOf } from './stores.ts'
+
+/** A thing to mend. `check` is a word for programs, `problem` a sentence with the means. */
+interface Fault {
+  check:
+    | 'options'
+    | 'settings'
+    | 'store'
+    | 'migrations'
+    | 'clock'
+    | 'keys'
+    | 'workers'
+    | 'redis'
+    | 'proxy'
+    | 'messages'
+    | 'connection'
+    | 'memory'
+    | 'roles'
+    | 'hashes'
+    | 'limits'
+  problem: string
+}
+
+type Found = (check: Fault['check'], problem: string) => void
 
 interface Report {
   faults: Fault[]
@@ -222,4 +245,23 @@ function examineSurroundings({ options, fastify }: Config, places: readonly Plac
   )
   if (options.sendMessage === undefined && needed.length > 0)
     found('messages', `sendMessage is missing, so nobody gets the messages of ${needed.join(', ')}. Set sendMessage.`)
+}
+
+/** Names of fields by which many apps decide on rights. */
+const RIGHTS = /^(?:is)?_?(?:admin|superuser|roles?|groups?|permissions?|scopes?|rights)$/i
+
+/** Options that the plugin accepts, and that are seldom meant in a service. */
+function examineChoices(options: AuthorityOptions, stores: readonly Place[], found: Found, noted: Found): void {
+  // The plugin may have refused the options, so nothing is sure about their types.
+  const registration = options.registration as { fields?: { properties?: object } | null } | false | null | undefined
+  const memory = stores.flatMap(({ option, isMemory }) => (isMemory ? [option] : []))
+  if (memory.includes('users'))
+    found('memory', 'The users are in memory, so they are gone when the process ends. Set users to a store.')
+  else if (memory.includes('state'))
+    noted('memory', 'The state is in memory, so a restart signs all people out. Set state or redis.')
+  if (options.rateLimit === false)
+    noted('limits', 'rateLimit is false, so nothing here slows down guesses of passwords. Leave the option out.')
+  const fields = Object.keys((registration || {}).fields?.properties ?? {})
+  for (const field of fields.filter((name) => RIGHTS.test(name)))
+    found('roles', `registration.fields has ${field}, so people choose it for themselves. Keep it out of these fields.`)
 }

@@ -22,9 +22,7 @@ export const MOST_WRITERS = 8
  * other value has its own field. A removed record has only its lineage.
  */
 export function encode(value: unknown, lineage: readonly string[]): string {
-  if (Array.isArray(value) && value.length > 0)
-    return `${JSON.stringify(value).slice(0, -1)},${JSON.stringify(lineage)}]`
-  if (Array.isArray(value)) return JSON.stringify([lineage])
+  if (Array.isArray(value)) return JSON.stringify([...(value as unknown[]), lineage])
   if (value === null) return JSON.stringify({ lineage })
   return JSON.stringify(typeof value === 'object' ? { ...value, lineage } : { value, lineage })
 }

@@ -154,19 +154,15 @@ export function accessTokens(
         : reader === 'any'
           ? [policy.audience, ...resources.map(({ resource }) => audiencesOf(resource))].flat(2)
           : audiencesOf(reader.resource)
-    const isIssued = issued.has(key, token)
-    const payload = isIssued ? payloadOf(token) : signedPayload(key, alg, token)
+    const payload = issued.has(key, token) ? payloadOf(token) : signedPayload(key, alg, token)
     const claims = checkAccessTokenClaims(payload, { ...policy, audience }, clock.now())
     if (revocations.has(claims.sid) || (claims.act !== undefined && revocations.hasActedFor(claims)))
       throw invalidToken('The token was revoked.', 'revoked here')
     // A hit of the cache asks about `sid` alone.
-    if ((reader !== 'any' || isIssued) && claims.act === undefined)
+    if (reader !== 'any' && claims.act === undefined)
       cache.set(bearerCredential(token), {
         key,
-        resource:
-          reader === 'any'
-            ? (resources.find(({ resource }) => resource === claims.aud)?.resource ?? null)
-            : (reader?.resource ?? null),
+        resource: reader?.resource ?? null,
         exp: claims.exp,
         sid: claims.sid,
         claims: null

@@ -12,8 +12,7 @@ import {
   memoryUserStore
 } from '../../../lib/index.ts'
 import { oidc } from '../../../lib/connections/index.ts'
-import { settingsOf } from '../../../lib/composition/compose.ts'
-import { OPTIONS_SCHEMA } from '../../../lib/composition/compose.ts'
+import { OPTIONS_SCHEMA, settingsOf } from '../../../lib/composition/compose.ts'
 import { fastHasher, steppedClock } from '../../../lib/testing/index.ts'
 
 const ISSUER = 'https://auth.example.com/tenant'

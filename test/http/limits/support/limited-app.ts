@@ -11,7 +11,7 @@ import { sendOAuthError } from '../../../../lib/http/edge/error-reply.ts'
 import { createRequestLimiter } from '../../../../lib/http/edge/limit.ts'
 import type { RateLimitOptions } from '../../../../lib/settings/sections/rate-limit.ts'
 import { resolveRateLimits } from '../../../../lib/settings/sections/rate-limit.ts'
-import { withCheckedLimitHooks } from '../../../../lib/composition/compose.ts'
+import { withCheckedLimitHooks } from '../../../../lib/composition/hooks.ts'
 import { steppedClock, type SteppedClock } from '../../../../lib/testing/doubles.ts'
 
 export type Limits = RateLimitOptions
