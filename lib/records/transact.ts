@@ -1,6 +1,7 @@
 import type { RecordStore, StoredRecord } from '../ports/record-store.ts'
 import { machineNow, monotonicNow, versionMaker, waitUnevenly } from './chance.ts'
 import { type Decide, decideAll, type Decisions, type Outcome, type Snapshot, writesOf } from './view.ts'
+import { endOfTurn } from '../ports/turn.ts'
 import { commitSurely, decode, type Decoded, readSurely } from './encoding.ts'
 
 interface TransactorOptions {
@@ -178,7 +179,7 @@ export function transactor(store: RecordStore, options: TransactorOptions = {}):
     }
     const queue: Queue = { waiting: [...(former?.waiting.splice(0) ?? []), call], since: monotonicNow() }
     queues.set(partition, queue)
-    queueMicrotask(() => void drain(partition, queue))
+    void endOfTurn().then(() => drain(partition, queue))
   }
 
   const transact: Transactor['transact'] = (partition, keys, decide, callOptions = {}) =>
@@ -190,6 +191,7 @@ export function transactor(store: RecordStore, options: TransactorOptions = {}):
     evicts: store.evicts,
     transact,
     async look(partition, keys, decide) {
+      await endOfTurn()
       const call: Call = { keys, decide, options: {}, resolve() {}, reject() {} }
       const { decisions } = await decided(partition, await read(partition, keys), [call])
       if (decisions.changes.size > 0) return await transact(partition, keys, decide)

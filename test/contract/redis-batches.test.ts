@@ -1,6 +1,7 @@
 /** Calls of one turn of the event loop share one write, but each has its own result. */
 import type { Redis } from 'ioredis'
 import t from '../support/tap.ts'
+import { createAttemptLimiter } from '../../lib/adapters/rate-limit/limiter.ts'
 import { redisAttemptStore } from '../../lib/adapters/redis/attempt-store.ts'
 import { redisConnection } from '../../lib/adapters/redis/connection.ts'
 import { defineScript } from '../../lib/adapters/redis/refusal.ts'
@@ -185,10 +186,9 @@ t.test('runs each call once on a cluster node behind a plain client', async (t) 
 // covers RB7
 t.test('sends state and counter calls of one turn in one write', async (t) => {
   const state = redisState(client)
-  const attempts = redisAttemptStore(sharedConnection(client))
+  const attempts = createAttemptLimiter(redisAttemptStore(sharedConnection(client)))
   const work = async (): Promise<unknown> =>
     await Promise.all([
-      state.time(),
       attempts.reserve('a', [{ rule: 'ip', key: 'k', windowMs: 1000, max: 1 }]),
       state.tokens.findFamily('AAA-x', 0),
       state.keys.list()

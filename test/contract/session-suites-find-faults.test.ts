@@ -3,6 +3,9 @@ import type { Fault } from './support/planted-faults.ts'
 import { NOW } from './suites/session-fixtures.ts'
 import { mustBeFound } from './support/planted-faults.ts'
 
+/** How many grants the fault below has made. */
+let grants = 0
+
 const FAULTS: Fault[] = [
   {
     name: 'a renewal that keeps the former secret',
@@ -120,7 +123,9 @@ const FAULTS: Fault[] = [
       consents: {
         async grantConsent(consent) {
           const former = await consents.findConsent(consent.userId, consent.clientId, consent.grantedAt)
-          await setImmediate()
+          // Others revoke and grant meanwhile.
+          const turns = 1 + 4 * (grants++ % 3)
+          for (let turn = 0; turn < turns; turn++) await setImmediate()
           await consents.revokeConsent(consent.userId, consent.clientId)
           await consents.grantConsent({
             ...consent,

@@ -101,15 +101,15 @@ t.test('names in the event the admin who reset factors, if the host names one', 
   const resetApp = async (options: { by: string | undefined }) => {
     await giveSecondFactor(test, sub)
     await app.authority.resetFactors(sub, options)
-    return events.at(-1)
+    // The message to the person may have been sent by now.
+    return events.findLast(({ name }) => name === 'factor_removed')
   }
   t.match(await resetApp({ by: 'admin-7' }), {
     name: 'factor_removed',
     payload: { userId: sub, factorId: null, by: 'host', admin: 'admin-7' }
   })
-  await resetApp({ by: undefined })
-  t.match(events.at(-1), { name: 'factor_removed' })
-  t.notOk('admin' in (events.at(-1)?.payload ?? {}))
+  t.notOk('admin' in ((await resetApp({ by: undefined }))?.payload ?? {}))
+  t.equal(events.filter(({ name }) => name === 'factor_removed').length, 2)
   for (const odd of [
     { by: 5 },
     { by: '' },

@@ -1,5 +1,6 @@
 import Fastify from 'fastify'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { endOfTurn } from '../../ports/turn.ts'
 import type { AttemptLimit, AttemptOutcome, AttemptStore } from '../../ports/attempt-store.ts'
 
 interface AttemptLimiter {
@@ -81,6 +82,7 @@ export function createAttemptLimiter(attempts: AttemptStore): AttemptLimiter {
   return {
     async reserve(attemptId, limits) {
       check ??= await (loading ??= load())
+      await endOfTurn()
       const entry: Check = { routeOptions: NO_GROUP, attemptId, limits, outcome: null }
       const result = await check(entry as unknown as FastifyRequest)
       const { outcome } = entry
