@@ -1,9 +1,10 @@
 import { randomBytes } from 'node:crypto'
-import { ANY, type RecordStore, type RecordWrite, type StoredRecord } from '../../ports/record-store.ts'
-import { integer, type Row, rowsIn, text } from '../sql/rows.ts'
-import { type PostgresDatabase, type PostgresValue, type Query, quoted } from './database.ts'
+import type { RecordStore } from '../../ports/record-store.ts'
+import { integer } from '../sql/rows.ts'
+import { type PostgresDatabase, quoted } from './database.ts'
 import { connect } from './migrations.ts'
-import { dueAt, recordMigrations, recordRights, requireRights, sweepAfter } from './record-tables.ts'
+import { recordStatements } from './record-statements.ts'
+import { recordMigrations, recordRights, requireRights } from './record-tables.ts'
 import type { State } from '../../ports/state.ts'
 import { noOthers } from '../../protocol/bounds.ts'
 import { recordState } from '../../records/state.ts'
@@ -44,20 +45,7 @@ export function postgresRecords(
     named: namedStatements
   })
   const name = `${prefix}${table}`
-  const read = readerOf(query, name)
-  const commitOne = committerOfOne(query, name)
-  const commitAll = committerOfAll(query, name)
-
-  async function commit(
-    partition: string,
-    writes: readonly RecordWrite[],
-    now: number
-  ): Promise<null | Array<StoredRecord | null>> {
-    const [only] = writes
-    if (only === undefined) return null
-    if (writes.length > 1 || mayBeNew(only)) return await commitAll(partition, writes, now)
-    return (await commitOne(partition, only, now)) ? null : await read(partition, [only.key])
-  }
+  const { read, commit } = recordStatements(query, name)
 
   /** Creates, replaces and removes a record, to find out at the start whether the role can write. */
   async function trial(): Promise<void> {
@@ -99,86 +87,6 @@ export function postgresRecords(
         removed = row === undefined ? 0 : integer(row, 'removed')
       } while (removed === SLICE)
     }
-  }
-}
-
-/** Only the function takes the lock of the partition, which a commit that may add a row needs. */
-const mayBeNew = ({ expect, change }: RecordWrite): boolean =>
-  expect === null || (expect === ANY && typeof change === 'object')
-
-const recordOf = (row: Row): StoredRecord => ({ version: text(row, 'version'), value: text(row, 'value') })
-
-function inOrder(keys: readonly string[], rows: readonly Row[]): Array<StoredRecord | null> {
-  const found = new Map(rows.map((row) => [text(row, 'key'), recordOf(row)]))
-  return keys.map((key) => found.get(key) ?? null)
-}
-
-/** Passes an array as text, because drivers encode arrays differently. */
-const arrayOf = (elements: readonly PostgresValue[]): string =>
-  `{${elements
-    .map((element) => (typeof element === 'string' ? `"${element.replaceAll(/["\\]/g, '\\$&')}"` : String(element)))
-    .join()}}`
-
-function readerOf(query: Query, name: string) {
-  const selectOne = `SELECT version, value FROM ${name} WHERE part = $1 AND key = $2`
-  const selectMany = `SELECT key, version, value FROM ${name} WHERE part = $1 AND key = ANY ($2::text::text[])`
-  return async (partition: string, keys: readonly string[]): Promise<Array<StoredRecord | null>> => {
-    const [first] = keys
-    if (first === undefined) return []
-    if (keys.length > 1) return inOrder(keys, await query(selectMany, partition, arrayOf(keys)))
-    const [row] = await query(selectOne, partition, first)
-    return [row === undefined ? null : recordOf(row)]
-  }
-}
-
-/** Says whether the record was as expected. */
-function committerOfOne(query: Query, name: string) {
-  const one = 'WHERE part = $1 AND key = $2 AND version = $3'
-  const compare = `SELECT 1 AS done FROM ${name} ${one}`
-  const remove = `DELETE FROM ${name} ${one} RETURNING 1 AS done`
-  const removeAny = `DELETE FROM ${name} WHERE part = $1 AND key = $2`
-  const replace = `UPDATE ${name} SET version = $4, value = $5, kind = $6, user_id = $7, expires_at = $8,
-    sweep_after = ${sweepAfter('$8', '$9', '$10')} ${one} RETURNING 1 AS done`
-  return async (partition: string, { key, expect, change }: RecordWrite, now: number): Promise<boolean> => {
-    if (expect === ANY) {
-      if (change === 'delete') await query(removeAny, partition, key)
-      return true
-    }
-    if (change === 'keep') return (await query(compare, partition, key, expect)).length === 1
-    if (change === 'delete') return (await query(remove, partition, key, expect)).length === 1
-    const { version, value, kind, userId, expiresAt } = change
-    const due = dueAt(expiresAt, now)
-    const rows = await query(replace, partition, key, expect, version, value, kind, userId, expiresAt, due, now)
-    return rows.length === 1
-  }
-}
-
-function committerOfAll(query: Query, name: string) {
-  const texts = Array.from({ length: 6 }, (_, index) => `$${index + 2}::text::text[]`).join(', ')
-  const statement = `SELECT ${name}_commit($1, ${texts}, $8::text::bigint[], $9::text::bigint[], $10) AS found`
-  return async (
-    partition: string,
-    writes: readonly RecordWrite[],
-    now: number
-  ): Promise<null | Array<StoredRecord | null>> => {
-    const puts = writes.map(({ change }) => (typeof change === 'object' ? change : null))
-    const versions = writes.map(({ change }) => (change === 'delete' ? '' : change === 'keep' ? null : change.version))
-    const keys = writes.map(({ key }) => key)
-    const [row] = await query(
-      statement,
-      partition,
-      arrayOf(keys),
-      arrayOf(writes.map(({ expect }) => expect)),
-      arrayOf(versions),
-      arrayOf(puts.map((put) => put?.kind ?? null)),
-      arrayOf(puts.map((put) => put?.userId ?? null)),
-      arrayOf(puts.map((put) => put?.value ?? null)),
-      arrayOf(puts.map((put) => put?.expiresAt ?? null)),
-      arrayOf(puts.map((put) => (put === null ? null : dueAt(put.expiresAt, now)))),
-      now
-    )
-    if (row === undefined) throw new TypeError('The database answered a SELECT with no row.')
-    return row['found'] === null ? null : inOrder(keys, rowsIn(row, 'found'))
   }
 }
 

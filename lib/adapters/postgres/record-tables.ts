@@ -56,6 +56,7 @@ export const recordMigrations = (prefix: string, table: string): readonly Migrat
   ALTER TABLE ${prefix}${table} ADD PRIMARY KEY (part, key);
   CREATE INDEX ${table}_sweep ON ${prefix}${table} (sweep_after);
   ${commitFunction(prefix, table)}
+  ${replaceFunction(prefix, table)}
   ${sweepFunction(prefix, table)}`
 ]
 
@@ -70,20 +71,20 @@ const LANGUAGE = 'LANGUAGE plpgsql SET enable_seqscan TO off'
  * Returns `NULL`, or all records as JSON if one is not as expected. A transaction that adds a row of a partition has
  * the lock of the partition. So a row that is absent under the lock stays absent until the end of the transaction. An
  * existing row is locked before it is compared, so it stays as it is. Each statement of the function has a snapshot of
- * its own, from after the lock. Without the lock a transaction locks one row and waits for no other, or is a sweep,
- * which never waits. So no transactions wait for each other in a circle.
+ * its own, from after the lock. Every transaction locks rows in the order of their keys, or is a sweep, which never
+ * waits. So no transactions wait for each other in a circle.
  */
 const commitFunction = (prefix: string, table: string): string => `
 CREATE FUNCTION ${prefix}${table}_commit(in_part text, keys text[], expects text[], versions text[], kinds text[],
   users text[], vals text[], ends bigint[], dues bigint[], now_ms bigint) RETURNS text ${LANGUAGE} AS $body$
 DECLARE
+  at integer;
   found_version text;
 BEGIN
   PERFORM pg_advisory_xact_lock(${PARTITION_LOCK}, hashtext(in_part));
-  FOR at IN 1 .. cardinality(keys) LOOP
-    CONTINUE WHEN expects[at] = '${ANY}';
+  FOR at IN SELECT n FROM generate_subscripts(keys, 1) AS n ORDER BY keys[n] COLLATE "C" LOOP
     SELECT version INTO found_version FROM ${prefix}${table} WHERE part = in_part AND key = keys[at] FOR UPDATE;
-    IF found_version IS DISTINCT FROM expects[at] THEN
+    IF expects[at] IS DISTINCT FROM '${ANY}' AND found_version IS DISTINCT FROM expects[at] THEN
       RETURN (SELECT coalesce(json_agg(json_build_object('key', key, 'version', version, 'value', value)), '[]')
         FROM ${prefix}${table} WHERE part = in_part AND key = ANY (keys));
     END IF;
@@ -104,6 +105,25 @@ BEGIN
       VALUES (in_part, keys[at], kinds[at], users[at], versions[at], vals[at], ends[at], ends[at]);
   END LOOP;
   RETURN NULL;
+END $body$;`
+
+/**
+ * Replaces records of any partitions, and returns as JSON which of them were as expected. The others stay as they are.
+ */
+const replaceFunction = (prefix: string, table: string): string => `
+CREATE FUNCTION ${prefix}${table}_replace(parts text[], keys text[], expects text[], versions text[], vals text[],
+  kinds text[], users text[], ends bigint[], dues bigint[], nows bigint[]) RETURNS text ${LANGUAGE} AS $body$
+DECLARE
+  at integer;
+  done boolean[];
+BEGIN
+  FOR at IN SELECT n FROM generate_subscripts(keys, 1) AS n ORDER BY parts[n] COLLATE "C", keys[n] COLLATE "C" LOOP
+    UPDATE ${prefix}${table} SET kind = kinds[at], user_id = users[at], version = versions[at], value = vals[at],
+      expires_at = ends[at], sweep_after = ${sweepAfter('ends[at]', 'dues[at]', 'nows[at]')}
+      WHERE part = parts[at] AND key = keys[at] AND version = expects[at];
+    done[at] := FOUND;
+  END LOOP;
+  RETURN array_to_json(done)::text;
 END $body$;`
 
 /**

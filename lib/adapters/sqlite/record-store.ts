@@ -1,7 +1,9 @@
 import { setImmediate } from 'node:timers/promises'
 import { ANY, type RecordStore, type RecordWrite, type StoredRecord } from '../../ports/record-store.ts'
 import { type Row, text } from '../sql/rows.ts'
-import { patient, type SqliteDatabase } from './database.ts'
+import { codeOf, patient, type SqliteDatabase } from './database.ts'
+import { isOutage } from '../../ports/outage.ts'
+import { joined } from '../sql/joined.ts'
 import { connectMigrated, type MigratedConnection } from './migrations.ts'
 import type { State } from '../../ports/state.ts'
 import { noOthers } from '../../protocol/bounds.ts'
@@ -10,6 +12,11 @@ import type { FactorStore } from '../../ports/factor-store.ts'
 import { recordFactorStore } from '../../records/factor-store.ts'
 import type { ApiKeyStore } from '../../ports/api-key-store.ts'
 import { recordApiKeyStore } from '../../records/api-key-store.ts'
+
+interface Commit {
+  partition: string
+  writes: readonly RecordWrite[]
+}
 
 interface SqliteRecordsOptions {
   /** A plain name. Each table is a store of its own. */
@@ -45,6 +52,25 @@ export function sqliteRecords(db: SqliteDatabase, { table }: SqliteRecordsOption
   const { prepare, pending } = connection
   const read = readerOf(connection, table)
   const write = writerOf(connection, table)
+  // One after the other, so each sees what those before it wrote.
+  const commit = joined(
+    (commits: readonly Commit[]) =>
+      patient(async () =>
+        connection.transaction(() =>
+          commits.map(({ partition, writes }) => {
+            const keys = writes.map(({ key }) => key)
+            const found = read(partition, keys)
+            const isAsExpected = writes.every(
+              ({ expect }, index) => expect === ANY || expect === (found[index]?.version ?? null)
+            )
+            if (!isAsExpected) return found
+            for (const one of writes) write(partition, one)
+            return null
+          })
+        )
+      ),
+    (error) => !isOutage(error) && codeOf(error) === undefined
+  )
   const removeSlice = `DELETE FROM ${table} WHERE (part, key) IN (
     SELECT part, key FROM ${table} WHERE expires_at <= ? LIMIT ${SLICE}) RETURNING 1 AS removed`
   return {
@@ -55,21 +81,7 @@ export function sqliteRecords(db: SqliteDatabase, { table }: SqliteRecordsOption
     prepare,
     pending,
     read: (partition, keys) => patient(async () => read(partition, keys)),
-    commit: (partition, writes) =>
-      patient(async () =>
-        connection.transaction(() => {
-          const found = read(
-            partition,
-            writes.map(({ key }) => key)
-          )
-          const isAsExpected = writes.every(
-            ({ expect }, index) => expect === ANY || expect === (found[index]?.version ?? null)
-          )
-          if (!isAsExpected) return found
-          for (const one of writes) write(partition, one)
-          return null
-        })
-      ),
+    commit: (partition, writes) => commit({ partition, writes }),
     async sweep(now) {
       while ((await patient(async () => connection.change(removeSlice, now))).length === SLICE) await setImmediate()
     }

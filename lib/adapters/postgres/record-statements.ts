@@ -1,0 +1,151 @@
+import { ANY, type RecordStore, type RecordWrite, type StoredRecord } from '../../ports/record-store.ts'
+import { joined } from '../sql/joined.ts'
+import { type Row, rowsIn, text } from '../sql/rows.ts'
+import { PostgresError, type PostgresValue, type Query } from './database.ts'
+import { dueAt, sweepAfter } from './record-tables.ts'
+
+/** The reads and commits of `postgresRecords`. `name`: the table's, with its schema. */
+export function recordStatements(query: Query, name: string): Pick<RecordStore, 'read' | 'commit'> {
+  const read = readerOf(query, name)
+  const commitOne = committerOfOne(query, name)
+  const commitAll = committerOfAll(query, name)
+  const replace = replacerOf(query, name)
+
+  async function commit(
+    partition: string,
+    writes: readonly RecordWrite[],
+    now: number
+  ): Promise<null | Array<StoredRecord | null>> {
+    const [only] = writes
+    if (only === undefined) return null
+    if (writes.length > 1 || mayBeNew(only)) return await commitAll(partition, writes, now)
+    const { key, expect, change } = only
+    const isDone =
+      expect === ANY || typeof change !== 'object'
+        ? await commitOne(partition, only)
+        : await replace({ partition, key, expect, now, ...change })
+    return isDone ? null : await read(partition, [key])
+  }
+  return { read, commit }
+}
+
+/** Only the function takes the lock of the partition, which a commit that may add a row needs. */
+const mayBeNew = ({ expect, change }: RecordWrite): boolean =>
+  expect === null || (expect === ANY && typeof change === 'object')
+
+const recordOf = (row: Row): StoredRecord => ({ version: text(row, 'version'), value: text(row, 'value') })
+
+function inOrder(keys: readonly string[], rows: readonly Row[]): Array<StoredRecord | null> {
+  const found = new Map(rows.map((row) => [text(row, 'key'), recordOf(row)]))
+  return keys.map((key) => found.get(key) ?? null)
+}
+
+/** Passes an array as text, because drivers encode arrays differently. */
+const arrayOf = (elements: readonly PostgresValue[]): string =>
+  `{${elements
+    .map((element) => (typeof element === 'string' ? `"${element.replaceAll(/["\\]/g, '\\$&')}"` : String(element)))
+    .join()}}`
+
+function readerOf(query: Query, name: string) {
+  const selectOne = `SELECT version, value FROM ${name} WHERE part = $1 AND key = $2`
+  const selectMany = `SELECT key, version, value FROM ${name} WHERE part = $1 AND key = ANY ($2::text::text[])`
+  // OFFSET keeps the planner from reading the whole table for the join.
+  const selectOnes = `SELECT found.version, found.value
+    FROM unnest($1::text::text[], $2::text::text[]) WITH ORDINALITY AS asked (part, key, place)
+    LEFT JOIN LATERAL (SELECT version, value FROM ${name} WHERE part = asked.part AND key = asked.key OFFSET 0) AS found
+      ON true
+    ORDER BY place`
+  const readOne = joined(async (asked: ReadonlyArray<readonly [partition: string, key: string]>) => {
+    const [[partition, key] = ['', ''], ...more] = asked
+    if (more.length > 0) {
+      const rows = await query(selectOnes, arrayOf(asked.map(([part]) => part)), arrayOf(asked.map(([, name]) => name)))
+      return rows.map((row) => (row['version'] === null ? null : recordOf(row)))
+    }
+    const [row] = await query(selectOne, partition, key)
+    return [row === undefined ? null : recordOf(row)]
+  }, mayBeOfOne)
+  return async (partition: string, keys: readonly string[]): Promise<Array<StoredRecord | null>> => {
+    const [first] = keys
+    if (first === undefined) return []
+    return keys.length > 1
+      ? inOrder(keys, await query(selectMany, partition, arrayOf(keys)))
+      : [await readOne([partition, first])]
+  }
+}
+
+/** Says whether the record was as expected. */
+function committerOfOne(query: Query, name: string) {
+  const one = 'WHERE part = $1 AND key = $2 AND version = $3'
+  const compare = `SELECT 1 AS done FROM ${name} ${one}`
+  const remove = `DELETE FROM ${name} ${one} RETURNING 1 AS done`
+  const removeAny = `DELETE FROM ${name} WHERE part = $1 AND key = $2`
+  return async (partition: string, { key, expect, change }: RecordWrite): Promise<boolean> => {
+    if (expect === ANY) {
+      if (change === 'delete') await query(removeAny, partition, key)
+      return true
+    }
+    return (await query(change === 'keep' ? compare : remove, partition, key, expect)).length === 1
+  }
+}
+
+/** A record that replaces the one of the version `expect`. */
+interface Replacement extends Exclude<RecordWrite['change'], string> {
+  partition: string
+  key: string
+  expect: string | null
+  now: number
+}
+
+/** The server refused a statement and did nothing, perhaps because of one of its values. */
+const mayBeOfOne = (error: unknown): boolean =>
+  error instanceof TypeError || (error instanceof PostgresError && /^(?:2[23]|40|54)/.test(error.code ?? ''))
+
+/** Says whether the record was as expected. Those of one turn are one statement. */
+function replacerOf(query: Query, name: string): (replacement: Replacement) => Promise<boolean> {
+  const one = `UPDATE ${name} SET version = $4, value = $5, kind = $6, user_id = $7, expires_at = $8,
+    sweep_after = ${sweepAfter('$8', '$9', '$10')} WHERE part = $1 AND key = $2 AND version = $3 RETURNING 1 AS done`
+  const texts = Array.from({ length: 7 }, (_, index) => `$${index + 1}::text::text[]`).join(', ')
+  const numbers = [8, 9, 10].map((index) => `$${index}::text::bigint[]`).join(', ')
+  const many = `SELECT ${name}_replace(${texts}, ${numbers}) AS done`
+  const valuesOf = (given: Replacement): PostgresValue[] => {
+    const { partition, key, expect, version, value, kind, userId, expiresAt, now } = given
+    return [partition, key, expect, version, value, kind, userId, expiresAt, dueAt(expiresAt, now), now]
+  }
+  return joined(async (given) => {
+    const [first = [], ...more] = given.map(valuesOf)
+    if (more.length === 0) return [(await query(one, ...first)).length === 1]
+    const columns = first.map((value, column) => arrayOf([value, ...more.map((row) => row[column] ?? null)]))
+    const [row] = await query(many, ...columns)
+    if (row === undefined) throw new Error('The database answered a SELECT with no row.')
+    return JSON.parse(text(row, 'done')) as boolean[]
+  }, mayBeOfOne)
+}
+
+function committerOfAll(query: Query, name: string) {
+  const texts = Array.from({ length: 6 }, (_, index) => `$${index + 2}::text::text[]`).join(', ')
+  const statement = `SELECT ${name}_commit($1, ${texts}, $8::text::bigint[], $9::text::bigint[], $10) AS found`
+  return async (
+    partition: string,
+    writes: readonly RecordWrite[],
+    now: number
+  ): Promise<null | Array<StoredRecord | null>> => {
+    const puts = writes.map(({ change }) => (typeof change === 'object' ? change : null))
+    const versions = writes.map(({ change }) => (change === 'delete' ? '' : change === 'keep' ? null : change.version))
+    const keys = writes.map(({ key }) => key)
+    const [row] = await query(
+      statement,
+      partition,
+      arrayOf(keys),
+      arrayOf(writes.map(({ expect }) => expect)),
+      arrayOf(versions),
+      arrayOf(puts.map((put) => put?.kind ?? null)),
+      arrayOf(puts.map((put) => put?.userId ?? null)),
+      arrayOf(puts.map((put) => put?.value ?? null)),
+      arrayOf(puts.map((put) => put?.expiresAt ?? null)),
+      arrayOf(puts.map((put) => (put === null ? null : dueAt(put.expiresAt, now)))),
+      now
+    )
+    if (row === undefined) throw new TypeError('The database answered a SELECT with no row.')
+    return row['found'] === null ? null : inOrder(keys, rowsIn(row, 'found'))
+  }
+}

@@ -1,0 +1,132 @@
+/** Reads and commits that arrive together, and are one statement or one transaction of the database. */
+import Database from 'libsql'
+import t, { type Test } from '../support/tap.ts'
+import { postgresRecords } from '../../lib/adapters/postgres/record-store.ts'
+import { sqliteRecords } from '../../lib/adapters/sqlite/record-store.ts'
+import { ANY, type RecordStore } from '../../lib/ports/record-store.ts'
+import { sharedPostgres } from '../support/shared-postgres.ts'
+import { nth, NOW, put, recordInstances, TABLE } from './support/postgres-record-instances.ts'
+
+const server = await sharedPostgres(t)
+
+interface Counted {
+  store: RecordStore
+  /** The statements since the last look, without their parameters. */
+  statements(): string[]
+}
+
+async function onPostgres(t: Test): Promise<Counted> {
+  const { pool } = await recordInstances(server, t)
+  const found: string[] = []
+  const query = async (text: string, parameters?: unknown[]): Promise<{ rows: unknown[] }> => {
+    found.push(text)
+    return await pool.query(text, parameters)
+  }
+  return { store: postgresRecords({ query }, TABLE), statements: () => found.splice(0) }
+}
+
+async function onSqlite(t: Test): Promise<Counted> {
+  const db = new Database(':memory:')
+  t.teardown(() => db.close())
+  const found: string[] = []
+  const exec = (sql: string): void => {
+    if (sql.includes('BEGIN')) found.push(sql)
+    db.exec(sql)
+  }
+  const store = sqliteRecords({ exec, prepare: (sql) => db.prepare(sql) as never }, { table: 'records' })
+  await store.prepare?.()
+  return { store, statements: () => found.splice(0) }
+}
+
+for (const [name, make] of Object.entries({ postgres: onPostgres, sqlite: onSqlite })) {
+  t.test(`${name}: commits of one turn are one, and each has its own outcome`, async (t) => {
+    const { store, statements } = await make(t)
+    const first = [1, 2, 3].map((user) => put('a', null, user))
+    for (const [at, one] of first.entries()) await store.commit(`p${at}`, [one], NOW)
+    statements()
+    const next = first.map(({ change }, at) => put('a', at === 1 ? 'another' : change.version, `next ${at}`))
+    t.strictSame(await Promise.all(next.map((one, at) => store.commit(`p${at}`, [one], NOW))), [
+      null,
+      [{ version: nth(first, 1).change.version, value: '2' }],
+      null
+    ])
+    // PostgreSQL reads the record that was not as expected.
+    t.equal(statements().length, name === 'postgres' ? 2 : 1)
+    t.match(await Promise.all([0, 1, 2].map((at) => store.read(`p${at}`, ['a']))), [
+      [{ value: '"next 0"' }],
+      [{ value: '2' }],
+      [{ value: '"next 2"' }]
+    ])
+    t.equal(statements().length, name === 'postgres' ? 1 : 0, 'reads of one turn are one')
+  })
+
+  t.test(`${name}: the last of two commits of one turn on one record finds the first`, async (t) => {
+    const { store } = await make(t)
+    const first = put('a', null, 1)
+    await store.commit('p', [first], NOW)
+    const both = [2, 3].map((value) => put('a', first.change.version, value))
+    t.match(await Promise.all(both.map((one) => store.commit('p', [one], NOW))), [null, [{ value: '2' }]])
+  })
+
+  t.test(`${name}: a value that the database refuses fails alone`, async (t) => {
+    const { store } = await make(t)
+    const first = [0, 1, 2].map((at) => put('a', null, at))
+    for (const [at, one] of first.entries()) await store.commit(`p${at}`, [one], NOW)
+    const next = first.map(({ change }, at) => put('a', change.version, `next ${at}`))
+    nth(next, 1).change.value = 'a NUL: \0'
+    const outcomes = await Promise.allSettled(next.map((one, at) => store.commit(`p${at}`, [one], NOW)))
+    t.match(outcomes, [{ value: null }, { reason: TypeError }, { value: null }])
+    t.match(await Promise.all([0, 1, 2].map((at) => store.read(`p${at}`, ['a']))), [
+      [{ value: '"next 0"' }],
+      [{ value: '1' }],
+      [{ value: '"next 2"' }]
+    ])
+  })
+}
+
+t.test('postgres: no two statements wait for each other, whatever the order of their commits', async (t) => {
+  const { at, blocker, database, rows, waiting } = await recordInstances(server, t)
+  const codes: unknown[] = []
+  const watched = Array.from({ length: 2 }, () => {
+    const own = database.pool({ max: 2 })
+    return postgresRecords(
+      {
+        async query(text, parameters) {
+          return await own.query(text, parameters).catch((error: { code?: string }) => {
+            codes.push(error.code)
+            throw error
+          })
+        }
+      },
+      TABLE
+    )
+  })
+  const several = async (store: RecordStore, keys: string, versions: Map<string, string>): Promise<void> => {
+    await store.commit(
+      'p',
+      [...keys].map((key) => put(key, versions.get(key) ?? null)),
+      NOW
+    )
+  }
+  const joinedOnes = async (store: RecordStore, keys: string, versions: Map<string, string>): Promise<void> => {
+    await Promise.all([...keys].map((key) => store.commit('p', [put(key, versions.get(key) ?? null)], NOW)))
+  }
+  const removing = async (store: RecordStore, keys: string, versions: Map<string, string>): Promise<void> => {
+    const [last = ''] = keys.slice(-1)
+    const others = [...keys.slice(0, -1)].map((key) => put(key, versions.get(key) ?? null))
+    await store.commit('p', [...others, { key: last, expect: ANY, change: 'delete' }], NOW)
+  }
+  for (const left of [joinedOnes, several, removing]) {
+    await rows('DELETE FROM authority_records')
+    const first = [...'abc'].map((key) => put(key, null))
+    await at(0).commit('p', first, NOW)
+    const versions = new Map(first.map(({ key, change }) => [key, change.version]))
+    await blocker.query('BEGIN')
+    await blocker.query("SELECT FROM authority_records WHERE key = 'c' FOR UPDATE")
+    const both = [left(nth(watched, 0), 'bca', versions), joinedOnes(nth(watched, 1), 'acb', versions)]
+    await waiting(2)
+    await blocker.query('COMMIT')
+    await Promise.all(both)
+    t.strictSame(codes, [], 'no statement was refused')
+  }
+})
