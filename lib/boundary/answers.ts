@@ -184,14 +184,13 @@ const LOOKS = 5
 /**
  * Settles with the result, or rejects after `budgetMs`. A later result is dropped. A synchronous result sets no timer.
  */
-export async function within<Answer>(
-  budgetMs: number,
-  clock: Clock,
-  call: () => Answer | Promise<Answer>
-): Promise<Answer> {
-  const pending = call()
-  if (!isPromise(pending)) return pending
-  return await new Promise<Answer>((resolve, reject) => {
+export function within<Answer>(budgetMs: number, clock: Clock, call: () => Answer | Promise<Answer>): Promise<Answer> {
+  return new Promise<Answer>((resolve, reject) => {
+    const pending = call()
+    if (!isPromise(pending)) {
+      resolve(pending)
+      return
+    }
     let cancel = (): void => {}
     // Reads an arrived answer after the last check too.
     const look = (left: number): void => {

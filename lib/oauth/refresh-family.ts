@@ -222,7 +222,7 @@ async function rotate(attempt: RefreshAttempt, deps: GrantDeps): Promise<Refresh
   const { result, refreshToken } = await withRotation(
     attempt,
     undefined,
-    async (family) => await accessTokenFor(family, attempt, deps),
+    (family) => accessTokenFor(family, attempt, deps),
     deps
   )
   return { ...result, refresh_token: refreshToken }

@@ -128,16 +128,13 @@ export function askableScopes(
  * The scopes of an access token: without those of administration that the host does not give now.
  * @throws OAuthError `invalid_scope` if no scope is left
  */
-export async function admitted(
+export function admitted(
   scopes: readonly string[],
   { user, client }: { user: User | null; client: Client | null },
   { administration }: Pick<Targets, 'administration'>
 ): Promise<AdmittedScopes> {
   const asks = administration !== null && isFirstParty(client)
-  return await admittedScopes(
-    scopes,
-    asks ? async (reserved) => await administration.allow({ user, client, scopes: reserved }) : null
-  )
+  return admittedScopes(scopes, asks ? (reserved) => administration.allow({ user, client, scopes: reserved }) : null)
 }
 
 /**

@@ -120,8 +120,10 @@ function pad(secret: string): Buffer {
   return hash('sha256', `successor:${secret}`, 'buffer')
 }
 
+/** Changes `left`. */
 function xor(left: Buffer, right: Buffer): Buffer {
-  return Buffer.from(left.map((byte, index) => byte ^ (right[index] ?? 0)))
+  for (let at = 0; at < left.length; at++) left[at] = (left[at] as number) ^ (right[at] ?? 0)
+  return left
 }
 
 const DIGITS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'

@@ -173,9 +173,12 @@ export function accessTokens(
   const secondsFor: AccessTokens['secondsFor'] = (target) => target?.expiresInSeconds ?? policy.expiresInSeconds
   return {
     secondsFor,
-    async ready(target) {
-      await ring.ready(target?.alg ?? undefined)
-      if (target === undefined) for (const { alg } of resources) await ring.ready(alg ?? undefined)
+    ready(target) {
+      const own = ring.ready(target?.alg ?? undefined)
+      if (target !== undefined || resources.length === 0) return own
+      return own.then(async () => {
+        for (const { alg } of resources) await ring.ready(alg ?? undefined)
+      })
     },
 
     mint({ sub, scopes, sid, client_id, authentication, jkt = null, extra, target = null, act, mostSeconds }) {

@@ -104,8 +104,8 @@ function tokenEndpoint(grants: readonly GrantDeclaration[]): Endpoint {
           }
         )
         checkGrantAllowed(grant, client)
-        const handle = async (): Promise<GrantAnswer | GuessAtFactor | OAuthError> =>
-          await grant.handle(
+        const handle = (): Promise<GrantAnswer | GuessAtFactor | OAuthError> =>
+          grant.handle(
             params,
             {
               client,

@@ -215,7 +215,7 @@ function register(child: FastifyInstance, declared: Endpoint, deps: HttpDeps): v
     ...(takes === 'optional' ? { validatorCompiler: optionalBody } : {}),
     ...(declared.isCached === true ? {} : { onRequest: noStoreHook }),
     handler: async (request, reply) => {
-      const answer = await guarded(async () => await handle(request, reply, deps))
+      const answer = await guarded(() => handle(request, reply, deps))
       if (status !== undefined && others.length === 0) reply.code(status)
       return answer
     }

@@ -114,7 +114,7 @@ export function noStoreHook(_request: FastifyRequest, reply: FastifyReply, done:
  * Runs a handler's work. An error that is not meant for the wire is answered with a constant text, and its cause is
  * logged (see `serviceError`).
  */
-export async function guarded<T>(work: () => Promise<T>): Promise<T> {
+export async function guarded<T>(work: () => T | Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (error) {

@@ -113,12 +113,12 @@ export function createRequestLimiter(options: Limits | false, deps: RequestLimit
     }
   }
 
-  const countUnderRefresh: RequestLimiter['countFailure'] = async (request, reply, work) => {
+  const countUnderRefresh: RequestLimiter['countFailure'] = (request, reply, work) => {
     const plan = async (): Promise<{ id: string; limits: AttemptLimit[] }> => ({
       id: deps.random.id(),
       limits: await limitsOf(request, { rule: 'refresh' }, null, { options, bypass, deps })
     })
-    return await countFailure(plan, work, attemptDeps(request, reply))
+    return countFailure(plan, work, attemptDeps(request, reply))
   }
 
   const reserveSecondFactor = async <T>(

@@ -63,7 +63,7 @@ async function refreshTokenGrant(
   const { result, refreshToken } = await withRotation(
     attempt,
     clientId,
-    async (family) => await answer(family, attempt, { client, requested, asked: params }, deps),
+    (family) => answer(family, attempt, { client, requested, asked: params }, deps),
     deps
   )
   return { ...result, refresh_token: refreshToken }
