@@ -84,6 +84,12 @@ async function keysAlone(): Promise<Subject> {
   })
 }
 
+/** What a request costs that asks Redis for nothing, in the same way: the least that any count there can cost. */
+async function emptyScript(): Promise<Subject> {
+  const connection = sharedConnection(redisClient())
+  return await subject(async () => async () => await connection.time('{limits}'))
+}
+
 /** Its own store; it counts one key a call. */
 async function fastifyRateLimit(redis?: Redis): Promise<Subject> {
   return await subject(async (app) => {
@@ -127,6 +133,7 @@ export const limits: HttpBenchmark = {
   subjects: {
     'bare route': { start: async () => await subject(async () => null) },
     'three keys, no limit': { start: keysAlone },
+    'one empty script, Redis': { start: emptyScript },
     'three limits, memory': { start: async () => await ours(memoryAttemptStore({ clock: systemClock })), goal: 1.4 },
     'three limits, Redis': {
       start: async () => await ours(redisAttemptStore(sharedConnection(redisClient()))),

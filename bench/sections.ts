@@ -20,7 +20,9 @@ export const SECTIONS: Record<string, { heading: string; before: string; after: 
     before:
       'Nearly all of a sign-in is one argon2id hash (19 MiB, two passes). Eight clients sign in repeatedly. The ' +
       'first row of either package only verifies a hash, on the default pool of four threads. On two cores, two ' +
-      'hashes at once give the same throughput as four with half the memory, so the queue runs two.',
+      'hashes at once give the same throughput as four with half the memory, so the queue runs two. Our servers ' +
+      'answer thousands of sign-ins without a hash before the first round, because the compiler is busy for that ' +
+      'long.',
     after: '[Password hashing](guides/password-hashing.md) helps to choose a package.'
   },
   flood: {
@@ -58,9 +60,9 @@ export const SECTIONS: Record<string, { heading: string; before: string; after: 
       'which also issues a new refresh token. The echo receives and returns the same bytes and does nothing else. ' +
       'oidc-provider and better-auth do the closest equivalent.',
     after:
-      'A successful refresh counts against no limit. ES256 adds the signature. On Redis each refresh is one command, ' +
-      'and refreshes that arrive together are sent together. Rows with PostgreSQL include the CPU of its server; ' +
-      'oidc-provider keeps everything in memory.'
+      'A successful refresh counts against no limit. ES256 adds the signature. Requests that arrive together take ' +
+      'each step together: on Redis their commands are one write, on PostgreSQL one statement, on SQLite one ' +
+      'transaction. Rows with PostgreSQL include the CPU of its server; oidc-provider keeps everything in memory.'
   },
   limits: {
     heading: 'Rate limits',
@@ -70,7 +72,8 @@ export const SECTIONS: Record<string, { heading: string; before: string; after: 
       'another, and uses exact sliding windows. The others use fixed windows and count three times.',
     after:
       'In memory, most of the time of ours is spent in @fastify/rate-limit. On Redis all three limits are one ' +
-      'command, and the commands of requests that arrive together are sent in one write.'
+      'command, and the commands of requests that arrive together are sent in one write. The row of the empty script ' +
+      'is what the client of Redis costs.'
   },
   refusals: {
     heading: 'Refusals',
