@@ -1,10 +1,13 @@
 /** ADM-P3 to P7: editing, inviting, the audit log, and the texts of people on pages. */
 import t from '../../../support/tap.ts'
-import { memoryAudit } from '../../../../lib/index.ts'
+import { memoryAudit, memoryUserStore } from '../../../../lib/index.ts'
+import { fastHasher } from '../../../../lib/testing/index.ts'
 import { Type } from '@sinclair/typebox'
 import { ADMIN_SCOPES } from '../../../../lib/protocol/scope.ts'
-import { signUp } from '../../../support/app.ts'
-import { paged, REASON } from './pages-world.ts'
+import { PASSWORD, signUp, testApp } from '../../../support/app.ts'
+import { CLIENTS } from '../../../support/openid.ts'
+import { SERVICE_SECRET } from '../world.ts'
+import { paged, REASON, signedIn } from './pages-world.ts'
 
 const registration = { fields: Type.Object({ city: Type.Optional(Type.String({ maxLength: 2000 })) }) }
 const HERE = { 'sec-fetch-site': 'same-origin' }
@@ -94,6 +97,25 @@ t.test('has no page for invitations without messages', async (t) => {
   const { browser } = await paged(t, { sendMessage: undefined })
   t.equal((await browser.get('/auth/admin/invite')).statusCode, 404)
   t.notMatch((await browser.get('/auth/admin')).body, /\/auth\/admin\/invite/)
+})
+
+t.test('has no page for invitations where no user can be made', async (t) => {
+  const passwordHash = await fastHasher().hash(PASSWORD, { memoryCost: 19456, timeCost: 2, parallelism: 1 })
+  const { create: _none, ...users } = memoryUserStore([{ id: 'root', username: 'root', passwordHash }])
+  const { app, close } = await testApp({
+    users,
+    secret: SERVICE_SECRET,
+    audit: memoryAudit(),
+    clients: CLIENTS,
+    admin: { allow: ({ scopes }) => scopes },
+    sendMessage: async () => {}
+  })
+  t.teardown(close)
+  const browser = await signedIn(app, 'root')
+  const page = await browser.get('/auth/admin')
+  t.equal(page.statusCode, 200)
+  t.notMatch(page.body, /\/auth\/admin\/invite/)
+  t.equal((await browser.get('/auth/admin/invite')).statusCode, 404)
 })
 
 t.test('shows the audit log by its filters, with the names of now, and records its opening', async (t) => {
