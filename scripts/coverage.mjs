@@ -16,7 +16,7 @@ const root = fileURLToPath(new URL('..', import.meta.url))
 const directory = process.env.TEST_COVERAGE ?? mkdtempSync(join(tmpdir(), 'fastify-authority-coverage-'))
 process.env.TEST_COVERAGE = directory
 const words = process.argv.slice(2)
-const isGood = await runTests(filesOf(words.length > 0 ? words : ['--lane=main', '--lane=nightly']))
+const isGood = await runTests(filesOf(words.length > 0 ? words : ['--lane=main', '--lane=sweeps', '--lane=nightly']))
 if (words.length === 0) writeMap(directory, translated)
 process.exitCode = report() === 0 && isGood ? 0 : 1
 rmSync(directory, { recursive: true, force: true })

@@ -78,10 +78,45 @@ const NIGHTLY = [
   'test/flow/example-smtp.test.ts'
 ]
 
+/**
+ * Ends of their names. Each walks through all pages, commands or cases of a kind, and takes long. `.ci/run` runs them
+ * after `npm test`, which has others at the same places.
+ */
+const SWEEPS = [
+  // Every page at every width, and in every language. `browser/pages-*` has the others.
+  'test/browser/pages-classes.test.ts',
+  'test/browser/pages-languages.test.ts',
+  'test/browser/pages-keyboard.test.ts',
+  // The journeys of people in four ways, each press counted. `browser/pages-sign-in`, `passkeys` and `second-steps` walk.
+  'test/browser/flows.test.ts',
+  // Pages of other sites that misuse ours, and the example in a browser.
+  'test/browser/foreign-pages.test.ts',
+  'test/browser/example-server.test.ts',
+  // Our client where tabs, cookies and popups meet. `browser/client-sign-in`, `client-fetch` and `client-dpop` stay.
+  'test/browser/client-tokens.test.ts',
+  'test/browser/client-cookie.test.ts',
+  'test/browser/client-sign-out.test.ts',
+  'test/browser/client-popup.test.ts',
+  'test/browser/client-storage.test.ts',
+  'test/browser/mails.test.ts',
+  // Commands as processes, one for each case. `cli/doctor-choices` and `cli/import` stay.
+  'test/cli/audit.test.ts',
+  'test/cli/user.test.ts',
+  'test/cli/keys.test.ts',
+  'test/cli/doctor.test.ts',
+  'test/cli/import-sources.test.ts',
+  // Every format of a hash, forged chains, and every store of one kind of database.
+  'test/unit/passwords/imported-formats.test.ts',
+  'test/features/audit/verify.test.ts',
+  'test/concurrency/key-rotation.test.ts',
+  'test/contract/sqlite.test.ts'
+]
+
 /** `npm test` runs the lane `main`. */
 export function laneOf(file) {
   if (file.startsWith('test/faults/')) return 'faults'
-  return NIGHTLY.some((end) => file.endsWith(end)) ? 'nightly' : 'main'
+  const isOf = (lane) => lane.some((end) => file.endsWith(end))
+  return isOf(NIGHTLY) ? 'nightly' : isOf(SWEEPS) ? 'sweeps' : 'main'
 }
 
 /** The files process by process, in the same way each time: it never depends on how long others take. */
