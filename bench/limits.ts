@@ -84,7 +84,7 @@ async function keysAlone(): Promise<Subject> {
   })
 }
 
-/** What a request costs that asks Redis for nothing, in the same way: the least that any count there can cost. */
+/** A request that asks Redis for nothing, in the same way. No count on Redis can cost less. */
 async function emptyScript(): Promise<Subject> {
   const connection = sharedConnection(redisClient())
   return await subject(async () => async () => await connection.time('{limits}'))

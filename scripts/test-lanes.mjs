@@ -87,7 +87,7 @@ const SWEEPS = [
   'test/browser/pages-classes.test.ts',
   'test/browser/pages-languages.test.ts',
   'test/browser/pages-keyboard.test.ts',
-  // The journeys of people in four ways, each press counted. `browser/pages-sign-in`, `passkeys` and `second-steps` walk.
+  // The journeys of people in four ways, each press counted. `browser/pages-*` and `second-steps` walk them once.
   'test/browser/flows.test.ts',
   // Pages of other sites that misuse ours, and the example in a browser.
   'test/browser/foreign-pages.test.ts',

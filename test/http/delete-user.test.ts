@@ -101,7 +101,7 @@ t.test('names in the event the admin who reset factors, if the host names one', 
   const resetApp = async (options: { by: string | undefined }) => {
     await giveSecondFactor(test, sub)
     await app.authority.resetFactors(sub, options)
-    // The message to the person may have been sent by now.
+    // The message to the person may come after it.
     return events.findLast(({ name }) => name === 'factor_removed')
   }
   t.match(await resetApp({ by: 'admin-7' }), {
