@@ -3,7 +3,7 @@ import Database from 'libsql'
 import t, { type Test } from '../support/tap.ts'
 import { postgresRecords } from '../../lib/adapters/postgres/record-store.ts'
 import { sqliteRecords } from '../../lib/adapters/sqlite/record-store.ts'
-import { ANY, type RecordStore } from '../../lib/ports/record-store.ts'
+import { ANY, type RecordStore, type RecordWrite } from '../../lib/ports/record-store.ts'
 import { sharedPostgres } from '../support/shared-postgres.ts'
 import { nth, NOW, put, recordInstances, TABLE } from './support/postgres-record-instances.ts'
 
@@ -101,29 +101,26 @@ t.test('postgres: no two statements wait for each other, whatever the order of t
       TABLE
     )
   })
-  const several = async (store: RecordStore, keys: string, versions: Map<string, string>): Promise<void> => {
-    await store.commit(
-      'p',
-      [...keys].map((key) => put(key, versions.get(key) ?? null)),
-      NOW
-    )
-  }
-  const joinedOnes = async (store: RecordStore, keys: string, versions: Map<string, string>): Promise<void> => {
-    await Promise.all([...keys].map((key) => store.commit('p', [put(key, versions.get(key) ?? null)], NOW)))
-  }
-  const removing = async (store: RecordStore, keys: string, versions: Map<string, string>): Promise<void> => {
-    const [last = ''] = keys.slice(-1)
-    const others = [...keys.slice(0, -1)].map((key) => put(key, versions.get(key) ?? null))
-    await store.commit('p', [...others, { key: last, expect: ANY, change: 'delete' }], NOW)
-  }
-  for (const left of [joinedOnes, several, removing]) {
+  const single = async (store: RecordStore, writes: readonly RecordWrite[]): Promise<unknown> =>
+    await Promise.all(writes.map((write) => store.commit('p', [write], NOW)))
+  const several = async (store: RecordStore, writes: readonly RecordWrite[]): Promise<unknown> =>
+    await store.commit('p', writes, NOW)
+  const anyA: RecordWrite = { key: 'a', expect: ANY, change: 'delete' }
+  for (const [left, lastOf] of [
+    [single, put],
+    [several, put],
+    [several, () => anyA]
+  ] as const) {
     await rows('DELETE FROM authority_records')
-    const first = [...'abc'].map((key) => put(key, null))
-    await at(0).commit('p', first, NOW)
-    const versions = new Map(first.map(({ key, change }) => [key, change.version]))
+    const [a, b, c] = [put('a', null), put('b', null), put('c', null)]
+    await at(0).commit('p', [a, b, c], NOW)
+    const next = ({ key, change }: typeof a): RecordWrite => put(key, change.version)
     await blocker.query('BEGIN')
     await blocker.query("SELECT FROM authority_records WHERE key = 'c' FOR UPDATE")
-    const both = [left(nth(watched, 0), 'bca', versions), joinedOnes(nth(watched, 1), 'acb', versions)]
+    const both = [
+      left(nth(watched, 0), [next(b), next(c), lastOf(a.key, a.change.version)]),
+      single(nth(watched, 1), [next(a), next(c), next(b)])
+    ]
     await waiting(2)
     await blocker.query('COMMIT')
     await Promise.all(both)
