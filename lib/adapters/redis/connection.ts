@@ -1,3 +1,4 @@
+import { endOfTurn } from '../../ports/turn.ts'
 import {
   brokenConnection,
   codeOf,
@@ -265,7 +266,7 @@ export function redisConnection(
       group.push(call)
       return
     }
-    if (waiting.size === 0) setImmediate(flush)
+    if (waiting.size === 0) void endOfTurn().then(flush)
     waiting.set(together, [call])
   }
 
