@@ -70,7 +70,7 @@ t.test('postgres: runs no migration at a start on a current database', async (t)
   // The three reads are one.
   t.equal(statements.length, 3)
   await state.prepare()
-  t.equal(statements.length, 7)
+  t.equal(statements.length, 10)
   t.notOk(statements.some((text) => /^DO|CREATE|ALTER/.test(text)))
 })
 

@@ -72,13 +72,14 @@ t.test('refuses to start with a read-only role', async (t) => {
 
 // covers B12
 t.test('names a function that the role may not call', async (t) => {
-  const { pool, owner } = await stage(STATE_RIGHTS)
-  await owner.query(
-    'DO $$ DECLARE f regprocedure; BEGIN FOR f IN SELECT oid FROM pg_proc WHERE proname = ' +
-      "'authority_records_commit' LOOP EXECUTE 'REVOKE EXECUTE ON FUNCTION ' || f || ' FROM " +
-      "PUBLIC'; END LOOP; END $$"
-  )
-  await t.rejects(postgresState(pool).prepare(), { ...INVALID_OPTIONS, message: /authority_records_commit/ })
+  for (const name of ['authority_records_commit', 'authority_records_replace', 'authority_records_sweep']) {
+    const { pool, owner } = await stage(STATE_RIGHTS)
+    await owner.query(
+      `DO $$ DECLARE f regprocedure; BEGIN FOR f IN SELECT oid FROM pg_proc WHERE proname = '${name}' ` +
+        "LOOP EXECUTE 'REVOKE EXECUTE ON FUNCTION ' || f || ' FROM PUBLIC'; END LOOP; END $$"
+    )
+    await t.rejects(postgresState(pool).prepare(), { ...INVALID_OPTIONS, message: new RegExp(name) })
+  }
 })
 
 // covers B12

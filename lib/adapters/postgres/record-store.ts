@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import type { RecordStore } from '../../ports/record-store.ts'
+import type { RecordStore, RecordWrite } from '../../ports/record-store.ts'
 import { integer } from '../sql/rows.ts'
 import { type PostgresDatabase, quoted } from './database.ts'
 import { connect } from './migrations.ts'
@@ -47,20 +47,23 @@ export function postgresRecords(
   const name = `${prefix}${table}`
   const { read, commit } = recordStatements(query, name)
 
-  /** Creates, replaces and removes a record, to find out at the start whether the role can write. */
+  /** Creates, replaces and removes two records, and sweeps none, to find out at the start whether the role can. */
   async function trial(): Promise<void> {
     const partition = randomBytes(12).toString('base64url')
     const now = Date.now()
-    const change = (version: string) => ({
-      kind: 'trial',
-      userId: null,
-      version,
-      value: '0',
-      expiresAt: now + TRIAL_MS
-    })
-    await commit(partition, [{ key: 'trial', expect: null, change: change('first') }], now)
-    await commit(partition, [{ key: 'trial', expect: 'first', change: change('second') }], now)
-    await commit(partition, [{ key: 'trial', expect: 'second', change: 'delete' }], now)
+    const made = { kind: 'trial', userId: null, value: '0', expiresAt: now + TRIAL_MS }
+    const both = async (write: Omit<RecordWrite, 'key'>): Promise<void> => {
+      await Promise.all(['one', 'two'].map((key) => commit(partition, [{ key, ...write }], now)))
+    }
+    await both({ expect: null, change: { ...made, version: 'first' } })
+    await both({ expect: 'first', change: { ...made, version: 'second' } })
+    await both({ expect: 'second', change: 'delete' })
+    await sweepSlice(0)
+  }
+
+  async function sweepSlice(now: number): Promise<number> {
+    const [row] = await query(`SELECT ${name}_sweep($1, $2) AS removed`, now, SLICE)
+    return row === undefined ? 0 : integer(row, 'removed')
   }
 
   return {
@@ -81,11 +84,7 @@ export function postgresRecords(
       return integer(row, 'now')
     },
     async sweep(now) {
-      let removed
-      do {
-        const [row] = await query(`SELECT ${name}_sweep($1, $2) AS removed`, now, SLICE)
-        removed = row === undefined ? 0 : integer(row, 'removed')
-      } while (removed === SLICE)
+      while ((await sweepSlice(now)) === SLICE);
     }
   }
 }
