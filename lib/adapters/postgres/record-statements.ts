@@ -96,9 +96,13 @@ interface Replacement extends Exclude<RecordWrite['change'], string> {
   now: number
 }
 
-/** The server refused a statement and did nothing, perhaps because of one of its values. */
+/**
+ * The server refused a statement and did nothing, perhaps because of one of its records: of a value, a trigger of the
+ * operator (P0), or another transaction that has locked it (55P03). 40003 alone says that it may have been done.
+ */
 const mayBeOfOne = (error: unknown): boolean =>
-  error instanceof TypeError || (error instanceof PostgresError && /^(?:2[23]|40|54)/.test(error.code ?? ''))
+  error instanceof TypeError ||
+  (error instanceof PostgresError && /^(?:2[23]|40(?!003)|54|55P03|P0)/.test(error.code ?? ''))
 
 /** Says whether the record was as expected. Those of one turn are one statement. */
 function replacerOf(query: Query, name: string): (replacement: Replacement) => Promise<boolean> {

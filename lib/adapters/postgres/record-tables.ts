@@ -107,12 +107,17 @@ BEGIN
   RETURN NULL;
 END $body$;`
 
+/** One record that another transaction holds must not keep all the others waiting. A commit holds it for less. */
+const LOCK_TIMEOUT_MS = 100
+
 /**
  * Replaces records of any partitions, and returns as JSON which of them were as expected. The others stay as they are.
+ * Replaces none (55P03) if one of them stays locked.
  */
 const replaceFunction = (prefix: string, table: string): string => `
 CREATE FUNCTION ${prefix}${table}_replace(parts text[], keys text[], expects text[], versions text[], vals text[],
-  kinds text[], users text[], ends bigint[], dues bigint[], nows bigint[]) RETURNS text ${LANGUAGE} AS $body$
+  kinds text[], users text[], ends bigint[], dues bigint[], nows bigint[]) RETURNS text
+${LANGUAGE} SET lock_timeout TO ${LOCK_TIMEOUT_MS} AS $body$
 DECLARE
   at integer;
   done boolean[];
