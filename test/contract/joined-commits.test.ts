@@ -86,6 +86,21 @@ for (const [name, make] of Object.entries({ postgres: onPostgres, sqlite: onSqli
   })
 }
 
+t.test('sqlite: a value for which the disk has no room fails alone', async (t) => {
+  const db = new Database(':memory:')
+  t.teardown(() => db.close())
+  const store = sqliteRecords(db as never, { table: 'records' })
+  const first = [0, 1, 2].map((value) => put('a', null, value))
+  for (const [part, one] of first.entries()) await store.commit(`p${part}`, [one], NOW)
+  db.exec('PRAGMA max_page_count = 1')
+  const next = first.map(({ change }, part) => put('a', change.version, part === 1 ? 'long'.repeat(10_000) : 'next'))
+  t.match(await Promise.allSettled(next.map((one, part) => store.commit(`p${part}`, [one], NOW))), [
+    DONE,
+    { reason: { refusesWrites: true } },
+    DONE
+  ])
+})
+
 t.test('postgres: no two statements wait for each other, whatever the order of their commits', async (t) => {
   const { at, blocker, database, rows, waiting } = await recordInstances(server, t)
   const codes: unknown[] = []

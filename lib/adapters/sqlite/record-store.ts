@@ -2,7 +2,6 @@ import { setImmediate } from 'node:timers/promises'
 import { ANY, type RecordStore, type RecordWrite, type StoredRecord } from '../../ports/record-store.ts'
 import { type Row, text } from '../sql/rows.ts'
 import { codeOf, patient, type SqliteDatabase } from './database.ts'
-import { isOutage } from '../../ports/outage.ts'
 import { joined } from '../sql/joined.ts'
 import { connectMigrated, type MigratedConnection } from './migrations.ts'
 import type { State } from '../../ports/state.ts'
@@ -69,7 +68,8 @@ export function sqliteRecords(db: SqliteDatabase, { table }: SqliteRecordsOption
           })
         )
       ),
-    (error) => !isOutage(error) && codeOf(error) === undefined
+    // Any other error rolled all back, and a full disk may have room for the others.
+    (error) => codeOf(error) !== 'SQLITE_BUSY'
   )
   const removeSlice = `DELETE FROM ${table} WHERE (part, key) IN (
     SELECT part, key FROM ${table} WHERE expires_at <= ? LIMIT ${SLICE}) RETURNING 1 AS removed`
