@@ -71,20 +71,20 @@ const LANGUAGE = 'LANGUAGE plpgsql SET enable_seqscan TO off'
  * Returns `NULL`, or all records as JSON if one is not as expected. A transaction that adds a row of a partition has
  * the lock of the partition. So a row that is absent under the lock stays absent until the end of the transaction. An
  * existing row is locked before it is compared, so it stays as it is. Each statement of the function has a snapshot of
- * its own, from after the lock. Every transaction locks rows in the order of their keys, or is a sweep, which never
- * waits. So no transactions wait for each other in a circle.
+ * its own, from after the lock. Without the lock a transaction locks one row and waits for no other, or is a sweep,
+ * which never waits, or replaces several, and gives up soon. So no transactions wait for each other in a circle.
  */
 const commitFunction = (prefix: string, table: string): string => `
 CREATE FUNCTION ${prefix}${table}_commit(in_part text, keys text[], expects text[], versions text[], kinds text[],
   users text[], vals text[], ends bigint[], dues bigint[], now_ms bigint) RETURNS text ${LANGUAGE} AS $body$
 DECLARE
-  at integer;
   found_version text;
 BEGIN
   PERFORM pg_advisory_xact_lock(${PARTITION_LOCK}, hashtext(in_part));
-  FOR at IN SELECT n FROM generate_subscripts(keys, 1) AS n ORDER BY keys[n] COLLATE "C" LOOP
+  FOR at IN 1 .. cardinality(keys) LOOP
+    CONTINUE WHEN expects[at] = '${ANY}';
     SELECT version INTO found_version FROM ${prefix}${table} WHERE part = in_part AND key = keys[at] FOR UPDATE;
-    IF expects[at] IS DISTINCT FROM '${ANY}' AND found_version IS DISTINCT FROM expects[at] THEN
+    IF found_version IS DISTINCT FROM expects[at] THEN
       RETURN (SELECT coalesce(json_agg(json_build_object('key', key, 'version', version, 'value', value)), '[]')
         FROM ${prefix}${table} WHERE part = in_part AND key = ANY (keys));
     END IF;
