@@ -101,7 +101,7 @@ t.test('sqlite: a value for which the disk has no room fails alone', async (t) =
   ])
 })
 
-t.test('postgres: no two statements wait for each other, whatever the order of their commits', async (t) => {
+t.test('postgres: statements that wait for each other in a circle end soon', async (t) => {
   const { at, blocker, database, rows, waiting } = await recordInstances(server, t)
   const codes: unknown[] = []
   const watched = Array.from({ length: 2 }, () => {
@@ -140,8 +140,8 @@ t.test('postgres: no two statements wait for each other, whatever the order of t
     ]
     await waiting(2)
     await blocker.query('COMMIT')
-    await Promise.all(both)
-    t.notOk(codes.includes('40P01'), 'no deadlock')
+    t.ok(await settlesWithin(5000, Promise.all(both)))
+    t.notOk(codes.includes('40P01'), 'PostgreSQL ended none of them')
   }
 })
 

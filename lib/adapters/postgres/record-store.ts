@@ -115,11 +115,11 @@ export interface PostgresStateOptions {
 /**
  * State in PostgreSQL (12 or newer): any number of instances, durable. `db` is anything with `query(text, params)`: a
  * `Pool` of `pg`, or PGlite. Every statement is a transaction, so transaction pooling (PgBouncer) is fine; the
- * isolation must be READ COMMITTED, the default. The table is made by versioned migrations at the first use, by as many
- * instances at once as there are. Rejects with an error that has the SQLSTATE as its `code`, and no value of a row or
- * parameter, on an outage. How long an operation may take is the pool's to bound (`connectionTimeoutMillis`,
- * `query_timeout`). Give a `Pool` a listener for `error`: without one, Node.js ends the process when an idle connection
- * is cut.
+ * isolation must be READ COMMITTED, the default. A statement may serve several requests, so `db` must not choose a
+ * database by the request. The table is made by versioned migrations at the first use, by as many instances at once as
+ * there are. Rejects with an error that has the SQLSTATE as its `code`, and no value of a row or parameter, on an
+ * outage. How long an operation may take is the pool's to bound (`connectionTimeoutMillis`, `query_timeout`). Give a
+ * `Pool` a listener for `error`: without one, Node.js ends the process when an idle connection is cut.
  */
 export function postgresState(
   db: PostgresDatabase,

@@ -107,7 +107,10 @@ BEGIN
   RETURN NULL;
 END $body$;`
 
-/** One record that another transaction holds must not keep all the others waiting. A commit holds it for less. */
+/**
+ * One record that another transaction holds must not keep all the others waiting, and PostgreSQL looks for transactions
+ * that wait in a circle after a second. A commit holds a record for less.
+ */
 const LOCK_TIMEOUT_MS = 100
 
 /**
@@ -119,10 +122,9 @@ CREATE FUNCTION ${prefix}${table}_replace(parts text[], keys text[], expects tex
   kinds text[], users text[], ends bigint[], dues bigint[], nows bigint[]) RETURNS text
 ${LANGUAGE} SET lock_timeout TO ${LOCK_TIMEOUT_MS} AS $body$
 DECLARE
-  at integer;
   done boolean[];
 BEGIN
-  FOR at IN SELECT n FROM generate_subscripts(keys, 1) AS n ORDER BY parts[n] COLLATE "C", keys[n] COLLATE "C" LOOP
+  FOR at IN 1 .. cardinality(keys) LOOP
     UPDATE ${prefix}${table} SET kind = kinds[at], user_id = users[at], version = versions[at], value = vals[at],
       expires_at = ends[at], sweep_after = ${sweepAfter('ends[at]', 'dues[at]', 'nows[at]')}
       WHERE part = parts[at] AND key = keys[at] AND version = expects[at];

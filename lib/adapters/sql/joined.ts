@@ -11,8 +11,7 @@ const MOST_TOGETHER = 64
 
 /**
  * Runs the calls of one turn of the event loop together, at the end of the turn. `run` resolves to their answers in
- * order. If it rejects, nothing was done, or it is unknown whether. `mayBeOfOne`: the error may be the fault of one
- * call, and nothing was done. Then each call runs alone.
+ * order. `mayBeOfOne`: nothing was done, and one of the calls may be the cause. Then each of them runs alone.
  */
 export function joined<Call, Answer>(
   run: (calls: readonly Call[]) => Promise<readonly Answer[]>,
