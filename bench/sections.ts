@@ -20,9 +20,9 @@ export const SECTIONS: Record<string, { heading: string; before: string; after: 
     before:
       'Nearly all of a sign-in is one argon2id hash (19 MiB, two passes). Eight clients sign in repeatedly. The ' +
       'first row of either package only verifies a hash, on the default pool of four threads. On two cores, two ' +
-      'hashes at once give the same throughput as four with half the memory, so the queue runs two. Our servers ' +
-      'answer thousands of sign-ins without a hash before the first round, because the compiler is busy for that ' +
-      'long.',
+      'hashes at once give the same throughput as four with half the memory, so the queue runs two. Before the ' +
+      'first round our servers, and only ours, answer sign-ins without a hash for four seconds: at a hundred in a ' +
+      'second the compiler would be at work for minutes.',
     after: '[Password hashing](guides/password-hashing.md) helps to choose a package.'
   },
   flood: {
@@ -61,8 +61,8 @@ export const SECTIONS: Record<string, { heading: string; before: string; after: 
       'oidc-provider and better-auth do the closest equivalent.',
     after:
       'A successful refresh counts against no limit. ES256 adds the signature. Requests that arrive together take ' +
-      'each step together: on Redis their commands are one write, on PostgreSQL one statement, on SQLite one ' +
-      'transaction. Rows with PostgreSQL include the CPU of its server; oidc-provider keeps everything in memory.'
+      'each step together: on Redis their commands are one write, on PostgreSQL their reads one statement and their ' +
+      'replacements another, on SQLite their commits one transaction. Rows with PostgreSQL include the CPU of its server; oidc-provider keeps everything in memory.'
   },
   limits: {
     heading: 'Rate limits',
@@ -72,8 +72,8 @@ export const SECTIONS: Record<string, { heading: string; before: string; after: 
       'another, and uses exact sliding windows. The others use fixed windows and count three times.',
     after:
       'In memory, most of the time of ours is spent in @fastify/rate-limit. On Redis all three limits are one ' +
-      'command, and the commands of requests that arrive together are sent in one write. The row of the empty script ' +
-      'is what the client of Redis costs.'
+      'command, and the commands of requests that arrive together are sent in one write. The row of the clock asks ' +
+      'Redis for the time alone.'
   },
   refusals: {
     heading: 'Refusals',

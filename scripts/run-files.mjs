@@ -14,7 +14,7 @@ const FLAGS = ['--enable-source-maps', '--single-threaded']
 // versions after 20 have another flag for it.
 if (process.versions.node.startsWith('20.')) FLAGS.push('--interrupt-budget=1400000')
 /** More than processors: files that drive a browser wait for it most of the time. */
-const [BROWSERS, OTHERS] = [3, 2]
+const [BROWSERS, OTHERS] = [4, 3]
 
 /**
  * Runs scenarios of faults, then the other tests: together with the others a scenario would judge the machine. `bail`:

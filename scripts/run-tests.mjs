@@ -1,5 +1,5 @@
 // Runs tests, and ends with what failed and a line that a person and a CI system can read: `N passed, N failed`.
-//   npm test                          all but the lanes that `.ci/run` adds, and those of the night (test-lanes.mjs)
+//   npm test                          all but the lanes sweeps, nightly and faults (test-lanes.mjs)
 //   npm test -- --lane=faults         one lane
 //   npm test -- token http/limits/    the files of that name, or else all that have it in their path
 import { existsSync, mkdtempSync, rmSync, statSync } from 'node:fs'

@@ -79,44 +79,39 @@ const NIGHTLY = [
 ]
 
 /**
- * Ends of their names. Each walks through all pages, commands or cases of a kind, and takes long. `.ci/run` runs them
- * after `npm test`, which has others at the same places.
+ * Files that walk through all pages, commands or cases of a kind, and take long. `.ci/run` runs them after `npm test`.
+ * The comments name the tests that notice an ordinary fault at the same place.
  */
 const SWEEPS = [
-  // Every page at every width, and in every language. `browser/pages-*` has the others.
+  // Every page at every width, in every language and by keyboard: `browser/pages-*`, `unit/pages`; axe: `pages-admin`.
   'test/browser/pages-classes.test.ts',
   'test/browser/pages-languages.test.ts',
   'test/browser/pages-keyboard.test.ts',
-  // The journeys of people in four ways, each press counted. `browser/pages-*` and `second-steps` walk them once.
+  // The journeys of people in four ways, each press counted: `browser/pages-*`, `second-steps`.
   'test/browser/flows.test.ts',
-  // Pages of other sites that misuse ours, and the example in a browser.
+  // Pages of other sites that misuse ours: `browser/pages-security`.
   'test/browser/foreign-pages.test.ts',
+  // The example in a browser. The smoke test of `.ci/run` starts it.
   'test/browser/example-server.test.ts',
-  // Our client where tabs, cookies and popups meet. `browser/client-sign-in`, `client-fetch` and `client-dpop` stay.
+  // Tabs that refresh and sign out at once: `browser/client-sign-in`, `client-cookie`, `client-events`.
   'test/browser/client-tokens.test.ts',
-  'test/browser/client-cookie.test.ts',
   'test/browser/client-sign-out.test.ts',
-  'test/browser/client-popup.test.ts',
-  'test/browser/client-storage.test.ts',
+  // Mails as mail programs show them: `unit/mail`.
   'test/browser/mails.test.ts',
-  // Commands as processes, one for each case. `cli/doctor-choices` and `cli/import` stay.
+  // Every case of a command, many as processes: `features/audit`, `cli/import`.
   'test/cli/audit.test.ts',
-  'test/cli/user.test.ts',
-  'test/cli/keys.test.ts',
-  'test/cli/doctor.test.ts',
   'test/cli/import-sources.test.ts',
-  // Every format of a hash, forged chains, and every store of one kind of database.
+  // Every format of a hash: `http/imported-hashes`.
   'test/unit/passwords/imported-formats.test.ts',
-  'test/features/audit/verify.test.ts',
-  'test/concurrency/key-rotation.test.ts',
-  'test/contract/sqlite.test.ts'
+  // The keys of half a year: `unit/keys`, `concurrency/shared-keys`.
+  'test/concurrency/key-rotation.test.ts'
 ]
 
 /** `npm test` runs the lane `main`. */
 export function laneOf(file) {
   if (file.startsWith('test/faults/')) return 'faults'
-  const isOf = (lane) => lane.some((end) => file.endsWith(end))
-  return isOf(NIGHTLY) ? 'nightly' : isOf(SWEEPS) ? 'sweeps' : 'main'
+  if (SWEEPS.includes(file)) return 'sweeps'
+  return NIGHTLY.some((end) => file.endsWith(end)) ? 'nightly' : 'main'
 }
 
 /** The files process by process, in the same way each time: it never depends on how long others take. */

@@ -1,4 +1,4 @@
-/** Kept from the start, because a host's tests may put a clock of their own in its place. */
+/** The real one is kept, because a host's test may replace it by a clock that stands. */
 const { setImmediate: soon } = globalThis
 
 let end: Promise<void> | undefined
@@ -6,8 +6,8 @@ let end: Promise<void> | undefined
 /**
  * Resolves at the end of this turn of the event loop. Everything that waits for it goes on in order of arrival, so
  * requests that arrived together take each step together: code and data of the step stay in the caches of the
- * processor, and a store can join what they ask of it. With fifty requests at once, each takes about half the time of a
- * processor.
+ * processor, and a store can join what they ask of it. A rotation in memory takes about half the time of a processor
+ * where fifty arrive at once.
  */
 export function endOfTurn(): Promise<void> {
   return (end ??= new Promise((resolve) => {

@@ -191,6 +191,7 @@ export function transactor(store: RecordStore, options: TransactorOptions = {}):
     evicts: store.evicts,
     transact,
     async look(partition, keys, decide) {
+      // Those of requests that arrived together reach the store together.
       await endOfTurn()
       const call: Call = { keys, decide, options: {}, resolve() {}, reject() {} }
       const { decisions } = await decided(partition, await read(partition, keys), [call])

@@ -184,7 +184,7 @@ t.test('runs each call once on a cluster node behind a plain client', async (t) 
 })
 
 // covers RB7
-t.test('sends state and counter calls of one turn in one write', async (t) => {
+t.test('sends state and limiter calls of one turn in one write', async (t) => {
   const state = redisState(client)
   const attempts = createAttemptLimiter(redisAttemptStore(sharedConnection(client)))
   const work = async (): Promise<unknown> =>

@@ -7,7 +7,7 @@ import { dueAt, sweepAfter } from './record-tables.ts'
 /** The reads and commits of `postgresRecords`. `name`: the table's, with its schema. */
 export function recordStatements(query: Query, name: string): Pick<RecordStore, 'read' | 'commit'> {
   const read = readerOf(query, name)
-  const commitOne = committerOfOne(query, name)
+  const compare = comparerOf(query, name)
   const commitAll = committerOfAll(query, name)
   const replace = replacerOf(query, name)
 
@@ -21,9 +21,9 @@ export function recordStatements(query: Query, name: string): Pick<RecordStore, 
     if (writes.length > 1 || mayBeNew(only)) return await commitAll(partition, writes, now)
     const { key, expect, change } = only
     const isDone =
-      expect === ANY || typeof change !== 'object'
-        ? await commitOne(partition, only)
-        : await replace({ partition, key, expect, now, ...change })
+      typeof change === 'object'
+        ? await replace({ partition, key, expect, now, ...change })
+        : await compare(partition, only)
     return isDone ? null : await read(partition, [key])
   }
   return { read, commit }
@@ -73,10 +73,10 @@ function readerOf(query: Query, name: string) {
   }
 }
 
-/** Says whether the record was as expected. */
-function committerOfOne(query: Query, name: string) {
+/** Compares or removes one record. Says whether it was as expected. */
+function comparerOf(query: Query, name: string) {
   const one = 'WHERE part = $1 AND key = $2 AND version = $3'
-  const compare = `SELECT 1 AS done FROM ${name} ${one}`
+  const select = `SELECT 1 AS done FROM ${name} ${one}`
   const remove = `DELETE FROM ${name} ${one} RETURNING 1 AS done`
   const removeAny = `DELETE FROM ${name} WHERE part = $1 AND key = $2`
   return async (partition: string, { key, expect, change }: RecordWrite): Promise<boolean> => {
@@ -84,7 +84,7 @@ function committerOfOne(query: Query, name: string) {
       if (change === 'delete') await query(removeAny, partition, key)
       return true
     }
-    return (await query(change === 'keep' ? compare : remove, partition, key, expect)).length === 1
+    return (await query(change === 'keep' ? select : remove, partition, key, expect)).length === 1
   }
 }
 
@@ -97,8 +97,8 @@ interface Replacement extends Exclude<RecordWrite['change'], string> {
 }
 
 /**
- * The server refused a statement and did nothing, perhaps because of one of its records: of a value, a trigger of the
- * operator (P0), or another transaction that has locked it (55P03). 40003 alone says that it may have been done.
+ * Errors after which nothing was done, and that one record may have caused: by a value, a trigger of the operator (P0),
+ * or a lock that another transaction holds (55P03). Not 40003, after which the statement may have been done.
  */
 const mayBeOfOne = (error: unknown): boolean =>
   error instanceof TypeError ||
@@ -116,12 +116,13 @@ function replacerOf(query: Query, name: string): (replacement: Replacement) => P
     return [partition, key, expect, version, value, kind, userId, expiresAt, dueAt(expiresAt, now), now]
   }
   return joined(async (given) => {
-    const [first = [], ...more] = given.map(valuesOf)
-    if (more.length === 0) return [(await query(one, ...first)).length === 1]
-    const columns = first.map((value, column) => arrayOf([value, ...more.map((row) => row[column] ?? null)]))
-    const [row] = await query(many, ...columns)
-    if (row === undefined) throw new Error('The database answered a SELECT with no row.')
-    return JSON.parse(text(row, 'done')) as boolean[]
+    const rows = given.map(valuesOf)
+    const [first = []] = rows
+    if (rows.length === 1) return [(await query(one, ...first)).length === 1]
+    const [row] = await query(many, ...first.map((_, column) => arrayOf(rows.map((values) => values[column] ?? null))))
+    // No TypeError, after which nothing would have been done.
+    if (typeof row?.['done'] !== 'string') throw new Error('The database answered a SELECT without its row.')
+    return JSON.parse(row['done']) as boolean[]
   }, mayBeOfOne)
 }
 

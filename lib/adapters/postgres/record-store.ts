@@ -29,9 +29,10 @@ const SLICE = 500
 const TRIAL_MS = 60_000
 
 /**
- * Records in a table of PostgreSQL (12 or newer): any number of instances, durable. Every operation is one statement
- * and one transaction, but a commit of one record that is not as expected reads it again: the snapshot of a statement
- * is older than the rows that it waited for, so its answer would be old too.
+ * Records in a table of PostgreSQL (12 or newer): any number of instances, durable. Every operation is one statement,
+ * and reads or replacements of one record that come in one turn share it. A commit of one record that is not as
+ * expected reads it again: the snapshot of a statement is older than the rows that it waited for, so its answer would
+ * be old too.
  */
 export function postgresRecords(
   db: PostgresDatabase,
@@ -47,7 +48,10 @@ export function postgresRecords(
   const name = `${prefix}${table}`
   const { read, commit } = recordStatements(query, name)
 
-  /** Creates, replaces and removes two records, and sweeps none, to find out at the start whether the role can. */
+  /**
+   * Creates, replaces and removes records, and sweeps none, to find out at the start whether the role can. Two, because
+   * only replacements that come together call the function for them.
+   */
   async function trial(): Promise<void> {
     const partition = randomBytes(12).toString('base64url')
     const now = Date.now()
@@ -142,10 +146,11 @@ export interface PostgresFactorStoreOptions {
 
 /**
  * Second factors in PostgreSQL (12 or newer): any number of instances, durable. `db` is anything with `query(text,
- * params)`: a `Pool` of `pg`, or PGlite, and may be that of the state or the users. Every trip is one statement and one
- * transaction; the isolation must be READ COMMITTED, the default. The table is made by versioned migrations, by
- * `prepare` or at the first use. Rejects with an error that has the SQLSTATE as its `code`, and no value of a row or
- * parameter, on an outage and on a user id that PostgreSQL can't store.
+ * params)`: a `Pool` of `pg`, or PGlite, and may be that of the state or the users. Every statement is a transaction,
+ * and may serve several requests, so `db` must not choose a database by the request; the isolation must be READ
+ * COMMITTED, the default. The table is made by versioned migrations, by `prepare` or at the first use. Rejects with an
+ * error that has the SQLSTATE as its `code`, and no value of a row or parameter, on an outage and on a user id that
+ * PostgreSQL can't store.
  */
 export function postgresFactorStore(
   db: PostgresDatabase,

@@ -108,10 +108,10 @@ BEGIN
 END $body$;`
 
 /**
- * One record that another transaction holds must not keep all the others waiting, and PostgreSQL looks for transactions
- * that wait in a circle after a second. A commit holds a record for less.
+ * The longest wait for one record. A locked record must not keep the others of its turn waiting: 64 waits are shorter
+ * than the limit of the state (2 s). It also ends a circle of waits, which PostgreSQL looks for after a second.
  */
-const LOCK_TIMEOUT_MS = 100
+const LOCK_TIMEOUT_MS = 25
 
 /**
  * Replaces records of any partitions, and returns as JSON which of them were as expected. The others stay as they are.

@@ -82,6 +82,7 @@ export function createAttemptLimiter(attempts: AttemptStore): AttemptLimiter {
   return {
     async reserve(attemptId, limits) {
       check ??= await (loading ??= load())
+      // Those of requests that arrived together reach the store together.
       await endOfTurn()
       const entry: Check = { routeOptions: NO_GROUP, attemptId, limits, outcome: null }
       const result = await check(entry as unknown as FastifyRequest)

@@ -6,7 +6,7 @@ interface Waiting<Call, Answer> {
   reject(error: unknown): void
 }
 
-/** More would hold their locks for long. */
+/** A larger batch would hold its locks for too long. */
 const MOST_TOGETHER = 64
 
 /**

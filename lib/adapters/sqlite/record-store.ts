@@ -44,7 +44,8 @@ const recordOf = (row: Row): StoredRecord => ({ version: text(row, 'version'), v
 
 /**
  * Records in a table of a SQLite file: one machine, any number of processes, durable. A read is one statement, because
- * another process may write between two. A commit is one transaction that holds the write lock from its start.
+ * another process may write between two. The commits of one turn are one transaction, which holds the write lock from
+ * its start.
  */
 export function sqliteRecords(db: SqliteDatabase, { table }: SqliteRecordsOptions): RecordStore {
   const connection = connectMigrated(db, `records:${table}`, tablesOf(table))
@@ -68,7 +69,7 @@ export function sqliteRecords(db: SqliteDatabase, { table }: SqliteRecordsOption
           })
         )
       ),
-    // Any other error rolled all back, and a full disk may have room for the others.
+    // After SQLITE_BUSY each would wait again. Any other error rolled all back, and a full disk may have room for some.
     (error) => codeOf(error) !== 'SQLITE_BUSY'
   )
   const removeSlice = `DELETE FROM ${table} WHERE (part, key) IN (
