@@ -98,8 +98,11 @@ const SWEEPS = [
   'test/browser/client-sign-out.test.ts',
   // Mails as mail programs show them: `unit/mail`.
   'test/browser/mails.test.ts',
-  // Every case of a command, many as processes: `features/audit`, `cli/import`.
+  // Every case of a command, many as processes: `cli/one-of-each`, `cli/doctor-choices`, `cli/import`.
   'test/cli/audit.test.ts',
+  'test/cli/doctor.test.ts',
+  'test/cli/keys.test.ts',
+  'test/cli/user.test.ts',
   'test/cli/import-sources.test.ts',
   // Every format of a hash: `http/imported-hashes`.
   'test/unit/passwords/imported-formats.test.ts',
