@@ -1,7 +1,7 @@
 /** Errors: `error` and `error_description` go on the wire, `detail` and `cause` into the log. */
 
 /**
- * The status each code has unless the error says another. @see RFC 6749 §4.1.2.1, §5.2, RFC 6750 §3.1, OpenID Connect
+ * The status of each code unless the error sets another. @see RFC 6749 §4.1.2.1, §5.2, RFC 6750 §3.1, OpenID Connect
  * Core 1.0 §3.1.2.6
  */
 const STATUS = {
@@ -86,15 +86,12 @@ export type OAuthErrorReason =
   | 'wrong_password'
   /** The request of the app, or the answer of a provider, is longer than cookies can carry. */
   | 'sign_in_too_long'
-  /** A person of this domain signs in through a connection alone. */
+  /** A user with this email domain must sign in through a connection. */
   | 'connection_only'
   /** About a sign-in through a connection. */
   | `connection_${'again' | 'denied' | 'refused' | 'email' | 'closed' | 'taken'}`
   | `connection_${'other_way' | 'broken' | 'down' | 'stale'}`
-  /**
-   * About a sign-in whose password was right. The answer has it too, as `error_reason`: a client has to know what to
-   * say.
-   */
+  /** The password was right. Sent to the client too, as `error_reason`, so that it can tell the user. */
   | 'email_not_verified'
   /** About a second factor. */
   | 'code_form'
@@ -135,15 +132,13 @@ export interface OAuthErrorOptions {
   /** The address that was sent and refused, for the page to show as text. */
   sent?: string | undefined
   cause?: unknown
-  /**
-   * Strangers can cause this error at will, and a stack costs more than the rest of the answer.
-   */
+  /** Omits the stack, because strangers can cause this error at will, and a stack costs more than the rest. */
   withoutStack?: boolean
 }
 
 /**
- * An error with a wire form. `message` is the `error_description`: printable ASCII without quote or backslash, whatever
- * it was made from. @see RFC 6749 §5.2
+ * An error with a wire form. `message` is the `error_description`: printable ASCII, with `?` for a quote, a backslash
+ * and any other character. @see RFC 6749 §5.2
  */
 export class OAuthError extends Error {
   readonly code: 'FST_AUTHORITY_OAUTH' | 'FST_AUTHORITY_NO_GUARD'
@@ -197,7 +192,7 @@ export function isUsernameTaken(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === 'FST_AUTHORITY_USERNAME_TAKEN'
 }
 
-/** `UserStore.createWithIdentity` throws this where the identity leads to a user already. */
+/** `UserStore.createWithIdentity` throws this if the identity is linked to a user already. */
 export class IdentityTakenError extends Error {
   readonly code = 'FST_AUTHORITY_IDENTITY_TAKEN'
 
@@ -214,16 +209,13 @@ export function isIdentityTaken(error: unknown): boolean {
 export interface Misfit {
   /** The option and the method, or the hook: `users.findById`, `rateLimit.key`. */
   source: string
-  /** The field of the answer; left out where it is about the whole answer. */
+  /** The field of the answer. Left out: the whole answer is wrong. */
   field?: string
-  /** The kind of value and what the port takes, as a part of a sentence. Never the value. */
+  /** A part of a sentence with the kind of value and what the port takes. Never the value. */
   problem: string
 }
 
-/**
- * A store or a hook of the host's answered what its port does not allow. Nothing of the answer is used, and none of its
- * values is shown.
- */
+/** A host's store or hook gave an answer that its port does not allow. Nothing of it is used, and no value is shown. */
 export class MisfitError extends Error {
   readonly code: 'FST_AUTHORITY_STORE_MISFIT' | 'FST_AUTHORITY_HOOK_MISFIT'
   readonly source: string
@@ -239,8 +231,7 @@ export class MisfitError extends Error {
 }
 
 /**
- * The `MisfitError` of an answer: what kind it is, what the port takes, and never the value. `instead`: the name under
- * which the answer has it.
+ * Makes a `MisfitError`, which never shows the value. `instead`: the wrong name under which the answer has the field.
  */
 export function misfit(
   of: 'store' | 'hook',
@@ -269,10 +260,10 @@ export function kindOf(value: unknown): string {
 /**
  * The reason for a failed sign-in at another provider, for the log and for handlers. `denied`: the person, or the
  * provider, said no. `mismatch`: the answer does not belong to this sign-in. `expired`: the person took too long.
- * `exchange`, `id_token`, `userinfo`: the provider's answer there was an error, or does not fit. `email`: no address,
- * or an organisation that this connection does not accept. `disabled`: the connection or the account is. `closed`: it
- * registers nobody. `taken`: the identity belongs to another account. `other_way`: an account here has the address, and
- * the connection links none. `outage`: the provider can't be reached, or took too long.
+ * `exchange`, `id_token`, `userinfo`: that answer of the provider was an error, or does not fit. `email`: no address,
+ * or an organization that this connection does not accept. `disabled`: the connection or account is disabled. `closed`:
+ * the connection registers nobody. `taken`: the identity belongs to another account. `other_way`: an account here has
+ * the address, and the connection may not link it. `outage`: the provider can't be reached, or took too long.
  */
 export type UpstreamFailure =
   | 'denied'
@@ -289,8 +280,8 @@ export type UpstreamFailure =
   | 'outage'
 
 /**
- * A sign-in at another provider came to nothing. The message holds nothing that the provider or the browser sent. The
- * cause, which only the log gets, holds nothing of it but the issuer of an ID token.
+ * A sign-in at another provider failed. The message holds nothing that the provider or the browser sent. The cause, for
+ * the log only, holds nothing of it but the issuer of an ID token.
  */
 export class UpstreamError extends Error {
   readonly reason: UpstreamFailure
@@ -314,14 +305,12 @@ export class MissingPackageError extends Error {
   }
 }
 
-/**
- * True for a `MisfitError` or its wire form. It is a mistake in the host's code and no outage, so the attempt counts.
- */
+/** True for a `MisfitError` or its wire form: a mistake in the host's code and no outage, so the attempt counts. */
 export function isMisfit(error: unknown): boolean {
   return error instanceof MisfitError || (error instanceof OAuthError && error.cause instanceof MisfitError)
 }
 
-/** True for a mistake in our code or the host's, which no repeat would mend. */
+/** True for a mistake in our code or the host's, which no retry can fix. */
 export function isBug(error: unknown): boolean {
   return (
     error instanceof TypeError ||
@@ -348,6 +337,6 @@ export class StartError extends Error {
   }
 }
 
-/** The error of a start that only a person can mend. */
+/** A mistake in the options, which only a person can fix. */
 export const invalidOptions = (message: string, cause?: unknown): StartError =>
   new StartError('FST_AUTHORITY_INVALID_OPTIONS', message, cause === undefined ? undefined : { cause })

@@ -24,8 +24,8 @@ export type FirstFactorKind = 'password' | 'connection' | 'passkey' | 'email'
 /** The facts of each event. None of them is a password, a token, a code or a digest of one. */
 export interface EventFacts {
   /**
-   * `sid`: the sign-in that began by it, a token family or a browser session. `method`: the first factor; `methods`:
-   * all that were proved.
+   * `sid`: the session that began: a refresh token family or a browser session. `method`: the first factor. `methods`:
+   * all proved methods.
    */
   authenticated: {
     userId: string
@@ -35,7 +35,7 @@ export interface EventFacts {
     methods: string[]
     connection?: string
   }
-  /** `sid`: of who is signed in and gave a wrong current password; else `null`. */
+  /** `sid`: the session of a signed-in user who gave a wrong current password, otherwise `null`. */
   login_failed: {
     reason: LoginFailure
     userId?: string
@@ -43,33 +43,42 @@ export interface EventFacts {
     sid: string | null
     clientId: string | null
   }
-  /** `clientId`: of a known client, because anything may be sent. `method`: as in metadata. */
+  /**
+   * `clientId`: `null` for an unknown client, because a stranger can send any text. `method`: as in the server
+   * metadata.
+   */
   client_authentication_failed: {
     reason: ClientFailure
     clientId: string | null
     method: 'none' | 'client_secret_basic' | 'client_secret_post' | 'private_key_jwt'
   }
-  /** The first factor was right, and the second is asked for: nobody is signed in yet. */
+  /** The first factor was right, and the user is asked for the second. Nobody is signed in yet. */
   second_factor_required: { userId: string; clientId: string | null }
   /**
-   * The first factor was right, and by `mfa.required` or a link of `startEnrolment` a second has to be set up: nobody
-   * is signed in yet.
+   * The first factor was right, and the user must set up a second one first, because of `mfa.required` or a link of
+   * `startEnrolment`. Nobody is signed in yet.
    */
   enrolment_required: { userId: string; clientId: string | null }
-  /** By `app.authority.startEnrolment`. */
+  /** `app.authority.startEnrolment` made a link. */
   enrolment_link_made: { userId: string }
-  /** A person pressed the button of the link's page. */
+  /** A person pressed the button on the page of an enrolment link. */
   enrolment_link_used: { userId: string }
-  /** `replayed`: the code was used before. `disabled`: the user has no app any more that works. */
+  /** `replayed`: the code was used before. `disabled`: all authenticator apps of the user are disabled. */
   second_factor_failed: {
     userId: string
     kind: 'totp' | 'recovery_code' | 'passkey'
     reason: 'wrong' | 'replayed' | 'disabled'
     clientId: string | null
   }
-  /** `sid`: the sign-in that added it; `null` where it was added before the sign-in that had to have it. */
+  /**
+   * `sid`: the session in which the user added the factor. `null`: no session had begun yet (`enrolment_required`), or
+   * the host imported the factor.
+   */
   factor_added: { userId: string; factorId: string; kind: 'totp' | 'passkey'; sid: string | null }
-  /** `mailbox`: a person proved or disowned the address. The factor was set up before that. */
+  /**
+   * `mailbox`: a person proved or disowned the email address, which ends factors from before. `factorId` and `kind` are
+   * `null` if `resetFactors` removed all factors.
+   */
   factor_removed: {
     userId: string
     factorId: string | null
@@ -77,48 +86,54 @@ export interface EventFacts {
     admin?: string
     by: 'user' | 'host' | 'mailbox'
   }
-  /** After a hundred wrong codes in a row. */
+  /** An authenticator app was disabled after a hundred wrong codes in a row. */
   factor_disabled: { userId: string; kind: 'totp' }
   factor_replayed: { userId: string; factorId: string }
   /** The counter of a passkey did not grow, which a copy may cause. `refused`: the sign-in was refused. */
   passkey_counter_regressed: { userId: string; factorId: string; refused: boolean }
-  /** The user turned two-step sign-in on or off. `sid`: the sign-in that did. */
+  /** The user turned two-step sign-in on or off in the session `sid`. */
   two_step_changed: { userId: string; sid: string; on: boolean }
   recovery_code_used: { userId: string; left: number }
-  /** `sid`: the sign-in that made the new ones. */
+  /** `sid`: the session in which the user made new codes. */
   recovery_codes_replaced: { userId: string; sid: string }
-  /** This browser is not asked for the second factor any more. `sid`: the sign-in in which the user chose that. */
+  /** This browser is not asked for the second factor any more. `sid`: the session in which the user chose that. */
   device_remembered: { userId: string; sid: string }
-  /** A signed-in user proved their identity again. The session goes on, under a new secret, with these proofs. */
+  /**
+   * A signed-in user proved their identity again. The session continues under a new secret, with `methods` as its
+   * proofs.
+   */
   step_up: { userId: string; sid: string; methods: string[] }
-  /** A session began in a browser in which the account never had one, with the password of now. `sid`: that session. */
+  /** A session began in a browser in which the user never had one with the present password. `sid`: that session. */
   new_sign_in: { userId: string; sid: string; reasons: Array<'unknown_browser'> }
   /** Every browser of the user is asked for the second factor again. */
   devices_forgotten: { userId: string; by: 'user' | 'host' }
-  /** `sid`: the sign-in that made the key; `null`: the host did. */
+  /** `sid`: the session in which the user made the key. `null`: the host made it. */
   api_key_created: { userId: string; keyId: string; sid: string | null }
   api_key_revoked: { userId: string; keyId: string; by: 'user' | 'host' | 'account_removed' | 'mailbox' }
   registered: { userId: string; username: string }
-  /** A sign-in through this connection came to nothing. */
+  /** A sign-in through this connection failed. */
   connection_failed: { connection: string; reason: UpstreamFailure }
-  /** A person of this connection has the address of `userId`, and has to sign in as that user to link the two. */
+  /**
+   * A sign-in through this connection has the email address of the user `userId`. To link the two, the person must sign
+   * in as that user.
+   */
   link_required: { connection: string; userId: string }
-  /** `userId` and `sid` are `null` where a client got a token of its own (client credentials): no user, no session. */
+  /** `userId` and `sid` are `null` if a client got a token of its own (client credentials): no user, no session. */
   token_issued: { userId: string | null; sid: string | null; clientId: string | null; scope: string; grantType: string }
   token_refreshed: { userId: string; sid: string; clientId: string | null; rotated: boolean }
   refresh_token_reused: { userId: string; sid: string; clientId: string | null }
   password_reset_requested: { userId: string }
-  /** `sid`: the sign-in that changed it, which goes on; `null` where it was reset, or changed by the host. */
+  /** `sid`: the session in which the user changed the password, which continues. `null` in all other cases. */
   password_changed: {
     userId: string
     sid: string | null
     by: 'change' | 'reset' | 'invitation' | 'disowned' | 'email_sign_in' | 'identity_linked'
   }
   email_verified: { userId: string }
-  /** `sid`: the sign-in that asked. */
+  /** `sid`: the session in which the user asked. */
   email_change_requested: { userId: string; sid: string }
   email_changed: { userId: string }
-  /** `sid`: the sign-in that changed it. */
+  /** `sid`: the session in which the user changed the profile. */
   profile_changed: { userId: string; sid: string; fields: string[] }
   /** A sign-in through this connection now leads to the user. */
   identity_linked: { userId: string; connection: string; by: 'user' | 'host' }
@@ -130,14 +145,14 @@ export interface EventFacts {
     connection: string
     by: 'user' | 'host' | 'password_reset' | 'disowned' | 'email_sign_in' | 'email_changed' | 'identity_linked'
   }
-  /** `sid`: the sign-in that asked. */
+  /** `sid`: the session in which the user asked. `null`: the host removed the account. */
   account_removed: { userId: string; sid: string | null; admin?: string }
   user_created: { userId: string; actor: Actor; reason?: string }
   user_updated: { userId: string; actor: Actor; reason?: string; fields: string[] }
   user_disabled: { userId: string; actor: Actor; reason?: string }
   user_enabled: { userId: string; actor: Actor; reason?: string }
   user_invited: { userId: string; actor: Actor; reason?: string }
-  /** `connection`: the one that the person accepted by; `null`: they chose a password. */
+  /** `connection`: the connection through which the user accepted. `null`: the user chose a password. */
   invitation_accepted: { userId: string; connection: string | null }
   password_reset_required: { userId: string; actor: Actor; reason?: string }
   /** An access token was made with which `actor` acts in the name of the user. */
@@ -158,28 +173,28 @@ export interface EventFacts {
       | 'factors_changed'
       | 'admin'
   }
-  /** `sid`: the browser session in which the person allowed it. `scope`: all that the client may now do. */
+  /** `sid`: the browser session in which the user gave the consent. `scope`: the scopes of the consent. */
   consent_granted: { userId: string; sid: string; clientId: string; scope: string }
-  /** `sid`: the browser session in which the person took it back, where the person did (`user`). */
+  /** `sid`: the browser session in which the user revoked the consent. `null` unless `by` is `user`. */
   consent_revoked: {
     userId: string
     sid: string | null
     clientId: string
     by: 'user' | 'host' | 'password_changed' | 'account_removed'
   }
-  /** `sid`: the browser session. */
+  /** `sid`: the browser session in which the user allowed the device. */
   device_authorized: { userId: string; sid: string; clientId: string; scope: string }
-  /** `attempts`: at which one. */
+  /** `attempts`: the number of tries that it took. */
   message_sent: { kind: string; userId: string; attempts: number }
-  /** `attempts`: how many there were; 0 where there was no room for the message. */
+  /** `attempts`: the number of tries. 0: there was no room in the queue. */
   message_failed: { kind: string; userId: string; attempts: number }
-  /** `signsFrom`: as `time`. It is published from now on. */
+  /** The key is published from now on. `signsFrom`: the time from which it signs, in the form of `time`. */
   key_created: { kid: string; alg: string; signsFrom: string }
   key_retired: { kid: string; alg: string }
   rate_limited: { rule: string; max: number; windowMs: number; retryAfter: number }
   hash_queue_full: { running: number; waiting: number; maxQueue: number }
   store_degraded: { store: string; error: string }
-  /** `waiting`: the entries that can not be written now. */
+  /** `waiting`: the number of entries that cannot be written now. */
   audit_degraded: { waiting: number }
 }
 
@@ -187,7 +202,7 @@ export interface EventFacts {
 export type AuthorityEvents = {
   [Name in keyof EventFacts]: EventFacts[Name] &
     Origin & {
-      /** When it happened, as RFC 3339 writes it, in UTC: `2026-01-01T00:00:00.000Z`. */
+      /** The time of the event as RFC 3339 writes it, in UTC: `2026-01-01T00:00:00.000Z`. */
       time: string
     }
 }
@@ -258,7 +273,7 @@ export const EVENT_NAMES: readonly AuthorityEventName[] = [
 ]
 
 export interface Events {
-  /** Adds the time. `origin` has to be said each time, so that no event comes without the id of its request. */
+  /** Emits an event with the present time. `origin` is required, so that no caller forgets the id of the request. */
   emit<Name extends AuthorityEventName>(name: Name, facts: EventFacts[Name], origin: Origin): void
   on<Name extends AuthorityEventName>(name: Name, handler: AuthorityEventHandler<Name>): void
   off<Name extends AuthorityEventName>(name: Name, handler: AuthorityEventHandler<Name>): void

@@ -22,30 +22,33 @@ import type { Settings } from './settings/settings.ts'
  * interface and no feature. `On`: the settings of the feature.
  */
 export interface Feature<On = unknown> extends FeatureSection {
-  /** The names of the features that are made before this one. */
+  /** The names of the features that must be created before this one. */
   needs?: readonly string[]
-  /** The grants that it may turn on. */
+  /** The grants that the feature may turn on. */
   grants?: readonly GrantDeclaration[]
   resolve(given: AuthorityOptions): On | null
   answersByPost?(on: On): boolean
   shares?(on: On): SharedSettings
   /** The methods of `app.authority` while the feature is off. */
   off?: Partial<Authority>
-  /** Imports the rest of the feature. It is called where the feature is on, and never where it is off. */
+  /** Imports the rest of the feature. Called only if the feature is on. */
   load(): Promise<{ create(on: On, kernel: Kernel): Parts | Promise<Parts> }>
 }
 
 /** The kernel, as a feature sees it. */
 export interface Kernel {
   accounts: AccountsDeps
-  /** The keys for this purpose alone, one of each secret, the newest first. */
+  /** The keys for this purpose only: one for each secret, newest first. */
   keysFor(purpose: string): readonly [Uint8Array, ...Uint8Array[]]
-  /** Seals for this purpose and this registration of the plugin alone, and opens what former secrets have sealed. */
+  /**
+   * Makes a sealer for this purpose and this registration of the plugin only. It also opens texts that a former secret
+   * sealed.
+   */
   sealerFor(purpose: string): Sealer
   /** The URL of an endpoint, made from the issuer, never from a request. */
   url(name: PathName): string
   settings: Pick<Settings, 'accessToken' | 'apis' | 'registration' | 'scopes' | 'session'>
-  /** Prepares a store at the start, within a time limit. An outage is logged, and the start goes on. */
+  /** Prepares a store at the start, within a time limit. An outage is logged, and the start continues. */
   prepare(name: string, prepare: () => Promise<void>): Promise<void>
   outbound: Outbound
   assertions: State['assertions']
@@ -53,7 +56,7 @@ export interface Kernel {
   clients: Clients
   /** The option `factors`, and the sealer of its records. `null`: there are no second factors. */
   factors: { store: FactorStore; sealer: Sealer } | null
-  /** The dependencies of grants, once all features are made. */
+  /** The dependencies of grants. Call it only after all features are created. */
   grants(): GrantDeps
   log: Log<'info' | 'warn' | 'error'>
 }
@@ -63,11 +66,11 @@ export interface Parts {
   account?: AccountSlots
   authorize?: AuthorizeSlots
   tokens?: TokenSlots
-  /** Proofs of keys that tokens are bound to. One feature has them. */
+  /** Checks DPoP proofs. At most one feature sets this. */
   possession?: Possession
-  /** One feature has it. */
+  /** At most one feature sets this. */
   pushed?: PushedRequests
-  /** One feature has it. */
+  /** At most one feature sets this. */
   administration?: Administration
   grants?: readonly Grant[]
   pages?: PageSlots
@@ -80,15 +83,15 @@ export interface Parts {
   authority?(calls: AuthorityCalls): Partial<Authority>
   /** Removes expired records. Called once a minute. */
   sweep?(now: number): Promise<void>
-  /** Ends the work behind answers when the server closes. */
+  /** Finishes background work when the server closes. */
   close?(): Promise<void>
 }
 
-/** The arguments of `app.authority`, checked. */
+/** Checks for arguments of `app.authority` methods. */
 export interface AuthorityCalls {
   /** @throws OAuthError `invalid_grant` if there is no such user */
   existing(userId: string): Promise<User>
-  /** The admin who acts. */
+  /** Returns the name of the acting admin, if `by` gives one. @throws TypeError for invalid options */
   adminOf(options: { by?: string | undefined } | undefined): string | undefined
   /** The URL of a hosted page. @throws StartError `FST_AUTHORITY_INVALID_OPTIONS` with `pages: false` */
   pageFor(method: string, name: PathName): string

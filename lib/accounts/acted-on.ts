@@ -9,20 +9,25 @@ import { type AccountSlots, type AuditedAct, slotOf } from './slots.ts'
 
 /** The longest id of a user or an actor. */
 export const MAX_ID = 255
-/** The lengths of a reason, in characters. An act that does not need one takes a shorter one too. */
+/**
+ * The minimum and maximum length of a reason, in characters. The minimum applies only to actions that require a reason.
+ */
 export const REASON = { least: 10, most: 500 } as const
 
-/** True for a reason that a reader of the audit log can see: characters without a shape do not count. */
+/**
+ * True if the reason has an accepted length and can be stored. Invisible format characters (`Cf`) do not count towards
+ * the minimum.
+ */
 export const isReason = (text: string): boolean =>
   isStorable(text) && text.length <= REASON.most && text.replaceAll(/\p{Cf}/gu, '').trim().length >= REASON.least
 
-/** `null` for a text that no user can have as id. */
+/** The user with this id as the target of an audit entry. `null` if no user can have the id. */
 export const auditTarget = (id: unknown): AuditTarget | null =>
   typeof id === 'string' && id !== '' && id.length <= MAX_ID && isStorable(id) ? { type: 'user', id } : null
 
 /**
- * The user of an act, on whom this actor may act.
- * @throws OAuthError `not_found`; `conflict` for the actor's own account; what `check` throws
+ * Finds the user whom an administrator's action concerns, and checks that the actor may act on them.
+ * @throws OAuthError `not_found`; `conflict` for the actor's own account; any error of `check`
  */
 export async function actedOn(
   id: unknown,
@@ -37,7 +42,9 @@ export async function actedOn(
   return user
 }
 
-/** Does an act on a user between two entries of the audit log, which also tell of a refusal. */
+/**
+ * Runs an administrator's action on a user between two entries of the audit log. A refusal gets the second entry too.
+ */
 export async function auditedOn<Answer>(
   { action, id }: { action: string; id: string },
   { by: actor, reason, origin = NO_REQUEST, check, version }: RequestedAct & { by: Actor },
@@ -51,14 +58,17 @@ export async function auditedOn<Answer>(
   )
 }
 
-/** The user, if the version is still theirs. @throws OAuthError `changed_meanwhile` */
+/** Returns the user if `version` is the current one or is left out. @throws OAuthError `changed_meanwhile` */
 export function unchanged(user: User, version: number | string | undefined): User {
   if (version !== undefined && user.version !== version)
     throw new OAuthError('changed_meanwhile', 'The user was changed meanwhile.')
   return user
 }
 
-/** Does an act between two entries of the audit log, if there is one. Without the first entry it is not done. */
+/**
+ * Runs an administrator's action between two entries of the audit log. If the first entry can't be written, rejects and
+ * does not run the action. Without an audit log, only runs the action.
+ */
 export async function audited<Answer>(
   act: AuditedAct<Answer>,
   work: () => Promise<Answer>,

@@ -3,46 +3,55 @@ import type { AccountsDeps } from './deps.ts'
 import { addressOf } from './outbox.ts'
 
 /*
- * Proof of a mailbox. A message of this service proves an address, and so does a connection that decides on the
- * mailbox. Any other "verified" is the claim of a provider. Until there is a proof, the person who named the address
- * need not be its owner. So each link, passkey and app that is set up before is provisional, and a proof of the mailbox
- * ends these, and no others.
+ * A message of this service proves an address, and so does a connection that is authoritative for the mailbox. Any
+ * other "verified" flag is only the claim of a provider. Before the proof, the account may belong to a person who
+ * entered another person's address. So each link, passkey and authenticator app that is added before the proof is
+ * provisional. The proof ends the provisional ones and no others.
  */
 
 const provedAtOf = ({ emailProvedAt }: User): number | null =>
   emailProvedAt === undefined || emailProvedAt === null ? null : Number(emailProvedAt)
 
-/** True if the address was proved. An account whose store keeps no time counts as the host says. */
+/**
+ * True if the address is proved. `emailProvedAt: 0` means verified by a claim only. If the user store does not keep
+ * `emailProvedAt`, `emailVerified` alone decides.
+ */
 export const isProved = (user: User): boolean => user.emailVerified === true && provedAtOf(user) !== 0
 
-/** True if a new factor of the user is provisional. Without an address no message could reach another person. */
+/** True if a new factor or link of the user is provisional: the account has an address, and nobody has proved it. */
 export const makesProvisional = (user: User): boolean => !isProved(user) && addressOf(user) !== ''
 
-/** True if the link is provisional, or older than the present address of the account. */
+/** True if the link is marked as provisional, or is older than the proof of the account's address. */
 export const isProvisional = (
   { provisional, linkedAt }: Pick<LinkedIdentity, 'provisional' | 'linkedAt'>,
   user: User
 ): boolean => provisional === true || linkedAt < (provedAtOf(user) ?? 0)
 
-/** True if the password is known to be older than the proof of the address. */
+/**
+ * True if the user has a password that is older than the proof of the address. A password of unknown age counts as
+ * older.
+ */
 export function isPasswordOlder(user: User): boolean {
   const provedAt = provedAtOf(user)
   return user.passwordHash !== null && provedAt !== null && Number(user.passwordChangedAt ?? 0) < provedAt
 }
 
-/** True if a factor of the user also counts against a reader of the mail, so that a mailbox alone is not enough. */
+/**
+ * True if the user has a factor that is not provisional, so that access to the mailbox alone does not open the account.
+ */
 export async function keepsFactor(user: User, { slots }: Pick<AccountsDeps, 'slots'>): Promise<boolean> {
   for (const { keepsAgainstMailbox } of slots) if ((await keepsAgainstMailbox?.(user)) === true) return true
   return false
 }
 
 /**
- * Marks the address as proved, unless it was before. `since`: when the proof began; a password that was set after it
- * belongs to the owner of the address. `false`: nothing was written.
+ * Marks the user's address as proved. `since`: when the proof began, in milliseconds since the epoch. A password that
+ * was set after `since` belongs to the owner of the address.
+ * @returns `false` if nothing was written: there is no address, it is proved already, or the store can't save this
  */
 export async function markProved(user: User, since: number, { users }: Pick<AccountsDeps, 'users'>): Promise<boolean> {
   if (users.setEmailVerified === undefined || isProved(user) || addressOf(user) === '') return false
-  // The address may have changed meanwhile.
+  // Passes the address, so that the store writes nothing if the address has changed since the user was read.
   await users.setEmailVerified(user.id, addressOf(user), since)
   return true
 }

@@ -14,19 +14,19 @@ interface PasswordSignIn {
   /** `null`: a caller without a client. */
   clientId: string | null
   origin: Origin
-  /** The user of this name, where they have just been looked up. */
+  /** The user of this name, if the caller has just read them. */
   known?: User | null
 }
 
-/** Hashed instead of a password too long or too broken to be hashed. */
+/** Hashed instead of a password that is too long or not valid Unicode. */
 const STAND_IN = 'a password that does not fit'
 
 /**
- * The user whom this name and password prove. All refusals (unknown name, wrong password, disabled account, no
- * password, a password that nobody can have) have the same error after the same one run of the hash. A right password
- * for an unverified email takes as long, and its error alone gives the reason. Tokens may be committed after it, but
- * handed out only after `confirmAuthentic`.
- * @throws OAuthError `invalid_grant`; `temporarily_unavailable` where the hashing queue is full
+ * Returns the user whom this username and password authenticate. Every refusal (unknown name, wrong password, disabled
+ * account, no password, impossible password) runs one hash and has the same error, so that neither reveals the cause.
+ * Only a correct password for an unverified email gets an error with a reason. The caller may commit tokens afterwards,
+ * but must call `confirmAuthentic` before it hands them out.
+ * @throws OAuthError `invalid_grant`; `temporarily_unavailable` if the hashing queue is full
  */
 export async function authenticatePassword(signIn: PasswordSignIn, deps: AccountsDeps): Promise<User> {
   const { user } = await proveByPassword(signIn, { ...deps, slots: [] })
@@ -34,8 +34,9 @@ export async function authenticatePassword(signIn: PasswordSignIn, deps: Account
 }
 
 /**
- * The same, with the user's second factors. They are read while the hash runs, for any user, so that neither the time
- * nor an outage of the store reveals them.
+ * Like `authenticatePassword`, but also returns the user's second factors (`null`: second factors are off). Reads them
+ * while the hash runs, and for an unknown username too, so that neither the time nor an outage of the store reveals
+ * which users exist.
  */
 export async function proveByPassword(
   { username, password, clientId, origin, known = null }: PasswordSignIn,
@@ -60,24 +61,26 @@ export async function proveByPassword(
       },
       origin
     )
-    // Reveals this only to a person who knows the password.
+    // Reveals an unverified email only to a person who knows the password.
     if (reason === 'email_not_verified')
       throw new OAuthError('invalid_grant', 'The email address is not confirmed yet.', { reason })
     throw new OAuthError('invalid_grant', 'The username or password is wrong.')
   }
-  // A password that the hash reads in part only may not be the whole one that the person means.
+  // Not after `match_of_a_part`: the hash covers only a part of the typed password, so the rest may be a typo.
   if (verdict === 'match') replaceOldHash(user, password, deps)
   return { user, factors }
 }
 
 /**
- * The present user, if their sign-in still holds. Call it after the session or the tokens were committed. `null` (with
- * the event `login_failed`) or a rejection means that they must be revoked and not handed out. A password change writes
- * the new hash first and then revokes the user's families. A family that was committed before that revocation ends with
- * it. For a family that was committed later, the new hash was written before this function reads it, differs from the
- * verified one, and the sign-in fails. So no family that the old password opened remains, in either order. The same
- * holds for an account that is disabled and then revoked. If a parallel login only replaced a hash of an old format,
- * the new hash still matches the password, so a changed hash alone is no failure.
+ * Reads the user again and returns them if the sign-in still holds. Call it after the commit of the session or the
+ * tokens. If it returns `null` (and emits `login_failed`) or rejects, revoke the session or the tokens and do not hand
+ * them out.
+ *
+ * A password change writes the new hash first and then revokes the user's families. A family that was committed before
+ * that revocation ends with it. For a later family, this function reads the new hash, the old password does not match
+ * it, and the sign-in fails. So no family that the old password opened remains, in either order. The same holds for an
+ * account that is disabled and then revoked. A changed hash alone is no failure: if a parallel sign-in only replaced a
+ * hash of an old format, the new hash still matches the password.
  */
 export async function confirmAuthentic(
   user: User,
@@ -101,7 +104,7 @@ export async function confirmAuthentic(
 
 type Verdict = HashMatch | 'unusable'
 
-/** One run of the hash for any user: a decoy if there is no usable hash or password. */
+/** Runs exactly one hash for any user: a decoy if the user has no usable hash or the password can't be hashed. */
 export async function verifyOnce(
   user: User | null,
   password: string,
@@ -130,8 +133,8 @@ export function failureOf(
 const rehashOf = (userId: string): string => `rehash ${userId}`
 
 /**
- * The user with their final hash. If a sign-in of theirs is replacing an old hash, waits for that, because the values
- * of the caller are bound to the hash.
+ * Returns the user with their final password hash. If a sign-in is replacing a hash of an old format at the moment,
+ * waits for that and reads the user again, because the caller binds a value to the hash.
  */
 export async function onceRehashed(
   user: User | null,
@@ -163,7 +166,7 @@ function replaceOldHash(user: User, password: string, deps: AccountsDeps): void 
       // `false`: another request was faster. Its hash is newer than the one read here.
       await users.setPasswordHash?.(id, next, passwordHash)
     } catch (error) {
-      // A full queue is for people who wait. The next login tries again.
+      // Leaves a full hashing queue to users who wait for a reply. The next sign-in tries again.
       if (!(error instanceof OAuthError && error.error === 'temporarily_unavailable')) throw error
     }
   })

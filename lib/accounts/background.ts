@@ -4,20 +4,20 @@ import type { Clock } from '../ports/clock.ts'
 /** Work that no reply waits for. */
 export interface Background {
   /**
-   * Begins `work` in a later turn of the event loop; its failure goes to `onError`. Work with one `key` runs one at a
-   * time: while it runs, further work with the key is dropped, because it would do the same. Returns at once and never
-   * throws. With `retries`, failed work is tried again after 1, 10 and 60 seconds, and only the last failure goes to
-   * `onError`.
+   * Starts `work` in a later turn of the event loop. While work with the same `key` waits or runs, drops further work
+   * with that key, because it would do the same. Reports a failure to `onError`, with `what` as its text. Returns at
+   * once and never throws. With `retries`, tries failed work again after 1, 10 and 60 seconds, and reports only the
+   * last failure.
    */
   run(key: string, what: string, work: () => Promise<void>, options?: { retries: boolean }): void
   /** Drops work with this key that waits for its start or for another try. */
   drop(key: string): void
-  /** Resolves when no work with this key waits or runs: at once where none does. */
+  /** Resolves when no work with this key waits or runs: at once if there is none. */
   done(key: string): Promise<void>
-  /** Resolves when nothing runs any more, or waits to be tried again. */
+  /** Resolves when no work runs, waits to start or waits for a retry. */
   idle(): Promise<void>
   /**
-   * Takes no more work, tries once more what waits for another try, and resolves when nothing runs any more or after 5
+   * Accepts no more work. Tries work that waits for a retry once more, and resolves when no work is left or after 5
    * seconds.
    */
   close(): Promise<void>
@@ -29,9 +29,12 @@ interface Work {
   work(): Promise<void>
 }
 
-/** At most this many run at once. Further work is dropped, so that a flood can't become a queue. */
+/**
+ * The capacity of each of the two queues, with retries and without. Further work is dropped, so that a flood does not
+ * pile up.
+ */
 const MAX_WORKS = 256
-/** The pauses before the tries of a work or a message that failed. */
+/** The delays before the retries of failed work or of a failed message, in milliseconds. */
 export const RETRY_DELAYS_MS = [1_000, 10_000, 60_000] as const
 
 export function createBackground({
@@ -41,9 +44,9 @@ export function createBackground({
   clock: Clock
   onError(error: unknown, what: string): void
 }): Background {
-  /** The callers that wait for the end of the work of each key. */
+  /** The keys of all work that waits or runs, each with the callers of `done` to resolve at its end. */
   const keys = new Map<string, Array<() => void>>()
-  /** The keys of work that is not to be done any more. */
+  /** The keys of work that must not start any more. */
   const dropped = new Set<string>()
   const ended = ({ key }: Work): void => {
     const waiting = keys.get(key) ?? []
@@ -63,14 +66,14 @@ export function createBackground({
       },
       onDone: ended,
       onGivenUp(work, error, attempts) {
-        // Dropped work never had the key.
+        // Zero attempts: the queue did not accept the work, so `keys` does not contain it.
         if (attempts > 0) ended(work)
         onError(error, work.what)
       },
       onError
     })
   const once = queueOf('works in the background', [])
-  // Work with retries has places of its own, so that an outage does not take those of other work.
+  // A separate queue, so that retries during an outage do not fill the queue of other work.
   const insistent = queueOf('works in the background that are tried again', RETRY_DELAYS_MS)
   return {
     run(key, what, work, { retries } = { retries: false }) {
@@ -96,12 +99,15 @@ export function createBackground({
   }
 }
 
-/** The number of looks. A store has 5 seconds for an answer, and may still write after that. */
+/**
+ * How often `lookLater` checks the outcome. The last check is after 11 seconds, because a store may still write after
+ * the 5 seconds that it has for an answer.
+ */
 const LOOKS = 3
 
 /**
- * After a write whose answer was lost, looks at its outcome behind the reply: at once, after 1 and after 11 seconds,
- * until `look` resolves to `true`.
+ * Checks the outcome of a write whose answer was lost, in the background: at once, after 1 and after 11 seconds, until
+ * `look` resolves to `true`. After a rejected `look`, a last check after 71 seconds can follow.
  */
 export function lookLater(background: Background, key: string, what: string, look: () => Promise<boolean>): void {
   let looks = 0
@@ -118,8 +124,8 @@ export function lookLater(background: Background, key: string, what: string, loo
 }
 
 /**
- * Runs the work of a key once while it is under way. A call with the same key gets the result of the first call. The
- * next call after the end runs the work again.
+ * Shares running work between callers. A call with the key of running work gets the result of that run. A call after
+ * its end runs `work` again.
  */
 export function onceUnderWay<Result>(): (key: string, work: () => Promise<Result>) => Promise<Result> {
   const underWay = new Map<string, Promise<Result>>()

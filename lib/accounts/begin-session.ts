@@ -12,10 +12,9 @@ interface SessionDeps {
 }
 
 /**
- * Begins the browser session of a user who has given a first factor, or has a feature ask for more. Every sign-in of a
- * person goes through here, with any factor, so that no kind of sign-in can forget the questions after it. A session
- * that the browser had goes on until this succeeds.
- * @returns `null` if the sign-in does not hold any more
+ * Begins the browser session of a user who has given a first factor, or lets a feature ask for a further step. Every
+ * sign-in in a browser goes through here, so that no kind of sign-in can skip that step. Until the last step, an
+ * existing session of the browser goes on.
  */
 export async function beginSession(
   first: SignIn,
@@ -33,7 +32,10 @@ export async function beginSession(
   return await begin(first)
 }
 
-/** Commits a session after the last proof, and checks the proofs again. */
+/**
+ * Commits a session after the last proof, then checks the proofs again (`confirm`). If they no longer hold, revokes the
+ * session and returns `null`.
+ */
 export async function commitSession(
   { user, by, connection, methods, clientId, isNew, confirm }: Omit<SignIn, 'factors' | 'identity' | 'writes'>,
   browser: Browser,
@@ -67,15 +69,17 @@ export async function commitSession(
   return { cookie, session, user: confirmed }
 }
 
-/** A person who signs in from many new places must not have their mailbox filled. */
+/**
+ * Sends a user at most one message about a new sign-in in this time, so that sign-ins in many new browsers do not fill
+ * the mailbox.
+ */
 const SPACING_MS = 60 * 60 * 1000
 
 const subjectOf = (userId: string): string[] => ['new_sign_in', userId]
 
 /**
- * Tells of a session that has just begun in a browser in which this account never had one: by an event, and by a
- * message at most once an hour. Costs nothing in a known browser. In other browsers nothing waits for it, and its
- * failure fails nothing.
+ * Reports a new session in a browser that had no session of this account before: emits an event, and sends a message at
+ * most once an hour. Prepares the message in the background, so that it neither delays nor fails the sign-in.
  */
 function tellOfNewSignIn(
   { user, session }: { user: User; session: BrowserSession },
@@ -101,8 +105,8 @@ function tellOfNewSignIn(
 }
 
 /**
- * Suppresses the message about the first sign-in of a new user, which may be in another browser: that of their mail
- * program.
+ * Suppresses the message about a new sign-in for an hour, for a user who has just signed up. Their first sign-in may be
+ * in another browser, such as that of their mail program.
  */
 export function expectSignIn(
   userId: string,

@@ -18,8 +18,8 @@ export const LIFETIME_MS = 24 * 60 * 60 * 1000
 const MOST_TRIES = 4
 
 /**
- * True if a connection manages the account or the address. An account must not leave its domain by itself. An account
- * that came into a domain could sign in only by the connection, which may not know it.
+ * True if a connection manages the account or the new address. A managed account must not leave its domain on its own.
+ * An account that moves into a managed domain could sign in only through the connection, which may not know the user.
  */
 export function isManaged(user: User, address: string, deps: Pick<AccountsDeps, 'connections'>): boolean {
   return ownerConnection(user, deps) !== null || ownerConnection(address, deps) !== null
@@ -49,7 +49,8 @@ export const confirmingOf = ({ user, address, sid, asker }: AskedChange): Confir
 })
 
 /**
- * `confirmEmailChange` by the code of the message, in the browser and the sign-in that asked for it.
+ * Confirms a change of address by the code in the message. Works only in the browser and the sign-in that asked for the
+ * change.
  * @throws OAuthError `invalid_code`
  */
 export async function confirmEmailChangeByCode(
@@ -65,13 +66,14 @@ export async function confirmEmailChangeByCode(
 export interface Confirmation extends MessageCause {
   token: string
   /**
-   * Makes the sign-in of this id the one that stays, if this may be its browser. A browser session that asked from
-   * elsewhere ends, because nobody could give it a new secret.
+   * Returns the sign-in with this id as the one that survives the change, with a new secret for its browser. Left out
+   * if the request can't come from the browser of that sign-in. That browser is then signed out, because it could not
+   * receive a new secret.
    */
   stay?: ((sid: string) => StayingSignIn) | undefined
 }
 
-/** True if a token is for a change of address, and not for the address that an account has. */
+/** True if the token is for a change of address, false if it confirms the present address. */
 export function isEmailChange(token: string): boolean {
   return carriedIn(token) !== null
 }
@@ -84,14 +86,14 @@ interface EmailChange {
   /** Milliseconds since the epoch. */
   sentAt: number
   /**
-   * True if the account has the address already. Then an earlier attempt failed before all of the former address had
-   * ended, and this one continues.
+   * True if the account has the new address already: an earlier attempt changed it and failed afterwards. This attempt
+   * then does only the rest.
    */
   isMade: boolean
 }
 
 /**
- * The change that the token of a message would make now. Does not use the token up.
+ * Returns the change of address that the link stands for, if the link still works. Does not use up the link.
  * @throws OAuthError `invalid_token` with status 400
  */
 export async function checkEmailChange(token: string, deps: AccountsDeps): Promise<EmailChange> {
@@ -105,18 +107,18 @@ export async function checkEmailChange(token: string, deps: AccountsDeps): Promi
   // The link is good only while the account has the address and the password that it had when the link was sent.
   if (!isBoundTo(token, 1, user.passwordHash ?? '') || !(isMade || isBoundTo(token, 0, addressOf(user))))
     throw invalidLink()
-  // The domain may be enforced only since the link was sent.
+  // A connection may manage the domain only since the link was sent.
   if (!isMade && isManaged(user, address, deps)) throw invalidLink()
   return { user, address, sid, sentAt: record.expiresAt - LIFETIME_MS, isMade }
 }
 
 /**
- * Gives the account the address of the token, as confirmed, and changes a username that is an address with it.
- * Provisional factors and links end, and older links become provisional: a reset from the new mailbox ends them. All
- * open links of the user end, and all sign-ins except the one that asked. The former address gets a notice. The link is
- * used up last, so that it works again if a store fails half-way.
- * @throws OAuthError `invalid_token` with status 400, also if the address has become another account's meanwhile, whose
- * owner is told; `temporarily_unavailable`
+ * Gives the account the new address and marks it as confirmed. If the username is an email address, changes it too.
+ * Ends provisional factors and identity links. Older identity links become provisional, so that a password reset from
+ * the new mailbox ends them. Ends all open links in messages, and all sign-ins except the one that asked. Sends a
+ * notice to the former address. Uses up the link last, so that it works again if a store fails half-way.
+ * @throws OAuthError `invalid_token` with status 400, also if another account has taken the address meanwhile, whose
+ * owner then gets a message; `temporarily_unavailable`
  */
 export async function confirmEmailChange({ token, stay, ...cause }: Confirmation, deps: AccountsDeps): Promise<void> {
   const change = await checkEmailChange(token, deps)
@@ -133,10 +135,7 @@ export async function confirmEmailChange({ token, stay, ...cause }: Confirmation
     throw invalidLink()
 }
 
-/**
- * "That was not me" of the reader of the new address: uses the link up and tells the account.
- * @throws OAuthError `invalid_token` with status 400
- */
+/** "That was not me", pressed by the reader of the new address: uses up the link and sends the account a notice. */
 export async function refuseEmailChange(
   { token, ...cause }: MessageCause & { token: string },
   deps: AccountsDeps
@@ -149,8 +148,9 @@ export async function refuseEmailChange(
 }
 
 /**
- * Makes the change, and tells the former address. If a store fails meanwhile, looks and tells behind the reply, because
- * a repeat may find the change made. Two messages are better than none.
+ * Makes the change and sends a notice to the former address. If the store's answer is lost, checks in the background
+ * whether the change was made and sends the notice then, because a repeated request would find the change made and send
+ * none. The former address may get two notices, which is better than none.
  */
 async function changeAndTell(
   change: EmailChange,
@@ -182,7 +182,7 @@ async function changeAndTell(
   }
 }
 
-/** The user before the change. `null`: another request has made this change meanwhile. */
+/** Makes the change and returns the user as before it. `null`: another request has made this change meanwhile. */
 async function makeChange(
   change: EmailChange,
   token: string,
@@ -199,7 +199,7 @@ async function makeChange(
     const patch: UserPatch = {
       email: change.address,
       emailVerified: true,
-      // Links that were made before this proof are provisional.
+      // Identity links that are older than this proof become provisional.
       emailProvedAt: deps.clock.now(),
       ...(isRenamed(user) ? { username: change.address } : {})
     }
@@ -215,7 +215,7 @@ async function makeChange(
       sendAlreadyRegistered(change.address, cause, deps)
       throw invalidLink()
     }
-    // The user was updated since they were read. The present data must match the link.
+    // Another request has updated the user meanwhile. The link must still match the present data.
     const again = await checkEmailChange(token, deps)
     if (again.isMade) return null
     ;({ user } = again)

@@ -11,17 +11,17 @@ import { endProvisional } from './identities.ts'
 import { addressed } from './outbox.ts'
 import { slotOf } from './slots.ts'
 
-/** The origin of a new password, and the sign-ins that stay. */
+/** The cause of a new password, and the sign-in that stays. */
 export interface NewPassword {
   /**
-   * `change`: a signed-in user; `reset`, `invitation`: the holder of a link; `disowned`, `email_sign_in`,
-   * `identity_linked`: a person may have signed up with another person's address, and no password opens the account any
-   * more.
+   * `change`: a signed-in user, or the host. `reset`, `invitation`: the holder of a link. `disowned`, `email_sign_in`,
+   * `identity_linked`: the account may have been made by a person who does not own its address, and no password opens
+   * it any more.
    */
   by: 'change' | 'reset' | 'invitation' | 'disowned' | 'email_sign_in' | 'identity_linked'
   /** The sign-in that stays. */
   stays?: StayingSignIn | null | undefined
-  /** The language in which the user is told. */
+  /** The language of the message to the user. */
   locale?: string | undefined
   origin: Origin
 }
@@ -30,11 +30,11 @@ export interface NewPassword {
 export const UNFINISHED_FOR_MS = 60 * 60 * 1000
 
 /**
- * Stores a new password hash and ends everything that the former password opened: sessions and tokens, consents of
- * other clients, reset links. `false`, without a change, if the stored hash is no longer the one of `user`. All of it
- * ends twice. Before the hash is stored, so that a failure after that leaves nobody signed in by the former password;
- * and after it, for sign-ins that began in between. Until the second end has succeeded the change is unfinished: this
- * rejects, and `finishNewPassword` does the rest when the caller tries again.
+ * Stores a new password hash and ends everything that the former password opened: sessions and tokens, consents, reset
+ * links. Ends sessions and consents twice: before the hash is stored, so that a later failure leaves nobody signed in
+ * by the former password, and after it, for sign-ins that began in between. Until the second time has succeeded, the
+ * change is unfinished: the function rejects, and `finishNewPassword` does the rest when the caller tries again.
+ * @returns `false` if the stored hash is no longer the one of `user`, and so stays as it is
  */
 export async function setNewPassword(
   user: User,
@@ -65,9 +65,9 @@ export async function setNewPassword(
 }
 
 /**
- * Ends the password of the user, if there is one, and everything that it opened. The stored hash is of a password that
+ * Ends everything that the user's password opened. If the user has a password, replaces it with a random one that
  * nobody knows.
- * @throws OAuthError `temporarily_unavailable`, where the account was changed in this very moment
+ * @throws OAuthError `temporarily_unavailable` if another request changes the account at the same moment
  */
 export async function endPassword(user: User, given: NewPassword, deps: AccountsDeps): Promise<void> {
   if (user.passwordHash === null) await endAll(user, given, deps)
@@ -75,14 +75,14 @@ export async function endPassword(user: User, given: NewPassword, deps: Accounts
     throw new OAuthError('temporarily_unavailable', 'The account was changed meanwhile. Try again.')
 }
 
-/** The work after the hash is stored. Can be done any number of times. */
+/** Does the work that follows the storing of a new hash: ends sign-ins, consents and open links. Can be repeated. */
 export async function finishNewPassword(user: User, given: NewPassword, deps: AccountsDeps): Promise<void> {
   await endAll(user, given, deps)
   for (const purpose of ['password_reset', 'email_change', 'password_change'] as const) {
     try {
       await deps.oneTimeTokens.discard(purpose, user.id)
     } catch (error) {
-      // Links are bound to the password hash of their time, so the former ones are refused already. A link that could
+      // Each link is bound to the password hash at its creation, so older links are refused already. A link that could
       // not be removed only stays stored until it expires.
       deps.onError(error, 'what a password change leaves behind could not be removed')
     }
@@ -100,8 +100,10 @@ export async function isUnfinished(
 }
 
 /**
- * Sessions end before consents, because a session could give a new consent. Each step runs even if another has failed:
- * an outage of one store must not keep a thief signed in by another. Rejects with the first failure.
+ * Ends the user's sign-ins, then their consents, because a signed-in user could give a new consent. Unless a signed-in
+ * user or the host changes the password, ends provisional factors and identity links before both. Each step runs even
+ * if another has failed, so that an outage of one store does not keep a thief signed in by another. Rejects with the
+ * first failure.
  */
 export async function endAll(
   user: User,
@@ -109,7 +111,8 @@ export async function endAll(
   deps: AccountsDeps
 ): Promise<void> {
   const { id } = user
-  // Links and factors end first, because otherwise one of them could begin a sign-in after the sessions have ended.
+  // Identity links and factors end first, because otherwise one of them could begin a sign-in after the sessions have
+  // ended.
   const [provisional] = await Promise.allSettled([
     by === 'change'
       ? undefined
@@ -126,7 +129,7 @@ export async function endAll(
   for (const step of [provisional, sessions, consents]) if (step.status === 'rejected') throw step.reason
 }
 
-/** Idempotent. */
+/** Revokes all consents of the user. Idempotent. */
 export async function endConsents(
   userId: string,
   { by, origin }: { by: 'password_changed' | 'account_removed'; origin: Origin },
@@ -139,8 +142,8 @@ export async function endConsents(
 }
 
 /**
- * True if the user has keys that have not expired. An outage counts as yes, because a thief may have made one, and is
- * no reason to keep the former password.
+ * True if the user has API keys that have not expired, for the message about the new password. Also true if the keys
+ * can't be read: a thief may have made one, and an outage must not stop the password change.
  */
 async function keepsApiKeys({ id }: User, deps: AccountsDeps): Promise<boolean> {
   try {
@@ -167,11 +170,11 @@ interface PasswordChange {
 }
 
 /**
- * Replaces the password of a signed-in user, who gives the current one. Ends all their other sessions, their consents,
- * and open reset links. One of parallel changes with one current password succeeds. If it fails half-way (503), the
- * same request finishes it, because the stored hash may be the new one already.
- * @throws OAuthError `invalid_grant` (current password wrong, or changed meanwhile, or there is none: a reset sets the
- * first); `invalid_password` with the reason; `temporarily_unavailable`
+ * Replaces the password of a signed-in user, who gives the current one. Ends all their other sign-ins, their consents,
+ * and open reset links. Of parallel changes with the same current password, one succeeds. If a change fails half-way
+ * (503), repeating the request finishes it, even if the stored hash is the new one already.
+ * @throws OAuthError `invalid_grant` if the current password is wrong, was changed meanwhile, or does not exist (a
+ * reset sets a first one); `invalid_password` with the reason; `temporarily_unavailable`
  */
 export async function changePassword(change: PasswordChange, deps: AccountsDeps): Promise<void> {
   const { userId, stays, newPassword, locale, origin } = change
@@ -192,10 +195,10 @@ export async function changePassword(change: PasswordChange, deps: AccountsDeps)
 }
 
 /**
- * Sets a new password on behalf of the host: no current one is asked for, and all sessions end. The rules for new
- * passwords hold.
- * @throws OAuthError `invalid_grant` where there is no such user; `invalid_password` with the reason;
- * `temporarily_unavailable`
+ * Sets a new password on behalf of the host, without the current one. Ends all sign-ins. The rules for new passwords
+ * apply.
+ * @throws OAuthError `invalid_grant` if there is no such user or another request changes the password meanwhile;
+ * `invalid_password` with the reason; `temporarily_unavailable`
  */
 export async function replacePassword(userId: string, newPassword: string, deps: AccountsDeps): Promise<void> {
   const find = async (): Promise<User> => {
@@ -214,9 +217,9 @@ export async function replacePassword(userId: string, newPassword: string, deps:
 }
 
 /**
- * True if this change stored its hash before and failed after that. Then the new password is the current one, and
- * proves as much as the former did. It is accepted only while the note of a failed change names the stored hash, so it
- * helps no guesses.
+ * True if an earlier try of this change stored its hash and failed afterwards. The new password is then the current
+ * one, and proves as much as the former one did. Accepts it only for the hash of an unfinished change, so that an
+ * attacker gains no extra guess.
  */
 async function wasBegunBefore(user: User, newPassword: string, deps: AccountsDeps): Promise<boolean> {
   return isActive(user) && (await isUnfinished(user, deps)) && (await verifyOnce(user, newPassword, deps)) === 'match'

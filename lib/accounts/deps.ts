@@ -23,7 +23,10 @@ export interface MessageCodes {
 /** The dependencies of the account use cases. */
 export interface AccountsDeps {
   issuer: string
-  /** This registration of the plugin: issuer and prefix. Its sealed values open at no other registration. */
+  /**
+   * Names this registration of the plugin by issuer and prefix. A value that is sealed here does not open at another
+   * registration.
+   */
   service: string
   users: UserStore
   hashing: PasswordHashing
@@ -32,13 +35,13 @@ export interface AccountsDeps {
   /** `null`: the state can't count wrong codes, so messages have links only. */
   codes: MessageCodes | null
   consents: ConsentStore
-  /** Those of the features that are on. */
+  /** The contributions of the features that are on. */
   slots: readonly AccountSlots[]
   sessions: Sessions
   background: Background
   /** `null`: the host has no `sendMessage`. */
   outbox: Outbox | null
-  /** The bound on messages to one person that a stranger can ask for. */
+  /** Limits the messages that strangers can cause to be sent to one person. */
   messageBound: MessageBound
   /** `email`: a new username is an email address, and is stored as the account's email too. */
   usernames: 'email' | 'any'
@@ -48,9 +51,11 @@ export interface AccountsDeps {
   connections: ReadonlyMap<string, ConnectionWay>
   /** The link in a message. Made from the issuer, never from a request. */
   messageUrl(kind: MessageTokenPurpose | 'sign_in_code', token: string): string
-  /** The link that takes a change back; `null`: there are no pages. */
+  /** Makes the link that takes a change back. `null`: there are no hosted pages. */
   undoUrl: ((token: string) => string) | null
-  /** The page where people see their sign-ins and change what they sign in with; `null`: the host has turned it off. */
+  /**
+   * The page where users see their sign-ins and change how they sign in. `null`: this page or all hosted pages are off.
+   */
   accountUrl: string | null
   clock: Clock
   random: Random

@@ -7,9 +7,9 @@ import type { FirstFactor } from './slots.ts'
 import { isManagedElsewhere } from './ways-in.ts'
 
 /**
- * Binds the first factor to the password: the value changes with the password. After an emailed code it also changes
- * with the address, because a code in the former mailbox proves nothing about the new one. It is a digest, so that the
- * ticket does not contain the password hash.
+ * A value that changes with the user's password, so that a first factor ends with a password change. After an emailed
+ * code it also changes with the address, because a code in the former mailbox proves nothing about the new one. A
+ * digest, so that a ticket with this value does not contain the password hash.
  */
 export function markOf(user: User, by: FirstFactor['by']): string {
   return digest(`second step ${user.id} ${user.passwordHash ?? ''}${by === 'email' ? ` ${addressOf(user)}` : ''}`)
@@ -38,12 +38,12 @@ export async function holderOf(
   deps: Deps
 ): Promise<User | null> {
   const { users } = deps
-  // The identity that they came by must still lead to them, where it is linked already.
+  // An identity that is linked already must still lead to this user.
   const user =
     identity === undefined || writes?.link !== undefined
       ? await users.findById(userId)
       : ((await users.findByIdentity?.(identity)) ?? null)
-  // A take-over ends the password. A parallel sign-in may have done so just now, so the mark is not compared.
+  // Does not compare the mark in a take-over, which ends the password: a parallel sign-in may have ended it just now.
   const isMarked = writes?.takesOver === true || (user !== null && equalSecrets(markOf(user, by), mark))
   return user?.id === userId && counts(user, { by, connection }, deps) && isMarked ? user : null
 }

@@ -10,9 +10,10 @@ import { wrongPassword } from './change-password.ts'
 import type { AccountsDeps } from './deps.ts'
 
 /**
- * The proof that each change of an account requires of the signed-in user, by a page and by JSON. `sign_in`: a fresh
- * one. `sign_in_or_password`: or the password, given now. `second_factor`: a fresh sign-in with a second factor, if the
- * account has one; the change itself asks for the current password.
+ * The proof that a signed-in user without a second factor gives for each change of the account. `sign_in`: a fresh
+ * sign-in. `sign_in_or_password`: a fresh sign-in, or the password, given now. `second_factor`: no further proof,
+ * because the change itself asks for the current password. A user with a second factor always needs a fresh sign-in
+ * with it.
  */
 const PROOFS = {
   password: 'second_factor',
@@ -41,17 +42,18 @@ interface FreshSignIn {
   /** The level and time of the sign-in. */
   authentication: AuthenticationContext
   /**
-   * Is proof enough without a second factor, however old the sign-in is. Counts like a sign-in, and must be limited
-   * like one.
+   * The current password, for changes that accept it. Proves the identity of a user without a second factor, however
+   * old the sign-in is. The caller must rate-limit it like a sign-in.
    */
   password?: string | undefined
   origin: Origin
 }
 
 /**
- * Resolves if the person has proved their identity in the last five minutes, or does so now, as the change requires.
- * For changes for which a stolen session must not be enough. A given password is checked in any case. A user with a
- * second factor must have signed in with it, because a password alone is not enough for them.
+ * Resolves if the user has proved their identity in the last five minutes, or proves it now, as the change requires.
+ * For changes for which a stolen session must not be enough. A user with a second factor must have signed in with it,
+ * because a password alone is not enough for them. If the change accepts a password, checks a given one even after a
+ * fresh sign-in.
  * @throws OAuthError `insufficient_user_authentication` if the sign-in is older; `invalid_grant` if the password is
  * wrong; `temporarily_unavailable`
  * @see RFC 9470 §3
@@ -62,7 +64,6 @@ export async function requireProof(
   deps: AccountsDeps
 ): Promise<void> {
   const proof = PROOFS[change]
-  // An account with a second factor needs more than a password to sign in.
   const further = await furtherProof(user, deps)
   if (further !== null) {
     if (!isFresh(authentication.authenticatedAt, deps.clock.now()) || !further(authentication))
@@ -77,7 +78,10 @@ export async function requireProof(
   await provePassword({ user, sid, password, origin }, deps)
 }
 
-/** Says whether a sign-in has the second factor of the user, which changes then require. `null`: the user has none. */
+/**
+ * Returns a function that tells if a sign-in includes the user's second factor, which changes of the account then
+ * require. `null`: the user has none.
+ */
 export async function furtherProof(
   user: User,
   { slots }: Pick<AccountsDeps, 'slots'>
@@ -90,7 +94,8 @@ export async function furtherProof(
 }
 
 /**
- * Checks the password of a signed-in user, and tells of a wrong one. The caller limits it like a sign-in.
+ * Checks the password of a signed-in user, and emits `login_failed` for a wrong one. The caller must rate-limit it like
+ * a sign-in.
  * @throws OAuthError `invalid_grant`; `temporarily_unavailable` if the hashing queue is full
  */
 export async function provePassword(
@@ -125,8 +130,9 @@ export function isRecentEnough(session: BrowserSession, now: number): boolean {
 }
 
 /**
- * The facts of a browser session for this check. A sign-in by a connection counts from its arrival here, unless the
- * provider can be asked to authenticate the person again and was not.
+ * The facts of a browser session for `requireProof`. A sign-in through a connection counts from its arrival here. If
+ * the provider could have been asked to authenticate the person again but was not, an earlier time counts
+ * (`freshFrom`).
  */
 export function freshnessIn({ user, session }: SignedInPerson, origin: Origin): Omit<FreshSignIn, 'password'> {
   return {

@@ -11,7 +11,7 @@ import type { Ending } from './slots.ts'
 /** The public id of a link: a digest, which shows neither issuer nor subject. */
 export const linkIdOf = ({ issuer, subject }: Identity): string => digest(JSON.stringify([issuer, subject]))
 
-/** The link as it is stored. `isProvisional`: whether its user has an address that nobody proved. */
+/** Makes the stored form of a link. `isProvisional`: true if the user has an address that nobody proved. */
 export function linkOf(
   { issuer, subject, email, sealed }: Identity & { email?: string | undefined; sealed?: string | undefined },
   { connection, now, isProvisional }: { connection: string; now: number; isProvisional: boolean }
@@ -39,7 +39,7 @@ interface UnlinkedCause extends MessageCause {
   by: EventFacts['identity_unlinked']['by']
 }
 
-/** Tells of a link that was made: an event, and a message to the stored address. */
+/** Reports a new link: emits `identity_linked` and sends a message to the stored address. */
 export function identityLinked(
   user: User,
   { connection }: Pick<LinkedIdentity, 'connection'>,
@@ -50,7 +50,10 @@ export function identityLinked(
   outbox?.post({ kind: 'identity_linked', tookOver, user: addressed(user), locale, origin })
 }
 
-/** Revokes the permission at the provider once a link is removed. Runs behind the reply and can't make it fail. */
+/**
+ * Revokes the permission at the provider after its link was removed. Runs in the background, so that it can't make the
+ * reply fail.
+ */
 export function withdrawGrant(
   link: LinkedIdentity,
   { background, withdraw }: Pick<AccountsDeps, 'background' | 'withdraw'>
@@ -65,7 +68,7 @@ export function withdrawGrant(
     )
 }
 
-/** Tells of a removed link, and ends its permission at the provider. */
+/** Reports a removed link, and revokes its permission at the provider. */
 export function identityUnlinked(
   user: User,
   link: LinkedIdentity,
@@ -124,8 +127,9 @@ export async function linkByHost(
 }
 
 /**
- * Removes the link of this id, unless the user could not sign in without it. One of any number of parallel calls for
- * the last two links is `last_sign_in_method`. A link that leads nowhere goes in any case.
+ * Removes the link with this id, unless it is the user's last way to sign in. Of parallel calls for the last two links,
+ * one resolves to `last_sign_in_method`. A link that opens nothing, such as one whose connection no longer exists, can
+ * always be removed.
  */
 export async function unlinkIdentity(
   user: User,
@@ -138,20 +142,20 @@ export async function unlinkIdentity(
   if (link === undefined || users.unlinkIdentity === undefined) return 'unknown'
   const ways = await waysIn(user, deps)
   const isLast = opens(link, user, deps) && ways.links.every((one) => linkIdOf(one) === linkId)
-  // The store counts a password as a way in too, but a connection manages this account and its password opens nothing.
-  // So its last link can't be removed.
+  // The store counts any password as a way in. The password of an account that a connection manages opens nothing, so
+  // this check comes first and keeps the last link of such an account.
   if (isLast && !opensWithoutLink(ways)) return 'last_sign_in_method'
   const isFree = !opens(link, user, deps) || opensWithoutLink(ways)
   const outcome = await users.unlinkIdentity(user.id, link, isFree)
-  // The store can't know that the remaining links lead nowhere, or that a passkey goes meanwhile. Then the link is put
-  // back, unless another user has the identity now.
+  // The store does not know if the remaining links still work, or if a passkey is removed at the same moment. If no way
+  // in is left, puts the link back, unless another user has the identity now.
   const putBack = async (): Promise<boolean> => {
     const left = await waysIn(user, deps)
     return (
       left.links.length === 0 && !opensWithoutLink(left) && (await users.linkIdentity?.(user.id, link)) === 'linked'
     )
   }
-  // The look failed, so the link is taken for removed, and the user is told so.
+  // If this check fails, the link counts as removed, and the user gets the message about it.
   const isBack =
     outcome === 'unlinked' &&
     opens(link, user, deps) &&

@@ -4,14 +4,15 @@
  */
 import type { ImportedHash } from '../ports/cryptography.ts'
 
-/** Never run. `reason` is for the log and holds nothing of the string. */
+/** A hash that is never run. `reason` is for the log and contains nothing of the hash string. */
 export interface UnusableHash {
   kind: 'unusable'
   reason: string
 }
 
 /**
- * Parameters of a project, from its console: its users' hashes contain them only if the exporter has put them there.
+ * The hash parameters of a Firebase project, from its console. The hashes of its users contain them only if the
+ * exporter put them there.
  */
 export interface FirebaseParameters {
   signerKey: Uint8Array
@@ -24,8 +25,8 @@ export interface FirebaseParameters {
  */
 const BCRYPT_MAX_COST = 14
 /**
- * `work` is N × r × p, 0.4 µs each. It takes up to three times that where r is large and N small, as in no system's
- * hashes.
+ * `work` is N × r × p, at 0.4 µs each. It takes up to three times that with a large r and a small N, which no known
+ * system uses.
  */
 const SCRYPT_MAX = { bytes: 256 * 1024 * 1024, r: 32, parallelism: 16, work: 2 ** 21 }
 const FIREBASE_MAX = { n: 16, r: 16 }
@@ -34,9 +35,12 @@ const FIREBASE_MAX = { n: 16, r: 16 }
  * bytes, which are four blocks.
  */
 const PBKDF2_MAX = { iterations: 2_000_000, work: 11_000_000 }
-/** The bytes of a block, and the cost of an iteration. All iterations run for each block. */
+/**
+ * `bytes`: the size of an output block. `work`: the cost of an iteration, in tenths of a microsecond. All iterations
+ * run for each block.
+ */
 const PBKDF2_BLOCKS = { sha1: { bytes: 20, work: 2 }, sha256: { bytes: 32, work: 2 }, sha512: { bytes: 64, work: 5 } }
-/** WordPress has 13 and phpBB 11. A round takes 1 to 4 µs. */
+/** The binary logarithm of the rounds: 13 in WordPress, 11 in phpBB. A round takes 1 to 4 µs. */
 const PHPASS_EXPONENT = { least: 7, most: 18 }
 
 /** phpass's own base64, the lowest bits first. */
@@ -61,7 +65,7 @@ const PBKDF2 = new RegExp(
 )
 const DJANGO_PBKDF2 = new RegExp(`^pbkdf2_(sha1|sha256|sha512)\\$${NUMBER}\\$${TEXT_SALT}\\$${PADDED}$`)
 const WERKZEUG_PBKDF2 = new RegExp(`^pbkdf2:(sha1|sha256|sha512):${NUMBER}\\$${TEXT_SALT}\\$${HEX}$`)
-/** A first byte of 0 (version 2) or 1 (version 3). */
+/** Base64 whose first byte is 0 (version 2) or 1 (version 3). */
 const ASP_NET = /^(A[A-Za-f][A-Za-z0-9+/]{48,400})={0,2}$/
 const PHPASS = /^\$[PH]\$([./0-9A-Za-z])([./0-9A-Za-z]{8})([./0-9A-Za-z]{22})$/
 
@@ -73,8 +77,8 @@ export function unusable(reason: string): UnusableHash {
 }
 
 /**
- * The bytes that unpadded base64 stands for, `.` being `+` as passlib has it, or `-` and `_` as in URLs; `null` where
- * it isn't the one canonical spelling, which some engines refuse.
+ * Decodes unpadded base64 in the alphabet of RFC 4648, of passlib (`.` for `+`) or of URLs (`-` and `_`). `null` for a
+ * spelling that is not canonical, which some engines refuse.
  */
 export function bytesOf(text: string): Buffer | null {
   const base64 = text.replaceAll('.', '+').replaceAll('-', '+').replaceAll('_', '/')
@@ -100,7 +104,7 @@ function bytesOfItoa64(text: string): Buffer | null {
   return value === 0 ? Buffer.from(bytes) : null
 }
 
-/** A short tag matches by chance; a long one multiplies PBKDF2's work. */
+/** Accepts 12 to 64 bytes: a shorter tag matches by chance, and a longer one multiplies the work of PBKDF2. */
 function isTag(bytes: Uint8Array | null): bytes is Uint8Array {
   return bytes !== null && bytes.length >= 12 && bytes.length <= 64
 }
@@ -164,7 +168,7 @@ function parseFirebase(encoded: string, project: FirebaseParameters | null): Imp
       : bytesOf(separatorText)
   const salt = bytesOf(saltText)
   const tag = bytesOf(tagText)
-  // The stored value is the encrypted key, so both have the same length.
+  // The tag is the encrypted signer key, so both have the same length.
   if (!signerKey || !separator || salt === null || !isTag(tag) || tag.length !== signerKey.length)
     return unusable('malformed Firebase salt key or tag')
   return { kind: 'firebase', ...cost, salt: Buffer.concat([salt, separator]), tag, signerKey }
@@ -235,8 +239,8 @@ function parseBcrypt([, wrapper, encoded = '', cost]: RegExpExecArray): Imported
 
 /**
  * Reads bcrypt (plain, of Django, of WordPress 6.8), scrypt (PHC, Django, Werkzeug), Firebase's scrypt, PBKDF2 (PHC,
- * passlib, Django, Werkzeug, ASP.NET Identity 2 and 3), and phpass. Whatever it can't read, and whatever asks for more
- * memory or time than the limits above, is `unusable`.
+ * passlib, Django, Werkzeug, ASP.NET Identity 2 and 3), and phpass. Any other string, and any hash above the limits of
+ * memory and time, is `unusable`.
  */
 export function parseImportedHash(encoded: string, firebase: FirebaseParameters | null): ImportedHash | UnusableHash {
   if (encoded.startsWith('$scrypt$') || /^scrypt[$:]/.test(encoded)) return parseScrypt(encoded)

@@ -3,7 +3,9 @@ import type { User } from '../ports/user-store.ts'
 import type { ActClaim } from '../protocol/access-token.ts'
 import type { ActorSignIn } from '../sessions/active-user.ts'
 
-/** A user as support staff see one: no hash, and no field of the row but those of `registration.fields`. */
+/**
+ * A user as support staff see them: no password hash, and of the host's own fields only those of `registration.fields`.
+ */
 export interface ManagedUser {
   id: string
   username: string
@@ -13,21 +15,24 @@ export interface ManagedUser {
   hasPassword: boolean
   /** `null`: the user store does not tell. */
   createdAt: Date | null
-  /** For `version` of an act. `null`: the user store has none. */
+  /**
+   * Pass it as `version` of an action, which is then refused if the user has changed since. `null`: the user store has
+   * no versions.
+   */
   version: number | string | null
   [field: string]: unknown
 }
 
-/** A user's data, for themselves or for an administrator. No secret and no digest of one is in it. */
+/** A user's data, for themselves or for an administrator. Contains no secret and no digest of a secret. */
 export type UserExport = Readonly<Record<string, unknown>>
 
-/** The circumstances of an act. */
+/** The options of an administrator's action on a user. */
 export interface UserAct {
   /** The actor. Default `{ type: 'host', id: 'app' }`. */
   by?: Actor | undefined
-  /** The act is refused with `changed_meanwhile` if the user has another version now. */
+  /** The action is refused with `changed_meanwhile` if the user has another version now. */
   version?: number | string | undefined
-  /** The reason in the actor's own words, of at most 500 characters, for the event. */
+  /** The reason in the actor's own words, for the event. At most 500 characters. */
   reason?: string | undefined
 }
 
@@ -37,12 +42,12 @@ export interface ImpersonationAnswer {
   token_type: 'Bearer' | 'DPoP'
   /** Seconds. */
   expires_in: number
-  /** Absent where nothing was granted. */
+  /** Absent if no scope was granted. */
   scope?: string
   act: ActClaim
 }
 
-/** An act that a request asks for. */
+/** An administrator's action, with the facts of the request that asks for it. */
 export interface RequestedAct extends UserAct {
   origin?: Origin | undefined
   /** Refuses a user on whom the actor may not act. @throws OAuthError */
@@ -68,15 +73,15 @@ export interface UserChanges {
 }
 
 /**
- * Users, for the people who support a service. An act that failed half-way leaves the safer state, and its repeat does
- * the rest. A call rejects with `NotSupportedError` if the user store lacks the method that it needs, and with an
- * `OAuthError` `not_found` for an id that nobody has.
+ * Manages users, for the support staff of a service. An action that fails half-way leaves the safer state, and
+ * repeating it does the rest. A call rejects with `NotSupportedError` if the user store lacks the method that it needs,
+ * and with an `OAuthError` `not_found` for an id that nobody has.
  */
 export interface ManagedUsers<Act extends UserAct = UserAct> {
   /**
-   * The newest users first. `next` is the `after` of the next page; `null`: this is the last one. `limit`: 1 to 200,
+   * Lists users, the newest first. `next` is the `after` of the next page, `null` on the last page. `limit`: 1 to 200,
    * default 50. `prefix`: the beginning of the username. `email`: the whole address, in any letter case. `connection`:
-   * the id of a connection that the user has a link of.
+   * the id of a connection to which the user has a link.
    * @throws OAuthError `invalid_request`
    */
   list(query?: {
@@ -89,18 +94,19 @@ export interface ManagedUsers<Act extends UserAct = UserAct> {
   /** `null`: nobody has the id. */
   get(id: string): Promise<ManagedUser | null>
   /**
-   * Creates a user without a password and with an unconfirmed address. Works where registration is closed. `invite`: as
-   * `invite` does next. If only that fails, the user is there, and `invite` does the rest.
+   * Creates a user without a password and with an unconfirmed address, even if registration is closed. `invite`: also
+   * sends an invitation, like the method `invite`. If only the invitation fails, the user exists, and a call of
+   * `invite` sends it.
    * @throws OAuthError `username_taken`, `invalid_request` naming the field
    */
   create(user: UserChanges & { username: string; invite?: boolean | undefined }, act?: Act): Promise<ManagedUser>
   /**
-   * Changes these fields and no others. A new address is unconfirmed: open links end, and both mailboxes are told. A
-   * username that is an address changes with it.
+   * Changes these fields and no others. A new address is unconfirmed: open links end, and both mailboxes get a message.
+   * A username that is an email address changes with the address.
    * @throws OAuthError `username_taken`, `invalid_request`, `changed_meanwhile`
    */
   update(id: string, changes: UserChanges, act?: Act): Promise<ManagedUser>
-  /** The user can't sign in any more. All sessions, tokens and open links end. */
+  /** Keeps the user from signing in. Ends all their sessions, tokens and open links. */
   disable(id: string, act?: Act): Promise<void>
   enable(id: string, act?: Act): Promise<void>
   /**
@@ -116,17 +122,18 @@ export interface ManagedUsers<Act extends UserAct = UserAct> {
    * without `sendMessage` or hosted pages
    */
   invite(id: string, act?: Act): Promise<void>
-  /** All that the service keeps of the user, without a secret, for a copy that the person asked for. */
+  /** Exports all that the service keeps of the user, without secrets, for a user who asks for a copy. */
   export(id: string, act?: Act): Promise<UserExport>
   /**
-   * An access token with which `by` sees the service as the user, for the service's own audience: `sub` is the user,
-   * and `act.sub` the actor. It is good for `admin.impersonation.expiresIn` seconds at most, and ends with the actor's
-   * sign-in or account. The routes of accounts and of administration refuse it. `reason`: 10 to 500 characters.
-   * `scope`: the part of the user's scopes that it gets; left out: all, without `offline_access`.
-   * @throws OAuthError `conflict` for a disabled user, or the actor; `invalid_request` without a reason, or where the
-   * option `admin` is off or has `impersonation: false`; `invalid_scope`
+   * Makes an access token with which `by` sees the service as the user, for the service's own audience: `sub` is the
+   * user, and `act.sub` the actor. It is valid for at most `admin.impersonation.expiresIn` seconds, and ends with the
+   * actor's sign-in or account. The routes of accounts and of administration refuse it. `reason`: 10 to 500 characters.
+   * `scope`: the requested scopes. Left out: all possible ones except `offline_access`.
+   * @throws OAuthError `conflict` for a disabled user, if the user is the actor, or if the actor has no active account;
+   * `access_denied` for a client as the actor; `invalid_request` without a reason, or if the option `admin` is off or
+   * has `impersonation: false`; `invalid_scope`
    */
   impersonate(id: string, act?: Act & { scope?: string | undefined }): Promise<ImpersonationAnswer>
-  /** As `deleteUser`, for a user who exists. */
+  /** Removes the user like `deleteUser`, but rejects with `not_found` if there is none. */
   remove(id: string, act?: Act): Promise<void>
 }

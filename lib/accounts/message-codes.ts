@@ -11,7 +11,7 @@ import { addressOf } from './outbox.ts'
 
 const DIGITS = 8
 
-/** A new code, of 256 random bits: eight decimal digits, each as likely as any other. @see OWASP ASVS 5.0 6.5.4 */
+/** Derives a code from 256 random bits: eight decimal digits, each as likely as any other. @see OWASP ASVS 5.0 6.5.4 */
 export function codeFrom(secret: string): string {
   return String(BigInt(`0x${Buffer.from(secret, 'base64url').toString('hex')}`) % 10n ** BigInt(DIGITS)).padStart(
     DIGITS,
@@ -19,14 +19,14 @@ export function codeFrom(secret: string): string {
   )
 }
 
-/** As people read it: `1234 5678`. */
+/** The code as people read it: `1234 5678`. */
 export function shownCode(code: string): string {
   return `${code.slice(0, DIGITS / 2)} ${code.slice(DIGITS / 2)}`
 }
 
 /**
- * The typed or pasted code, without white space and hyphens, in the digits of ASCII.
- * @throws OAuthError `invalid_code` for a text that can't be a code. That is a slip and no guess: it is not counted.
+ * Normalizes a typed or pasted code: ASCII digits, without white space and hyphens.
+ * @throws OAuthError `invalid_code` for a text that can't be a code. The caller does not count it as a guess
  */
 export function readCode(typed: string): string {
   const code = typed
@@ -48,13 +48,13 @@ interface BoundCode {
   nonce: string
   code: string
   /**
-   * The mailbox that it went to. The code is refused once the account has another address, because it
-   * proves nothing about that one.
+   * The address that the code was sent to. The code is refused once the account has another address, because it proves
+   * nothing about the new one.
    */
   address: string
 }
 
-/** The digest that the store keeps of a code, after the partition of its owner. */
+/** The digest of a code for the store, with the partition of its owner before it. */
 export function digestOfCode(key: Uint8Array, { owner, nonce, code, address }: BoundCode): string {
   return partitionOf(owner) + macOf(key, ['code', owner, nonce, code, address])
 }
@@ -75,10 +75,13 @@ export interface Confirming {
 
 type CodesDeps = Pick<AccountsDeps, 'codes' | 'oneTimeTokens' | 'clock' | 'random'>
 
-/** Stands for one browser and one account, so that other browsers neither replace the code nor use up its guesses. */
+/**
+ * The owner of a code: one browser with one account, so that other browsers neither replace the code nor use up its
+ * guesses.
+ */
 const ownerOf = (key: Uint8Array, { user, asker }: Confirming): string => macOf(key, ['confirmation', user.id, asker])
 
-/** The token of the link next to this code. Only this service can make it from the code. */
+/** The token of the link in the same message as this code. Only this service can derive it from the code. */
 const tokenOf = (key: Uint8Array, confirming: Confirming, code: string): ReturnType<typeof oneTimeToken> =>
   oneTimeToken(
     confirming.user.id,
@@ -95,8 +98,8 @@ const bound = (key: Uint8Array, confirming: Confirming, code: string): BoundCode
 })
 
 /**
- * A new token for the link of a message, and a code that stands for the link in the browser that asks. There is no code
- * without such a browser.
+ * Makes the token for the link of a message, and a code that can be typed instead in the browser that asked. Makes no
+ * code if no browser asked or codes are off.
  */
 export async function newConfirmation(
   confirming: Confirming,
@@ -119,9 +122,9 @@ export async function newConfirmation(
 }
 
 /**
- * The token of the link that the typed code stands for. Uses the code up, and not the token.
- * @throws OAuthError `invalid_code` with one text for every reason, because no code is stored for a name that another
- * person has
+ * Returns the token of the link that the typed code stands for. Uses up the code, but not the token.
+ * @throws OAuthError `invalid_code` with one text for every reason. No code exists for a username that another person
+ * has, and the error must not reveal that
  */
 export async function tokenForCode(confirming: Confirming, code: string, { codes, clock }: CodesDeps): Promise<string> {
   if (codes === null) throw wrongConfirmation()
@@ -143,7 +146,9 @@ function wrongConfirmation(): OAuthError {
   })
 }
 
-/** The link may have ended since the code was sent. The person who typed the code hears of the code. */
+/**
+ * Runs `work` for a typed code. Reports an expired link as a wrong code, because the user typed a code and saw no link.
+ */
 export async function byCode<Done>(work: () => Promise<Done>): Promise<Done> {
   return await work().catch((error: unknown) => {
     throw error instanceof OAuthError && error.error === 'invalid_token' ? wrongConfirmation() : error
@@ -158,7 +163,9 @@ export function invalidLink(): OAuthError {
   return new OAuthError('invalid_token', 'The link is invalid or has expired.', { statusCode: 400 })
 }
 
-/** Everything that opens something of the account and may be in a mailbox, in a hand or on a page. */
+/**
+ * The tokens that `endOpenTokens` ends: those of links that open or change an account, and the notes about such links.
+ */
 const OPEN: readonly OneTimeTokenPurpose[] = [
   'password_reset',
   'verify_email',
@@ -169,7 +176,7 @@ const OPEN: readonly OneTimeTokenPurpose[] = [
   'invitation_done'
 ]
 
-/** Ends the user's links but those of `except`. Idempotent. */
+/** Ends all open links of the user, except those for the purpose `except`. Idempotent. */
 export async function endOpenTokens(
   userId: string,
   { oneTimeTokens }: Pick<AccountsDeps, 'oneTimeTokens'>,
@@ -182,13 +189,15 @@ export async function endOpenTokens(
   )
 }
 
-/** True if the browser with this secret asked for the message with the token, which was found. */
+/**
+ * True if the browser with the secret `asker` asked for the message. The caller must have found the token in the store.
+ */
 export const isAskedBy = (purpose: 'password_reset' | 'verify_email', token: string, asker: string): boolean =>
   asker !== '' && isBoundTo(token, purpose === 'verify_email' ? 1 : 2, asker)
 
 /**
- * The token of a message with its present user; `null` if the link is not good. Does not use it up. A link proves the
- * mailbox that it went to, and counts only while the account has that address.
+ * Finds the token of a link in a message, with its present user. `null` if the link does not work. Does not use up the
+ * token. A link proves the mailbox that it was sent to, so it works only while the account has that address.
  */
 export async function findMessageToken(
   purpose: Exclude<

@@ -13,7 +13,7 @@ import { emailOf } from './username.ts'
 export interface MessageCause {
   /** The language that the request asked for, if it is supported. */
   locale: string | undefined
-  /** For the event that tells what became of the message. */
+  /** The request that caused the message: for the event about its delivery, and for the reader of the message. */
   origin: Origin
   /**
    * A secret of the browser that asked for the message. The token of the message is bound to it. No message and no
@@ -22,7 +22,7 @@ export interface MessageCause {
   asker?: string | undefined
 }
 
-/** A message with its cause. */
+/** A message with its cause. The outbox adds the omitted fields. */
 export type Post = MessageCause & OmitEach<Message, 'locale' | 'hasPassword' | 'canReset' | keyof Facts>
 
 /** The time and the origin of a message, so that its reader can tell whether they caused it themselves. */
@@ -34,7 +34,9 @@ type OmitEach<Union, Key extends PropertyKey> = Union extends unknown ? Omit<Uni
 export interface Outbox {
   /** Takes the message and returns at once; never throws. */
   post(message: Post): void
-  /** Takes no more, tries once to send what it has, and resolves when that is done or after 5 seconds. */
+  /**
+   * Accepts no more messages, tries once to send the waiting ones, and resolves when that is done or after 5 seconds.
+   */
   close(): Promise<void>
 }
 
@@ -47,11 +49,11 @@ export interface OutboxDeps {
   onError(error: unknown, what: string): void
   /** The language of the user's claim `locale`; `undefined` if there is none or it is not supported. */
   localeOf(user: MessageUser): string | undefined
-  /** True if a mail can lead to a new password. */
+  /** True if users can reset their password by mail. */
   canReset: boolean
   /** The page where people check their account; `null`: none. */
   accountUrl: string | null
-  /** How many messages may wait, be sent or wait to be sent again, all together. */
+  /** The maximum number of messages that wait, are in flight or wait for a retry, all together. */
   capacity?: number
 }
 
@@ -87,9 +89,10 @@ const MAX_IN_FLIGHT = 8
 const SEND_TIMEOUT_MS = 120_000
 
 /**
- * The user with the address that messages go to: the stored email, else the stored username if it is an address.
- * `sendMessage` is called for a user without any too, because the host may know another way to reach them. A typed
- * address is never used: two spellings that a store takes for one may be two mailboxes.
+ * Returns the user with the address that messages go to as `email`: the stored email, else the stored username if it is
+ * an address. `sendMessage` is called even for a user without an address, because the host may know another way to
+ * reach them. An address that a person typed is never used, because two spellings that a store treats as equal may be
+ * two mailboxes.
  */
 export function addressed(user: User): User {
   const email = user.email ?? emailOf(user.username)
@@ -105,7 +108,10 @@ function withoutHash({ passwordHash: _hash, ...user }: MessageUser): MessageUser
   return user
 }
 
-/** A mailer's error may quote the mail. This copy contains no link, token or code, and no other object. */
+/**
+ * Copies a mailer's error without the link, the token and the code of the message, because the error may quote the
+ * mail. The copy has only the message and the stack of the error.
+ */
 function scrubbed(error: unknown, message: Message): Error {
   const { token, url } = message
   const code = 'code' in message ? message.code : undefined
@@ -121,9 +127,9 @@ function scrubbed(error: unknown, message: Message): Error {
 }
 
 /**
- * Sends messages off the path of every reply: a hook that throws, rejects, hangs or is slow changes no answer and no
- * answer's time. A failed message is tried again after 1, 10 and 60 seconds, then reported. At most 8 are in flight. In
- * memory: what a process had not sent when it died is lost, and the person asks again.
+ * Sends messages in the background: a hook that throws, rejects, hangs or is slow changes neither a reply nor its time.
+ * Tries a failed message again after 1, 10 and 60 seconds, then reports it. At most 8 messages are in flight. Messages
+ * live in memory: those that are unsent when the process dies are lost, and the user has to ask again.
  */
 export function createOutbox(
   sendMessage: SendMessage,
@@ -134,8 +140,8 @@ export function createOutbox(
     capacity,
     maxInFlight: MAX_IN_FLIGHT,
     retryDelaysMs: RETRY_DELAYS_MS,
-    // Without it, eight hooks that hang would stop all messages. A message that timed out is not tried again: it may
-    // have been sent, and a second copy of the link would confuse more than help.
+    // Without a timeout, eight hooks that hang would stop all messages. A message that timed out is not tried again: it
+    // may have been sent, and a second copy of the link would confuse more than help.
     timeoutMs: SEND_TIMEOUT_MS,
     clock,
     attempt: ({ message }) => sendMessage({ ...message, user: { ...message.user } }),

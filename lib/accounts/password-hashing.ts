@@ -10,11 +10,11 @@ import { isTraced, traced } from '../ports/tracing.ts'
 export interface PasswordHashingOptions extends Argon2Parameters {
   /** How many hashes run at once. Each holds `memoryCost` KiB. */
   concurrency: number
-  /** The number that may wait for them. 0: none. */
+  /** How many hashes may wait for their turn. 0: none. */
   maxQueue: number
   /** The first is used for new hashes, all for verifying. Empty: no pepper. */
   peppers: readonly Uint8Array[]
-  /** For imported hashes of Firebase without their project's key. `null`: none. */
+  /** The parameters for imported hashes of Firebase that do not contain those of their project. `null`: none. */
   firebase: FirebaseParameters | null
 }
 
@@ -29,14 +29,14 @@ interface PasswordHashingDeps {
 
 export interface PasswordHashing {
   /**
-   * A new argon2id hash, as a PHC string.
-   * @throws OAuthError `temporarily_unavailable` where the queue is full, as do all methods that hash. It comes about a
-   * second later, so that a client which tries again at once makes no flood
+   * Makes a new argon2id hash, as a PHC string.
+   * @throws OAuthError `temporarily_unavailable` if the queue is full; `verify` throws the same. The error comes about
+   * a second later, so that clients that retry at once do not flood the server
    */
   hash(password: string): Promise<string>
   /**
-   * Runs exactly one hash. If there is no stored hash (`null`), or it may not run, that is a decoy with the current
-   * parameters, so that the answer takes as long as any other.
+   * Runs exactly one hash. If there is no stored hash (`null`), or the stored hash is unusable, runs a decoy with the
+   * current parameters, so that the answer takes as long as any other.
    */
   verify(stored: string | null, password: string): Promise<HashMatch | 'unusable'>
   /** True if a hash that just matched should be replaced by `hash(password)`. */
@@ -45,7 +45,7 @@ export interface PasswordHashing {
   check(): Promise<void>
   /** How many hashes run and wait now. */
   load(): { running: number; waiting: number }
-  /** Refusals come at once from here on, those that were held back too. */
+  /** Stops delaying refusals: those that are held back are answered at once, and so are later ones. */
   close(): void
 }
 
@@ -57,8 +57,8 @@ function pepperId(pepper: Uint8Array): string {
 /**
  * Hashes and verifies passwords through one bounded queue, argon2 and imported hashes alike.
  *
- * A peppered hash has `keyid` after its parameters. So any pepper of the list, and hashes from before there was one,
- * verify in one run, and a rotation is finished user by user at their next sign-in (`needsRehash`).
+ * A peppered hash names its pepper (`keyid`, after the parameters). So a hash with any pepper of the list, or with
+ * none, verifies in one run. After a rotation, each user's hash is replaced at their next sign-in (`needsRehash`).
  *
  * @see RFC 9106 §3.1 (secret value K)
  */
@@ -71,7 +71,7 @@ export function createPasswordHashing(options: PasswordHashingOptions, deps: Pas
   const current = options.peppers[0]
   const currentId = current === undefined ? undefined : pepperId(current)
 
-  // No hash is made for it, because verifying takes as long for any salt and tag.
+  // Salt and tag are fixed texts instead of a real hash, because verifying takes as long for any salt and tag.
   const decoy = `$argon2id$v=19$m=${memoryCost},t=${timeCost},p=${parallelism}$${'A'.repeat(22)}$${'A'.repeat(43)}`
 
   async function verifyDecoy(password: string): Promise<void> {
@@ -108,7 +108,7 @@ export function createPasswordHashing(options: PasswordHashingOptions, deps: Pas
     needsRehash: (stored) => needsRehash(parseStoredHash(stored, options.firebase), parameters, currentId),
 
     async check() {
-      // Not in the queue, where it would take the place of the first sign-in.
+      // Runs outside the queue, where it would take the place of the first sign-in.
       await hasher.hash('any', { memoryCost: 8 * parallelism, timeCost: 1, parallelism }, current)
     },
 
@@ -133,28 +133,28 @@ const MAX_HELD = 1000
 
 export interface HashingQueue {
   /**
-   * Runs `work` in its turn, and resolves to what it does.
+   * Runs `work` when its turn comes, and resolves to its result.
    *
-   * @throws OAuthError `temporarily_unavailable` where too many wait already, after about a second; at once where a
-   *   thousand refusals are held back already, and after `close`
+   * @throws OAuthError `temporarily_unavailable` if too many wait already. The error comes after about a second, or at
+   * once after `close` and while a thousand refusals are held back
    */
   run<T>(work: () => Promise<T>): Promise<T>
   /** How many works run and wait now. */
   load(): { running: number; waiting: number }
-  /** Answers the refusals that are held back at once, and holds no more. Running and waiting work goes on. */
+  /** Answers all refusals that are held back, and delays no more of them. Running and waiting work goes on. */
   close(): void
 }
 
 /**
- * At most `concurrency` works run and at most `maxQueue` wait, first come, first served. A permit comes back when the
- * work has ended, whether or not its client still waits: memory is bounded by what runs, not by who listens.
+ * At most `concurrency` works run and at most `maxQueue` wait, first come, first served. A permit is released when its
+ * work ends, even if the client is gone before, so that memory stays bounded by the running works.
  */
 export function hashingQueue(
   { concurrency, maxQueue }: { concurrency: number; maxQueue: number },
   { events, clock }: { events: Pick<Events, 'emit'>; clock: Pick<Clock, 'after'> }
 ): HashingQueue {
   const waiting: Array<() => void> = []
-  /** Ends the wait of each refusal that is held back. */
+  /** For each refusal that is held back: a function that ends the delay. */
   const held = new Set<() => void>()
   let running = 0
   let full = false

@@ -1,5 +1,5 @@
 /**
- * The rules for a new password. A password is never changed on its way to the hash: no trimming, no normalisation, no
+ * The rules for a new password. A password is never changed on its way to the hash: no trimming, no normalization, no
  * truncation. @see NIST SP 800-63B-4 §3.1.1.2
  */
 import { isMisfit, OAuthError, type PasswordRefusalReason } from '../errors.ts'
@@ -28,7 +28,7 @@ interface PasswordPolicyDeps {
 /** Why a new password is refused. */
 export interface PasswordRefusal {
   reason: PasswordRefusalReason
-  /** A sentence for the wire. */
+  /** A sentence for the response. */
   message: string
 }
 
@@ -39,12 +39,15 @@ interface PasswordOwner {
 
 export interface PasswordPolicy {
   /**
-   * The reason why a new password is refused, or `null`. `of`: the future owner; `null`: nobody, and then `isBreached`
-   * is not called.
-   * @throws MisfitError where `isBreached` answers with no boolean
+   * Resolves to the reason why a new password is refused, or to `null`. `of`: the future owner of the password. `null`:
+   * the owner is not known, and `isBreached` is not called.
+   * @throws MisfitError if `isBreached` does not return a boolean
    */
   check(password: string, of: PasswordOwner | null): Promise<PasswordRefusal | null>
-  /** For sign-in: whether the password may be hashed at all. An account older than the policy still gets in. */
+  /**
+   * For sign-in: true if the password may be hashed at all. Does not apply the policy, so that older passwords still
+   * work.
+   */
   fits(password: string): boolean
 }
 
@@ -65,7 +68,10 @@ function asCompared(text: string): string {
   return text.normalize('NFC').toLowerCase()
 }
 
-/** The texts themselves and their parts between punctuation: `ada.lovelace@x` is `ada.lovelace`, `lovelace` too. */
+/**
+ * The texts and their parts between punctuation, of at least 4 characters: `ada.lovelace@x` gives itself and
+ * `lovelace`.
+ */
 function wordsOf(texts: readonly string[]): string[] {
   const words = new Set<string>()
   for (const text of texts.map(asCompared)) {
@@ -73,15 +79,18 @@ function wordsOf(texts: readonly string[]): string[] {
       if (countCodePoints(word) >= MIN_WORD) words.add(word)
     }
   }
-  // The longest first, because a part must not be removed from the middle of a whole.
+  // The longest first, so that a part is not removed from the middle of a longer word.
   return [...words].sort((a, b) => b.length - a.length)
 }
 
-/** True if the password consists of such words, digits and punctuation, with fewer than `MIN_REST` other letters. */
+/**
+ * True if the password contains one of the words, and outside of them fewer than `MIN_REST` letters. Digits and
+ * punctuation do not count.
+ */
 function isMadeOf(words: readonly string[], password: string): boolean {
   const compared = asCompared(password)
   let rest = compared
-  // Replaced by a space, so that the letters to its left and right do not join.
+  // Replaces each word with a space, so that the letters to its left and right do not join.
   for (const word of words) rest = rest.replaceAll(word, ' ')
   return rest !== compared && countCodePoints(rest.replace(/[^\p{L}\p{M}]/gu, '')) < MIN_REST
 }
@@ -96,7 +105,7 @@ export async function requireGoodPassword(
   if (refusal !== null) throw new OAuthError('invalid_password', refusal.message, { reason: refusal.reason })
 }
 
-/** Loaded with the first new password, once for all that come meanwhile. */
+/** The module with the list of common passwords. Loaded once, at the first check of a new password. */
 let common: Promise<{ isCommonPassword(password: string): boolean }> | undefined
 
 export function createPasswordPolicy(options: PasswordPolicyOptions, deps: PasswordPolicyDeps): PasswordPolicy {
@@ -114,9 +123,9 @@ export function createPasswordPolicy(options: PasswordPolicyOptions, deps: Passw
       // Called inside the promise, so that a hook that throws counts as one that rejects.
       return await Promise.race([Promise.resolve().then(() => isBreached(password)), late])
     } catch (error) {
-      // A hook that answers with a count would otherwise let every breached password through.
+      // Rethrows a wrong return type. Otherwise a hook that returns a count would let every breached password through.
       if (isMisfit(error)) throw error
-      // The other checks stand; an outage of the host's check must not stop registration and password reset.
+      // The other checks still apply. An outage of the host's check must not stop registration and password reset.
       deps.onHookFailure(error)
       return false
     } finally {

@@ -17,7 +17,7 @@ interface Registration {
   password: string
   /** The host's own profile fields, checked against its schema. */
   fields: Record<string, unknown>
-  /** The language of what the person is sent. */
+  /** The language of the messages to the user. */
   locale?: string | undefined
   origin: Origin
   asker?: string | undefined
@@ -44,9 +44,9 @@ export const OWN_FIELDS = new Set([
 ])
 
 /**
- * Creates an account. If an email must be verified first, `user` is `null` for free and taken names alike, after the
- * same steps: the difference is in the mail. Otherwise the new user. `proof` is a digest of the password's hash, also
- * where nobody got that hash.
+ * Creates an account. If new users must verify their email (`verifyEmail`), takes the same steps for a free and for a
+ * taken name, and returns `user: null` for both: only the mail differs. Otherwise returns the new user. `proof` is a
+ * digest of the password's hash, even if no account was created.
  * @throws OAuthError `invalid_request` naming the field; `invalid_password` with the reason; `username_taken` (only if
  * no email has to be verified); `temporarily_unavailable`
  */
@@ -63,8 +63,8 @@ export async function register(
   refuseManaged(name, email, deps)
   await requireGoodPassword(deps.policy, password, { username: name, email })
 
-  // The password is hashed for a taken name too. Only the store decides on uniqueness, as the last step, so nothing
-  // before it tells or takes longer because of who exists.
+  // Hashes the password for a taken name too. Only the store decides on uniqueness, as the last step. So nothing before
+  // that step reveals, by its answer or its time, which names exist.
   const passwordHash = await deps.hashing.hash(password)
   const given = Object.fromEntries(Object.entries(fields).filter(([field]) => !OWN_FIELDS.has(field)))
   const created: NewUser = {
@@ -94,8 +94,8 @@ export async function register(
 }
 
 /**
- * A free name costs a write before the answer, so a taken one waits for a write too: a note that nobody reads, because
- * a stranger's request must not write to the account.
+ * Writes a note that nobody reads, so that the answer for a taken name takes as long as that for a free name, which
+ * costs a write. The note belongs to no user, because a stranger's request must not write to the account.
  */
 async function waitForWrite(name: string, { oneTimeTokens, clock, onError }: AccountsDeps): Promise<void> {
   const userId = `nobody ${name}`
@@ -111,7 +111,7 @@ async function waitForWrite(name: string, { oneTimeTokens, clock, onError }: Acc
   }
 }
 
-/** The normalised name of an account that may have it. @throws OAuthError `invalid_request` */
+/** Normalizes the username of a new account and checks that it is allowed. @throws OAuthError `invalid_request` */
 export function newUsername(username: string, { usernames }: Pick<AccountsDeps, 'usernames'>): string {
   const name = normalizeUsername(username)
   if (name === null)
@@ -134,7 +134,8 @@ export function newUsername(username: string, { usernames }: Pick<AccountsDeps, 
 }
 
 /**
- * Refuses a name that a connection manages: only the connection could open the account, and it may not know the person.
+ * Refuses a username or an email that a connection manages: only the connection could open the account, and it may not
+ * know the user.
  */
 export function refuseManaged(name: string, email: string | undefined, deps: Pick<AccountsDeps, 'connections'>): void {
   const field =
@@ -146,7 +147,11 @@ export function refuseManaged(name: string, email: string | undefined, deps: Pic
     })
 }
 
-/** The account's email, checked and in the normal form of usernames. */
+/**
+ * The checked and normalized email of a new account: `field`, else the username if that is an address. `undefined`:
+ * none.
+ * @throws OAuthError `invalid_request`, also if `field` differs from a username that is an address
+ */
 export function newAddress(name: string, field: unknown, required: boolean): string | undefined {
   const own = emailOf(name)
   if (field === undefined || field === null) {
@@ -184,7 +189,7 @@ export function refuseUnstorable(fields: Record<string, unknown>): void {
     })
 }
 
-/** Far fewer levels than PostgreSQL and the stack of this process take. */
+/** The maximum depth of nesting, far below what PostgreSQL and the stack of this process accept. */
 const DEEPEST = 64
 
 /** True if the value contains characters, at any depth, that most databases can't store, or is nested too deep. */
@@ -195,14 +200,17 @@ export function holdsUnstorable(value: unknown, depth = 0): boolean {
   return Object.entries(value).some(([name, member]) => !isStorable(name) || holdsUnstorable(member, depth + 1))
 }
 
-/** How one user is created, and found again if the store's answer is lost. */
+/** The creation of one user. `find` looks for the user if the store's answer to `create` was lost. */
 interface Creation {
   username: string
   create(): Promise<User>
   find(): Promise<User | null>
 }
 
-/** Finds the new user by name, and tells it from another user of that name by its password hash or proof of address. */
+/**
+ * Prepares the creation of a user. `find` looks the user up by name and compares the password hash and the time of the
+ * proof of address, because another request may have taken the name.
+ */
 export function creation(
   user: NewUser,
   { create, findByUsername }: Required<Pick<UserStore, 'create' | 'findByUsername'>>
@@ -221,8 +229,9 @@ export function creation(
 }
 
 /**
- * Creates a user and emits `registered`. If the answer of the store is lost, `find` looks for the new user behind the
- * reply, because a repeated request finds a taken name and tells of nothing. Rethrows what `create` throws.
+ * Creates a user and emits `registered`. If the store's answer is lost, looks for the new user in the background
+ * (`find`) and emits the event then, because a repeated request would find the name taken and emit nothing. Rethrows
+ * the error of `create`.
  */
 export async function createAndTell(
   { username, create, find }: Creation,
@@ -257,8 +266,8 @@ export function ownProfileFields(names: readonly string[]): string[] {
 }
 
 /**
- * The fields of a new account, if the provider gave all that the host requires; `null`: the person fills in the rest.
- * Fields that do not fit the schema were left out before.
+ * The fields of a new account, if the provider gave all that the host requires. `null`: the user has to fill in the
+ * rest. The caller has removed fields that do not fit the host's schema.
  */
 export function completeProfile(
   profile: Readonly<Record<string, unknown>>,
@@ -267,7 +276,7 @@ export function completeProfile(
   return ownProfileFields(required).every((name) => Object.hasOwn(profile, name)) ? { ...profile } : null
 }
 
-/** The fields of a profile that an account may take: none that identifies the user or gives rights. */
+/** The fields of a provider's profile that an account may take: those with a value, except the ones in `OWN_FIELDS`. */
 export function profileFields(profile: Readonly<Record<string, unknown>>): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(profile).filter(([name, value]) => !OWN_FIELDS.has(name) && value !== undefined && value !== null)

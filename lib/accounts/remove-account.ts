@@ -16,11 +16,12 @@ interface Removal extends MessageCause {
 }
 
 /**
- * Removes the account for good: all sign-ins, consents and links end; then the store removes the user. Permissions at
- * providers that want them ended (Apple) end behind the answer. A signed-in caller must have proved their identity just
- * now (`requireProof`). The sign-in that asks ends last, so that after a failure before the removal (503) the same
- * request can do the rest. After the removal everything is ended once more, for sign-ins that began meanwhile or could
- * not be ended. A failure then is no failure of the removal, because every read refuses the remains of a removed user.
+ * Removes the account for good: ends all sign-ins, consents and open links, then the store removes the user. Revokes
+ * permissions at providers that require it (Apple) in the background. A signed-in caller must have proved their
+ * identity just now (`requireProof`). Keeps the sign-in that asks until the user is removed, so that the same request
+ * can be repeated after a failure (503). After the removal, ends everything once more, for sign-ins that began
+ * meanwhile or could not be ended. A failure of this does not fail the removal, because every read refuses the remains
+ * of a removed user.
  * @throws OAuthError `temporarily_unavailable`
  */
 export async function removeAccount(
@@ -41,7 +42,7 @@ export async function removeAccount(
     // who could ask again.
     if ((await deps.users.findById(user.id)) !== null) throw error
   }
-  // Access tokens of this sign-in are refused here from now on, even where the state could not be reached to end it.
+  // This process refuses access tokens of the asking sign-in from now on, even if the state was out of reach to end it.
   if (sid !== null) deps.sessions.forget(sid)
   for (const link of links) withdrawGrant(link, deps)
   deps.events.emit('account_removed', { userId: user.id, sid, ...(admin === undefined ? {} : { admin }) }, origin)
@@ -69,15 +70,18 @@ export async function removeAccount(
 }
 
 /**
- * Ends all that may be left of a user who is removed. The second factors are removed last: as long as there is an
- * account, sign-ins must be asked for them.
+ * Ends everything that may be left of a removed user. Second factors are removed last, because sign-ins must be asked
+ * for them as long as the account exists.
  */
 export async function endRest(userId: string, origin: Origin, deps: AccountsDeps): Promise<void> {
   await endAll(userId, { origin }, deps)
   for (const slot of deps.slots) await slot.endRest?.(userId, origin)
 }
 
-/** Sign-ins end first, because they could make a new consent or link. Each step runs even if another has failed. */
+/**
+ * Ends the user's sign-ins, consents and open links. Sign-ins end first, because they could make a new consent or link.
+ * Each step runs even if another has failed.
+ */
 async function endAll(
   userId: string,
   { stays = null, origin }: { stays?: StayingSignIn | null; origin: Origin },

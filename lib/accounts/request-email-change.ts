@@ -8,13 +8,14 @@ import { sendAlreadyRegistered } from './reset-password.ts'
 import { emailOf, normalizeUsername } from './username.ts'
 
 /**
- * Sends a link to the new address, and a notice to the present one. Nothing changes before the link is used, within 24
- * hours. Another request, a new password or any other change of the address ends it. If the address is another
- * account's name, the owner of that account gets a notice instead of the link, and the answer is the same. An address
- * gets one link in five minutes, and a few in an hour from all accounts together. The caller must have proved their
- * identity just now (`requireProof`), because the owner of the new address can get the account.
- * @throws OAuthError `invalid_request` if it is no address, the account's own, or if a connection manages the account
- * or the address
+ * Sends a link to the new address, and a notice to the present one. The address changes only when the link is used,
+ * within 24 hours. Another request, a new password or another change of the address ends the link. If the address is
+ * the username of another account, the owner of that account gets a message instead of the link, and the answer is the
+ * same. Sends no second link for the same change within five minutes. All accounts together send one address as many
+ * links as the rule `passwordReset` allows. The caller must have proved their identity just now (`requireProof`),
+ * because the owner of the new address can get the account.
+ * @throws OAuthError `invalid_request` if the text is no address or the account's own, or if a connection manages the
+ * account or the address
  * @returns the normal form of the new address
  */
 export async function requestEmailChange(
@@ -62,7 +63,7 @@ export async function requestEmailChange(
   return address
 }
 
-/** The normal form of usernames and addresses. */
+/** Normalizes the new address. @throws OAuthError `invalid_request` if it is no email address */
 function newAddress(email: string): string {
   const normalised = normalizeUsername(email)
   const address = normalised === null ? null : emailOf(normalised)

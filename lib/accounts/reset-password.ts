@@ -18,9 +18,9 @@ import { digest, partitionOf } from '../protocol/digest.ts'
 const LIFETIME_MS = 30 * 60 * 1000
 
 /**
- * Always resolves, in a time that tells nothing: the user is looked up after the reply, and no failure of a store or of
- * the mail changes the reply. The link goes to the stored address, is good for 30 minutes, and ends the one before.
- * Within five minutes of a link no other is sent.
+ * Sends a reset link to the stored address of the user, if there is one. Always resolves, in a time that reveals
+ * nothing: reads the user after the reply, and no failure of a store or of the mail changes the reply. The link works
+ * for 30 minutes and replaces an earlier one. Sends no second link within five minutes.
  */
 export async function requestPasswordReset(
   { username, locale, ...cause }: Omit<MessageCause, 'locale'> & { username: string; locale?: string | undefined },
@@ -37,9 +37,9 @@ export async function requestPasswordReset(
 }
 
 /**
- * Sends the user a reset message on the host's own account.
+ * Sends the user a reset message on behalf of the host, however recent the last one is.
  *
- * @throws OAuthError `not_found` where there is no such user, `invalid_request` where they are disabled or there is no
+ * @throws OAuthError `not_found` if there is no such user; `invalid_request` if the user is disabled or there is no
  * `sendMessage`
  */
 export async function startPasswordReset(userId: string, deps: AccountsDeps): Promise<void> {
@@ -53,7 +53,7 @@ export async function startPasswordReset(userId: string, deps: AccountsDeps): Pr
 
 /**
  * Sends a signed-in user without a password the link that sets one. The link proves the mailbox, which a session does
- * not. A user with a password gets nothing.
+ * not. Sends nothing to a user with a password or without an address.
  */
 export async function sendFirstPasswordLink(user: User, cause: MessageCause, deps: AccountsDeps): Promise<void> {
   if (user.passwordHash !== null || addressOf(user) === '') return
@@ -62,8 +62,8 @@ export async function sendFirstPasswordLink(user: User, cause: MessageCause, dep
 }
 
 /**
- * Tells the owner of a name that another person wanted to register it. The link gives the account to the reader of that
- * mailbox.
+ * Tells the owner of a username that another person tried to register it. The message contains a reset link, which
+ * gives the account to the reader of the mailbox.
  */
 export function sendAlreadyRegistered(username: string, cause: MessageCause, deps: AccountsDeps): void {
   resetInBackground(username, deps, async () => {
@@ -75,9 +75,9 @@ export function sendAlreadyRegistered(username: string, cause: MessageCause, dep
 }
 
 /**
- * Sets a new password by the token of a message, ends everything that the former one opened and signs nobody in. A
- * token sets one password: it names the hash that it may replace, and of parallel calls one replaces that. If anything
- * fails before all has ended, the token stays, and the same request finishes the work.
+ * Sets a new password by a reset link and ends everything that the former password opened. Signs nobody in. A link sets
+ * one password: it is bound to the password hash that it may replace, so that one of parallel calls succeeds. If a
+ * later step fails, the link still works, and repeating the request finishes the work.
  * @returns the user as they are now
  * @throws OAuthError `invalid_token` with status 400; `invalid_password` with the reason; `temporarily_unavailable`
  */
@@ -103,10 +103,10 @@ export async function confirmPasswordReset(
   let { passwordHash } = user
   if (setsPasswordOf(token, user)) {
     passwordHash = await hashing.hash(password)
-    // The password was changed after this began. That ended the links of before, and this is one.
+    // Another request has changed the password meanwhile, which ended this link.
     if (!(await setNewPassword(user, passwordHash, given, deps))) throw invalidLink()
   } else {
-    // This link set the password already, and something failed after that.
+    // This link has set the password already, and a later step failed.
     if (!(await isUnfinished(user, deps)) || (await verifyOnce(user, password, deps)) !== 'match') throw invalidLink()
     await finishNewPassword(user, given, deps)
   }
@@ -115,7 +115,7 @@ export async function confirmPasswordReset(
 }
 
 /**
- * The user whose password the token of a message would set now. Uses nothing up.
+ * Returns the user of a reset link that still works, or whose reset must still be finished. Does not use up the link.
  *
  * @throws OAuthError `invalid_token` with status 400
  */
@@ -141,8 +141,9 @@ interface ResetMessage extends MessageCause {
 }
 
 /**
- * Sends no second link within minutes of one that still works: strangers can ask for it at will, and the second link
- * would end the first.
+ * Sends a reset link, unless one was sent in the last five minutes and still works: strangers can ask for links at
+ * will, and a second link would end the first.
+ * @returns `false` if no link was sent
  */
 export async function sendResetOnce(user: User, message: ResetMessage, deps: AccountsDeps): Promise<boolean> {
   return await deps.messageBound.send(
@@ -172,16 +173,16 @@ async function sendReset(user: User, message: ResetMessage, deps: AccountsDeps):
 }
 
 /**
- * One key for all senders of a reset link: with two at once, the later message could contain the token that the earlier
- * one replaced.
+ * Runs one work at a time per username. Of two works at once, the later message could contain the token that the other
+ * has replaced.
  */
 function resetInBackground(username: string, deps: AccountsDeps, work: () => Promise<void>): void {
   deps.background.run(`reset ${username}`, 'a password reset message could not be prepared', work)
 }
 
 /**
- * The link came by mail, so the mailbox is the user's. The new password is already stored: a failure here does not undo
- * it.
+ * Marks the address as proved, because the link came by mail. Only reports a failure, because the new password is
+ * stored already.
  */
 async function proveAddress(user: User, since: number, origin: Origin, deps: AccountsDeps): Promise<void> {
   try {
@@ -193,16 +194,19 @@ async function proveAddress(user: User, since: number, origin: Origin, deps: Acc
   }
 }
 
-/** After this time a person no longer takes a confirming link for the answer to their own sign-up. */
+/**
+ * How long an account stays contested. After this time the owner of the mailbox no longer takes a confirmation link for
+ * the answer to their own sign-up.
+ */
 const REMEMBERED_FOR_MS = 30 * 24 * 60 * 60 * 1000
 
 type Deps = Pick<AccountsDeps, 'oneTimeTokens' | 'users' | 'clock'>
 
 /**
- * For an unconfirmed account whose address another person wants to sign up with. A stranger may have been the first,
- * with a password of their own. If the owner of the mailbox confirmed the address now, that password would open a
- * verified account. So the links that confirm it end, and until the password changes only a reset link is sent, which
- * takes the account from the stranger.
+ * Marks an unconfirmed account as contested, because another person wants to sign up with its address. A stranger may
+ * have made the account, with a password of their own. If the owner of the mailbox confirmed the address now, that
+ * password would open a verified account. So the confirmation links end. Until the password changes, only reset links
+ * are sent, which take the account from the stranger.
  */
 async function contestSignUp(user: User, { oneTimeTokens, clock }: Deps): Promise<void> {
   // Stores the mark first, so that all later requests get a reset link.

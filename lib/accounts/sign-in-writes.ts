@@ -16,7 +16,7 @@ type Outcome = Awaited<ReturnType<typeof storeLink>>
 
 /**
  * Makes the writes of a sign-in after its last factor was proved, so that nobody changes an account by half a sign-in.
- * `keeps`: the factor that was just set up in this sign-in.
+ * `keeps`: the id of the factor that was set up in this sign-in, which a take-over does not end.
  * @returns the sign-in with the user after the writes; `null` if it does not hold any more
  */
 export async function settled<SignIn extends Pick<FirstFactor, 'user' | 'by' | 'connection' | 'identity' | 'writes'>>(
@@ -65,13 +65,16 @@ async function takeOver(
     }
     await endPasswordForGood(user, deps)
     const stored = await storeLink({ user, link, contested: 'by_owner', before: endRest, ...cause }, deps)
-    // Again, because a former session may have added something until it ended.
+    // Ends these once more, because a former session may have added something until it ended.
     if (stored === 'linked' || stored === 'already_linked') await endRest()
     return stored
   })
 }
 
-/** @throws OAuthError `temporarily_unavailable`, if the password has changed */
+/**
+ * Replaces the password with a random one that nobody knows.
+ * @throws OAuthError `temporarily_unavailable` if another request has changed the password meanwhile
+ */
 async function endPasswordForGood(user: User, { users, hashing, random, clock }: AccountsDeps): Promise<void> {
   if (user.passwordHash === null || users.setPasswordHash === undefined) return
   const next = await hashing.hash(random.secret())
@@ -80,7 +83,8 @@ async function endPasswordForGood(user: User, { users, hashing, random, clock }:
 }
 
 /**
- * The last link too, because the person who is signing in gets one next. `enforce` keeps other people from signing in.
+ * Ends all identity links of the user except `link`, and their consents. Ends even the last link, because `link` is
+ * stored next. `enforce` keeps other people from signing in meanwhile.
  */
 async function endOtherLinks(
   user: User,
@@ -98,11 +102,11 @@ interface StoredLink {
   user: User
   link: LinkedIdentity
   /**
-   * The person who first named the address made the account, and need not be its owner. So provisional factors,
-   * sign-ins, tokens and consents end, except the sign-in `stays`. `by_address`: no user has signed in to the account
-   * meanwhile, so a password from before the proof of the address ends too. `by_owner`: the connection manages the
-   * address and takes the account over; the password has ended before. `null`: the account belongs to the person who
-   * links.
+   * Set if the person who made the account need not own its address. Then provisional factors, sign-ins, tokens and
+   * consents end, except the sign-in `stays`. `by_address`: the identity has the address, and nobody has signed in to
+   * the account, so a password from before the proof of the address ends too. `by_sign_in`: the person has also signed
+   * in to the account, and its password stays. `by_owner`: the connection manages the address and takes the account
+   * over; the password has ended before. `null`: the account belongs to the person who links.
    */
   contested: 'by_address' | 'by_sign_in' | 'by_owner' | null
   /** Runs after the sign-ins have ended and before the link is stored. */
@@ -112,7 +116,10 @@ interface StoredLink {
   locale: string | undefined
 }
 
-/** Links an identity to a user and tells them. */
+/**
+ * Links an identity to a user, and reports it by an event and a message. `unknown_user`: also if the store keeps no
+ * links.
+ */
 export async function storeLink(
   { user, link, contested, before, stays, locale, origin }: StoredLink,
   deps: AccountsDeps
@@ -133,7 +140,8 @@ export async function storeLink(
     identityLinked(user, link, { by: 'user', tookOver: contested === 'by_owner', locale, origin }, deps)
   }
   const outcome = await users.linkIdentity(user.id, link).catch((error: unknown) => {
-    // A repeat finds the link and tells nobody. A link that a repeat made has the time of the repeat.
+    // The store may have saved the link, although its answer was lost. A repeated request would find it and report
+    // nothing, so this reports it later. A link that a repeated request made has another `linkedAt`.
     lookLater(
       deps.background,
       `link ${linkIdOf(link)}`,
@@ -152,11 +160,11 @@ export async function storeLink(
 }
 
 /**
- * Gives an account with an unproved address to the person who has just proved that they read its mail. Another person
- * may have made it, and waits for the owner of the mailbox to fill it: so the password, the sign-ins and all
- * provisional factors end first, and the address is marked as proved last, so that a repeat after a failure does it all
+ * Gives an account with an unproved address to the person who has just proved that they read its mail. An attacker may
+ * have made the account, to wait until the owner of the mailbox uses it. So the password, the sign-ins and all
+ * provisional factors end first. The address is marked as proved last, so that a repeat after a failure does everything
  * again.
- * @throws OAuthError `temporarily_unavailable`, if the account was changed in this very moment
+ * @throws OAuthError `temporarily_unavailable` if another request changes the account at the same moment
  * @see Sudhodanan and Paverd, Pre-hijacked accounts (USENIX Security 2022)
  */
 export async function takeMailbox(user: User, { locale, origin }: MessageCause, deps: AccountsDeps): Promise<User> {

@@ -18,9 +18,9 @@ export type { SecondFactorCheck } from '../limits/rules.ts'
 export interface SignInWrites {
   /** Links the identity by its verified address. All earlier sign-ins of the account end. */
   link?: LinkedIdentity | undefined
-  /** The connection manages the account from now on: password, passkeys and other links end too. */
+  /** True if the connection manages the account from now on: password, passkeys and other links end too. */
   takesOver?: boolean | undefined
-  /** A code has proved the mailbox of an account whose address nobody had proved. */
+  /** True if an emailed code has proved the mailbox of an account whose address nobody had proved. */
   takesMailbox?: boolean | undefined
   /** Fields of the account for which the provider has a newer value. */
   profile?: Record<string, unknown> | undefined
@@ -37,21 +37,21 @@ export interface FirstFactor {
   identity?: Identity | undefined
   /** The writes after the last factor is proved. */
   writes?: SignInWrites | undefined
-  /** How they proved it, and when. */
+  /** The proofs of this sign-in, each with its time. */
   methods: AuthenticationProof[]
   clientId: string | null
 }
 
 /** The proofs of a user who has just given a first factor. */
 export interface SignIn extends FirstFactor {
-  /** The user's second factors, if they were read meanwhile. */
+  /** The user's second factors, if the caller has read them already. */
   factors?: UserFactors | null
   /** True for a user who has just signed up, and need not be told of the sign-in. */
   isNew?: boolean
   /**
-   * The present user, if the proof still holds; `null`: the session must end. Asked after the session was committed, so
-   * that it sees changes between the check of the factor and the commit, which could not have ended this session by
-   * themselves. If the proof does not hold, emits the reason.
+   * Reads the user again and returns them if the proof still holds. `null`: the session must end, and the reason was
+   * emitted. Call it after the commit of the session. A change between the check of the factor and the commit, such as
+   * a new password, could not end a session that did not exist yet.
    */
   confirm(): Promise<User | null>
 }
@@ -62,7 +62,7 @@ export interface SessionBegun {
   user: User
 }
 
-/** The missing proof: the second factor that the user has, or one at all. */
+/** `second_factor`: the user must give their second factor. `enrolment`: the user must set up a second factor first. */
 export type StepNeeds = 'second_factor' | 'enrolment'
 
 /** No user is signed in yet: the holder of this ticket is asked for the second factor, or has to set one up first. */
@@ -75,12 +75,13 @@ export interface StepNeeded {
 /** Makes the writes of a sign-in, and commits its session. `null` if the sign-in does not hold any more. */
 export type Commit = (first: SignIn) => Promise<SessionBegun | StepNeeded | null>
 
-/** A code in the mailbox, or a passkey. */
+/** A way to sign in that a feature offers: a code in the mailbox, or a passkey. */
 export type WayIn = 'mail' | 'passkey'
 
 /**
- * `provisional`: factors from before the proof of the mailbox, or the disowning of the account. `taken_over`: the ways
- * that need no connection, except `keeps`, which was just set up. `since`: factors that were set up since then.
+ * The factors that end. `provisional`: those from before the mailbox was proved or the account disowned, also API keys.
+ * `taken_over`: passkeys, except `keeps`, which was set up in this sign-in. `since`: those that were set up at this
+ * time or later. `all`: all second factors.
  */
 export type Ending =
   | { what: 'provisional'; by: 'password_reset' | 'disowned' | 'email_sign_in' | 'email_changed' | 'identity_linked' }
@@ -88,29 +89,29 @@ export type Ending =
   | { what: 'since'; since: number }
   | { what: 'all' }
 
-/** A key that a user or the host asks for. */
+/** An API key that a user or the host asks for. */
 export interface NewApiKey {
   userId: string
   name: string
   scopes?: readonly string[] | undefined
   /** An API of the option `resources`. Left out or `null`: the host's own routes. */
   resource?: string | null | undefined
-  /** Seconds. Left out: as the option `apiKeys.expiresIn` says. */
+  /** Seconds. Default: the option `apiKeys.expiresIn`. */
   expiresIn?: number | undefined
 }
 
-/** The end of a key. */
+/** The cause of the end of a key. */
 interface ApiKeyEnd {
   by: EventFacts['api_key_revoked']['by']
   origin: Origin
 }
 
-/** Keys of users for their own programs. */
+/** API keys of users for their own programs. */
 export interface ApiKeys {
   /** True for a text with the form and the checksum of a key. Asks no store. */
   isKey(text: string): boolean
   /**
-   * @param cause `sid`: the sign-in that asks; `null`: the host does
+   * @param cause `sid`: the sign-in that asks; `null`: the host asks
    * @throws OAuthError `invalid_request`, `invalid_scope`, `invalid_target`, `api_key_limit`; `invalid_grant` without
    * an active user
    */
@@ -118,7 +119,11 @@ export interface ApiKeys {
   list(userId: string): Promise<ApiKeyRecord[]>
   /** @throws OAuthError `invalid_token` */
   verify(key: string): Promise<OwnedApiKey>
-  /** The key in the words of an access token. @throws OAuthError `invalid_token`, also for a key of another resource */
+  /**
+   * Verifies the key and returns its rights as access token claims. `resource`: the API that reads the key; `null`: the
+   * host's own routes.
+   * @throws OAuthError `invalid_token`, also for a key of another resource
+   */
   claimsFor(key: string, resource: string | null): Promise<AccessTokenClaims>
   /** True if there was such a key. */
   revoke(userId: string, id: string, end: ApiKeyEnd): Promise<boolean>
@@ -128,36 +133,36 @@ export interface ApiKeys {
 /** The use of an invitation. */
 interface Acceptance {
   token: string
-  /** The connection that the person accepts by; `null`: they choose a password. */
+  /** The connection by which the person accepts the invitation; `null`: they choose a password. */
   connection: string | null
   origin: Origin
 }
 
-/** Links with which people begin to use an account that was made for them. */
+/** Invitation links, with which people begin to use an account that was made for them. */
 export interface Invitations {
   /** Replaces the user's open invitation, and sends the link. @throws OAuthError `conflict` for a disabled user */
   send(user: User): Promise<void>
   /**
-   * The user whom the token invites. Does not use it up.
+   * Returns the user whom the token invites. Does not use up the token.
    * @throws OAuthError `conflict` if the invitation was accepted or the user has a password, else `invalid_token`
    */
   find(token: string): Promise<User>
   /**
-   * Uses the token up, marks the address as proved, and runs `work` with the present user. One of any number of
-   * parallel calls gets that far. If the work fails, the token works again.
+   * Uses up the token, marks the address as proved, and runs `work` with the present user. Of parallel calls, one runs
+   * `work`. If `work` fails other than with `conflict` or `invalid_token`, the token works again.
    * @throws OAuthError as `find` does
    */
   accept(given: Acceptance, work: (user: User) => Promise<void>): Promise<User>
 }
 
-/** An act of an administrator. */
+/** An administrator's action, for the audit log. */
 export interface AuditedAct<Answer> {
-  /** A word of this library. */
+  /** The name of the action in the log. */
   action: string
   actor: Actor
-  /** `null`: there is none before the act. */
+  /** `null`: the target is not known before the action, such as a new user. */
   target: AuditTarget | null
-  /** The target, where only the answer tells it. */
+  /** Returns the target, if only the answer contains it. */
   targetOf?(answer: Answer): AuditTarget | null
   reason?: string | undefined
   /** The names of changed fields. */
@@ -165,17 +170,19 @@ export interface AuditedAct<Answer> {
   origin: Origin
 }
 
-/** Answers of a feature to questions about accounts. */
+/** The parts that a feature adds to the account use cases. All are optional. */
 export interface AccountSlots {
   /** Asks for a further step of a sign-in, or commits it. */
   afterFirstFactor?(first: SignIn, browser: Browser, commit: Commit): ReturnType<Commit>
-  /** The step that a ticket of `afterFirstFactor` stands for, and the proofs before it. `null`: it is not good. */
+  /**
+   * The step that a ticket of `afterFirstFactor` stands for, and the proofs before it. `null`: the ticket is not valid.
+   */
   stepOf?(ticket: string): Promise<(Pick<StepNeeded, 'needs'> & Pick<FirstFactor, 'methods'>) | null>
   /** True if the host requires more of the user than these proofs of a session. */
   requiresMore?(user: User, methods: readonly AuthenticationProof[]): Promise<boolean>
   /**
-   * All second factors of the user. Also asked for random ids, while a password is hashed, so that neither the time nor
-   * an outage of the store tells which names exist.
+   * Finds all second factors of the user. Also called with random ids, while a password is hashed, so that neither the
+   * time nor an outage of the store reveals which names exist.
    */
   factors?(userId: string): Promise<UserFactors>
   /**
@@ -183,7 +190,6 @@ export interface AccountSlots {
    * @throws OAuthError `not_found`; `last_sign_in_method` for the last way into the account
    */
   removeFactor?(removal: { user: User; factorId: string; admin: string; origin: Origin }): Promise<void>
-  /** The kinds of second factors. */
   apps?: Apps
   passkeys?: Passkeys
   apiKeys?: ApiKeys
@@ -191,21 +197,24 @@ export interface AccountSlots {
   /** The ways into the account that the feature opens for this user. */
   ways?(user: User): Promise<readonly WayIn[]>
   /**
-   * The proof that a change of the account takes instead of the password. Tells if a sign-in has it. `null`: the user
-   * has no second factor.
+   * Returns a function that tells if a sign-in includes the user's second factor. Changes of the account then require
+   * the factor, not the password. `null`: the user has no second factor.
    */
   proof?(user: User): Promise<((signIn: AuthenticationContext) => boolean) | null>
-  /** Ends ways into the account, and tells of each. Idempotent. */
+  /** Ends the factors that `ending` names, and reports each. Idempotent. */
   end?(user: User, ending: Ending, cause: MessageCause): Promise<void>
   /** The data of the feature about the user, for an export: no secret, and no digest of one. */
   exported?(user: User): Promise<Readonly<Record<string, unknown>>>
-  /** Ends all that a removed user left. */
+  /** Removes what the feature still keeps of a removed user. */
   endRest?(userId: string, origin: Origin): Promise<void>
-  /** True if the user has a factor that also counts against a reader of the mail, so a mailbox alone is not enough. */
+  /**
+   * True if the user has a second factor that is not provisional, so that access to the mailbox alone does not open the
+   * account.
+   */
   keepsAgainstMailbox?(user: User): Promise<boolean>
-  /** Does an act of an administrator between two entries of the audit log. */
+  /** Runs an administrator's action between two entries of the audit log. */
   audit?<Answer>(act: AuditedAct<Answer>, work: () => Promise<Answer>): Promise<Answer>
-  /** The log of `audit`. */
+  /** The log that `audit` writes to. */
   auditLog?: Pick<AuditLog, 'list'>
   /** Makes a token that acts in the name of a user. */
   impersonate?(asked: ImpersonationAsk): Promise<ImpersonationAnswer>
@@ -215,7 +224,7 @@ export interface AccountSlots {
   connections?: ReadonlyMap<string, ConnectionWay & Pick<Connection, 'callbackUrl' | 'upstream'>>
 }
 
-/** The answer of the feature that has it. `null`: that feature is off. */
+/** Returns the part `name` of the first feature that has it. `null`: no feature has it. */
 export function slotOf<Name extends keyof AccountSlots>(
   { slots }: { slots: readonly AccountSlots[] },
   name: Name

@@ -23,7 +23,7 @@ interface Argon2Hash extends Argon2Parameters {
   tagBytes: number
   /** True if the string has associated data. */
   hasData: boolean
-  /** For the engine: without `keyid`, in the order `m,t,p`. */
+  /** The hash string for the engine: without `keyid`, in the order `m,t,p`. */
   plain: string
 }
 
@@ -83,9 +83,9 @@ function parseArgon2(encoded: string): StoredHash {
 }
 
 /**
- * Reads a hash: argon2 (PHC, either parameter order; with `argon2` before it, as Django has it), or one of another
- * format. A hash that it can't read, or that asks for more memory or time than the limits, is `unusable`. `firebase` is
- * for hashes of Firebase without their project's key.
+ * Reads a stored hash: argon2 (PHC, with the parameters in either order; also with Django's prefix `argon2`), or
+ * another system's format. A hash that it can't read, or that needs more memory or time than the limits, is `unusable`.
+ * `firebase`: the parameters for hashes of Firebase that do not contain those of their project.
  */
 export function parseStoredHash(encoded: string, firebase: FirebaseParameters | null = null): StoredHash {
   if (encoded.length > MAX_LENGTH) return unusable('hash too long')

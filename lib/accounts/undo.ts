@@ -12,9 +12,9 @@ import { emailOf } from './username.ts'
 import { ownerConnection } from './ways-in.ts'
 
 /*
- * "That was not me", by the link of a message: it takes back the first factor of an account, or a change of the
- * address. The thief may have known the password, may change the password since, and may add factors. So the link is
- * bound to none of these, but to the mailbox that it went to: it is good for 72 hours and acts once.
+ * The link "That was not me" in a message takes back the first factor of an account, or a change of its address. The
+ * thief who made the change may also change the password and add factors. So the link is bound only to the mailbox that
+ * it was sent to, and not to these. It works once, within 72 hours.
  */
 const LIFETIME_MS = 72 * 60 * 60 * 1000
 const PURPOSES = { factor: 'factor_undo', email: 'email_undo' } as const
@@ -32,8 +32,8 @@ interface UndoLink {
 type Undoable = { what: 'factor' } | { what: 'email'; former: string }
 
 /**
- * The change that the link takes back, and its user. `isDone`: the link did so within the last minutes. `changedAt`:
- * milliseconds since the epoch.
+ * The change that the link takes back, and its user. `isDone`: the link has done so in the last five minutes, and
+ * `changedAt` then means nothing. `changedAt`: milliseconds since the epoch.
  */
 export type PendingUndo = { user: User; isDone: boolean } & (
   | { what: 'factor' }
@@ -42,7 +42,7 @@ export type PendingUndo = { user: User; isDone: boolean } & (
 
 type LinkDeps = Pick<AccountsDeps, 'undoUrl' | 'outbox' | 'users' | 'oneTimeTokens' | 'clock' | 'random'>
 
-/** The link for the first factor of a user, which works from now on. `null`: there can be none. */
+/** Makes and stores the link that takes a change back. `null`: no link is possible, as for `newUndoLink`. */
 export async function makeUndoLink(user: User, undo: Undoable, deps: LinkDeps): Promise<UndoLink | null> {
   const made = newUndoLink(user, undo, deps)
   await made?.keep()
@@ -50,9 +50,9 @@ export async function makeUndoLink(user: User, undo: Undoable, deps: LinkDeps): 
 }
 
 /**
- * The link for the first factor of a user, or for a change of their address. It works once it is stored. Storing can be
- * repeated, because a late write must not end the link of a message. `null`: there is no page for it, or no way to set
- * a new password.
+ * Makes the link that takes back the first factor of a user, or a change of their address. The link works after `keep`
+ * has stored it. A repeated `keep` stores the same token, so that a late write does not end the link of a message.
+ * `null`: there are no pages, no messages, no address, or no way to set a new password.
  */
 export function newUndoLink(
   user: User,
@@ -77,8 +77,8 @@ export function newUndoLink(
 }
 
 /**
- * True if an earlier change of the address can still be taken back. Then the next change has no link, so that the
- * mailbox from before both keeps its own.
+ * True if an earlier change of the address can still be taken back. A next change then gets no link, so that the link
+ * in the original mailbox stays the only one.
  */
 export async function isUndoOpen(
   userId: string,
@@ -90,7 +90,8 @@ export async function isUndoOpen(
 const openName = (userId: string): string => partitionOf(userId) + digest(`email undo ${userId}`)
 
 /**
- * The change that the link would take back now. Uses nothing up.
+ * Returns the change that the link takes back, if the link works or was used in the last five minutes. Does not use up
+ * the link.
  * @throws OAuthError `invalid_token` with status 400
  */
 export async function checkUndo(token: string, deps: AccountsDeps): Promise<PendingUndo> {
@@ -103,7 +104,7 @@ export async function checkUndo(token: string, deps: AccountsDeps): Promise<Pend
   const user = record === null ? null : await users.findById(record.userId)
   if (record === null || !isActive(user)) throw invalidLink()
   const isDone = live === null
-  // The domain may be enforced only since the change, and an account does not leave it by itself.
+  // A connection may manage the domain only since the change. The link must not take the account out of that domain.
   const owner = ownerConnection(user, deps)
   if (what === 'email' && owner !== null && ownerConnection(value, deps) !== owner) throw invalidLink()
   if (what === 'email') return { user, isDone, what, former: value, changedAt: record.expiresAt - LIFETIME_MS }
@@ -131,7 +132,7 @@ export async function undoByLink(
     await sendResetOnce(user, { kind: 'password_reset', ...cause }, deps)
   }
   await messageBound.send(['undo', tokenDigest], send, { spacingMs: TOLD_FOR_MS })
-  // Stores the result before the token is used up, so that every press of the link finds one of the two.
+  // Stores the result before the token is used up, so that every press of the link finds the token or the result.
   const done = {
     purpose: 'undo_done',
     digest: tokenDigest,
@@ -150,7 +151,7 @@ async function removeFactors(user: User, cause: MessageCause, deps: AccountsDeps
   const endAll = async (): Promise<void> => {
     await sessions.revokeAll(user.id, 'factors_changed', { origin: cause.origin })
   }
-  // Ends sign-ins before the factors too, so that the one that added this factor can't add another meanwhile.
+  // Ends sign-ins before the factors too, so that the sign-in that added this factor can't add another meanwhile.
   await endAll()
   for (const { end } of slots) await end?.(user, { what: 'all' }, cause)
   await endAll()
@@ -158,8 +159,8 @@ async function removeFactors(user: User, cause: MessageCause, deps: AccountsDeps
 }
 
 /**
- * Gives the account its former address. All links are older than this proof of the mailbox, so they end, and so do
- * factors that were set up since the change: a thief's passkey would open the account again.
+ * Gives the account its former address. Ends all identity links, because they are older than this proof of the mailbox.
+ * Ends the factors that were set up since the change, because a thief's passkey would open the account again.
  */
 async function putBack(
   { user, former, changedAt }: { user: User; former: string; changedAt: number },
@@ -168,13 +169,14 @@ async function putBack(
 ): Promise<User> {
   const { users, sessions, slots, events, clock } = deps
   if (users.update === undefined) throw invalidLink()
-  // Ends sign-ins before the change too, so that a later one can't set anything up meanwhile.
+  // Ends sign-ins before the change too, so that a thief who is signed in can't set anything up meanwhile.
   await sessions.revokeAll(user.id, 'email_changed', { origin: cause.origin })
   const email = { email: former, emailVerified: true, emailProvedAt: clock.now() }
   const renamed = emailOf(user.username) === null ? email : { ...email, username: former }
   const back = await users.update(user.id, renamed).catch(async (error: unknown) => {
     if (!isUsernameTaken(error)) throw error
-    // Another person signed up with the address meanwhile. The account keeps its name, and its messages come back.
+    // Another person signed up with the address meanwhile. The account keeps its present username, but its messages go
+    // to the former address again.
     return (await users.update?.(user.id, email)) ?? null
   })
   if (back === null) throw new OAuthError('temporarily_unavailable', 'The account was changed meanwhile. Try again.')

@@ -7,8 +7,8 @@ import { domainToASCII, domainToUnicode } from 'node:url'
 
 const MAX_LENGTH = 254
 /**
- * Controls, format and default-ignorable characters, lone surrogates, unassigned ones; white space; what ends an
- * address in a header.
+ * The refused characters: controls, format and default-ignorable characters, lone surrogates, unassigned code points,
+ * white space, and those that end an address in a header.
  */
 const REFUSED = /[\p{C}\p{Z}\p{Default_Ignorable_Code_Point}\s,"<>]/u
 
@@ -16,15 +16,15 @@ const LOCAL_PART = /^[a-z0-9!#$%&'*+/=?^_`{|}~-]+(?:\.[a-z0-9!#$%&'*+/=?^_`{|}~-
 const LABEL = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/
 const NAME = /^[a-z0-9][a-z0-9._-]{2,63}$/
 
-/** True for a character that is only another spelling of one other, such as KELVIN SIGN, which NFC turns into K. */
+/** True for a character that NFC replaces with one other character, such as KELVIN SIGN with K. */
 function isSingleton(character: string): boolean {
   const composed = character.normalize('NFC')
   return composed !== character && [...composed].length === 1
 }
 
 /**
- * Lower-cased NFC; `null` where that is not one to one (U+0130), not stable, or where the text holds compatibility
- * forms.
+ * Lower-cases the NFC form. `null` if that changes the number of characters (U+0130) or is not stable, or if the text
+ * contains compatibility forms.
  */
 function fold(text: string): string | null {
   const composed = text.normalize('NFC')
@@ -35,8 +35,8 @@ function fold(text: string): string | null {
 }
 
 /**
- * The A-label form of an internationalised domain. `domainToASCII` parses a URL's host: it would drop what follows a
- * slash.
+ * The A-label form of an internationalized domain. `null`: not valid. Refuses other ASCII characters than `a-z0-9.-` in
+ * it, because `domainToASCII` parses a URL's host and would drop everything after a slash.
  */
 function asciiDomain(domain: string): string | null {
   if (/^[\x21-\x7e]*$/.test(domain)) return domain
@@ -46,9 +46,9 @@ function asciiDomain(domain: string): string | null {
 }
 
 /**
- * The one form under which a username is read, kept unique and counted: NFC, lower case, an email's domain in ASCII.
- * `null`: no username. Idempotent. Two inputs with one result look the same to a reader, and no look-alike that another
- * system might fold (full width, ligatures, KELVIN SIGN, dotted capital I) gets through.
+ * The normal form of a username, for reading, uniqueness and rate limits: NFC, lower case, the domain of an email in
+ * ASCII. `null`: not a valid username. Idempotent. Two inputs with one result look the same to a reader. Refuses
+ * look-alikes that another system might fold (full width, ligatures, KELVIN SIGN, dotted capital I).
  */
 export function normalizeUsername(input: string): string | null {
   // The length first, so that nothing below runs on a megabyte.
@@ -66,8 +66,8 @@ export function normalizeUsername(input: string): string | null {
 
 function isDomain(domain: string): boolean {
   const labels = domain.split('.')
-  // A numeric last label is an IP address (RFC 3696 §2); `domainToASCII` refuses hexadecimal ones. An A-label that
-  // stands for nothing stays one when it is read: some releases of Node refuse it by themselves, some don't.
+  // A numeric last label is an IP address (RFC 3696 §2); `domainToASCII` refuses hexadecimal ones. An invalid A-label
+  // stays an A-label when it is decoded. Some releases of Node.js refuse it by themselves, some don't.
   return (
     labels.length > 1 &&
     labels.every((label) => LABEL.test(label)) &&
@@ -89,7 +89,7 @@ function isEmail(username: string): boolean {
 /**
  * The reason why a new account can't have this name, as a sentence; `null`: it can. Takes what `normalizeUsername`
  * returned. A new name is an email address (unquoted ASCII local part, domain with a dot) or 3 to 64 of `a-z 0-9 . _
- * -`, beginning with one of the first two groups. Linear in the length.
+ * -`, beginning with a letter or digit. Linear in the length.
  */
 export function checkNewUsername(normalised: string): string | null {
   if (normalizeUsername(normalised) !== normalised) return 'The username holds characters that are not allowed.'
@@ -100,7 +100,7 @@ export function checkNewUsername(normalised: string): string | null {
         'and hyphen, beginning with a letter or digit.'
 }
 
-/** The email address that a normalised username is, or `null`. */
+/** Returns a normalized username if it is an email address, otherwise `null`. */
 export function emailOf(username: string): string | null {
   return isEmail(username) ? username : null
 }

@@ -27,8 +27,10 @@ import { isActive } from '../sessions/active-user.ts'
 const LIFETIME_MS = 24 * 60 * 60 * 1000
 
 /**
- * Sends a link that confirms the user's stored address, good for 24 hours. An earlier link stops working. `false`,
- * without a new link, within five minutes of the earlier one. Does nothing without an address or an outbox.
+ * Sends a link that confirms the user's stored address for 24 hours. An earlier link stops working. Does nothing
+ * without an address or an outbox.
+ * @returns `false` if no link was sent, because an earlier one is less than five minutes old or the address got too
+ * many
  */
 export async function requestEmailVerification(user: User, cause: MessageCause, deps: AccountsDeps): Promise<boolean> {
   const address = addressOf(user)
@@ -65,9 +67,9 @@ const confirmingOf = (user: User, asker: string): Confirming => ({
 })
 
 /**
- * `verifyEmail` by the code of the message, in the browser that asked for it. A name that no user has takes the same
- * steps.
- * @throws OAuthError `invalid_code`, alike for all names
+ * Confirms the address by the code in the message. Works only in the browser that asked for the message. Takes the same
+ * steps for a username that no user has.
+ * @throws OAuthError `invalid_code`, alike for all usernames
  */
 export async function verifyEmailByCode(
   { username, asker, code, ...cause }: MessageCause & { username: string; asker: string; code: string },
@@ -82,8 +84,8 @@ export async function verifyEmailByCode(
 /**
  * True if the account's address must and can be confirmed before a second factor is set up. A person may have signed up
  * with another person's address. If they set up a factor there, the owner of the address would reset the password and
- * be asked for a factor that is not theirs. So the mailbox is proved first, and a reset need not remove a factor, which
- * would make the mailbox alone enough.
+ * be asked for a factor that is not theirs. If a reset removed the factor instead, the mailbox alone would open every
+ * account.
  */
 export function awaitsConfirmation(user: User, { users, outbox }: Pick<AccountsDeps, 'users' | 'outbox'>): boolean {
   return (
@@ -92,10 +94,10 @@ export function awaitsConfirmation(user: User, { users, outbox }: Pick<AccountsD
 }
 
 /**
- * Marks the address as the user's own, or gives the account the address that the token is for. A token works once. It
- * is used up last, so that it works again where a store fails.
+ * Confirms the address that the link was sent to: marks the present address as verified, or makes a change of address.
+ * A link works once. It is used up last, so that it works again if a store fails.
  *
- * @returns the user as before, whose stored address is confirmed now; `null` after a change of address
+ * @returns the user as read before the write; `null` after a change of address
  * @throws OAuthError `invalid_token` with status 400
  */
 export async function verifyEmail(
@@ -119,7 +121,7 @@ export async function verifyEmail(
   return found.user
 }
 
-/** The person who signed up, or wants another address, and the time of the link. */
+/** The facts for the page that asks whether to confirm an address. */
 export interface PendingVerification {
   username: string
   /** Milliseconds since the epoch. */
@@ -131,7 +133,7 @@ export interface PendingVerification {
 }
 
 /**
- * The confirmation that the token of a message would make now. Does not use it up.
+ * Describes what the link would confirm, for the page that asks. Does not use up the link.
  * @throws OAuthError `invalid_token` with status 400
  */
 export async function checkVerificationToken(token: string, deps: AccountsDeps): Promise<PendingVerification> {
@@ -150,9 +152,10 @@ export async function checkVerificationToken(token: string, deps: AccountsDeps):
 }
 
 /**
- * "This was not me": a person signed up with another person's address, and must not wait in an account that its owner
- * may take over one day. The password ends, all sign-ins end, and the link is used up. The address stays unconfirmed;
- * its owner can have the account by a reset.
+ * "This was not me", pressed by the owner of an address with which another person signed up. Ends the password and all
+ * sign-ins, so that the other person can't wait in the account until the owner uses it. Uses up the link. The address
+ * stays unconfirmed, and its owner can get the account by a password reset. For a change of address, refuses the
+ * change.
  * @throws OAuthError `invalid_token` with status 400, also for a confirmed address; `temporarily_unavailable`
  */
 export async function disownAccount(
@@ -178,9 +181,10 @@ function canDisown(user: User, { users }: AccountsDeps): boolean {
 }
 
 /**
- * "Send it again", for any caller who says this name. With `signsUp`, a confirmed account gets the message of a
- * repeated sign-up. A contested account gets a reset link, which proves the address as well. Always resolves, in a time
- * that reveals nothing: the name is read after the reply. One address gets one message in five minutes.
+ * Sends the confirmation message again, for any caller who names the account. With `signsUp`, a confirmed account gets
+ * the message of a repeated sign-up. A contested account gets a reset link, which proves the address as well. Always
+ * resolves, in a time that reveals nothing: reads the user after the reply. One address gets one message in five
+ * minutes.
  */
 export async function requestVerificationAgain(
   { username, signsUp, ...cause }: { username: string; signsUp: boolean } & MessageCause,
@@ -196,7 +200,10 @@ export async function requestVerificationAgain(
   })
 }
 
-/** The same for a person who is signed in to the account. `false`: a message was sent less than five minutes ago. */
+/**
+ * Sends the confirmation message to a known user again, or a reset link if the account is contested. `false`: no
+ * message, because one was sent less than five minutes ago. Sends nothing to a confirmed account, and returns `true`.
+ */
 export async function sendVerificationAgain(user: User, cause: MessageCause, deps: AccountsDeps): Promise<boolean> {
   if (user.emailVerified === true) return true
   return (await isContested(user, deps))

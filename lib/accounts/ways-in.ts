@@ -12,16 +12,16 @@ interface Ways {
   connections: ReadonlyMap<string, ConnectionWay>
 }
 
-/** The domain of a normalised address: the part after its last `@`; `''` if there is none. */
+/** The domain of a normalized address: the part after its last `@`; `''` if there is none. */
 export function domainOf(address: string): string {
   const at = address.lastIndexOf('@')
   return at === -1 ? '' : address.slice(at + 1)
 }
 
 /**
- * The id of the connection that manages an account or an address: the one that has the domain with `enforce`. Nobody
- * signs in to it, signs up for it or links anything to it by another way. An account belongs
- * to the domain of its username or of its address for messages. `null`: any way in is good.
+ * The id of the connection that manages an account or an address: `enforce` is on, and `domains` contains the domain.
+ * Only this connection can sign in to the account, create it or be linked to it. An account belongs to the domain of
+ * its username or of its email. `null`: no connection manages it.
  */
 export function ownerConnection(of: string | Pick<User, 'username' | 'email'>, { connections }: Ways): string | null {
   const enforcing = [...connections].filter(([, { enforce }]) => enforce)
@@ -36,8 +36,8 @@ export function ownerConnection(of: string | Pick<User, 'username' | 'email'>, {
 }
 
 /**
- * True if another connection than `connection` manages the account or the address. `null`: the sign-in used no
- * connection.
+ * True if a connection other than `connection` manages the account or the address. `connection: null`: the sign-in used
+ * no connection.
  */
 export function isManagedElsewhere(
   of: string | Pick<User, 'username' | 'email'>,
@@ -62,7 +62,7 @@ export interface WaysIn {
   password: boolean
   /** The links whose connection is on, accepts the link's issuer and may sign this user in. */
   links: LinkedIdentity[]
-  /** Those of features. */
+  /** The ways that features offer. */
   others: WayIn[]
 }
 
@@ -80,7 +80,10 @@ export async function waysIn(user: User, deps: WaysDeps): Promise<WaysIn> {
   }
 }
 
-/** True if the user can sign in by this link: its connection is on, and no other one manages the account. */
+/**
+ * True if the link can open the account: its connection exists and accepts the issuer, and no other connection manages
+ * the account. Does not ask whether the connection is enabled.
+ */
 export function opens({ connection, issuer }: LinkedIdentity, user: User, ways: Ways): boolean {
   return ways.connections.get(connection)?.acceptsIssuer(issuer) === true && !isManagedElsewhere(user, connection, ways)
 }

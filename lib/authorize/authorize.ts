@@ -32,12 +32,12 @@ export interface AnswerToClient {
 /** The outcome of an authorization request. */
 export type AuthorizeOutcome =
   | AnswerToClient
-  /** A person has to do something first. The page may show them `facts`. */
+  /** The user has to take this step first. The consent page shows the `facts`. */
   | { to: 'sign_in' | 'sign_up' | 'second_factor' | 'enrolment' }
   | { to: 'consent'; facts: Facts }
 
 /**
- * Refuses a request that would be an error for every person.
+ * Refuses a request that would be an error for every user, signed in or not.
  * @throws OAuthError
  * @see RFC 9126 §2.1
  */
@@ -63,7 +63,7 @@ export async function authorize(
     const { signedIn, authentication } = facts
     if (obstacle !== null || signedIn === null || authentication === null) return { to: obstacle ?? 'sign_in', facts }
     const issued = await issueCode({ ...facts, authentication }, signedIn, context, deps)
-    // The session or the consent has just ended in another tab.
+    // The session or the consent has just ended, for example in another tab. So the request is decided again.
     if (typeof issued !== 'string') return await authorize(asked, { ...context, ...issued }, deps)
     return answer(asked, { code: issued }, deps)
   } catch (error) {
@@ -73,16 +73,16 @@ export async function authorize(
 }
 
 /**
- * True if an error waits for a sign-in. A faulty request that redirects at once would let a link to this server lead
- * straight to a phisher's site. So a third-party client gets its error only after a sign-in, unless it asked with
- * `prompt=none`.
+ * True if the client gets the error only after a sign-in. A faulty request that redirects at once would let a link to
+ * this server lead straight to a phisher's site. So a third-party client gets its error only after a sign-in, unless it
+ * asked with `prompt=none`.
  * @see RFC 9700 §4.11.2
  */
 function signsInBeforeAnError({ params, client }: ClientRequest, { session }: BrowserContext): boolean {
   return !isFirstParty(client) && session === null && !wordsOf(params.prompt).includes('none')
 }
 
-/** The answer if the person refuses. @see RFC 6749 §4.1.2.1 */
+/** The answer to the client if the user denies access. @see RFC 6749 §4.1.2.1 */
 export function denyAuthorization(asked: ClientRequest, deps: AuthorizeDeps): AnswerToClient {
   return answer(asked, errorParams(new OAuthError('access_denied', 'The user did not allow it.'), deps), deps)
 }
@@ -92,7 +92,7 @@ async function gatherFacts(
   { session, answered, remembered }: BrowserContext,
   deps: AuthorizeDeps
 ): Promise<Facts> {
-  // A pushed request cannot drop its `prompt` from the address, so a sign-in after the push satisfies it.
+  // A pushed request cannot drop its `prompt` from the address, so a sign-in after the push satisfies `prompt=login`.
   const isAnswered = params.pushed !== undefined && session !== null && session.authenticatedAt >= params.pushed.at
   const { dpop_jkt: key, ...others } = isAnswered ? satisfied(params, 'login') : params
   const request = parseAuthorizationRequest(
@@ -158,10 +158,10 @@ export function grantableScopes(
 }
 
 /**
- * Makes the code. It commits together with a use of its session, in one store operation, and the consent is looked up
- * again afterwards, so that no code outlives a sign-out or a revoked consent. A pushed request is used up last, so that
- * of parallel codes one stays. If the session or the consent ended meanwhile, resolves to the session with which to
- * decide the request again; `null` if the session has ended.
+ * Issues the code, and counts a use of the session in the same store operation. Reads the consent again afterwards, so
+ * that no code outlives a sign-out or a revoked consent. Uses up a pushed request last, so that only one of several
+ * parallel codes stays. Resolves to the code. If the session or the consent ended meanwhile, resolves to the session
+ * with which to decide the request again (`session: null` if the session has ended).
  */
 async function issueCode(
   facts: Facts & { authentication: AuthenticationContext },
@@ -215,8 +215,8 @@ async function issueCode(
 }
 
 /**
- * A client of the host's own needs none. A consent from before the last change of the password does not count, because
- * a thief of that password may have given it.
+ * Returns the valid consent of the user to the client. `null` for a first-party client, which needs none. Ignores a
+ * consent from before the last password change, because a thief of the former password may have given it.
  */
 async function findConsent(
   client: Client,

@@ -17,27 +17,33 @@ export interface Facts {
   request: AuthorizationRequest
   client: Client
   redirectUri: string
-  /** Granted if no check fails. */
+  /** The scopes to grant if no check fails. */
   scopes: string[]
   /** The APIs that the request names. @see RFC 8707 §2.1 */
   resources: readonly Resource[]
   /** The user signed in in this browser. */
   signedIn: SignedInPerson | null
   required: RequiredAcr
-  /** The context for the tokens. `null` if nobody is signed in, or not as required. */
+  /**
+   * `acr`, `amr` and `auth_time` for the tokens. `null` if nobody is signed in, or if the session does not reach
+   * `required`.
+   */
   authentication: AuthenticationContext | null
   /** The values of `acr` that this configuration can give. */
   acrValues: readonly string[]
   /** The step that the person owes before this client gets a code. */
   missing: MissingStep
   /**
-   * True if another sign-in can reach the requirement that this one missed. Nobody can give a second factor that they
-   * do not have.
+   * False only if no sign-in of the signed-in user can reach `required`, for example because the account has no second
+   * factor.
    */
   canProveMore: boolean
-  /** True if a hosted page can ask for the missing step. */
+  /** True if users sign in on a hosted page, which can ask for the missing step. */
   hostedSignIn: boolean
-  /** `null`: none was sent, or it cannot be verified because its key may be gone. */
+  /**
+   * The content of `id_token_hint`. `null`: the request has none, or it is no ID token that this service can verify
+   * (its key may be gone).
+   */
   hint: IdTokenHint | null
   consent: Consent | null
   /** True if a person can make an account. */
@@ -167,8 +173,8 @@ const CHECKS: readonly Check[] = [
 ]
 
 /**
- * A digest of what a person sees of a client that nobody registered: who vouches for it, its name, and where it leads.
- * None for a registered client.
+ * Returns a digest of the facts that the consent page shows about an unregistered client: the host that vouches for it,
+ * its name, and the places of its redirect URIs. A change of the digest voids a consent. `{}` for a registered client.
  */
 export function looksOf(client: Client): { client?: string } {
   const unknown = unknownOf(client)
@@ -183,14 +189,14 @@ export function allowedOf({ scopes, resources }: Pick<Facts, 'scopes' | 'resourc
 }
 
 /**
- * True if the client gets refresh tokens. Agents never ask for `offline_access`, so a client that nobody registered
- * gets them by its grants.
+ * True if the client gets refresh tokens. A client that nobody registered, such as an AI agent, never asks for
+ * `offline_access`, so its grant type `refresh_token` is enough.
  */
 export function staysSignedIn({ client, scopes }: Pick<Facts, 'client' | 'scopes'>): boolean {
   return scopes.includes('offline_access') || (unknownOf(client) !== null && mayUse(client, 'refresh_token'))
 }
 
-/** The first obstacle. `null`: a code may be issued. */
+/** Returns the first obstacle. `null`: a code may be issued. */
 export function firstObstacle(facts: Facts): Obstacle | null {
   for (const { check } of CHECKS) {
     const obstacle = check(facts)
@@ -200,7 +206,7 @@ export function firstObstacle(facts: Facts): Obstacle | null {
   return null
 }
 
-/** A client that wants no page gets an error instead. */
+/** Returns the step, or with `prompt=none` the error that replaces the page. */
 function interactive(request: AuthorizationRequest, obstacle: 'sign_in' | 'consent'): Obstacle {
   if (!request.prompt.includes('none')) return obstacle
   return obstacle === 'sign_in'
@@ -209,20 +215,25 @@ function interactive(request: AuthorizationRequest, obstacle: 'sign_in' | 'conse
 }
 
 /**
- * True if a new sign-in can show what this one does not. Our page asks for everything that the account has. The host's
- * own page is unknown, so the person is sent there, but not again at once.
+ * True if a new sign-in could reach the required level. The hosted page asks for every factor of the account, so
+ * `canProveMore` decides. A sign-in page of the host may ask for anything, so the user is sent there, but not again
+ * right after a sign-in.
  */
 function mayHelp({ hostedSignIn, canProveMore, signedIn, now }: Facts): boolean {
   return hostedSignIn ? canProveMore : signedIn !== null && !wasProvedJustNow(signedIn.session, now)
 }
 
-/** For a client that wants no page and may not learn of the sign-in, decides first what it may learn. */
+/**
+ * Asks for a new sign-in. With `prompt=none`, returns `null` if the client may not learn about the sign-in: the consent
+ * check then answers without revealing it.
+ */
 function anotherSignIn(facts: Facts): Obstacle | null {
   return facts.request.prompt.includes('none') && !mayBeTold(facts) ? null : interactive(facts.request, 'sign_in')
 }
 
 /**
- * The same for the missing step of a signed-in person. A second factor is a part of signing in; setting one up is more.
+ * Returns the obstacle for a step that a signed-in user still owes. With `prompt=none`, a missing second factor is
+ * `login_required`. A missing enrolment is `interaction_required`, because a sign-in alone does not solve it.
  */
 function addToSignIn(facts: Facts, missing: Exclude<MissingStep, null>): Obstacle | null {
   if (missing === 'sign_in') return anotherSignIn(facts)
@@ -243,14 +254,14 @@ function isRequestedSubject({ request: { claims }, signedIn, hint }: Facts): boo
 }
 
 /**
- * True if the client may learn the age of the sign-in and the user. A third-party client may, once the person has
- * allowed it something.
+ * True if the client may learn who is signed in and since when. A third-party client may only if the user has allowed
+ * what this request asks for.
  */
 function mayBeTold(facts: Facts): boolean {
   return isFirstParty(facts.client) || isAllowed(facts)
 }
 
-/** Compares with the `auth_time` of the tokens. */
+/** Compares `max_age` with the `auth_time` that the tokens would state. */
 function isRecent({ request: { maxAge }, authentication, now }: Facts): boolean {
   return authentication === null || maxAge === undefined || now - authentication.authenticatedAt <= maxAge * 1000
 }
@@ -258,7 +269,7 @@ function isRecent({ request: { maxAge }, authentication, now }: Facts): boolean 
 function isAllowed(facts: Facts): boolean {
   const { client, redirectUri, request, consent, answered } = facts
   if (request.prompt.includes('consent')) return false
-  // For a client of the host's own the sign-in page is enough of an answer, because it names the client.
+  // For a first-party app on a device, an answer on the sign-in page is enough, because that page names the client.
   if (isFirstParty(client)) return !isNativeRedirect(client, redirectUri) || answered !== null
   if (consent === null || !allowedOf(facts).every((one) => consent.scopes.includes(one))) return false
   if (consent.client !== looksOf(client).client) return false

@@ -6,13 +6,13 @@ import type { Advised, AuthorizeDeps } from './deps.ts'
 import type { Advice } from '../ports/log.ts'
 
 const CODE = 'FST_AUTHORITY_CLIENT_MISFIT'
-/** Characters. */
+/** The maximum length of a value in the log, in characters. */
 const MOST_SHOWN = 300
 const MOST_LISTED = 10
 
 /**
- * The sent address, if it is one and contains no password. Any other text may be a secret in the wrong place, and is
- * never shown.
+ * Returns the URI if it can be parsed and contains neither user name nor password. Any other text may be a misplaced
+ * secret, so nobody may show it.
  */
 export function addressIn(uri: string): string | undefined {
   if (!URL.canParse(uri)) return undefined
@@ -21,8 +21,8 @@ export function addressIn(uri: string): string | undefined {
 }
 
 /**
- * A value for the log: without query and fragment, which may contain secrets, and without characters that a terminal
- * would execute or break the line at.
+ * Formats a value for the log. Drops the query and the fragment, which may contain secrets. Escapes control and
+ * non-ASCII characters, which could act on a terminal or break the line.
  */
 const shown = (value: string): string =>
   JSON.stringify(value.split(/[?#]/, 1)[0]?.slice(0, MOST_SHOWN) ?? '').replaceAll(/[^\x20-\x7e]/g, escaped)
@@ -30,8 +30,8 @@ const shown = (value: string): string =>
 const escaped = (character: string): string => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
 
 /**
- * A refused address with the parts of its path that are registered. A path may hold a secret, so another part is shown
- * by its length.
+ * Describes a refused address for the log. Shows only those path segments that a registered address has too. Any other
+ * segment may be a secret, so only its length is shown.
  */
 function shapeOf(uri: string, registered: readonly string[]): string {
   const known = new Set(['', ...registered.flatMap((one) => one.split('/'))])
@@ -41,7 +41,10 @@ function shapeOf(uri: string, registered: readonly string[]): string {
   return origin + parts.map((part) => (known.has(part) ? part : `<${part.length} characters>`)).join('/')
 }
 
-/** Logs a request whose client is not registered. All such ids count as one cause, because strangers make them up. */
+/**
+ * The log advice for a request whose client is not registered. All unknown ids share one `cause`, because strangers can
+ * invent ids.
+ */
 export function unknownClient(clientId: string): Advice {
   return {
     code: CODE,
@@ -52,7 +55,7 @@ export function unknownClient(clientId: string): Advice {
   }
 }
 
-/** Logs a registered client that sent an address that is not registered for it. */
+/** The log advice for a registered client that sent an address which is not registered for it. */
 export function unregisteredUri(
   { clientId, ...client }: Client,
   list: 'redirectUris' | 'postLogoutRedirectUris',
@@ -103,7 +106,7 @@ export async function clientRequest(
       detail: 'client_id is not registered'
     })
   }
-  // Required also of a client with one redirect URI: OpenID Connect Core 1.0 §3.1.2.1.
+  // `redirect_uri` is required even if the client registered only one: OpenID Connect Core 1.0 §3.1.2.1.
   if (redirectUri === undefined)
     throw new OAuthError('invalid_request', 'redirect_uri is missing.', {
       detail: `redirect_uri of the client ${clientId} is missing`

@@ -7,13 +7,13 @@ import { passwordChangedAt } from '../sessions/active-user.ts'
 import type { AuthorizeDeps } from './deps.ts'
 import { allowedOf, type Facts, looksOf } from './checks.ts'
 
-/** A year. */
+/** The lifetime of a consent: a year. */
 const LIFETIME_MS = 365 * 24 * 60 * 60 * 1000
 
 /**
- * Keeps what the person allowed. They are asked again once scopes are added, once a client that nobody registered looks
- * different, or after a year.
- * @throws OAuthError `login_required` where nobody is signed in
+ * Stores the consent of the signed-in user. The consent page appears again if the client asks for more scopes or APIs,
+ * if an unregistered client changes its name or addresses, or after a year.
+ * @throws OAuthError `login_required` if nobody is signed in
  */
 export async function grantConsent(
   { client, scopes, resources, signedIn, now }: Facts,
@@ -37,8 +37,8 @@ export async function grantConsent(
 }
 
 /**
- * The user's present consents, newest first. A consent under a former password may come from a thief of that password,
- * and counts no more.
+ * The user's valid consents, newest first. Leaves out consents from before the last password change, because a thief of
+ * the former password may have given them.
  */
 export async function consentsOf(
   user: User,
@@ -52,17 +52,17 @@ interface TakingBack {
   userId: string
   clientId: string
   by: 'user' | 'host'
-  /** The browser session in which the person does it. */
+  /** The browser session in which the user revokes the consent. */
   sid?: string
   origin: Origin
 }
 
 /**
- * Revokes the consent and ends all tokens of the client for the user. `false` if there was no consent. The tokens end
- * first, so that after a failure the consent is still there for another try. They end again after that, because a code
- * may have been issued in between. If this last step fails, the consent and all earlier tokens are gone, but later
- * tokens live until another call ends them. Only the API can retry then, because the account page no longer lists the
- * client.
+ * Revokes the consent and ends all tokens of the client for the user. Returns `false` if there was no consent. Ends the
+ * tokens first, so that after a failure the consent is still there for another try. Ends the tokens again at the end,
+ * because a code may have been issued in between. If this last step fails, the consent and all earlier tokens are gone,
+ * but later tokens live until another call ends them. Only the API can retry then, because the account page no longer
+ * lists the client.
  */
 export async function takeBackConsent(
   { userId, clientId, by, sid, origin }: TakingBack,

@@ -12,7 +12,8 @@ import type { AuthorizationRequest } from '../protocol/authorization-request.ts'
 export type RequiredAcr = readonly string[] | null
 
 /**
- * Dependencies of the browser journey, besides those of the grants, because it begins what the code grant continues.
+ * The dependencies of the authorization endpoint and its pages. They include those of the grants, because the
+ * authorization code grant completes the flow.
  */
 export interface AuthorizeDeps extends GrantDeps {
   browserSessions: BrowserSessions
@@ -37,23 +38,24 @@ export interface AuthorizeDeps extends GrantDeps {
 export interface PushedRequests {
   /** True if every client must push its requests. */
   isRequired: boolean
-  /** Pushes a request. The answer to the client is `pushed.uri`, which is good for this time. */
+  /** Seals a request. The client gets `pushed.uri`, with which a browser must come within `expiresInSeconds`. */
   push(params: AuthorizationParams): AuthorizationParams & { pushed: Pushed }
   expiresInSeconds: number
   /**
-   * The pushed request behind a `request_uri` of the query or the form, and nothing else that was sent. `null`: no
-   * `request_uri` was sent.
-   * @throws OAuthError `invalid_request_uri` if it is unknown or expired, or of another client than `client_id`
+   * Returns the pushed request behind a `request_uri` in the query or the form, and ignores all other parameters.
+   * `null`: there is no `request_uri`.
+   * @throws OAuthError `invalid_request_uri` if the request is unknown or expired, or was pushed by another client than
+   * `client_id`
    */
   open(raw: unknown): AuthorizationParams | null
   /**
-   * Uses the request up. Of any number of parallel calls one resolves.
-   * @throws OAuthError `invalid_request_uri` if it was used before
+   * Uses the request up. Only one of several parallel calls resolves.
+   * @throws OAuthError `invalid_request_uri` if the request was used before
    */
   use(pushed: Pushed): Promise<void>
 }
 
-/** Tells a developer of a mistake. */
+/** The dependency that logs advice about a mistake in a client. */
 export interface Advised {
   accounts: Pick<AuthorizeDeps['accounts'], 'advise'>
 }
@@ -65,8 +67,8 @@ export interface BrowserContext extends Pick<Browser, 'session' | 'origin' | 're
 }
 
 /**
- * The step that a signed-in person owes before a client gets a code: give the second factor, set one up, or sign in
- * again for one of these.
+ * The step that a signed-in user owes before a client gets a code. `second_factor`: give it. `enrolment`: set one up.
+ * `sign_in`: sign in again, because the present sign-in is too old or too weak for the other two steps.
  */
 export type MissingStep = 'second_factor' | 'enrolment' | 'sign_in' | null
 
@@ -76,33 +78,36 @@ export interface AskedOf {
   client: Client
   /** The required values that this configuration can give. */
   possible: RequiredAcr
-  /** `null`: the session does not show it. */
+  /** The level for the tokens. `null`: the session reaches none of `possible`. */
   authentication: AuthenticationContext | null
   /** The cookie of a remembered browser. */
   remembered: string | undefined
   now: number
 }
 
-/** `hostedSignIn`: our page asks for a password. Otherwise a page of the host does, which may ask for anything. */
+/**
+ * The kind of sign-in page. `hostedSignIn`: users sign in on our page, which asks for a password. Otherwise the host
+ * has a sign-in page, which may ask for anything.
+ */
 export interface Asking {
   hostedSignIn: boolean
 }
 
 /**
- * The target of a page of ours for a user whose sign-in is below the level of a page of the host. `reauthenticate`: the
- * page that asks for a factor that they have and did not show. `passkey`: the page that adds one. `never`: no page
+ * The hosted page that raises a session to the `acr` which a page of the host requires. `reauthenticate`: the page that
+ * asks for a factor that the user has but has not given. `passkey`: the page that adds a passkey. `never`: no page
  * would help.
  */
 export type StepTowards = 'second_factor' | 'enrolment' | 'reauthenticate' | 'passkey' | 'never'
 
-/** Answers of a feature to questions of the authorization endpoint. */
+/** The part of a feature that the authorization endpoint calls. */
 export interface AuthorizeSlots {
   missing?(person: SignedInPerson, asked: AskedOf): Promise<MissingStep>
-  /** True if a sign-in of this account can reach the level `acr` by its present factors. */
+  /** True if a sign-in with the present factors of this account can reach the level `acr`. */
   reaches?(acr: string, user: User, asking: Asking): Promise<boolean>
   /**
-   * The step on a page of ours that brings a session to `acr`. `null`: a proof of the same kind again, or a new
-   * sign-in. One feature answers it.
+   * The page that raises a session to `acr`. `null`: the user only needs to sign in again. At most one feature
+   * implements this.
    */
   towards?(acr: string, person: SignedInPerson, asking: Asking & { accountPages: boolean }): Promise<StepTowards | null>
 }

@@ -12,28 +12,28 @@ import type { Clock } from '../ports/clock.ts'
 import type { FormPost } from '../ports/outbound.ts'
 
 export type LogoutOutcome =
-  /** The person has to say that they want to sign out. Nothing has happened yet. */
+  /** The user must confirm the sign-out first. Nothing has changed yet. */
   | { outcome: 'confirm'; session: BrowserSession; client: Client | null; redirectUri: string | null }
-  /** No user is signed in (any more), and there is no address to lead to. `ended`: a user was, until now. */
+  /** Nobody is signed in now, and there is no address to return to. `ended`: true if this request ended a session. */
   | { outcome: 'signed_out'; ended: boolean; client: Client | null }
-  /** Nobody is signed in (any more). */
+  /** Nobody is signed in now, and the browser returns to the client. */
   | { outcome: 'redirect'; ended: boolean; location: string }
 
 interface LogoutContext extends BrowserContext {
-  /** The person pressed the button of our own page. */
+  /** True if the user pressed the button of our own page. */
   confirmed: boolean
 }
 
 type LogoutDeps = Pick<AuthorizeDeps, 'clients' | 'idTokens' | 'sessions'> & Advised
 
 /**
- * RP-Initiated Logout. Signs out at once if the hint is of this very session, otherwise only after the person confirmed
- * it. Without a session here, the session that the hint names ends, because a gateway may call from its server, which
- * has no cookie. The holder of such a hint is a client of that session, and could end it by leading the browser here as
- * well. The answer leads back only to a registered URI of the client that the hint is for, or, after the person
- * confirmed, of the client that `client_id` names. A refused request leaves the session as it is. A hint that can't be
- * verified (its key may be gone) counts as none. Other clients keep their tokens with `offline_access`.
- * @throws OAuthError `invalid_request`: a hint of another client, an unknown client, a URI that is not registered
+ * RP-Initiated Logout. Signs out at once if the hint names the session of this browser. Otherwise the user must
+ * confirm. Without a session cookie, the session that the hint names ends, because a gateway may call from its server.
+ * That gives the holder of a hint no new power: it is a client of the session, and could end the session through the
+ * browser too. Redirects only to a registered URI of the client that the hint is for, or, after a confirmation, of the
+ * client that `client_id` names. A refused request leaves the session as it is. A hint whose signature cannot be
+ * verified (its key may be gone) counts as missing. Other clients keep their tokens with `offline_access`.
+ * @throws OAuthError `invalid_request` for a hint of another client, an unknown client, or a URI that is not registered
  * @see OpenID Connect RP-Initiated Logout 1.0 §2, §3, OpenID Connect Back-Channel Logout 1.0 §2.7
  */
 export async function logout(
@@ -43,7 +43,7 @@ export async function logout(
 ): Promise<LogoutOutcome> {
   const hint = await readHint(params, deps)
   const client = await clientOf(params, hint, deps)
-  // If the hint proves nothing, the person is asked, and not led back.
+  // If the hint proves nothing, the user must confirm, and the browser does not return to the client.
   const redirectUri = hint === null && params.id_token_hint !== undefined ? null : registeredUri(params, client, deps)
   if (session !== null && !confirmed && !isOf(session, hint))
     return { outcome: 'confirm', session, client, redirectUri }
@@ -54,8 +54,8 @@ export async function logout(
       clientId: client?.clientId,
       origin
     }))
-  // A client_id alone proves nothing, so it does not redirect anybody. A hint proves that the client was given tokens
-  // for this user. §3
+  // A client_id alone proves nothing, so it causes no redirect. A hint proves that the client was given tokens for this
+  // user. §3
   if (redirectUri === null || (hint === null && !confirmed)) return { outcome: 'signed_out', ended, client }
   const answer = authorizationResponse(redirectUri, 'query', { state: params.state })
   return { outcome: 'redirect', ended, location: answer.kind === 'redirect' ? answer.location : redirectUri }
@@ -89,8 +89,10 @@ async function clientOf(
 }
 
 /**
- * Compared character by character. Unlike with redirect URIs, the port of a loopback address counts too. A URI that
- * could not be registered today matches nothing.
+ * Returns the `post_logout_redirect_uri` if the client has registered it, and `null` if none was sent. Compares
+ * character by character. Unlike for redirect URIs, the port of a loopback address must match too. A URI that could not
+ * be registered today matches nothing.
+ * @throws OAuthError `invalid_request`
  */
 function registeredUri(
   { post_logout_redirect_uri: uri }: LogoutParams,
@@ -111,7 +113,7 @@ function isOf(session: BrowserSession, hint: IdTokenHint | null): boolean {
   return hint !== null && hint.sub === session.userId && (hint.sid === undefined || hint.sid === session.sid)
 }
 
-/** The session that a hint names by itself, if its client is still registered. */
+/** The session that the `sid` of a hint names, if its client is still registered. */
 function sessionOf(hint: IdTokenHint | null, client: Client | null): Pick<BrowserSession, 'userId' | 'sid'> | null {
   return hint?.sid === undefined || client === null ? null : { userId: hint.sub, sid: hint.sid }
 }
@@ -123,7 +125,7 @@ function refused(description: string, options?: OAuthErrorOptions): OAuthError {
 export interface BackChannelLogout {
   /** Queues the notices for sessions that have ended. Returns at once and never throws. */
   sessionsEnded(ended: readonly BrowserSession[]): void
-  /** Takes no more notices, tries each that waits once, and resolves when that is done, or after 5 seconds. */
+  /** Accepts no more notices, tries each waiting notice once, and resolves when all are tried, or after 5 seconds. */
   close(): Promise<void>
 }
 
@@ -150,9 +152,10 @@ const TIMEOUT_MS = 5_000
 const RETRY_DELAY_MS = 1_000
 
 /**
- * Tells the clients that took part in a session that it has ended. No reply waits for it, so a client that hangs, fails
- * or redirects delays nobody. Each notice is tried twice, then reported; at most 4 are sent at a time. They are kept in
- * memory: what a process has not sent when it dies is lost, and the client's own session then lives until it expires.
+ * Tells the clients that took part in a session that the session has ended. No reply waits for this, so a client that
+ * hangs, fails or redirects delays nobody. Tries each notice twice, then reports the failure. Sends at most 4 notices
+ * at a time. Keeps notices in memory: a process that dies loses its unsent notices, and the client's own session then
+ * lives until it expires.
  * @see OpenID Connect Back-Channel Logout 1.0 §2.5, §2.7, §2.8
  */
 export function createBackChannelLogout({
@@ -185,7 +188,8 @@ export function createBackChannelLogout({
     capacity,
     maxInFlight: MAX_IN_FLIGHT,
     retryDelaysMs: [RETRY_DELAY_MS],
-    // The limit of the whole try, because a client store that hangs would otherwise block its place for good.
+    // The limit of a whole try, because a client store that hangs would otherwise block one of the parallel tries for
+    // good.
     timeoutMs: 2 * TIMEOUT_MS,
     retriesTimeouts: true,
     clock,

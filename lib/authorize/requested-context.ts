@@ -16,10 +16,10 @@ import type { SignedInPerson } from '../sessions/browser-sessions.ts'
 import type { Asking, AuthorizeDeps, AuthorizeSlots, StepTowards, RequiredAcr } from './deps.ts'
 
 /**
- * The level that an authorization request requires. An essential claim must be met. `acr_values` must be met too,
- * because a client that an API sent here for more would otherwise come back with the same level for ever. Values
- * without a meaning for this server are wishes. The client's own requirement is the minimum in any case, because the
- * person can change the address.
+ * The `acr` values that satisfy an authorization request: it requires one. An essential claim is a requirement.
+ * `acr_values` are one too: after the step-up challenge of an API, the client would otherwise come back with the same level again
+ * and again. `acr_values` that this server does not know are only wishes. The client's own `acr` is always the minimum,
+ * because the user can change the address of the request.
  * @see OpenID Connect Core 1.0 §5.5.1.1, §15.1, RFC 9470 §5
  */
 export function requiredAcr(
@@ -35,8 +35,9 @@ export function requiredAcr(
 }
 
 /**
- * The level that the code and its tokens state: the strongest required one that this session satisfies, else the
- * strongest wish, else its own. `null`: it satisfies no required one.
+ * The level that the code and its tokens state: the strongest required value that this session reaches. Without a
+ * requirement, the strongest requested value, otherwise the own level of the session. `null`: the session reaches no
+ * required value.
  */
 export function contextFor(
   { claims }: Pick<AuthorizationRequest, 'claims'>,
@@ -48,7 +49,10 @@ export function contextFor(
   return (wished.length === 0 ? null : contextOf(session, wished)) ?? contextOf(session)
 }
 
-/** A value that is no string matches nothing. */
+/**
+ * The `acr` values that the `claims` parameter requests for the ID token, without values that are no strings. `null`:
+ * it requests none.
+ */
 function claimedAcr({ id_token: idToken }: AuthorizationRequest['claims']): string[] | null {
   const acr = idToken?.acr
   if (acr === undefined || acr === null || (acr.value === undefined && acr.values === undefined)) return null
@@ -63,8 +67,8 @@ async function reaches(acr: string, user: User, asking: Asking, { accounts, slot
 }
 
 /**
- * True if a sign-in of this account can reach one of these levels. `email` and `connection` are neither lower nor
- * higher than others, so a request for one is taken literally.
+ * True if a new sign-in of this account can reach one of these levels. Always true if they include a level other than
+ * `password`, `mfa` and `phr`, because nothing can be said about such a level before the sign-in.
  */
 export async function reachesOne(
   values: readonly string[],
@@ -80,7 +84,10 @@ export async function reachesOne(
 
 const isAbove = (acr: string): boolean => acr === PASSWORD_ACR || acr === MFA_ACR || acr === PASSKEY_ACR
 
-/** See `AuthorizeSlots.towards`. */
+/**
+ * Returns the hosted page that raises a session to `acr`. If second factors are on, that feature decides. `null`: the
+ * user only needs to sign in again.
+ */
 export async function stepTowards(
   acr: string,
   person: SignedInPerson,

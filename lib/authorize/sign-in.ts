@@ -9,7 +9,7 @@ import type { Browser } from '../sessions/browser-sessions.ts'
 import type { AuthorizeDeps } from './deps.ts'
 
 interface SignIn {
-  /** The user of this name, where they have just been looked up. */
+  /** The user with this name, if the caller has just looked them up. */
   known?: User | null
   username: string
   password: string
@@ -17,8 +17,9 @@ interface SignIn {
 }
 
 /**
- * Signs a person in in this browser by their password, or has the second factor asked for.
- * @throws OAuthError `invalid_grant`, whatever is wrong; `temporarily_unavailable` where the hashing queue is full
+ * Signs a user in to this browser by password. Resolves to `StepNeeded` if the user must give or set up a second factor
+ * first.
+ * @throws OAuthError `invalid_grant` for every refusal; `temporarily_unavailable` if the hashing queue is full
  */
 export async function signIn(
   { username, password, clientId, known = null }: SignIn,
@@ -46,15 +47,15 @@ export async function signIn(
 
 interface LinkSignIn {
   userId: string
-  /** The digest of the password hash that the browser has chosen or proved, and when. */
+  /** The password that this browser has set or proved: the digest of its hash, and the time in milliseconds. */
   proof: { of: string; at: number }
   clientId: string | null
 }
 
 /**
- * Signs in the person who opened a link of a message in the browser that asked for it, where that browser knows the
- * password. Asks for the second factor as after any password.
- * @returns `null` if the account has another password now, or does not let its password sign in
+ * Signs a user in after they opened an emailed link in the browser that had requested it. That browser must have set or
+ * proved the password. A second factor is needed as after any password.
+ * @returns `null` if the account has another password now, or does not allow a sign-in by password
  */
 export async function signInByLink(
   { userId, proof, clientId }: LinkSignIn,

@@ -5,8 +5,8 @@ import type { Clock } from '../ports/clock.ts'
 
 const isText = (value: unknown): boolean => typeof value === 'string' && value !== ''
 /**
- * Databases without booleans have 0 and 1, and some rows have the time at which the flag was set. Other truthy values
- * don't fit: the string `false` is one.
+ * Accepts 0 and 1, because some databases have no booleans, and a `Date`, because some rows contain the time at which
+ * the flag was set. No other value fits: the string `false` would count as true.
  */
 const isFlag = (value: unknown): boolean =>
   typeof value === 'boolean' || value instanceof Date || [0, 1, 0n, 1n].includes(value as number)
@@ -32,7 +32,7 @@ const FIELDS: readonly Field[] = [
   { name: 'username', fits: isText, takes: 'a string that is not empty' },
   {
     name: 'passwordHash',
-    // A store that names the column differently would return no value, and nobody could sign in.
+    // Rejects `undefined`: a store that names the column differently returns it, and nobody could sign in.
     fits: (value) => typeof value === 'string' || value === null,
     takes: 'a string, or null for a user without a password: String(hash) makes one of a Buffer'
   },
@@ -80,13 +80,13 @@ function ownFields(row: User): User {
   ) as unknown as User
 }
 
-/** The likely name of a missing field in the row, such as the column `password_hash`. */
+/** A key of the row that differs from `name` only in case and underscores, such as `password_hash`. `null`: none. */
 function otherSpelling(row: object, name: string): string | null {
   const plain = (text: string): string => text.toLowerCase().replaceAll('_', '')
   return Object.keys(row).find((key) => key !== name && plain(key) === plain(name)) ?? null
 }
 
-/** A user, or `null` for none. Many stores return `undefined` for that. */
+/** Checks a user returned by a store. Returns `null` for `null` and `undefined`. @throws MisfitError */
 export function userOrNone(source: string, answer: unknown): User | null {
   return answer === undefined || answer === null ? null : userFrom(source, answer)
 }
@@ -176,13 +176,14 @@ export function outcomeFrom<Outcome extends string>(
 }
 
 /**
- * The number of times that the deadline is checked. A process that was busy for the whole time passes one check, and
- * reads arrived replies before the next.
+ * Splits the time limit into this many timers. If the event loop was blocked, only one timer is late, and the process
+ * reads the replies that arrived before the next. So a blocked process does not take a store for unreachable.
  */
 const LOOKS = 5
 
 /**
- * Settles with the result, or rejects after `budgetMs`. A later result is dropped. A synchronous result sets no timer.
+ * Settles with the result of `call`, or rejects with an `OutageError` after `budgetMs`. A later result is dropped. A
+ * synchronous result sets no timer.
  */
 export function within<Answer>(budgetMs: number, clock: Clock, call: () => Answer | Promise<Answer>): Promise<Answer> {
   return new Promise<Answer>((resolve, reject) => {
@@ -192,7 +193,7 @@ export function within<Answer>(budgetMs: number, clock: Clock, call: () => Answe
       return
     }
     let cancel = (): void => {}
-    // Reads an arrived answer after the last check too.
+    // Rejects in `setImmediate`, so that a reply that has arrived by the last timer still wins.
     const look = (left: number): void => {
       cancel = clock.after(budgetMs / LOOKS, () => {
         if (left > 1) look(left - 1)

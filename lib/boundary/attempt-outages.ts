@@ -22,7 +22,7 @@ interface OutageDeps {
 /**
  * Wraps the store so that each call answers within 250 ms. After a failure the store is not called for a second. Then
  * one attempt probes it while the others don't wait, and the first successful probe ends the outage. With `deny`,
- * `reserve` rejects with `temporarily_unavailable` during an outage. `refund` never rejects.
+ * `reserve` throws or rejects with `temporarily_unavailable` during an outage. `refund` never rejects.
  */
 export function surviveOutages({
   store,
@@ -97,7 +97,7 @@ export function surviveOutages({
   }
 
   return {
-    // Counting in this process answers without a promise.
+    // Not an async function, so that a store in this process answers without a promise.
     reserve(attemptId, limits) {
       if (probeAt !== null && (probing || clock.monotonic() < probeAt)) return substitute(attemptId, limits)
       const isProbe = probeAt !== null
@@ -114,7 +114,7 @@ export function surviveOutages({
       return outcome
     },
 
-    // Refunds both, because the store may have reserved after its call timed out.
+    // Refunds in both stores, because the shared store may have reserved after its call timed out.
     refund: (attemptId, limits) => refunded(localStore.refund(attemptId, limits), attemptId, limits)
   }
 }

@@ -15,19 +15,20 @@ import { misfit, MisfitError } from '../errors.ts'
 /** How long a store may take for one answer. */
 const BUDGET_MS = 5000
 
-// Handles come from browsers. A database that can't store one would reject, and that would look like an outage.
+// Browsers send these values. A database rejects a value that it can't store, which would look like an outage.
 const isHandle = (text: string): boolean => /^[A-Za-z0-9_-]{1,86}$/.test(text)
 const isCredentialId = (text: string): boolean => /^[A-Za-z0-9_-]{1,1364}$/.test(text)
 const isFactorId = ([{ factorId }]: readonly [{ factorId: string }]): boolean =>
   /^[^\0\p{Cs}]{1,10000}$/u.test(factorId)
 
 /**
- * A factor store that answers or rejects within five seconds, with every answer checked. A misfit rejects with
- * `MisfitError`. It never counts as "this user has no factor", because the password alone would then be enough.
+ * Wraps the host's factor store: every call settles within five seconds, and every answer is checked. An invalid answer
+ * rejects with `MisfitError`. It never means "this user has no factor", because a password alone would then be enough.
  */
 export function hostFactorStore(store: FactorStore, clock: Clock): FactorStore {
   /**
-   * `canBe`: false if no record can exist for the arguments. Then the result is `none`, and the store is not called.
+   * Makes the checked version of a method. `canBe`: false if no record can exist for the arguments. Then the result is
+   * `none`, and the store is not called.
    */
   function asked<Args extends unknown[], Answer>(
     name: keyof FactorStore,
@@ -149,7 +150,7 @@ const FACTORS: Fields<UserFactors> = {
   deviceEpoch: COUNT
 }
 
-/** A copy with these fields and no others, `undefined` as `null`. @throws MisfitError */
+/** Checks and copies these fields and no others. `undefined` becomes `null`. @throws MisfitError */
 function read<Answer>(source: string, answer: unknown, fields: Fields<Answer>, path = ''): Answer {
   if (typeof answer !== 'object' || answer === null || Array.isArray(answer))
     throw misfit('store', {
@@ -167,7 +168,7 @@ function read<Answer>(source: string, answer: unknown, fields: Fields<Answer>, p
   ) as Answer
 }
 
-/** Requires an empty set for a user without factors. A missing value must not pass for that. */
+/** Requires a set of factors, an empty one for a user without factors. `null` and `undefined` are misfits. */
 function userFactorsFrom(source: string, answer: unknown, path = ''): UserFactors {
   const factors = read(source, answer, FACTORS, path)
   return {
@@ -177,7 +178,7 @@ function userFactorsFrom(source: string, answer: unknown, path = ''): UserFactor
   }
 }
 
-/** The answer of `findByHandle`. `undefined` counts as none. */
+/** The answer of `findByHandle`. `null` and `undefined` mean that there is no such passkey. */
 function factorsByHandleFrom(
   source: string,
   answer: unknown,
@@ -212,7 +213,7 @@ function removedFrom(source: string, answer: unknown): RemovedFactor[] {
   })
 }
 
-/** Results with no field but `outcome`. */
+/** Checks that the answer, or its `field`, is one of the outcomes. @throws MisfitError */
 function outcomeFrom<Outcome extends string>(
   source: string,
   answer: unknown,
@@ -230,7 +231,7 @@ function outcomeFrom<Outcome extends string>(
   return outcome
 }
 
-/** Reads a result with an `outcome`, and one more field for the outcome that has it. */
+/** Reads an object with an `outcome`. For the outcome `of`, reads `field` too. @throws MisfitError */
 function objectFrom(
   source: string,
   answer: unknown,

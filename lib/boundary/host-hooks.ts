@@ -5,7 +5,7 @@ import { isPromise, within } from './answers.ts'
 /** How long a hook may take for one answer. */
 const BUDGET_MS = 5000
 
-/** Reads a hook's answer. @throws MisfitError for one that the hook may not give */
+/** Checks and converts a hook's answer. @throws MisfitError for an invalid answer */
 type ReadAnswer<Answer> = (answer: unknown) => Answer
 
 /** Wraps a host's hook: it settles within five seconds, and every result is checked. */
@@ -32,7 +32,7 @@ export function atOnce<Answer>(answer: Answer, source: string): Answer {
 
 const isNone = (answer: unknown): answer is undefined | null => answer === undefined || answer === null
 
-/** True if JSON drops the value or can't contain it. */
+/** True if JSON can't contain the value. False for `undefined`, which JSON leaves out. */
 function isNoJson(value: unknown): boolean {
   if (typeof value === 'object' && value !== null) {
     try {
@@ -46,9 +46,9 @@ function isNoJson(value: unknown): boolean {
 }
 
 /**
- * The valid results of each hook. `undefined` and `null` mean "none" everywhere except in `mfa.required`: no claims,
- * not breached, no key of the host's own, the usual answer, the built-in page. `sendMessage` is missing, because its
- * result is ignored.
+ * Checks the result of each hook. `undefined` and `null` mean "none": no claims, not breached, no key of the host's
+ * own, the usual answer, the built-in page. `mfa.required` and `password.hasher` reject them. `sendMessage` is missing,
+ * because its result is ignored.
  */
 export const HOOK_ANSWERS = {
   claims(answer: unknown): Record<string, unknown> {
@@ -85,7 +85,7 @@ export const HOOK_ANSWERS = {
     return answer
   },
 
-  /** `''`: counts by the address. */
+  /** `''`: the host chose no key, and the limit counts by the client address. */
   'rateLimit.key'(answer: unknown): string {
     if (isNone(answer)) return ''
     if (typeof answer !== 'string') throw misfit('hook', { source: 'rateLimit.key', got: answer, takes: 'a string' })
@@ -121,7 +121,7 @@ export const HOOK_ANSWERS = {
     return answer
   },
 
-  /** A missing result is an error here, because a function that forgets to return must not mean "not required". */
+  /** Rejects `undefined`, because a hook that forgets to return must not mean "not required". */
   'mfa.required'(answer: unknown): boolean {
     if (typeof answer !== 'boolean')
       throw misfit('hook', { source: 'mfa.required', got: answer, takes: 'true or false' })

@@ -8,9 +8,9 @@ import { linksFrom, outcomeFrom, pageFrom, userFrom, userOrNone, usersFrom, with
 const BUDGET_MS = 5000
 
 /**
- * Wraps the host's user store: every call settles within five seconds, and every result is checked. `undefined` is
- * "none". Any other result against the port rejects with `MisfitError`. Optional methods that the store does not
- * implement stay undefined.
+ * Wraps the host's user store: every call settles within five seconds, and every result is checked. An `undefined` user
+ * or list means "none". Any other result that violates the port rejects with `MisfitError`. Optional methods that the
+ * store does not implement stay undefined.
  */
 export function hostUserStore(users: UserStore, clock: Clock): UserStore {
   const { findByEmail, list, create, setPasswordHash, setEmailVerified, update, setDisabled, remove } = users
@@ -84,7 +84,7 @@ function booleanFrom(source: string, answer: unknown): boolean {
   return answer
 }
 
-/** A query without its condition returns an arbitrary user, so the id is compared. */
+/** Compares the id too, because a query that lacks its condition returns an arbitrary user. */
 function userOfId(source: string, id: string, answer: unknown): User | null {
   const user = userOrNone(source, answer)
   if (user !== null && user.id !== id)
@@ -100,7 +100,7 @@ interface ClientStoreDeps {
   onMisfit(error: MisfitError, clientId: string): void
 }
 
-/** The misfit of one client is logged once in this time: strangers can ask for it as often as they like. */
+/** Reports the invalid row of a client once in this time, because strangers can request any client id at any rate. */
 const TOLD_AGAIN_MS = 60_000
 const MOST_TOLD = 1000
 /** Ids that any database can store and find: no NUL, no half of a surrogate pair. */
@@ -111,7 +111,7 @@ const CLIENT_ID = /^[^\0\p{Cs}]{1,512}$/u
  * value such as `firstParty: 0` or JSON text for an array could open more than its owner wanted.
  */
 export function hostClientStore(clients: ClientStore, { clock, read, onMisfit }: ClientStoreDeps): ClientStore {
-  /** The time of the last report, by client. */
+  /** Monotonic time of the last report, by client id. */
   const told = new Map<string, number>()
 
   function tell(error: MisfitError, clientId: string): void {

@@ -2,26 +2,26 @@ import { OutageError } from '../ports/outage.ts'
 import type { Clock } from '../ports/clock.ts'
 import { within } from './answers.ts'
 
-/** Smaller differences are normal between well-kept clocks over a network. */
+/** Smaller differences count as none: the network causes them between synchronized clocks. */
 const NOTICED_MS = 1000
-/** How long a call waits for the server's clock. */
+/** Time limit for reading the server's clock. */
 const LOOK_MS = 500
-/** The delay before a server that did not tell its time is asked again. It doubles each time, up to a minute. */
+/** The pause after the server's clock could not be read. It doubles with each failure, up to a minute. */
 const ASK_AGAIN_MS = 1000
 const LONGEST_PAUSE_MS = 60_000
 
 interface SharedClock extends Clock {
-  /** Reads the server's clock. If that rejects, the clock stays as it is. */
+  /** Reads the server's clock and adjusts this one. Rejects, with this clock unchanged, if reading fails. */
   compare(): Promise<void>
   /**
-   * Marks the clock as doubtful, so that the next call reads the server's clock: the server was out of reach, and
-   * clocks may have changed.
+   * Makes the next call of `settled` read the server's clock. For use after an outage, in which clocks may have
+   * changed.
    */
   doubt(): void
   /**
-   * Resolves when a call of the state may begin: after reading the server's clock, if that has not happened since the
-   * start or the last doubt; else `undefined`. Rejects if the clock was wrong, because the call took its times from it:
-   * nothing is done or signed with them. If the server does not tell its time, the call goes on.
+   * Must be awaited before each call of the state. `undefined`: there is nothing to wait for. Otherwise resolves after
+   * reading the server's clock, once after the start and once after each `doubt`. Rejects if this clock was wrong,
+   * because the caller took its times from it. If the server's clock can't be read, resolves and tries again later.
    */
   settled(): Promise<void> | undefined
 }
@@ -30,14 +30,14 @@ interface SharedClockDeps {
   clock: Clock
   /** The server's clock. */
   time: () => Promise<number>
-  /** Called once when the machine's clock is found wrong, until it is right again. */
+  /** Called when the machine's clock is found wrong, once until it is right again. Positive `skewMs`: it is ahead. */
   onSkew: (skewMs: number) => void
 }
 
 /**
- * The clock of the server that all instances share. An instance whose own clock is off by a second or more takes the
- * server's time: otherwise a code that lives for a minute would be dead on arrival at an instance whose clock is five
- * minutes ahead.
+ * A clock that follows the store server that all instances share. An instance whose own clock is off by a second or
+ * more uses the server's time. Otherwise a code that is valid for a minute would be expired at an instance whose clock
+ * is five minutes ahead.
  */
 export function sharedClock({ clock, time, onSkew }: SharedClockDeps): SharedClock {
   /** Milliseconds to add to the local clock to get the store server's time. */
@@ -52,9 +52,9 @@ export function sharedClock({ clock, time, onSkew }: SharedClockDeps): SharedClo
     const theirs = await time()
     const after = clock.now()
     isDoubted = false
-    // Assumes that the server answered in the middle of the trip, which is wrong by at most half of it.
+    // Assumes that the server read its clock halfway through the round trip: an error of at most half the trip.
     const measured = Math.round(theirs - (before + after) / 2)
-    // A slow server or a suspended machine is no proof of a wrong clock.
+    // Ignores a difference that a slow server or a suspended machine explains.
     const tripMs = Math.max(clock.monotonic() - sentAt, Math.abs(after - before))
     if (tripMs >= NOTICED_MS && Math.abs(measured - offsetMs) <= tripMs / 2 + 1) return
     const isOff = Math.abs(measured) >= NOTICED_MS

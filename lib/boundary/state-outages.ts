@@ -3,24 +3,26 @@ import { type AssertionStore, changedStores, type OneTimeTokenStore, type State 
 import type { Clock } from '../ports/clock.ts'
 import { outcomeFrom, within } from './answers.ts'
 
-/** How long any one operation may take. A store may have a shorter limit of its own. */
+/** Time limit of each call. A store may have a shorter limit of its own. */
 const BUDGET_MS = 2000
-/** Times are extended for an outage of at most this length. After a longer one, clients sign in again. */
+/** The most time that outages add to a grace period. After longer outages, clients may have to sign in again. */
 const LONGEST_OUTAGE_MS = 3_600_000
 /**
- * Methods whose answer says that something was written. Others may have found nothing to write.
+ * Methods that always write, so that their success proves that the server accepts writes. Other methods may succeed
+ * without a write.
  */
 const WRITES: ReadonlySet<PropertyKey> = new Set(['createFamily', 'createSession', 'put', 'tryWrite'])
 /**
- * The number of separate outages. Beyond it, the oldest two become one, for a store that comes and goes all the time.
+ * The most outages that are remembered separately. Beyond this number, the oldest two are merged, because a flapping
+ * store would fill the list.
  */
 const MAX_OUTAGES = 50
 
 interface StateOutageDeps {
-  /** How long a replaced token counts. */
+  /** The grace period in which a replaced refresh token still works, in milliseconds. */
   graceMs: number
   clock: Clock
-  /** Once an outage. */
+  /** Called once per outage. A series of short outages counts as one. */
   onDegraded: (error: unknown) => void
   onRecovered: () => void
   /** Awaited before each call. If it rejects, the call rejects. */
@@ -30,7 +32,7 @@ interface StateOutageDeps {
 type Method = (...args: unknown[]) => Promise<unknown>
 type Methods = Record<PropertyKey, Method>
 
-/** An outage of the server. `downMs`: its total time out of reach. */
+/** An outage, in monotonic times. `failedAt`: the last failure. `downMs`: the time out of reach, 0 until it ends. */
 interface Outage {
   beganAt: number
   failedAt: number
@@ -41,12 +43,12 @@ interface Outage {
 }
 
 /**
- * Wraps the state so that every call settles within two seconds. The grace period of a replaced refresh token does not
- * run while the server is out of reach: the answer to a rotation may be lost, and its client retries after the outage,
- * later than any grace period, and must not be treated as a thief.
+ * Wraps the state so that every call settles within two seconds. The grace period of a replaced refresh token stands
+ * still while the server is out of reach. Otherwise a client that lost the answer to a rotation would retry after the
+ * outage, when the grace period is over, and count as a thief.
  *
- * Only errors that say so are outages. An unreadable record, a lock or a fault in our code says nothing about the
- * server.
+ * Only an error that `isOutage` accepts is an outage. An unreadable record, a lock or a fault in our code says nothing
+ * about the server.
  */
 export function surviveStateOutages(
   state: State,
@@ -77,13 +79,13 @@ export function surviveStateOutages(
       last.isOfWrites ||= refusesWrites(error)
     }
     const { beganAt: since } = outages.at(-1) as Outage
-    // Reports a flapping store once, and again when an outage lasts.
+    // Reports a flapping store once. Reports it again only if an outage lasts longer than the grace period.
     if (isTold || (outages.length > 1 && clock.monotonic() - since <= graceMs)) return
     isTold = true
     onDegraded(error)
   }
 
-  /** Parallel answers share one trial write. */
+  /** Makes a trial write, or shares the running one. */
   function tryWriting(): void {
     trial ??= tryWrite()
       .catch(() => {})
@@ -124,8 +126,8 @@ export function surviveStateOutages(
     }
 
   /**
-   * Guards each method of the store. Calls it on the store itself, because a host's store may be an instance of a
-   * class.
+   * Guards each method of the store. Methods run with the store as `this`, because a host's store may be an instance of
+   * a class.
    */
   function guarded<Store extends object>(store: Store): Store {
     const methods = store as Methods
@@ -168,7 +170,7 @@ export function surviveStateOutages(
     return usual === 0 || downMs === 0 ? usual : usual + Math.ceil(Math.min(downMs, LONGEST_OUTAGE_MS))
   }
 
-  /** Adds the outage time to `graceMs`, if the argument has it. */
+  /** Adds the outage time to the `graceMs` of an argument. Returns an argument without `graceMs` unchanged. */
   function withOutagesAdded(given: unknown): unknown {
     return typeof given === 'object' && given !== null && 'graceMs' in given
       ? { ...given, graceMs: madeUp(Number(given.graceMs)) }
@@ -190,7 +192,7 @@ export function surviveStateOutages(
           time: async () => await within(BUDGET_MS, clock, async () => await (state.time as () => Promise<number>)())
         }),
     sweep: async (now) => {
-      // An idle instance notices the end of an outage here. Until then its grace period stands still.
+      // Lets an instance without requests notice the end of an outage, which ends the pause of its grace period.
       if (outages.at(-1)?.endedAt === null) await tryWrite().catch(() => {})
       await state.sweep(now)
     }
@@ -198,8 +200,8 @@ export function surviveStateOutages(
 }
 
 /**
- * Rejects any other result, so that it can't let a user in. Times of others may have fractions, which no database keeps
- * in a column of whole milliseconds.
+ * Rejects a result that is no outcome of the port, so that it can't let a user in. Rounds `expiresAt` up, because times
+ * in an assertion may have fractions, which a database column of whole milliseconds rejects.
  */
 const checkedAssertions = (assertions: AssertionStore): AssertionStore => ({
   claim: async (digest, expiresAt) =>
@@ -210,8 +212,8 @@ const checkedAssertions = (assertions: AssertionStore): AssertionStore => ({
 })
 
 /**
- * Rejects any other result, so that it can't let a user in. Other methods need no check, because a token that does not
- * match has no effect.
+ * Rejects a result of `redeemCode` that is no outcome of the port, so that it can't let a user in. Other methods need
+ * no check, because a token that does not match has no effect.
  */
 function checkedCodes(tokens: OneTimeTokenStore): OneTimeTokenStore {
   const { redeemCode } = tokens

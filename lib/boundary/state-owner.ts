@@ -4,7 +4,7 @@ import { digest } from '../protocol/digest.ts'
 import type { FactorStore } from '../ports/factor-store.ts'
 import type { Sealer } from '../ports/cryptography.ts'
 
-/** Advice for two services that share one state. */
+/** How to give each of two services a state of its own, by `state.kind`. */
 const MENDS: Readonly<Record<string, string>> = {
   memory: 'Give each its own memoryState().',
   sqlite: 'Give each a file of its own.',
@@ -15,7 +15,7 @@ const MENDS: Readonly<Record<string, string>> = {
 /** Checks that the state belongs to this service. */
 interface StateOwner {
   /**
-   * Asks the state until one call has succeeded. Later calls do nothing.
+   * Claims the state for this service. After the first success, calls do nothing.
    * @throws StartError if the state belongs to another service
    */
   claim(): Promise<void>
@@ -23,9 +23,9 @@ interface StateOwner {
 }
 
 /**
- * A state belongs to one issuer at one prefix, the first that uses it. In a shared state, a token of one service would
- * be valid at the other for the user with the same id, who may be a customer here and a member of staff there. A state
- * without this method accepts any service.
+ * Binds a state to one service: the issuer and prefix that use it first. In a shared state, a token of one service
+ * would be valid at the other for the user with the same id, who may be a customer here and a member of staff there. A
+ * state without `claimFor` accepts any service.
  */
 export function stateOwner(state: State, { issuer, prefix }: { issuer: string; prefix: string }): StateOwner {
   const own = digest(JSON.stringify([issuer, prefix]))
@@ -54,10 +54,10 @@ const ON_PURPOSE =
 
 /**
  * Checks at the start whether `secret` opens the keys of authenticator apps. The first start stores a sealed text that
- * names the issuer. Every later start opens it and seals it again under the first secret. Without this check, the first
- * user with a code would find the fault. Passkeys need no secret: with `seals: false` a start stores no text and only
- * checks an existing one.
- * @throws StartError if `secret` or `issuer` has changed
+ * names the issuer. Every later start opens that text and seals it again under the first secret. Without this check,
+ * the first user with a code would find the fault. Passkeys need no secret: with `seals: false` a start checks a text
+ * that exists, and stores no first one.
+ * @throws StartError if no secret opens the text, or if it names another issuer
  */
 export async function checkFactorSeal(
   store: Pick<FactorStore, 'keepSeal'>,

@@ -4,12 +4,12 @@ import { CliError, counted, type Desk, jsonText, Said, type StoreCommand } from 
 import { createReadStream, existsSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 
-/** The code of a line with a checkpoint. */
+/** The `code` of a log line that contains a checkpoint of the audit log. */
 export const CHECKPOINT = 'FST_AUTHORITY_AUDIT_CHECKPOINT'
 
 /**
- * The checkpoints in a log of the service, which has one JSON object a line. Other lines are passed over.
- * @throws CliError for a file without one, because it would make a cut log look whole
+ * Reads the checkpoints from a log file of the service with one JSON object per line. Skips other lines.
+ * @throws CliError for a file that contains no checkpoint, because a truncated audit log would then pass as complete
  */
 async function checkpointsIn(path: string): Promise<AuditCheckpoint[]> {
   if (!existsSync(path)) throw new CliError(2, `There is no file ${path}.`)
@@ -86,7 +86,7 @@ export const AUDIT_COMMANDS: readonly StoreCommand[] = [
       let after: string | undefined
       do {
         const page = await pageOf(desk, { limit: PAGE, after })
-        // One page at a time, so that a log of any size needs the memory of one.
+        // Writes page by page, so that the memory does not grow with the size of the log.
         await desk.write(page.entries.map((entry) => `${jsonText(shown(entry))}\n`).join(''))
         after = page.next ?? undefined
       } while (after !== undefined)

@@ -9,9 +9,9 @@ const PAGE = 200
 const SOURCE = 'users.list'
 
 /**
- * Counts users by the format of their hash, page by page. Empty for a store that does not list users. `ask` bounds the
- * time of an answer.
- * @throws MisfitError for a store that gives other rows than users, or the same page again
+ * Counts users by the format of their password hash, page by page. The result is empty if the store can't list users.
+ * `ask` limits the time of each query.
+ * @throws MisfitError if the store returns rows that are no users, or the same page twice
  */
 export async function census(
   users: UserStore,
@@ -30,7 +30,7 @@ export async function census(
     }
     const last = page.at(-1)
     if (last === undefined) break
-    // A store that ignores `after` would never end.
+    // With a store that ignores `after`, the loop would never end.
     if (last.id === after?.id)
       throw misfit('store', { source: SOURCE, got: page, takes: 'the users after the last page' })
     after = { createdAt: createdAtOf(last) ?? 0, id: last.id }
@@ -38,7 +38,7 @@ export async function census(
   return counts
 }
 
-/** The name of the format of a hash, and nothing of the hash. */
+/** Names the format of the hash. `none`: the user has no password. The name contains no part of the hash. */
 function formatOf({ passwordHash }: Pick<User, 'passwordHash'>, firebase: FirebaseParameters | null): string {
   if (passwordHash === null) return 'none'
   const stored = parseStoredHash(passwordHash, firebase)

@@ -12,21 +12,21 @@ export interface Config {
   close?: () => unknown
 }
 
-/** The authority of the host's options, and the person at the terminal. */
+/** The objects that a command works with: the running service, and the terminal. */
 export interface Desk {
   authority: Authority
   services: Services
   users: ManagedUsers
-  /** The host's own. */
+  /** The options as the host's configuration file gives them. */
   options: AuthorityOptions
   by: Actor
-  /** Asks for the word, unless `--yes` was given. @throws CliError if the answer is another */
+  /** Asks the person to type the word, unless `--yes` was given. @throws CliError for a different answer */
   confirm(word: string): Promise<void>
-  /** Writes to the standard output, and resolves when there may be more. */
+  /** Writes to the standard output. Resolves when the output can take more text. */
   write(text: string): Promise<void>
 }
 
-/** The flags of single commands, each with the word for its value in the usage. `null`: the flag has none. */
+/** Flags that only some commands take, with the name of the value for the usage. `null`: the flag has no value. */
 export const FLAGS = {
   email: 'ADDRESS',
   invite: null,
@@ -44,7 +44,7 @@ export type Given = { words: string[] } & {
   [Name in Flag]?: (typeof FLAGS)[Name] extends null ? boolean : string
 }
 
-/** A result, and for people a sentence with `rows` after it. `--json` prints the result alone. */
+/** A result in two forms. People read `sentence`, then `rows`. `--json` prints only `result`. */
 export class Said {
   readonly result: unknown
   readonly sentence: string
@@ -61,7 +61,7 @@ export const NO_BCRYPT =
   'There are hashes of bcrypt, and the package that verifies them is missing, so their users get the answer 503. ' +
   'Run npm install @node-rs/bcrypt.'
 
-/** A number with its noun. */
+/** Writes a number with its noun in the singular or plural: `1 entry`, `2 entries`. */
 export const counted = (count: number, one: string, many = `${one}s`): string => `${count} ${count === 1 ? one : many}`
 
 export interface Command {
@@ -84,20 +84,20 @@ export interface ConfigCommand extends Command {
   check(config: Config, given: Given): Promise<unknown>
 }
 
-/** A command that opens the host's stores. `check`: its dry run, which starts nothing. */
+/** A command that starts the service on the host's stores. `check` is its `--dry-run`, which starts no service. */
 export interface StoreCommand extends Command, Partial<Pick<ConfigCommand, 'check'>> {
-  /** `undefined`: it has written its answer. */
+  /** Returns the result to print. `undefined`: the command has written its output with `desk.write`. */
   run(desk: Desk, given: Given): Promise<unknown>
 }
 
-/** JSON that moves no cursor and turns no text around on a terminal: all but plain characters are escaped. */
+/** Writes JSON with all characters but printable ASCII escaped, so that no value can manipulate the terminal. */
 export const jsonText = (value: unknown): string =>
   JSON.stringify(value).replaceAll(/[^\x20-\x7e]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
 
-/** Exit codes: 1 refused or found wrong, 2 bad use, 3 outage. */
+/** Ends a command. `code` is the exit code: 1 for a refusal or a found fault, 2 for wrong usage, 3 for an outage. */
 export class CliError extends Error {
   readonly code: 1 | 2 | 3
-  /** For the standard output, if the command has one in spite of the failure. */
+  /** A result to print on the standard output despite the failure. */
   readonly report: object | undefined
 
   constructor(code: 1 | 2 | 3, message: string, report?: object) {

@@ -51,6 +51,6 @@ export const COMMANDS: readonly AnyCommand[] = [
   ...AUDIT_COMMANDS
 ]
 
-/** A command as people type it. */
+/** Writes a command for the usage, with its arguments and optional flags. */
 export const lineOfCommand = ({ name, takes, flags = [] }: Command): string =>
   [name, ...takes, ...flags.map((flag) => `[${[`--${flag}`, FLAGS[flag] ?? []].flat().join(' ')}]`)].join(' ')

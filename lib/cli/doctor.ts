@@ -18,7 +18,7 @@ import { keyRow } from './keys.ts'
 import { rehearse } from './rehearsal.ts'
 import { type Place, placesOf, stateOf } from './stores.ts'
 
-/** A thing to mend. `check` is a word for programs, `problem` a sentence with the means. */
+/** A problem. Programs read `check`. People read `problem`, which also says what to do. */
 interface Fault {
   check:
     | 'options'
@@ -43,23 +43,23 @@ type Found = (check: Fault['check'], problem: string) => void
 
 interface Report {
   faults: Fault[]
-  /** Milliseconds by which the clock of the database is ahead. `null`: it has none of its own. */
+  /** Milliseconds by which the clock of the state's server is ahead. `null`: the state store has no clock. */
   clockOffsetMs: number | null
   keys: Array<ReturnType<typeof keyRow>>
   /** How many users have a password hash of each format. */
   hashes: Record<string, number>
   callbacks: Array<{ connection: string; url: string }>
-  /** Facts that may be meant. They do not change the exit code. */
+  /** Settings that may be intended, so they do not change the exit code. */
   notes: Fault[]
 }
 
-/** The longest that a store may take for one answer. */
+/** Time limit for one answer of a store or a provider. */
 const BUDGET_MS = 5000
 const CHECKS: Readonly<Record<string, Fault['check']>> = {
   FST_AUTHORITY_EVICTION: 'redis',
   FST_AUTHORITY_CLOCK_SKEW: 'clock'
 }
-/** Lines about stores and providers, which have checks of their own. */
+/** Ignored log codes: `doctor` checks stores, keys and providers itself. */
 const CHECKED = ['FST_AUTHORITY_STORE_DOWN', 'FST_AUTHORITY_KEYS_FAILED', 'FST_AUTHORITY_PROVIDER_DOWN']
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
@@ -92,7 +92,7 @@ async function examine(config: Config, online: boolean, report: Report): Promise
   const stores = places ?? storesOf(options)
   const { readable, hasOutage } = await examineStores(stores, found)
   let isLate = false
-  /** A failure is a fault of the report, so that the other facts are shown. */
+  /** Runs a check of a readable store. Reports a failure as a fault, so that other checks still run. */
   const examining = async (option: Place['option'], work: () => Promise<unknown>): Promise<void> => {
     if (!readable.has(option)) return
     try {
@@ -108,7 +108,7 @@ async function examine(config: Config, online: boolean, report: Report): Promise
         report.keys = (await examineKeys(services, found)).map(keyRow)
       })
       await examineConnections(services, online, report, found)
-      // A throw is a warning of the start's log.
+      // Tries the host's `admin.allow`. A failure logs a warning, which becomes a fault below.
       await services.grants.administration?.allow({ user: NOBODY, client: null, scopes: [...ADMIN_SCOPES] })
     })
     if (refusal !== null) found('options', refusal)
@@ -132,10 +132,10 @@ async function examine(config: Config, online: boolean, report: Report): Promise
   return hasOutage || isLate
 }
 
-/** A user whom nobody has made, for the host's functions. */
+/** A user who does not exist, for trial calls of the host's functions. */
 const NOBODY: User = { id: 'nobody', username: 'nobody@doctor.invalid', passwordHash: null }
 
-/** `null`: the plugin refuses the options, so there is no start to rehearse. */
+/** Returns the stores of valid options. `null`: the plugin refuses the options, so it can't start. */
 function acceptedPlaces(options: AuthorityOptions, found: Found, noted: Found): Place[] | null {
   try {
     settingsOf(options)
@@ -148,7 +148,7 @@ function acceptedPlaces(options: AuthorityOptions, found: Found, noted: Found): 
   }
 }
 
-/** The stores of options that the plugin refuses. Empty if one of them is no store. */
+/** Returns the stores of refused options. Empty if an option's value is no store. */
 function storesOf(options: AuthorityOptions): Place[] {
   try {
     return placesOf(options)
@@ -162,7 +162,7 @@ function storeProblem(option: Place['option'], error: unknown): string {
   return `The store of the option ${option} can't be used: ${messageOf(error)} Look at its ${part}.`
 }
 
-/** The stores that can be read without a migration. */
+/** Returns the options whose stores answer and need no migration. Reports faults of the others. */
 async function examineStores(
   places: readonly Place[],
   found: Found
@@ -207,7 +207,7 @@ async function examineConnections({ grants }: Services, online: boolean, report:
   }
 }
 
-/** The server of the state: its clock, and whether it forgets. */
+/** Checks the server of the state: its clock, and for Redis that data survives a crash. */
 async function examineServer({ options }: Config, report: Report, found: Found): Promise<void> {
   const state: ReturnType<typeof stateOf> & { isAppendOnly?(): Promise<boolean> } = stateOf(options)
   const { time } = state
@@ -216,7 +216,7 @@ async function examineServer({ options }: Config, report: Report, found: Found):
     found('redis', 'The Redis with the state has no append-only file, so a crash signs people out. Set appendonly yes.')
 }
 
-/** The Redis with the rate limits, where the state is elsewhere. */
+/** Checks the Redis of the rate limits, if the state is in another store. */
 async function examineCounters({ redis }: AuthorityOptions, found: Found): Promise<void> {
   const policy = typeof redis === 'object' ? await ask(async () => await redisState(redis).evictionPolicy()) : null
   if (policy !== null)
@@ -226,7 +226,7 @@ async function examineCounters({ redis }: AuthorityOptions, found: Found): Promi
     )
 }
 
-/** The process, the proxy and the mail of the service. */
+/** Checks worker processes, the reverse proxy and `sendMessage`. */
 function examineSurroundings({ options, fastify }: Config, places: readonly Place[], found: Found): void {
   const { WEB_CONCURRENCY, NODE_APP_INSTANCE } = process.env
   if (Number(WEB_CONCURRENCY) > 1 || NODE_APP_INSTANCE !== undefined)
@@ -247,12 +247,12 @@ function examineSurroundings({ options, fastify }: Config, places: readonly Plac
     found('messages', `sendMessage is missing, so nobody gets the messages of ${needed.join(', ')}. Set sendMessage.`)
 }
 
-/** Names of fields by which many apps decide on rights. */
+/** Names of user fields that many apps use for authorization. */
 const RIGHTS = /^(?:is)?_?(?:admin|superuser|roles?|groups?|permissions?|scopes?|rights)$/i
 
-/** Options that the plugin accepts, and that are seldom meant in a service. */
+/** Reports valid options that are rarely intended in production. */
 function examineChoices(options: AuthorityOptions, stores: readonly Place[], found: Found, noted: Found): void {
-  // The plugin may have refused the options, so nothing is sure about their types.
+  // The plugin may have refused the options, so their values may have any type.
   const registration = options.registration as { fields?: { properties?: object } | null } | false | null | undefined
   const memory = stores.flatMap(({ option, isMemory }) => (isMemory ? [option] : []))
   if (memory.includes('users'))

@@ -3,7 +3,10 @@ import { NO_REQUEST } from '../events.ts'
 import type { KeyManagement, ManagedKey } from '../keys/manage-keys.ts'
 import { CliError, type Desk, type StoreCommand } from './command.ts'
 
-/** Waits for the first key of a service that has none, because the command may end before the start has made it. */
+/**
+ * Returns the key management. Waits until a signing key exists, because a command does not wait for the start of the
+ * service to create the first key. @throws CliError for a service that does not manage keys
+ */
 async function managed({ services }: Desk): Promise<KeyManagement> {
   if (services.keys === null)
     throw new CliError(1, 'The service has no keys of its own: it signs with the option keys, or has no option secret.')
@@ -11,7 +14,7 @@ async function managed({ services }: Desk): Promise<KeyManagement> {
   return services.keys
 }
 
-/** Does an act on keys between two entries of the audit log. */
+/** Runs an action on keys with audit entries before and after it. */
 const acting = async <Answer>(
   action: string,
   kid: string | null,
@@ -26,7 +29,7 @@ const acting = async <Answer>(
 
 const timeOf = (time: number | null): string | null => (time === null ? null : new Date(time).toISOString())
 
-/** A key for the terminal. It has no part of the key itself. */
+/** Describes a key for the terminal. Contains no key material. */
 export const keyRow = ({ kid, alg, state, createdAt, signsFrom, leavesAt }: ManagedKey) => ({
   kid,
   alg,

@@ -6,15 +6,15 @@ import type { State } from '../ports/state.ts'
 import type { Config } from './command.ts'
 import { apiKeyStoreOf, auditLogOf, overlaid, type Place, stateOf, withLog } from './stores.ts'
 
-/** A line of the start's log. */
+/** A line of the log of the rehearsed start. */
 interface Line {
   code: string
   text: string
 }
 
-/** A start of the service that changes nothing. */
+/** The result of a start of the service that changes nothing. */
 interface Rehearsal {
-  /** The reason for which the plugin refused the options. `null`: it started. */
+  /** The message of the error that stopped the start. `null`: the service started. */
   refusal: string | null
   /** The warnings of the start. */
   warnings: Line[]
@@ -22,15 +22,15 @@ interface Rehearsal {
 
 const PREFIX = 'fastify-authority: '
 
-/** A store without its preparation, and with other methods. */
+/** Returns the store without `prepare`, and with `others` instead of its own methods. */
 const readOnly = <Store extends object>(store: Store, others: object = {}): Store =>
   overlaid(store, { prepare: undefined, ...others })
 
 const nothing = async (): Promise<void> => {}
 
 /**
- * The options with stores that write nothing. `readable`: the stores that answer and whose tables are up to date,
- * because a read would make them.
+ * Returns the options with stores that write nothing. `readable`: stores that answer and whose tables are up to date.
+ * Only these are read, because a read of another store would migrate its tables.
  */
 function harmless(options: AuthorityOptions, readable: ReadonlySet<Place['option']>): AuthorityOptions {
   const { redis, users, factors, apiKeys, audit } = options
@@ -39,7 +39,7 @@ function harmless(options: AuthorityOptions, readable: ReadonlySet<Place['option
   const state: State & { evictionPolicy?: unknown } = {
     ...memoryState(),
     kind: given.kind,
-    // `true` names a client of the app, which is not here.
+    // `redis: true` stands for a client of the app, which does not exist in this process.
     shared: given.shared || redis === true,
     ...(look && given.time !== undefined ? { time: async () => await (given.time as () => Promise<number>)() } : {}),
     ...(look && 'evictionPolicy' in given ? { evictionPolicy: given.evictionPolicy } : {}),
@@ -62,7 +62,7 @@ function harmless(options: AuthorityOptions, readable: ReadonlySet<Place['option
         ? undefined
         : readOnly(factors, {
             sweep: nothing,
-            // No store keeps an empty text, so this call only reads.
+            // Expects the current seal to be `''`. No store contains that, so the call changes nothing.
             keepSeal:
               keepSeal !== undefined && readable.has('factors')
                 ? async (next: string) => await keepSeal.call(factors, next, '')
@@ -82,7 +82,7 @@ function harmless(options: AuthorityOptions, readable: ReadonlySet<Place['option
   }
 }
 
-/** Starts the service without a write, and hands it to `work` if it started. */
+/** Starts the service without writing to its stores, and runs `work` if the start succeeded. */
 export async function rehearse(
   { options, fastify: server }: Config,
   readable: ReadonlySet<Place['option']>,

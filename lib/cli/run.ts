@@ -27,7 +27,7 @@ import { pathToFileURL } from 'node:url'
 
 const FILES = ['fastify-authority.config.js', 'fastify-authority.config.mjs']
 
-/** @throws CliError 2 */
+/** Loads the host's configuration file. @throws CliError 2 for a missing file or a wrong default export */
 async function configOf(path: string | undefined): Promise<Config> {
   const file = [path ?? FILES]
     .flat()
@@ -49,9 +49,9 @@ interface Answer {
 }
 
 /**
- * Runs a command line and gives the exit code, the text for the standard output, and that for the error output.
- * `write` takes output that is too long for one text, and resolves when there may be more. `tell` takes lines of the
- * service's log.
+ * Runs a command line. Returns the exit code, the text for the standard output and `problem` for the error output.
+ * `write` takes output that a command writes in parts, and resolves when the output can take more. `tell` takes lines
+ * of the service's log.
  */
 export async function run(argv: readonly string[], write = toOutput, tell = toErrors): Promise<Answer> {
   let print: (result: unknown) => string = plain
@@ -164,7 +164,7 @@ async function overStores(
     const audit = auditOnlyOfActs(options)
     const sendMessage = noting(options.sendMessage, unsent)
     await app.register(authPlugin, { ...options, audit, sendMessage, decorators: undefined })
-    // Not ready(): what a service begins then, such as its first key, is no part of a command.
+    // Does not call ready(), which begins work that no command needs, such as the creation of the first key.
     const { authority } = app
     const services = SERVICES.get(authority)
     if (services === undefined) throw new TypeError('The plugin did not start.')
@@ -190,7 +190,7 @@ async function overStores(
   throw new CliError(3, `${problem} Mend sendMessage, then send the link by user invite.`, result as object)
 }
 
-/** The host's `sendMessage`. `unsent` gets the kinds of messages that it has not sent. */
+/** Wraps the host's `sendMessage`. Keeps the kinds of messages that it failed to send in `unsent`. */
 function noting(send: AuthorityOptions['sendMessage'], unsent: Set<string>): AuthorityOptions['sendMessage'] {
   if (send === undefined) return undefined
   return async (message) => {
@@ -203,8 +203,8 @@ function noting(send: AuthorityOptions['sendMessage'], unsent: Set<string>): Aut
 const ERROR = 50
 
 /**
- * Passes on lines of the service's log: errors, and checkpoints of entries of the audit log. The first entry of a
- * command that only reads is never written, so it has no checkpoint.
+ * Passes on errors and checkpoints from the service's log. Skips a checkpoint of entry 1: `auditOnlyOfActs` does not
+ * write this entry if the command only reads.
  */
 const evidenceFor =
   (tell: Outputs['tell']) =>
@@ -214,7 +214,7 @@ const evidenceFor =
     if (line.level >= ERROR || isCheckpoint) tell(`${jsonText(line)}\n`)
   }
 
-/** A container may run as a user whom its system does not know. */
+/** Returns the name of the system's user, or the uid: a container may run as a user that its system does not know. */
 function userName(): string {
   try {
     return userInfo().username
@@ -264,8 +264,8 @@ function plain(result: unknown): string {
 }
 
 /**
- * Text of users could move the cursor or hide other text on a terminal, so characters without a form of their own are
- * written by their numbers.
+ * Escapes control and format characters as `\u{…}`, because the values of users could otherwise move the cursor or hide
+ * text on the terminal.
  */
 function visible(text: string): string {
   return text.replaceAll(
@@ -279,7 +279,7 @@ const valueText = (value: unknown): string =>
     ? value.map((one) => `\n  ${visible(lineOf(one))}`).join('')
     : visible(lineOf(value))
 
-/** A value in one line. A row consists of its values. */
+/** Writes a value in one line. Joins the texts of an object with spaces, and writes other objects as JSON. */
 function lineOf(value: unknown): string {
   if (typeof value === 'string') return value
   if (Array.isArray(value) && value.length === 0) return 'none'

@@ -8,19 +8,19 @@ import { CliError } from './command.ts'
 
 /** A store of the host's options. */
 export interface Place {
-  /** The option that names it. */
+  /** The option of the plugin that sets this store. */
   option: 'state' | 'redis' | 'users' | 'factors' | 'apiKeys' | 'audit'
-  /** The contents, in the words of a sentence. */
+  /** The beginning of a sentence about the contents: `The users are`. */
   what: string
   isMemory: boolean
-  /** The migrations to come. Changes nothing. */
+  /** Lists the migrations that the store still needs. Changes nothing. */
   pending(): Promise<string[]>
   prepare(): Promise<void>
-  /** Reads something, to see whether the store answers. Migrates tables that are not up to date. */
+  /** Reads from the store to check that it answers. The read migrates tables that are not up to date. */
   look(): Promise<unknown>
 }
 
-/** A name that nobody has. */
+/** A username and id that no user has. */
 const NOBODY = 'nobody@doctor.invalid'
 
 export const stateOf = ({ state, redis }: AuthorityOptions): State =>
@@ -33,8 +33,8 @@ export const apiKeyStoreOf = ({ apiKeys }: AuthorityOptions) =>
   apiKeys === undefined ? null : 'store' in apiKeys ? apiKeys.store : apiKeys
 
 /**
- * The option `audit` for a command. The log gets the start of the process just before its first entry, so that a
- * command that only reads writes nothing.
+ * Returns the option `audit` for a command. Delays the entry `started` until the next entry is written, so that a
+ * command that only reads leaves no entry.
  */
 export function auditOnlyOfActs(options: AuthorityOptions): AuthorityOptions['audit'] {
   const { audit } = options
@@ -56,7 +56,7 @@ export function auditOnlyOfActs(options: AuthorityOptions): AuthorityOptions['au
   return withLog(audit, lazy)
 }
 
-/** The option `audit` with another log. */
+/** Returns the option `audit` with its log replaced. */
 export const withLog = (audit: NonNullable<AuthorityOptions['audit']>, log: AuditLog): AuthorityOptions['audit'] => ({
   ...('log' in audit ? audit : {}),
   log
@@ -65,8 +65,8 @@ export const withLog = (audit: NonNullable<AuthorityOptions['audit']>, log: Audi
 const parentOf = (value: object): object | null => Object.getPrototypeOf(value) as object | null
 
 /**
- * A store with other methods. Its own run as methods of the store itself, because the class of a host's store may have
- * private fields.
+ * Returns a copy of the store with some methods replaced. Binds the other methods to the original store, because a
+ * host's class may have private fields.
  */
 export function overlaid<Store extends object>(store: Store, methods: object): Store {
   const own: Record<PropertyKey, unknown> = {}
@@ -78,7 +78,7 @@ export function overlaid<Store extends object>(store: Store, methods: object): S
   return { ...own, ...methods } as Store
 }
 
-/** The stores of options that the plugin accepts. */
+/** Lists the stores of the options. */
 export function placesOf(options: AuthorityOptions): Place[] {
   const { users, factors, redis, rateLimit } = options
   const [state, log, apiKeys] = [stateOf(options), auditLogOf(options), apiKeyStoreOf(options)]
@@ -102,7 +102,7 @@ export function placesOf(options: AuthorityOptions): Place[] {
   ]
 }
 
-/** @throws CliError for a store of this process alone, because the app has another one */
+/** @throws CliError if `redis` is `true` or a store is in memory, because the app's data is then out of reach */
 export function refuseMemory(options: AuthorityOptions): void {
   if (options.redis === true)
     throw new CliError(
@@ -114,7 +114,7 @@ export function refuseMemory(options: AuthorityOptions): void {
     throw new CliError(1, `${memory.what} in memory, so another process has them. Set ${memory.option} to a store.`)
 }
 
-/** A store of the host's users may have these methods too. */
+/** Members that our own stores have and a host's store may have. */
 interface Preparable {
   kind?: unknown
   pending?(): Promise<string[]>

@@ -13,7 +13,7 @@ async function found({ users, services }: Desk, word: string): Promise<ManagedUs
 }
 
 const USER = ['<id or username>']
-/** The circumstances of an act. @throws CliError 2 */
+/** Returns the actor and the reason, for the audit log. @throws CliError 2 for a reason of a wrong length */
 function circumstances({ by }: Desk, { reason }: Given): UserAct {
   if (reason !== undefined && (reason === '' || reason.length > REASON.most))
     throw new CliError(2, `--reason has ${reason.length} characters. It takes 1 to ${REASON.most}.`)

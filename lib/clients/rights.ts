@@ -24,21 +24,24 @@ export function mayUse({ grantTypes }: Pick<Client, 'grantTypes'>, grantType: Gr
 }
 
 /**
- * True if the client is the host's own, which is the default. A third-party client asks the user for consent. `null` is
- * a caller without a client: the account itself.
+ * True if the client is the host's own, which is the default. A third-party client asks the user for consent. `null`: a
+ * caller without a client, which counts as first-party.
  */
 export function isFirstParty(client: Pick<Client, 'firstParty'> | null): boolean {
   return client?.firstParty !== false
 }
 
-/** The facts of a client that nobody registered; `null` for every other caller. No registered client has the field. */
+/**
+ * The facts of a client that nobody registered. `null` for every other caller: no registered client has the field
+ * `unknown`.
+ */
 export function unknownOf(client: Client | null): UnknownClient['unknown'] | null {
   return (client as UnknownClient | null)?.unknown ?? null
 }
 
 /**
- * True if this authentication context is enough for the client to act for its user. `null` is a caller without a
- * client, for which any is enough.
+ * True if the level `acr` is enough for the client. Any level is enough for a client without a required `acr`, and for
+ * a caller without a client (`null`).
  */
 export function isContent(client: Pick<Client, 'acr'> | null, acr: string | null): boolean {
   return client?.acr === undefined || covers(acr, client.acr)
@@ -47,7 +50,10 @@ export function isContent(client: Pick<Client, 'acr'> | null, acr: string | null
 /** The fields that say how a client proves itself. */
 type Proving = Pick<Client, 'tokenEndpointAuthMethod' | 'clientSecret' | 'jwks' | 'jwksUri'>
 
-/** The ways in which the client may prove itself: the registered one, or those of what it has. */
+/**
+ * The authentication methods that the client may use: the registered one, otherwise the methods for its secret or its
+ * keys. `none` for a client with neither.
+ */
 export function authMethodsOf(client: Proving): readonly AuthMethod[] {
   const unknown = unknownOf(client as Client)
   if (unknown !== null) return unknown.authMethods
@@ -61,7 +67,8 @@ export const hasKeys = ({ jwks, jwksUri }: Proving): boolean => jwks !== undefin
 export const isPublic = (client: Proving): boolean => authMethodsOf(client).includes('none')
 
 /**
- * A public client has no other proof that it began the request.
+ * True unless a confidential client turned PKCE off. A public client always needs PKCE, because it has no other proof
+ * that it began the request.
  * @see RFC 9700 §2.1.1
  */
 export function needsPkce(client: Proving & Pick<Client, 'requirePkce'>): boolean {
@@ -103,15 +110,15 @@ export function originsOf({ origins, redirectUris = [] }: Pick<Client, 'origins'
     .filter((origin) => origin !== 'null')
 }
 
-/** `null` for a URL without an origin. */
+/** The origin of a URL. The string `'null'` for a URL that has no origin or cannot be parsed. */
 export function originOfUrl(url: string): string {
   return URL.canParse(url) ? new URL(url).origin : 'null'
 }
 
 /**
- * Accepts tokens without a client, and those of clients that are the host's own in the present client list. A token of
- * a removed client is refused.
- * @returns the client; `null` without one
+ * Accepts tokens without a client, and tokens of clients that are first-party now. Refuses tokens of a client that was
+ * removed.
+ * @returns the client; `null` for a token without a client
  * @throws OAuthError `insufficient_scope`
  */
 export async function requireFirstParty(
@@ -124,10 +131,16 @@ export async function requireFirstParty(
   return client
 }
 
-/** For the holder of a good token. Their fetches have no limit, because no stranger has a token. */
+/**
+ * The way to look up the client of a valid token. Fetches of client documents have no rate limit here, because a
+ * stranger has no valid token.
+ */
 export const BY_TOKEN: Asking = { fetching: async (work) => await work() }
 
-/** The registered clients, then those of features. `sources` may get its entries later, at the start. */
+/**
+ * Finds a registered client first, then a client of a feature. `sources` may be filled after this call, during the
+ * start.
+ */
 export function withSources(registered: ClientStore, sources: readonly ClientSource[]): Clients {
   return {
     async findById(clientId, asking = {}) {

@@ -38,8 +38,8 @@ interface AccountParts {
 }
 
 /**
- * Says once that a matching hash of another format is about to be replaced, because an application that this one
- * replaces may still need it.
+ * Logs a warning at the first match of an imported hash. A hash of this package replaces it now, and another
+ * application that reads the same users may not understand the new hash. No warning if the store cannot replace hashes.
  */
 function toldOfOnce(imported: ImportedHashVerifier, users: UserStore, log: FastifyBaseLogger): ImportedHashVerifier {
   let told = users.setPasswordHash === undefined
@@ -83,7 +83,7 @@ function unusableReports(log: FastifyBaseLogger): (reason: string) => void {
 }
 
 /**
- * The language of the user's own claim, which some stores write with an underscore.
+ * The supported language closest to the user's claim `locale`. Some stores write the claim with an underscore.
  * @see OpenID Connect Core 1.0 §5.1
  */
 function ownLocale({ locale }: MessageUser): string | undefined {

@@ -14,30 +14,30 @@ export interface UserIdentity {
   connection: string
   issuer: string
   subject: string
-  /** The claims that the provider verified last. */
+  /** The last email address that the provider verified. `null`: none. */
   email: string | null
   linkedAt: Date
   lastUsedAt: Date
 }
 
-/** A key of a user for their own programs, without the key itself. */
+/** The data of an API key that a user made for their own programs. The key itself is not included. */
 export interface UserApiKey {
   id: string
   name: string
   scopes: string[]
-  /** The API that it is for. `null`: the host's own routes. */
+  /** The `resource` of the API that accepts the key. `null`: the host's own routes accept it. */
   resource: string | null
   createdAt: Date
-  /** `null`: never. */
+  /** `null`: the key never expires. */
   expiresAt: Date | null
-  /** To the minute. `null`: never used. */
+  /** Accurate to the minute. `null`: the key was never used. */
   lastUsedAt: Date | null
 }
 
 /** API keys of users. Each method throws a TypeError without the option `apiKeys`. */
 export interface UserApiKeys {
   /**
-   * Makes a key for a user. `key` is in this answer alone. `expiresIn` is in seconds.
+   * Makes a key for a user. Only this answer contains `key`. `expiresIn` is in seconds.
    * @throws OAuthError `invalid_request`, `invalid_scope`, `invalid_target`, `api_key_limit`; `invalid_grant` without
    * an active user
    */
@@ -48,15 +48,18 @@ export interface UserApiKeys {
     resource?: string | null | undefined
     expiresIn?: number | undefined
   }): Promise<Omit<UserApiKey, 'lastUsedAt'> & { key: string }>
-  /** The oldest first, expired ones too. */
+  /** All keys of the user, oldest first, including expired keys. */
   list(userId: string): Promise<UserApiKey[]>
   /** Returns `false` if the user has no such key. */
   revoke(userId: string, id: string): Promise<boolean>
-  /** A good key and its user. Counts as a use. @throws OAuthError `invalid_token` */
+  /**
+   * Verifies a key, and returns its data with the id of its user. Counts as a use of the key.
+   * @throws OAuthError `invalid_token`
+   */
   verify(key: string): Promise<UserApiKey & { userId: string }>
 }
 
-/** A connection that is on. */
+/** The link with which a sign-in through a connection begins. */
 export interface ConnectionLink {
   id: string
   name: string
@@ -68,7 +71,7 @@ export interface ConnectionLink {
  * factor.
  */
 export interface EnrolmentLink {
-  /** Hand it to the user alone. */
+  /** Give this URL only to the user. */
   url: string
   expiresAt: Date
 }
@@ -83,6 +86,6 @@ export interface UserFactor {
   lastUsedAt: Date | null
   /** True after too many wrong codes. */
   disabled: boolean
-  /** True if a passkey is synced or backed up. `null` for an app. */
+  /** True if a passkey is synced or backed up. `null` for an authenticator app. */
   synced: boolean | null
 }

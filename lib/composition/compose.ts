@@ -7,7 +7,7 @@ import { checkedSettings } from '../settings/check.ts'
 import { optionsSchema } from '../settings/options.ts'
 import type { Authority } from './authority.ts'
 
-/** All features as one: their options, their settings, and the start of those that are on. */
+/** Combines the features: one options schema, one list of grants, and one start for the features that are on. */
 export function compose(features: readonly Feature[]) {
   const ordered = inOrder(features)
   const schema = optionsSchema(ordered)
@@ -15,10 +15,13 @@ export function compose(features: readonly Feature[]) {
   return {
     schema,
     grants,
-    /** The methods of `app.authority` of features that are off. */
+    /** Stand-ins for the `app.authority` methods of features that are off. */
     off: Object.assign({}, ...ordered.map(({ off }) => off)) as Partial<Authority>,
     settingsOf: (options: unknown): Settings => checkedSettings(options, schema, ordered, grants),
-    /** Loads and creates the features that are on. Keeps nothing, so that a start after a failed one loads again. */
+    /**
+     * Loads and creates the features that are on. Caches nothing, so that a start after a failed start loads them
+     * again.
+     */
     async start({ features: on }: Pick<Settings, 'features'>, kernel: Kernel): Promise<Parts[]> {
       const started = ordered.filter(({ name }) => Object.hasOwn(on, name))
       const loaded = await Promise.all(started.map(async (feature) => await feature.load()))
@@ -29,7 +32,10 @@ export function compose(features: readonly Feature[]) {
   }
 }
 
-/** Orders features after those that they need. */
+/**
+ * Sorts features, each after the features that it needs.
+ * @throws TypeError for a missing feature or a cycle
+ */
 function inOrder(features: readonly Feature[]): Feature[] {
   const ordered: Feature[] = []
   const add = (feature: Feature, waiting: readonly string[]): void => {
@@ -42,7 +48,7 @@ function inOrder(features: readonly Feature[]): Feature[] {
     }
     ordered.push(feature)
   }
-  // A module's exports are in alphabetical order, whatever the order of its lines.
+  // The exports of a module namespace are in alphabetical order, so only `needs` puts one feature before another.
   for (const feature of features) add(feature, [])
   return ordered
 }

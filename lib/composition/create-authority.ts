@@ -38,17 +38,17 @@ interface AuthorityDeps {
   consents: ConsentStore
   browser: Pick<RequestBrowser, 'signIn' | 'signOut'>
   readSession: Hook
-  /** `null` without a sign-in page to lead to. */
+  /** `null`: there is no sign-in page. */
   requireSession: Authority['requireSession'] | null
   limiter: Pick<RequestLimiter, 'reserveAccount'>
   /** The URL of a hosted page; `null`: there are no pages. */
   url: ((name: PathName) => string) | null
-  /** The methods of features. */
+  /** Make the `app.authority` methods of the features that are on. */
   methods: ReadonlyArray<NonNullable<Parts['authority']>>
   connections: Authority['connections']
 }
 
-/** The methods of features. */
+/** The names of the `app.authority` methods that features implement. */
 type FeatureMethod =
   | 'users'
   | 'blockClient'
@@ -116,7 +116,7 @@ export function createAuthority({
       if (typeof token !== 'string') throw missingToken(' app.authority.verify got none.')
       if (hasToken(token)) throw invalidToken('Give app.authority.verify the token without its scheme.')
       const claims = await accessTokens.verify(token, null)
-      // This method sees no request, and so no proof.
+      // This method gets no request, so it cannot check the DPoP proof that a bound token needs.
       if (boundKey(claims) !== null) throw boundToken()
       return claims
     },
@@ -252,14 +252,21 @@ function shownKey({ id, name, scopes, resource, createdAt, expiresAt, lastUsedAt
   }
 }
 
-/** Refuses a value that is not an id, because an empty list of sessions would look like an answer. */
+/**
+ * Refuses values other than strings. Otherwise a mistake such as `sessions(user)` would return an empty list.
+ * @throws TypeError
+ */
 function idOf(userId: unknown): string {
   if (typeof userId !== 'string')
     throw new TypeError(`app.authority takes the id of a user, such as user.id, and got ${kindOf(userId)}.`)
   return userId
 }
 
-/** The admin who acts. A mistake must not leave an audit trail without a name. */
+/**
+ * Reads the name of the acting admin. Refuses unknown options, because a typo must not leave the audit trail without a
+ * name.
+ * @throws TypeError
+ */
 function adminOf(options: { by?: string | undefined } = {}): string | undefined {
   const { by, ...others } = options
   if (Object.keys(others).length > 0 || (by !== undefined && (typeof by !== 'string' || by === '' || by.length > 128)))

@@ -21,21 +21,22 @@ import type { AccessTokenClaims } from '../protocol/access-token.ts'
 import { type AuthRequirements, rolesOf, scopesOf, stepUpOf } from '../settings/auth-requirements.ts'
 import type { Settings } from '../settings/settings.ts'
 
-/** Hooks of the host's routes that check an access token. */
+/** Hooks for the host's routes that check an access token. */
 export interface TokenGuards {
   /**
-   * An `onRequest` hook: verifies the Bearer access token, or an API key without a resource, and sets `request.auth`.
-   * 401 otherwise.
+   * An `onRequest` hook: verifies the access token, or an API key for the host's own routes, and sets `request.auth`.
+   * Otherwise 401.
    * @see RFC 6750
    */
   authenticate: Hook
   /**
-   * Like `authenticate` for a request with a token. Without one, `request.auth` stays `null` and the request continues.
+   * Like `authenticate` for a request with a token or an API key. A request with neither continues, and `request.auth`
+   * stays `null`.
    */
   authenticateOptional: Hook
   /**
-   * A hook to follow `authenticate`, which accepts tokens of every client: 403 for those of clients with `firstParty:
-   * false`.
+   * A hook to follow `authenticate`: 403 for tokens of third-party clients (`firstParty: false`) and of clients that no
+   * longer exist.
    */
   requireFirstParty: Hook
   /**
@@ -59,15 +60,15 @@ export interface TokenGuards {
   /**
    * Makes a hook to follow `authenticate`: the token's user must have signed in at most `maxAge` seconds ago and with
    * at least this `acr`. Otherwise 401 `insufficient_user_authentication` with a challenge that names both, for a new
-   * sign-in. A missing claim counts as not met. Tokens of a client itself get 403 `access_denied`,
-   * because no sign-in would help.
+   * sign-in. A missing claim counts as not met. API keys and tokens without a session get 403 `access_denied`, because
+   * no sign-in would help.
    * @throws StartError `FST_AUTHORITY_INVALID_OPTIONS` at the call, for a requirement that cannot be met
    * @see RFC 9470 §3
    */
   requireAuth: (required: AuthRequirements) => Hook
 }
 
-/** Warns once of each scope that `requireScope` asks for and no token here can have. */
+/** Warns once for each scope that `requireScope` requires although no token here can have it. */
 export function unknownScopeWarning(
   log: FastifyBaseLogger,
   name: string,
@@ -96,7 +97,7 @@ export function tokenGuards(
     log
   }: {
     keys: ApiKeys | null
-    /** The algorithms of proofs. Empty: no token is bound to a key. */
+    /** The algorithms of DPoP proofs. Empty: DPoP is off. */
     dpopAlgs: readonly string[]
     clients: ClientStore
     clock: Clock

@@ -14,37 +14,43 @@ import { refusesWrites } from '../ports/outage.ts'
 export interface Health {
   /**
    * True if this instance can take requests: the state answers, signing keys exist, and the counters answer or are not
-   * needed (`rateLimit.onStoreError`). A full queue does not count, because all instances have it at the same time, and
-   * only sign-ins get 503 then.
+   * needed (`rateLimit.onStoreError`). Stays true while the hashing queue is full, because all instances fill at the
+   * same time, and only sign-ins get 503 then.
    */
   ready: boolean
   /** `up`: a write succeeded. */
   state: 'up' | 'down'
   /** `off`: there are no rate limits. */
   counters: 'up' | 'down' | 'off'
-  /** `missing`: a signing key of one algorithm is not made yet, or cannot be read. */
+  /** `missing`: for at least one algorithm, the signing key is not made yet or cannot be read. */
   keys: 'ready' | 'missing'
   /** Age of the signing key in seconds, by algorithm. Empty if the host gave the keys. */
   keyAges: Record<string, number>
-  /** Passwords that are hashed now, and that wait for their turn. One more than `maxQueue` is refused. */
+  /**
+   * The numbers of passwords that are being hashed and that wait. At `maxQueue` waiting passwords, the next one is
+   * refused.
+   */
   passwords: { running: number; waiting: number; maxQueue: number }
 }
 
-/** Time limit of a look. */
+/** The time limit of each check, in milliseconds. */
 const BUDGET_MS = 1000
-/** The record that the start writes too. It expires a second later. */
+/** The limit under which a test attempt is counted and given back. Its record expires after a second. */
 const TRIAL = [{ rule: 'trial', key: '', windowMs: 1000, max: 1000 }]
 
 interface HealthParts {
   state: Pick<State, 'tryWrite'>
-  /** The store itself, not its stand-in during an outage. */
+  /** The configured store, not the local one that replaces it during an outage. */
   attempts: AttemptStore
   ring: Pick<KeyRing, 'ages' | 'algs' | 'ready' | 'signingKey'>
   hashing: Pick<PasswordHashing, 'load'>
   clock: Clock
 }
 
-/** Looks at everything in parallel. Calls during a look share it, so that a public route is no load on the stores. */
+/**
+ * Checks the stores and the keys in parallel. Calls that overlap share one check, so that a public route puts no load
+ * on the stores.
+ */
 export function createHealth(
   { rateLimit, password }: Pick<Settings, 'rateLimit' | 'password'>,
   { state, attempts, ring, hashing, clock }: HealthParts
@@ -102,7 +108,9 @@ export function createHealth(
   }
 }
 
-/** Reports a store's outages: each once, by the event `store_degraded` and a log line, and its end by another line. */
+/**
+ * Makes the reports of an outage: the event `store_degraded` and a log line at its start, and a log line at its end.
+ */
 export function outageReports(
   store: 'state' | 'rate limits',
   name: string,

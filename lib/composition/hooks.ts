@@ -7,7 +7,10 @@ import type { RateLimits } from '../settings/sections/rate-limit.ts'
 import type { Settings } from '../settings/settings.ts'
 import { HOOK_ANSWERS, hostHook } from '../boundary/host-hooks.ts'
 
-/** The settings with every hook of the host's wrapped: its answers are checked, and its time is limited. */
+/**
+ * Wraps the host's hooks `claims`, `pages.render` and those of `password` and `rateLimit`, so that every answer is
+ * checked. All but the `password` hooks also get a time limit.
+ */
 export function withCheckedHooks(settings: Settings, log: Pick<FastifyBaseLogger, 'warn'>): Settings {
   const { claims, password, pages, rateLimit } = settings
   const clock = settings.clock ?? systemClock
@@ -26,10 +29,10 @@ export function withCheckedHooks(settings: Settings, log: Pick<FastifyBaseLogger
   }
 }
 
-/** Claims of a token's owner, issuer and lifetime. The host's values for them are dropped from every token. */
+/** The claims that every token sets itself. A value of the host for one of them is dropped from the token. */
 const OF_THE_TOKEN = ['sub', 'iss', 'aud', 'exp', 'iat', 'jti']
 
-/** Warns of the host's claims that tokens leave out. */
+/** Warns if the host's function returns claims that the token sets itself. */
 function toldOfOwn(read: typeof HOOK_ANSWERS.claims, advise: Advise): typeof HOOK_ANSWERS.claims {
   return (answer) => {
     const claims = read(answer)
@@ -46,7 +49,7 @@ function toldOfOwn(read: typeof HOOK_ANSWERS.claims, advise: Advise): typeof HOO
   }
 }
 
-/** Hashing has no time limit, and `isBreached` has its own. */
+/** Checks the answers, but limits no time: hashing needs no limit, and the password policy limits `isBreached`. */
 function passwordHooks({ isBreached, hasher }: PasswordSettings): Pick<PasswordSettings, 'isBreached' | 'hasher'> {
   return {
     isBreached:

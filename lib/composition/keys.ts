@@ -29,12 +29,16 @@ interface KeyParts {
   redirectLogin: boolean
 }
 
-/** The algorithms of access tokens and of the ID tokens that clients want. Clients of a store get the usual one. */
+/**
+ * The algorithms with a managed key. The first one signs access tokens, the others sign for APIs and ID tokens. Clients
+ * of a client store cannot be listed here, so they may use only RS256 and ES256.
+ */
 function managedAlgorithms(
   { clients, accessToken: { alg: first }, apis: { resources } }: Settings,
   redirectLogin: boolean
 ): [string, ...string[]] {
-  // RS256 keeps tokens valid that were signed before the option changed. An elliptic key costs nothing.
+  // An elliptic key costs nothing, so ES256 is always included. After a change of `accessToken.alg` to RS256, tokens
+  // that were signed with ES256 stay valid.
   const ofApis = resources.flatMap(({ alg }) => alg ?? [])
   const always = first === 'RS256' ? ['RS256', 'ES256'] : [...new Set(['ES256', ...ofApis])]
   if (!redirectLogin) return always as [string, ...string[]]
@@ -108,8 +112,8 @@ const PLAIN: Sealer = { seal: (plain) => plain, open: (sealed) => sealed }
 type Keyed = { [Kind in CookieName]: (typeof COOKIES)[Kind]['key'] extends 'own' ? Kind : never }[CookieName]
 
 /**
- * The key of a cookie. Another service, or another registration of the plugin, with the same secret has another key, so
- * that it accepts no cookie of this one.
+ * Derives the key for one kind of cookie. Another service or registration of the plugin with the same secret derives
+ * another key, so that it accepts no cookie of this one.
  */
 export const cookieKey = (secret: string, kind: Keyed, owner: CookieOwner): Buffer =>
   ownKey(secret, `${kind} cookie`, owner)
@@ -119,18 +123,20 @@ function ownKey(secret: string, purpose: string, { issuer, prefix }: CookieOwner
   return deriveKey(secret, JSON.stringify([purpose, issuer, prefix]))
 }
 
-/** A separate key for each purpose, so that none can replace another. */
+/** Derives a 32-byte key for one purpose, so that no key works for another purpose. */
 export function deriveKey(secret: string, purpose: string): Buffer {
   return Buffer.from(hkdfSync('sha256', secret, '', `fastify-authority ${purpose}`, 32))
 }
 
-/** The host's secrets. Without any, one that lives as long as this process, like its state in memory. */
+/**
+ * The host's secrets. If there are none, each call makes a new random secret, which lives only as long as this process.
+ */
 export function anySecrets(secrets: readonly string[], random: Random): [string, ...string[]] {
   const [first = random.secret(), ...former] = secrets
   return [first, ...former]
 }
 
-/** Seals short texts, under a key derived from each secret. */
+/** Seals short texts with a key derived from the first secret, and opens them with the keys of all secrets. */
 export function sealerOf(
   [first, ...former]: readonly [string, ...string[]],
   keyOf: (secret: string) => Buffer
@@ -139,7 +145,7 @@ export function sealerOf(
   return aesSealer([textOf(first), ...former.map(textOf)], { deflates: true })
 }
 
-/** The keys of features. */
+/** Makes the functions that derive the keys and sealers of features. */
 export function keysOf(
   secrets: readonly string[],
   owner: CookieOwner,

@@ -26,11 +26,11 @@ interface LimiterParts {
   owner: CookieOwner
   users: UserStore
   onceRehashed(user: User | null): Promise<User | null>
-  /** Decides where the host has no `rateLimit.apiKey.verify`. */
+  /** Used if the host has no `rateLimit.apiKey.verify`: resolves to true for a valid API key. */
   verifyKey(key: string): Promise<boolean>
 }
 
-/** The limits of the option `rateLimit` for routes, and the bound on messages. */
+/** Creates the request limits of the option `rateLimit`, the limit on messages, and the check for known browsers. */
 export function createLimits(
   { rateLimit: given }: Settings,
   { attempts, clock, random, events, log, deviceSecret, owner, users, onceRehashed, verifyKey }: LimiterParts

@@ -8,8 +8,9 @@ import { badOption } from '../settings/option-error.ts'
 const OF_REQUESTS: readonly DecoratorName[] = ['auth', 'authSession']
 
 /**
- * Names that two of our plugins in one app may share. Both set `authSession` in the same way. The hooks were added
- * later than the option for a second plugin, so a plugin without names of its own shares those of the first.
+ * Decorators that two registrations of this plugin in one app may share. Both set `authSession` in the same way. The
+ * others are newer than the option `decorators`, so a second registration that does not rename them shares those of the
+ * first.
  */
 const SHARED: ReadonlySet<string> = new Set<DecoratorName>([
   'authSession',
@@ -22,12 +23,12 @@ const SHARED: ReadonlySet<string> = new Set<DecoratorName>([
   'protectedResource'
 ])
 
-/** The shared decorators of our plugins, by server. */
+/** The decorators that registrations of this plugin added, by server: `"<option> <name>"`. */
 const ours = new WeakMap<object, Set<string>>()
 
 /**
- * Reports all taken names at once, with an option that would work, because Fastify's own error would come from deep
- * inside.
+ * Stops the start if the host already has a decorator with one of these names. Names all conflicts at once and an
+ * option that solves them, because Fastify's own error does neither.
  * @throws StartError `FST_AUTHORITY_NAME_TAKEN`
  */
 export function refuseTakenNames(host: FastifyInstance, names: Settings['decorators']): void {
@@ -57,7 +58,7 @@ export function refuseTakenNames(host: FastifyInstance, names: Settings['decorat
   )
 }
 
-/** Decorates everything except shared names that another of our plugins has decorated. */
+/** Adds all decorators, except shared ones that another registration of this plugin added. */
 export function decorateAll(
   host: FastifyInstance,
   names: Settings['decorators'],
@@ -76,9 +77,9 @@ function isOurs(host: FastifyInstance, what: string, name: string): boolean {
 }
 
 /**
- * Reports a path that the host and the plugin both have, with the option that moves ours. Fastify's own
- * FST_ERR_DUPLICATED_ROUTE names a route that the host's author may not know. Covers routes that are registered later,
- * ours and the host's.
+ * Stops the start at a path that both the host and the plugin use, and names the option that moves the plugin's route.
+ * Fastify's own FST_ERR_DUPLICATED_ROUTE may name a route that the host's author does not know. Also catches routes
+ * that the host or the plugin registers later.
  * @throws StartError `FST_AUTHORITY_ROUTE_TAKEN`
  */
 export function refuseTakenRoutes(host: FastifyInstance, path: (name: PathName) => string): void {
@@ -109,8 +110,9 @@ export function refuseTakenRoutes(host: FastifyInstance, path: (name: PathName) 
 }
 
 /**
- * Stops the start at a route whose hook is one of these functions, which only make hooks. Fastify would call it with a
- * request, and nobody could use the route.
+ * Stops the start if a route has one of these hook makers, such as `requireScope`, as its hook. The author forgot to
+ * call the maker. Fastify would call it with a request, and every request to the route would fail.
+ * @throws StartError `FST_AUTHORITY_INVALID_OPTIONS`
  */
 export function refuseUncalledHooks(host: FastifyInstance, makers: Readonly<Record<string, unknown>>): void {
   host.addHook('onRoute', ({ method, url, onRequest, preParsing, preValidation, preHandler }) => {

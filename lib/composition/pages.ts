@@ -30,8 +30,9 @@ const PAGES = {
 } as const satisfies Record<Parameters<AccountsDeps['messageUrl']>[0], PathName>
 
 /**
- * The links in messages. A hosted page works without scripts, so its token is in the query, which is neither logged nor
- * sent as a referrer. A page of the host's own gets it in the fragment, which no server sees.
+ * Makes the links in messages. The token of a hosted page is in the query, because the page works without scripts. The
+ * plugin keeps the query out of logs and referrers. A page of the host's own gets the token in the fragment, which
+ * browsers send to no server.
  */
 export function messageUrls(
   host: FastifyInstance,
@@ -45,7 +46,10 @@ export function messageUrls(
   }
 }
 
-/** The link for a person who did not do what the message reports. */
+/**
+ * The link in a message for a user who did not make the reported change: the account page, or the security page if
+ * second factors are on. `null` if there is no account page.
+ */
 export function accountUrl(
   host: FastifyInstance,
   { issuer, pages, shared }: Settings,
@@ -56,7 +60,7 @@ export function accountUrl(
     : `${new URL(issuer).origin}${host.prefix}${path(shared.factors === undefined ? 'account' : 'security')}`
 }
 
-/** The link that takes back the change that the message reports. */
+/** Makes the link that undoes the change which a message reports. `null` without hosted pages. */
 export function undoUrl(
   host: FastifyInstance,
   { issuer, pages }: Settings,
@@ -131,7 +135,10 @@ export function pageDeps(
   return deps
 }
 
-/** @throws StartError `FST_AUTHORITY_INVALID_OPTIONS` with the path of the text */
+/**
+ * Refuses an option with a mistake in a text.
+ * @throws StartError `FST_AUTHORITY_INVALID_OPTIONS` with the path of the text
+ */
 function refuse(option: string, mistake: ReturnType<typeof ownTextMistake>): void {
   if (mistake !== null) throw badOption(`${option}.${mistake.path}`, mistake.problem)
 }

@@ -16,19 +16,22 @@ import type { Settings } from '../settings/settings.ts'
 import type { AccessTokens, Possession } from '../tokens/access-tokens.ts'
 
 /**
- * The guard of an API of this app: an `onRequest` hook that takes tokens and API keys for this API alone and sets
+ * The guard of an API in this app: an `onRequest` hook that accepts only tokens and API keys for this API, and sets
  * `request.auth`. Otherwise 401, with a challenge that names the metadata of the API.
  */
 export interface ProtectedResource extends Hook {
   /** Makes a hook to follow this one: 403 unless all these scopes were granted. */
   requireScope: (...scopes: string[]) => Hook
   /**
-   * Makes a hook to follow this one: 401 `insufficient_user_authentication` unless the user signed in recently enough,
-   * and well enough.
+   * Makes a hook to follow this one: 401 `insufficient_user_authentication` unless the user signed in at most `maxAge`
+   * seconds ago and with at least this `acr`.
    * @see RFC 9470
    */
   requireAuth: (required: AuthRequirements) => Hook
-  /** The refusal of an operation, for a handler to throw: 403, and a challenge with all scopes of the operation. */
+  /**
+   * Makes the error for a handler to throw if the token lacks scopes of an operation: 403, with a challenge that names
+   * all scopes of the operation.
+   */
   insufficientScope: (scopes: readonly string[]) => OAuthError
 }
 

@@ -11,21 +11,21 @@ export interface RenderMessageOptions {
   /** Name of the service, in the subject and above the message. Default: none. */
   title?: string | undefined
   /**
-   * The logo, as in `pages`, with absolute http: or https: addresses. The only resource that a mail loads. Default: the
-   * title as text.
+   * The logo, as in `pages`, with absolute http: or https: URLs. A mail loads no other resource. Default: the title as
+   * text.
    */
   logo?: { url: string; dark?: string | undefined; height?: number | undefined; alt?: string | undefined } | undefined
-  /** `#rrggbb`, or one for each scheme. Colour of button and link. */
+  /** The color of the button and links: `#rrggbb`, or one color for each color scheme. */
   accentColor?: string | { light?: string | undefined; dark?: string | undefined } | undefined
-  /** `'auto'`: as the mail program wants it. */
+  /** `'auto'`: the mail program chooses. */
   colorScheme?: 'light' | 'dark' | 'auto' | undefined
-  /** `#rrggbb`: the colour around the card. */
+  /** The color around the card: `#rrggbb`, or one color for each color scheme. */
   background?: string | { light?: string | undefined; dark?: string | undefined } | undefined
   /** Corner radius of card and button: `0` to `32px`, or to `2rem`. */
   radius?: string | undefined
-  /** A CSS list of font families. Mail programs have the fonts of their machine only. */
+  /** A CSS list of font families. A mail program uses only fonts that its device has. */
   font?: string | undefined
-  /** Below the message. Absolute; `support` may be a `mailto:` address. */
+  /** The links below the message, as absolute URLs. `support` may be a `mailto:` address. */
   links?: MailLinks | undefined
 }
 
@@ -37,10 +37,12 @@ export interface RenderedMessage {
 }
 
 /**
- * Subject, plain text and HTML of a message, in its `locale`. All values are escaped, and the only links are http: or
- * https: ones. Both forms say the same; how long a link is valid is counted from now.
+ * Renders a message in its `locale`: subject, plain text and HTML, both with the same content. Escapes all values. The
+ * only links are http: and https: ones, and a `mailto:` address of `support`. States how long a link is valid, counted
+ * from now.
  *
- * @throws TypeError for an option or a field that it can't take; its text shows neither link nor token
+ * @throws TypeError for an invalid option or an invalid field of the message; the error text contains neither link nor
+ * token
  * @example
  * sendMessage: async (message) => {
  *   await mailer.sendMail({ from, to: message.user.email, ...renderMessage(message, { title: 'Example Shop' }) })

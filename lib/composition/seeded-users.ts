@@ -7,12 +7,15 @@ import { userFrom } from '../boundary/answers.ts'
 import { misfit } from '../errors.ts'
 import type { User, UserStore } from '../ports/user-store.ts'
 
-/** An initial user. */
+/** An initial user of a memory user store. */
 export interface SeededUser {
   id: string
-  /** Any spelling that a person may type. */
+  /** The username in any spelling. The store normalizes it. */
   username: string
-  /** Replaces `passwordHash`: hashed when the store is first used. For tests, demos and development. */
+  /**
+   * The password, instead of `passwordHash`. The store hashes it when it is first used. For tests, demos and
+   * development.
+   */
   password?: string
   passwordHash?: string | null
   [claim: string]: unknown
@@ -28,22 +31,22 @@ const hashOf = promisify(
   ) => void
 )
 /**
- * The cost of the scrypt hashes. Every password hasher of the option `password` verifies them, and replaces them at the
- * first sign-in.
+ * The parameters of the scrypt hashes. A sign-in verifies such a hash and then replaces it, whatever hasher the option
+ * `password` sets.
  */
 const COST = { ln: 14, r: 8, p: 1 }
 
 const memoryStores = new WeakSet<object>()
 
-/** True for a store of this process, which no other process sees. */
+/** True for a store that `memoryUserStore` made. No other process sees its users. */
 export const isMemoryUserStore = (store: object): boolean => memoryStores.has(store)
 
 /**
- * Users in this process's memory: for tests, demos and development. Gone when the process ends.
- * Objects are copied on the way in and on the way out, so nobody changes a user but through the store.
- * Each of `initial` is checked as a row of any store is, its username is normalised, and a `password` is hashed when
- * the store is first used. Throws `MisfitError` for a row that does not fit, `UsernameTakenError` if two have one
- * username, and `TypeError` if two have one id.
+ * Keeps users in the memory of this process: for tests, demos and development. They are gone when the process ends.
+ * Copies objects on the way in and on the way out, so that a user changes only through the store. Checks each user of
+ * `initial` like a row of any store, normalizes the username, and hashes a `password` when the store is first used.
+ * Throws `MisfitError` for a row with an invalid field, `UsernameTakenError` if two users have the same username, and
+ * `TypeError` if two have the same id.
  */
 export function memoryUserStore(initial: readonly (User | SeededUser)[] = []): Required<UserStore> {
   const passwords = new Map<string, string>()
@@ -94,10 +97,8 @@ async function phcOf(password: string): Promise<string> {
 }
 
 /**
- * Loads a module on first use: at the start if its option is set, and never without. Later calls get it synchronously,
- * because a repeated `import()` may wait for another thread in a process with module hooks. A failed load (too many
- * open files, for example) is forgotten, so that the next caller, possibly another start in the same process, loads
- * again.
+ * Runs `load` at the first call, and gives all later calls the same promise. Forgets a failed load, so that the next
+ * call tries again.
  */
 export function lazily<Part>(load: () => Promise<Part>): () => Promise<Part> {
   let part: Promise<Part> | null = null

@@ -46,7 +46,7 @@ import { logLine } from '../ports/log.ts'
 
 const YEAR_MS = 365 * 86_400_000
 
-/** The services of a registration, for the command line. */
+/** The services behind each `app.authority`, for the command line. */
 export const SERVICES = new WeakMap<Authority, Services>()
 
 /** Everything behind the routes, built once from the settings. */
@@ -63,7 +63,7 @@ export interface Services {
   pageSlots: PageSlots[]
   methods: Array<NonNullable<Parts['authority']>>
   endpoints: Endpoint[]
-  /** Members of the metadata that features add. */
+  /** Members that features add to the metadata of the server. */
   metadata: Readonly<Record<string, unknown>>
   limiter: RequestLimiter
   known: KnownBrowsers
@@ -76,7 +76,9 @@ export interface Services {
 }
 
 const CLOCK_SKEW_SECONDS = 60
-/** At most about 55 MB, with tokens of 500 bytes that all come again. */
+/**
+ * The capacity of the cache of verified tokens: at most about 55 MB, if tokens have 500 bytes and each is sent again.
+ */
 const VERIFIED_TOKENS = 50_000
 
 interface ServiceParts {
@@ -85,7 +87,7 @@ interface ServiceParts {
   accountUrl: AccountsDeps['accountUrl']
   undoUrl: AccountsDeps['undoUrl']
   url: Kernel['url']
-  /** True if clients can send people here to sign in. */
+  /** True if clients can redirect users here to sign in. */
   redirectLogin: boolean
   /** The registration that owns the browsers' cookies. */
   owner: CookieOwner

@@ -31,7 +31,7 @@ import { within } from '../boundary/answers.ts'
 import { logLine } from '../ports/log.ts'
 import { tracedStore } from '../ports/tracing.ts'
 
-/** The stores, behind time limits. */
+/** The stores. Their calls have time limits. */
 interface Stores {
   clock: Clock
   state: State
@@ -50,12 +50,12 @@ interface Stores {
   sweep(): Promise<void>
 }
 
-/** The longest that a start waits for its stores, because Fastify gives up on a plugin after 10 s. */
+/** The longest time, in milliseconds, that a start waits for a store. Fastify gives up on a plugin after 10 s. */
 const START_BUDGET_MS = 8000
-/** Time limit for reading the server's clock and the owner of the state. */
+/** The time limit, in milliseconds, for reading the owner of the state and the clock of its server. */
 const LOOK_BUDGET_MS = 2000
 
-/** The stores of the settings, and the clock that all their instances share. */
+/** Connects the stores of the settings, and the clock that all instances of the service share. */
 export function connectStores(
   settings: Settings,
   {
@@ -98,7 +98,7 @@ export function connectStores(
   const counters =
     redis === null
       ? null
-      : // The store counts by the server's clock, unless a test steps another one.
+      : // Counts by the clock of the Redis server, unless the option `clock` sets another.
         redisAttemptStore(sharedConnection(redis), {
           prefix: settings.rateLimit === false ? undefined : settings.rateLimit.prefix,
           now: settings.clock === null ? undefined : () => ownClock.now()
@@ -132,7 +132,7 @@ export function connectStores(
       shared?.doubt()
       reports.onDegraded(error)
     },
-    // If the state was unreachable at the start, the first request reads its owner.
+    // If the state was unreachable at the start, the first call of the state reads its owner.
     settled: () => (owner.isClaimed() ? shared?.settled() : claimFirst())
   })
   return {
@@ -206,7 +206,7 @@ export function connectStores(
           : [
               prepareOne('the factor store', async () => {
                 await factors.prepare?.()
-                // Without a secret, everything sealed belongs to this process.
+                // Without a secret, only this process can open what it seals, so there is no seal to compare.
                 if (settings.secrets.length > 0)
                   await checkFactorSeal(factors, {
                     issuer: settings.issuer,
@@ -232,7 +232,7 @@ export function connectStores(
 
     async sweep() {
       memoryAttempts.sweep()
-      // If the clocks can't be compared, ours stays as it was; the next minute tries again.
+      // If the clocks can't be compared, the former difference stays. The next sweep, a minute later, tries again.
       await shared?.compare().catch(() => {})
       await state.sweep(clock.now())
       await factors?.sweep?.(clock.now())
@@ -248,14 +248,14 @@ async function evictionPolicyOf(state: State & Partial<Pick<RedisState, 'evictio
   return (await state.evictionPolicy?.()) ?? null
 }
 
-/** True if the store writes each change to a file soon. `null` if the question does not apply. */
+/** True if the Redis of the store has an append-only file. `null` for a store without Redis. */
 async function isAppendOnly(
   store: FactorStore & Partial<Pick<RedisFactorStore, 'isAppendOnly'>>
 ): Promise<boolean | null> {
   return (await store.isAppendOnly?.()) ?? null
 }
 
-/** A user store of this package may have tables to create. */
+/** The method `prepare` of a user store of this package, which may create its tables. */
 function preparationOf(users: UserStore & { prepare?: unknown }): (() => Promise<void>) | undefined {
   const { prepare } = users
   return typeof prepare === 'function'
@@ -265,7 +265,10 @@ function preparationOf(users: UserStore & { prepare?: unknown }): (() => Promise
     : undefined
 }
 
-/** The algorithms that clients of a store may use. Managed keys cover those that every client supports. */
+/**
+ * The rules for rows of a client store. With managed keys, ID tokens may use only RS256 and ES256, which have keys
+ * whenever ID tokens are issued.
+ */
 function clientRules({ features, apis: { scopes, resources }, keys, accessToken, acrValues }: Settings): ClientRules {
   const reserved = reservedIds(accessToken, resources)
   const listed = Array.isArray(keys) ? keys.map(({ alg }) => alg).filter((alg) => typeof alg === 'string') : null

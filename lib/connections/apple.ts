@@ -16,16 +16,15 @@ export interface AppleOptions extends Omit<ConnectionOptions, 'clientSecret'> {
   teamId: string
   /** The id of the key "Sign in with Apple". */
   keyId: string
-  /**
-   * The content of its `.p8` file. A literal `\n`, as environment variables often have it, is taken for a line break.
-   */
+  /** The content of the key's `.p8` file. A literal `\n`, frequent in environment variables, counts as a line break. */
   privateKey: string
 }
 
 /**
  * Sign-in with Apple. The client secret is signed again for each call and lives for 300 seconds, so nothing expires
- * after six months. The name comes once, at the first consent, and unsigned; the email address is taken from the ID
- * token alone. Apple wants its permissions to end with the account: its refresh token is kept for that, sealed.
+ * after six months. Apple sends the name only once, at the first consent, and unsigned. The email address comes only
+ * from the ID token. Each link keeps Apple's refresh token, sealed, because Apple requires an app to revoke it when the
+ * account is deleted.
  * @see docs/guides/connections/apple.md
  * @example connections: [apple({ clientId: 'com.example.web', teamId, keyId, privateKey: process.env.APPLE_KEY })]
  */
@@ -46,7 +45,7 @@ export function apple(given: AppleOptions): ConnectionOption {
       signingAlgs: ['RS256'],
       clientAuthentication: 'apple',
       scopes: ['name', 'email'],
-      // Apple answers by POST alone if a request asks for a name or an email address.
+      // Apple answers only by POST if a request asks for a name or an email address.
       formPost: true,
       acceptsIssuer: (iss) => iss === ISSUER || iss === OTHER_ISSUER,
       assertion(claims, answer) {
@@ -65,7 +64,7 @@ export function apple(given: AppleOptions): ConnectionOption {
   )
 }
 
-/** The name in the parameter `user`. Nothing else of it is taken, since the browser could have written it itself. */
+/** Reads only the name from the parameter `user`, because the parameter is unsigned and the browser can forge it. */
 function nameOf(user: string | null): Record<string, string> {
   if (user === null || user.length > 4096) return {}
   let parsed: unknown

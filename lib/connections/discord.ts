@@ -9,8 +9,8 @@ export interface DiscordOptions extends ConnectionOptions {
 }
 
 /**
- * Sign-in with Discord, by its API: its OpenID Connect has no userinfo with a `sub`, and ID tokens that say nothing
- * else.
+ * Sign-in with Discord. Reads the user from Discord's API, because Discord's userinfo has no `sub`, and its ID tokens
+ * have no claim about the user except `sub`.
  *
  * @see docs/guides/connections/discord.md
  * @example
@@ -30,8 +30,7 @@ export function discord(given: DiscordOptions): ConnectionOption {
       async identify(get) {
         const user = object(await get(`${ISSUER}/api/users/@me`))
         const { id, username, global_name: name, email, verified, avatar, locale } = user
-        // Ids are larger than 2^53. One that came as a JSON number was rounded when it was read, and may be another
-        // person's.
+        // Ids are larger than 2^53. Parsing rounds an id that is a JSON number, so it may become another person's id.
         if (typeof id !== 'string' || !/^\d{1,20}$/.test(id))
           throw new UpstreamError('userinfo', 'The answer of Discord has no id that is a string of digits.')
         const picture =

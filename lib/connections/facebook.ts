@@ -5,13 +5,13 @@ import { connection, oauthProvider, object, optionsOf, text } from './make.ts'
 
 export interface FacebookOptions extends ConnectionOptions {
   clientSecret: string
-  /** The version of the Graph API. Each dies about two years after it came. Default: `v24.0`. */
+  /** The version of the Graph API. Facebook ends a version about two years after its release. Default: `v24.0`. */
   version?: string | undefined
 }
 
 /**
- * Sign-in with Facebook. It does not say whether it verified an email address, so none counts: people who come this
- * way have an account without one.
+ * Sign-in with Facebook. Facebook does not say whether it verified an email address, so its addresses are not used.
+ * An account that is made by this connection has no email address.
  *
  * @see docs/guides/connections/facebook.md
  * @example
@@ -36,7 +36,7 @@ export function facebook(given: FacebookOptions): ConnectionOption {
         ? null
         : { option: 'version', got: version, takes: 'a version of the Graph API such as "v24.0"' },
       async identify(get, { accessToken }) {
-        // Without the proof a token that another app was given would do. @see omniauth-facebook CVE-2013-4593
+        // With the proof, Facebook rejects a token that it issued to another app. @see omniauth-facebook CVE-2013-4593
         const proof = createHmac('sha256', options.clientSecret).update(accessToken).digest('hex')
         const user = object(
           await get(`${graph}/me?fields=id,name,first_name,last_name,email,picture&appsecret_proof=${proof}`)

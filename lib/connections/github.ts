@@ -12,9 +12,9 @@ export interface GithubOptions extends ConnectionOptions {
 }
 
 /**
- * Sign-in with GitHub. People are known by their numeric id, since logins are given to others. The email address is
- * the one that GitHub calls primary and verified; the public one of a profile says nothing of being verified and is not
- * used.
+ * Sign-in with GitHub. Identifies a user by the numeric id, because GitHub can give a former login to another user.
+ * Uses the primary email address, if GitHub verified it. Ignores the public address of the profile, because GitHub does
+ * not say whether that one is verified.
  *
  * @see docs/guides/connections/github.md
  * @example

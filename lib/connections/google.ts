@@ -8,15 +8,15 @@ const DOMAIN = /^[a-z0-9-]+(?:\.[a-z0-9-]+)+$/
 export interface GoogleOptions extends ConnectionOptions {
   clientSecret: string
   /**
-   * Lets in accounts of these Google Workspace organisations alone, by their primary domain. Checked in the ID token,
-   * whatever the browser did with the request.
+   * The primary domains of the Google Workspace organizations whose accounts may sign in. Checked in the ID token,
+   * because the browser can change the request. Default: any Google account.
    */
   hd?: string | string[] | undefined
 }
 
 /**
- * Sign-in with Google. An email address counts as Google's own to decide on where it ends in `@gmail.com` or the
- * account is of a Workspace organisation; any other verified address may have changed hands since.
+ * Sign-in with Google. Google is authoritative for an email address that ends in `@gmail.com`, and for the address of
+ * a Workspace account. Any other verified address may have changed hands since Google verified it.
  *
  * @see docs/guides/connections/google.md
  * @example
@@ -44,8 +44,8 @@ export function google(given: GoogleOptions): ConnectionOption {
               got: wrong ?? hd,
               takes: 'the primary domain of a Google Workspace organisation in lower case, or an array of them'
             },
-      // `hd` narrows the account chooser to one domain, or with `*` to any organisation. Which one it was is checked in
-      // the ID token.
+      // `hd` narrows the account chooser to one domain, or with `*` to any organization. `assertion` checks the
+      // organization in the ID token.
       parameters:
         organisations.length === 0 ? {} : { hd: organisations.length === 1 ? (organisations[0] as string) : '*' },
       // Google ignores `prompt=login` and `max_age`, and its ID tokens have no `auth_time`.

@@ -10,7 +10,8 @@ import type { UpstreamWishes } from '../ports/upstream.ts'
 import { PROFILE_CLAIMS } from '../protocol/user-claims.ts'
 
 /**
- * The options that a function of this export was called with. Without types a host can leave them out.
+ * Returns the options of `google(…)` and the others unchanged. Checks that they are an object, because a host without
+ * types can omit them.
  * @throws StartError `FST_AUTHORITY_INVALID_OPTIONS` for anything but an object
  */
 export function optionsOf<Options extends object>(
@@ -41,7 +42,7 @@ type Asked =
 type Given<Kind, More extends keyof Kind = never> = Omit<Kind, Asked | More | 'protocol'> &
   Partial<Pick<Kind, (Asked | More) & keyof Kind>>
 
-/** An OpenID provider: by discovery and with userinfo, unless it says otherwise. */
+/** Fills in the defaults of an OpenID provider: its endpoints come from discovery, and userinfo is called. */
 export function openidProvider(
   given: Given<OpenidProvider, 'endpoints' | 'signingAlgs' | 'userinfo' | 'scopes'>
 ): OpenidProvider {
@@ -56,7 +57,7 @@ export function openidProvider(
   }
 }
 
-/** A provider with an API of its own kind. */
+/** Fills in the defaults of an OAuth 2.0 provider whose own API identifies the user. */
 export function oauthProvider(given: Given<OauthProvider>): OauthProvider {
   return {
     ...common(given.issuer),
@@ -80,7 +81,7 @@ function common(issuer: string): Pick<OpenidProvider, Asked> {
   }
 }
 
-/** The connection of a provider that has a name of its own, which the host can change. */
+/** Makes a connection. The host's `id` and `name` replace the provider's defaults. */
 export function connection(
   options: ConnectionOptions & Pick<ConnectionOption, 'privateKey' | 'keyId' | 'teamId'>,
   { id, name }: { id: string; name: string },
@@ -115,17 +116,17 @@ export function profileClaims(claims: Claims): Record<string, unknown> {
   )
 }
 
-/** The string, where it is one and not empty; else `undefined`. */
+/** Returns a non-empty string unchanged, and `undefined` for any other value. */
 export function text(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined
 }
 
-/** `auth_time`, in milliseconds. */
+/** Converts `auth_time` from seconds to milliseconds. */
 export function authenticatedAt({ auth_time: seconds }: Claims): number | undefined {
   return typeof seconds === 'number' && Number.isFinite(seconds) ? seconds * 1000 : undefined
 }
 
-/** The answer of an API that should be an object. @throws UpstreamError `userinfo` */
+/** Returns the answer of a provider's API, if it is an object. @throws UpstreamError `userinfo` */
 export function object(answer: unknown): Claims {
   if (typeof answer !== 'object' || answer === null || Array.isArray(answer))
     throw new UpstreamError('userinfo', 'The API of the provider answered something else than an object.')

@@ -10,11 +10,11 @@ const CONSUMERS = '9188040d-6c67-4c5b-b112-36a304b66dad'
 export interface MicrosoftOptions extends ConnectionOptions {
   clientSecret: string
   /**
-   * Whose accounts: of one organisation, by its tenant id; of any organisation; personal ones; or `common`, both of
-   * these. Default: `common`.
+   * The accounts that may sign in: those of one organization (its tenant id), of any organization (`organizations`),
+   * personal ones (`consumers`), or of any organization and personal ones (`common`). Default: `common`.
    */
   tenant?: 'common' | 'organizations' | 'consumers' | (string & {}) | undefined
-  /** The only organisations whose members may sign in, by their tenant ids. */
+  /** The tenant ids of the only organizations whose members may sign in. Default: no further restriction. */
   allowedTenants?: string[] | undefined
   /**
    * True if the app registration gives the optional claim `auth_time`, so that a fresh sign-in can be asked for and
@@ -26,7 +26,7 @@ export interface MicrosoftOptions extends ConnectionOptions {
 /**
  * Sign-in with Microsoft: work and school accounts of Entra ID, and personal ones. `oid` and the tenant identify a
  * person. An email address counts only with the optional claim `xms_edov`, because an administrator of a tenant can
- * write any address into it.
+ * give an account any address.
  * @see docs/guides/connections/microsoft.md
  * @example connections: [microsoft({ clientId, clientSecret, tenant: 'organizations', allowedTenants: ['…'] })]
  */
@@ -78,12 +78,15 @@ export function microsoft(given: MicrosoftOptions): ConnectionOption {
   )
 }
 
-/** `undefined` where it is no tenant id. */
+/** The issuer of a tenant. `undefined` if `tid` is no tenant id. */
 function issuerOf(tid: string): string | undefined {
   return UUID.test(tid) ? `${HOST}/${tid}/v2.0` : undefined
 }
 
-/** The key sets of organisations and of consumers overlap, so a signature does not tell them apart. */
+/**
+ * Checks the tenant of an account against the options. A valid signature is not enough, because the key sets of
+ * organizations and of personal accounts overlap.
+ */
 function isLetIn(tid: string, tenant: string, allowed: readonly string[]): boolean {
   if (allowed.length > 0 && !allowed.includes(tid)) return false
   if (tenant === 'organizations') return tid !== CONSUMERS

@@ -4,8 +4,8 @@ import { connection, oauthProvider, optionsOf, parameterMistake } from './make.t
 export interface Oauth2Options extends ConnectionOptions {
   id: string
   /**
-   * A name for the provider in the key of a link, such as its URL. It must never change, because links would lead
-   * nowhere. If answers contain an `iss`, it must be this.
+   * Identifies the provider in each stored link, for example by its URL. Never change this value, because existing
+   * links would no longer be found. If an answer contains an `iss`, that must be equal to this value.
    */
   issuer: string
   authorizationEndpoint: string
@@ -13,14 +13,14 @@ export interface Oauth2Options extends ConnectionOptions {
   scopes: string[]
   /** Asks the provider's API who the person is. An error ends the sign-in. */
   identify: OauthProvider['identify']
-  /** How the client proves itself. Default: `client_secret_post`. */
+  /** The client authentication at the token endpoint. Default: `client_secret_post`. */
   clientAuthentication?: 'client_secret_post' | 'client_secret_basic' | undefined
   /** Sent with every authorization request. */
   parameters?: Record<string, string> | undefined
 }
 
 /**
- * Sign-in with a provider that has OAuth 2.0 and an API of its own kind.
+ * Sign-in with an OAuth 2.0 provider that has no ID tokens, but an API of its own that identifies the user.
  *
  * @see docs/guides/connections/another-provider.md
  * @example

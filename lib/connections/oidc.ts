@@ -20,28 +20,28 @@ export interface OidcOptions extends ConnectionOptions {
   endpoints?: (ProviderEndpoints & { keys: string }) | undefined
   /** Algorithms of its ID tokens. Default: as its metadata say, else `RS256`. Never `none` or a shared secret. */
   signingAlgs?: string[] | undefined
-  /** How the client proves itself. Default: as the metadata say. */
+  /** The client authentication at the token endpoint. Default: as the metadata say. */
   clientAuthentication?: 'client_secret_post' | 'client_secret_basic' | undefined
   /** A private key in PEM (PKCS #8), instead of a secret. @see OpenID Connect Core 1.0 §9 `private_key_jwt` */
   privateKey?: string | undefined
   /** The id of that key at the provider. */
   keyId?: string | undefined
   /**
-   * True if the provider decides on the email addresses that it says are verified, as your own organisation's does.
-   * Default: `false`.
+   * True if the provider controls the mailboxes whose addresses it reports as verified, like the provider of your own
+   * organization. Default: `false`.
    */
   trustEmail?: boolean | undefined
-  /** True if userinfo is called. Default: if the provider has it. */
+  /** True to call userinfo, if the provider has it. Default: `true`. */
   userinfo?: boolean | undefined
   /** Sent with every authorization request, such as `{ organization: 'acme' }`. */
   parameters?: Record<string, string> | undefined
-  /** How answers come. Default: `query`. */
+  /** The way in which the provider sends authorization responses. Default: `query`. */
   responseMode?: 'query' | 'form_post' | undefined
 }
 
 /**
- * Sign-in with any OpenID provider: Okta, Auth0, Keycloak, Ping, a second instance of this plugin. Its metadata are
- * read at the first sign-in and kept while it is down.
+ * Sign-in with any OpenID provider: Okta, Auth0, Keycloak, Ping, a second instance of this plugin. The provider's
+ * metadata are read at the first sign-in. Known metadata stay in use while the provider is down.
  *
  * @see docs/guides/connections/openid-provider.md
  * @example

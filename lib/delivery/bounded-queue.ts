@@ -6,9 +6,9 @@ export interface BoundedQueue<Task> {
    * task.
    */
   add(task: Task): boolean
-  /** Resolves when the queue holds nothing. */
+  /** Resolves when no task waits or runs. */
   idle(): Promise<void>
-  /** Accepts no more tasks, tries the held ones once, and resolves when that is done or after 5 seconds. */
+  /** Accepts no more tasks, tries each remaining task once, and resolves when that is done or after 5 seconds. */
   close(): Promise<void>
 }
 
@@ -17,13 +17,13 @@ export interface BoundedQueueOptions<Task> {
   tasks: string
   /** How many tasks may wait, run or wait for a retry, all together. */
   capacity: number
-  /** How many run at once. */
+  /** How many tasks run at once. */
   maxInFlight: number
-  /** The waits before the retries, one for each. Default: none. */
+  /** The delay before each retry. Its length is the number of retries. Default: no retries. */
   retryDelaysMs?: readonly number[]
-  /** Time limit of an attempt. A longer one has failed and frees its place. Default: no limit. */
+  /** Time limit of an attempt. A longer attempt counts as failed, and the next task starts. Default: no limit. */
   timeoutMs?: number
-  /** True to retry after an attempt that took too long and may have done its work. Default: `false`. */
+  /** True to retry after a timeout too, although the attempt may still do its work. Default: `false`. */
   retriesTimeouts?: boolean
   clock: Clock
   /** One attempt at a task. It fails by throwing or rejecting. */
@@ -32,7 +32,10 @@ export interface BoundedQueueOptions<Task> {
   onDone?(task: Task, attempts: number): void
   /** Called after a failed attempt that is repeated after `delayMs`. Never throws. */
   onRetry?(task: Task, error: unknown, attempts: number, delayMs: number): void
-  /** Called for a task that is given up, with 0 attempts if it was dropped. Never throws. */
+  /**
+   * Called for a task that is given up. Of the tasks that a full queue drops, only the first is reported, with 0
+   * attempts. Never throws.
+   */
   onGivenUp(task: Task, error: unknown, attempts: number): void
   /** Called at the end of an overload. Never throws. */
   onError(error: unknown, what: string): void
@@ -46,12 +49,11 @@ interface Held<Task> {
 const CLOSE_TIMEOUT_MS = 5_000
 
 /**
- * Work that no reply waits for: bounded in number, retried, and finished as far as possible when the server closes. It
- * lives in memory and ends with the process.
+ * Runs tasks that no reply waits for. Their number is bounded, failed ones are retried, and the remaining ones are
+ * finished as far as possible when the server closes. The queue is in memory and ends with the process.
  *
- * An overload is reported when the first task is dropped, and at its end with the number of dropped tasks. It ends when
- * half of the places are free, because at the limit tasks end and come in turn, and each would be an overload of its
- * own.
+ * An overload is reported when the first task is dropped, and at its end with the number of dropped tasks. An overload
+ * ends only when the queue is half empty. Otherwise a queue at its limit would report a new overload with each task.
  */
 export function boundedQueue<Task>(options: BoundedQueueOptions<Task>): BoundedQueue<Task> {
   const {
@@ -82,8 +84,8 @@ export function boundedQueue<Task>(options: BoundedQueueOptions<Task>): BoundedQ
       const next = queue.shift()
       if (next === undefined) break
       inFlight++
-      // Run each task in its own turn of the event loop. Over a store that answers at once (SQLite) the work would
-      // otherwise be done before the reply leaves, and the time of the reply would tell its result.
+      // Runs each task in its own turn of the event loop. With a synchronous store (SQLite) the work would otherwise be
+      // done before the reply is sent, and the time of the reply would reveal the result of the task.
       setImmediate(start, next)
     }
     if (dropped > 0 && count() <= capacity / 2) {

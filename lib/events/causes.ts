@@ -1,4 +1,4 @@
-/** The causes of events. */
+/** The actor and the request that led to an event. */
 
 /** The person or program that acts on a user. `host`: the code of the host. */
 export interface Actor {
@@ -9,19 +9,19 @@ export interface Actor {
 /** The origin of the request that led to an event. */
 export interface Origin {
   /**
-   * Fastify's `request.id`, at most 128 characters of visible ASCII. `null` if no request led to it: `app.authority`
-   * was called, or the service did it by itself.
+   * Fastify's `request.id`, at most 128 characters of visible ASCII. `null` if no request caused the event: the host
+   * called `app.authority`, or the service acted on its own.
    */
   requestId: string | null
-  /** The client's address as Fastify's `request.ip` has it. */
+  /** The client's IP address: Fastify's `request.ip`. */
   ip?: string
   userAgent?: string | null
 }
 
-/** The origin of an event that no request caused: the host's own code did, or time. */
+/** The origin of an event that no request caused, but a call of the host's code or a timer. */
 export const NO_REQUEST: Origin = Object.freeze({ requestId: null })
 
-/** Why a client did not prove itself. The client is not told. */
+/** The reason why client authentication failed, for events and the log. */
 export type ClientFailure =
   | 'unknown_client'
   | 'no_secret'

@@ -12,7 +12,7 @@ export function createEvents(
   onHandlerError: (error: unknown, event: AuthorityEventName) => void
 ): Events {
   const emitter = new EventEmitter()
-  // A host may have as many handlers as it likes: Node.js takes the eleventh for a leak, and prints a warning.
+  // Allows any number of handlers. By default, Node.js warns of a leak at the eleventh.
   emitter.setMaxListeners(0)
   const channels = new Map(EVENT_NAMES.map((name) => [name, channel(`fastify-authority.${name}`)]))
   return {

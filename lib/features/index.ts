@@ -1,4 +1,4 @@
-/** The features. Each has one line here, and the kernel asks them in the order of their `needs`. */
+/** The list of all features. The kernel orders them by their `needs`. */
 export { admin } from './admin/feature.ts'
 export { account } from './own-account/feature.ts'
 export { apiKeys } from './api-keys/feature.ts'

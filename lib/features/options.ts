@@ -1,4 +1,4 @@
-/** The options of features and the models of their pages: types alone, so that a host's compiler reads no more. */
+/** The options of features and the models of their pages. Only types, so that a host's compiler reads no other code. */
 import type { AdminOption } from './admin/options.ts'
 import type { ApiKeyFeatureOptions, ApiKeyModels } from './api-keys/options.ts'
 import type { AuditOption } from './audit/options.ts'

@@ -34,16 +34,16 @@ interface RouteDeps extends HttpDeps, GuardDeps {
   cors: Cors
   /** The name of the session cookie. */
   cookieName: string
-  /** The default path of each route below the prefix; `null`: at the root. */
+  /** The path of each named route if no option moves it. */
   usualPaths: Readonly<Record<PathName, string>>
   /** Headers of requests that no log may show, besides the usual ones; in lower case. */
   secretHeaders: readonly string[]
   senders: Omit<SendersDeps, 'hostAnswersPreflights'>
   /** `null`: no hosted pages. */
   pages: PageDeps | null
-  /** Those of the features that are on. */
+  /** The page additions of the features that are on. */
   pageSlots: readonly PageSlots[]
-  /** The endpoints of those features. */
+  /** The endpoints of the features that are on. */
   endpoints: readonly Endpoint[]
   watch: onRequestHookHandler | null
 }
@@ -51,14 +51,14 @@ interface RouteDeps extends HttpDeps, GuardDeps {
 interface Group {
   /** The policy for other origins; `undefined`: the host's own. */
   cors?: CorsPolicy
-  /** Errors are pages. */
+  /** Set if the routes are pages. Their errors are pages too. */
   pages?: PageDeps
   register(child: FastifyInstance): void | Promise<void>
 }
 
 /**
- * Every route of the plugin, each group in a child of its own: our parsers, validator and error handler hold there
- * alone, and the host's hooks, logger and request ids hold there too.
+ * Registers every route of the plugin. Each group has a child instance of its own, so that our parsers, validator and
+ * error handler apply only there. The host's hooks, logger and request ids apply there too.
  */
 export async function registerRoutes(host: FastifyInstance, deps: RouteDeps): Promise<void> {
   const guardOf = createGuards(deps)
@@ -103,8 +103,8 @@ export async function registerRoutes(host: FastifyInstance, deps: RouteDeps): Pr
 }
 
 /**
- * The name in the host's `printPlugins()`. Fastify looks for the name of a function without one among all modules of
- * the process.
+ * Names the plugin in the host's `printPlugins()`. Without a name, Fastify searches all modules of the process for the
+ * function.
  */
 function named(plugin: FastifyPluginAsync): FastifyPluginAsync {
   return Object.assign(plugin, { [Symbol.for('fastify.display-name')]: 'fastify-authority: routes' })
@@ -164,8 +164,8 @@ function pageGroups(
 }
 
 /**
- * The hosted pages of a person's own account. Each exists under the same condition as the JSON endpoint with its use
- * case.
+ * The hosted pages for a user's own account. Each page exists under the same condition as the JSON endpoint for the
+ * same task.
  */
 export function accountPages(child: FastifyInstance, deps: PageDeps): void {
   const { users, outbox } = deps.authorize.accounts

@@ -3,9 +3,12 @@ import type { JsonWebKeyObject, LoadedKey, VerifyingKey, JwtEngine, Sealer } fro
 import type { Clock } from '../ports/clock.ts'
 import type { StoredKey } from '../ports/state.ts'
 
-/** The current keys: one per algorithm that signs, and the keys whose tokens still live or that sign next. */
+/**
+ * The current keys of each algorithm: the key that signs, former keys whose tokens are still valid, and the key that
+ * signs next.
+ */
 export interface KeyRing {
-  /** Makes the missing keys and looks after them from here on. `ready` and `refresh` work before it too. */
+  /** Begins to make and rotate keys in the background. `ready` and `refresh` also work before this call. */
   begin(): void
   /**
    * Resolves when a signing key of this algorithm is available (default: the first algorithm). Rejects if the store is
@@ -19,7 +22,7 @@ export interface KeyRing {
    * not one of `algs`
    */
   signingKey(alg?: string): LoadedKey
-  /** The algorithms that it signs with, before the first key exists too. The first one signs access tokens. */
+  /** The algorithms of the ring, also before the first key exists. The first one signs access tokens. */
   algs(): string[]
   /** Finds a published key by its `kid`. */
   find(kid: string): LoadedKey | undefined
@@ -29,7 +32,8 @@ export interface KeyRing {
    */
   findForHint(kid: string): Promise<VerifyingKey | undefined>
   /**
-   * Looks in the store for a key of another instance, at most once in 5 s, whatever `kid`s strangers invent.
+   * Reads the store for keys that other instances have made, at most once in 5 seconds, so that invented `kid`s cause
+   * no more reads.
    * @throws OAuthError `temporarily_unavailable` if the store is unreachable, because an unknown `kid` then says
    * nothing about a token
    */
@@ -70,22 +74,28 @@ export function publicHalves(keys: readonly LoadedKey[]): JsonWebKeyObject[] {
   return keys.flatMap(({ publicJwk }) => (publicJwk === null ? [] : [publicJwk]))
 }
 
-/** A registered client asks for an algorithm without a key. The caller cannot correct that. */
+/**
+ * The error for an algorithm without a key. It is a `server_error`, because the caller can't correct the registration
+ * of its client.
+ */
 export function noSuchAlgorithm(alg: string): OAuthError {
   return new OAuthError('server_error', 'There is no signing key for this algorithm.', { detail: `no key for ${alg}` })
 }
 
 /**
- * The largest expected clock difference of two instances. The slower one signs with a key that much longer than the
- * faster one.
+ * The largest expected clock difference of two instances. The instance with the slower clock signs with a key for that
+ * much longer than the other one.
  */
 export const CLOCKS_APART_MS = 10 * 60_000
 
-/** The key that signs, of the readable keys of one algorithm in the order of their sequence. */
+/**
+ * The key that signs now: the last one that has begun to sign, else the first. `entries`: the readable keys of one
+ * algorithm, by sequence.
+ */
 export const signingOf = <Entry extends { stored: StoredKey }>(entries: readonly Entry[], now: number) =>
   entries.findLast(({ stored }) => stored.signsFrom <= now) ?? entries[0]
 
-/** The time after which no token lives of the key before this one. */
+/** The time at which the last token of this key's predecessor has expired, in milliseconds since the epoch. */
 export const formerEndsAt = ({ signsFrom }: StoredKey, tokenLifetimeMs: number): number =>
   signsFrom + tokenLifetimeMs + CLOCKS_APART_MS
 

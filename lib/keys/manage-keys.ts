@@ -13,26 +13,32 @@ export interface ManagedKey {
   state: 'announced' | 'signs' | 'published' | 'former' | 'unreadable'
   createdAt: number
   signsFrom: number
-  /** The time at which a published key leaves. `null`: not known yet. */
+  /** The time at which a published key leaves the JWKS. `null`: not known yet, or the key has another state. */
   leavesAt: number | null
 }
 
-/** Acts of an operator on managed keys. Instances see them at their next look at the store, within a minute. */
+/** Operations on managed keys. Running instances see a change when they next read the store, within a minute. */
 export interface KeyManagement {
   /** By algorithm, the oldest first. */
   list(): Promise<ManagedKey[]>
-  /** Announces the next key of each algorithm, unless there is one, and resolves to these keys. */
+  /**
+   * Announces the next key of each algorithm, unless one is announced already or the algorithm has no readable key.
+   * Resolves to the announced keys.
+   */
   rotate(): Promise<ManagedKey[]>
   /**
-   * Removes a compromised key, and so ends its tokens. If it signs, the announced key signs at once, unless an older
-   * key is still published: then, and without an announced key, a new one signs. The new key comes first, so that a
-   * call that failed can be repeated.
+   * Removes a compromised key, which ends its tokens. If the key signs, a new key signs instead. Exception: with an
+   * announced key and no older published key, the announced key signs at once. Adds the new key first, so that a failed
+   * call can be repeated.
    * @returns `false` if there is no such key
    */
   retire(kid: string): Promise<boolean>
 }
 
-/** Each refusal means that another instance added a key, so more refusals are a fault of the store. */
+/**
+ * The maximum number of tries to add a key. The store refuses a key only if another instance has just added one, so
+ * more refusals are a fault of the store.
+ */
 const MOST_TRIES = 10
 
 interface Entry {
@@ -67,7 +73,10 @@ export function manageKeys(
     return { kid, alg, state, createdAt, signsFrom, leavesAt }
   }
 
-  /** The store takes a sequence once, so a running service that makes the next key at the same time is no harm. */
+  /**
+   * Adds a key. `false`: a running service has added one with the same sequence at the same time, because the store
+   * accepts each sequence once.
+   */
   async function add(alg: string, all: readonly StoredKey[], signsFrom: number): Promise<boolean> {
     const sequence = 1 + Math.max(0, ...all.filter((key) => key.alg === alg).map((key) => key.sequence))
     const key = (await newKey({ alg, sequence, signsFrom }, deps)).stored
@@ -76,7 +85,10 @@ export function manageKeys(
     return isAdded
   }
 
-  /** Adds a key unless `isDone`. Looks again if another instance took the sequence. */
+  /**
+   * Adds a key, unless `isDone` is true for the stored keys. Reads the store again if another instance took the
+   * sequence.
+   */
   async function addUnless(isDone: (all: readonly StoredKey[]) => boolean, alg: string, inMs: number): Promise<void> {
     for (let tries = 0; tries < MOST_TRIES; tries++) {
       const all = await stored()

@@ -21,7 +21,7 @@ export interface ManagedKeyOptions {
   announceMs: number
   /** The longest life of a token of any kind. A key stays published for that long after its last token. */
   tokenLifetimeMs: number
-  /** How long after that the public half of a key still verifies hints. */
+  /** How long the public half of a key still verifies hints after its last token has expired. */
   hintLifetimeMs: number
   /** How often the ring reads the store. */
   pollMs: number
@@ -33,7 +33,8 @@ export interface ManagedKeyDeps {
   store: KeyStore
   sealer: Sealer
   /**
-   * Called for each key that this instance made or removed. Instances that remove a key at the same time are each told.
+   * Called for each key that this instance made or removed. If several instances remove a key at once, each calls its
+   * own.
    */
   onChange: (change: 'created' | 'retired', key: StoredKey) => void
   onError: (error: unknown) => void
@@ -45,16 +46,19 @@ interface RingEntry {
 }
 
 const REFRESH_COOLDOWN_MS = 5000
-/** Wait after a failed read. Until then the content of the store is unknown. */
+/** The wait after a failed read. Until it is over, `refresh` rejects with that failure. */
 const RETRY_MS = 1000
-/** Delay after start. The first requests are through by then, and a short-lived process never needs these keys. */
+/**
+ * The delay after start before keys of the other algorithms are made. The first requests are through by then, and a
+ * short-lived process never needs these keys.
+ */
 const OTHER_ALGORITHMS_AFTER_MS = 1000
 
 /**
  * Makes, announces, uses and retires keys. A key is written once and never changed, so that all instances derive the
- * same view from the same list. Two that make the next key at once agree on one through `addIfAbsent`. Algorithms do
- * not wait for each other, because an RSA key may take seconds and an elliptic one a millisecond: the key of the first
- * algorithm is made by `begin`, the others a second later or when `ready` asks for them.
+ * same view from the same list. Instances that make the next key at the same time agree on one through `addIfAbsent`.
+ * Algorithms do not wait for each other, because an RSA key may take seconds and an elliptic one a millisecond: the key
+ * of the first algorithm is made by `begin`, the others a second later or when `ready` asks for them.
  */
 export function managedKeyRing(options: ManagedKeyOptions, deps: ManagedKeyDeps): KeyRing {
   const { algs } = options
@@ -73,7 +77,7 @@ export function managedKeyRing(options: ManagedKeyOptions, deps: ManagedKeyDeps)
   let undo = (): void => {}
   let closed = false
 
-  /** Ignores a store that was closed together with this ring. */
+  /** Reports an error, unless the ring is closed: the store may be closed with it, and its errors then mean nothing. */
   const report = (error: unknown): void => {
     if (!closed) deps.onError(error)
   }
@@ -87,7 +91,7 @@ export function managedKeyRing(options: ManagedKeyOptions, deps: ManagedKeyDeps)
     try {
       if (plain !== null) return { stored, key: await engine.load(JSON.parse(plain) as JsonWebKeyObject) }
     } catch {
-      // The plaintext is a private key, which an engine's error might quote.
+      // Drops the error, because it might quote the plaintext, which is a private key.
     }
     setAside.add(stored.kid)
     report(
@@ -103,7 +107,9 @@ export function managedKeyRing(options: ManagedKeyOptions, deps: ManagedKeyDeps)
     return null
   }
 
-  /** Resolves to all keys of the store, readable or not. */
+  /**
+   * Reads the store, and remembers a failure. Resolves to all stored keys of the ring's algorithms, readable or not.
+   */
   async function look(): Promise<StoredKey[]> {
     lastLook = clock.monotonic()
     try {
@@ -160,7 +166,7 @@ export function managedKeyRing(options: ManagedKeyOptions, deps: ManagedKeyDeps)
     made.set(key.kid, key)
     try {
       if (await store.addIfAbsent(stored)) deps.onChange('created', stored)
-      // The list decides, whether this instance or another one won.
+      // Reads the stored keys in any case, because another instance may have added the key.
       await reload()
     } finally {
       made.delete(key.kid)
@@ -184,7 +190,8 @@ export function managedKeyRing(options: ManagedKeyOptions, deps: ManagedKeyDeps)
       const successor = entries[index + 1]
       return successor !== undefined && now > formerEndsAt(successor.stored, options.tokenLifetimeMs)
     })
-    // An instance with another secret may sign with a key that is unreadable here, and follows its own schedule.
+    // Keeps an unreadable key as long as any instance may use it. An instance with another secret may sign with it, and
+    // follows its own schedule.
     const longestMs = options.rotateEveryMs + options.announceMs + options.tokenLifetimeMs + CLOCKS_APART_MS
     const unreadable = listed.filter(
       (stored) =>
@@ -232,14 +239,17 @@ export function managedKeyRing(options: ManagedKeyOptions, deps: ManagedKeyDeps)
     })
   }
 
-  /** Reads the store for keys of other instances, unless the last read is a moment old. */
+  /**
+   * Reads the store for keys of other instances, unless the last read is too recent. Waits for a read that runs
+   * already.
+   */
   async function lookForMore(): Promise<void> {
     // Right after start another instance may be signing with a key that this one has not read yet.
     if (entriesOf(algs[0]).length === 0) {
       await maintainOnce(algs[0])
       return
     }
-    // Callers during a read wait for it, because a good token would otherwise be refused for coming second.
+    // Waits for a running read, because otherwise a good token would be refused if it comes during a read.
     const pending = waiting ?? underWay
     const agoMs = clock.monotonic() - lastLook
     if (pending !== undefined || agoMs >= (failure === null ? REFRESH_COOLDOWN_MS : RETRY_MS))

@@ -27,8 +27,7 @@ export interface AttemptDeps {
  * For secrets that can be guessed. Counts the attempt before the work. Gives it back afterwards: under the limits that
  * count failures only after a success, and under all limits after an outage or an overload of this service.
  *
- * A caller over a limit neither changes nor learns anything, however many try at once. Rejects with the rejection of
- * `refuse`.
+ * A caller over a limit never runs the work, however many calls run at once, and gets the error of `refuse`.
  */
 export async function reserveAttempt<Result>(
   { id, limits, givenBack }: AttemptPlan,
@@ -43,7 +42,8 @@ export async function reserveAttempt<Result>(
     if (isNobodysFault(error)) void deps.refund(id, limits)
     throw error
   }
-  // Not awaited, so that the answer does not wait. The next count of this instance follows it on the same connection.
+  // Not awaited, so that the answer does not wait. The next count of this instance comes after it, because both use one
+  // connection.
   if (givenBack.length > 0) void deps.refund(id, givenBack)
   return result
 }
@@ -114,9 +114,10 @@ const SPACING_MS = 5 * 60 * 1000
 export interface MessageBound {
   /**
    * Runs `work`, which sends a message, unless one was sent less than five minutes (or `spacingMs`) ago for the same
-   * account and `subject`. Two requests have the same `subject` if the link of the first is as good as a new one.
-   * Returns `false` if it did not run. A rejected `work` has sent nothing and does not count. `typed` is the address
-   * that a person typed. All accounts together send it as many messages as the rule `passwordReset` allows one address.
+   * `subject`. The `subject` names the kind of message and the account. Two requests have the same `subject` if the
+   * link of the first is as good as a new one. Returns `false` if it did not run `work`. A rejected `work` has sent
+   * nothing and does not count. `typed` is an address that a person typed: all accounts together can send it as many
+   * messages as the rule `passwordReset` allows.
    */
   send(
     subject: readonly string[],
@@ -133,7 +134,7 @@ interface MessageBoundDeps {
 
 /**
  * Bounds the messages that strangers can send to one person, from any number of addresses. Uses the attempt counters.
- * The rule `passwordReset` turns it off, except for messages with a spacing of their own.
+ * If the rule `passwordReset` is `false`, bounds only messages with their own `spacingMs`.
  */
 export function messageBound(rule: Rule | false, { reserve, refund, random }: MessageBoundDeps): MessageBound {
   return {
@@ -160,7 +161,7 @@ export function messageBound(rule: Rule | false, { reserve, refund, random }: Me
 }
 
 /**
- * The kind of a counter key. It is part of the digest, so that an API key spelt like an address never counts as an
+ * The kind of a counter key. It is part of the digest, so that an API key spelled like an address never counts as an
  * address.
  */
 type Subject =
@@ -250,7 +251,7 @@ export function apiKeyKey(apiKey: string): string {
 }
 
 /**
- * The key of a username, normalised as for `UserStore.findByUsername`. It does not depend on whether the user exists.
+ * The key of a username, normalized as for `UserStore.findByUsername`. It does not depend on whether the user exists.
  */
 export function accountKey(username: string): string {
   return digest('account', username)
@@ -267,7 +268,7 @@ export function secondFactorKey(userId: string): string {
 }
 
 /**
- * The key of a code's recipient: a normalised name, whether a user has it or not. A browser that is known for the name
+ * The key of a code's recipient: a normalized name, whether a user has it or not. A browser that is known for the name
  * gets a key of its own.
  */
 export function recipientKey(name: string, deviceId: string | null): string {
@@ -280,7 +281,7 @@ export function userKey(userId: string): string {
   return digest('user', userId)
 }
 
-/** The key of a part of a feature, such as a rule of its own, for one caller. */
+/** The key of a feature's own limit `name`, for one caller `of`. */
 export function partKey(name: string, of: string): string {
   return digest('part', `${name}\0${of}`)
 }

@@ -47,8 +47,8 @@ export function verifyDevice(
 }
 
 /**
- * Makes the token by which the browser is known for one more account. Uses `newDeviceId` if this service did not make
- * `token`.
+ * Makes the token by which the browser is known for one more account. Uses `newDeviceId` if `token` is missing or
+ * malformed.
  */
 export function extendDevice(
   key: Uint8Array,
@@ -76,7 +76,7 @@ function macOf(
 
 /** Accounts in the token of one browser. The account remembered longest ago goes first. */
 const MAX_ACCOUNTS = 4
-/** Finds the entry of an account. The MAC protects it, not the tag. */
+/** The length of the tag that finds the entry of an account. Only the MAC proves the entry. */
 const TAG_BYTES = 6
 /** 128 bits of an HMAC that only this service can compute. */
 const REMEMBERED_MAC_BYTES = 16
@@ -120,8 +120,9 @@ export function isRemembered(
 }
 
 /**
- * Makes the token that remembers the browser for one more account from `now` on. Entries of other accounts keep their
- * time, so that none lives longer. Uses `newDeviceId` if `token` is not one of ours.
+ * Makes the token that remembers the browser for one more account from `now` on, in milliseconds since the epoch.
+ * Entries of other accounts keep their time, so that none lives longer. Uses `newDeviceId` if `token` is missing or
+ * malformed.
  */
 export function rememberAccount(
   [key = new Uint8Array()]: readonly Uint8Array[],

@@ -13,11 +13,14 @@ export type AddressRuleName =
   | 'admin'
 export type RuleName = AddressRuleName | 'account' | 'secondFactor'
 
-/** The counter of a guess at a second factor. */
+/** Describes how a guess at a second factor is counted. */
 export interface SecondFactorCheck {
   rule: 'secondFactor'
   userId: string
-  /** Changes with the password and the factors of the user, so that a browser known by a former value is a stranger. */
+  /**
+   * Changes with the password and the factors of the user, so that a browser that is known by a former value counts as
+   * unknown.
+   */
   proof: string
   /**
    * True if the attempt counts before the check, because six digits can be guessed. Recovery codes and passkeys cannot.
@@ -36,10 +39,10 @@ export interface Rule {
 
 /** A /48 of IPv6 gets this many times the attempts of a /64 under `login`, because one site owns 65,536 of these. */
 const NETWORK_FACTOR = 20
-/** Upper bound of that allowance, because an attempt costs more the more attempts its window holds. */
+/** The upper bound of the attempts of a /48, because each attempt costs more the more attempts its window holds. */
 const NETWORK_MOST = 10_000
 
-/** The `max` of a /48, from that of a /64. */
+/** The `max` of a /48 network, from the `max` of a /64. */
 export function networkMax(max: number): number {
   return Math.max(max, Math.min(max * NETWORK_FACTOR, NETWORK_MOST))
 }

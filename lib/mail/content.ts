@@ -18,7 +18,7 @@ export interface MailContent {
   lang: Locale
   dir: 'ltr' | 'rtl'
   subject: string
-  /** Follows the subject in the list of a mailbox. */
+  /** The preview text that mailbox lists show after the subject. */
   preheader: string
   /** `''`: none. */
   title: string
@@ -37,14 +37,14 @@ export interface MailContent {
   links: Array<{ label: string; url: string }>
 }
 
-/** Absolute URLs, as the option `pages.links` has them. */
+/** The links of the option `pages.links`, as absolute URLs. */
 export interface MailLinks {
   terms?: string | undefined
   privacy?: string | undefined
   support?: string | undefined
 }
 
-/** These need no report of their cause: the reader asked for them, or an administrator did. */
+/** Kinds without details of their cause (time, device, address), because a user or an administrator requested them. */
 const ASKED_FOR: readonly string[] = [
   'password_reset',
   'verify_email',
@@ -58,8 +58,9 @@ const MAX_TITLE = 100
 const MAX_NAME = 64
 
 /**
- * @throws TypeError for a kind that has no texts, a link that is no http: or https: URL, or an `expiresAt` that is no
- * time
+ * Builds the content of a message's email in the user's language.
+ * @throws TypeError for a kind that has no texts, a link that is no http: or https: URL, or an invalid `expiresAt`,
+ * `askedAt` or `at`
  */
 export function contentOf(
   message: Message,
@@ -105,7 +106,10 @@ export function contentOf(
   }
 }
 
-/** Some kinds have a text per factor or author. An unknown value (from `JSON.parse`) leads to a kind without texts. */
+/**
+ * Some kinds have a text per factor or author. An unknown factor or author (from `JSON.parse`) results in a name
+ * without texts, which `contentOf` rejects.
+ */
 function subjectOf(message: Message): MailSubject {
   if (message.kind === 'account_removed') return `account_removed_${message.by}`
   if (message.kind === 'identity_linked' && message.tookOver) return 'identity_linked_takeover'
@@ -113,7 +117,7 @@ function subjectOf(message: Message): MailSubject {
   return message.kind === 'factor_removed' ? `factor_removed_${message.factor ?? 'all'}` : message.kind
 }
 
-/** Advice for a reader who did not do what the mail tells. */
+/** Advice for a reader who did not make the change that the mail reports. */
 function adviceOf(message: Message, about: MailSubject, texts: MailTexts): string {
   const { otherwise } = texts[about]
   const { hasPassword = true, canReset = true } = message
@@ -146,8 +150,8 @@ function linksOf({ terms, privacy, support }: MailLinks, lang: Locale): MailCont
 }
 
 /**
- * Names the device only if many people have one like it: browsers can claim any name, and this goes to another person's
- * mailbox.
+ * The time, device and IP address of the event. Names only widespread devices, because a `User-Agent` can contain any
+ * text, and an attacker's text would reach the user's mailbox.
  */
 function detailsOf({ at, ip, userAgent }: Message, lang: Locale): string[] {
   const { signInTime, signInDevice, signInAddress } = languageOf(lang).mails
@@ -179,15 +183,15 @@ function codeOf(message: Message, lang: Locale, now: number): MailContent['code'
   }
 }
 
-/** True if the mail has a link that takes the change back. */
+/** True if the mail has a link that reverts the change. */
 const isUndoable = (message: Message): boolean =>
   message.url !== undefined &&
   (message.kind === 'email_changed' ||
     (message.kind === 'factor_added' && (message.factor === 'totp' || message.factor === 'passkey')))
 
 /**
- * A warning without a link of its own leads to the account page. Shows no link for a kind without one, even if the
- * host's queue has added a URL.
+ * The button of the mail. A warning without a link of its own gets a link to the account page. A kind that never has a
+ * link shows none, even if the host's queue has added a `url`.
  */
 function actionOf(message: Message, lang: Locale, now: number): MailContent['action'] {
   const { [subjectOf(message)]: texts, hint, validity, onlyHere, new_sign_in: warning } = languageOf(lang).mails
@@ -213,14 +217,14 @@ function spanUntil(expiresAt: Date | undefined, lang: Locale, now: number): stri
   // A message from a host's JSON queue has the time as text.
   const at = new Date(expiresAt ?? NaN).getTime()
   if (Number.isNaN(at)) throw new TypeError('renderMessage: expiresAt takes a Date.')
-  // Rounds to whole minutes, so that a day minus some seconds is still a day.
+  // Rounds up to whole minutes, so that a day minus some seconds is still a day.
   const seconds = Math.ceil((at - now) / 60_000) * 60
   return durationOf(seconds, messagesOf(lang))
 }
 
 /**
- * The URL as browsers write it, without a character that could end an attribute or a line. The error does not show it,
- * because it may contain a token.
+ * Normalizes a URL, so that it contains no character that could end an attribute or a line.
+ * @throws TypeError if it is no absolute http: or https: URL. The message omits the URL, which may contain a token.
  */
 export function webUrl(given: string, name: string): string {
   const url = typeof given === 'string' && URL.canParse(given) ? new URL(given) : null
@@ -230,9 +234,9 @@ export function webUrl(given: string, name: string): string {
 }
 
 /**
- * The name of the account, because many accounts may have one address, and many people have several mailboxes in one
- * program. The person who signs up chooses the name, with any address. So a mail to an unconfirmed address shows no
- * other name that a mail program could take for a link, and a first mail to it shows no other name at all.
+ * Names the account, because several accounts may share an address, and a mail program may show several mailboxes.
+ * Anybody can sign up with another person's address and any username. So `verify_email` names the account only if its
+ * username is the address. Other mails to an unconfirmed address omit any other username that looks like a link.
  */
 function accountOf({ kind, user }: Message, text: string): MailContent['account'] {
   const name = oneLine(user.username, MAX_NAME)
@@ -246,7 +250,7 @@ function accountOf({ kind, user }: Message, text: string): MailContent['account'
 
 /** Removes direction marks and invisible characters. The two joiners stay, because some scripts and emoji need them. */
 const UNSEEN = /(?![\u200c\u200d])\p{Cf}|\p{Cs}/gu
-/** White space and control characters, because a line end would start another header. */
+/** White space and control characters. They become spaces, because a line end would start another mail header. */
 const GAPS = /[\s\p{Cc}]+/gu
 
 function oneLine(given: string, max: number): string {

@@ -17,9 +17,9 @@ import { withoutHyphens } from '../pages/texts.ts'
 import type { MailContent } from './content.ts'
 
 interface MailLook {
-  /** `#rrggbb`, or one for each scheme. */
+  /** `#rrggbb`, or one color for each scheme. */
   accentColor: AccentColor
-  /** Its addresses are absolute http: or https: URLs. `null`: shows the title as text. */
+  /** `url` and `dark` are absolute http: or https: URLs. `null`: shows the title as text. */
   logo: CommonModel['logo']
   colorScheme: 'light' | 'dark' | 'auto'
   background: string | { light: string | null; dark: string | null }
@@ -30,7 +30,7 @@ interface MailLook {
 }
 
 const WIDTH = 480
-/** Keeps the start of the mail itself out of the line that mailboxes show of it. */
+/** Invisible characters that fill the preview line of mailbox lists, so that it shows the preheader alone. */
 const FILLER = '\u00a0\u200c'.repeat(90)
 
 const NO_SPACING = html`cellpadding="0" cellspacing="0" border="0"`
@@ -38,8 +38,9 @@ const NO_SPACING = html`cellpadding="0" cellspacing="0" border="0"`
 const css = (...declarations: string[]): string => declarations.join(';')
 
 /**
- * A whole HTML mail. Mail programs know less than browsers: the layout is tables, every style is in an attribute, and a
- * style sheet, which some programs drop, holds the dark colours alone. Nothing is loaded but the host's own logo.
+ * Renders a whole HTML mail. Mail programs support less CSS than browsers, so the layout is made of tables and every
+ * style is in an attribute. Only the colors of dark mode are in a style sheet, which some programs drop. The mail loads
+ * nothing but the host's logo.
  */
 export function htmlMail(
   {
@@ -70,7 +71,7 @@ export function htmlMail(
   const ground = grounds[colorScheme === 'dark' ? 'dark' : 'light'] ?? theme.ground
   const onGround = textOnGround(theme, ground)
   const corner = radius.endsWith('rem') ? Number.parseFloat(radius) * 16 : Number.parseFloat(radius)
-  // Font names may contain double quotes, so the style attribute has single quotes inside.
+  // Replaces the double quotes of font names, because they would end the style attribute.
   const family = `font-family:${font === null ? '' : `${font.replaceAll('"', "'")},`}${fontsOf(lang)}`
   // Some mail programs support neither `text-align:start` nor an inherited text direction.
   const start = dir === 'rtl' ? 'right' : 'left'
@@ -86,7 +87,7 @@ export function htmlMail(
       `color:${color}`
     )}">${content}</p>`
   const hint = (content: string | Html): Html => paragraph(content, { color: theme.quiet, name: 'quiet', size: 14 })
-  // Derives text colours from a custom background.
+  // Derives the color of the title from a custom background.
   const brandColor = ground === theme.ground ? theme.text : onGround
   const brand =
     logo !== null
@@ -221,7 +222,7 @@ ${
 </html>`)}\n`
 }
 
-/** Dark mode rules that override the light colours in the attributes. */
+/** Dark mode rules that override the light colors in the attributes. */
 function darkStyle(accent: Color, own: Color | null, has: { brand: boolean; links: boolean }): Html {
   const ground = own ?? DARK.ground
   const onGround = textOnGround(DARK, ground)
@@ -269,7 +270,7 @@ export function textMail({
 }
 
 /**
- * Isolates the name, because in right-to-left text a final full stop would move to its front.
+ * Isolates the name, because right-to-left text would move a period at its end to its start.
  * @see Unicode Standard Annex 9 §2.4
  */
 function apart(name: string, dir: MailContent['dir']): string {

@@ -15,8 +15,8 @@ import { type TraceContext, type TraceName, TRACES } from '../ports/tracing.ts'
 export type { OpenTelemetryMeter, PrometheusClient, PrometheusOptions } from './sinks.ts'
 
 /**
- * The libraries to report to: prom-client, OpenTelemetry or both. `registry`: of prom-client. Default: its default
- * registry.
+ * The libraries to report to: prom-client, OpenTelemetry or both. `registry`: the registry of prom-client. Default: the
+ * global one.
  */
 export interface MetricsOptions {
   prometheus?: PrometheusClient | undefined
@@ -36,7 +36,7 @@ export interface MeasuredAuthority extends Pick<Events, 'on' | 'off'> {
 
 type Count = (name: MetricName, labels?: Labels, value?: number) => void
 
-/** The counters of each event. No user, address, username or client is a label. */
+/** How each event changes the counters. Labels never contain a user, an address, a username or a client. */
 const COUNTED: { [Name in AuthorityEventName]: (event: AuthorityEvents[Name], count: Count) => void } = {
   authenticated({ methods }, count) {
     count('authority.authentication', { outcome: 'success' })
@@ -166,7 +166,7 @@ function message(labels: Labels, attempts: number, count: Count): void {
   count('authority.message.attempts', labels, attempts)
 }
 
-/** The value of each gauge, from one shared call of `app.authority.health()`. */
+/** Reads each gauge from `app.authority.health()`. Gauges that are read in parallel share one check. */
 const GAUGES: Partial<
   Record<MetricName, (health: Awaited<ReturnType<MeasuredAuthority['health']>>) => Array<[Labels, number]>>
 > = {
@@ -183,7 +183,8 @@ const GAUGES: Partial<
 
 /**
  * Reports counters, durations and gauges. Labels come from closed lists, so that strangers can't create time series.
- * Returns a function that stops it. Durations cover every service in this process, so call it once for each registry.
+ * Returns a function that stops the reports. Durations cover every service in this process, so call this function once
+ * for each registry.
  * @example authorityMetrics(app.authority, { prometheus: await import('prom-client') })
  */
 export function authorityMetrics(
@@ -235,7 +236,7 @@ export function authorityMetrics(
   }
 }
 
-/** A value outside of the closed list becomes `other`. */
+/** Replaces a label value outside of the metric's closed list by `other`. */
 function closed(name: MetricName, given: Labels): Labels {
   const allowed: Metric['labels'] = METRICS[name].labels
   return Object.fromEntries(
@@ -243,7 +244,7 @@ function closed(name: MetricName, given: Labels): Labels {
   )
 }
 
-/** The histogram of each kind of work. */
+/** The histogram and labels of each traced operation. */
 const DURATIONS: { [Name in TraceName]: (context: TraceContext<Name>) => [MetricName, Labels] } = {
   hash: () => ['authority.password_hash.duration', {}],
   hash_wait: () => ['authority.password_hash.wait', {}],
@@ -251,7 +252,7 @@ const DURATIONS: { [Name in TraceName]: (context: TraceContext<Name>) => [Metric
   token: ({ grantType }) => ['authority.token.duration', { grant_type: grantType }]
 }
 
-/** Measures the work of every service in this process, by the machine's own clock. Returns a function that stops it. */
+/** Measures the traced operations of every service in this process. Returns a function that stops the measurement. */
 function measureDurations(count: Count): () => void {
   const undo = (Object.keys(TRACES) as TraceName[]).map((name) => {
     const channel = tracingChannel<unknown, TraceContext>(TRACES[name])
@@ -265,7 +266,7 @@ function measureDurations(count: Count): () => void {
       asyncStart() {},
       asyncEnd(context: TraceContext) {
         const beganAt = began.get(context)
-        // The work started before the measurement.
+        // Skips an operation that started before the measurement.
         if (beganAt === undefined) return
         const [metric, labels] = describe(context)
         count(

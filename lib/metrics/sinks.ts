@@ -1,6 +1,6 @@
 import type { Labels, Metric, MetricName } from './table.ts'
 
-/** The part of prom-client 15 that we use: the module itself. */
+/** The part of the module prom-client 15 that we use. */
 export interface PrometheusClient {
   Counter: new (options: PrometheusOptions) => { inc(labels: Record<string, string>, value?: number): void }
   Histogram: new (options: PrometheusOptions & { buckets: number[] }) => {
@@ -54,7 +54,7 @@ export function prometheusSink(
   const options = prometheusOptions(name, metric, registry)
   if (metric.buckets === undefined) {
     const counter = new Counter(options)
-    // Creates series without labels at the start, because a rate needs the 0 before the first 1.
+    // Starts a counter without labels at 0, because Prometheus computes a rate from the 0 before the first 1.
     if (options.labelNames.length === 0) counter.inc({}, 0)
     return (given, value) => {
       counter.inc(named(given), value)
@@ -83,7 +83,7 @@ export function meterSink(name: MetricName, { description, buckets, unit }: Metr
   }
 }
 
-/** Each returns a function that stops it. */
+/** Registers a gauge that calls `look` at each collection. Returns a function that stops it. */
 export function prometheusGauge(
   name: MetricName,
   metric: Metric,

@@ -10,11 +10,11 @@ export interface Metric {
   description: string
   /** Every label with all its values. Any other value counts as `other`. */
   labels: Readonly<Record<string, readonly string[]>>
-  /** The upper bounds of a histogram. */
+  /** The upper bounds of a histogram. Left out: a counter or a gauge. */
   buckets?: number[]
-  /** Seconds. */
+  /** Values are seconds. */
   unit?: 's'
-  /** Read when the metrics are collected. */
+  /** The value is read at each collection. */
   gauge?: true
 }
 
@@ -22,7 +22,7 @@ export interface Metric {
 const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10]
 const OUTCOMES = ['success', 'failure'] as const
 
-/** Typed so that the compiler requires every member of a union, and a new one can't be forgotten. */
+/** Lists the members of a union type. The compiler rejects a list that lacks a member. */
 const words = <Word extends string>(all: Record<Word, 1>): readonly string[] => Object.keys(all)
 
 const FAILURES = words<LoginFailure>({
@@ -139,7 +139,10 @@ const SECOND_FACTORS = words<AuthorityEvents['second_factor_failed']['kind']>({ 
 const OPERATIONS = [...new Set(Object.values(STORE_OPERATIONS).flat())]
 const ALGS = ['ES256', 'EdDSA', 'RS256', 'PS256'] as const
 
-/** Names in OpenTelemetry form. For Prometheus, dots become underscores, and a counter ends in `_total`. */
+/**
+ * All metrics, by OpenTelemetry name. For Prometheus, dots become underscores, times get the suffix `_seconds`, and
+ * counters get `_total`.
+ */
 export const METRICS = {
   'authority.authentication': {
     description: 'Passwords and passkeys that were tried, and sign-ins through connections that succeeded.',

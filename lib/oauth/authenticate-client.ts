@@ -21,16 +21,16 @@ interface Deps {
 interface Failure {
   reason: ClientFailure
   client: Client | null
-  /** The text of the error, if the client may know more. */
+  /** The text of the error for the client, if the client may learn more than the general text. */
   why?: string
-  /** More of the reason, for the log alone. */
+  /** Details of the reason, for the log only. */
   detail?: string
 }
 
 /**
- * The client that a request proves to be; `null` where it names none.
- * A client with a secret or keys must prove that it has them, a public one must not send any proof.
- * A failure is the event `client_authentication_failed`.
+ * Authenticates the client of a request. Returns `null` if the request names no client.
+ * A client with a secret or keys must prove that it has them. A public client must not send any proof.
+ * A failed authentication emits `client_authentication_failed`.
  * @throws OAuthError `invalid_client`, `invalid_request`; `temporarily_unavailable` if the keys of the client or the
  * store of assertions can't be read
  * @see RFC 6749 §2.3, §3.2.1, RFC 7523 §3
@@ -74,7 +74,7 @@ async function provedBySecret(
   if (client === null && asSent !== undefined && asSent.clientId !== credentials.clientId)
     client = await clients.findById(asSent.clientId)
   const presented = method === 'none' ? '' : credentials.clientSecret
-  // Both comparisons are made for unknown clients too, so that the time does not tell which clients there are.
+  // Compares both spellings for unknown clients too, so that the time does not reveal which clients exist.
   const secret = client?.clientSecret ?? ''
   const spellings = [presented, asSent?.clientSecret ?? presented].map((spelling) => equalSecrets(spelling, secret))
   if (client === null) return { reason: 'unknown_client', client }
@@ -86,7 +86,10 @@ async function provedBySecret(
   return methods.includes(method) ? client : { reason: presented === '' ? 'no_secret' : 'wrong_method', client }
 }
 
-/** Only registered keys count. The assertion is used up last, so that a failure uses up nothing. */
+/**
+ * Accepts only the keys of the client's registration. Marks the assertion as used last, so that a refusal does not use
+ * it up.
+ */
 async function provedByKey(
   { assertion: text, clientId }: { assertion: string; clientId: string | undefined },
   clients: ClientStore,

@@ -23,7 +23,7 @@ interface RefreshTokenPolicy {
   reuseGraceMs: number
 }
 
-/** A sign-in by a grant, whose tokens are not handed out yet. */
+/** A sign-in by a grant. Its tokens are not handed out yet. */
 export interface GrantSignIn extends Omit<FirstFactor, 'clientId'>, Granted {
   /** The nonce of the app. Only a token exchange has one. */
   nonce?: string | undefined
@@ -31,11 +31,11 @@ export interface GrantSignIn extends Omit<FirstFactor, 'clientId'>, Granted {
   factors: UserFactors | null
 }
 
-/** Answers of a feature to questions of the token endpoint. */
+/** The part of a feature that the token endpoint calls. */
 export interface TokenSlots {
   /**
-   * The answer without tokens, if the sign-in needs a further step. Asked after a right first factor, and again when
-   * the tokens are committed, because the answer may have changed in between.
+   * Returns the error to answer instead of tokens if the sign-in needs a further step, otherwise `null`. Called after a
+   * correct first factor, and again when the tokens are committed, because the result may have changed in between.
    */
   beforeTokens?(first: GrantSignIn, call: GrantCall, at: 'sign_in' | 'commit'): Promise<OAuthError | null>
 }
@@ -43,16 +43,19 @@ export interface TokenSlots {
 /** The dependencies of a grant. */
 export interface GrantDeps extends Required<TokenSlots>, Targets {
   accounts: AccountsDeps
-  /** Those that are on. */
+  /** The grants that are on. */
   grants: readonly Grant[]
-  /** All that could be on. */
+  /** The declarations of all grants, also of those that are off. */
   declaredGrants: readonly GrantDeclaration[]
-  /** `null`: no token is bound to a key. */
+  /** Checks DPoP proofs. `null`: DPoP is off. */
   possession: Possession | null
   clients: Clients
-  /** Assertions that count once. */
+  /** Remembers used assertions, so that each works once. `undefined`: the state cannot. */
   assertions: AssertionStore | undefined
-  /** The keys of a client that proves itself by one of them; fetched again where none has this `kid`. */
+  /**
+   * Returns the public keys of a client that authenticates with `private_key_jwt`. Fetches the key set again if no key
+   * has this `kid`.
+   */
   clientKeys(client: Client, kid: string | undefined): Promise<readonly unknown[]>
   tokens: TokenStore
   sessions: Sessions
@@ -62,11 +65,11 @@ export interface GrantDeps extends Required<TokenSlots>, Targets {
   passwordGrant: 'first-party' | 'clients' | false
   refreshToken: RefreshTokenPolicy
   claims: ClaimsFunction | null
-  /** True if a connection takes ID tokens of apps. */
+  /** True if a connection accepts ID tokens of apps in a token exchange. */
   exchange: boolean
 }
 
-/** The caller: the authenticated client, if there is one, and its address. */
+/** The caller: the authenticated client, if there is one, the proved key, and the origin of the request. */
 export interface GrantContext {
   client: Client | null
   /** The thumbprint of the key that the caller proved, to which its tokens are bound. `null`: none. */
@@ -74,14 +77,17 @@ export interface GrantContext {
   origin: Origin
 }
 
-/** The limit of an account that is made through a connection, by a page or by JSON. */
+/** The rate limit that counts a new account of a connection. `kept`: the attempt counts even if it succeeds. */
 export type SignUpCheck = { rule: 'register' } | { rule: 'connect'; kept: true }
 
 /** A call of the token endpoint. */
 export interface GrantCall extends GrantContext {
-  /** Counts a new account of the grant. @throws OAuthError where there were too many */
+  /** Counts an account that the grant is about to create. @throws OAuthError if there were too many */
   reserveSignUp(check: SignUpCheck): Promise<void>
-  /** True if the user has given their second factor in this browser before, where codes of a disabled app count. */
+  /**
+   * True if the user has given their second factor in this browser before. Such a browser may use codes of a disabled
+   * app.
+   */
   knows(check: SecondFactorCheck): boolean
 }
 
@@ -92,7 +98,7 @@ export interface TokenResponse {
   expires_in: number
   refresh_token?: string
   id_token?: string
-  /** Absent where nothing was granted. */
+  /** Absent if no scope was granted. */
   scope?: string
   /** Only in the answer to a token exchange. @see RFC 8693 §2.2.1 */
   issued_token_type?: string
@@ -102,40 +108,45 @@ export interface TokenResponse {
 interface GrantParam {
   /** Its limit in bytes of UTF-8. */
   bytes: number
-  /** Its description in API documents, which leave out a parameter with `null`. */
+  /** Its description in API documents. `null`: they leave the parameter out. */
   what?: string | null
 }
 
-/** The last part of a grant that guesses at a second factor. Only the first part knows the user. */
+/**
+ * The second part of a grant that checks a second factor. The first part (`handle`) finds the user, so that a limit can
+ * count the guess before `finish` checks it.
+ */
 export interface GuessAtFactor {
   check: SecondFactorCheck
   finish(given: { isKnown: boolean }): Promise<TokenResponse>
 }
 
 /**
- * The declaration of a grant of the token endpoint, also where options turn it off. API documents, the reference and
- * the limits of parameters come from it. A grant is this, its line in `GRANTS` or in the `grants` of a feature, and its
- * type in `GRANT_TYPES` if clients register for it.
+ * The declaration of a grant of the token endpoint. It exists even if options turn the grant off. API documents, the
+ * reference and the limits of parameters come from it. A new grant needs its declaration, a line in `GRANTS` or in the
+ * `grants` of a feature, and its type in `GRANT_TYPES` if clients register for it.
  */
 export interface GrantDeclaration<Name extends string = string> {
   /** The value of `grant_type`. */
   type: string
-  /** A client must be registered for one of these. Absent: for `type`. */
+  /** A client must be registered for one of these grant types. Absent: for `type`. */
   rightOf?: readonly GrantType[]
-  /** The clients that may be registered for it. Absent: all. */
+  /** The clients that may register for this grant. Absent: all. */
   clients?: {
-    /** Only those with a secret. */
+    /** Only those with a secret or keys. */
     confidential?: true
     /** Only those with a redirect URI. */
     redirectUris?: true
     /** The reason why clients with `firstParty: false` may not have it. */
     firstParty?: string
   }
-  /** How users sign in by it: with a password alone, or in any way. Absent: nobody does. */
+  /** How users sign in with this grant: with a password only, or in any way. Absent: it signs no user in. */
   signsIn?: 'password' | 'any'
   /** Its parameters, besides `scope` and those of client authentication. */
   params: Readonly<Record<Name, GrantParam>>
-  /** Codes that it answers with status 400, besides `invalid_request`, `unauthorized_client` and the like. */
+  /**
+   * The error codes that this grant answers with status 400, besides those of every grant, such as `invalid_request`.
+   */
   errors: readonly OAuthErrorCode[]
   /** Markdown for the reference, to follow "With `grant_type=…`:". */
   what: string
@@ -145,11 +156,14 @@ export interface Grant<Name extends string = string> extends GrantDeclaration<Na
   /** True if the options turn it on. Absent: always. */
   isOn?(deps: Pick<GrantDeps, 'passwordGrant' | 'idTokens' | 'exchange'>): boolean
   /**
-   * The limit that counts an attempt before `handle`. Absent for a secret of 256 random bits, which counts after it has
-   * failed.
+   * The rate limit that counts an attempt before `handle`. Absent for a secret of 256 random bits, because only failed
+   * attempts with such a secret count.
    */
   guess?(params: TokenRequestParams<NoInfer<Name>>): { rule: 'login' | 'connect'; account?: string }
-  /** Throws a refusal that counts as a failed attempt. Returns an `OAuthError` for a refusal after a success. */
+  /**
+   * Throws a refusal if the attempt must count as failed. Returns an `OAuthError` if the secret was right, so that the
+   * attempt does not count.
+   */
   handle(
     params: TokenRequestParams<NoInfer<Name>>,
     call: GrantCall,

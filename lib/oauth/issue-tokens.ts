@@ -24,14 +24,14 @@ interface Issue extends Granted {
   methods: AuthenticationProof[]
   origin: Origin
   grantType: string
-  /** For an ID token as after a code: the nonce that it repeats. */
+  /** Set to issue an ID token too, as an authorization code does. `nonce`: the nonce that the ID token repeats. */
   idToken?: { nonce?: string | undefined } | undefined
 }
 
 /** Tokens that are committed, and the family they belong to. */
 interface IssuedTokens {
   sid: string
-  /** The granted ones of the asked scopes. */
+  /** The granted scopes. */
   scopes: string[]
   response: TokenResponse
 }
@@ -69,7 +69,7 @@ export async function issueTokens(
     userAgent: origin.userAgent?.slice(0, 256) ?? null,
     sessionSid: null,
     offline: true,
-    // Refreshes give ID tokens too, if there is one now.
+    // If there is no ID token now (`null`, or `idToken: false`), refreshes of the family give none either.
     authorization:
       idToken === undefined && resources.length === 0 && boundTo === undefined
         ? null
@@ -95,7 +95,7 @@ export async function issueTokens(
   }
 }
 
-/** Tells that tokens are handed out. */
+/** Emits `token_issued`. Call it when the tokens are sure to be handed out. */
 export function reportIssued(
   { user, client, scopes, origin, grantType }: Omit<Issue, 'methods' | 'resources' | 'jkt'>,
   sid: string,
@@ -112,7 +112,7 @@ export function reportIssued(
 export const tokenTypeOf = (jkt: string | null): 'Bearer' | 'DPoP' => (jkt === null ? 'Bearer' : 'DPoP')
 
 /**
- * Refuses Bearer tokens for a client that takes only bound ones.
+ * Refuses a request without a DPoP proof if the client gets only tokens that are bound to its key.
  * @throws OAuthError `invalid_dpop_proof`
  * @see RFC 9449 §5.2
  */
@@ -120,11 +120,14 @@ export function checkBinding(client: Pick<Client, 'dpopBoundAccessTokens'> | nul
   if (client?.dpopBoundAccessTokens === true && jkt === null) throw missingProof()
 }
 
-/** The key that refresh tokens are bound to. A confidential client proves itself already. @see RFC 9449 §5 */
+/**
+ * The key to which the refresh tokens of this client are bound. `undefined` for a confidential client, because it
+ * authenticates at each refresh, and without a proved key. @see RFC 9449 §5
+ */
 export const refreshKeyOf = (client: Client | null, jkt: string | null): string | undefined =>
   jkt === null || (client !== null && !isPublic(client)) ? undefined : jkt
 
-/** The part of an answer that is the access token. */
+/** The members of a token response that describe its access token. */
 export type AccessAnswer = Pick<TokenResponse, 'access_token' | 'token_type' | 'expires_in' | 'scope'>
 
 interface AccessTokenOf {
@@ -140,8 +143,9 @@ interface AccessTokenOf {
 }
 
 /**
- * An access token for a family, with the host's claims.
- * @throws OAuthError `unmet_authentication_requirements` for a sign-in that is worth less than the client must have
+ * Makes an access token for a family, with the host's claims.
+ * @throws OAuthError `unmet_authentication_requirements` if the level of the sign-in is below the client's `acr`;
+ * `invalid_dpop_proof`; `invalid_scope`
  */
 export async function accessAnswer(
   { user, client, jkt, scopes: granted, sid, authentication, target }: AccessTokenOf,
@@ -175,8 +179,8 @@ export async function accessAnswer(
 }
 
 /**
- * The ID token of a family that began with an authorization code or a token exchange with `openid`; nothing for other
- * families.
+ * Makes an ID token for a family that began with an authorization code or a token exchange with `openid`. Returns `{}`
+ * for other families.
  * @see OpenID Connect Core 1.0 §3.1.3.3, §12.2
  */
 export async function signIdToken(
@@ -221,10 +225,10 @@ interface By {
 }
 
 /**
- * Issues the tokens of a user who has just proved their identity, and hands them out after `confirm` resolves.
- * `confirm` is asked after the commit, because an event between the check and the commit (another password, a disabled
- * account, a second factor) could not end this family. The family ends if `confirm` rejects, or resolves to an answer
- * without tokens.
+ * Issues the tokens of a user who has just proved their identity, and hands them out after `confirm` resolves to
+ * `null`. `confirm` runs after the commit, because an event between the check and the commit (another password, a
+ * disabled account, a second factor) could not end this family. The family ends if `confirm` rejects, or resolves to an
+ * error to answer instead.
  */
 export async function commitTokens<Instead extends OAuthError | null>(
   issue: Issue & By,

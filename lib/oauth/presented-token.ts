@@ -27,7 +27,7 @@ interface ActiveToken {
   /** Seconds since the epoch, like the other times. */
   exp: number
   auth_time: number | undefined
-  /** As in the token, since its user signed in. @see RFC 9470 §6.2 */
+  /** The level of the sign-in, as the access token or the family states it. @see RFC 9470 §6.2 */
   acr: string | undefined
   amr: readonly string[] | undefined
   sid: string | undefined
@@ -36,8 +36,8 @@ interface ActiveToken {
   /** The actor of a token that acts in the name of its user. @see RFC 8693 §4.1 */
   act?: ActClaim | undefined
   /**
-   * This and the members below are only for access tokens. A refresh token is for this server alone, and its family
-   * does not store when it was made.
+   * This and the members below are only for access tokens. A refresh token is for this server only, and the store does
+   * not know when it was made.
    */
   aud?: string | readonly string[]
   iat?: number
@@ -47,8 +47,8 @@ interface ActiveToken {
 }
 
 /**
- * The present facts of a token, read from the stores, for a client that has proved its identity. The answer has no
- * claim about the person, and does not count as a use. An invalid token and one of another client get the same `active:
+ * Describes a token for an authenticated client, as the stores have it now. The answer has no claim about the user but
+ * `sub`, and does not count as a use. An invalid token and a token that the client may not ask about both get `active:
  * false`.
  * @see RFC 7662 §2.2, §4
  */
@@ -98,9 +98,9 @@ async function ofAccessToken(token: string, client: Client, deps: GrantDeps): Pr
 }
 
 /**
- * A client may ask about its own tokens and those with itself in the audience. The issuer as audience is the host's own
- * API, about whose tokens all of the host's own clients may ask. The client of an API may ask about tokens for the API
- * alone.
+ * True if the client may ask about the token. A client may ask about its own tokens and about those with its id in the
+ * audience. All first-party clients may ask about tokens for the issuer, which is the host's own API. A client with
+ * `introspects` may ask only about tokens for those APIs.
  */
 function mayKnow(client: Client, { client_id: owner, aud }: AccessTokenClaims, targets: Targets): boolean {
   const audience = [aud].flat()
@@ -142,9 +142,10 @@ async function ofRefreshToken({ sid, digest }: Credential, client: Client, deps:
 }
 
 /**
- * The claims about the user of a verified access token: `sub`, and what its scopes and the `claims` parameter of its
- * authorization request ask for. The token's session and its user are looked up, so a revocation anywhere is seen at
- * once. The caller has seen that the token has the scope `openid`, which a client's own token never has.
+ * The claims about the user of a verified access token: `sub`, and the claims that its scopes and the `claims`
+ * parameter of its authorization request ask for. Reads the session and the user from the stores, so that a revocation
+ * on any instance takes effect at once. The caller must have checked that the token has the scope `openid`, which a
+ * client's own token never has.
  * @throws OAuthError `invalid_token`
  * @see OpenID Connect Core 1.0 §5.3
  */
@@ -156,7 +157,7 @@ export async function userInfo(
   const { user, family } = await liveUser(claims, { sessions, users })
   const clientId = family === null ? (claims.client_id ?? null) : family.clientId
   const client = clientId === null ? null : await clients.findById(clientId, BY_TOKEN)
-  // The released claims depend on the client.
+  // Without its client, nothing says which claims the token releases.
   if (clientId !== null && client === null) throw invalidToken('The token was revoked.', 'its client is gone')
   const details = family?.authorization ?? null
   const requested = details === null ? undefined : readAuthorizationDetails(details).claims
@@ -170,15 +171,15 @@ export async function userInfo(
 }
 
 /**
- * Ends the family that a refresh or an access token belongs to: all its refresh and access tokens. Any refresh token of
- * the family is accepted, also a replaced one. Only a holder of one knows the id of the family, and the store keeps no
- * digest by which it could tell an older token from a forged secret. An attacker with the id alone could end the family
- * at the refresh endpoint as well, where the same request counts as a replay.
- * @throws OAuthError `invalid_token` if the token is unknown, malformed, expired or revoked: the caller makes a success
- * of it
- * @throws OAuthError `unauthorized_client` if it is another client's, which stays alive
+ * Ends the family of a refresh or access token, with all its refresh and access tokens. Accepts any refresh token of
+ * the family, also a replaced one. Only a holder of such a token knows the id of the family, and the store keeps no
+ * digest with which it could tell an older token from a forged secret. An attacker who knows only the id could end the
+ * family at the refresh endpoint as well, where the same request counts as a replay.
+ * @throws OAuthError `invalid_token` if the token is unknown, malformed, expired or revoked; the endpoint answers 200
+ * then
+ * @throws OAuthError `unauthorized_client` if the token belongs to another client; the token stays valid
  * @throws OAuthError `invalid_request` for an access token without a session of its own. Nothing ends a client's own
- * token before it expires; one that acts in the name of its user ends with the sign-in of its actor.
+ * token before it expires. A token that acts in the name of a user ends with the sign-in of its actor.
  * @see RFC 7009 §2.1, §2.2
  */
 export async function revokeToken(

@@ -18,39 +18,39 @@ import { type Asked, askableScopes, targetOf } from './target.ts'
 import { invalidToken } from '../protocol/bearer.ts'
 
 /**
- * The common part of both ways of refreshing: `POST /auth/refresh` and the grant `refresh_token`. Each has its own
- * rules for callers and its own refusals.
+ * A request to refresh, by `POST /auth/refresh` or the grant `refresh_token`. Each of the two has its own rules for
+ * callers and its own errors.
  */
 export interface RefreshAttempt {
   presented: Credential
-  /** The key that the caller proved. A family that is bound to a key is found with that key alone. `null`: none. */
+  /** The key that the caller proved. `null`: none. A family that is bound to a key is found only with that key. */
   jkt: string | null
   origin: Origin
-  /** The refusal of that endpoint; `detail` is for the log. */
+  /** Makes the error of the endpoint. `detail` is for the log. */
   refused: (detail: string) => Error
-  /** The client, where it is known before the family. */
+  /** The client, if the request authenticates it. Otherwise the family names the client. */
   client?: Client | null
 }
 
 /**
- * For clients that nobody registered: their processes share a refresh token without a lock, and replay it for up to
- * 76 s.
+ * The minimum grace period for clients that nobody registered. The processes of such a client share a refresh token
+ * without a lock, and replay it for up to 76 s.
  */
 const UNKNOWN_CLIENT_GRACE_MS = 120_000
 
-/** The time for which a replaced token of this client still counts. */
+/** The time, in milliseconds, for which a replaced refresh token of this client still works. */
 export function reuseGraceOf(client: Client | null, { refreshToken }: Pick<GrantDeps, 'refreshToken'>): number {
   const { reuseGraceMs } = refreshToken
   return unknownOf(client) === null ? reuseGraceMs : Math.max(reuseGraceMs, UNKNOWN_CLIENT_GRACE_MS)
 }
 
-/** The granted scope of the family that is still allowed. */
+/** The scopes of the family that the client may still be granted. */
 export function stillGrantable(family: RefreshTokenFamily, client: Client | null, deps: GrantDeps): string[] {
   const allowed = askableScopes(client, deps)
   return family.scope.split(' ').filter((scope) => allowed.includes(scope))
 }
 
-/** A new access token of the family, and its user, who must still be active. */
+/** Makes a new access token for the family, and returns its user, who must still be active. */
 export async function signForFamily(
   {
     family,
@@ -63,8 +63,7 @@ export async function signForFamily(
 ): Promise<{ user: User; access: AccessAnswer }> {
   const { resources = [] } = readAuthorizationDetails(family.authorization)
   const target = targetOf(asked, { resources }, client, deps)
-  // The client required less when the family began. The family works again once the client requires no more than
-  // before.
+  // The client's `acr` was raised after the family began. The family stays: it works again once the `acr` is lowered.
   if (!isContent(client, family.acr)) throw attempt.refused('acr')
   const user = await activeUser(family, attempt, deps)
   const { answer } = await accessAnswer(
@@ -75,8 +74,9 @@ export async function signForFamily(
 }
 
 /**
- * Uses the token without replacing it. `clientId`: the client whose family it must be; absent, any client's. The use is
- * committed first, in one trip to the store. A failure after it costs nothing, because the token stays the same.
+ * Counts a use of the refresh token without replacing it. `clientId`: the client of the family (`null`: no client;
+ * `undefined`: any). Commits the use first, in one trip to the store. A later failure costs nothing, because the token
+ * stays the same.
  */
 export async function commitUse(
   attempt: RefreshAttempt,
@@ -90,11 +90,11 @@ export async function commitUse(
 }
 
 /**
- * Replaces the token by its successor, runs `work` with the family, and resolves to both results. The compare-and-swap
- * is the first step, so it takes one trip to the store. The loser of a race, or a client that comes back within the
- * grace time, gets the winner's successor. If `work` fails (an outage of the user store, a claim that can't be made),
- * the successor is given back, and once every call that got it has done so the swap is undone. So a failure uses no
- * token up.
+ * Replaces the refresh token by its successor, runs `work` with the family, and resolves to the new token and the
+ * result of `work`. The compare-and-swap is the first step, so it takes one trip to the store. The loser of a race, or
+ * a client that repeats its request within the grace period, gets the winner's successor. If `work` fails (an outage of
+ * the user store, a claim that can't be made), this call gives its successor back. Once every call that got the
+ * successor has given it back, the store undoes the swap. So a failure uses no token up.
  */
 export async function withRotation<Result>(
   attempt: RefreshAttempt,
@@ -138,8 +138,8 @@ export function reportRefresh(
 }
 
 /**
- * The active user of a family. All sessions of a disabled or deleted user end at the first refresh that sees it. A
- * family from before the present password ends alone.
+ * Returns the active user of a family. Ends all sessions of a disabled or deleted user. Ends only this family if it
+ * began before the last password change.
  */
 async function activeUser(
   family: RefreshTokenFamily,
@@ -173,7 +173,7 @@ function tokenUse(
   }
 }
 
-/** The store has revoked the family already. This ends its access tokens in this instance. */
+/** Reports a replay. The store has revoked the family already. `forget` ends its access tokens in this instance. */
 function replayed(family: RefreshTokenFamily, { origin, refused }: RefreshAttempt, deps: GrantDeps): Error {
   deps.sessions.forget(family.sid)
   deps.accounts.events.emit(

@@ -22,7 +22,7 @@ export interface Asked {
   audience?: string | undefined
 }
 
-/** A grant of a person, or of a client to itself. */
+/** The scopes and APIs that a user has granted, or that a client has for itself. */
 export interface Granted {
   scopes: string[]
   /** The APIs, by the `aud` of their tokens. Empty: tokens are for the service's own audience. */
@@ -47,7 +47,7 @@ export interface Administration {
   allow(asked: { user: User | null; client: Client | null; scopes: string[] }): Promise<readonly string[]>
 }
 
-/** The texts of a request that name resources, each once. */
+/** The values of `resource` and `audience` in a request, without duplicates. */
 const namedTexts = ({ resource, audience }: Asked): string[] => [
   ...new Set([...splitResources(resource ?? ''), ...(audience === undefined ? [] : [audience])])
 ]
@@ -72,7 +72,7 @@ function targetable(audience: string, client: Client | null, targets: Targets): 
 }
 
 /**
- * The APIs that a request names. The service's own audience alone counts as none.
+ * The APIs that a request names. Empty if it names none, or only the service's own audience.
  * @throws OAuthError `invalid_target` for a resource that is unknown, malformed, or not for this client
  * @see RFC 8707 §2
  */
@@ -91,7 +91,7 @@ export function namedResources(asked: Asked, client: Client | null, targets: Tar
   return [...new Set(found as Resource[])]
 }
 
-/** True if one of these texts of the configuration names an API in the audience of a token. */
+/** True if one of these texts of the configuration names an API whose `aud` is in `audience`. */
 export function isAudience(
   texts: readonly string[],
   audience: readonly string[],
@@ -101,7 +101,7 @@ export function isAudience(
   return audience.some((one) => named.includes(one))
 }
 
-/** Leaves out the scopes of APIs that are not among these. */
+/** Leaves out the scopes of APIs that are not in `named`. Scopes that belong to no API stay. */
 export function scopesWithin(
   scopes: readonly string[],
   named: readonly Pick<Resource, 'resource'>[],
@@ -112,8 +112,7 @@ export function scopesWithin(
 }
 
 /**
- * The scopes that a request may name: those that the client can have by default, and those of administration, which no
- * third-party client has.
+ * The scopes that a request may name: those of the client, and for a first-party client also those of administration.
  */
 export function askableScopes(
   client: Client | null,
@@ -138,8 +137,8 @@ export function admitted(
 }
 
 /**
- * The grant of a request without a page: all requested scopes, or all that the client may have for what it names.
- * Scopes of APIs that are not named are left out.
+ * The grant of a request without a consent page: all requested scopes. Without `scope`, all scopes that the client may
+ * have for the named API, except those of administration. Leaves out scopes of APIs that the request does not name.
  * @param but scopes that this kind of grant never has
  * @throws OAuthError `invalid_scope`, `invalid_target`
  */
@@ -169,8 +168,9 @@ function oneOf(named: Resource[]): Resource[] {
 }
 
 /**
- * The API of a machine client that names none: the only one of its `resources`.
- * @throws OAuthError `invalid_target` if it may have tokens for several
+ * The API of a client credentials request that names none: the only API for which the client may have tokens. `{}` if
+ * there is none, or if the client has no list `resources`.
+ * @throws OAuthError `invalid_target` if the client may have tokens for several APIs
  */
 export function impliedResource(client: Client, targets: Targets): { resource?: string } {
   const possible = targets.resources.filter((resource) => mayTarget(client, resource, targets))
@@ -180,8 +180,8 @@ export function impliedResource(client: Client, targets: Targets): { resource?: 
 }
 
 /**
- * The API of an access token of a grant: the named one, otherwise the only one of the grant. `null`: the service's own
- * audience, which a grant of an API does not cover.
+ * The API of an access token: the one that the request names, otherwise the only one of the grant. `null`: the
+ * service's own audience. A grant for an API does not include that audience.
  * @throws OAuthError `invalid_target`
  * @see RFC 8707 §2.2
  */
@@ -201,7 +201,7 @@ export function targetOf(
   return targetable(only, client, targets)
 }
 
-/** The scopes of an access token of a grant. */
+/** The granted scopes that belong in an access token for `target`. */
 export function scopesFor(
   target: Resource | null,
   scopes: readonly string[],

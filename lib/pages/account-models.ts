@@ -1,6 +1,6 @@
 import type { CommonModel, FormModel, ProfileField, ShownScope } from './common-model.ts'
 
-/** The last result of a form on an account page. `nothing`: the session was replaced since the page was opened. */
+/** The last result of a form on an account page. `nothing`: no change, because the page was for another session. */
 export type AccountNote =
   | 'profile'
   | 'email_sent'
@@ -40,13 +40,13 @@ export interface AccountModel extends FormModel {
 
 /** One sign-in of the user. */
 export interface AccountSession {
-  /** The form returns it as `session`, by a submit button. */
+  /** The value of the submit button `session` that ends this session. */
   id: string
-  /** The session of this browser. */
+  /** True for the session of this browser. */
   current: boolean
   /** The client that holds its tokens. `null` for a browser, and for tokens without a client. */
   clientName: string | null
-  /** The name that the browser or app sent at sign-in. */
+  /** The `User-Agent` that the browser or app sent at sign-in. */
   userAgent: string | null
   /** Milliseconds since the epoch. */
   createdAt: number
@@ -55,7 +55,7 @@ export interface AccountSession {
 
 /** A consent of the user to a third-party client. */
 export interface AccountAccess {
-  /** The form returns it as `client`, by a submit button. */
+  /** The value of the submit button `client` that revokes this consent. */
   clientId: string
   name: string
   scopes: ShownScope[]
@@ -90,7 +90,7 @@ export interface AccountModels {
       apiKeys: number | null
     }
     links: AccountModel['accountLinks']
-    /** The page itself. */
+    /** The address of this page. */
     accountUrl: string
     logoutUrl: string
     /** The page the person came from, or the host's home page. */
@@ -100,8 +100,9 @@ export interface AccountModels {
   account_profile: AccountModel & { fields: ProfileField[] }
   /**
    * Fields: `email` for the new address, and `current_password` with `askPassword`; or a button `decision` with the
-   * value `resend`. `signInUrl`: a user without a password signs in again first. `awaited`: the new address whose
-   * message has a code. The page then has the field `code`, and a button `decision` with the value `other`.
+   * value `resend`. `signInUrl`: a user without a password signs in again first. `awaited`: the new address, until the
+   * user has typed the code that was sent to it. The page then has the field `code`, and a button `decision` with the
+   * value `other`, which starts over.
    */
   account_email: AccountModel & {
     currentEmail: string | null

@@ -143,7 +143,7 @@ export function accountRemoved(model: PageModels['account_removed']): string {
   })
 }
 
-/** For users without a password to confirm with. */
+/** Asks a user who can't confirm by a password to sign in again. */
 export function signInAgain({ messages }: AccountModel, url: string): Html {
   return html`<p>${messages.freshText}</p>
 ${action(url, messages.signInAgain)}`
@@ -173,7 +173,7 @@ ${form(target, state, [
   )
 }
 
-/** Follows a list whose page shows the first rows only. */
+/** The note below a list that shows only its first rows. `rows`: their number. */
 export function cutNote({ messages }: AccountModel, hasMore: boolean, rows: number): HtmlValue {
   return (
     hasMore &&
@@ -182,7 +182,7 @@ export function cutNote({ messages }: AccountModel, hasMore: boolean, rows: numb
   )
 }
 
-/** Rows that show without a press. */
+/** The number of other sessions that show before the user opens the full list. */
 const FIRST_ROWS = 10
 
 export function accountSessions(model: PageModels['account_sessions']): string {
@@ -282,7 +282,7 @@ const NOTES: Readonly<Record<AccountNote, MessageKey>> = {
   nothing: 'doneNothing'
 }
 
-/** A page below `account`, with the result of the last action. */
+/** Renders a page below `account`, with the result of the last action. */
 export function accountFrame(
   model: AccountModel,
   heading: string,
@@ -312,7 +312,7 @@ function badge(messages: Messages, isConfirmed: boolean): Html {
   return html`<span class="badge ${isConfirmed ? 'good' : 'bad'}">${label}</span>`
 }
 
-/** Each name once. */
+/** The names without duplicates. 0 if there are none. */
 function namesOf(names: readonly string[] | null): HtmlValue {
   if (names === null || names.length === 0) return names === null ? null : 0
   return [...new Set(names)].map((each, index) => [index > 0 && ' · ', html`<bdi>${each}</bdi>`])

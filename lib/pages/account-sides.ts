@@ -6,9 +6,9 @@ import { nameWithAvatar } from './layout.ts'
 type Sides = CommonModel & Pick<AccountModel, 'username' | 'accountUrl' | 'accountLinks' | 'logoutUrl'>
 
 /**
- * The end of the bar, a menu of the signed-in person, and the column with the ways to all account pages. A phone has no
- * column, but the way back on each page. `here`: the address of the page. The form of the sign-out stands last,
- * because the first form of a page is its own.
+ * The parts around the content of an account page. `bar`: the menu of the signed-in user. `column`: links to all
+ * account pages, hidden on a phone, where each page has a link back instead. `end`: the sign-out form, last in the
+ * document so that the page's own form comes first. `here`: the address of the page.
  */
 export function accountSides(model: Sides, here: string): { bar: Html; column: Html; end: Html } {
   const { messages, username, accountUrl, accountLinks: links, logoutUrl } = model

@@ -2,17 +2,17 @@ import type { CommonModel, FormModel } from './common-model.ts'
 import { AS_TYPED, field, form, type FormState, note, submit } from './fields.ts'
 import { type Html, html } from './html.ts'
 
-/** Six digits of an app. */
+/** The field for the six digits of an authenticator app. */
 export function codeField(state: FormState, { messages }: CommonModel): Html {
   return digitsField(state, messages.codeLabel, 6)
 }
 
-/** Eight digits from an email. */
+/** The field for the eight digits of an email. */
 export function emailCodeField(state: FormState, { messages }: CommonModel): Html {
   return digitsField(state, messages.emailCodeLabel, 8)
 }
 
-/** Takes the code of a message that also has a link. */
+/** The form for the code of a message, which the user may type instead of opening the link. */
 export function confirmationForm(model: FormModel, state: FormState): Html {
   return form(
     model.action,
@@ -23,7 +23,8 @@ export function confirmationForm(model: FormModel, state: FormState): Html {
 }
 
 /**
- * Has no `maxlength`, because that would cut a code pasted with a space. The script sends a whole code.
+ * Has no `maxlength`, because that would cut a code pasted with a space. The script submits the form when the code is
+ * complete.
  */
 function digitsField(state: FormState, label: string, digits: number): Html {
   return field(state, 'code', {

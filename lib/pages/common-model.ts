@@ -1,13 +1,13 @@
 import type { MessageKey, Messages } from './texts.ts'
 
-/** An error on the page of its request. `text` is in the page's language. */
+/** An error, as a page shows it. `text` is in the language of the page. */
 export interface PageError {
-  /** The wire code of the same error, such as `invalid_grant`. */
+  /** The code that the same error has in JSON responses, such as `invalid_grant`. */
   error: string
   text: string
   /** The field with the error. `null`: the whole form. */
   field: string | null
-  /** Seconds until the next attempt is possible, after too many. `text` says it too. */
+  /** After too many attempts, the seconds until the next one is allowed. `text` contains them too. */
   waitSeconds?: number
 }
 
@@ -15,7 +15,7 @@ export interface PageError {
 export interface CommonModel {
   /** The name of the service: the option `pages.title`. */
   title: string
-  /** The logo; `dark`: its address in dark mode, `null`: the same. `null`: the name is shown. */
+  /** `null`: pages show the title instead. `dark`: the URL in dark mode, `null` for the same URL. */
   logo: { url: string; dark: string | null; height: number; alt: string } | null
   faviconUrl: string | null
   /** Which way to sign in comes first. */
@@ -26,8 +26,8 @@ export interface CommonModel {
   /** Links of the footer. */
   footer: { terms: string | null; privacy: string | null; support: string | null }
   /**
-   * The same page in each language, for the footer. Empty if the page cannot be opened again. `name` is in that
-   * language.
+   * The address of this page in each language, for the footer. Empty if the page can't be opened by an address. `name`
+   * is the language's name for itself.
    */
   languages: Array<{ lang: string; name: string; url: string }>
   /** The request id in the log. */
@@ -39,14 +39,14 @@ export interface CommonModel {
   messages: Messages
   styleUrl: string
   scriptUrl: string
-  /** The client that sent the person, if any. */
+  /** The name of the client that sent the user here. `null`: none did. */
   clientName: string | null
 }
 
-/** A field of the sign-up page that the host added by `registration.fields`. */
+/** A field that the host added by `registration.fields`, on the sign-up page or the profile page. */
 export interface ProfileField {
   name: string
-  /** `{terms}` and `{privacy}` stand for these links of the footer. */
+  /** `{terms}` and `{privacy}` become links, as in the footer. */
   label: string
   type: 'text' | 'email' | 'tel' | 'number' | 'date' | 'url' | 'checkbox' | 'radio' | 'select'
   required: boolean
@@ -57,13 +57,13 @@ export interface ProfileField {
   hint?: string | null
   /** Attributes for checks by the browser: `minlength`, `maxlength`, `pattern`, `min`, `max`, `step`. */
   limits?: Readonly<Record<string, string | number>>
-  /** The language of label and hint where it is not that of the page. */
+  /** The language of label and hint, if the page has another one. */
   lang?: string | null
 }
 
 /**
- * Fields of every page with a form. It posts to `action`, which contains all state to carry on. A model never contains
- * a password.
+ * Fields of every page with a form. The form posts to the URL `action`, which contains all state that the next page
+ * needs. A model never contains a password.
  */
 export interface FormModel extends CommonModel {
   action: string
@@ -73,15 +73,15 @@ export interface FormModel extends CommonModel {
 /** A scope with its description for people. */
 export interface ShownScope {
   name: string
-  /** The message key of a standard scope. */
+  /** The message key of a standard scope. `null`: another scope. */
   description: MessageKey | null
-  /** The description from the option `scopes`, with its language. It wins over `description`. */
+  /** The host's description, with its language. Takes precedence over `description`. */
   own: { text: string; lang: string } | null
 }
 
 /**
- * A link to sign in with another provider. `brand`: a mark that the pages have. `label` replaces "Continue with" and
- * the name.
+ * A link to sign in with another provider. `brand`: the provider whose built-in mark the link shows. `label`: the text
+ * of the link, instead of "Continue with" and the name.
  */
 export interface ConnectButton {
   id: string
@@ -100,20 +100,20 @@ export interface PasskeySignals {
 }
 
 /**
- * A form with the field `credential`. It stays `hidden` until the script shows it and asks the browser for a passkey.
+ * A form with the field `credential`. The form is `hidden` until the script finds that the browser supports passkeys.
  */
 export interface PasskeyForm extends PasskeySignals {
   /**
    * Options of `navigator.credentials.get`, or of `create` on pages that make a passkey. Binary values are base64url.
    */
   options: object
-  /** Address of JSON with new `options`, to fetch before these expire. `null`: none. */
+  /** Address of JSON with new `options`, to fetch before the current ones expire. `null`: none. */
   renewUrl: string | null
 }
 
 /**
- * An authenticator app to be added. The form returns `token` in a hidden field `enrolment`. `qr` is the `d` of a path
- * in a square of `size`.
+ * An authenticator app to be added. The form returns `token` in a hidden field `enrolment`. `qr.path`: the attribute
+ * `d` of an SVG path in a square of `qr.size` units.
  */
 export interface ShownEnrolment {
   token: string

@@ -5,7 +5,7 @@ import { durationOf, format } from './texts.ts'
 import type { PageModels } from './model.ts'
 import { finished } from './sign-in-pages.ts'
 
-/** The facts of an app that nobody registered. */
+/** Warnings about a client that nobody registered: who publishes it, and that it is a program on this computer. */
 function warnings({ messages, unknown }: PageModels['consent']): Html {
   if (unknown === null) return html``
   const { host, warnsOfProgram } = unknown
@@ -55,7 +55,7 @@ ${form(
   })
 }
 
-/** The text contains the name, so logo and letter are hidden from screen readers. */
+/** The client's logo, or the first letter of its name. Hidden from screen readers, because the text has the name. */
 function clientIcon({ clientLogoUri, client }: PageModels['consent']): Html {
   return clientLogoUri === null
     ? html`<span class="icon" aria-hidden="true">${monogram(client.name)}</span>`
@@ -111,7 +111,7 @@ export function errorPage(model: PageModels['error']): string {
   })
 }
 
-/** @see OAuth 2.0 Form Post Response Mode §4 */
+/** Posts the authorization response to the client. @see OAuth 2.0 Form Post Response Mode §4 */
 export function formPost(model: PageModels['form_post']): string {
   const { messages, action, params, clientName } = model
   const text =
@@ -120,7 +120,7 @@ export function formPost(model: PageModels['form_post']): string {
       : formatHtml(messages.formPostText, { client: name(clientName) })
   return layout(model, {
     heading: messages.formPostTitle,
-    // The script finds the form by this id.
+    // The script submits the form inside of `data-submit`.
     content: html`<div data-submit>
 <p class="status">${text}</p>
 ${form(
@@ -132,7 +132,7 @@ ${form(
   })
 }
 
-/** The click uses the token up, not the visit, because mail scanners follow links. */
+/** Only the button redeems the token. Opening the page does not, because mail scanners follow links. */
 export function verifyEmail(model: PageModels['verify_email']): string {
   const {
     messages,
@@ -193,7 +193,7 @@ ${
   })
 }
 
-/** Takes back the change that a message reported. */
+/** Asks to revert the change that a message reported. */
 export function undo(model: PageModels['undo']): string {
   const { messages, action, error, token, what, username, done } = model
   if (done)

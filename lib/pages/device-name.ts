@@ -1,4 +1,4 @@
-/** The most specific names first, because browsers also send the names of others. */
+/** The most specific names come first, because browsers also send the names of other browsers. */
 const BROWSERS: ReadonlyArray<readonly [RegExp, string]> = [
   [/\bEdg(?:e|A|iOS)?\//, 'Edge'],
   [/\bOPR\//, 'Opera'],
@@ -19,8 +19,8 @@ const SYSTEMS: ReadonlyArray<readonly [RegExp, string]> = [
 const MAX_LENGTH = 60
 
 /**
- * A name by which a person may recognise a device: browser and system, or the beginning of the sent name. `null` for
- * nothing. Anybody can send any name, so it proves nothing.
+ * A name by which a user may recognize a device: browser and system, or else the start of the `User-Agent`. `null`
+ * without a `User-Agent`. The name proves nothing, because a browser can send any name.
  */
 export function deviceName(userAgent: string | null): string | null {
   return userAgent === null || userAgent.trim() === ''
@@ -28,7 +28,7 @@ export function deviceName(userAgent: string | null): string | null {
     : (knownDevice(userAgent) ?? userAgent.slice(0, MAX_LENGTH))
 }
 
-/** Returns the name of a widespread browser or system, otherwise `null`. */
+/** Returns the name of a widespread browser, and of its system if that is known too. `null` for any other browser. */
 export function knownDevice(userAgent: string): string | null {
   const find = (known: typeof BROWSERS): string | undefined => known.find(([pattern]) => pattern.test(userAgent))?.[1]
   const browser = find(BROWSERS)

@@ -11,7 +11,7 @@ export interface FormState {
   focus: string
 }
 
-/** Reports the error of a field that the form does not have at the form, so that it is seen. */
+/** Shows an error at its field, or above the form if the form does not have that field. */
 export function formState(error: PageError | null, fields: readonly string[], focus: string): FormState {
   const wrong = error?.field !== null && error?.field !== undefined && fields.includes(error.field) ? error.field : null
   return { error, wrong, focus: wrong ?? focus }
@@ -30,9 +30,9 @@ interface Field {
   choices?: ProfileField['choices']
   /** The language of label and hint. */
   lang?: string | null
-  /** Below the input. Its id describes the input. */
+  /** Makes the text below the input. `id`: the element id to give it, which `aria-describedby` refers to. */
   hint?: ((id: string) => Html) | null
-  /** On the line of the label, but after the input in tab order. */
+  /** Further attributes of the input. */
   extra?: Readonly<Record<string, string | boolean>>
 }
 
@@ -117,7 +117,7 @@ export function field(
 export const AS_TYPED = { dir: 'ltr', autocapitalize: 'none', autocorrect: 'off', spellcheck: 'false' } as const
 
 /**
- * With `passkeys` the browser also proposes passkeys. It looks for the word at the end.
+ * With `passkeys`, the browser also proposes passkeys. `webauthn` must be the last word of `autocomplete`.
  * @see HTML §4.10.18.7.1
  */
 export function usernameField(
@@ -151,7 +151,7 @@ export function currentPasswordField(
   })
 }
 
-/** The current password, for actions that need more than a session, with its account. Never contains a value. */
+/** The current password, for actions that need more than a session. The username is for password managers. */
 export function passwordAgainField(state: FormState, model: CommonModel & { username: string }): Html {
   return html`${usernameOf(model.username)}${field(state, 'current_password', {
     label: model.messages.currentPasswordLabel,
@@ -203,7 +203,6 @@ export function factorNameField(state: FormState, label: string, value: string):
   })
 }
 
-/** A new address. */
 export function newEmailField(state: FormState, { messages }: CommonModel, value: string): Html {
   return field(state, 'email', {
     label: messages.newEmailLabel,
@@ -219,7 +218,7 @@ export function hidden(name: string, value: string): Html {
   return html`<input type="hidden" name="${name}" value="${value}">\n`
 }
 
-/** Always a POST, because its values do not belong in an address. `named`: the form whose name `carry` takes along. */
+/** Always posts, because form values do not belong in a URL. `id` is `named` if `carry` sends the typed username on. */
 export function form(action: string, state: FormState | null, content: HtmlValue, id: 'named' | null = null): Html {
   const error = state !== null && state.wrong === null ? state.error : null
   return html`${error !== null && failure(error)}
@@ -229,7 +228,7 @@ ${content}</form>`
 
 /**
  * `deliberate`: with scripts, the button ignores clicks in the half second after the page or its window appears.
- * `about`: the id of the element that names its object, for pages with several.
+ * `about`: the id of the element that names the object of the button, for pages with several such buttons.
  */
 export function submit(
   label: string,
@@ -250,7 +249,7 @@ export function submit(
   })}>${label}</button>`
 }
 
-/** A submit button in a list: its action and its object. `about` is the id of the element that names the object. */
+/** The submit button of a list item. `about`: the id of the element that names the item, for screen readers. */
 export function itemSubmit(
   label: string,
   { name, value, about }: { name: string; value: string; about: string }
@@ -269,12 +268,12 @@ export function link(url: string, label: HtmlValue): Html {
   return html`<a href="${safeUrl(url)}">${label}</a>`
 }
 
-/** A link that looks as a button. At most one control of a page is without a look: its primary. */
+/** A link that looks like a button. `look: null` is the primary style, which at most one control of a page has. */
 export function action(url: string, label: HtmlValue, look: 'quiet' | 'plain' | null = null): Html {
   return html`<p class="actions"><a${attributes({ class: look, href: safeUrl(url) })}>${label}</a></p>\n`
 }
 
-/** Copies the text of the element with this id. The script shows it. */
+/** A button that copies the text of the element with this id. Hidden until the script shows it. */
 export function copyButton({ copyCode, copiedCode }: Messages, id: string): Html {
   return html`<button${attributes({
     type: 'button',
@@ -286,7 +285,7 @@ export function copyButton({ copyCode, copiedCode }: Messages, id: string): Html
   })}>${copyCode}</button>`
 }
 
-/** The request id for support. */
+/** The error code and the request id, for the user to send to support. */
 export function errorCode({ messages, requestId }: CommonModel, { error }: PageError): Html {
   const code = html`<code dir="ltr" id="request-id">${error} · ${requestId}</code>`
   return html`<details class="more"><summary>${messages.errorDetails}</summary><p class="code"><span>${formatHtml(
@@ -295,7 +294,7 @@ export function errorCode({ messages, requestId }: CommonModel, { error }: PageE
   )}</span>${copyButton(messages, 'request-id')}</p></details>`
 }
 
-/** Only an error that the person cannot correct shows the id. A wrong password has a text of its own. */
+/** Shows the request id for an error that the user can't correct. `null` for any other error. */
 export function serverFault(model: CommonModel & { error: PageError | null }): Html | null {
   return model.error !== null && ['server_error', 'temporarily_unavailable'].includes(model.error.error)
     ? errorCode(model, model.error)

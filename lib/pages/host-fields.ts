@@ -3,7 +3,7 @@ import { attributes, formatHtml, type Html, html, safeUrl } from './html.ts'
 import type { CommonModel, ProfileField } from './common-model.ts'
 
 /**
- * Fields that browsers can fill in.
+ * The `autocomplete` values of fields that browsers can fill in.
  * @see OpenID Connect Core 1.0 §5.1, HTML §4.10.18.7
  */
 const AUTOCOMPLETE: Readonly<Record<string, string>> = {
@@ -19,7 +19,7 @@ const AUTOCOMPLETE: Readonly<Record<string, string>> = {
   organization: 'organization'
 }
 
-/** Written from left to right in every language. */
+/** Types whose values are written from left to right in every language. */
 const TYPED: readonly string[] = ['email', 'url', 'tel']
 
 /** A field of the option `registration.fields`. */
@@ -44,7 +44,7 @@ export function profileField(state: FormState, model: CommonModel, given: Profil
   })
 }
 
-/** `{terms}` and `{privacy}` become links. Without a link of the host they are its name alone. */
+/** Replaces `{terms}` and `{privacy}` by links, or by their names if the host gives no link. */
 function labelOf(label: string, { messages, footer: { terms, privacy } }: CommonModel): Html {
   const linked = (url: string | null, text: string): Html =>
     url === null ? html`${text}` : html`<a${attributes({ href: safeUrl(url) })}>${text}</a>`

@@ -1,10 +1,10 @@
 import type { ProfileField } from './common-model.ts'
-/** HTML made by the `html` tag, with everything in it escaped. Nothing else makes it. */
+/** HTML in which every value is escaped. Only the functions of this file can make it. */
 export interface Html {
   readonly [MARKUP]: string
 }
 
-/** Escapes text, and leaves out `null`, `undefined` and `false`. */
+/** A value in a template. Text is escaped. `null`, `undefined` and `false` are left out. */
 export type HtmlValue = string | number | Html | null | undefined | false | readonly HtmlValue[]
 
 const MARKUP = Symbol('markup')
@@ -36,7 +36,7 @@ export function markupOf(value: HtmlValue): string {
 
 /**
  * Renders ` name="value"` for each value that is not `null`, `undefined` or `false`. `true` is an attribute without a
- * value. Names must be ours.
+ * value. Names are not escaped, so they must come from our code.
  */
 export function attributes(given: Readonly<Record<string, string | number | boolean | null | undefined>>): Html {
   return {
@@ -50,8 +50,8 @@ export function attributes(given: Readonly<Record<string, string | number | bool
 }
 
 /**
- * Removes `autofocus` below a link, button or picture, because the browser would scroll the heading out of sight.
- * Attributes end with it, and no text contains a `>`.
+ * Removes `autofocus` below a link, button or picture, because the browser would scroll the heading out of sight. Finds
+ * it by ` autofocus>`: it is always the last attribute, and in text `>` is escaped.
  */
 export function focusAtTop(content: HtmlValue): Html {
   const markup = markupOf(content)
@@ -75,7 +75,7 @@ export function formatHtml(message: string, values: Readonly<Record<string, Html
 const SCRIPTED = new Set(['javascript:', 'data:', 'vbscript:', 'blob:', 'file:', 'filesystem:', 'about:'])
 
 /**
- * An address to follow, or `#` for one that would run or load something.
+ * Returns the URL of a link, or `#` for a URL that would run code or load content.
  * @see OWASP ASVS 5.0 1.2.2
  */
 export function safeUrl(url: string): string {
@@ -87,7 +87,7 @@ export function safeUrl(url: string): string {
   }
 }
 
-/** A list of choices. It starts with an empty one, unless the field is required and has a value. */
+/** A list of choices. It starts with an empty choice, unless the field is required and has one of the choices. */
 export function select(
   given: Html,
   choices: ProfileField['choices'],

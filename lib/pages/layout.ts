@@ -14,7 +14,7 @@ export interface Logo {
   alt?: string | undefined
 }
 
-/** The logo as pages and mails show it. `title`: its words, if the host gives none. */
+/** The logo as pages and mails show it. `title`: the alternative text, if the host gives none. */
 export function logoOf(
   { url, dark, height = LOGO_HEIGHT, alt }: Logo,
   title: string
@@ -23,8 +23,8 @@ export function logoOf(
 }
 
 /**
- * The logo of the service, for pages and mails. The browser chooses the image of its scheme; mail programs that don't
- * know `picture` show the one for light mode.
+ * The logo of the service, for pages and mails. The browser chooses the image for light or dark mode. Mail programs
+ * that don't know `picture` show the image for light mode.
  */
 export function logoImage(
   { url, dark, height, alt }: NonNullable<CommonModel['logo']>,
@@ -33,38 +33,38 @@ export function logoImage(
 ): Html {
   const image = (src: string): Html => html`<img${attributes({ ...own, src, alt, height: String(height) })}>`
   if (dark === null || colorScheme !== 'auto') return image(colorScheme === 'dark' && dark !== null ? dark : url)
-  // A comma would start another candidate.
+  // A comma in `srcset` would start another image.
   const source = attributes({ srcset: dark.replaceAll(',', '%2C'), media: '(prefers-color-scheme:dark)' })
   return html`<picture><source${source}>${image(url)}</picture>`
 }
 
 interface Layout {
   heading: string
-  /** The heading with markup. */
+  /** The heading with markup, instead of `heading`. */
   headline?: Html
   /** A text before the heading in the title of the document, if several views have the same heading. */
   part?: string | null
   /** Below the heading, inside the page's head. */
   lead?: HtmlValue
-  /** Above the heading: an icon for the result. It adds nothing to the heading. */
+  /** Above the heading: an icon, hidden from screen readers because the heading says the same. */
   icon?: IconName | Html | null
   content: HtmlValue
   /** Below the content: links to other pages. */
   links?: HtmlValue
   error?: PageError | null
-  /** The passkey script, on pages that ask for one. */
+  /** The URL of the passkey script, on pages that ask for a passkey. */
   passkeyScript?: string | null | undefined
-  /** A page of the account: wide, on the ground instead of a card, with the content of its bar and its column. */
+  /** On account pages, which are wide and without a card: the parts that `accountSides` makes. */
   wide?: { bar: Html; column: Html; end: Html }
-  /** True if the last form succeeded, so that the title says so. */
+  /** True if the last form succeeded. The title of the document then says so. */
   isDone?: boolean
-  /** Above the heading, and first in the order of focus. */
+  /** Above the heading, and first in tab order. */
   before?: HtmlValue
-  /** The content has the form `named`, whose name the choice of a language carries along. */
+  /** True if the content has the form `named`. The choice of a language then keeps the typed username. */
   isNamed?: boolean
 }
 
-/** A whole document. */
+/** Renders a whole HTML document. */
 export function layout(
   model: CommonModel,
   {
@@ -134,7 +134,7 @@ ${wide?.end}${footer(model, isNamed)}
 </html>`)}\n`
 }
 
-/** The logo, if there is one, replaces the name. */
+/** The logo, or the first letter and the name of a service without a logo. */
 function brand({ title, logo, colorScheme }: CommonModel): Html {
   return logo === null
     ? html`<span class="mark" aria-hidden="true">${monogram(title)}</span><p><bdi>${title}</bdi></p>`
@@ -189,22 +189,22 @@ function languageChoice(
     : html`<a${attributes({ href: safeUrl(url), hreflang: lang, ...own })}>${name}</a>`
 }
 
-/** Isolates a name that others chose from the writing direction of the sentence. */
+/** A name that a user or a client chose, in bold. Its writing direction does not affect the sentence. */
 export function name(text: string): Html {
   return html`<b><bdi>${text}</bdi></b>`
 }
 
-/** A moment. The script tells it in the reader's own zone, and by words such as "yesterday" if it is near. */
+/** A time in UTC. The script shows it in the reader's time zone, or within a week in words such as "yesterday". */
 export function time(at: number, messages: Messages): Html {
   return html`<time datetime="${new Date(at).toISOString()}">${timeOf(at, messages)}</time>`
 }
 
-/** As `time`, for a sentence that takes a date only, as after "on" or "until". */
+/** Like `time`, but never in words such as "yesterday", for use after "on" or "until". */
 export function date(at: number, messages: Messages): Html {
   return html`<time data-whole datetime="${new Date(at).toISOString()}">${timeOf(at, messages)}</time>`
 }
 
-/** The error of a form as a whole. */
+/** An error that concerns a whole form, not one field. */
 export const failure = (error: PageError): Html =>
   html`<p class="alert" role="alert" id="form-error">${said(error)}</p>`
 
@@ -213,7 +213,7 @@ export function said({ text, waitSeconds }: PageError): HtmlValue {
   return waitSeconds === undefined ? text : html`<span>${text}<time data-wait="${waitSeconds}"></time></span>`
 }
 
-/** Sentences in a row. Those that a page leaves out are `false`. */
+/** Joins sentences as the language separates them. Leaves out `false`. */
 export function sentences(messages: Messages, ...given: HtmlValue[]): HtmlValue[] {
   const space = spaceOf(messages)
   return given.filter((one) => one !== false).flatMap((one, index) => (index === 0 ? [one] : [space, one]))
@@ -225,8 +225,8 @@ export function address(text: string): Html {
 }
 
 /**
- * The account that the page is about, and the way to another one. A long address loses letters before its domain. The
- * letter adds nothing to the name.
+ * The account that the page is about, with a link to sign in to another account. A long address is cut before its
+ * domain, so that the domain stays visible.
  */
 export function chip({ messages }: CommonModel, username: string, otherUrl: string | null = null): Html {
   return html`<div class="chip" title="${username}">${nameWithAvatar(username)}${
@@ -242,7 +242,7 @@ export function nameWithAvatar(username: string): Html {
   )}</span><bdi><span>${local}</span>${domain !== '' && html`<span>${domain}</span>`}</bdi>`
 }
 
-/** The account of a form with a password, for password managers. No route reads it. */
+/** A hidden username next to a password field, for password managers. No route reads it. */
 export function usernameOf(username: string): Html {
   return html`<input type="text" name="username" value="${username}" autocomplete="username" readonly hidden>\n`
 }

@@ -3,22 +3,25 @@ import type { AccountModels } from './account-models.ts'
 import type { CommonModel, FormModel, PageError, ShownScope } from './common-model.ts'
 import type { SignInModels } from './sign-in-models.ts'
 
-/** All hosted pages. `form_post` carries an answer to a client by a form. */
+/** The names of all hosted pages. */
 export type PageName = keyof PageModels
 
 export interface PageModels extends SignInModels, AccountModels, FeatureModels {
   /** Two submit buttons `decision` with the values `allow` and `deny`. */
   consent: FormModel & {
-    /** `continue`: an app of the host's own only asks the person to continue, and `scopes` is empty. */
+    /** `continue`: the client is the host's own, so the page asks for no consent and `scopes` is empty. */
     asks: 'consent' | 'continue'
     username: string
     /** The sign-in page for another account. */
     otherUrl: string
     client: { name: string; id: string; redirectHost: string }
-    /** A client that nobody registered. `host` publishes its document; `null`: nobody vouches for it. */
+    /**
+     * Set for a client that nobody registered. `host`: the host name that publishes the client's document, or `null`.
+     * `warnsOfProgram`: a program on the user's computer gets the access, and the page must warn of that.
+     */
     unknown: { host: string | null; warnsOfProgram: boolean } | null
     scopes: ShownScope[]
-    /** The lifetime of the access, in seconds. */
+    /** How long the client has access, in seconds. */
     lifetimeSeconds: number
     /** The client as registered. Its logo loads from the registered address only. */
     clientLogoUri: string | null
@@ -28,7 +31,7 @@ export interface PageModels extends SignInModels, AccountModels, FeatureModels {
   logout: FormModel & { username: string | null }
   /** `ended`: whether a session ended. */
   signed_out: CommonModel & { ended: boolean; homeUrl: string; loginUrl: string | null }
-  /** `newLink`: the link of a message is void, and this page offers another. */
+  /** `newLink`: the link of a message no longer works, and this page leads to a new one. */
   error: CommonModel & {
     error: PageError
     /** The refused address of the request, to show as text. `null`: none. */
@@ -36,7 +39,7 @@ export interface PageModels extends SignInModels, AccountModels, FeatureModels {
     homeUrl: string
     newLink: { url: string; by: 'request' | 'sign_in' } | null
   }
-  /** A form that submits itself with scripts, and by its button without. */
+  /** The authorization response as a form. The script submits it. Without scripts, the user presses the button. */
   form_post: CommonModel & { action: string; params: Record<string, string> }
 }
 

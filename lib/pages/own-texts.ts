@@ -10,17 +10,17 @@ export type OwnTexts = {
 export type ScopeTexts = Readonly<Record<string, Partial<Record<Locale, string | undefined>>>>
 
 interface Mistake {
-  /** From the option on, as `de.loginTitle`. */
+  /** The path below the option, such as `de.loginTitle`. */
   path: string
   problem: string
 }
 
-/** Frozen, as the built-in ones are. The texts were checked. */
+/** Replaces built-in texts by the host's checked texts. The result is frozen. */
 export function withOwnTexts(messages: Messages, own: OwnTexts[Locale]): Messages {
   return own === undefined ? messages : Object.freeze({ ...messages, ...own } as Messages)
 }
 
-/** The first text that the pages could not show; `null` where there is none. */
+/** The first text that the pages could not show. `null`: all texts are valid. */
 export function ownTextMistake(texts: OwnTexts): Mistake | null {
   for (const [locale, own] of Object.entries(texts)) {
     if (!isLocale(locale)) return unknownLanguage(locale, locale)
@@ -53,7 +53,7 @@ export function ownTextMistake(texts: OwnTexts): Mistake | null {
   return null
 }
 
-/** A problem of a label or hint that is one text, or texts by language. */
+/** The problem of a label or hint, which must be a text or texts by language. `null`: none. */
 export function hostTextProblem(text: unknown): string | null {
   if (text === undefined || typeof text === 'string') return null
   if (typeof text !== 'object' || text === null || !Object.values(text).some((own) => typeof own === 'string'))
@@ -64,7 +64,7 @@ export function hostTextProblem(text: unknown): string | null {
 
 const unknownLocale = (texts: object): string | undefined => Object.keys(texts).find((locale) => !isLocale(locale))
 
-/** The first description of a scope in a language that the pages don't have. */
+/** The first description of a scope in a language that the pages don't have. `null`: none. */
 export function scopeTextMistake(texts: ScopeTexts): Mistake | null {
   for (const [scope, own] of Object.entries(texts)) {
     const unknown = unknownLocale(own)
@@ -85,7 +85,7 @@ function scopeText(texts: ScopeTexts, scope: string, locale: string): ShownScope
   return Object.hasOwn(texts, scope) ? ownText(texts[scope] ?? {}, locale) : null
 }
 
-/** The text in this language, in English or in any. */
+/** The text in this language, else in English, else in any language. `null`: there is no text. */
 export function ownText(own: ScopeTexts[string], locale: string): ShownScope['own'] {
   for (const lang of [locale as Locale, 'en' as const, ...LOCALES]) {
     const text = own[lang]
@@ -99,7 +99,7 @@ function placeholdersOf(text: string): string[] {
   return [...text.matchAll(/\{(\w+)(?=[},])/g)].map(([, name = '']) => name)
 }
 
-/** True if some number would find no form in it. */
+/** True if a plural in the text has no form for some number. */
 function lacksForm(text: string, messages: Messages): boolean {
   return placeholdersOf(text).some((name) =>
     [0, 1, 2, 3, 5, 11, 21, 100].some((count) => formatNumbers(text, { [name]: count }, messages).includes(`{${name}`))

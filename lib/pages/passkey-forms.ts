@@ -12,8 +12,8 @@ interface Asking {
 }
 
 /**
- * Hidden until the script shows it, so that a browser without scripts sees no dead button and no gap. With scripts its
- * room is there from the start, so that nothing moves under a thumb.
+ * A form that is hidden until the script shows it, so that a browser without scripts has no dead button and no gap.
+ * With scripts, the page keeps space for the form from the start, so that nothing moves while the user taps.
  */
 export function passkeyForm(
   action: string,
@@ -39,13 +39,13 @@ ${fields}${submit(label, { look })}
 `
 }
 
-/** For a page that would otherwise be empty: without scripts, and where the script finds that there are no passkeys. */
+/** The text for browsers without scripts or without passkeys, on a page that has only the passkey form. */
 export function withoutPasskeys({ messages }: CommonModel): Html {
   return html`<p class="hint instead">${messages.passkeysMissing}</p>
 `
 }
 
-/** Carries the data on a page without a form. */
+/** Gives the script the data of `signals` on a page without a passkey form. */
 export function passkeySignals({ signals }: PasskeySignals): Html | null {
   const told = signalsOf(signals)
   return told === null
@@ -58,7 +58,7 @@ function signalsOf(signals: PasskeySignals['signals']): string | null {
   return Object.keys(signals).length === 0 ? null : JSON.stringify(signals)
 }
 
-/** The script reports whether the browser can make passkeys, so that a later page may propose one. */
+/** A field in which the script reports that the browser supports passkeys, so that a later page may propose one. */
 export function tellsPasskeysField(tells: boolean): Html | null {
   return tells ? html`<input type="hidden" name="passkeys" value="">\n` : null
 }

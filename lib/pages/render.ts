@@ -16,7 +16,7 @@ import { checkEmail, forgotPassword, login, reauthenticate, resetPassword, signu
 /** The built-in HTML of each page: a whole document without inline script, style or event handler. Pure. */
 export type Renderers = { readonly [Name in PageName]: (model: PageModels[Name]) => string }
 
-/** All but those of the features. */
+/** The renderers of all pages that do not belong to a feature. */
 export const RENDERERS: Omit<Renderers, keyof FeatureModels> = {
   login,
   reauthenticate,

@@ -1,9 +1,9 @@
 /**
- * The pages' one script, as served. Every page works without it. It shows a password, copies and prints, sends a code
- * that is complete, tells times in the reader's zone, prevents double submits, and submits the `form_post` answer. It
- * also delays buttons that allow or remove something, until a person can have seen them. It uses no spread syntax,
- * because the browser of the OpenID Foundation's conformance suite does not know it and would stay on the `form_post`
- * page.
+ * The pages' one script, as served. Every page works without it. It shows a password, copies and prints, submits a code
+ * that is complete, shows times in the reader's time zone, prevents double submits, and submits the `form_post` answer.
+ * It also disables buttons that allow or remove something until a person can have seen them. It uses no spread syntax,
+ * because the browser of the OpenID Foundation's conformance suite does not support that and would stay on the
+ * `form_post` page.
  */
 export const PAGE_SCRIPT = `'use strict'
 const all = (selector) => document.querySelectorAll(selector)
@@ -130,14 +130,14 @@ if (answer) {
  * The script of pages that ask for a passkey or make one. It shows the hidden form and posts the browser's answer in
  * the field `credential`.
  *
- * - A document runs one request at a time. WebKit requires the former one to end before the next begins.
- * - The script builds the answer from readable fields, because `toJSON()` and `getPublicKey()` throw in some password
- * managers, and so does any prototype that they left to the browser. It may fail with any error, or with none.
+ * - A document can run one passkey request at a time. WebKit requires one request to end before the next begins.
+ * - The script copies the answer field by field. In some password managers, `toJSON()`, `getPublicKey()` and other
+ * methods throw, because their objects are not the browser's own. A request may reject with any error, or with none.
  * - In the options every `id` is binary except that of the Relying Party, which has a `name` and no `displayName`.
- * - Causes that cannot be distinguished (cancelled, timeout, no passkey) share one text. A passkey of the username
- * field fails silently.
- * - With `data-again`, a challenge is replaced after eight minutes, because it expires after ten. Not while the page is
- * hidden.
+ * - Causes that can't be distinguished (canceled, timeout, no passkey) share one text. A request that the username
+ * field started fails silently.
+ * - With `data-again`, the script replaces a challenge after eight minutes, because a challenge expires after ten. It
+ * waits while the page is hidden.
  * - `data-signals` tells the browser which passkeys still work, if the browser supports it.
  *
  * @see W3C WebAuthn Level 3 §5.1

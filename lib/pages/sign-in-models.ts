@@ -4,9 +4,9 @@ import type { ConnectButton, FormModel, PasskeyForm, ProfileField } from './comm
 export interface SignInModels {
   /**
    * `again`: a user is signed in, and the target requires a more recent or stronger sign-in.
-   * `passwordLater`: the password may stay empty, because an address may lead to another sign-in page. `tellsPasskeys`:
-   * the hidden field `passkeys` is `yes` if the browser can make one, here and on the page `second_factor`. Without it
-   * the page `passkey_prompt` never shows.
+   * `passwordLater`: the password may stay empty, because some email addresses sign in at a provider. `tellsPasskeys`:
+   * the form needs the hidden field `passkeys`, with the value `yes` if the browser supports passkeys. The page
+   * `second_factor` has it too. Without this field, the page `passkey_prompt` never shows.
    */
   login: FormModel & {
     again: boolean
@@ -21,9 +21,9 @@ export interface SignInModels {
     tellsPasskeys: boolean
   }
   /**
-   * For the signed-in user: `current_password` with `asksPassword`, `credential` with `passkey`, a button `decision`
-   * with the value `email` with `sendsCode`, and the user's provider accounts. `loginUrl` leads to the sign-in page for
-   * any other way.
+   * Asks the signed-in user for another proof. Fields: `current_password` with `asksPassword`, and `credential` with
+   * `passkey`. With `sendsCode`, a button `decision` with the value `email`. `connections`: the user's accounts at
+   * providers. `loginUrl`: the sign-in page, for any other way.
    */
   reauthenticate: FormModel & {
     username: string
@@ -42,9 +42,9 @@ export interface SignInModels {
   }
   forgot_password: FormModel & { username: string; loginUrl: string }
   /**
-   * A message is on its way, whether the account exists or not; with `unconfirmed` only a press sends it. A button
-   * `decision` with the value `resend` sends it again, and `resent` reports it. `hasCode`: the page also has the field
-   * `code`, for the code of the message. `otherUrl`: the way to type another name.
+   * Tells that a message was sent, whether the account exists or not. A button `decision` with the value `resend` sends
+   * it again, and `resent` reports that. With `unconfirmed`, only this button sends a message. `hasCode`: the page also
+   * has the field `code`, for the code of the message. `otherUrl`: the page to type another name.
    */
   check_email: FormModel & {
     awaits: 'signup' | 'unconfirmed' | 'forgot'
@@ -60,10 +60,10 @@ export interface SignInModels {
    */
   reset_password: FormModel & { token: string; username: string; minLength: number; loginUrl: string; done: boolean }
   /**
-   * The account that signed up, and the time of the message (milliseconds since the epoch). `canDisown`: a button
-   * `decision` with the value `not_me` ends the account's password, for a person who did not sign up. `newAddress`: the
-   * future address of `username`; `null` if the account has it already. `done`: the address is confirmed; `continueUrl`
-   * is for a person who is signed in. `disowned`: the password has ended.
+   * Asks to confirm an address. `sentAt`: the time of the message, in milliseconds since the epoch. `canDisown`: a
+   * button `decision` with the value `not_me` removes the account's password, for a person who did not sign up.
+   * `newAddress`: the future address of `username`, `null` if the account has it already. `done`: the address is
+   * confirmed. `continueUrl`: the next page of a signed-in user. `disowned`: the password was removed.
    */
   verify_email: FormModel & {
     token: string
@@ -76,6 +76,6 @@ export interface SignInModels {
     done: boolean
     disowned: boolean
   }
-  /** Takes back the first factor of `username`, or a change of the address. `done`: it is taken back. */
+  /** Asks to remove the first factor of `username`, or to revert a change of the address. `done`: this has happened. */
   undo: FormModel & { token: string; what: 'factor' | 'email'; username: string; done: boolean }
 }

@@ -197,7 +197,7 @@ function onward({ clientName, messages, title }: CommonModel): Html | null {
     : html`<p class="lead">${formatHtml(messages.continueTo, { client: name(clientName) })}</p>`
 }
 
-/** The address, and a second try. The texts are the same whether the account exists or not. */
+/** Tells that a message was sent, and can send it again. The texts are the same whether the account exists or not. */
 export function checkEmail(model: PageModels['check_email']): string {
   const { messages, action, error, awaits, username, resent, hasCode, otherUrl, loginUrl } = model
   const text = {

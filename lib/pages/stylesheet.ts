@@ -1,7 +1,7 @@
 import { accentPair, type AccentColor, DARK, groundsOf, LIGHT, variables } from './themes.ts'
 import { LANGUAGES } from '../texts/languages.ts'
 
-/** The URL of a shape that is cut out of the text color. It is a data: URL, so that nothing is loaded. */
+/** The CSS mask of an icon, which shows in the text color. It is a data: URL, so that nothing is loaded. */
 function mask(shapes: string): string {
   const svg =
     `<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 24 24' fill='none' stroke='black' ` +
@@ -28,7 +28,7 @@ const SCREEN = mask("<rect x='3' y='4.5' width='18' height='12' rx='2'/><path d=
 const CHAIN = mask("<path d='M10 14a4 4 0 0 0 6 0l3-3a4 4 0 0 0-6-6M14 10a4 4 0 0 0-6 0l-3 3a4 4 0 0 0 6 6'/>")
 const GRID = mask("<path d='M4 4h6v6H4zM14 4h6v6h-6zM4 14h6v6H4zM14 14h6v6h-6z'/>")
 
-/** The names of `data-icon`. */
+/** The icons, by the value of the attribute `data-icon`. */
 const ICONS = {
   mail: MAIL,
   check: CHECK,
@@ -47,7 +47,7 @@ export type IconName = keyof typeof ICONS
 
 /** The host's part of the design. The options were checked, so that no value can end a declaration. */
 export interface Look {
-  /** `#rrggbb`, or one for each scheme. */
+  /** `#rrggbb`, or one color for each scheme. */
   accentColor: AccentColor
   colorScheme: 'light' | 'dark' | 'auto'
   /** `#rrggbb` */
@@ -79,7 +79,7 @@ export function stylesheet({ accentColor, colorScheme, background, radius, font,
   return `${colors[colorScheme]}\n${SCRIPTS}\n${layout === 'card' ? RULES : RULES.replace(CARD, '')}`
 }
 
-/** Links to other providers look the same, after Google's brand rules, the strictest. */
+/** The colors of links to other providers. All follow Google's brand rules, because these are the strictest. */
 const PROVIDERS = {
   light: ';--provider:#fff;--provider-edge:#747775;--provider-text:#1f1f1f',
   dark: ';--provider:#131314;--provider-edge:#8e918f;--provider-text:#e3e3e3'
@@ -88,7 +88,7 @@ const PROVIDERS = {
 const shape = (icon: string, size: string): string => `--shape:${icon};width:${size};height:${size}`
 const swap = (icon: string): string => `--shape:${icon}`
 
-/** Cut out of the text colour. */
+/** The elements that show an icon in the text color. */
 const SHAPED =
   '[data-icon]::before,.reveal::before,.foot summary::before,.rows a::after,.pick>summary::after,' +
   '.scopes li::before,.points li::before,' +

@@ -13,13 +13,13 @@ export const LOCALES = Object.freeze(Object.keys(LANGUAGES) as Locale[])
 
 const made = new Map<string, Messages>()
 
-/** The texts of a language, for services where every username is an email address and for others. */
+/** The texts of a language. `usernames`: with `email`, the texts call the username an email address. */
 export function messagesOf(locale: Locale, usernames: Usernames = 'any'): Messages {
   const name = `${locale} ${usernames}`
   const known = made.get(name)
   if (known !== undefined) return known
   const { pages, byEmail } = languageOf(locale)
-  // Frozen, because a host's `render` gets the catalogue itself, and a change of it would be in all pages.
+  // Frozen, because a host's `render` gets this object, and a change of it would affect all pages.
   const messages = Object.freeze(usernames === 'any' ? pages : { ...pages, ...byEmail })
   made.set(name, messages)
   return messages
@@ -34,7 +34,7 @@ export function isLocale(given: string): given is Locale {
   return Object.hasOwn(LANGUAGES, given)
 }
 
-/** Fills `{name}` in. A name without a value stays as it is. */
+/** Replaces each `{name}` by its value. A name without a value stays as it is. */
 export function format(message: string, values: Readonly<Record<string, string | number>>): string {
   return message.replace(/\{(\w+)\}/g, (placeholder, name: string) =>
     Object.hasOwn(values, name) ? String(values[name]) : placeholder
@@ -44,9 +44,8 @@ export function format(message: string, values: Readonly<Record<string, string |
 const PLURAL = /\{(\w+), plural,((?: [a-z]+ \{[^{}]*\})+)\}/g
 
 /**
- * As `format`, with numbers: `{days, plural, one {# day} other {# days}}` is the form that the language has for the
- * number. It is the part of ICU MessageFormat that the texts need. `other` is for every category that has no form of
- * its own.
+ * Like `format`, with plurals: `{days, plural, one {# day} other {# days}}` becomes the form that the language uses for
+ * the number. Supports only this part of ICU MessageFormat. `other` is for every category without a form of its own.
  * @see Unicode Technical Standard 35, part 3, Language Plural Rules
  */
 export function formatNumbers(message: string, values: Readonly<Record<string, number>>, { lang }: Messages): string {
@@ -72,8 +71,8 @@ const UNITS = [
 ] as const
 
 /**
- * A span in words, in the catalogue's language: in the largest unit that says it whole, or else in the one that has two
- * of it or more. Rounded up, and at least a minute.
+ * A duration in words, in the language of `messages`. Uses the largest of days, hours and minutes that divides the
+ * duration, or that fits into it at least twice. Rounds up, to at least a minute.
  */
 export function durationOf(seconds: number, messages: Messages): string {
   const [unit, size] =
@@ -82,7 +81,7 @@ export function durationOf(seconds: number, messages: Messages): string {
   return unitFormats[unit](messages.lang).format(Math.max(1, Math.ceil(seconds / size)))
 }
 
-/** For a title or a subject. Headings have soft hyphens in words that are wider than a phone. */
+/** Removes the soft hyphens that headings have for phones, for use in a title or a subject. */
 export function withoutHyphens(heading: string): string {
   return heading.replaceAll('\u00ad', '')
 }
@@ -92,7 +91,7 @@ export function spaceOf({ lang }: Pick<Messages, 'lang'>): string {
   return isLocale(lang) ? LANGUAGES[lang].space : ' '
 }
 
-/** A moment, in the catalogue's language. Nobody knows where the reader is, so it is UTC and says so. */
+/** A time in the language of `messages`, in UTC, because the server does not know the reader's time zone. */
 export function timeOf(at: number, messages: Messages): string {
   return `${timeFormat(messages.lang).format(at)} UTC`
 }
@@ -106,19 +105,19 @@ const SCOPES: Readonly<Record<string, MessageKey>> = {
   offline_access: 'scopeOfflineAccess'
 }
 
-/** The description of a scope for people; `null` for one of the host's own. @see OpenID Connect Core 1.0 §5.4, §11 */
+/** The description of a standard scope. `null` for any other scope. @see OpenID Connect Core 1.0 §5.4, §11 */
 export function scopeDescription(scope: string): MessageKey | null {
   return Object.hasOwn(SCOPES, scope) ? (SCOPES[scope] ?? null) : null
 }
 
-/** Tags in lower case, because tags are compared without case. An alias leads to the nearest language. */
+/** Languages by tag and by alias. Tags are in lower case, because they are compared without case. */
 const BY_TAG: ReadonlyMap<string, Locale> = new Map(
   LOCALES.flatMap((locale) =>
     [locale.toLowerCase(), ...LANGUAGES[locale].aliases].map((tag): [string, Locale] => [tag, locale])
   )
 )
 
-/** Far more than any browser sends. */
+/** The most language ranges that are read, far more than any browser sends. */
 const MAX_RANGES = 50
 
 /** The language of a page: the requested one, otherwise English. */
@@ -127,7 +126,7 @@ export function chooseLocale(uiLocales: readonly string[], acceptLanguage: strin
 }
 
 /**
- * Finds the first wanted language with a catalogue. `ui_locales` of the authorization request comes before the
+ * Finds the first wanted language that the pages have. `ui_locales` of the authorization request comes before the
  * browser's `Accept-Language`. Returns `undefined` if none fits. Lookup shortens a range until it fits: `de-Latn-AT`,
  * `de-Latn`, `de`. Portuguese of any country is `pt-BR`, and Chinese follows the script of the range.
  * @see RFC 4647 §3.4, RFC 9110 §12.5.4, OpenID Connect Core 1.0 §3.1.2.1
@@ -152,7 +151,7 @@ function lookUp(range: string): Locale | undefined {
   return undefined
 }
 
-/** Best quality first, in sending order for equal quality. `q=0` is a refusal. */
+/** The ranges of the header, best quality first. Equal qualities keep their order. `q=0` and `*` are left out. */
 function rangesOf(header: string): string[] {
   return header
     .split(',', MAX_RANGES)

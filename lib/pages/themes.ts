@@ -68,7 +68,7 @@ export const DARK: Theme = {
 }
 
 interface Accents {
-  /** The colours of a button, its text, and the hovered button. */
+  /** The colors of a button, its text, and the hovered button. */
   button: Color
   onButton: Color
   hover: Color
@@ -79,8 +79,9 @@ interface Accents {
 }
 
 /**
- * Adapts the accent to a theme. A dark theme makes it lighter until the button stands out from the card, as long as
- * white text stays readable on it. Links and edges keep the accent as far as they stay readable.
+ * Adapts the accent to a theme. The default accent becomes the theme's own. In a dark theme, another accent becomes
+ * lighter until the button stands out from the card. Links and edges change only as far as they must to stay readable.
+ * `end`: the color to move towards, white in a dark theme and black in a light one.
  */
 export function accentsOf(given: Color, theme: Theme, end: Color): Accents {
   const isOwn = given !== LIGHT.accent
@@ -98,7 +99,7 @@ export function accentsOf(given: Color, theme: Theme, end: Color): Accents {
   }
 }
 
-/** Moves the hovered button away from its text colour, so that its contrast never falls. */
+/** Moves the color of a hovered button away from the text color, so that the contrast never falls. */
 function hoverOf(button: Color, onButton: Color): Color {
   return mix(button, onButton === '#ffffff' ? '#000000' : '#ffffff', 0.14)
 }
@@ -106,7 +107,7 @@ function hoverOf(button: Color, onButton: Color): Color {
 /** The option `accentColor`, checked. */
 export type AccentColor = string | { light?: string | null | undefined; dark?: string | null | undefined }
 
-/** The accent in light and in dark mode. A colour that is given for light mode alone serves both. */
+/** The accent in light and in dark mode. A color for light mode alone serves both modes. */
 export function accentPair(given: AccentColor): { light: Color; dark: Color } {
   const { light, dark } = typeof given === 'string' ? { light: given, dark: given } : given
   const first = light ?? LIGHT.accent
@@ -126,7 +127,7 @@ export function variables(
   const values = {
     ground,
     'on-ground': textOnGround(theme, ground),
-    // The name of the service.
+    // For the name of the service.
     title: readable(theme.text, { on: [ground], least: TEXT_CONTRAST, end: textOn(ground) }),
     panel: theme.panel,
     card: theme.card,
@@ -147,7 +148,7 @@ export function variables(
     'good-ground': theme.goodGround,
     warn: theme.warn,
     'warn-ground': theme.warnGround,
-    // With an accent of the host, which may be of any hue.
+    // A host's accent may have any hue, so the built-in soft colors might not fit it.
     soft: accent === LIGHT.accent ? theme.soft : theme.panel,
     'on-soft': accent === LIGHT.accent ? theme.onSoft : link
   }
@@ -156,7 +157,10 @@ export function variables(
     .join(';')
 }
 
-/** One colour serves both schemes, but a light one would dazzle in dark mode. */
+/**
+ * The background in light and in dark mode. `null`: the built-in one. With `auto`, a single color serves dark mode only
+ * if white text is readable on it, because a light background would dazzle.
+ */
 export function groundsOf(
   background: string | { light: string | null; dark: string | null },
   colorScheme: 'light' | 'dark' | 'auto'
@@ -166,13 +170,13 @@ export function groundsOf(
   return { light: ground, dark: colorScheme === 'dark' || contrast('#ffffff', ground) >= TEXT_CONTRAST ? ground : null }
 }
 
-/** Text on the host's background stays readable. */
+/** The color of quiet text outside of the card, changed as far as the host's background requires for contrast. */
 export function textOnGround(theme: Theme, ground: Color): Color {
   return readable(theme.quiet, { on: [ground], least: TEXT_CONTRAST, end: textOn(ground) })
 }
 
 /**
- * Colours as `#rrggbb`, and their contrast.
+ * Colors as `#rrggbb`, and their contrast.
  * @see WCAG 2.2 §1.4.3, §1.4.11 and its definition of relative luminance
  */
 
@@ -198,7 +202,7 @@ function luminance(color: Color): number {
   return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 }
 
-/** The contrast of two colours, from 1 (equal) to 21 (black and white). */
+/** The contrast of two colors, from 1 (equal) to 21 (black and white). */
 export function contrast(one: Color, other: Color): number {
   const [dark, light] = [luminance(one), luminance(other)].sort((a, b) => a - b) as [number, number]
   return (light + 0.05) / (dark + 0.05)
@@ -213,13 +217,14 @@ export function mix(color: Color, other: Color, share: number): Color {
   return `#${mixed.map((channel) => channel.toString(16).padStart(2, '0')).join('')}`
 }
 
-/** Black or white, whichever has more contrast: at least 4.58 on any colour. */
+/** Black or white, whichever has more contrast: at least 4.58 on any color. */
 export function textOn(color: Color): Color {
   return contrast(color, '#ffffff') >= contrast(color, '#000000') ? '#ffffff' : '#000000'
 }
 
 /**
- * The colour itself, or the nearest one towards `end` that has this contrast to all backgrounds. `end` must have it.
+ * Returns the color itself, or the first color on the way to `end` that has the contrast `least` to all of `on`.
+ * Returns `end` if no color has this contrast.
  */
 export function readable(color: Color, { on, least, end }: { on: readonly Color[]; least: number; end: Color }): Color {
   for (let step = 0; step < 50; step++) {
@@ -231,7 +236,7 @@ export function readable(color: Color, { on, least, end }: { on: readonly Color[
 
 const SANS = "system-ui,-apple-system,'Segoe UI',Roboto,'Noto Sans'"
 
-/** The font list of a mail. Mails can't use variables of CSS, as pages do. */
+/** The font list of a mail. Pages use CSS variables for it, which mails can't. */
 export function fontsOf(lang: Locale): string {
   return [SANS, LANGUAGES[lang].fonts, 'Helvetica,Arial,sans-serif'].filter((fonts) => fonts !== '').join(',')
 }

@@ -4,8 +4,8 @@ import type { IconName } from './stylesheet.ts'
 import { format } from './texts.ts'
 
 /**
- * The marks of providers, unchanged as their brand rules require: no other colours, no cropping. `currentColor` only
- * for brands with a mark in text colour. No attribute `style`, because the pages' policy refuses it.
+ * The marks of providers, unchanged as their brand rules require: no other colors, no cropping. `currentColor` is only
+ * for brands that allow a mark in the text color. No attribute `style`, because the Content-Security-Policy forbids it.
  */
 const MARKS: Readonly<Record<string, Html>> = {
   google: html`<path fill="#4285F4" d="M23.49 12.27c0-.79-.07-1.54-.19-2.27H12v4.51h6.47
@@ -56,11 +56,11 @@ function brandMark(brand: string | null): Html | null {
     : html`<svg viewBox="0 0 24 24" width="20" height="20" aria-hidden="true" focusable="false">${mark}</svg>`
 }
 
-/** The icon adds nothing to the text. */
+/** Hides the icon from screen readers, because the label says the same. */
 const shown = (icon: IconName, label: string): Html =>
   html`<span data-icon="${icon}" aria-hidden="true"></span><span>${label}</span>`
 
-/** A way that carries the typed name. */
+/** A button to another way to sign in. Carries the typed username along. */
 export function way(url: string, icon: IconName, label: string): Html {
   return carry(url, shown(icon, label))
 }
@@ -71,7 +71,7 @@ export function wayLink(url: string, icon: IconName, label: string): Html {
 }
 
 /**
- * A button that carries the typed name of the page's form to another page, whose address is `url`. It stands after the
+ * A button that sends the page's form with the typed username to another page, at `url`. The button stands after the
  * form, because browsers press the first button of a form on Enter. The other page drops the password unread.
  */
 export function carry(
@@ -94,8 +94,8 @@ export function carry(
 }
 
 /**
- * The providers above the form, if the host wants them first. All other ways stay below it: their buttons belong to the
- * form, and browsers press its first button on Enter.
+ * The providers above the form, if the option `pages.order` puts them first. All other ways to sign in stay below the
+ * form, because their buttons belong to it and browsers press the first button of a form on Enter.
  */
 export function providersFirst(model: CommonModel, connections: readonly ConnectButton[]): Html | null {
   return model.order === 'providers-first' && connections.length > 0
@@ -104,8 +104,9 @@ export function providersFirst(model: CommonModel, connections: readonly Connect
 }
 
 /**
- * The other ways to go on, in one list below the form of a page: the passkey, then `others`, then providers by their
- * names. Providers are links and not forms, because a form cannot follow their redirects.
+ * The other ways to sign in, in one list below the form of a page: the passkey, then `others`, then the providers in
+ * their given order. Providers are links and not forms, because the Content-Security-Policy forbids a form to redirect
+ * to another site.
  */
 export function ways(
   { messages }: CommonModel,

@@ -1,15 +1,15 @@
-/** A key of a user for programs, as it is kept. The key itself is nowhere. */
+/** An API key of a user, as the store keeps it. The store never has the key itself, only its digest. */
 export interface ApiKeyRecord {
   id: string
   name: string
   scopes: readonly string[]
   /** The API that the key is for; `null`: the service's own audience. */
   resource: string | null
-  /** Milliseconds since the epoch, as all times here. */
+  /** Milliseconds since the epoch, like all times in this file. */
   createdAt: number
   /** `null`: never. */
   expiresAt: number | null
-  /** To the minute. `null`: never used. */
+  /** The time of the last use, up to a minute too early. `null`: never used. */
   lastUsedAt: number | null
 }
 
@@ -18,7 +18,7 @@ export interface OwnedApiKey extends ApiKeyRecord {
   userId: string
 }
 
-/** A use is written where the stored one is at least as old. Milliseconds. */
+/** The minimum time between two writes of `lastUsedAt`, in milliseconds. */
 export const API_KEY_USE_EVERY_MS = 60_000
 
 /** Keeps API keys by their digests. */
@@ -28,19 +28,19 @@ export interface ApiKeyStore {
   /** True if keys outlive a crash of the server. */
   durable: boolean
   /**
-   * Adds a key, unless the user has `max` keys that have not expired by `now`. Of any number of parallel calls exactly
-   * as many add one as there is room for.
+   * Adds a key. `full`: the user already has `max` keys that have not expired at `now`. Parallel calls never exceed
+   * `max` together.
    */
   create(key: OwnedApiKey & { digest: string }, max: number, now: number): Promise<'created' | 'full'>
-  /** The keys of a user in the order of their creation, expired ones too. */
+  /** The keys of a user in the order of their creation. Includes expired keys that the store still has. */
   list(userId: string): Promise<ApiKeyRecord[]>
-  /** The key of this digest, expired or not; `null` for one that is unknown or revoked. */
+  /** The key with this digest, even if it has expired. `null`: the key is unknown or revoked. */
   find(digest: string): Promise<OwnedApiKey | null>
-  /** Writes the time of the last use, unless the known one is less than a minute older. */
+  /** Sets `lastUsedAt` to `now`, unless the stored time is less than a minute old. */
   touch(userId: string, id: string, now: number): Promise<void>
-  /** True if there was such a key. */
+  /** True if the user had such a key. */
   revoke(userId: string, id: string): Promise<boolean>
-  /** Ends all keys of a user. @returns their ids */
+  /** Revokes all keys of a user. @returns their ids */
   revokeAll(userId: string): Promise<string[]>
   prepare?(): Promise<void>
   /** The migrations that `prepare` would make, one text each. Changes nothing. */

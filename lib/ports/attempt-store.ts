@@ -12,19 +12,19 @@ export interface AttemptStanding {
   windowMs: number
   /** The number of attempts that still pass now. */
   remaining: number
-  /** Time until one more attempt passes; 0 if nothing is counted. */
+  /** Milliseconds until `remaining` grows by one. 0 if no attempt is counted. */
   resetMs: number
 }
 
 export type AttemptOutcome =
   | { allowed: true; standings: AttemptStanding[] }
-  /** `refusedBy` is the limit with the longest wait. `standings` are all limits. */
+  /** `refusedBy`: the limit with the longest wait. `standings`: one entry for each limit. */
   | { allowed: false; refusedBy: AttemptStanding; standings: AttemptStanding[] }
 
 /**
- * Counts attempts exactly: within any `windowMs`, at most `max` attempts of one key are allowed, and the first `max` of
- * a burst are. All limits of one attempt are decided in one step: all are reserved or none. May answer synchronously
- * (memory) or by a promise (a server). An outage rejects or throws.
+ * Counts attempts exactly: at most `max` attempts with one key pass within any `windowMs`, and the first `max` attempts
+ * of a burst pass. Decides on all limits of one attempt in one step: reserves all of them or none. A method may return
+ * its value directly (memory) or a promise (a server). It throws or rejects during an outage.
  */
 export interface AttemptStore {
   /** `attemptId` is unique per attempt and names the reservation for `refund`. */
@@ -34,7 +34,7 @@ export interface AttemptStore {
 }
 
 /**
- * The consequence of a failing or hanging store. `local`: this process counts for itself meanwhile; `deny`: 503;
- * `allow`: no limits meanwhile.
+ * The reaction to a store that fails or hangs. `local`: this process counts attempts by itself until the store is back.
+ * `deny`: requests get 503. `allow`: no limit applies until the store is back.
  */
 export type OnStoreError = 'local' | 'deny' | 'allow'

@@ -1,24 +1,32 @@
-/** The end of an act. `attempted`: the entry stands before the act, and another one follows. */
+/**
+ * The outcome of an audited action. `attempted`: the entry is written before the action, and a second entry reports its
+ * outcome.
+ */
 export type AuditOutcome = 'attempted' | 'done' | 'refused' | 'failed'
 
-/** The actor. `id`: `null` for an unknown person and for the service itself. */
+/**
+ * The party that acted. `id` is `null` for an unknown person, for the service itself, and for a host that named nobody.
+ */
 export interface AuditActor {
   type: 'user' | 'client' | 'host' | 'cli' | 'system' | 'anonymous'
   id: string | null
 }
 
-/** The thing that was acted on. */
+/** The user, client, key or log to which the action applies. */
 export interface AuditTarget {
   type: 'user' | 'client' | 'key' | 'log'
   id: string
 }
 
-/** An entry. It has ids and words of this library, and no name, address, secret or text of a person. */
+/**
+ * An entry of the audit log. Contains ids and fixed words of this library. Contains no name, email address, secret or
+ * text that a person wrote.
+ */
 export interface AuditEntry {
-  /** The start of a process that wrote it. Its entries have the numbers from 1 without a gap. */
+  /** The id of a run of one process. Each run numbers its entries from 1 without a gap (`seq`). */
   chain: string
   seq: number
-  /** Milliseconds since the epoch. Never falls within a chain. */
+  /** Milliseconds since the epoch. Never decreases within a chain. */
   at: number
   action: string
   outcome: AuditOutcome
@@ -27,21 +35,21 @@ export interface AuditEntry {
   clientId: string | null
   sid: string | null
   requestId: string | null
-  /** Network address, kept apart and for a shorter time. `null`: none, or removed. */
+  /** The IP address. `mac` does not cover it, so that it can be removed before the entry. `null`: none, or removed. */
   ip: string | null
-  /** A MAC of the address, by which one address can still be looked for. */
+  /** A MAC of the IP address. It stays when `ip` is removed, so that a search for a known address still works. */
   ipMac: string | null
   details: Readonly<Record<string, string | number | boolean>>
-  /** A MAC of the entry and of the MAC before it. */
+  /** A MAC of this entry and of the `mac` of the previous entry. */
   mac: string
 }
 
-/** All conditions must hold. */
+/** Filters. An entry must match all of them. */
 export interface AuditQuery {
   limit: number
-  /** The `next` of an answer. */
+  /** The `next` of the previous page. */
   after?: string | undefined
-  /** The id of the target, where that is a user. */
+  /** The id of the user who is the target. */
   user?: string | undefined
   /** The id of the actor. */
   actor?: string | undefined
@@ -51,7 +59,10 @@ export interface AuditQuery {
   until?: number | undefined
 }
 
-/** The newest entries first, and of one time those of a chain in falling order. `next`: `null` on the last page. */
+/**
+ * Entries by time, newest first. Entries of the same time are sorted by chain and number, both descending. `next`:
+ * `null` on the last page.
+ */
 export interface AuditPage {
   entries: AuditEntry[]
   next: string | null
@@ -63,23 +74,26 @@ export interface AuditHead {
   mac: string
 }
 
-/** Keeps audit entries. Nothing changes an entry, and only `prune` removes some. Outages reject. */
+/**
+ * Stores audit entries. Only `prune` removes entries and IP addresses. No other method changes an entry. A method
+ * rejects during an outage.
+ */
 export interface AuditLog {
   /** The log's name in messages. Nothing depends on it. */
   kind: string
   /** True if entries outlive a crash of the server. */
   durable: boolean
-  /** Resolves when the entry is durable. Rejects if there is one with this chain and number. */
+  /** Resolves when the entry is durable. Rejects if an entry with this chain and number exists. */
   append(entry: AuditEntry): Promise<void>
-  /** @throws OAuthError `invalid_request` for an `after` that is no `next` */
+  /** @throws OAuthError `invalid_request` if `after` is not the `next` of a page */
   list(query: AuditQuery): Promise<AuditPage>
   /** `null`: there is no entry of this chain. */
   head(chain: string): Promise<AuditHead | null>
   /**
-   * Removes the contents of entries before this time, always the first ones of a chain, and addresses before the other
-   * time; at most `limit` of each. Of a removed prefix the last entry stays, with `action: 'audit_pruned'` and its MAC,
-   * and nothing else.
-   * @returns how many entries and addresses were removed
+   * Removes up to `limit` entries that are older than `before`, only from the beginning of a chain. Keeps the last of
+   * them as a mark of the removed prefix, with its MAC, the action `audit_pruned` and no other contents. Removes up to
+   * `limit` IP addresses that are older than `addressesBefore`.
+   * @returns the number of removed entries and addresses together
    */
   prune(before: number, limit: number, addressesBefore: number): Promise<number>
   prepare?(): Promise<void>
@@ -87,15 +101,18 @@ export interface AuditLog {
   pending?(): Promise<string[]>
 }
 
-/** A place at which a log was changed. */
+/** A sign that an audit log was tampered with. */
 export interface AuditFault {
   chain: string
   seq: number
-  /** `changed`: this entry, or its place. `missing`: entries before this one. `cut`: the end, up to this one. */
+  /**
+   * `changed`: this entry was changed or moved. `missing`: entries before this one are gone, or this checkpoint was
+   * pruned too early. `cut`: the last entries of the chain are gone, at least this one.
+   */
   fault: 'changed' | 'missing' | 'cut'
 }
 
-/** An entry that is known from another place too, such as a line of the log of the service. */
+/** An entry that is also recorded outside the audit log, such as in a log line of the service. */
 export interface AuditCheckpoint {
   chain: string
   seq: number
@@ -104,7 +121,7 @@ export interface AuditCheckpoint {
   at: number
 }
 
-/** The result of reading a whole log. `entries`: how many there are. */
+/** The result of verifying a whole log. `entries`: the number of entries read. */
 export interface AuditVerdict {
   entries: number
   faults: AuditFault[]
@@ -113,7 +130,7 @@ export interface AuditVerdict {
 /** The action of the entry that stays where a prefix of a chain was removed. */
 export const PRUNED = 'audit_pruned'
 
-/** The remains of a removed prefix: its last number and MAC. */
+/** Builds the entry that stands for a removed prefix of a chain. Keeps the number, time and MAC of its last entry. */
 export function prunedEntry({ chain, seq, at, mac }: Pick<AuditEntry, 'chain' | 'seq' | 'at' | 'mac'>): AuditEntry {
   return {
     chain,

@@ -9,7 +9,10 @@ export const GRANT_TYPES = [
 ] as const
 export type GrantType = (typeof GRANT_TYPES)[number]
 
-/** The brand of a client. A title without a logo is shown as text, because the logo of the service has its name. */
+/**
+ * The brand of a client. A title without a logo is shown as text, because the logo of the service shows the service's
+ * name.
+ */
 export interface ClientPages {
   /** The name at the top of the pages. */
   title?: string | undefined
@@ -20,19 +23,19 @@ export interface ClientPages {
         url: string
         /** The image in dark mode. */
         dark?: string | undefined
-        /** Its height in pixels. */
+        /** The height of the logo in pixels. */
         height?: number | undefined
-        /** Its words for people who can't see it. */
+        /** The alternative text of the logo. */
         alt?: string | undefined
       }
     | undefined
-  /** Colour of buttons and links. */
+  /** Color of buttons and links. */
   accentColor?:
     | string
     | {
-        /** The colour in light mode. */
+        /** The color in light mode. */
         light?: string | undefined
-        /** The colour in dark mode. */
+        /** The color in dark mode. */
         dark?: string | undefined
       }
     | undefined
@@ -43,8 +46,8 @@ export interface Client {
   /** The name of the client in requests and tokens. */
   clientId: string
   /**
-   * 32 bytes or more. Without it and without keys the client is public. Make it in base64url, which is the same with
-   * and without form-encoding: `node -p "crypto.randomBytes(32).toString('base64url')"`.
+   * The secret, 32 bytes or more. A client without a secret and without keys is public. Generate the secret in
+   * base64url, which form-encoding does not change: `node -p "crypto.randomBytes(32).toString('base64url')"`.
    */
   clientSecret?: string | undefined
   /**
@@ -73,34 +76,34 @@ export interface Client {
   applicationType?: 'web' | 'native' | undefined
   /**
    * The addresses to which codes may be sent: `https:`, `http:` on this machine, or for `native` a private-use scheme
-   * with a dot. Compared character by character; the port of a loopback address may be another for `native`.
+   * with a dot. Compared character by character, except that `native` may use any port of a loopback address.
    */
   redirectUris?: string[] | undefined
   /** The addresses to which a sign-out may lead. Compared character by character. */
   postLogoutRedirectUris?: string[] | undefined
-  /** The origins whose pages may call by CORS. */
+  /** The origins whose pages may call the endpoints with CORS. */
   origins?: string[] | undefined
   /** The grants that the client may use. */
   grantTypes?: GrantType[] | undefined
   /** The scopes that the client may be granted. */
   scopes?: string[] | undefined
-  /** `false` only for a client with a secret or keys. A public client always needs PKCE. */
+  /** `false`: the client may omit PKCE. Only for a client with a secret or keys. A public client always needs PKCE. */
   requirePkce?: boolean | undefined
-  /** Every authorization request of the client must be pushed. @see RFC 9126 §6 */
+  /** `true`: the client must push every authorization request. @see RFC 9126 §6 */
   requirePushedAuthorizationRequests?: boolean | undefined
-  /** `false`: a third-party program. It asks users for consent and never has the password grant. */
+  /** `false`: a third-party client. The service asks users for consent, and the client never has the password grant. */
   firstParty?: boolean | undefined
-  /** Its name on the pages. */
+  /** The client's name on the pages. */
   name?: string | undefined
-  /** Its logo, on the consent page: an `https:` URL. */
+  /** The client's logo on the consent page: an `https:` URL. */
   logoUri?: string | undefined
-  /** A page about it, linked on the consent page: an `https:` URL. */
+  /** A page about the client, linked on the consent page: an `https:` URL. */
   clientUri?: string | undefined
-  /** The brand of the pages on the way to this client, where it differs from the service's. */
+  /** The brand of the pages on the way to this client. Omitted fields come from the brand of the service. */
   pages?: ClientPages | undefined
-  /** The algorithm of its ID tokens. */
+  /** The algorithm of the client's ID tokens. */
   idTokenSignedResponseAlg?: string | undefined
-  /** Which claims its ID tokens have: see `idToken.claims`. */
+  /** The claims in the client's ID tokens: see `idToken.claims`. */
   idTokenClaims?: 'requested' | 'scopes' | undefined
   /**
    * The address to call when a browser session ends that the client took part in (OpenID Connect Back-Channel Logout
@@ -108,7 +111,7 @@ export interface Client {
    */
   backchannelLogoutUri?: string | undefined
   /**
-   * The lowest authentication level with which this client gets tokens of the user, for any `acr_values` in the
+   * The lowest authentication level with which this client gets tokens of the user, regardless of `acr_values` in the
    * request: one of `acr_values_supported`. [Step-up](../guides/step-up.md)
    */
   acr?: string | undefined
@@ -117,50 +120,53 @@ export interface Client {
   /** The APIs that the client may ask for, by `resource`, among those that allow it. `[]`: none. */
   resources?: string[] | undefined
   /**
-   * For an API that asks the introspection endpoint: its `resource`. The answers are about tokens for it alone, and
-   * `active: false` for all others.
+   * For an API that calls the introspection endpoint: its `resource`. The API sees only tokens for that resource. All
+   * other tokens are `active: false`.
    */
   introspects?: string[] | undefined
 }
 
 /**
- * A store of clients. Every row is checked like a listed client: an invalid row is an unknown client, and an error in
- * the log names the field (`MisfitError`). `null` in a field means "not given", as in SQL. Unknown field names are
- * refused.
+ * A store of clients. Every row is checked like a client of the option `clients`. An invalid row counts as an unknown
+ * client, and an error in the log names the field (`MisfitError`). `null` in a field means "not given", as in SQL.
+ * Unknown field names are refused.
  */
 export interface ClientStore {
   /** `null` or `undefined`: there is none. */
   findById(clientId: string): Promise<Client | null>
 }
 
-/** A client that nobody registered: it describes itself. It always asks for consent. */
+/** A client that is not in the host's list or store and describes itself by metadata. It always asks for consent. */
 export interface UnknownClient extends Client {
   firstParty: false
   unknown: {
-    /** The host of its document. `null`: nobody vouches for the client. */
+    /** The host of the client's metadata document. `null`: the client registered itself, and no host vouches for it. */
     host: string | null
-    /** True if the host trusts that one. */
+    /** True if `clientIdMetadata.trusted` lists that host. */
     isTrusted: boolean
-    /** Each of these proves the client. */
+    /** The client may authenticate with any of these methods. */
     authMethods: readonly NonNullable<Client['tokenEndpointAuthMethod']>[]
     /** Private-use schemes without a dot that its redirect URIs may have. */
     redirectSchemes: readonly string[]
   }
 }
 
-/** The means to find a client that nobody registered. */
+/** The permissions of a lookup that may fetch the document of an unknown client. */
 export interface Asking {
-  /** Runs a fetch of the client's document, under a limit. Absent: only known documents count. */
+  /**
+   * Runs `work`, which fetches the client's document, under a rate limit. Absent: finds only documents that were
+   * fetched before.
+   */
   fetching?<Found>(work: () => Promise<Found>): Promise<Found>
-  /** True for a new authorization request: a description that is out of date is fetched again. */
+  /** True for a new authorization request. Fetches a document again if its cached copy is out of date. */
   begins?: boolean
 }
 
-/** Clients of a feature. Registered clients come first. */
+/** Clients from a feature. Used only for an id that no registered client has. */
 export interface ClientSource {
-  /** True if an id has the form of this source. */
+  /** True if the id has the form of this source's ids. */
   takes(clientId: string): boolean
-  /** @throws OAuthError if a description can't be fetched now */
+  /** Finds the client that describes itself. @throws OAuthError if the description can't be fetched now */
   find(clientId: string, asking: Asking): Promise<UnknownClient | null>
 }
 

@@ -15,7 +15,10 @@ export interface LoadedKey {
   alg: string
   /** `null` for a shared secret, which has no public half. */
   publicJwk: JsonWebKeyObject | null
-  /** A compact JWS with this `kid` and this `typ` (default `at+jwt`). `iat` and `exp` are the payload's own. */
+  /**
+   * Makes a compact JWS with this `kid` and this `typ` (default `at+jwt`). The payload must contain `iat` and `exp`
+   * itself.
+   */
   sign(payload: Record<string, unknown>, typ?: TokenType): string
   /** The payload of a token that this key signed with its algorithm. Throws for any other token. Checks no claim. */
   verify(token: string): unknown
@@ -28,7 +31,7 @@ export interface JwtEngine {
   load(privateJwk: JsonWebKeyObject): Promise<LoadedKey>
   /** The public half of a key, which can only verify. Rejects a JWK that is not a public key. */
   loadPublic(publicJwk: JsonWebKeyObject): Promise<VerifyingKey>
-  /** HS256. */
+  /** Loads a shared secret for HS256. */
   loadSecret(secret: string): Promise<LoadedKey>
 }
 

@@ -1,17 +1,17 @@
-/** A request of a device, which waits for a person. Times are milliseconds since the epoch. */
+/** A device authorization request, which waits for the decision of a user. Times are milliseconds since the epoch. */
 export interface DeviceRequest {
   /** 16 characters of a digest of the user code. Not a credential. */
   id: string
   clientId: string
-  /** Granted if the person allows it, space separated. */
+  /** The scope to grant if the user allows the request, space separated. */
   scope: string
   /** The APIs, by the `aud` of their tokens. */
   resources: string[]
-  /** The key that the code is bound to. `null`: none. @see RFC 9449 §10 */
+  /** The thumbprint of the DPoP key that the code is bound to. `null`: none. @see RFC 9449 §10 */
   jkt: string | null
   createdAt: number
   expiresAt: number
-  /** The address and the program that asked. */
+  /** The IP address and the user agent of the device. */
   ip: string | null
   userAgent: string | null
   /** The digest of the secret of the device code. */
@@ -19,20 +19,20 @@ export interface DeviceRequest {
 }
 
 export interface NewDeviceRequest extends DeviceRequest {
-  /** The time between two polls. */
+  /** The minimum time between two polls. */
   intervalMs: number
 }
 
-/** A decision of the person in the browser session `sid`. */
+/** The decision of the user in the browser session `sid`. */
 export interface DeviceDecision {
   id: string
   sid: string
   now: number
-  /** The id of the code that the device gets. `null`: the person refused. */
+  /** The id of the code that the device gets. `null`: the user refused. */
   codeId: string | null
 }
 
-/** `digest` is that of the secret of the presented device code. */
+/** `digest`: the digest of the secret in the presented device code. */
 export interface DevicePoll {
   id: string
   digest: string
@@ -41,20 +41,23 @@ export interface DevicePoll {
 }
 
 /**
- * `granted`: the person allowed it, and this poll is the one that gets the code. `unknown`: no such request of this
- * client, or its code was handed out.
+ * `granted`: the user allowed the request. Only one poll gets this outcome. `unknown`: the client has no such request,
+ * or the code was handed out before.
  */
 export type DevicePollOutcome =
   | { outcome: 'granted'; codeId: string }
   | { outcome: 'pending' | 'slow_down' | 'denied' | 'expired' | 'unknown' }
 
-/** Requests of the device grant (RFC 8628). Every operation is atomic across all instances. Outages reject. */
+/**
+ * Requests of the device grant (RFC 8628). Every operation is atomic across all instances. A method rejects during an
+ * outage.
+ */
 export interface DeviceStore {
   /** `false`, and nothing is written, if a live request has this id. */
   create(request: NewDeviceRequest): Promise<boolean>
   /**
-   * Binds a request that waits to a browser session. Of several sessions the first one gets it. `null`: unknown,
-   * expired, decided, or another session's.
+   * Binds a waiting request to a browser session. The first session that claims it gets it. `null`: unknown, expired,
+   * decided, or another session's.
    */
   claim(id: string, sid: string, now: number): Promise<DeviceRequest | null>
   /** Decides a request that this session has claimed. Of any number of parallel calls one resolves to `true`. */

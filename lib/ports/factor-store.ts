@@ -7,11 +7,11 @@ export interface TotpFactor {
   id: string
   /** Sealed under the option `secret`, for this user and this factor alone. */
   sealedSecret: string
-  /** The time step of the newest accepted code: its codes and those of earlier steps are refused. RFC 6238 §5.2 */
+  /** The time step of the newest accepted code. Codes of this step and of earlier ones are refused. RFC 6238 §5.2 */
   lastStep: number
-  /** Wrong codes since the last right one, in browsers that are not known for the second factor of the user. */
+  /** Wrong codes since the last right one, from browsers that are not known (see `knownFailures`). */
   failures: number
-  /** Wrong codes since the last right one, in browsers that are known for the second factor of the user. */
+  /** Wrong codes since the last right one, from known browsers: the user gave the second factor there before. */
   knownFailures: number
   /** After too many `failures` the app works only in known browsers, until the user removes it and adds it again. */
   disabled: boolean
@@ -52,7 +52,7 @@ export interface PasskeyFactor {
    * never the first.
    */
   uvInitialized: boolean
-  /** The model of the authenticator, as the UUID it claims. Shown only. */
+  /** The model of the authenticator, as the UUID it claims. For display only. */
   aaguid: string | null
   /** The Relying Party ID of its registration. */
   rpId: string
@@ -72,7 +72,10 @@ export interface UserFactors {
   totp: TotpFactor[]
   passkeys: PasskeyFactor[]
   recoveryCodesLeft: number
-  /** True if the user turned two-step sign-in on. An app, and the option `mfa.required`, turn it on without that. */
+  /**
+   * True if the user turned two-step sign-in on. An app or the option `mfa.required` also turns it on, without this
+   * flag.
+   */
   twoStepChosen: boolean
   /** Changes with each change of the set of factors, and with each `forgetDevices`. 0: nothing changed yet. */
   deviceEpoch: number
@@ -88,11 +91,11 @@ export interface FactorsByHandle {
 export interface FactorAddition<Factor extends TotpFactor | PasskeyFactor> {
   userId: string
   factor: Factor
-  /** How many of this kind a user may have. */
+  /** The maximum number of factors of this kind. */
   limit: number
   /** Digests of new recovery codes, each once: 43 characters of base64url. */
   recoveryDigests?: readonly string[] | undefined
-  /** Adds it only where the user has no factor of either kind. */
+  /** Adds the factor only if the user has none of either kind. */
   onlyIfFirst?: boolean | undefined
   /** Sets `twoStepChosen` in the same step. */
   turnsOn?: boolean | undefined
@@ -121,9 +124,9 @@ export interface TotpUse {
   step: number
   /** The new `lastUsedAt`. */
   now: number
-  /** The secret as a newer `secret` seals it; it is stored with the use. */
+  /** The TOTP secret, sealed again under the newest `secret`. Replaces the stored one. */
   sealedSecret?: string | undefined
-  /** True if the browser is known for the second factor of the user. Default `false`. */
+  /** True for a known browser (see `knownFailures`). Default `false`. */
   isKnown?: boolean | undefined
 }
 
@@ -158,16 +161,16 @@ export type UsedPasskey =
   | { outcome: 'unknown' }
 
 /**
- * Second factors and passkeys. A user whose factors are lost has only a password, so keep them where the users are, and
- * in no cache. Every method is a transaction, atomic across all instances: of parallel calls on one user, each sees the
- * results of those before it. Outages reject; no method takes one for "there is none". Strings are stored byte for
- * byte, or the call rejects. A user has recovery codes only as long as they have a factor: the last factor takes them
- * along. A step that turns two-step sign-in on adds codes: an app, `turnsOn` or `setTwoStep`.
+ * Second factors and passkeys. A user whose factors are lost has only a password, so keep factors with the users and
+ * not in a cache. Every method is a transaction, atomic across all instances: of parallel calls on one user, each sees
+ * the results of those before it. A method rejects during an outage and never reports "none" instead. Strings are
+ * stored byte for byte, or the call rejects. Removing the last factor removes the recovery codes too. A call that turns
+ * two-step sign-in on (an app, `turnsOn` or `setTwoStep`) adds the codes.
  */
 export interface FactorStore {
   /** The store's name in messages: `memory`, `sqlite`, … Nothing depends on it. */
   kind: string
-  /** True if the contents outlive the process. Then `secret` has to as well. */
+  /** True if the contents outlive the process. Then `secret` must outlive it too. */
   durable: boolean
 
   /** All factors of the user, in one trip; an empty set if nothing is stored. */
@@ -178,8 +181,9 @@ export interface FactorStore {
    */
   findByHandle(handle: string, credentialId: string): Promise<FactorsByHandle | null>
   /**
-   * The user's handle: the existing one, else `candidate` for good. A candidate begins with the user's partition (see
-   * protocol/digest), so that a handle leads to the user's factors. 43 random characters of base64url follow.
+   * The user's handle. Without one, stores `candidate` as the handle for good. A candidate begins with the user's
+   * partition (see protocol/digest), so that a handle leads to the user's factors. 43 random characters of base64url
+   * follow.
    */
   claimHandle(userId: string, candidate: string): Promise<string>
 
@@ -192,14 +196,15 @@ export interface FactorStore {
   addPasskey(addition: FactorAddition<PasskeyFactor>): Promise<AddedFactor>
 
   /**
-   * Records a right code. `used` only if its step is newer than `lastStep`. Then the failures of such browsers
-   * (`isKnown`) no longer count, for any app of the user, except that `failures` of a disabled app stay. `replayed`:
-   * the step is not newer. `disabled`: the app is disabled and the browser is not known. Only `used` writes.
+   * Records a right code. `used` only if its step is newer than `lastStep`. Then the failures of this kind of browser
+   * (`isKnown`) are reset for all apps of the user, except that a disabled app keeps its `failures`. `replayed`: the
+   * step is not newer. `disabled`: the app is disabled and the browser is not known. Only `used` writes.
    */
   useTotp(use: TotpUse): Promise<'used' | 'replayed' | 'disabled' | 'unknown'>
   /**
-   * Records a right answer to a challenge. `used`: claims it, and stores the given counter and `backedUp`, in one step.
-   * `replayed`: a passkey of the user answered it before; this is checked before `regressed`. Only `used` writes.
+   * Records a right answer to a challenge. `used`: claims the challenge, and stores the given counter and `backedUp`,
+   * in one step. `replayed`: a passkey of the user answered it before; this is checked before `regressed`. Only `used`
+   * writes.
    */
   usePasskey(use: PasskeyUse): Promise<UsedPasskey>
   /** Uses a recovery code up, by its digest. `left`: how many codes remain. */
@@ -210,9 +215,9 @@ export interface FactorStore {
   /** Replaces all recovery codes of the user. `false`, and nothing is written, if the user has no factor. */
   replaceRecoveryCodes(userId: string, digests: readonly string[]): Promise<boolean>
   /**
-   * Turns `twoStepChosen` on or off and changes the epoch. `refused`: turning it on takes a factor; turning it off
-   * takes a user without an app. `unchanged`: it is on already, by an app too, or off with no recovery codes left.
-   * Turning it off ends the recovery codes.
+   * Turns `twoStepChosen` on or off and changes the epoch. `refused`: turning it on needs a factor, and an app forbids
+   * turning it off. `unchanged`: it is on already (an app counts), or off with no recovery codes left. Turning it off
+   * ends the recovery codes.
    */
   setTwoStep(change: TwoStepChange): Promise<'changed' | 'unchanged' | 'refused'>
   /**
@@ -229,9 +234,9 @@ export interface FactorStore {
   }): Promise<'counted' | 'disabled' | 'forgotten' | 'unknown'>
 
   /**
-   * Removes a factor of either kind. With `keepOne` it is `last`, and stays, unless the user has another enabled one.
-   * The last factor ends `twoStepChosen`. The recovery codes go if neither an app nor `twoStepChosen` is left, except
-   * for `keepOne` with another factor.
+   * Removes a factor of either kind. `last`: nothing is removed, because `keepOne` is set and no other factor is
+   * enabled. The last factor ends `twoStepChosen`. The recovery codes go if neither an app nor `twoStepChosen` is left.
+   * With `keepOne` they stay as long as another factor is left.
    */
   removeFactor(removal: { userId: string; factorId: string; keepOne: boolean }): Promise<'removed' | 'last' | 'unknown'>
   /**
@@ -239,7 +244,7 @@ export interface FactorStore {
    * `twoStepChosen` ends with the last factor.
    */
   removeProvisional(userId: string): Promise<RemovedFactor[]>
-  /** `false` where the user has no such factor. */
+  /** `false` if the user has no such factor. */
   renameFactor(naming: { userId: string; factorId: string; name: string | null }): Promise<boolean>
   /** Changes the device epoch and resolves to the new one, so that no remembered browser counts any more. */
   forgetDevices(userId: string): Promise<number>
@@ -258,7 +263,7 @@ export interface FactorStore {
 
   /**
    * Prepares tables or a connection and checks that they can be used. Called once at start. Rejects with a `StartError`
-   * if only a person can mend it; an outage rejects with anything else.
+   * if an operator must fix the cause; an outage rejects with another error.
    */
   prepare?(): Promise<void>
   /** The migrations that `prepare` would make, one text each. Changes nothing. */

@@ -105,7 +105,7 @@ export type Advise = (advice: Advice) => void
 
 /** The minimum time between two lines about one cause. */
 const TELL_EVERY_MS = 60_000
-/** The number of causes per code in that time, because strangers can invent origins. */
+/** The maximum number of causes per code within `TELL_EVERY_MS`, because strangers can invent causes. */
 const MOST_CAUSES = 20
 
 /** Writes each cause at most once a minute, so that strangers can't fill the log. Never throws. */
@@ -125,13 +125,12 @@ export function onceAMinute<Level extends 'info' | 'warn'>(
   }
 }
 
-/** A logger's methods of these levels. */
 /** A log with these levels, such as that of a Fastify instance. */
 export type Log<Levels extends string> = Readonly<
   Record<Levels, (bindings: Record<string, unknown>, text: string) => void>
 >
 
-/** A copy for the log of an error of the host's code: message and stack, without the secrets that the code had. */
+/** Copies an error of the host's code for the log: its message and stack, with every given secret removed. */
 export function withoutSecrets(error: unknown, secrets: ReadonlyArray<string | undefined>): Error {
   const scrub = (text: string): string =>
     secrets.reduce<string>(

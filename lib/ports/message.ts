@@ -21,29 +21,29 @@ export interface MessageCommon {
    * stranger may have caused it. The fallback is English.
    */
   locale: string
-  /** True if the account has a password. Users without one are not told to set a new one. Default true. */
+  /** True if the account has a password. If false, the message does not advise a new password. Default true. */
   hasPassword?: boolean | undefined
-  /** True if a mail can reset the password here. If not, no message advises it. Default true. */
+  /** True if the user can reset the password by email. If false, the message does not advise a reset. Default true. */
   canReset?: boolean | undefined
-  /** When the message was caused. */
+  /** The time of the event that the message reports. */
   at?: Date | undefined
-  /** The IP address that caused it. `null`: none is known, or it belongs to another person. */
+  /** The IP address of the request that caused the message. `null`: none is known, or it belongs to another person. */
   ip?: string | null | undefined
   /**
-   * The browser's `User-Agent`, which may be any text: show only names that you recognise, never the text itself.
+   * The browser's `User-Agent`, which may be any text: show only names that you recognize, never the text itself.
    * `null`: as for `ip`.
    */
   userAgent?: string | null | undefined
   /**
-   * The account page or the security page, for people who did not cause it themselves. It contains no token. Absent if
-   * there is no such page (`pages`).
+   * The account page or the security page, for users who did not cause the event themselves. Contains no token. Absent
+   * if there is no such page (`pages`).
    */
   accountUrl?: string | undefined
 }
 
-/** Kinds with a link. */
+/** Kinds of message that always have a link. */
 export type LinkKind = 'password_reset' | 'verify_email' | 'already_registered' | 'email_change' | 'invitation'
-/** Kinds without one. */
+/** Kinds that report an event. Only `email_changed` and `factor_added` may have a link, which undoes the change. */
 export type NoticeKind =
   | 'password_changed'
   | 'email_change_requested'
@@ -72,8 +72,8 @@ export interface LinkMessage<Kind extends LinkKind = LinkKind> extends MessageCo
 }
 
 /**
- * A message that confirms an address. A page of ours that waits for it also takes the code, in the browser and for the
- * account that asked. Other callers get a link only.
+ * A message that confirms an email address. If a hosted page waits for the confirmation, the message also has a code.
+ * The code works only in that browser and for that account.
  */
 export interface ConfirmationMessage<Kind extends 'verify_email' | 'email_change'> extends LinkMessage<Kind> {
   /** Eight digits, as people read them: `1234 5678`. */
@@ -93,7 +93,7 @@ export interface NoticeMessage<Kind extends NoticeKind = NoticeKind> extends Mes
 
 /** The account has a new password. */
 export interface PasswordChangedMessage extends NoticeMessage<'password_changed'> {
-  /** True if the user has API keys, because a new password ends none. Default false. */
+  /** True if the user has API keys, which a new password does not end. Default false. */
   hasApiKeys?: boolean | undefined
 }
 
@@ -107,8 +107,8 @@ export interface IdentityLinkedMessage extends NoticeMessage<'identity_linked'> 
 }
 
 /**
- * A message about a change, with a link that takes the change back for a user who did not make it. Absent if the change
- * can't be taken back.
+ * A message about a change. Its link takes the change back, for a user who did not make it. The fields of the link are
+ * absent if the change can't be taken back.
  */
 export interface UndoableMessage<Kind extends NoticeKind> extends MessageCommon {
   kind: Kind
@@ -135,7 +135,7 @@ export interface FactorRemovedMessage extends NoticeMessage<'factor_removed'> {
   by: 'user' | 'host'
 }
 
-/** `by`: who unlinked it. */
+/** `by`: who removed the account. */
 export interface AccountRemovedMessage extends NoticeMessage<'account_removed'> {
   by: 'user' | 'host'
 }

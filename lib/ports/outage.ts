@@ -1,6 +1,6 @@
 /**
- * An unreachable server or a timeout: the call may have been done. A store of the state with a server throws this
- * class, or sets `isOutage: true` on its own errors. Every other error is a fault of that call only.
+ * A server is unreachable or timed out, so the call may have taken effect or not. A state store with a server throws
+ * this class, or sets `isOutage: true` on its own errors. Any other error concerns only the call that failed.
  */
 export class OutageError extends Error {
   readonly isOutage = true
@@ -24,7 +24,8 @@ const UNREACHABLE = [
 ]
 
 /**
- * True for a known outage: the error says so, or it or its cause is an error of Node.js about an unreachable server.
+ * True for a known outage: the error says so, or the error or its `cause` is a Node.js error about an unreachable
+ * server.
  */
 export function isOutage(error: unknown): boolean {
   if (!(error instanceof Error)) return false
@@ -40,7 +41,7 @@ export function isOutage(error: unknown): boolean {
 
 const failedCalls = new WeakMap<object, string>()
 
-/** Wraps the store, and remembers the name of the rejected call with its error, for the log. */
+/** Wraps the methods of a store. If one rejects, remembers its name for the error, so that the log can say it. */
 export function namingFailures<Store extends object>(store: string, methods: Store): Store {
   const named = Object.entries(methods).map(([name, method]: [string, unknown]) => [
     name,

@@ -7,7 +7,7 @@ export interface OutboundRequest {
   method: 'GET' | 'POST'
   headers?: Readonly<Record<string, string>> | undefined
   body?: string | undefined
-  /** The distance of the party that named the URL. No nearer address is connected to. */
+  /** The distance of the party that named the URL. The request does not connect to an address nearer than this. */
   noNearerThan: Distance
   /**
    * The part of the response to read. `whole`: all of it, or the call is refused. `status`: nothing of a success, and
@@ -21,13 +21,16 @@ export interface OutboundRequest {
 }
 
 export interface OutboundAnswer {
-  /** 200 or more. A redirect is not followed. */
+  /** The HTTP status, 200 or more. Redirects are not followed. */
   status: number
   /** The header `Content-Type`, or an empty string. */
   type: string
   /** The header `Cache-Control`, or an empty string. */
   caching: string
-  /** The headers of a request that asks whether this response has changed. Empty if the server named no validator. */
+  /**
+   * The request headers with which a later request can ask whether this response has changed. Empty without a
+   * validator.
+   */
   conditions: Readonly<Record<string, string>>
   text: string
   /** The distance of the server that answered. */

@@ -3,18 +3,18 @@ import type { ConnectionSignIn, Linking, UpstreamTokens, UpstreamWishes } from '
 /** A provider's statement about a person. */
 export interface Assertion {
   /**
-   * The person's id there, which is never given to anybody else: 1 to 255 characters. Never an email address or a name
-   * that can change hands.
+   * The person's id at the provider, which the provider never gives to another person: 1 to 255 characters. Never an
+   * email address or a name that can change hands.
    */
   subject: string
   /** Together with the subject, the key of a link. Default: the `issuer` of the connection. */
   issuer?: string | undefined
   email?: string | null | undefined
-  /** True if the provider says that it verified the address. Any other address counts as none. */
+  /** True if the provider says that it verified the address. An address that is not verified counts as none. */
   emailVerified?: boolean | undefined
   /**
-   * True if the provider decides on that mailbox, so that no other person can have verified the address there. Default:
-   * `false`.
+   * True if the provider is authoritative for that mailbox, so that no other person can have verified the address
+   * there. Default: `false`.
    */
   emailAuthoritative?: boolean | undefined
   /**
@@ -29,8 +29,8 @@ export interface Assertion {
 }
 
 /**
- * Calls an API of the provider with the access token as Bearer, and resolves to the parsed JSON. Five seconds, 256 kB,
- * https (http on this machine only), no redirects.
+ * Calls an API of the provider with the access token as Bearer, and resolves to the parsed JSON. Limits: five seconds,
+ * 256 kB, https (http on this machine only), no redirects.
  * @throws UpstreamError
  */
 export type ProviderGet = (url: string, headers?: Readonly<Record<string, string>>) => Promise<unknown>
@@ -43,8 +43,8 @@ export interface ProviderEndpoints {
   keys?: string | undefined
   userinfo?: string | undefined
   /**
-   * The endpoint that revokes tokens. With it, each link keeps the provider's refresh token, sealed, until the link or
-   * the account is removed; then the token is revoked here. @see RFC 7009 §2
+   * The endpoint that revokes tokens. If set, each link keeps the provider's refresh token, sealed. The token is
+   * revoked here when the link or the account is removed. @see RFC 7009 §2
    */
   revocation?: string | undefined
 }
@@ -59,13 +59,13 @@ export interface ProviderMistake {
 export interface ProviderBase {
   /** The name of a logo that the pages contain. */
   brand: string | null
-  /** The first half of the key of a link, unless an assertion has its own. */
+  /** The issuer in the key of a link, unless an assertion has its own. */
   issuer: string
   /** The scopes to ask for if the option `scopes` is absent. */
   scopes: readonly string[]
-  /** Sent with every authorization request. */
+  /** Extra parameters of every authorization request. */
   parameters: Readonly<Record<string, string>>
-  /** True if answers come by POST. */
+  /** True if the provider answers with `response_mode=form_post`. */
   formPost: boolean
   /** True if the provider can be asked for a fresh sign-in and proves it by `auth_time`. */
   provesFreshness: boolean
@@ -80,14 +80,17 @@ export interface ProviderBase {
   acceptsIssuer(iss: string): boolean
 }
 
-/** A provider with ID tokens. Their signature, audience, nonce and times were checked before `assertion` is asked. */
+/**
+ * A provider with ID tokens. `assertion` gets only claims of a token whose signature, audience, nonce and times are
+ * valid.
+ */
 export interface OpenidProvider extends ProviderBase {
   protocol: 'openid'
   /** `null`: by discovery at `issuer`. @see OpenID Connect Discovery 1.0 §4 */
   endpoints: ProviderEndpoints | null
-  /** Algorithms of ID tokens. `null`: as the metadata say. */
+  /** The accepted algorithms of ID tokens. `null`: those of the provider's metadata. */
   signingAlgs: readonly string[] | null
-  /** True if userinfo is called, if the provider has it. */
+  /** True to call the userinfo endpoint, if the provider has one. */
   userinfo: boolean
   /**
    * `claims`: of the ID token, and of userinfo if it was called. `answer`: the unsigned parameters of the callback.
@@ -126,19 +129,16 @@ export interface ConnectionOptions {
   /**
    * The rule for a person who comes for the first time with the email address of an account here. `"confirm"`: they
    * sign in the way they did before, then link. `"verified-email"`: linked at once if the provider verified the address
-   * and decides on it, and the account's is verified too; else as `"confirm"`. `"never"`: they sign in the way they did
-   * before.
+   * and is authoritative for it, and the account's address is verified too. Otherwise as `"confirm"`. `"never"`: they
+   * sign in the way they did before.
    */
   linking?: Linking | undefined
   /**
-   * Takes verified email addresses of these domains alone, and is the way in for people who type such an address on the
-   * sign-in page. A domain belongs to one connection. `[]`: addresses of any domain.
+   * Accepts only verified email addresses of these domains. People who type such an address on the sign-in page are
+   * sent to this connection. A domain belongs to one connection. `[]`: addresses of any domain.
    */
   domains?: string[] | undefined
-  /**
-   * True if this connection alone decides who is in `domains`: accounts with such an address sign in through no other
-   * connection and by nothing else.
-   */
+  /** True if accounts with an address in `domains` can sign in only through this connection, and in no other way. */
   enforce?: boolean | undefined
   /**
    * `(claims) => fields`: makes fields of an account from the provider's claims. Only fields of `registration.fields`
@@ -183,11 +183,14 @@ export interface ConnectionOptions {
    */
   audiences?: string[] | undefined
   /**
-   * `false` only for an app whose library can't put a nonce into its ID tokens: a token without a nonce is exchanged
-   * then. A token that has a nonce still needs it.
+   * `false` only for an app whose library can't put a nonce into its ID tokens. Then a token without a nonce is
+   * accepted if the request has no nonce either. In any other case both nonces must match.
    */
   appNonce?: boolean | undefined
-  /** Called at the start and at the callback of each sign-in, and for each ID token of an app. Default: `true`. */
+  /**
+   * `false`, or a function that returns `false`, turns the connection off. The function is called at the start and at
+   * the callback of each sign-in, and for each ID token of an app. Default: `true`.
+   */
   enabled?: boolean | (() => boolean | Promise<boolean>) | undefined
 }
 
@@ -207,7 +210,7 @@ export interface ConnectionOption extends ConnectionOptions {
   provider: Provider
 }
 
-/** A client at a provider, as the adapter knows it: checked, with every default filled in. */
+/** This service's client at a provider, with checked options and every default filled in. */
 export interface UpstreamClient {
   clientId: string
   clientSecret: string | null

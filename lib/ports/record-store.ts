@@ -1,20 +1,20 @@
-/** A record as the store has it. */
+/** A record as the store holds it. */
 export interface StoredRecord {
   /** JSON text. The store never looks into it. */
   value: string
-  /** Made by the writer. No version is ever made twice. */
+  /** Made by the writer of the record. No two writes have the same version. */
   version: string
 }
 
 /** A value to be stored. */
 export interface NewRecord extends StoredRecord {
-  /** The kind of the record, for operators: a column of SQL stores. Nothing is decided by it. */
+  /** The kind of the record, for operators: a column of SQL stores. No decision depends on it. */
   kind: string
   /** The user whom the record belongs to, for operators. `null`: nobody's. */
   userId: string | null
   /**
-   * Milliseconds since the epoch, or `NEVER`. The store may remove the record after this time, and not before. Rules
-   * never rely on the removal: a value that can expire says so itself.
+   * Milliseconds since the epoch, or `NEVER`. The store may remove the record after this time, but not before. Rules do
+   * not rely on the removal: a value that can expire contains its own end.
    */
   expiresAt: number
 }
@@ -22,31 +22,31 @@ export interface NewRecord extends StoredRecord {
 /** One record of a commit: its required version and its change. */
 export interface RecordWrite {
   key: string
-  /** The version that the record must have. `null`: there must be no record. `ANY`: whatever there is. */
+  /** The version that the record must have. `null`: there must be no record. `ANY`: any version, or no record. */
   expect: string | null
-  /** `keep`: the record is only compared. `delete`: also where there is none. */
+  /** `keep`: the record is only compared. `delete`: also succeeds if there is no record. */
   change: NewRecord | 'delete' | 'keep'
 }
 
 /** `expiresAt` of a record that has no end. */
 export const NEVER = Number.MAX_SAFE_INTEGER
 
-/** `expect` of a write that replaces or deletes whatever there is. No version is this text. */
+/** `expect` of a write that replaces or deletes any version, or no record. No version is equal to this text. */
 export const ANY = '*'
 
 /** Every version has this length, and consists of the characters of base64url. */
 export const VERSION_LENGTH = 14
 
 /**
- * Storage for records: all that a database has to do for a state or for second factors. It knows no rule. Rules read
- * records, decide, and commit by comparing versions (`lib/records`).
+ * Storage for records: all that a database has to do for a state or for second factors. The store applies no rules. The
+ * rules (`lib/records`) read records, decide, and commit by comparing versions.
  *
  * Records lie in partitions: one for each user, and a few of the service. A partition is a text of 1 to 43 characters
  * of base64url. A key is a text of 1 to 200 printable ASCII characters. A value is JSON of at most 1 MiB.
  *
  * Every operation is atomic within its partition across all instances, and linearizable: it takes effect at one moment
- * between call and answer. An operation that could not be done, or whose answer is lost, rejects; where the server was
- * out of reach, the error has `isOutage: true`. A commit that rejected may have been done.
+ * between call and answer. An operation rejects if it could not be done or its answer was lost. If the server was out
+ * of reach, the error has `isOutage: true`. A commit that rejected may have taken effect.
  *
  * The contract suite is `recordStoreContract` of `fastify-authority/testing`.
  */
@@ -60,15 +60,16 @@ export interface RecordStore {
   /** True if the server may evict single records before their end (Redis). */
   evicts: boolean
   /**
-   * The records under these keys, in their order, as they were at one moment; `null` for a missing one. An expired
-   * record may still be returned. At most 4,500 keys, each once; no keys: no records.
+   * The records under these keys, in the order of the keys, as they were at one moment. `null` for a missing record. An
+   * expired record may still be returned. `keys` has at most 4,500 different keys. For no keys, resolves to `[]`.
    */
   read(partition: string, keys: readonly string[]): Promise<Array<StoredRecord | null>>
   /**
-   * Writes everything and resolves to `null`. Or writes nothing, if a record is not as its write expects, and resolves
-   * to the records under the keys of all writes, in their order, as they were at that moment. Each key is there once;
-   * at most 4,500 writes: a user may have 1,000 records of each of four kinds, and all of them can end at once. A
-   * commit may be sent again after it rejected: if it was done, the versions that it made tell so.
+   * Writes everything and resolves to `null`. If a record does not have the version that its write expects, writes
+   * nothing and resolves to the records under the keys of all writes, in their order, as they were at that moment. No
+   * key occurs twice. There are at most 4,500 writes: a user may have 1,000 records of each of four kinds, and all of
+   * them can end at once. The caller may repeat a commit that rejected: the stored versions then show whether the first
+   * one took effect.
    * @param now milliseconds since the epoch by the clock of the rules, for stores that keep times to live
    */
   commit(partition: string, writes: readonly RecordWrite[], now: number): Promise<null | Array<StoredRecord | null>>
@@ -79,8 +80,8 @@ export interface RecordStore {
   prepare?(): Promise<void>
   /** The migrations that `prepare` would make, one text each. Changes nothing. */
   pending?(): Promise<string[]>
-  /** The clock of the server, milliseconds since the epoch. Absent if that is this machine's. */
+  /** The clock of the server, milliseconds since the epoch. Absent if the server uses this machine's clock. */
   time?(): Promise<number>
-  /** Removes records whose end has passed, in small slices. Called about once a minute. */
+  /** Removes expired records, in small slices. Called about once a minute. */
   sweep(now: number): void | Promise<void>
 }

@@ -11,10 +11,10 @@ export interface BrowserSession {
    */
   sid: string
   userId: string
-  /** When the user last proved who they are. */
+  /** The time of the user's last authentication in this session. */
   authenticatedAt: number
   /**
-   * The proofs of the session, each method once with its time. The session rests on all of them, not only the newest.
+   * The proofs of the session: each method once, with its time. The session rests on all of them, not only the newest.
    */
   methods: AuthenticationProof[]
   createdAt: number
@@ -24,7 +24,7 @@ export interface BrowserSession {
   /** The end without further use, moved by every use. The session ends at the earlier of both. */
   idleExpiresAt: number
   userAgent: string | null
-  /** The clients that took part, in their order. They are notified of the end. */
+  /** The clients that took part, in the order of their first use. They are notified when the session ends. */
   clientIds: string[]
 }
 
@@ -35,7 +35,7 @@ export interface SessionUse {
   now: number
   /** The new `idleExpiresAt`, never beyond `expiresAt`. */
   idleExpiresAt: number
-  /** The client that takes part from now on. */
+  /** A client that takes part in the session from now on. */
   clientId?: string
 }
 
@@ -54,7 +54,7 @@ export interface SessionRenewal {
   idleExpiresAt: number
 }
 
-/** The session that stays when all others of its user end. */
+/** The session that stays when all other sessions of its user end. */
 export interface StayingSession {
   sid: string
   /**
@@ -65,40 +65,40 @@ export interface StayingSession {
 }
 
 /**
- * The time for which a replaced secret still works, with its own proofs, for requests that other tabs of the browser
- * have already sent.
+ * The time for which a replaced secret still works, with its own proofs. Other tabs of the browser may have sent
+ * requests with it before they got the new one.
  */
 export const REPLACED_SECRET_MS = 10_000
 
-/** The number of secrets kept per session: the live one and those replaced last. */
+/** The number of secrets kept per session: the live one, and the last ones that were replaced. */
 export const MAX_SECRETS = 4
 
 /**
  * Browser sessions. Each secret of a session has its own proofs, and at most one secret is live. Every operation is
- * atomic across all instances. Outages reject. An ended session counts as missing. `revokeSession` of the token store
- * ends one session together with its codes and families.
+ * atomic across all instances. A method rejects during an outage. An ended session counts as missing. `revokeSession`
+ * of the token store ends one session together with its codes and families.
  */
 export interface SessionStore {
-  /** At most `maxSessionsPerUser` stay; one more ends the one created first. */
+  /** Adds a session. If the user then has more than `maxSessionsPerUser` sessions, the one created first ends. */
   createSession(session: BrowserSession, digest: string): Promise<void>
   /**
    * The session if it is alive at `now`, with the proofs of the secret of this digest. That secret is the live one, or
    * was replaced less than `REPLACED_SECRET_MS` ago.
    */
   findSession(sid: string, digest: string, now: number): Promise<BrowserSession | null>
-  /** Counts as a use. `false`, and nothing is changed, if `findSession` would not find it. */
+  /** Records a use of the session. `false`, and nothing is changed, if `findSession` would not find it. */
   useSession(use: SessionUse): Promise<boolean>
   /**
    * Gives the session a new live secret with proofs of its own, and starts its lifetimes again. `false`, and nothing is
-   * changed, unless `formerDigest` is the live secret of a live session of that user. So of two parallel renewals one
+   * changed, unless `formerDigest` is the live secret of a live session of that user. So one of two parallel renewals
    * succeeds, and a replaced or unknown secret renews nothing.
    */
   renewSession(renewal: SessionRenewal): Promise<boolean>
   /**
-   * Ends all sessions of the user except `stays`, and resolves to those that it ended. The session that stays has only
-   * the secret `stays.secret.digest` afterwards. It ends too if neither that nor `formerDigest` is its live secret.
+   * Ends all sessions of the user except `stays`, and resolves to the ended sessions. The session that stays has only
+   * the secret `stays.secret.digest` afterwards. It ends too if its live secret is neither `formerDigest` nor `digest`.
    */
   revokeSessionsOfUser(userId: string, stays?: StayingSession): Promise<BrowserSession[]>
-  /** Alive at `now`, newest first, each with the proofs of its newest secret. */
+  /** The user's sessions that are alive at `now`, newest first, each with the proofs of its newest secret. */
   listSessionsOfUser(userId: string, now: number): Promise<BrowserSession[]>
 }

@@ -3,9 +3,8 @@ import type { SessionStore } from './session-store.ts'
 import type { TokenStore } from './token-store.ts'
 
 /**
- * The value of the option `state`: the stores of one engine. Their calls reject if they could not do the work. If the
- * server was out of reach, the error has `isOutage: true`, and the grace time of replaced tokens stands still
- * meanwhile.
+ * The value of the option `state`: the stores of one engine. A call rejects if it could not do its work. If the server
+ * was out of reach, the error has `isOutage: true`. The grace period of replaced tokens does not run during an outage.
  */
 export interface State {
   /** The state's name in messages: `memory`, `sqlite`, … Nothing depends on it. */
@@ -29,19 +28,19 @@ export interface State {
   /** The migrations that `prepare` would make, one text each. Changes nothing. */
   pending?(): Promise<string[]>
   /**
-   * Names the owner of the state: the first issuer that calls this, for good. Takes a digest of the issuer and resolves
-   * to the digest of the owner. Atomic: of any number of issuers that call at once, one becomes the owner. Called
-   * before any other method except `prepare`.
+   * Claims the state for an issuer. The first issuer that calls this becomes the owner, for good. Takes a digest of the
+   * issuer and resolves to the digest of the owner. Atomic: of any number of issuers that call at once, one becomes the
+   * owner. Called before any other method except `prepare`.
    */
   claimFor?(issuer: string): Promise<string>
-  /** Writes a record that nobody reads. Rejects if writes fail now, even if reads are answered. */
+  /** Writes a record that nobody reads. Rejects if writes fail now, even if reads still work. */
   tryWrite(): Promise<void>
   /**
-   * The clock of the server that holds the state, milliseconds since the epoch: one for all instances. Absent if that
-   * is this machine's.
+   * The clock of the server that holds the state, in milliseconds since the epoch: one clock for all instances. Absent
+   * if the server uses this machine's clock.
    */
   time?(): Promise<number>
-  /** Removes what has expired, in small slices. Called about once a minute. */
+  /** Removes expired records, in small slices. Called about once a minute. */
   sweep(now: number): void | Promise<void>
 }
 
@@ -62,7 +61,7 @@ const STATE_STORES = {
 
 type StoreOfState = keyof typeof STATE_STORES
 
-/** The stores of the state, each changed. A store that the state lacks stays absent. */
+/** Applies `change` to each store of the state. A store that the state lacks stays absent. */
 export function changedStores(
   state: State,
   change: <Store extends object>(store: Store, traced: (typeof STATE_STORES)[StoreOfState]) => Store
@@ -76,12 +75,15 @@ export function changedStores(
   ) as unknown as Pick<State, StoreOfState>
 }
 
-/** Assertions of other parties that count once, such as an ID token that an app exchanges. Outages reject. */
+/**
+ * Assertions of other parties that may be used only once, such as an ID token that an app exchanges. A method rejects
+ * during an outage.
+ */
 export interface AssertionStore {
   /**
    * Claims the assertion for the first caller: of parallel calls with one digest, one is `fresh` and all others are
-   * `replayed`, across all instances. The store keeps only `digest`, 43 characters of base64url, until `expiresAt`, in
-   * whole milliseconds since the epoch. There are no later calls, because the assertion has expired then.
+   * `replayed`, across all instances. The store keeps only `digest` (43 characters of base64url) until `expiresAt`
+   * (whole milliseconds since the epoch). Later calls do not occur, because the assertion has expired then.
    */
   claim(digest: string, expiresAt: number): Promise<'fresh' | 'replayed'>
 }
@@ -92,31 +94,42 @@ export interface Consent {
   clientId: string
   /** Every scope, and every API by its `resource`, that was allowed and not revoked. */
   scopes: string[]
-  /** A digest of the client as the person saw it. Absent for a registered client, for which the host answers. */
+  /**
+   * A digest of the client's description that the user saw. Absent for a registered client, because the host vouches
+   * for it.
+   */
   client?: string
   grantedAt: number
   expiresAt: number
 }
 
-/** Consents. Every operation is atomic across all instances. Outages reject. An expired consent counts as none. */
+/**
+ * Consents. Every operation is atomic across all instances. A method rejects during an outage. An expired consent
+ * counts as missing.
+ */
 export interface ConsentStore {
   findConsent(userId: string, clientId: string, now: number): Promise<Consent | null>
-  /** Adds the scopes to those allowed before, unless the client looked different then, and replaces the times. */
+  /**
+   * Adds the scopes to those of the present consent and replaces its times. Replaces the scopes if `client` differs.
+   */
   grantConsent(consent: Consent): Promise<void>
-  /** `true` if there was one. Idempotent. */
+  /** `true` if there was a consent. Idempotent. */
   revokeConsent(userId: string, clientId: string): Promise<boolean>
-  /** Valid at `now`, newest first. */
+  /** The consents that are valid at `now`, newest first. */
   listConsents(userId: string, now: number): Promise<Consent[]>
 }
 
-/** A managed signing key as it is kept: the private half sealed, the public half as a JWK. Times in milliseconds. */
+/**
+ * A managed signing key as it is stored: the private half sealed, the public half as a JWK. Times are milliseconds
+ * since the epoch.
+ */
 export interface StoredKey {
   /** RFC 7638 thumbprint. */
   kid: string
   alg: string
-  /** 1, 2, 3 … per algorithm. Two instances that make "the next key" at once both try the same number. */
+  /** 1, 2, 3 … per algorithm. Two instances that make the next key at the same time try the same number. */
   sequence: number
-  /** The time from which it signs. It is published from the moment it is stored. */
+  /** The time from which the key signs. The key is published from the moment it is stored. */
   signsFrom: number
   createdAt: number
   publicJwk: Record<string, unknown>
@@ -134,20 +147,20 @@ export interface KeyStore {
   remove(kid: string): Promise<void>
 }
 
-/** Tokens that messages contain. */
+/** Purposes of the tokens in messages. */
 export type MessageTokenPurpose = 'password_reset' | 'verify_email' | 'email_change' | 'invitation'
 
 /**
- * Purposes of one-time tokens: those of messages, and these. `password_change`: the digest of the hash set by a change
- * that has not ended everything yet. `kept_session`: the sign-in that stayed when the password was changed.
- * `contested_sign_up`: the password of an unconfirmed account that another person wanted to sign up for. `enrolment`:
- * the link that the host hands to a user who has lost every second factor. `sign_in_code`: the short code sent to an
- * address. Its owner stands for the address, with or without a user, and only `redeemCode` uses it up. `factor_undo`,
- * `email_undo`: the change that "that was not me" in a message takes back. `undo_done`: such a link was just used.
- * `email_undo_open`: an earlier change of the address can still be taken back. `factor_reset`: a reset of all second
- * factors that no message has told the user yet. `blocked_client`: a client that nobody registered may do nothing; its
- * owner stands for the client. `invitation_done`: the invitation that the user accepted, so that its link still says
- * so.
+ * Purposes of one-time tokens: those of messages, and these. Some are only marks that nobody holds as a token.
+ * `password_change`: the new hash of a password change that has not yet ended the user's other sign-ins.
+ * `kept_session`: the sign-in that stayed when the password was changed. `contested_sign_up`: the password of an
+ * unconfirmed account that another person wanted to sign up for. `enrolment`: the link that the host hands to a user
+ * who has lost every second factor. `sign_in_code`: the short code sent to an address. Its owner stands for the
+ * address, with or without a user, and only `redeemCode` uses it up. `factor_undo`, `email_undo`: a link in a message
+ * that undoes a change of the factors or of the address. `undo_done`: such a link was just used. `email_undo_open`: an
+ * earlier change of the address can still be undone. `factor_reset`: a reset of all second factors that no message has
+ * reported to the user yet. `blocked_client`: a block of an unregistered client. Its owner stands for the client.
+ * `invitation_done`: an accepted invitation, so that its link can still report the acceptance.
  */
 export type OneTimeTokenPurpose =
   | MessageTokenPurpose
@@ -170,7 +183,7 @@ export type OneTimeTokenPurpose =
  */
 export const MAX_CODE_FAILURES = 5
 
-/** A guess at the code that was `put` for this owner (its `userId`). */
+/** A guess at the code that was `put` for `owner` (the `userId` of the token). */
 export interface CodeGuess {
   purpose: 'sign_in_code'
   owner: string
@@ -180,14 +193,14 @@ export interface CodeGuess {
 }
 
 /**
- * `redeemed`: the code was right, and is used up. `wrong`: it was not, and that is counted. `spent`: five wrong ones
- * were counted, and the code was not checked. `unknown`: there is no code, or none any more.
+ * `redeemed`: the code was right, and is used up. `wrong`: the code was wrong, and the failure is counted. `spent`:
+ * five failures were counted before, so the code was not checked. `unknown`: there is no code, or it has expired.
  */
 export type CodeOutcome = 'redeemed' | 'wrong' | 'spent' | 'unknown'
 
 /**
- * A token in a message. Only its digest is stored, after the user's partition (see protocol/digest). Times are
- * milliseconds since the epoch.
+ * A one-time token. `digest`: the user's partition, then a digest of the token (see protocol/digest). The token itself
+ * is not stored. Times are milliseconds since the epoch.
  */
 export interface OneTimeToken {
   purpose: OneTimeTokenPurpose
@@ -196,9 +209,9 @@ export interface OneTimeToken {
   expiresAt: number
 }
 
-/** One-time tokens of mails. A token put for one purpose never counts for another. Outages reject. */
+/** One-time tokens. A token that was put for one purpose never works for another. A method rejects during an outage. */
 export interface OneTimeTokenStore {
-  /** Replaces the user's token for this purpose, so that only the newest message works. */
+  /** Stores the token and replaces the user's former token for this purpose, so that only the newest message works. */
   put(token: OneTimeToken): Promise<void>
   /** Finds the token without using it up. `null`: unknown, used, replaced or expired at `now`. */
   find(purpose: OneTimeTokenPurpose, digest: string, now: number): Promise<OneTimeToken | null>
@@ -207,9 +220,9 @@ export interface OneTimeTokenStore {
   /** Ends all tokens of the user for this purpose. */
   discard(purpose: OneTimeTokenPurpose, userId: string): Promise<void>
   /**
-   * Uses up the owner's code, or counts a wrong one, in one step: of parallel guesses at most five wrong ones are
-   * compared, and of parallel right ones one is `redeemed`. The count outlives a `put` that replaces the code: it stays
-   * until the code expires that the first wrong guess was for. Without this method there is no sign-in by email, and
+   * Uses up the owner's code, or counts a failure, in one step: of parallel guesses at most five wrong ones are
+   * compared, and of parallel right ones one is `redeemed`. The count survives a `put` that replaces the code. It ends
+   * when the code expires that the first wrong guess was for. Without this method there is no sign-in by email, and
    * messages that confirm an address have no code.
    */
   redeemCode?(guess: CodeGuess): Promise<CodeOutcome>

@@ -13,7 +13,9 @@ export interface RefreshTokenFamily {
   scope: string
   /** The time of the user's authentication on which `acr` rests. */
   authenticatedAt: number
-  /** The level and methods of that sign-in (see protocol/authentication); fixed for the life of the family. */
+  /**
+   * The level and methods of that authentication (see protocol/authentication). They never change within the family.
+   */
   acr: string | null
   amr: string[]
   createdAt: number
@@ -23,9 +25,9 @@ export interface RefreshTokenFamily {
   /** The end without further use, moved by every use. The family ends at the earlier of both. */
   idleExpiresAt: number
   userAgent: string | null
-  /** The browser session in which it began; `null` without an authorization code. */
+  /** The browser session in which the family began. `null` if it did not begin with an authorization code. */
   sessionSid: string | null
-  /** True if the family outlives that session (`offline_access` was granted). Always true without a session. */
+  /** True if the family outlives that session, because `offline_access` was granted. Always true without a session. */
   offline: boolean
   /**
    * Further parameters of the authorization request besides the scope, as JSON (`AuthorizationDetails`).
@@ -96,30 +98,32 @@ export interface TokenUse {
   sid: string
   digest: string
   now: number
-  /** The time for which the previous token still counts. 0: not at all. */
+  /** The grace period, in milliseconds: the time for which the previous token is still accepted. 0: not at all. */
   graceMs: number
   /** The new `idleExpiresAt`, never beyond `expiresAt`. */
   idleExpiresAt: number
   /**
-   * The client of the family (`null`: no client). A family of another client is `unknown` and stays unchanged. Left
-   * out: any client.
+   * The client that uses the token (`null`: no client). A family of another client is `unknown` and stays unchanged. If
+   * left out, the client is not checked.
    */
   clientId?: string | null
   /**
    * The key that the caller proved (`null`: none). A family that is bound to another key is `unknown` and stays
-   * unchanged; one that is bound to none is as without this. Left out: any key.
+   * unchanged. The key is not checked for a family without a key, or if `jkt` is left out.
    */
   jkt?: string | null
 }
 
 export type UseOutcome =
   | { outcome: 'used'; family: RefreshTokenFamily }
-  /** A token that was replaced longer ago than the grace period: the family is revoked. */
+  /**
+   * The token is neither the current one nor a token that was replaced within the grace period. The family is revoked.
+   */
   | { outcome: 'replayed'; family: RefreshTokenFamily }
-  /** No such family, revoked, or expired. */
+  /** The family is missing, revoked, expired, or of another client or key. */
   | { outcome: 'unknown' }
 
-/** The replaced token, which still counts within the grace period. */
+/** The replaced token, which is still accepted within the grace period. */
 export interface ReplacedToken {
   digest: string
   rotatedAt: number
@@ -127,18 +131,18 @@ export interface ReplacedToken {
   sealed: string
 }
 
-/** Takes one call's rotation back: the successor that the call got and that no client will receive. */
+/** The arguments to undo the rotation of one call: no client will receive the successor that the call got. */
 export interface RotationUndo {
   sid: string
   /** The successor. Nothing changes if it is no longer the family's current token. */
   digest: string
   /** The token that becomes the current one again. */
   replacedDigest: string
-  /** The token before that one. */
+  /** The token that was replaced before `replacedDigest`. `null`: none is known. */
   former: ReplacedToken | null
 }
 
-/** The parts of a browser session that ended. */
+/** A browser session that ended, with its codes and families. */
 export interface EndedSession {
   /** The session before its end; `null` if the user has no such session. */
   session: BrowserSession | null
@@ -148,25 +152,30 @@ export interface EndedSession {
 
 export type RotateOutcome =
   | { outcome: 'rotated'; family: RefreshTokenFamily; undo: RotationUndo }
-  /** The token was replaced within the grace period, or by a parallel call: `sealed` is the winner's successor. */
+  /**
+   * The token was replaced within the grace period, or by a parallel call. `sealed`: the successor that the first call
+   * got.
+   */
   | { outcome: 'repeated'; family: RefreshTokenFamily; sealed: string; undo: RotationUndo }
   | { outcome: 'replayed'; family: RefreshTokenFamily }
   | { outcome: 'unknown' }
 
 /**
- * Refresh token families. Every operation is atomic across all instances. Outages reject; protocol outcomes resolve.
+ * Refresh token families. Every operation is atomic across all instances. A method rejects during an outage and
+ * resolves to every outcome of the protocol.
  *
  * Every `sid` begins with the partition of its user (see protocol/digest).
  *
- * A digest that is neither the family's current one nor, within the grace time, the one before is a replay: only a
- * holder of one of the family's tokens knows the preimage of its `sid`, so a stranger can't bring one about. An expired
- * or revoked family is as one that never was.
+ * A digest is a replay if it is neither the family's current one nor, within the grace period, the previous one. A
+ * stranger can't cause a replay, because only a holder of one of the family's tokens knows the preimage of its `sid`.
+ * An expired or revoked family counts as missing.
  */
 export interface TokenStore {
   createFamily(family: NewRefreshTokenFamily): Promise<void>
   /**
-   * Stores a code. With `use`, the code belongs to that browser session and counts as its use: `false`, and nothing is
-   * changed, if the session is not alive. A revocation of the session comes before both or after both.
+   * Stores a code. With `use`, the code belongs to that browser session, and the session is used in the same step.
+   * `false`, and nothing is changed, if the session is not alive. A parallel revocation of the session happens before
+   * or after the whole step.
    */
   createCode(code: NewAuthorizationCode, use?: SessionUse): Promise<boolean>
   /**
@@ -179,7 +188,7 @@ export interface TokenStore {
   findFamily(sid: string, now: number): Promise<RefreshTokenFamily | null>
   /** The family if `useToken` would accept `digest`. Changes nothing. */
   peekToken(use: Pick<TokenUse, 'sid' | 'digest' | 'now' | 'graceMs'>): Promise<RefreshTokenFamily | null>
-  /** Counts as a use without replacing the token. */
+  /** Records a use of the family without replacing the token. */
   useToken(use: TokenUse): Promise<UseOutcome>
   /** Compare-and-swap from `use.digest` to `next`. One of any number of parallel calls with one token is `rotated`. */
   rotateToken(use: TokenUse, next: Successor): Promise<RotateOutcome>
@@ -188,17 +197,19 @@ export interface TokenStore {
    * rotation is undone: the replaced token is current again. Does nothing if the family has changed or ended since.
    */
   undoRotation(undo: RotationUndo): Promise<void>
-  /** `true` if the family was alive (and, where `userId` is given, that user's). Idempotent. */
+  /**
+   * Revokes a family or code. `true` if it was stored (and, if `userId` is given, belonged to that user). Idempotent.
+   */
   revokeFamily(sid: string, userId?: string): Promise<boolean>
   /** Revokes all families of the user except `exceptSid`, and resolves to the `sid`s of those that it ended. */
   revokeFamiliesOfUser(userId: string, exceptSid?: string): Promise<string[]>
   /**
-   * Ends a browser session of the user, its codes, and its families except `offline` ones of other clients than
-   * `clientId`: all of it or nothing. Remains of a session that has ended before end too. Idempotent.
+   * Ends a browser session of the user with its codes and families, all of it or nothing. Keeps `offline` families,
+   * except those of `clientId`. Also ends codes and families that remain of a session that ended before. Idempotent.
    */
   revokeSession(userId: string, sessionSid: string, clientId?: string): Promise<EndedSession>
-  /** Revokes all codes and families that the client has of the user; resolves to their `sid`s. */
+  /** Revokes all codes and families of this user and client. Resolves to their `sid`s. */
   revokeFamiliesOfClient(userId: string, clientId: string): Promise<string[]>
-  /** Alive at `now`, newest first. */
+  /** The user's families that are alive at `now`, newest first. Contains no codes. */
   listFamiliesOfUser(userId: string, now: number): Promise<RefreshTokenFamily[]>
 }

@@ -11,9 +11,9 @@ import type { UserStore } from './user-store.ts'
 
 /** The traced kinds of work, with their facts. All values come from closed lists. */
 interface TracedWork {
-  /** One password hashed or verified; how long it ran. */
+  /** Hashing or verifying one password, without the wait before it. */
   hash: object
-  /** The time that it waited before it ran. */
+  /** The wait of one password for its turn to be hashed or verified. */
   hash_wait: object
   /** One call of a store. */
   store: { store: StoreName; operation: string }
@@ -24,18 +24,18 @@ interface TracedWork {
 export type TraceName = keyof TracedWork
 
 /**
- * The argument of subscribers of `tracing:fastify-authority.<name>:*`. It has neither answers nor errors of a store,
- * because these may hold secrets.
+ * The argument of subscribers of `tracing:fastify-authority.<name>:*`. Contains no results or errors of a store,
+ * because these may contain secrets.
  */
 export type TraceContext<Name extends TraceName = TraceName> = TracedWork[Name] & { error?: Error }
 
 /**
- * The names of all methods of a port. The compiler asks for each of them, because a method that the list lacks would be
- * missing from the traced store.
+ * The names of all methods of a port. The type requires every method, because a method that is missing from the list is
+ * not traced.
  */
 const methodsOf = <Store extends object>(names: Record<keyof Store, 1>): readonly string[] => Object.keys(names)
 
-/** Every traced call, by store. A method that a store does not implement is left out. */
+/** The operations to trace, by store. `tracedStore` skips a method that a store does not implement. */
 export const STORE_OPERATIONS = {
   users: methodsOf<UserStore>({
     findById: 1,
@@ -133,8 +133,8 @@ export function isTraced(name: TraceName): boolean {
 
 /**
  * Runs the work, and publishes its start and end on the tracing channel. Without subscribers it only runs the work.
- * Subscribers get no result, and only the name of an error, because a store's result may contain a hash and its error a
- * command.
+ * Subscribers get no result and only the name of an error, because a result of a store may contain a hash and an error
+ * may contain a command.
  */
 export async function traced<Name extends TraceName, Answer>(
   name: Name,
@@ -162,8 +162,8 @@ export async function traced<Name extends TraceName, Answer>(
 }
 
 /**
- * Traces each call of the store. Without subscribers, a call goes straight to the store and may answer in the same
- * tick.
+ * Traces each call of the store. Without subscribers, a call goes straight to the store and may return its result at
+ * once.
  */
 export function tracedStore<Store extends object>(store: StoreName, methods: Store): Store {
   const given = methods as Readonly<Record<string, ((...args: unknown[]) => unknown) | undefined>>

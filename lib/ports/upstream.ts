@@ -8,7 +8,10 @@ export interface UpstreamAssertion {
   subject: string
   /** Only if the provider verified it; an address that is not verified counts as none. */
   email?: string
-  /** True if the provider decides on this mailbox, so that no other person can have verified the address there. */
+  /**
+   * True if the provider is authoritative for this mailbox, so that no other person can have verified the address
+   * there.
+   */
   emailAuthoritative: boolean
   /** Further claims, under the names of the standard claims. */
   profile: Readonly<Record<string, unknown>>
@@ -65,7 +68,7 @@ interface AppSignIn extends Omit<UpstreamResult, 'tokens'> {
 
 /** A provider as the use cases see it. A call takes at most six seconds. */
 export interface Upstream {
-  /** @throws UpstreamError `outage` before the provider's metadata is known */
+  /** Builds the URL that begins a sign-in. @throws UpstreamError `outage` before the provider's metadata is known */
   authorizationUrl(flow: UpstreamFlow, wishes: UpstreamWishes): Promise<string>
   /**
    * Checks the response at the callback, redeems its code, and checks the tokens. `answer`: the parameters of the query
@@ -74,9 +77,9 @@ export interface Upstream {
    */
   authenticate(answer: URLSearchParams, flow: UpstreamFlow): Promise<UpstreamResult>
   /**
-   * Checks an ID token that an app got from the provider by itself: its signature, issuer and times, and that it is for
-   * one of the audiences, not older than five minutes and bound to the nonce. Does not ask userinfo. The caller checks
-   * that the token is used once.
+   * Checks an ID token that an app got from the provider without this service: its signature, issuer and times, and
+   * that it is for one of the audiences, not older than five minutes and bound to the nonce. Does not call userinfo.
+   * The caller checks that the token is used once.
    * @throws UpstreamError
    */
   verifyIdToken(token: string, rules: Omit<AppTokenRules, 'now'>): Promise<AppSignIn>
@@ -113,13 +116,11 @@ export interface Connection {
   linking: Linking
   /** True if the connection may create accounts. */
   registration: boolean
-  /**
-   * The time at which the profile of the account is filled from the provider's: with the account, or at each sign-in.
-   */
+  /** `create`: fills the profile of an account only when the account is created. `always`: at each sign-in. */
   sync: 'create' | 'always'
   /**
-   * Normalised ASCII domains. The connection accepts only addresses in them, and an address in them leads to it. Empty:
-   * any.
+   * Normalized ASCII domains. The connection accepts only addresses in these domains, and a person with such an address
+   * is sent to it. Empty: any.
    */
   domains: readonly string[]
   /** True if accounts with an address in `domains` can sign in through this connection alone. */
@@ -128,30 +129,33 @@ export interface Connection {
   audiences: readonly string[]
   /** True if such a token must have a nonce. */
   appNonce: boolean
-  /** The part of the provider's tokens that a link keeps, sealed, for `withdraw`. `undefined`: nothing. */
+  /**
+   * Returns the part of the provider's tokens that a link keeps, sealed, for `withdraw`. `undefined`: the link keeps
+   * nothing.
+   */
   keep(tokens: UpstreamTokens): string | undefined
   /**
-   * Revokes at the provider the token that a link kept. Ignores values of another service or sealed with a former
-   * secret.
+   * Revokes a token that `keep` sealed, at the provider. Ignores a value that another service sealed, or that was
+   * sealed with a secret that is no longer configured.
    * @throws UpstreamError
    */
   withdraw(sealed: string): Promise<void>
   /** True if a link to this issuer belongs to this connection. A provider may have moved to another issuer. */
   acceptsIssuer(issuer: string): boolean
-  /** True if answers come by POST. @see OAuth 2.0 Form Post Response Mode §2 */
+  /** True if the provider answers by POST. @see OAuth 2.0 Form Post Response Mode §2 */
   formPost: boolean
   /** True if the provider can be asked for a fresh sign-in and proves it by `auth_time`. */
   provesFreshness: boolean
   /** `brand` names a logo that the pages contain. */
   button: { brand: string | null; label: string | null; logoUrl: string | null }
   /**
-   * Called at the start and at the callback of each sign-in. A hook that throws or returns anything but `true` means
-   * no. A result is cached for a second.
+   * True if the connection is on. Called at the start and at the callback of each sign-in. A hook that throws or
+   * returns anything but `true` turns it off. A result is cached for a second.
    */
   enabled(): Promise<boolean>
-  /** `enabled` for a page: waits half a second, and then shows the hook's last answer. */
+  /** `enabled` for a page: waits at most half a second for the hook, then uses its last answer, or `false`. */
   shown(): Promise<boolean>
-  /** Fields of `registration.fields` and the standard claims of a profile, and never a reserved one. */
+  /** Picks fields of `registration.fields` and standard claims of a profile. Never picks a reserved field. */
   profile(claims: Readonly<Record<string, unknown>>): Record<string, unknown>
   /**
    * Returns how the provider authenticated the person, if the host has configured that.

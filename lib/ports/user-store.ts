@@ -1,7 +1,7 @@
 /** A row of the host's user store. `id` is the subject of every token: stable, never reassigned. */
 export interface User {
   id: string
-  /** Normalised, as `findByUsername` gets it. */
+  /** Normalized, as `findByUsername` gets it. */
   username: string
   /**
    * A PHC string (argon2, scrypt, PBKDF2), or a hash of another system that the guide on importing users lists. `null`:
@@ -11,15 +11,15 @@ export interface User {
   email?: string
   emailVerified?: boolean
   /**
-   * The time at which this service, or a connection that decides on the mailbox, proved that the address is the user's,
-   * as milliseconds since the epoch or a `Date`. 0: never, and `emailVerified` is the claim of another provider. Left
-   * out, or `null`: not known, so `emailVerified` counts as the host says.
+   * The time at which the address was proved to be the user's, as milliseconds since the epoch or a `Date`. The proof
+   * came from this service, or from a connection that is authoritative for the mailbox. 0: never, and `emailVerified`
+   * is the claim of another provider. Left out, or `null`: not known, so `emailVerified` counts as the host says.
    */
   emailProvedAt?: number | Date | null
   /**
    * The time of the last change of the password, as milliseconds since the epoch or a `Date`. If the store provides it,
-   * a sign-in from before is refused, even if ending it has failed, and a consent from before is asked for again. Left
-   * out, or `null`: not known.
+   * a sign-in from before that time is refused, even if ending it has failed, and a consent from before is asked for
+   * again. Left out, or `null`: not known.
    */
   passwordChangedAt?: number | Date | null
   /**
@@ -54,7 +54,7 @@ export interface NewUser {
  * here.
  */
 export interface UserPatch {
-  /** Normalised, as `findByUsername` gets it. A user always has one, so it is never `null`. */
+  /** Normalized, as `findByUsername` gets it. A user always has a username, so it is never `null`. */
   username?: string | undefined
   email?: string | null | undefined
   emailVerified?: boolean | null | undefined
@@ -62,13 +62,13 @@ export interface UserPatch {
   [claim: string]: unknown
 }
 
-/** A page of users. Conditions that are left out hold for all users. */
+/** A page of users. A condition that is left out matches all users. */
 export interface UserListQuery {
-  /** The most users in the answer. */
+  /** The maximum number of users in the answer. */
   limit: number
-  /** The page begins after this place. The user of the place may be gone. */
+  /** The last user of the previous page. The page begins after this place, even if that user is removed meanwhile. */
   after?: { createdAt: number; id: string } | undefined
-  /** The beginning of the normalised username. */
+  /** The beginning of the normalized username. */
   prefix?: string | undefined
   /** The whole `email`, in any letter case. */
   email?: string | undefined
@@ -90,15 +90,13 @@ export interface Identity {
 export interface LinkedIdentity extends Identity {
   /** The `id` of the connection of its last use. */
   connection: string
-  /**
-   * The provider's last verified address. It helps the person to tell links apart, and is never used to find a user.
-   */
+  /** The last verified address at the provider. It helps the person to tell links apart. It never finds a user. */
   email?: string
   linkedAt: number
   lastUsedAt: number
   /**
-   * The refresh token of a provider that revokes it (Apple), sealed for this service. Revoked there when the link or
-   * the account is removed.
+   * The sealed refresh token of a provider with a revocation endpoint (such as Apple). It is revoked there when the
+   * link or the account is removed.
    */
   sealed?: string
   /**
@@ -110,44 +108,45 @@ export interface LinkedIdentity extends Identity {
 
 /**
  * The host's users. Every method is a transaction: when its promise resolves, the change is visible to every other
- * caller. An outage rejects; "there is none" resolves to `null` (or `undefined`). A missing method turns off the routes
- * that need it. Every answer is checked. One of another shape (an array of rows, 0 for `disabled`) is a `MisfitError`
- * in the log, the request is answered 500 `server_error`, and the attempt counts. An optional field may be `null`, as
- * SQL has it. `Account`: the type of your rows, by which `authPlugin<Account>` types the option `claims`.
+ * caller. A method rejects during an outage. A missing user resolves to `null` (or `undefined`). A missing method turns
+ * off the routes that need it. Every answer is checked. An answer of another shape (an array of rows, 0 for `disabled`)
+ * is a `MisfitError` in the log. The request then gets 500 `server_error`, and the attempt counts against the limits.
+ * An optional field may be `null`, as SQL has it. `Account`: the type of your rows, by which `authPlugin<Account>`
+ * types the option `claims`.
  */
 export interface UserStore<Account extends User = User> {
   findById(id: string): Promise<Account | null>
-  /** The argument is the normalised name. The call should take the same time whether the user exists or not. */
+  /** The argument is the normalized name. The call should take the same time whether the user exists or not. */
   findByUsername(username: string): Promise<Account | null>
   /**
    * The users whose `email` is this address in any letter case: at most ten, those with `emailVerified` first, because
-   * a stranger can make many unconfirmed ones. Empty if there is none. A connection with `enforce` takes over an
-   * account with an address in its domains whose username is of another kind. Without this method no sign-in finds such
-   * an account, and the host links it.
+   * a stranger can make many unconfirmed ones. Empty if there is none. A connection with `enforce` uses this to take
+   * over an account with an address in its domains and a username that is no such address. Without this method, the
+   * host must link such accounts itself.
    */
   findByEmail?(email: string): Promise<Account[]>
   /**
-   * The newest users first: by `createdAt` (0 where it is not known), then by `id`, both descending. A walk through all
-   * pages has each user once who was there from its beginning to its end. Without this method nobody lists users.
+   * The newest users first: by `createdAt` (0 if it is not known), then by `id`, both descending. A caller that reads
+   * all pages gets each user exactly once who existed the whole time. Without this method users can't be listed.
    */
   list?(query: UserListQuery): Promise<Account[]>
   /**
-   * Atomic: of any number of parallel calls with one username, one resolves and the others reject with
+   * Creates a user. Atomic: of any number of parallel calls with one username, one resolves and the others reject with
    * `UsernameTakenError`.
    */
   create?(user: NewUser): Promise<Account>
   /**
-   * Replaces the password hash. `null` removes it, so that no password opens the account. With `expected` (`null`
-   * too) it is a compare-and-set: `false`, and nothing is written, if the stored hash differs. `false` also if there
-   * is no such user. `changedAt`: the password is a new one (left out: a new hash of the same one). The store may
-   * keep it in the same step and return it as `passwordChangedAt`.
+   * Replaces the password hash. `null` removes it, so that no password opens the account. With `expected` (also `null`)
+   * it is a compare-and-set: `false`, and nothing is written, if the stored hash differs. `false` also if there is no
+   * such user. `changedAt`: the time at which the user got a new password (left out: `next` is a new hash of the same
+   * password). The store may write it in the same step and return it as `passwordChangedAt`.
    */
   setPasswordHash?(id: string, next: string | null, expected?: string | null, changedAt?: number): Promise<boolean>
   /**
-   * Idempotent. With `address` it is a compare-and-set: nothing is written if the user's address differs. The address
-   * of a user is `email`, or the username if there is none. A store without this comparison marks a wrong address if a
-   * user changes it at the right moment. `provedAt`: becomes `emailProvedAt`, in the same step. Left out:
-   * `emailProvedAt` stays as it is.
+   * Sets `emailVerified`. Idempotent. With `address` it is a compare-and-set: nothing is written if the user's address
+   * differs. The address of a user is `email`, or the username if there is none. A store that ignores `address` may
+   * mark a wrong address as verified if the user changes it at the same moment. `provedAt`: becomes `emailProvedAt`, in
+   * the same step. Left out: `emailProvedAt` stays as it is.
    */
   setEmailVerified?(id: string, address?: string, provedAt?: number): Promise<void>
   /**
@@ -160,30 +159,31 @@ export interface UserStore<Account extends User = User> {
   /** Sets or removes the mark `disabled`. Idempotent. `false`: there is no such user. */
   setDisabled?(id: string, disabled: boolean): Promise<boolean>
   /**
-   * Removes the user with all of the user's data, links included, in one step. Idempotent: resolves if there is none,
-   * too. The `id` is never given to another user.
+   * Removes the user with all of the user's data, links included, in one step. Idempotent: also resolves if there is no
+   * such user. The `id` is never given to another user.
    */
   remove?(id: string): Promise<void>
   /**
-   * The user to whom this identity is linked: both strings compared byte by byte. Without it and `linkIdentity` there
-   * are no connections.
+   * The user to whom this identity is linked. Both strings are compared byte by byte. Without this method and
+   * `linkIdentity`, connections can't be used.
    */
   findByIdentity?(identity: Identity): Promise<Account | null>
   /**
-   * Creates a user with a first link, both or neither. One of any number of parallel calls with one identity resolves
-   * and the others reject with `IdentityTakenError`; with one username, with `UsernameTakenError`. Nothing is left of a
-   * call that rejects.
+   * Creates a user with a first link, both or neither. Of parallel calls with one identity, one resolves and the others
+   * reject with `IdentityTakenError`. Of parallel calls with one username, the others reject with `UsernameTakenError`.
+   * A call that rejects leaves nothing behind.
    */
   createWithIdentity?(user: NewUser, link: LinkedIdentity): Promise<Account>
   /**
-   * One of any number of parallel calls with one identity, for whatever users, is `linked`. `already_linked`: to this
-   * user, and nothing is written; `taken`: to another. Must not make a link of a user who is being removed.
+   * Links an identity to a user. Of parallel calls with one identity, for any users, one is `linked`. `already_linked`:
+   * the identity is linked to this user, and nothing is written. `taken`: it is linked to another user. Must not make a
+   * link of a user who is being removed.
    */
   linkIdentity?(userId: string, link: LinkedIdentity): Promise<'linked' | 'already_linked' | 'taken' | 'unknown_user'>
   /**
-   * Removes a link, unless the user could not sign in without it: a password hash, another link or `otherFactors` must
-   * remain, decided in the same step, so that of two parallel calls for the last two links one is
-   * `last_sign_in_method`. `unknown`: this user has no such link.
+   * Removes a link, unless the user could not sign in without it: then it is `last_sign_in_method`. A password hash,
+   * another link or `otherFactors` must remain. The store decides in the same step, so that only one of two parallel
+   * calls for the last two links succeeds. `unknown`: this user has no such link.
    */
   unlinkIdentity?(
     userId: string,
@@ -193,7 +193,7 @@ export interface UserStore<Account extends User = User> {
   /** The links of a user, the oldest first. */
   listIdentities?(userId: string): Promise<LinkedIdentity[]>
   /**
-   * Notes a sign-in through this identity: `at` becomes its `lastUsedAt`, and `email`, if given, its `email`. Does
+   * Records a sign-in through this identity: `at` becomes its `lastUsedAt`, and `email`, if given, its `email`. Does
    * nothing if there is no such link.
    */
   useIdentity?(identity: Identity, at: number, email?: string): Promise<void>
@@ -209,7 +209,7 @@ export class NotSupportedError extends Error {
   }
 }
 
-/** A user of another system, with the links to providers that come along. */
+/** A user of another system, with the user's links to providers. */
 export interface UserToImport {
   user: User
   links: readonly LinkedIdentity[]
@@ -217,20 +217,20 @@ export interface UserToImport {
 
 export interface ImportOutcome {
   /**
-   * `imported`: the user was written. Otherwise nothing was: `unchanged`, the store has the id with this username;
-   * `other_name`, it has the id with another username; `name_taken`, another user has the username.
+   * `imported`: the user was written. All other outcomes write nothing. `unchanged`: the store has the id with this
+   * username. `other_name`: the store has the id with another username. `name_taken`: another user has the username.
    */
   outcome: 'imported' | 'unchanged' | 'other_name' | 'name_taken'
-  /** The number of written links. A link that any user has already is left out. */
+  /** The number of written links. Skips a link that any user has already. */
   links: number
 }
 
-/** A user store that also takes users of another system. The command `import` needs one. */
+/** A user store that can also import users of another system. The command `import` needs such a store. */
 export interface UserImporter {
   /**
-   * Writes users with the ids, hashes and times that they have, each with its links in one step, and never changes a
-   * user who is there. Of two users with one id or one username, the first counts. Resolves to the outcomes in the
-   * order of the users. `dryRun`: writes nothing, and resolves to the outcomes that each user would have alone.
+   * Writes users with the ids, hashes and times of the other system, each with its links in one step. Never changes an
+   * existing user. Of two users with one id or one username, the first wins. Resolves to the outcomes in the order of
+   * the users. `dryRun`: writes nothing, and resolves to the outcome that each user would have without the others.
    */
   importUsers(users: readonly UserToImport[], options?: { dryRun?: boolean }): Promise<ImportOutcome[]>
 }

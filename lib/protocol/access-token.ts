@@ -3,8 +3,8 @@ import { hash } from 'node:crypto'
 import { invalidToken } from './bearer.ts'
 
 /**
- * The actor of a token that acts in the name of its user: an administrator, or, with `type`, a name that the host
- * chose.
+ * The actor of a token that acts in the name of its user. `sub`: the id of an administrator or, with `type`, a name
+ * that the host's code or the command line gave.
  * @see RFC 8693 §4.1
  */
 export interface ActClaim {
@@ -22,7 +22,7 @@ export interface AccessTokenClaims {
   /** Seconds since the epoch. */
   readonly iat: number
   readonly jti: string
-  /** Absent where a first-party caller without a client got the token. */
+  /** Absent if the token was issued without a client. */
   readonly client_id?: string
   readonly scope?: string
   /** The refresh token family the token belongs to. */
@@ -30,11 +30,11 @@ export interface AccessTokenClaims {
   /** Seconds since the epoch. */
   readonly auth_time?: number
   /**
-   * The level of the sign-in: `password`, or absent if the host vouches for the user without a level. @see RFC 9068
-   * §2.2.1
+   * The level of the sign-in, such as `password`. Absent if the host vouches for the user without a level.
+   * @see RFC 9068 §2.2.1
    */
   readonly acr?: string
-  /** How the user was authenticated, such as `pwd`; absent where nobody said. @see RFC 8176 §2 */
+  /** How the user was authenticated, such as `pwd`. Absent if the methods are unknown. @see RFC 8176 §2 */
   readonly amr?: readonly string[]
   /** Present if the token acts in the name of its user. */
   readonly act?: ActClaim
@@ -44,13 +44,13 @@ export interface AccessTokenClaims {
 export interface AccessTokenPolicy {
   issuer: string
   audience: string | readonly string[]
-  /** The time by which another host's clock may be ahead, for `iat` and `nbf`. `exp` has no leeway. */
+  /** The time by which another machine's clock may be ahead, for `iat` and `nbf`. */
   clockSkewSeconds: number
-  /** How far another host's clock may be behind, for `exp`. Default: 0. */
+  /** The time by which another machine's clock may be behind, for `exp`. Default: 0. */
   expirySkewSeconds?: number
 }
 
-/** The JOSE header that the signature part is checked under. */
+/** The fields of the JOSE header that select the key and the algorithm of the signature. */
 interface TokenHeader {
   alg: string
   kid: string | undefined
@@ -64,17 +64,18 @@ const KINDS = {
   'at+jwt': { types: ['at+jwt', 'application/at+jwt'], name: 'an access token' },
   JWT: { types: ['jwt', 'application/jwt'], name: 'an ID token' },
   /**
-   * For services whose access tokens have the type of ID tokens. Tokens from before the option was set are still alive.
+   * For services that give their access tokens the `typ` of ID tokens. Accepts both, because tokens from before that
+   * setting may still be valid.
    */
   'at+jwt or JWT': { types: ['at+jwt', 'application/at+jwt', 'jwt', 'application/jwt'], name: 'an access token' }
 } as const
 
 /**
- * Splits a token and reads its header, before any signature is looked at. Kinds exclude each other by their `typ`;
- * where an access token has that of an ID token, by their claims: `jti` is in every access token and no ID token,
- * `at_hash` the reverse.
- * @throws OAuthError `invalid_token`: not three parts, a header that is no JSON object, another `typ`, `crit`, or a key
- * of its own
+ * Splits a token and reads its header, before its signature is checked. The `typ` keeps one kind from passing for
+ * another. If access tokens have the `typ` of ID tokens, the claims tell them apart: every access token has `jti` and
+ * no ID token does, while `at_hash` is only in ID tokens.
+ * @throws OAuthError `invalid_token`: not three parts, a header that is not a JSON object, another `typ`, or a header
+ * that names a key or an extension
  * @see RFC 9068 §4, RFC 7515 §4.1.11, RFC 8725 §3.10 to §3.12
  */
 export function parseTokenHeader(token: string, kind: keyof typeof KINDS = 'at+jwt'): TokenHeader {
@@ -86,7 +87,7 @@ export function tokenHeaderReader(kind: keyof typeof KINDS = 'at+jwt'): (token: 
   let last: { part: string; header: TokenHeader } | null = null
   return (token) => {
     const part = headerPart(token)
-    // Caches valid headers only.
+    // Remembers valid headers only.
     if (last?.part !== part) last = { part, header: readTokenHeader(part, kind) }
     return last.header
   }
@@ -109,7 +110,7 @@ function readTokenHeader(part: string, kind: keyof typeof KINDS): TokenHeader {
     throw invalidToken(`The token is not ${expected}.`, 'typ')
   if (typeof alg !== 'string' || (kid !== undefined && typeof kid !== 'string'))
     throw invalidToken('The token is malformed.')
-  // A key or extension named in the token is never trusted, so nothing is fetched.
+  // A key or an extension that the token itself names is never trusted. Nothing is fetched.
   for (const name of ['crit', 'jwk', 'jku', 'x5u', 'x5c', 'b64', 'zip', 'enc']) {
     if (name in header) throw invalidToken('The token is malformed.', `header ${name}`)
   }
@@ -117,7 +118,7 @@ function readTokenHeader(part: string, kind: keyof typeof KINDS): TokenHeader {
 }
 
 /**
- * Checks every claim of a token whose signature is good, at `now` (milliseconds), and freezes them.
+ * Checks every claim of a token whose signature is valid, at `now` (milliseconds), and freezes the claims.
  * @throws OAuthError `invalid_token`
  * @see RFC 9068 §4, RFC 8725 §3.8, §3.9
  */
@@ -143,7 +144,7 @@ export function checkAccessTokenClaims(payload: unknown, policy: AccessTokenPoli
   return deepFreeze(payload) as unknown as AccessTokenClaims
 }
 
-/** RFC 7638 thumbprint of a public JWK: the `kid` of every key without one. */
+/** The RFC 7638 thumbprint of a public JWK. A key without a `kid` gets it as `kid`. */
 export function thumbprint(jwk: Record<string, unknown>): string {
   const members =
     jwk.kty === 'EC' ? ['crv', 'kty', 'x', 'y'] : jwk.kty === 'OKP' ? ['crv', 'kty', 'x'] : ['e', 'kty', 'n']

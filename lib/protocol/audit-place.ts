@@ -7,14 +7,20 @@ const written = ({ at, chain, seq }: Place): string =>
   Buffer.from(JSON.stringify([at, chain, seq])).toString('base64url')
 const MAX_PLACE = 500
 
-/** The page of these entries. A store reads one entry more than `limit`, which tells whether there is a next page. */
+/**
+ * Makes a page of the entries that a store found. The store must read one entry more than `limit`, because that entry
+ * tells whether there is a next page.
+ */
 export function pageOf(found: readonly AuditEntry[], limit: number): AuditPage {
   const entries = found.slice(0, limit)
   const last = entries.at(-1)
   return { entries, next: found.length > limit && last !== undefined ? written(last) : null }
 }
 
-/** Reads exactly what `pageOf` writes. @throws OAuthError `invalid_request` */
+/**
+ * Parses the `next` of a former page. `null` for `undefined`.
+ * @throws OAuthError `invalid_request` for any other text
+ */
 export function placeAfter(after: string | undefined): Place | null {
   if (after === undefined) return null
   const place = after.length <= MAX_PLACE ? placeIn(after) : null

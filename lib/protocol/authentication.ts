@@ -1,6 +1,6 @@
 /** The proofs of a sign-in: their form in tokens (`acr`, `amr`, `auth_time`) and in stores. */
 
-/** Stores contain these names, so a name must keep its meaning. `host`: the host's own code vouches. */
+/** Stores contain these names, so a name must keep its meaning. `host`: the host's own code vouches for the user. */
 export type AuthenticationMethod =
   | 'password'
   | 'otp'
@@ -67,8 +67,8 @@ export const PASSKEY_ACR = 'phr'
 const PASSWORD_AMR: readonly string[] = ['pwd']
 
 /**
- * The proofs that give a context, the strongest first. `mfa` in `amr`: two factors of different kinds; a passkey that
- * verifies its user is both by itself.
+ * The combinations of proofs and the level that each gives, strongest first. `mfa` in `amr`: two factors of different
+ * kinds. A passkey that verifies its user is two factors by itself.
  */
 const CONTEXTS: ReadonlyArray<{ acr: string | null; by: readonly AuthenticationMethod[]; amr: readonly string[] }> = [
   { acr: PASSKEY_ACR, by: ['passkey'], amr: ['pop', 'user', 'mfa'] },
@@ -108,8 +108,8 @@ interface Authenticated {
 }
 
 /**
- * The level of this sign-in: its strongest one, or with `wanted` the strongest of those that it satisfies, with the
- * newest proofs for it. `null`: it satisfies none of them.
+ * Returns the strongest level of the sign-in or, with `wanted`, the strongest of these values that the sign-in
+ * satisfies. Uses the newest proofs that reach that level. `null`: the sign-in satisfies none of `wanted`.
  */
 export function contextOf({ methods, authenticatedAt }: Authenticated): AuthenticationContext
 export function contextOf(
@@ -124,7 +124,8 @@ export function contextOf(
     const proofs = by.flatMap((method) => methods.find((proof) => proof.method === method) ?? [])
     if (proofs.length < by.length) return []
     const said = proofs[0]?.acr
-    // The host's statement covers its own sign-in alone: a second factor here never lowers the level.
+    // The `acr` that the host states describes the first proof only. It must not lower a level that a second factor
+    // reaches.
     const isWorth = said !== undefined && (by.length === 1 || acr === null || covers(said, acr)) ? said : acr
     return [
       {
@@ -148,8 +149,8 @@ export function contextOf(
 }
 
 /**
- * The time since which all proofs of a session were given here. A connection counts from the sign-in here, regardless
- * of the provider's last prompt.
+ * The time since which all proofs of the sign-in have been given here: that of the oldest proof. A connection counts
+ * from the return to this service, no matter when the provider last asked the person.
  */
 export function provedSince({ methods, authenticatedAt }: Authenticated): number {
   return Math.min(
@@ -159,9 +160,9 @@ export function provedSince({ methods, authenticatedAt }: Authenticated): number
 }
 
 /**
- * The context of a session with the time since which all of it counts as fresh, for acts for which a stolen session
- * must not be enough. A sign-in at a provider that can authenticate the person again counts only if the provider was
- * asked to.
+ * The context of a session with the time since which all of its proofs are fresh. It decides on actions for which a
+ * stolen session must not be enough. A sign-in at a provider that can authenticate the person again is fresh only if
+ * the provider was asked to.
  */
 export function freshContextOf(signIn: Authenticated): AuthenticationContext {
   const since = Math.min(provedSince(signIn), ...signIn.methods.flatMap(({ freshFrom }) => freshFrom ?? []))
@@ -169,7 +170,7 @@ export function freshContextOf(signIn: Authenticated): AuthenticationContext {
 }
 
 /**
- * True if the proofs are enough where a second factor is required: one was given, or the sign-in has that level by
+ * True if the sign-in meets a required second factor: a second factor was given, or the first proof reaches `mfa` by
  * itself.
  */
 export function hasProvedSecond(signIn: Authenticated): boolean {
@@ -180,7 +181,7 @@ export function hasProvedSecond(signIn: Authenticated): boolean {
   )
 }
 
-/** True if only the second factor raises the session to `mfa`. */
+/** True if the session is below `mfa`, and a second factor would raise it to `mfa`. */
 export const lacksSecondFactor = (session: Authenticated, now: number): boolean =>
   contextOf(session, [MFA_ACR]) === null && contextOf(withCode(session, now), [MFA_ACR]) !== null
 
@@ -190,7 +191,9 @@ export const withCode = (session: Authenticated, at: number): Authenticated => (
   methods: [...session.methods, { method: 'otp', at }]
 })
 
-/** A proof this young comes from the sign-in page, which would only send the person back with the same proof. */
+/**
+ * A proof younger than this comes from the sign-in page. That page would only send the user back with the same proof.
+ */
 const JUST_NOW_MS = 60_000
 
 export const wasProvedJustNow = ({ methods }: Pick<Authenticated, 'methods'>, now: number): boolean =>
@@ -218,8 +221,8 @@ const AMR_VALUE = /^[\x21-\x7e]{1,64}$/
 const MAX_AMR_VALUES = 10
 
 /**
- * Reads the methods that the host's own code verified, in the words of RFC 8176. A password counts as one of ours.
- * `mfa` is accepted at the host's word: two factors of different kinds. Other words raise no level.
+ * Reads the methods that the host's own code verified, in the words of RFC 8176. `pwd` counts as a password that was
+ * checked here. `mfa` (two factors of different kinds) is trusted without a check. No other word raises the level.
  * @throws TypeError
  */
 export function hostProof(amr: readonly string[], at: number): AuthenticationProof {
@@ -234,17 +237,17 @@ export function hostProof(amr: readonly string[], at: number): AuthenticationPro
 }
 
 /**
- * The stored text of a browser session's proofs. It names its sign-in, because an older release renews a session
- * without proofs.
+ * The proofs of a sign-in as text, for the ticket of its second step. Contains `authenticatedAt`, so that `readProofs`
+ * accepts the text only for the same sign-in.
  */
 export function formatProofs({ methods, authenticatedAt }: Authenticated): string {
   return JSON.stringify([authenticatedAt, methods])
 }
 
 /**
- * Reads the text of `formatProofs`. If there is none, or `authenticatedAt` belongs to another sign-in, a release that
- * knew only passwords began or renewed the session. An unreadable proof, such as a method of a newer release, is left
- * out: a session with fewer proofs is asked for more, and can still be ended.
+ * Reads the text of `formatProofs`. A missing text, or one of another `authenticatedAt`, counts as a sign-in by
+ * password, the only method of early releases. Leaves out an unreadable proof, such as a method of a newer release:
+ * with fewer proofs the user has to prove more.
  */
 export function readProofs(text: unknown, authenticatedAt: number): AuthenticationProof[] {
   if (text === null || text === undefined) return [passwordProof(authenticatedAt)]

@@ -80,11 +80,11 @@ const LIMITS: Readonly<Record<AuthorizationParamName, number>> = {
   resource: 2048,
   audience: 2048
 }
-/** Bytes of the whole request in a URL: Node takes 16 kB of request line and headers together. */
+/** The maximum length of a request in a URL, because Node.js limits request line and headers to 16 kB together. */
 export const MAX_SERIALIZED = 8192
 /** Marks a parameter that was sent more than once. No client sends this text. */
 const REPEATED = '\u0000repeated'
-/** Without valid values of these, only the person can be answered, not the client. */
+/** Without valid values of these, an error is shown to the user, because it can't be sent to the client. */
 const DECIDE_WHO_IS_ANSWERED: readonly string[] = ['client_id', 'redirect_uri']
 export const RESPONSE_MODES: readonly ResponseMode[] = ['query', 'fragment', 'form_post']
 
@@ -107,7 +107,7 @@ export function readAuthorizationParams(raw: unknown): AuthorizationParams {
         throw tooLong(name)
       return name === 'state' ? value : value.slice(0, LIMITS[name] + 1)
     },
-    // With two states, neither can be returned.
+    // With two states, neither can be returned, so the request is refused at once.
     onRepeated: (name, values) =>
       name === 'resource'
         ? joinResources(values)
@@ -148,7 +148,7 @@ export function carried(params: AuthorizationParams): string {
   return inAddress(params)
 }
 
-/** The request in the address of one of our pages. A pushed request stays behind its `request_uri`. @see RFC 9126 §4 */
+/** The request in the address of one of our pages. The `request_uri` stands for a pushed request. @see RFC 9126 §4 */
 export function inAddress({ pushed, ...params }: AuthorizationParams): string {
   return serializeParams(pushed === undefined ? params : { client_id: params.client_id, request_uri: pushed.uri })
 }
@@ -173,8 +173,8 @@ export function responseModeOf(params: AuthorizationParams): ResponseMode {
 }
 
 /**
- * The request without a completed `prompt`, after the user has signed in or consented. Otherwise the same prompt would
- * repeat for ever.
+ * Removes the parameters that a completed step has satisfied: `screen_hint`, the prompts of the step, and after `login`
+ * also `max_age`. Otherwise the same prompt would repeat forever.
  */
 export function satisfied(params: AuthorizationParams, step: 'login' | 'consent'): AuthorizationParams {
   const done = step === 'login' ? ['login', 'select_account', 'create'] : ['consent']
@@ -190,8 +190,8 @@ export function satisfied(params: AuthorizationParams, step: 'login' | 'consent'
 }
 
 /**
- * True if the client wants the sign-up page: `prompt=create` in any case, Auth0's `screen_hint=signup` if a page is
- * shown at all.
+ * True if the client asks for the sign-up page: by `prompt=create`, or by Auth0's `screen_hint=signup`. The hint alone
+ * does not make a signed-in user see a page.
  * @see Initiating User Registration via OpenID Connect 1.0 §4
  */
 export function wantsSignUp({ prompt, screen_hint: hint }: AuthorizationParams): boolean {
@@ -203,7 +203,7 @@ export function wordsOf(list: string | undefined): string[] {
   return (list ?? '').split(' ').filter((word) => word !== '')
 }
 
-/** The fields that are read of a request object. They only lead its refusal back to the client. */
+/** The fields that are read from a request object, only to return its refusal to the client. */
 interface RequestObject {
   state?: string
   responseMode?: string

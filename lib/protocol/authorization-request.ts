@@ -20,7 +20,7 @@ export interface AuthorizationRequest {
   params: AuthorizationParams
   responseMode: ResponseMode
   state: string | undefined
-  /** Requested scope; `undefined` where none was. */
+  /** The requested scope. `undefined` if the request had none. */
   scopes: string[] | undefined
   nonce: string | undefined
   prompt: Prompt[]
@@ -28,7 +28,7 @@ export interface AuthorizationRequest {
   maxAge: number | undefined
   loginHint: string | undefined
   idTokenHint: string | undefined
-  /** BCP 47, most wanted first. */
+  /** BCP 47, in order of preference. */
   uiLocales: string[]
   acrValues: string[]
   claims: ClaimsRequest
@@ -42,7 +42,7 @@ const LANGUAGE_TAG = /^[A-Za-z]{1,8}(?:-[A-Za-z0-9]{1,8}){0,7}$/
 
 /**
  * Parses the parameters, without checking client and redirect URI.
- * @throws OAuthError of the first failed check, for the redirect URI
+ * @throws OAuthError of the first failed check, which can be sent to the redirect URI
  * @see RFC 6749 §4.1.1, §4.1.2.1, OpenID Connect Core 1.0 §3.1.2.1, §3.1.2.6
  */
 export function parseAuthorizationRequest(params: AuthorizationParams): AuthorizationRequest {
@@ -146,7 +146,7 @@ function checkMaxAge({ max_age: maxAge }: AuthorizationParams): Partial<Authoriz
 }
 
 /**
- * The client's registration decides whether a challenge is required. A missing method means `plain`.
+ * The client's registration decides whether a challenge is required. A missing method means `plain`, which is refused.
  * @see RFC 7636 §4.3, §4.4.1, RFC 9700 §2.1.1
  */
 function checkCodeChallenge({
@@ -206,7 +206,7 @@ export interface AuthorizationDetails {
   /** Absent for a grant without a redirect. */
   redirectUri?: string
   /**
-   * Absent where the request had none, which only a confidential client with `requirePkce: false` may. @see RFC 7636
+   * Absent if the request had none. Only a confidential client with `requirePkce: false` may omit it. @see RFC 7636
    * §4.4
    */
   codeChallenge?: string
@@ -219,7 +219,7 @@ export interface AuthorizationDetails {
   claims?: ClaimsRequest
   /** The APIs that were named, by the `aud` of their tokens. @see RFC 8707 §2.1 */
   resources?: readonly string[]
-  /** `false`: a grant that gives no ID tokens. */
+  /** `false`: the grant gives no ID tokens. */
   idToken?: false
 }
 
@@ -269,7 +269,9 @@ export function authorizationResponse(
   }
 }
 
-/** A `?` at the end of a query value is part of the value. */
+/**
+ * Returns the separator between the URI and added parameters. A `?` at the end of a query value is part of the value.
+ */
 function querySeparator(uri: string): string {
   const query = uri.indexOf('?')
   if (query < 0) return '?'

@@ -6,7 +6,7 @@ import { covers } from './authentication.ts'
 export const MAX_TOKEN_LENGTH = 8192
 /** The usual spelling of the scheme. Any case is valid. */
 const BEARER = 'Bearer '
-/** Followed by one space or more. */
+/** Matches the scheme and the spaces after it. */
 const SCHEME = /^(bearer|dpop) +/i
 const B64TOKEN = /^[A-Za-z0-9\-._~+/]+=*$/
 
@@ -33,7 +33,7 @@ export function bearerToken(authorization: string | undefined): string | undefin
   return isDpop(authorization) ? undefined : sentToken(authorization)?.token
 }
 
-/** True if an `Authorization` header contains an access token, valid or not. */
+/** True if an `Authorization` header has the scheme of an access token. Does not check the token. */
 export function hasToken(authorization: string | undefined): boolean {
   return authorization !== undefined && SCHEME.test(authorization)
 }
@@ -49,8 +49,9 @@ export function bearerCredential(token: string): string {
 }
 
 /**
- * The token of a request that may also bring it as `access_token` in a form; an empty one counts as not sent.
- * @throws OAuthError `invalid_request` where it comes both ways, even if they are the same; `invalid_token`
+ * The token of the `Authorization` header or of the form parameter `access_token`. An empty parameter counts as not
+ * sent.
+ * @throws OAuthError `invalid_request` if both are sent, even if they are equal; `invalid_token`
  * @see RFC 6750 §2, §2.2, §3.1
  */
 export function headerOrFormToken(authorization: string | undefined, form: unknown): SentToken | undefined {
@@ -68,7 +69,7 @@ function wellFormed(token: string): string {
 }
 
 /**
- * 401 for a request without a token: a challenge without an error. `why`: the accepted alternatives.
+ * 401 for a request without a token: a challenge without an error. `why` is added to the description.
  * @see RFC 6750 §3.1
  */
 export function missingToken(why = ''): OAuthError {
@@ -110,7 +111,8 @@ export function insufficientScope(required: readonly string[]): OAuthError {
 }
 
 /**
- * 403 for a third-party client's token at a route for first-party clients. No scope would help.
+ * 403 for a third-party client's token at a route for first-party clients. No scope would help, so the challenge names
+ * none.
  * @see RFC 6750 §3.1
  */
 export function firstPartyOnly(): OAuthError {
@@ -122,7 +124,9 @@ export function withoutActor(): OAuthError {
   return challenge('insufficient_scope', 'A token that acts in the name of another person is not taken here.')
 }
 
-/** 403 for a token whose user lacks a role. It does not name the role, and no scope would help. */
+/**
+ * 403 for a token whose user lacks a role. Does not name the role. No scope would help, so the challenge names none.
+ */
 export function withoutRole(): OAuthError {
   return challenge('insufficient_scope', 'The user lacks a role that is needed here.')
 }
@@ -152,9 +156,9 @@ export interface StepUp {
 }
 
 /**
- * True if a sign-in is enough, at `now`. A sign-in without these facts is not enough: `acr` is no string, or
- * `authenticatedAt` no number.
- * @param now in milliseconds since the epoch, as is `authenticatedAt`
+ * True if the sign-in meets the requirements at `now`. A required fact that is missing is not enough: `acr` that is not
+ * a string, or `authenticatedAt` that is not a number.
+ * @param now in milliseconds since the epoch, like `authenticatedAt`
  */
 export function isEnough(
   { acr, authenticatedAt }: { acr: unknown; authenticatedAt: unknown },
@@ -168,9 +172,9 @@ export function isEnough(
 }
 
 /**
- * The refusal of a token whose sign-in is too old or too weak: a 401 that names every requirement, so that one sign-in
- * meets them all.
- * @param acrValues accepted values, the weakest first
+ * The refusal of a token whose sign-in is too old or too weak: a 401 that names every requirement, so that one new
+ * sign-in meets them all.
+ * @param acrValues the values that this configuration accepts, the weakest first
  */
 export function insufficientAuthentication({ maxAge, acr }: StepUp, acrValues: readonly string[]): OAuthError {
   return acr === null

@@ -1,8 +1,14 @@
-/** A sign-in reads all sign-ins of its user, in one step that blocks the store: 2,000 take 23 ms on Redis. */
+/**
+ * The maximum number of sessions of one kind per user. A sign-in reads all of them in one step that blocks the store:
+ * 2,000 take 23 ms on Redis.
+ */
 const MAX_PER_USER = 1000
 /** The maximum number of users with one email that a store returns. */
 export const MOST_WITH_ONE_EMAIL = 10
-/** Each attempt reads all counted attempts of a rule: at 10,000, a refusal takes Redis 0.4 ms. */
+/**
+ * The maximum that a rate limit may count. Each attempt reads all counted attempts of a rule: at 10,000, a refusal
+ * takes Redis 0.4 ms.
+ */
 export const MAX_COUNTED = 10_000
 
 /**
@@ -20,8 +26,8 @@ export function checkPerUser(bounds: Readonly<Record<string, number>>): void {
 }
 
 /**
- * Checks the rest of a store's options for unknown names, because a misspelt option would be ignored silently.
- * @throws TypeError with its name
+ * Rejects the rest of a store's options, because a misspelled option would otherwise be ignored silently.
+ * @throws TypeError with the name of the option
  */
 export function noOthers(store: string, others: object): void {
   const [name] = Object.keys(others)
@@ -30,16 +36,19 @@ export function noOthers(store: string, others: object): void {
 
 /** The maximum length of a user agent that is kept, in UTF-16 code units. */
 export const MAX_USER_AGENT = 256
-/** The maximum bytes of a `jti` of a JWT that others made. */
+/** The maximum bytes of the `jti` of a JWT that another party made. */
 export const MAX_JTI_BYTES = 256
 
 /** The maximum `memoryCost × timeCost` of an argon2 hash: about a second of a core. */
 export const ARGON2_MAX_WORK = 2 ** 20
 
-/** A text without NUL, where some drivers cut it off, and without lone surrogates, which UTF-8 can't hold. */
+/**
+ * A text without NUL, because some drivers cut the text off there, and without lone surrogates, which UTF-8 can't
+ * encode.
+ */
 export const STORABLE = /^[^\0\p{Cs}]*$/u
 
-/** True if every database can store the text, so that two names can't become one there. */
+/** True if every database stores the text unchanged, so that two different names stay different. */
 export const isStorable = (text: string): boolean => STORABLE.test(text)
 
 /** The longest life of a short code. @see NIST SP 800-63B-4 §3.1.3.2, OWASP ASVS 5.0 6.5.5 */

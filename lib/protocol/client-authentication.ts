@@ -8,10 +8,10 @@ import { isJwsAlg, isSignedBy, type JwsAlg, parseJws, publicKeyOf, type Unverifi
 export const AUTH_METHODS = ['none', 'client_secret_basic', 'client_secret_post', 'private_key_jwt'] as const
 export type AuthMethod = (typeof AUTH_METHODS)[number]
 
-/** The number of keys of a client that are looked at. */
+/** The maximum number of keys per client. Further keys of a fetched key set are ignored. */
 export const MAX_CLIENT_KEYS = 20
 
-/** A request's claim about its client. `none`: `client_id` alone, a public client. @see RFC 6749 §2.3 */
+/** The client credentials of a request, unchecked. `none`: only `client_id`, for a public client. @see RFC 6749 §2.3 */
 type ClientCredentials =
   | (BasicCredentials & { method: 'client_secret_basic' })
   | (IdAndSecret & { method: 'client_secret_post' })
@@ -31,13 +31,13 @@ interface IdAndSecret {
   clientId: string
   clientSecret: string
 }
-/** The form-decoded and the raw value, because many clients do not encode and mean a `+` or `%` literally. */
+/** The form-decoded values and the raw ones, because many clients do not encode and mean a `+` or `%` literally. */
 interface BasicCredentials extends IdAndSecret {
   asSent: IdAndSecret
 }
 
 const MAX_BASIC_LENGTH = 4096
-/** The one value of `client_assertion_type`. */
+/** The only accepted value of `client_assertion_type`. */
 export const ASSERTION_TYPE = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer'
 /** How far ahead `exp` may be. */
 const LONGEST_LIFE_SECONDS = 300
@@ -45,18 +45,17 @@ const LONGEST_LIFE_SECONDS = 300
 const SKEW_SECONDS = 30
 /** How far the clock of the service may be set back without making a used assertion new again. */
 const SET_BACK_MS = 10 * 60_000
-/** The types of other JWTs, so that none of these passes for an assertion. @see RFC 8725 §3.11 */
+/** The accepted values of `typ`, so that a JWT of another kind does not pass for an assertion. @see RFC 8725 §3.11 */
 const TYPES = ['jwt', 'client-authentication+jwt']
 /**
- * The scheme, with or without anything after it: a failed attempt must not pass for a request without client
+ * Matches the scheme `Basic`, also without credentials: a failed attempt must not pass for a request without client
  * authentication.
  */
 const BASIC = /^basic(?![\w!#$%&'*+.^`|~-])/i
 
 /**
- * Reads the client's credentials from the header and the parameters; `undefined` where there are none.
- * @throws OAuthError `invalid_request` where two methods are used at once, `invalid_client` where the header is
- * malformed
+ * Reads the client's credentials from the header and the parameters. `undefined` if there are none.
+ * @throws OAuthError `invalid_request` if two methods are used at once, `invalid_client` if the header is malformed
  * @see RFC 6749 §2.3.1
  */
 export function clientCredentials(
@@ -88,8 +87,8 @@ export function clientCredentials(
 }
 
 /**
- * 401 with the challenge of the scheme that was used.
- * @param detail the reason, for the log alone
+ * A 401, with a challenge if the client used `client_secret_basic`.
+ * @param detail the reason, for the log only
  * @see RFC 6749 §5.2
  */
 export function invalidClient(
@@ -114,7 +113,8 @@ function basicCredentials(encoded: string): BasicCredentials {
 }
 
 /**
- * Id and secret are form-encoded inside the Basic credentials. A value that can't be decoded was not encoded.
+ * Decodes an id or secret, because both are form-encoded inside the Basic credentials. A value that can't be decoded
+ * was not encoded and stays as it is.
  * @see RFC 6749 §2.3.1, appendix B
  */
 function formDecode(text: string): string {
@@ -131,16 +131,16 @@ interface ClientAssertion {
   alg: JwsAlg
   kid: string | undefined
   jws: UnverifiedJws
-  /** A digest of the client and the assertion's id. It counts once. */
+  /** A digest of the client id and the assertion's `jti`. The same digest must not be accepted twice. */
   replayKey: string
-  /** How long its use is remembered, in milliseconds since the epoch. */
+  /** The time until which the use must be remembered, in milliseconds since the epoch. */
   rememberedUntil: number
 }
 
 /**
- * Reads an assertion for this issuer.
+ * Reads an assertion for this issuer, without checking its signature.
  * @param now milliseconds since the epoch
- * @returns the assertion, or why it is none, for the description of the refusal
+ * @returns the assertion, or the description of the refusal
  */
 export function readClientAssertion(text: string, issuer: string, now: number): ClientAssertion | string {
   const jws = parseJws(text)
@@ -178,9 +178,9 @@ export function readClientAssertion(text: string, issuer: string, now: number): 
 }
 
 /**
- * Looks for the key that signed the assertion. Only registered keys count: nothing that the header brings.
+ * Looks for the key that signed the assertion. Tries registered keys only, never a key from the header.
  * @param keys JWKs; skips unusable ones
- * @returns `null` if one signed it, otherwise why none did, for the log
+ * @returns `null` if a key signed it, otherwise the reason for the refusal, for the log
  */
 export function signatureProblem({ alg, kid, jws }: ClientAssertion, keys: readonly unknown[]): string | null {
   const named = keys.filter((jwk) => isObject(jwk) && (kid === undefined || jwk['kid'] === kid))

@@ -1,34 +1,36 @@
 /** One kind of cookie of this service. */
 interface CookieKind {
   /**
-   * The key of the value. `own`: derived from `secret`, the kind, the issuer and the prefix; it seals the value or
-   * makes its MACs. `factors`: the key of the second factors, under a context of its own. `null`: a secret that the
-   * store knows by its digest, or a mark that proves nothing.
+   * The key of the value. `own`: derived from `secret`, the kind, the issuer and the prefix. It encrypts the value or
+   * authenticates it with a MAC. `factors`: the key of the second factors, under a context of its own. `null`: the
+   * value is a secret that the store knows by its digest, or a mark that proves nothing.
    */
   key: 'own' | 'factors' | null
-  /** The lifetime. `null`: an option says. */
+  /** The lifetime. `null`: an option sets it. */
   seconds: number | null
   /** True if the service remembers the use of the content, so that a copy of the cookie does nothing. */
   once: boolean
   /**
-   * True if the cookie belongs to an unfinished task of a person. It is cleared at each sign-out, and when another user
-   * signs in. `of_user`: a sign-in in a browser without a user clears it too, unless it belongs to that user.
+   * The owner of the unfinished task that the cookie belongs to. `null`: it belongs to no task. Cookies of tasks are
+   * cleared at each sign-out, and when another user signs in. `of_user`: a sign-in in a browser without a user also
+   * clears the cookie, unless the cookie belongs to that user.
    */
   begun: 'by_anyone' | 'of_user' | null
   /**
-   * The length in bytes of the longest valid value. A longer one was planted. `null`: limited only by the room that
-   * other cookies leave.
+   * The length in bytes of the longest valid value. A longer value does not come from this service. `null`: limited
+   * only by the room that other cookies leave.
    */
   maxBytes: number | null
 }
 
 /**
- * Every cookie of this service. If room is short, cookies of unfinished tasks are cleared in this order.
+ * Every cookie of this service. If room is short, `flow` cookies are cleared first, then the kinds with `of_user` in
+ * this order, then `enrolment`.
  *
- * A flow belongs to the person who signs in at the provider, and another tab may have begun it. A query is an
- * authorization request, which other cookies name by a digest. An invitation to set up a second factor survives a
- * sign-out, because it is valid only for its user and its link can't be used again. The store marks the proof of an
- * emailed code as used.
+ * `flow` belongs to the person who signs in at the provider, and another tab may have begun it. `query` is an
+ * authorization request, which other cookies name by a digest. `enrolment`, an invitation to set up a second factor,
+ * survives a sign-out, because it is valid only for its user and its link can't be used again. `waiting` may contain
+ * the proof of an emailed code. It needs no `once`, because the store marks that proof as used.
  */
 export const COOKIES = {
   session: { key: null, seconds: null, once: false, begun: null, maxBytes: 128 },
@@ -47,6 +49,6 @@ export const COOKIES = {
 
 export type CookieName = keyof typeof COOKIES
 
-/** The kinds of cookies of tasks that begin in this way. */
+/** The kinds of cookies whose `begun` has this value. */
 export const kindsBegun = (by: NonNullable<CookieKind['begun']>): CookieName[] =>
   (Object.keys(COOKIES) as CookieName[]).filter((kind) => COOKIES[kind].begun === by)

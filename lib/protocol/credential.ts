@@ -4,12 +4,12 @@ import { crc32 } from 'node:zlib'
 
 /**
  * `<id>.<secret>`: the form of refresh tokens, authorization codes and session cookies. The id (128 bits after the
- * user's partition) finds the record, the secret (256 bits) proves it. The server keeps the digest of either and
- * neither of them.
+ * user's partition) finds the record, and the secret (256 bits) proves the right to it. The server stores a digest of
+ * each, and neither the id nor the secret.
  *
  * The id of a refresh token stands in every token of one family and nowhere else. So a caller who presents a known id
- * with a secret that is not the current one holds, or held, a real token of the family: a replay is told from a guess
- * without keeping old digests.
+ * with a secret that is not the current one holds, or held, a real token of the family. This tells a replay from a
+ * guess without keeping old digests.
  */
 export interface Credential {
   id: string
@@ -41,30 +41,35 @@ export function newCredentialId(userId: string, unguessable: string): string {
   return partitionOf(userId) + unguessable
 }
 
-/** The partition of an id, and 128 bits of its digest. */
+/** The public name of the record with this id: the partition of the id, then 22 characters of a digest of the id. */
 export function sidOf(id: string): string {
   return partitionIn(id) + hash('sha256', `sid:${id}`, 'base64url').slice(0, 22)
 }
 
 /**
- * The token of a message: the user's partition, 256 random bits, and the bound values. Only its digest is stored, under
- * the same partition. A token with any part changed is unknown.
+ * A new one-time token and the digest under which it is stored. The token consists of the user's partition, 256 random
+ * bits, a MAC of each bound value, and the carried text. The digest begins with the same partition. A token with any
+ * part changed is unknown.
  */
 interface MintedOneTimeToken {
   token: string
   digest: string
 }
 
-/** A partition and a value of `Random.secret` (32 bytes in base64url). */
+/** The length of a partition and of a value of `Random.secret` (32 bytes in base64url). */
 const SECRET_LENGTH = PARTITION_LENGTH + 43
 const BINDING_LENGTH = 16
-/** The longest content of a token with two bindings: an address of 254 characters and a session id, in base64url. */
+/**
+ * A token with up to three bindings, or one with two bindings and a carried text. The longest such text is an address
+ * of 254 characters and a session id, in base64url.
+ */
 const ONE_TIME_FORMAT = /^[A-Za-z0-9_-]{59}(?:[A-Za-z0-9_-]{16}){0,3}$|^[A-Za-z0-9_-]{91}[A-Za-z0-9_-]{2,512}$/
 const CARRIED_FROM = SECRET_LENGTH + 2 * BINDING_LENGTH
 
 /**
- * `secret` is from `Random.secret`, and for one token only. `boundTo`: values that must be the same at the use of the
- * token. `carried`: a text that the holder of the token can read but not change; only with two bindings.
+ * Makes a token. `secret` is from `Random.secret`, and for one token only. `boundTo`: values that must be the same at
+ * the use of the token. `carried`: a text that the holder of the token can read but not change, allowed only with two
+ * bindings.
  */
 export function oneTimeToken(
   userId: string,
@@ -78,7 +83,7 @@ export function oneTimeToken(
   return { token, digest: partitionIn(token) + digest(token) }
 }
 
-/** The digest under which a token is stored; `null` for a malformed token. */
+/** The digest under which a token is stored. `null` for a malformed token. */
 export function digestOfOneTimeToken(token: string): string | null {
   return ONE_TIME_FORMAT.test(token) ? partitionIn(token) + digest(token) : null
 }
@@ -89,7 +94,7 @@ export function isBoundTo(token: string, index: number, value: string): boolean 
   return token.slice(from, from + BINDING_LENGTH) === bindingOf(token.slice(0, SECRET_LENGTH), value)
 }
 
-/** The text that a token found by its digest carries. `null`: none. */
+/** The carried text of a token with two bindings that was found by its digest. `null`: none. */
 export function carriedIn(token: string): string | null {
   return token.length <= CARRIED_FROM ? null : Buffer.from(token.slice(CARRIED_FROM), 'base64url').toString()
 }
@@ -100,14 +105,11 @@ function bindingOf(head: string, value: string): string {
 }
 
 /**
- * The successor of a refresh token is kept sealed under the token that it replaces. A client that lost the answer
- * presents the old token and gets the same successor back; the store alone, leaked, opens nothing.
+ * The successor of a refresh token is stored sealed under the token that it replaces. A client that lost the response
+ * presents the old token and gets the same successor again. A leaked store alone opens nothing.
  */
 
-/**
- * Seals a successor's secret under the secret it replaces: a one-time pad from a one-way function, which nothing else
- * opens.
- */
+/** Seals a successor's secret with a one-time pad: a hash of the secret that it replaces. Only that secret opens it. */
 export function sealSuccessor(presentedSecret: string, nextSecret: string): string {
   return xor(pad(presentedSecret), Buffer.from(nextSecret, 'base64url')).toString('base64url')
 }
@@ -120,14 +122,14 @@ function pad(secret: string): Buffer {
   return hash('sha256', `successor:${secret}`, 'buffer')
 }
 
-/** Changes `left`. */
+/** Writes the result into `left`. */
 function xor(left: Buffer, right: Buffer): Buffer {
   for (let at = 0; at < left.length; at++) left[at] = (left[at] as number) ^ (right[at] ?? 0)
   return left
 }
 
 const DIGITS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
-/** 62^43 > 2^256. */
+/** The number of base62 digits for 256 bits: 62^43 > 2^256. */
 const RANDOM_LENGTH = 43
 const CHECKSUM_LENGTH = 6
 const KEY = /^([a-z][a-z0-9]{1,15})_([0-9A-Za-z]{43})([0-9A-Za-z]{6})$/
@@ -136,8 +138,8 @@ const KEY = /^([a-z][a-z0-9]{1,15})_([0-9A-Za-z]{43})([0-9A-Za-z]{6})$/
 export const API_KEY_PREFIX = /^[a-z][a-z0-9]{1,15}$/
 
 /**
- * Formats 32 random bytes as an API key: the prefix, the bytes in base62, and a checksum, by which a scanner tells a
- * key from a chance match without asking anyone.
+ * Formats 32 random bytes as an API key: the prefix, the bytes in base62, and a checksum. With the checksum, a secret
+ * scanner can tell a key from a random match without asking this service.
  */
 export function apiKeyOf(prefix: string, random: Uint8Array): string {
   const text = base62(BigInt(`0x${Buffer.from(random).toString('hex')}`), RANDOM_LENGTH)
@@ -150,7 +152,7 @@ export function isApiKey(prefix: string, text: string): boolean {
   return given === prefix && checksum === checksumOf(random)
 }
 
-/** The only trace of a key in a store. 256 random bits need no salt and no slow hash. */
+/** The form in which a store keeps a key. 256 random bits need no salt and no slow hash. */
 export const apiKeyDigest = (key: string): string => digest(key)
 
 const checksumOf = (random: string): string => base62(BigInt(crc32(random)), CHECKSUM_LENGTH)
@@ -161,12 +163,12 @@ function base62(number: bigint, length: number): string {
   return text.padStart(length, '0')
 }
 
-/** Consonants alone, so that no code is a word. @see RFC 8628 §6.1 */
+/** Only consonants, so that no code is a word. @see RFC 8628 §6.1 */
 const ALPHABET = 'BCDFGHJKLMNPQRSTVWXZ'
 const LENGTH = 8
 const FORM = new RegExp(`^[${ALPHABET}]{${LENGTH}}$`)
 
-/** A new user code, of 256 random bits: eight letters, each as likely as any other. */
+/** Makes a user code from 256 random bits: eight letters, each as likely as any other. */
 export function userCodeFrom(secret: string): string {
   let rest = BigInt(`0x${Buffer.from(secret, 'base64url').toString('hex')}`)
   const letters = Array.from({ length: LENGTH }, () => {
@@ -177,10 +179,13 @@ export function userCodeFrom(secret: string): string {
   return letters.join('')
 }
 
-/** As people read it: `WDJB-MJHT`. */
+/** Formats a user code for people: `WDJB-MJHT`. */
 export const shownUserCode = (code: string): string => `${code.slice(0, LENGTH / 2)}-${code.slice(LENGTH / 2)}`
 
-/** The typed code, without white space and dashes, in capital letters. `null` for a text that can't be a code. */
+/**
+ * Reads a typed user code: removes white space and dashes, and changes letters to upper case. `null` for a text that
+ * can't be a code.
+ */
 export function readUserCode(typed: string): string | null {
   const code = typed
     .slice(0, 64)
@@ -190,15 +195,17 @@ export function readUserCode(typed: string): string | null {
   return FORM.test(code) ? code : null
 }
 
-/** The public name of the request with this user code. */
+/** The id of the device request with this user code. */
 export const deviceIdOf = (userCode: string): string => partitionIn(digest(`user code ${userCode}`))
 
-/** `<id><secret>`: a device code finds its request as the user code does, and proves it by 256 random bits. */
+/**
+ * `<id><secret>`: the id of a device code finds its request, and the secret (256 random bits) proves the right to it.
+ */
 const DEVICE_CODE = /^([A-Za-z0-9_-]{16})([A-Za-z0-9_-]{42}[AEIMQUYcgkosw048])$/
 
 export const formatDeviceCode = (id: string, secret: string): string => id + secret
 
-/** `null`: it can't be a device code. */
+/** `null`: the value can't be a device code. */
 export function parseDeviceCode(value: string): { id: string; secret: string } | null {
   const [, id, secret] = DEVICE_CODE.exec(value) ?? []
   return id === undefined || secret === undefined ? null : { id, secret }

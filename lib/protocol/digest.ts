@@ -5,16 +5,16 @@ export function digest(credential: string): string {
   return hash('sha256', credential, 'base64url')
 }
 
-/** Compares two secrets in a time that reveals neither content nor length. */
+/** Compares two secrets in a time that reveals neither their content nor their length. */
 export function equalSecrets(left: string, right: string): boolean {
   return timingSafeEqual(Buffer.from(digest(left)), Buffer.from(digest(right)))
 }
 
 /**
- * The partition of a user: 96 bits of a digest of the id, so that it is that user's alone. The public names of all that
- * a user has (families, codes, browser sessions, one-time tokens) begin with it. So a store finds everything of one
- * user in one place by any of those names, and decides on all of it in one step. The partition tells less of a user
- * than the `sub` of the same token. The digest is one of JSON, in which no two ids look alike.
+ * The partition of a user: 96 bits of a digest of the user id. The public names of all records of a user (families,
+ * codes, browser sessions, one-time tokens) begin with it. So a store finds everything of one user in one place by any
+ * of those names, and decides on all of it in one step. The partition reveals less of a user than the `sub` of the same
+ * token. The id is digested as JSON, so that two different ids never give the same input.
  */
 export function partitionOf(userId: string): string {
   return hash('sha256', `partition:${JSON.stringify(userId)}`, 'base64url').slice(0, PARTITION_LENGTH)

@@ -11,8 +11,8 @@ export type Distance = typeof THIS_MACHINE | typeof THIS_LINK | typeof PRIVATE_N
 type Range = readonly [address: string, bits: number]
 
 /**
- * The first range that fits counts. Ranges that no provider is found in (documentation, multicast, tunnels) are as near
- * as a private network, so that no stranger can name them.
+ * Special address ranges by their distance. The first range that matches decides. Ranges in which no provider can be
+ * (documentation, multicast, tunnels) count as a private network, so that no stranger can name them.
  * @see RFC 6890, https://www.iana.org/assignments/iana-ipv6-special-registry
  */
 const RANGES: ReadonlyArray<readonly [Distance, readonly Range[]]> = [
@@ -24,7 +24,7 @@ const RANGES: ReadonlyArray<readonly [Distance, readonly Range[]]> = [
     ]
   ],
   [
-    // Cloud metadata services have link-local addresses, or count as such.
+    // Cloud metadata services have link-local addresses, or are treated as if they had.
     THIS_LINK,
     [
       ['169.254.0.0', 16],
@@ -72,7 +72,8 @@ export function nearer(one: Distance, other: Distance): Distance {
 }
 
 /**
- * The distance of an IP address. A text that is no address counts as this machine, so that no other party can name it.
+ * The distance of an IP address. A text that is not an address counts as this machine, so that no other party can name
+ * it.
  */
 export function distanceOf(address: string): Distance {
   const words = wordsOf(address)
@@ -86,8 +87,9 @@ export function distanceOf(address: string): Distance {
 }
 
 /**
- * True if this service calls a URL that a party at this distance named: by TLS, or on this machine. The address behind
- * the name is checked at the connection.
+ * True if this service may call a URL that a party at the distance `noNearerThan` named: an https URL, or an http URL
+ * on this machine, without user name and password, and not nearer than that distance. The address behind a host name is
+ * checked when the connection is made.
  */
 export function mayCall(url: string, noNearerThan: Distance): boolean {
   if (!URL.canParse(url)) return false

@@ -11,46 +11,52 @@ import { isJwsAlg, isSignedBy, JWS_ALGS, parseJws, type PublicKey, publicKeyOf }
 export const DPOP_ALGS: readonly string[] = JWS_ALGS
 
 const MAX_PROOF_LENGTH = 4096
-/** Keys that were read lately, so that the usual proof costs one verification and no import. */
+/** The number of recently used keys to keep, so that a proof with a known key needs no key import. */
 const KEPT_KEYS = 1000
 
 /** The request that a proof must be made for. */
 interface ProvenRequest {
-  /** All values of the header `DPoP`, as Node.js joins them. */
+  /** The header `DPoP`. Node.js joins several values into one string. */
   header: string | readonly string[] | undefined
   method: string
   /** The URL from the configuration, never from the header `Host`. */
   url: string
-  /** The access token that the request sends; `null` at an endpoint that takes none. */
+  /** The access token that the request sends. `null` at an endpoint that takes none. */
   accessToken: string | null
   /** Milliseconds since the epoch. */
   now: number
 }
 
-/** A good proof. Its use is not recorded yet: `replayKey` must be new until `replayUntil`. */
+/**
+ * A valid proof. Its use is not recorded yet: the caller must refuse a `replayKey` that was used before, and remember
+ * it until `replayUntil`.
+ */
 export interface Proof {
   /** The thumbprint of the key. @see RFC 7638 */
   jkt: string
-  /** A digest of the key, the request and the proof's id. */
+  /** A digest of the key, the method and URL of the request, and the proof's `jti`. */
   replayKey: string
-  /** Milliseconds since the epoch: the end of the time in which the proof could be used again. */
+  /** The time from which the proof is refused anyway, in milliseconds since the epoch. */
   replayUntil: number
-  /** The nonce for the next proof. `null`: the one of this proof is the newest, or there are none. */
+  /** The nonce for the next proof. `null`: this proof has the newest nonce, or nonces are off. */
   nextNonce: string | null
 }
 
 /** Nonces that the server gives out, so that its clock alone decides on the age of a proof. @see RFC 9449 §8 */
 export interface Nonces {
   newest(now: number): string
-  /** The end of the nonce in milliseconds since the epoch. `null`: it has ended, or this service did not make it. */
+  /**
+   * The time at which the nonce ends, in milliseconds since the epoch. `null`: it has ended, or this service did not
+   * make it.
+   */
   goodUntil(nonce: unknown, now: number): number | null
 }
 
 /**
- * Reads proofs.
- * @param maxAgeSeconds how far `iat` may be from now, in either direction, where there are no nonces
- * @param nonces those that every proof needs one of. `null`: none
- * @returns the proof; `null` if the request has none
+ * Makes a reader of proofs.
+ * @param maxAgeSeconds the maximum difference of `iat` from now if nonces are off; also the leeway for `nbf` and `exp`
+ * @param nonces every proof must contain one of these. `null`: proofs need no nonce
+ * @returns the reader. It returns the proof, or `null` if the request has none
  * @throws OAuthError `invalid_dpop_proof`, `use_dpop_nonce`
  */
 export function proofReader(
@@ -59,7 +65,7 @@ export function proofReader(
 ): (request: ProvenRequest) => Proof | null {
   const keys = new Map<string, PublicKey>()
 
-  /** The key of a thumbprint, which names the algorithm too, because an RSA key can have two. */
+  /** The key with this thumbprint and algorithm. `name` contains both, because an RSA key can have two algorithms. */
   function keyOf(jwk: Record<string, unknown>, name: string, alg: (typeof JWS_ALGS)[number]): PublicKey | null {
     const known = keys.get(name)
     keys.delete(name)
@@ -80,7 +86,7 @@ export function proofReader(
     if (jws === null) throw refused('The proof is malformed, or there are two.', 'no JWS')
     const { header, payload } = jws
     const { typ, alg: named, jwk } = header
-    // The name of RFC 9864 for the same signature, which newer libraries send.
+    // RFC 9864 calls EdDSA with this curve `Ed25519`, and newer libraries send that name.
     const alg = named === 'Ed25519' ? 'EdDSA' : named
     if (typeof typ !== 'string' || typ.toLowerCase() !== 'dpop+jwt') throw refused('The proof has another typ.', 'typ')
     if (!isJwsAlg(alg)) throw refused(`The proof must be signed with ${JWS_ALGS.join(', ')}.`, 'alg')
@@ -88,7 +94,7 @@ export function proofReader(
     checkClaims(payload, { method, url, accessToken })
     checkPeriod(payload, maxAgeSeconds, now)
     const replayUntil = nonces === null ? checkAge(payload, maxAgeSeconds, now) : checkNonce(payload, nonces, now)
-    // Private members are refused before the thumbprint is made, which ignores them.
+    // Refuses private members explicitly, because the thumbprint ignores them and may find a known key.
     const members = jwk as Record<string, unknown>
     const jkt = thumbprint(members)
     const key = 'd' in members || 'k' in members ? null : keyOf(members, `${alg} ${jkt}`, alg)
@@ -104,7 +110,7 @@ export function proofReader(
   }
 }
 
-/** The thumbprint of the key that a token is bound to; `null` for a token that is bound to none. @see RFC 9449 §6.1 */
+/** The thumbprint of the key that a token is bound to. `null` for a token without such a key. @see RFC 9449 §6.1 */
 export function boundKey(claims: Readonly<Record<string, unknown>>): string | null {
   const { cnf } = claims
   const jkt = isObject(cnf) ? cnf['jkt'] : undefined
@@ -112,8 +118,9 @@ export function boundKey(claims: Readonly<Record<string, unknown>>): string | nu
 }
 
 /**
- * The proof that a request with this token must have, so that the caller records its use. `null` for a token that is
- * bound to no key. Such a token counts only as Bearer, and a bound one only as DPoP, with a proof of its key.
+ * Checks that a request proves the key of its token. Returns the proof, so that the caller can record its use. A token
+ * that is bound to no key is accepted only as Bearer, and the result is `null`. A bound token is accepted only as DPoP,
+ * with a proof by its key.
  * @throws OAuthError
  * @see RFC 9449 §7
  */
@@ -170,16 +177,20 @@ function checkPeriod({ iat, nbf, exp }: Readonly<Record<string, unknown>>, maxAg
     throw refused('The proof has expired.', 'exp')
 }
 
-/** @returns until when the proof could be used again, in milliseconds since the epoch */
+/** @returns the time from which the proof is refused anyway, in milliseconds since the epoch */
 function checkAge(payload: Readonly<Record<string, unknown>>, maxAgeSeconds: number, now: number): number {
   const iat = Number(payload['iat'])
   if (Math.abs(now / 1000 - iat) > maxAgeSeconds)
     throw refused(`The time iat of the proof must be within ${maxAgeSeconds} seconds of now.`, 'iat')
-  // A proof from the future can be used for longer than one that was made now.
+  // A proof with a time in the future stays valid for longer than one that was made now.
   return (iat + maxAgeSeconds + 1) * 1000
 }
 
-/** The nonce is the clock: the client's own may be wrong. @returns as `checkAge` @see RFC 9449 §8, §9 */
+/**
+ * Checks the nonce instead of `iat`, because the client's clock may be wrong.
+ * @returns like `checkAge`
+ * @see RFC 9449 §8, §9
+ */
 function checkNonce({ nonce }: Readonly<Record<string, unknown>>, nonces: Nonces, now: number): number {
   const goodUntil = nonces.goodUntil(nonce, now)
   if (goodUntil === null)
@@ -190,7 +201,10 @@ function checkNonce({ nonce }: Readonly<Record<string, unknown>>, nonces: Nonces
   return goodUntil + 1000
 }
 
-/** A URL without query and fragment. `null` for text that is no http URL. @see RFC 9449 §4.3, RFC 3986 §6.2.2 */
+/**
+ * Normalizes a URL and removes query and fragment. `null` for a text that is not an http or https URL.
+ * @see RFC 9449 §4.3, RFC 3986 §6.2.2
+ */
 function canonicalUrl(text: string): string | null {
   try {
     const { protocol, origin, pathname, username, password } = new URL(text)

@@ -13,11 +13,11 @@ export interface IdTokenFacts extends AuthenticationContext {
   sid: string | null
   /** For `at_hash`. */
   accessToken: string
-  /** The algorithm of its signature. */
+  /** The algorithm of the ID token's signature, which also decides the hash of `at_hash`. */
   alg: string
 }
 
-/** Claims with a meaning of their own: nothing of the user or the host replaces or adds one. */
+/** Claims that only this service sets. Fields of the user or of the host neither replace nor add one. */
 const REGISTERED: ReadonlySet<string> = new Set([
   'iss',
   'sub',
@@ -89,8 +89,8 @@ export function idTokenClaims(facts: IdTokenFacts, claims: Readonly<Record<strin
 }
 
 /**
- * `at_hash`: the left half of the hash that the signature algorithm has. Ed25519's is SHA-512; that of the others here
- * SHA-256.
+ * `at_hash`: the left half of the hash that the signature algorithm uses: SHA-512 for Ed25519, SHA-256 for all others
+ * here.
  * @see OpenID Connect Core 1.0 §3.1.3.6, RFC 8032 §5.1
  */
 export function accessTokenHash(accessToken: string, alg: string): string {
@@ -99,8 +99,8 @@ export function accessTokenHash(accessToken: string, alg: string): string {
 }
 
 /**
- * The claims of an ID token that came back as a hint. Its signature is good and its `typ` is an ID token's. It may have
- * expired. `null`: not one of this issuer.
+ * Reads the claims of an ID token that a client sent as a hint. The caller has checked its signature and its `typ`. The
+ * token may have expired. `null`: it is not an ID token of this issuer.
  * @see OpenID Connect Core 1.0 §3.1.2.1, OpenID Connect RP-Initiated Logout 1.0 §2
  */
 export function checkIdTokenHint(

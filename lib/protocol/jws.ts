@@ -1,7 +1,7 @@
 import { isObject, objectIn } from './json.ts'
 import { constants, createPublicKey, type JsonWebKey, verify } from 'node:crypto'
 
-/** The algorithms of signatures that others make: proofs of possession and assertions. @see RFC 7518 §3.1, RFC 8037 */
+/** The algorithms of signatures that other parties make: DPoP proofs and assertions. @see RFC 7518 §3.1, RFC 8037 */
 export const JWS_ALGS = ['ES256', 'EdDSA', 'PS256', 'RS256'] as const
 export type JwsAlg = (typeof JWS_ALGS)[number]
 
@@ -30,7 +30,10 @@ export const KEY_TYPES: Readonly<Record<JwsAlg, { kty: string; crv?: string }>> 
 }
 const BASE64URL = /^[A-Za-z0-9_-]+$/
 
-/** Parses a compact JWS. `null` if it is none, or if its header or payload is no JSON object. @see RFC 7515 §3.1 */
+/**
+ * Parses a compact JWS. `null` if the text is none, or if its header or payload is not a JSON object.
+ * @see RFC 7515 §3.1
+ */
 export function parseJws(text: string): UnverifiedJws | null {
   const parts = text.split('.')
   if (parts.length !== 3 || !parts.every((part) => BASE64URL.test(part))) return null
@@ -58,8 +61,8 @@ export function algsOf(jwk: Readonly<Record<string, unknown>>): JwsAlg[] {
 }
 
 /**
- * The public key of a JWK for one algorithm. `null` if the JWK has private members, is of another type, is for
- * encryption, or is an RSA key under 2,048 or over 4,096 bits.
+ * The public key of a JWK for one algorithm. `null` if the JWK is malformed, has private members, is of another type,
+ * is for encryption, or is an RSA key under 2,048 or over 4,096 bits.
  * @see RFC 7517 §4
  */
 export function publicKeyOf(jwk: unknown, alg: JwsAlg): PublicKey | null {

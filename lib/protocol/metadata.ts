@@ -3,7 +3,7 @@ import { JWS_ALGS } from './jws.ts'
 import { ID_TOKEN_CLAIMS } from './id-token.ts'
 import { CLAIM_SCOPES, CLAIMS_OF_SCOPE } from './user-claims.ts'
 
-/** The endpoints that this configuration offers. Disabled ones are left out. */
+/** The endpoints and features that this configuration offers. Disabled ones are left out. */
 export interface OfferedEndpoints {
   issuer: string
   endpoints: { token: string; revoke: string; introspect: string; jwks: string | null }
@@ -76,11 +76,11 @@ type ServerMetadata = AuthorizationServerMembers & Partial<OpenidMembers>
 const CONFIDENTIAL = AUTH_METHODS.filter((method) => method !== 'none')
 
 /**
- * The metadata of the authorization server and OpenID provider: one document at both addresses, so that they never
- * differ.
+ * The metadata of the authorization server and OpenID provider. Both well-known URLs serve this one document, so that
+ * they never differ.
  *
  * `response_types_supported` is `[]` without an authorization endpoint: RFC 8414 §2 requires the member, although §3.2
- * says that a claim without elements is left out. Consumers check that required members are present.
+ * says that a member without elements is left out. Consumers check that required members are present.
  * @see RFC 8414 §2, §3.2, OpenID Connect Discovery 1.0 §3
  */
 export function serverMetadata({
@@ -145,14 +145,16 @@ function openidMembers({ endpoints, mustPush, idTokenAlgs, uiLocales, canSignUp 
   }
 }
 
-/** The path of the document: the well-known part comes between the issuer's host and its path. @see RFC 8414 §3.1 */
+/**
+ * The path of the OAuth metadata: the well-known part comes between the issuer's host and its path. @see RFC 8414 §3.1
+ */
 export function metadataPath(issuer: string): string {
   return `/.well-known/oauth-authorization-server${pathOf(issuer)}`
 }
 
 /**
- * The path at which OpenID clients look for it: the well-known part comes after the issuer's path. `mountedAt` is the
- * prefix under which the host has registered the plugin; the route is given without it, because Fastify adds it.
+ * The path of the OpenID metadata: the well-known part comes after the issuer's path. `mountedAt` is the prefix under
+ * which the host has registered the plugin. The result lacks that prefix, because Fastify adds it to the route.
  * @see OpenID Connect Discovery 1.0 §4
  */
 export function openidConfigurationPath(issuer: string, mountedAt = ''): string {

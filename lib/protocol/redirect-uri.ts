@@ -18,15 +18,15 @@ const ANY_PORT = /^(http:\/\/(?:127\.0\.0\.1|\[::1\]|localhost))(?::\d{1,5})?((?
 
 const WEB_TAKES = 'https:, or http: on localhost, 127.0.0.0/8 or [::1]'
 
-/** True if a host name, as `URL` spells it, is one of this machine. */
+/** True if a host name, as `URL` spells it, names this machine. */
 export function isLoopbackHost(hostname: string): boolean {
   return LOOPBACK.test(hostname)
 }
 
 /**
- * True if the client may be answered at this URI: it is one of its registered ones, character by character. A native
- * app gets its port from the system, so only for a native app the port of an http URI on 127.0.0.1, [::1] or localhost
- * may differ. A URI that can't be registered matches nothing, even if a client store returns it.
+ * True if a response for the client may be sent to this URI: the client has registered exactly this URI. A native app
+ * gets its port from the system. So for a native app the port of an http URI on 127.0.0.1, [::1] or localhost may
+ * differ. A URI that can't be registered matches nothing, even if a client store returns it.
  * @see RFC 6749 §3.1.2.3, RFC 8252 §7.3, RFC 9700 §2.1
  */
 export function matchesRedirectUri(
@@ -64,7 +64,7 @@ export function checkRegistrableRedirectUri(uri: string, schemes: readonly strin
       `${WEB_TAKES}, or where applicationType is "native" a private-use scheme with a dot in it, ` +
       'such as com.example.app:/callback'
     )
-  // Requires the parsed form, because pages and responses use it.
+  // Pages and responses parse the URI, so it must be parsable.
   return URL.canParse(uri) ? null : 'a URI that can be parsed: its host and port are what a browser takes for such'
 }
 
@@ -93,8 +93,8 @@ export function checkWebUri(uri: string): string | null {
   if (plain !== null) return plain
   if (scheme !== 'http' && scheme !== 'https') return WEB_TAKES
   const host = WEB.exec(uri)?.[1]?.toLowerCase()
-  // Refuses spellings that browsers normalise: 127.1 and 0x7f.0.0.1 are addresses to them, and https:app.example has a
-  // host.
+  // Refuses spellings that browsers normalize: 127.1 and 0x7f.0.0.1 are IP addresses to them, and they read
+  // https:app.example as https://app.example.
   if (host === undefined || !URL.canParse(uri) || new URL(uri).hostname !== host)
     return 'an absolute URI whose host is spelled as browsers do (xn--, no percent signs, plain IP addresses)'
   return scheme === 'http' && !isLoopbackHost(host) ? WEB_TAKES : null
@@ -123,8 +123,8 @@ export function isPublicNativeRedirect(redirectUri: string): boolean {
 
 /**
  * The source for `form-action` of a Content-Security-Policy that lets a form of our pages lead to this URI: its origin,
- * or `scheme:`. Never contains a character that ends a source or a directive. For a URI that can't be registered it is
- * `'self'`, which adds nothing. CSP has no source for an IPv6 address, so such a URI gets the scheme.
+ * or `scheme:`. Never contains a character that ends a source or a directive. For a URI that can't be registered, the
+ * source is `'self'`, which allows nothing more. CSP has no source for an IPv6 address, so such a URI gets its scheme.
  * @see Content Security Policy Level 3 §2.3.1, §6.4.1
  */
 export function formActionOf(redirectUri: string, schemes: readonly string[] = []): string {
@@ -134,7 +134,7 @@ export function formActionOf(redirectUri: string, schemes: readonly string[] = [
   return web && !hostname.startsWith('[') ? origin : protocol
 }
 
-/** The place to which a redirect URI leads, for people: a host, or a scheme. */
+/** The target of a redirect URI, as shown to people: its host, or a private-use scheme. */
 export function placeOf(uri: string): string {
   const { protocol, host } = new URL(uri)
   return protocol === 'https:' || protocol === 'http:' ? host : protocol

@@ -5,8 +5,8 @@ import { digest } from './digest.ts'
 import { joinResources } from './resource.ts'
 
 /**
- * Reads the parameters of a request from its query or body. An empty parameter counts as not sent; an unknown one is
- * ignored. A parameter that is longer than its limit in bytes of UTF-8, sent twice, or not a string is refused, unless
+ * Reads the parameters of a request from its query or body. An empty parameter counts as not sent. An unknown one is
+ * ignored. Refuses a parameter that is longer than its limit in bytes of UTF-8, sent twice, or not a string, unless
  * `onTooLong` or `onRepeated` handles it. A missing body has no parameters.
  * @throws OAuthError `invalid_request` naming the parameter
  * @see RFC 6749 §3.1
@@ -39,7 +39,7 @@ export function readParams<Name extends string>(
   return params
 }
 
-/** The result of the parsers of queries and forms for a repeated parameter. */
+/** True for the array that the parsers of queries and forms return for a repeated parameter. */
 const isRepeated = (value: unknown): value is string[] =>
   Array.isArray(value) && value.length > 1 && value.every((one) => typeof one === 'string')
 
@@ -77,7 +77,7 @@ export function parseTokenQuery(body: unknown): { token: string } & ClientParams
 /** The parameters of a logout request as they were sent: each a non-empty string, sent once. */
 export type LogoutParams = { [Name in Exclude<keyof typeof LIMITS, 'returnTo'>]?: string }
 
-/** Bytes. */
+/** The limit of each parameter in bytes of UTF-8. */
 const LIMITS = {
   id_token_hint: 8192,
   logout_hint: 512,
@@ -89,9 +89,9 @@ const LIMITS = {
 } as const
 
 /**
- * Reads a logout request from the query or the form: all of it is optional. An empty parameter counts as not sent; an
- * unknown one is ignored. `returnTo` is what clients that were made for Auth0 call `post_logout_redirect_uri`, and is
- * judged like it.
+ * Reads a logout request from the query or the form. All parameters are optional. An empty parameter counts as not
+ * sent. An unknown one is ignored. `returnTo` is Auth0's name for `post_logout_redirect_uri`. It is used if that is
+ * missing.
  * @throws OAuthError `invalid_request` naming the parameter
  * @see OpenID Connect RP-Initiated Logout 1.0 §2
  */
@@ -106,19 +106,19 @@ export function readLogoutParams(raw: unknown): LogoutParams {
 const COMMON = { grant_type: 256, scope: 4096, resource: 2048, audience: 2048, ...CLIENT_PARAMS } as const
 type Common = Exclude<keyof typeof COMMON, 'grant_type'>
 
-/** `resource` alone may be repeated. @see RFC 8707 §2 */
+/** Only `resource` may be repeated. @see RFC 8707 §2 */
 const severalResources = (name: string, values: readonly string[]): string | undefined =>
   name === 'resource' ? joinResources(values) : undefined
 
-/** The sent parameters of a token request: each a non-empty string. `Name`: the names of its grant. */
+/** The sent parameters of a token request: each a non-empty string. `Name`: the names of the grant's own parameters. */
 export type TokenRequestParams<Name extends string = never> = { grant_type: string } & {
   [Key in Common]?: string
 } & { [Key in Name]?: string }
 
 /**
- * The reader of token requests. `limits` are the parameters of all grants, each with its limit in bytes of UTF-8.
- * Unknown parameters are ignored. The limits are put together once: V8 makes a new hidden class each time for an object
- * of so many, which lasts until the next large collection.
+ * Makes a reader of token requests. `limits` are the parameters of all grants, each with its limit in bytes of UTF-8.
+ * Unknown parameters are ignored. Merges the limits only once, because V8 would make a new hidden class for each merged
+ * object, and keep it until the next major garbage collection.
  * @throws OAuthError `invalid_request` naming the parameter
  * @see RFC 6749 §3.2, §4.3.2
  */
@@ -188,8 +188,8 @@ export function readTokenExchange(params: TokenExchangeParams): TokenExchange {
 }
 
 /**
- * The digest by which a used token is remembered. It covers the signed part without the signature, because anybody can
- * compute a second valid ECDSA signature for it.
+ * The digest by which a used token is remembered. Leaves out the signature, because anybody can compute a second valid
+ * ECDSA signature for the same token.
  */
 export function assertionDigest(token: string): string {
   return digest(`assertion ${token.slice(0, token.lastIndexOf('.'))}`)

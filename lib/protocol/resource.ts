@@ -3,11 +3,11 @@ import { isLoopbackHost } from './redirect-uri.ts'
 
 /** An API that tokens of this service can be for. */
 export interface Resource {
-  /** The `aud` of its tokens: as configured, and joined to the issuer's origin if it was a path. */
+  /** The `aud` of its tokens: the configured URL, or the issuer's origin with the configured path. */
   resource: string
-  /** The form by which resources are compared. */
+  /** The form in which resources are compared. */
   canonical: string
-  /** Its name for people. */
+  /** The name of the API, for people. */
   name: string | null
   /** Its scopes. None of them is a scope of another resource or of the option `scopes`. */
   scopes: readonly string[]
@@ -26,9 +26,9 @@ export function resourceUrl(given: string, issuer: string): string {
 
 /**
  * A form in which two spellings of one resource are equal: scheme and host in lower case, no default port, and no lone
- * slash for an empty path. `null` for text that names no resource: an absolute https URL (http on loopback) without
- * user name, query and fragment.
- * @param also an origin that may be http elsewhere: that of an insecure issuer
+ * slash for an empty path. `null` for a text that can't be a resource. A resource is an absolute https URL (http on
+ * loopback) without user name, query and fragment.
+ * @param also an origin that may use http on another host: that of an insecure issuer
  * @see RFC 8707 §2
  */
 export function canonicalResource(text: string, also?: string): string | null {
@@ -43,19 +43,19 @@ export function canonicalResource(text: string, also?: string): string | null {
   }
 }
 
-/** The resource of these that the text names, as a URL or as a path of the issuer's origin. */
+/** Finds the resource that the text names, as a URL or as a path on the issuer's origin. */
 export function resourceNamed(text: string, resources: readonly Resource[], issuer: string): Resource | undefined {
   const canonical = canonicalResource(resourceUrl(text, issuer), new URL(issuer).origin)
   return resources.find((one) => one.canonical === canonical)
 }
 
-/** The spellings of a resource in `aud`: as configured, and its twin with or without the slash of an empty path. */
+/** The accepted spellings of a resource in `aud`: as configured, and for an empty path with and without its slash. */
 export function audiencesOf(resource: string): string[] {
   const { pathname } = new URL(resource)
   return pathname === '/' ? [resource, resource.endsWith('/') ? resource.slice(0, -1) : `${resource}/`] : [resource]
 }
 
-/** Several values of the parameter `resource` as one: no resource contains a line break. @see RFC 8707 §2 */
+/** Joins several values of the parameter `resource`. No resource contains a line break. @see RFC 8707 §2 */
 export const joinResources = (values: readonly string[]): string => values.join('\n')
 export const splitResources = (joined: string): string[] => joined.split('\n').filter((value) => value !== '')
 

@@ -4,9 +4,9 @@ interface BrowserHeaders {
 }
 
 /**
- * True if the browser says that one of our own pages posted the form. `Sec-Fetch-Site` counts first. Without it (older
- * browsers; plain http off loopback), or if only the user started the navigation, `Origin` must be the issuer's. A
- * request with neither is refused, because every current browser sends one.
+ * True if the browser says that one of our own pages posted the form. `Sec-Fetch-Site` decides first. If it is missing
+ * (older browsers; plain http off loopback), or if only the user started the navigation, `Origin` must be the issuer's.
+ * A request with neither header is refused, because every current browser sends one.
  * @see W3C Fetch Metadata Request Headers §2.4, RFC 6454 §7
  */
 export function isSameOrigin(headers: BrowserHeaders, issuer: string): boolean {
@@ -16,8 +16,8 @@ export function isSameOrigin(headers: BrowserHeaders, issuer: string): boolean {
 }
 
 /**
- * True if the browser reports that a page of another origin caused the request. A request with neither header came from
- * no page, because programs send none. `none` is the user's own navigation, or an extension. Without `Sec-Fetch-Site`
+ * True if the browser reports that a page of another origin caused the request. A request with neither header comes
+ * from a program, not from a page. `none` is the user's own navigation, or an extension. Without `Sec-Fetch-Site`
  * (older browsers; plain http off loopback), `Origin` decides.
  * @see W3C Fetch Metadata Request Headers §2.4, RFC 6454 §7
  */
@@ -28,9 +28,9 @@ export function isFromOtherOrigin(headers: BrowserHeaders, ownOrigin: string): b
 }
 
 /**
- * True if a request for one of our own pages or scripts may go on. A GET changes nothing, and a browser without
- * `Sec-Fetch-Site` sends neither header with a GET of our own page, so only a GET that the browser says comes from
- * another origin is refused.
+ * True if a request for one of our own pages or scripts is accepted. Refuses a GET only if the browser says that it
+ * comes from another origin: a GET changes nothing, and a browser without `Sec-Fetch-Site` sends neither header with
+ * it. Any other method must pass `isSameOrigin`.
  */
 export function isFromOwnPage(request: { method: string; headers: BrowserHeaders }, issuer: string): boolean {
   const { method, headers } = request
@@ -43,8 +43,8 @@ export function isFromOwnPage(request: { method: string; headers: BrowserHeaders
 const MAX_LENGTH = 2048
 
 /**
- * The target of a sign-in: a path (with query and fragment) on the issuer's own origin, as a browser will read it.
- * `null` for all else. The result is ASCII and safe as a `Location`.
+ * The target after a sign-in: a path (with query and fragment) on the issuer's own origin, as a browser reads it.
+ * `null` for any other target. The result is ASCII and safe as a `Location`.
  */
 export function localPath(target: string | undefined, issuer: string): string | null {
   if (target === undefined || target.length > MAX_LENGTH || !/^\/(?!\/)/.test(target)) return null

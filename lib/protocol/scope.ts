@@ -9,7 +9,7 @@ const MAX_TOKENS = 50
 const SCOPE = /^[\x21\x23-\x5b\x5d-\x7e]+(?: [\x21\x23-\x5b\x5d-\x7e]+)*$/
 
 /**
- * The scope tokens of a request, each once, in the requested order. `undefined` without a `scope`.
+ * The scope tokens of a request, without duplicates, in the requested order. `undefined` without a `scope`.
  * @throws OAuthError `invalid_scope`
  * @see RFC 6749 §3.3
  */
@@ -33,7 +33,7 @@ export function parseScope(requested: string | undefined): string[] | undefined 
 export const isScopeToken = (name: string): boolean => SCOPE.test(name) && !name.includes(' ')
 
 /**
- * The `scope` of a response or token: `undefined` if nothing is granted, because an empty list is invalid.
+ * The member `scope` of a response or token. Left out if nothing is granted, because an empty list is invalid.
  * @see RFC 6749 §3.3
  */
 export function scopeMember(scopes: readonly string[]): { scope?: string } {
@@ -51,7 +51,7 @@ export function grantScope(requested: string[] | undefined, allowed: readonly st
   return requested
 }
 
-/** The scopes of the routes of administration. No option, client or API has them: `admin.allow` alone gives them. */
+/** The scopes of the administration routes. No option, client or API has them. Only `admin.allow` grants them. */
 export const ADMIN_SCOPES = [
   'authority:users:read',
   'authority:users:write',
@@ -66,16 +66,16 @@ export type AdminScope = (typeof ADMIN_SCOPES)[number]
 export const isAdminScope = (scope: unknown): scope is AdminScope =>
   (ADMIN_SCOPES as readonly unknown[]).includes(scope)
 
-/** True for every scope with the reserved beginning, also for one that does not exist. */
+/** True for every scope with the reserved prefix, even if no such scope exists. */
 export const isReservedScope = (scope: string): boolean => scope.startsWith('authority:')
 
 declare const ADMITTED: unique symbol
-/** The scopes of an access token. Only `admittedScopes` makes them, so that no grant can leave out its question. */
+/** The scopes of an access token. Only `admittedScopes` makes this type, so that no grant can skip its check. */
 export type AdmittedScopes = readonly string[] & { readonly [ADMITTED]: true }
 
 /**
- * Leaves out each reserved scope that `ask` does not give.
- * @param ask `null`: there is no administration
+ * Removes each reserved scope that `ask` does not grant.
+ * @param ask takes the reserved scopes and resolves to the granted ones. `null`: there is no administration
  * @throws OAuthError `invalid_scope` if no scope is left
  */
 export async function admittedScopes(

@@ -4,7 +4,7 @@ import { createHmac } from 'node:crypto'
 export const FACTOR_METHODS = ['totp', 'passkey', 'recovery_code'] as const
 export type FactorMethod = (typeof FACTOR_METHODS)[number]
 
-/** Why an account is asked for a second factor. `null`: it is not. */
+/** The reason why an account is asked for a second factor. `null`: the account is not asked. */
 type TwoStepBecause = 'app' | 'required' | 'chosen' | null
 
 /** The fields of a user's factors that decide on the second step. */
@@ -19,8 +19,8 @@ interface HeldFactors {
 }
 
 /**
- * True if the user has any factor, whether or not sign-ins ask for it: `twoStepOf` decides that. `null`: second factors
- * are off.
+ * True if the user has any factor. (`twoStepOf` decides if sign-ins ask for a second step.) `null`: second factors are
+ * off.
  */
 export function hasFactor(found: HeldFactors): boolean
 export function hasFactor<Found extends HeldFactors>(found: Found | null): found is Found
@@ -29,9 +29,9 @@ export function hasFactor(found: HeldFactors | null): boolean {
 }
 
 /**
- * True if sign-ins of an account take a second step. A passkey does not turn that on: it verifies its user, so it is a
- * way to sign in. A disabled app counts, because otherwise wrong guesses could turn the second step off. `isRequired`:
- * the answer of `mfa.required` for the user.
+ * Decides whether sign-ins of an account take a second step, and why. A passkey does not turn it on, because a passkey
+ * verifies its user and so is a way to sign in. A disabled app counts, because otherwise wrong guesses could turn the
+ * second step off. `isRequired`: the answer of `mfa.required` for the user.
  */
 export function twoStepOf(
   { totp, twoStepChosen }: TwoStepFactors,
@@ -42,8 +42,8 @@ export function twoStepOf(
 }
 
 /**
- * Recovery codes: 80 random bits each, kept as a MAC under a key of the user, so that a copy of the store alone is no
- * help in guessing them. A code stands for the second factor, never for the first.
+ * Recovery codes have 80 random bits each. The store keeps a MAC of each under a key of the user, so that a copy of the
+ * store alone does not help to guess one. A code replaces the second factor, never the first.
  * @see NIST SP 800-63B-4 §3.1.2.2, §4.2.1.1; OWASP ASVS 5.0 6.5.2 asks for a password hash below 112 bits
  */
 
@@ -53,7 +53,7 @@ const CODE_LENGTH = 16
 /** Crockford's alphabet, which has no characters that look alike. */
 const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz'
 
-/** Formats the first 80 bits as a code: `xxxx-xxxx-xxxx-xxxx`. */
+/** Formats the first 80 bits as a code of the form `xxxx-xxxx-xxxx-xxxx`. */
 export function recoveryCode(random: Uint8Array): string {
   if (random.length < CODE_BYTES) throw new RangeError(`A recovery code takes ${CODE_BYTES} random bytes.`)
   const bits = [...random.subarray(0, CODE_BYTES)].map((byte) => byte.toString(2).padStart(8, '0')).join('')
@@ -62,7 +62,7 @@ export function recoveryCode(random: Uint8Array): string {
     .join('-')
 }
 
-/** Normalises a typed code for its digest. `null`: not a recovery code. */
+/** Normalizes a typed code for its digest. `null`: not a recovery code. */
 export function readRecoveryCode(typed: string): string | null {
   if (typed.length > 128) return null
   const code = typed
@@ -75,7 +75,7 @@ export function readRecoveryCode(typed: string): string | null {
   return isCode ? code : null
 }
 
-/** The digests by which a code is found: a MAC under a key of the user, for each configured key. */
+/** The digests by which a code is found: a MAC under a key of the user, once for each configured key. */
 export function recoveryDigests(code: string, userId: string, keys: readonly Uint8Array[]): string[] {
   return keys.map((key) => {
     const ofUser = createHmac('sha256', key).update(userId).digest()

@@ -56,7 +56,10 @@ export function readTotpCode(typed: string): string | null {
   return /^[0-9]{6}$/.test(code) ? code : null
 }
 
-/** The ten decimal digits of a script follow one another in Unicode, from its zero on. */
+/**
+ * The value of a digit of any script. In Unicode, the ten decimal digits of a script follow one another, beginning with
+ * 0.
+ */
 function valueOf(digit: string): number {
   let zero = digit.codePointAt(0) ?? 0
   const code = zero
@@ -66,7 +69,7 @@ function valueOf(digit: string): number {
 
 const BASE32 = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'
 
-/** RFC 4648 §6 without padding. */
+/** Encodes base32 without padding. @see RFC 4648 §6 */
 export function toBase32(bytes: Uint8Array): string {
   const bits = [...bytes].map((byte) => byte.toString(2).padStart(8, '0')).join('')
   return (bits.match(/.{1,5}/g) ?? []).map((five) => BASE32.charAt(parseInt(five.padEnd(5, '0'), 2))).join('')
@@ -85,8 +88,8 @@ export function fromBase32(text: string): Buffer | null {
 }
 
 /**
- * The `otpauth:` URI of an enrolment, for a QR code. Every part is percent-encoded, with `%20` for a space. A colon is
- * removed from issuer and account, because it separates them. Default parameters are left out.
+ * The `otpauth:` URI of an enrolment, for a QR code. Every part is percent-encoded, with `%20` for a space. A colon in
+ * issuer or account becomes a space, because it separates the two. Default parameters are left out.
  * @see https://github.com/google/google-authenticator/wiki/Key-Uri-Format
  */
 export function totpUri({ issuer, account, secret }: { issuer: string; account: string; secret: Uint8Array }): string {

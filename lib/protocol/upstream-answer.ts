@@ -7,7 +7,7 @@ const SINGLE = ['code', 'state', 'iss', 'error']
 const UNASKED = ['response', 'id_token', 'access_token', 'token']
 /**
  * Errors for a refusal by the person, or for a page that the provider would need with `prompt=none`.
- * @see RFC 6749 §4.1.2.1, OpenID Connect Core 1.0 §3.1.2.6; the second is Apple's.
+ * @see RFC 6749 §4.1.2.1, OpenID Connect Core 1.0 §3.1.2.6; `user_cancelled_authorize` is Apple's.
  */
 const DENIED = [
   'access_denied',
@@ -31,7 +31,8 @@ interface ExpectedAnswer {
 
 /**
  * Checks that the answer belongs to the request with this state and comes from the provider that was asked. Reads
- * `error` only after both, because anybody can send a browser here with one. Returns the `iss` of the answer.
+ * `error` only after both checks, because anybody can send a browser here with an `error`. Returns the `iss` of the
+ * answer.
  * @see RFC 6749 §4.1.2, §10.12; RFC 9207 §2.4
  * @throws UpstreamError `mismatch`, `denied`, `outage` or `exchange`
  */
@@ -70,7 +71,7 @@ function failureOf(error: string): UpstreamError {
   )
 }
 
-/** The maximum age in seconds. An app exchanges its token immediately. */
+/** The maximum age of a token in seconds. An app exchanges its token immediately. */
 const MAX_AGE = 300
 /** The time in seconds by which the provider's clock may be ahead. */
 const LEEWAY = 60
@@ -115,8 +116,8 @@ const CHECKS: ReadonlyArray<{ name: string; see: string; holds(claims: Claims, r
 ]
 
 /**
- * The nonce is equal, or hashed as Apple's and Firebase's libraries do. If either side has a nonce, they must match,
- * even if the connection does not require one.
+ * True if the nonces are equal, or the token has the hashed nonce, as Apple's and Firebase's libraries do. If either
+ * side has a nonce, they must match, even if the connection does not require one.
  */
 function holdsNonce({ nonce: claimed }: Claims, { nonce, nonceRequired }: AppTokenRules): boolean {
   if (claimed === undefined && nonce === null) return !nonceRequired
@@ -132,7 +133,10 @@ export function checkAppIdToken(claims: Claims, rules: AppTokenRules): void {
   if (failed !== undefined) throw new UpstreamError('id_token', `The ID token was refused (${failed.name}).`)
 }
 
-/** The time until which a token issued at that time is accepted, in milliseconds since the epoch. */
+/**
+ * The time until which the use of a token must be remembered, in milliseconds since the epoch. It is later than the end
+ * of the token by `LEEWAY`. `issuedAt` is in seconds.
+ */
 export function appIdTokenEnd(issuedAt: number): number {
   return Math.ceil((issuedAt + MAX_AGE + LEEWAY) * 1000)
 }

@@ -34,7 +34,8 @@ export const CLAIMS_OF_SCOPE = {
   phone: ['phone_number', 'phone_number_verified']
 } as const
 /**
- * Standard claims that a provider may say of a person. None of them identifies the user here or gives rights.
+ * Standard claims that are taken from a provider's statement about a person. None of them identifies the user here or
+ * gives rights.
  * @see OpenID Connect Core 1.0 §5.1
  */
 export const PROFILE_CLAIMS: readonly string[] = CLAIMS_OF_SCOPE.profile.filter(
@@ -46,12 +47,12 @@ export type ClaimName = (typeof CLAIMS_OF_SCOPE)[keyof typeof CLAIMS_OF_SCOPE][n
 export const CLAIM_SCOPES = Object.keys(CLAIMS_OF_SCOPE) as ReadonlyArray<keyof typeof CLAIMS_OF_SCOPE>
 
 const ADDRESS_MEMBERS = ['formatted', 'street_address', 'locality', 'region', 'postal_code', 'country']
-/** Values from here on are milliseconds: in seconds it would be the year 5138, in milliseconds it is 1973. */
+/** A time of at least this value is in milliseconds. In seconds it would be in the year 5138; in milliseconds, 1973. */
 const LEAST_MILLISECONDS = 1e11
 
 type Read = (user: ClaimsSubject, context: { knowsEmail: boolean }) => unknown
 
-/** Readers of claims that are not a string of the same name in the row. */
+/** Readers of the claims that are not simply a string field of the same name in the row. */
 const READERS: { [Name in ClaimName]?: Read } = {
   preferred_username: (user, { knowsEmail }) => preferredUsername(user, knowsEmail),
   updated_at: (user) => seconds(user['updated_at']),
@@ -63,9 +64,10 @@ const READERS: { [Name in ClaimName]?: Read } = {
 
 /**
  * The standard claims of these scopes, from fields of the row with the claims' own names, and always `sub`.
- * `preferred_username` is that field, else the username. If it is an email address, it needs knowledge of the email
- * address (by default: the scope `email`). `updated_at` is in seconds, whether the row has a `Date`, an ISO 8601
- * string, seconds or milliseconds. Unknown and empty values, and values of a wrong type, are left out.
+ * `preferred_username` is that field, or else the username. If the value is an email address, it is left out, unless
+ * the client may know the email address (by default: with the scope `email`). `updated_at` is in seconds, whether the
+ * row has a `Date`, an ISO 8601 string, seconds or milliseconds. Unknown and empty values, and values of a wrong type,
+ * are left out.
  * @see OpenID Connect Core 1.0 §5.1, §5.3.2, §5.4
  */
 export function standardClaims(
@@ -86,8 +88,7 @@ export function standardClaims(
 
 /**
  * The claims that a member of the `claims` parameter requests. A claim that is missing, or has none of the requested
- * values, is left out: no claim is promised, not even an essential one. (The authorization endpoint handles `sub`,
- * `acr` and `auth_time`.)
+ * values, is left out, even if it is essential. (The authorization endpoint handles `sub`, `acr` and `auth_time`.)
  * @see OpenID Connect Core 1.0 §5.5.1
  */
 export function requestedClaims(
@@ -114,18 +115,21 @@ function flag(value: unknown): boolean | undefined {
   return typeof value === 'boolean' ? value : undefined
 }
 
-/** Many usernames are email addresses, which the scope `profile` alone must not reveal. */
+/** The username is often an email address, which the scope `profile` alone must not reveal. */
 function preferredUsername(user: ClaimsSubject, knowsEmail: boolean): string | undefined {
   const name = text(user['preferred_username']) ?? text(user.username)
   return name === undefined || knowsEmail || !isEmailAddress(name, user['email']) ? name : undefined
 }
 
-/** Treats every text with an @ inside as an email address. A username that is not an address must not contain one. */
+/** True for every text with an @ inside, and for the user's own `email` in any letter case. */
 function isEmailAddress(name: string, email: unknown): boolean {
   return /.@./u.test(name) || name.toLowerCase() === text(email)?.toLowerCase()
 }
 
-/** Databases without booleans have 1; some rows have the time. Not every truthy value: the string `false` is one. */
+/**
+ * True for `true`, 1 (databases without booleans) and a `Date` (rows with the time). Not for other truthy values, such
+ * as the string `false`.
+ */
 function isVerified(value: unknown): boolean {
   return value === true || value === 1 || value === 1n || value instanceof Date
 }
@@ -147,7 +151,7 @@ function address(value: unknown): Record<string, string> | undefined {
 }
 
 /**
- * The request of one claim; `null`: voluntary.
+ * The request of one claim. `null`: requested as a voluntary claim.
  * @see OpenID Connect Core 1.0 §5.5.1
  */
 interface ClaimRequest {
@@ -202,7 +206,8 @@ function claimsOf(member: unknown, name: string): Record<string, ClaimRequest | 
   const claims = Object.create(null) as Record<string, ClaimRequest | null>
   for (const [claim, how] of entries) {
     const request = how === null ? null : claimOf(how)
-    // An own property here, but a plain assignment elsewhere would set a prototype.
+    // `claims` has no prototype, so here the name would be a plain property. Copied by assignment, it would set a
+    // prototype.
     if (CLAIM_NAME.test(claim) && claim !== '__proto__') claims[claim] = request
   }
   return claims

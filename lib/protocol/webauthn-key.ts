@@ -11,8 +11,8 @@ const MAX_RSA_BYTES = 512
 const MIN_RSA_EXPONENT = 65_537
 const FORGEABLE = 'anybody can sign for the key'
 /**
- * The encodings of the points whose order divides 8, without the sign bit: for these a signature can be made that fits
- * any message. @see RFC 8032 §5.1.3, RFC 7748 §7
+ * The encodings of the points whose order divides 8, without the sign bit. With such a key, anybody can make a
+ * signature that fits any message. @see RFC 8032 §5.1.3, RFC 7748 §7
  */
 const SMALL_ORDER: readonly string[] = [
   `00${'00'.repeat(31)}`,
@@ -25,7 +25,7 @@ const SMALL_ORDER: readonly string[] = [
 ]
 
 /**
- * A COSE key as SubjectPublicKeyInfo in DER. A point that is not on its elliptic curve is refused.
+ * Converts a COSE key to SubjectPublicKeyInfo in DER. Refuses a point that is not on its elliptic curve.
  * @throws WebauthnError `algorithm`, `public_key`
  * @see RFC 9052 §7, RFC 9053 §2, §7, RFC 8230 §4
  */
@@ -50,7 +50,7 @@ export function spkiOf(cose: CborMap): { alg: number; spki: Buffer } {
 const numberOf = (base64url: string): number => Buffer.from(base64url, 'base64url').readUIntBE(0, bytesOf(base64url))
 const bytesOf = (base64url: string): number => Buffer.byteLength(base64url, 'base64url')
 const isOdd = (base64url: string): boolean => ((Buffer.from(base64url, 'base64url').at(-1) ?? 0) & 1) === 1
-/** True if a number is as long as its bytes say. */
+/** True if the number has no leading zero byte. */
 const isFull = (base64url: string): boolean => (Buffer.from(base64url, 'base64url')[0] ?? 0) > 0
 
 function isOfSmallOrder(point: Buffer): boolean {

@@ -104,20 +104,21 @@ export function requestOptions({
   return { rpId, challenge, timeout: TIMEOUT_MS, userVerification, allowCredentials: allow }
 }
 
-/** The time for an answer. Browsers get half of it as `timeout`. */
+/** The lifetime of a challenge. Browsers get half of it as `timeout`. */
 const CHALLENGE_LIFETIME_MS = 10 * 60 * 1000
 
 const RANDOM_BYTES = 16
 const STAMPED_BYTES = 24
 const CHALLENGE_BYTES = 40
-/** A clock of another instance may be ahead. */
+/** The time by which the clock of another instance may be ahead. */
 const SKEW_MS = 60 * 1000
-/** The time for which an answered challenge must be remembered. It is too old after that. */
+/** The time for which an answered challenge must be remembered. After that, the challenge itself is too old. */
 export const CLAIM_LIFETIME_MS = CHALLENGE_LIFETIME_MS + SKEW_MS
 
 /**
- * A challenge that need not be stored: 16 random bytes, the time, and 16 bytes of an HMAC over both and `purpose`, so
- * that it is valid only for that purpose. The verifier of an answer must make sure that it counts once.
+ * Makes a challenge that need not be stored: 16 random bytes, the time, and 16 bytes of an HMAC over both and
+ * `purpose`, so that the challenge is valid only for that purpose. The caller that verifies the answer must make sure
+ * that each challenge is used only once.
  * @see W3C WebAuthn Level 3 §13.4.3
  */
 export function makeChallenge(

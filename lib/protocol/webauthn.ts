@@ -6,7 +6,10 @@ import { type CborMap, decodeCbor, isSignedBy, must, readCbor, spkiOf, WebauthnE
  * Our request to the browser. Each value is checked in the answer, because a script of the page could have changed it.
  */
 export interface Ceremony {
-  /** The request with this challenge. `null`: this service did not make it, or it is for another purpose or too old. */
+  /**
+   * Finds the request with this challenge. `null`: this service did not make the challenge, or it is for another
+   * purpose or too old.
+   */
   askedWith(challenge: string): { requiresVerification: boolean } | null
   /** Origins of pages, as browsers write them. */
   origins: readonly string[]
@@ -19,14 +22,14 @@ export interface NewCredential {
   credentialId: string
   /** SubjectPublicKeyInfo in DER. */
   publicKey: string
-  /** COSE. */
+  /** The COSE number of the algorithm. */
   alg: number
   signCount: number
   transports: string[]
   backupEligible: boolean
   backedUp: boolean
   uvInitialized: boolean
-  /** A UUID; `null`: the authenticator does not tell its model. */
+  /** The model of the authenticator, as a UUID. `null`: the authenticator does not tell its model. */
   aaguid: string | null
 }
 
@@ -42,7 +45,7 @@ export interface Assertion {
 }
 
 /**
- * Verifies a new credential. Ignores the attestation statement, because nothing depends on the authenticator's model.
+ * Verifies a new credential. Ignores the attestation statement, because no rule depends on the authenticator's model.
  * @throws WebauthnError
  * @see W3C WebAuthn Level 3 §7.1
  */
@@ -78,8 +81,8 @@ export function verifyRegistration(
 }
 
 /**
- * Verifies an assertion by a stored credential. The caller checks its owner, its counter, and that the challenge is
- * answered for the first time.
+ * Verifies an assertion by a stored credential. The caller checks the owner and the counter of the credential, and that
+ * the challenge is answered for the first time.
  * @throws WebauthnError
  * @see W3C WebAuthn Level 3 §7.2
  */
@@ -151,7 +154,7 @@ interface AuthenticatorData {
   backupEligible: boolean
   backedUp: boolean
   signCount: number
-  /** Only in the answer that makes a new credential. */
+  /** Present only in the answer that creates a credential. */
   attested: { aaguid: Buffer; credentialId: Buffer; publicKey: CborMap } | null
 }
 
@@ -221,7 +224,7 @@ function jsonObject(text: () => string, which: string): Members {
   return objectOf(value, which)
 }
 
-/** 1,023 bytes, as base64url. @see W3C WebAuthn Level 3 §7.1 */
+/** The maximum characters of a credential id: 1,023 bytes in base64url. @see W3C WebAuthn Level 3 §7.1 */
 const MAX_ID = 1364
 const MAX_HANDLE = 86
 /** Enough for an RSA key and the longest id. An answer with unrequested attestation may be larger and is refused. */

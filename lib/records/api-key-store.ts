@@ -5,7 +5,7 @@ import { partitionIn, partitionOf } from '../protocol/digest.ts'
 import { checkRecordStore, transactor } from './transact.ts'
 import { API_KEYS, apiKeyPointerKey, rowOf, type View } from './view.ts'
 
-/** All keys of a user are one record, so that a change is one commit and the number of keys is decided in it. */
+/** One record contains all API keys of a user, so that a single commit changes the keys and checks their number. */
 type PackedKeys = [userId: string, keys: PackedKey[]]
 type PackedKey = [
   id: string,
@@ -17,12 +17,12 @@ type PackedKey = [
   expiresAt: number | null,
   lastUsedAt: number | null
 ]
-/** Leads from the digest of a key to its user. It counts only together with the key in the user's record. */
+/** Leads from the digest of an API key to its user. A pointer is valid only if the user's record contains the key. */
 type Pointer = [userId: string]
 
 /**
- * API keys over a store of records, such as one of a host. The store must not be that of a state: keys have a table or
- * a prefix of their own. Throws where the store evicts, because a lost record would end the keys of a user.
+ * API keys over a store of records, such as one of a host. The store must not be that of a state, because keys need a
+ * table or a prefix of their own. Throws if the store evicts, because a lost record would end the keys of a user.
  */
 export function recordApiKeyStore(store: RecordStore): Required<ApiKeyStore> {
   checkRecordStore('recordApiKeyStore', store)
@@ -65,7 +65,8 @@ export function recordApiKeyStore(store: RecordStore): Required<ApiKeyStore> {
     sweep: (now) => store.sweep(now),
 
     async create({ userId, digest, ...key }, max, now) {
-      // The pointer comes first: alone it leads nowhere, and a key without one could never be found.
+      // Writes the pointer first, because a pointer without a key is harmless, and a key without a pointer cannot be
+      // found.
       await transact(partitionIn(digest), [apiKeyPointerKey(digest)], (view) => {
         const value: Pointer = [userId]
         view.put(apiKeyPointerKey(digest), { kind: 'api_key', userId, value, expiresAt: key.expiresAt ?? NEVER })
@@ -109,7 +110,7 @@ export function recordApiKeyStore(store: RecordStore): Required<ApiKeyStore> {
   }
 }
 
-/** The keys of this user. Throws where the record can't be read: its keys must not pass for none. */
+/** The API keys of this user. Throws if the record is unreadable, so that it does not look like a user without keys. */
 function keysIn(view: View, userId: string): readonly PackedKey[] {
   const value = view.get(API_KEYS)
   if (value === null) return []

@@ -3,7 +3,7 @@ import { setTimeout } from 'node:timers/promises'
 import { VERSION_LENGTH } from '../ports/record-store.ts'
 
 /**
- * Time and randomness of the transactor. They decide nothing: versions only have to differ, waits only have to be
+ * Time and randomness of the transactor. No rule depends on them: versions only have to differ, waits only have to be
  * uneven, and the machine's clock is used only for calls without a time. So a host's store needs no `Clock` and no
  * `Random`.
  */
@@ -18,7 +18,7 @@ const COUNTER_LENGTH = VERSION_LENGTH - WRITER_LENGTH
  */
 export const writerOf = (version: string): string => version.slice(0, WRITER_LENGTH)
 
-/** Makes a writer. Each call of it returns a version that no process has made before. */
+/** Returns a function. Each call of the function returns a version that no process has made before. */
 export function versionMaker(): () => string {
   let writer = ''
   let made = 0

@@ -21,8 +21,8 @@ function save(view: View, userId: string, consents: PackedConsent[]): void {
 }
 
 /**
- * Adds the scopes to those allowed before. A consent that has expired, or was for a client that looked different, does
- * not come to life again with its scopes.
+ * Adds the scopes to those that the user allowed before. Drops the former scopes if that consent has expired, or if the
+ * user saw another description of the client (`client`).
  */
 export function grantConsent(view: View, { userId, clientId, scopes, grantedAt, expiresAt, client }: Consent): void {
   const valid = grantedBy(view, userId).filter(([, , , end]) => grantedAt < end)

@@ -12,7 +12,7 @@ type Stage = 'waiting' | 'denied' | 'allowed' | 'handed_out'
 
 interface Held extends NewDeviceRequest {
   stage: Stage
-  /** The browser session that decides it. */
+  /** The browser session that has claimed the request, and may decide it. `null`: none yet. */
   sid: string | null
   codeId: string | null
   polledAt: number | null
@@ -38,7 +38,7 @@ type PackedRequest = [
 
 /** An early poll adds this to the interval. @see RFC 8628 §3.5 */
 const SLOWER_MS = 5000
-/** The time for which a device is told that its code has expired. */
+/** How long after its end a request is still known, so that a poll gets `expired` and not `unknown`. */
 const REMEMBERED_MS = 600_000
 
 function stored(view: View, id: string): Held | null {
@@ -98,7 +98,7 @@ export function createDeviceRequest(view: View, request: NewDeviceRequest): bool
   return true
 }
 
-/** The request if it waits for this session. */
+/** The request if it waits for a decision and no other session has claimed it. */
 function waiting(view: View, id: string, sid: string, now: number): Held | null {
   const held = stored(view, id)
   const isTheirs = held !== null && (held.sid === null || held.sid === sid)

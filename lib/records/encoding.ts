@@ -18,8 +18,8 @@ export interface Decoded {
 export const MOST_WRITERS = 8
 
 /**
- * Stores the lineage after an array's elements or an object's fields, so that SQL finds each of those at its place. Any
- * other value has its own field. A removed record has only its lineage.
+ * Stores the lineage after the elements of an array or the fields of an object, so that SQL finds each element and
+ * field at its usual place. Any other value is in the field `value`. A removed record has only its lineage.
  */
 export function encode(value: unknown, lineage: readonly string[]): string {
   if (Array.isArray(value)) return JSON.stringify([...(value as unknown[]), lineage])
@@ -107,7 +107,10 @@ export async function readSurely(store: RecordStore, partition: string, keys: re
   }
 }
 
-/** Tells by the record under one of its keys whether the first commit was done. `null`: it wrote no record there. */
+/**
+ * Tells from the current record under the key of one write whether the first commit was done. `null`: the write puts no
+ * record under the key, so the record does not tell.
+ */
 function standingOf(
   { expect, change }: RecordWrite,
   record: StoredRecord | null

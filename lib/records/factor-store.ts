@@ -12,20 +12,20 @@ import { keepSeal } from './service-rules.ts'
 
 export interface RecordFactorStoreOptions {
   /**
-   * How many records this process remembers, so that a use takes one trip to the store instead of two. A store that
-   * several processes share compares versions, so a remembered record never decides alone. Default 1,000 for a shared
+   * The maximum number of records that this process remembers, so that the use of a factor takes one trip to the store
+   * instead of two. The commit compares versions, so an outdated record does no harm. Default: 1,000 for a shared
    * store, 0 for any other. 0: none.
    */
   remembered?: number | undefined
 }
 
-/** Remembers records, because a sign-in reads the factors of its user and soon uses one of them. */
+/** The default of `remembered` for a shared store. A sign-in reads the factors of its user and soon uses one. */
 const REMEMBERED = 1000
 
 /**
- * Second factors over a store of records, such as one of a host. A user's factors are one record, so a change is one
- * commit. The store must not be that of a state: the factors have a table or a prefix of their own. Throws where the
- * store evicts, because the loss of a factor makes the password enough.
+ * Second factors over a store of records, such as one of a host. One record contains all factors of a user, so a change
+ * is one commit. The store must not be that of a state, because the factors need a table or a prefix of their own.
+ * Throws if the store evicts, because a user whose factors are lost would sign in with the password alone.
  */
 export function recordFactorStore(
   store: RecordStore,
@@ -103,7 +103,8 @@ export function recordFactorStore(
     removeFactorsOfUser: (userId) =>
       transact(partitionOf(userId), [FACTORS], (view) => {
         const value = view.get(FACTORS)
-        // Also removes an unreadable record, so that its user can start again. Changes never reach this epoch.
+        // Also replaces an unreadable record, so that its user can start again. The current time as the epoch is
+        // greater than any counted epoch, so no device is remembered any more.
         const { outcome, held }: rules.FactorDecision<number> =
           value === null || isHeld(value)
             ? rules.removeFactors(heldBy(userId, value))
@@ -119,7 +120,7 @@ export function recordFactorStore(
 type Fields = Readonly<Record<string, unknown>>
 type Types<Factor> = Partial<Record<keyof Factor, 'string' | 'number' | 'boolean'>>
 
-/** The fields on which the rules decide. Other fields are checked when a host reads them. */
+/** The fields on which the rules decide, with their types. */
 const TOTP: Types<TotpFactor> = {
   id: 'string',
   sealedSecret: 'string',
@@ -171,7 +172,7 @@ function heldIn(value: unknown): HeldFactors {
   return value
 }
 
-/** The factors of this user, who has none without a record. Throws where the record belongs to another user. */
+/** The factors of this user. A user without a record has none. Throws if the record belongs to another user. */
 function heldBy(userId: string, value: unknown): HeldFactors {
   if (value === null) return noFactors(userId)
   const held = heldIn(value)

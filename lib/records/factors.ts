@@ -22,7 +22,7 @@ export interface HeldFactors {
   handle: string | null
   totp: TotpFactor[]
   passkeys: PasskeyFactor[]
-  /** Digests of the recovery codes that still count. */
+  /** Digests of the unused recovery codes. */
   codes: string[]
   /** True if the user turned two-step sign-in on. */
   twoStepChosen: boolean
@@ -47,7 +47,7 @@ const factorsIn = ({ totp, passkeys }: HeldFactors): Factor[] => [...totp, ...pa
 const hasFactor = (held: HeldFactors, factorId: string): boolean => factorsIn(held).some(({ id }) => id === factorId)
 const isUsable = (factor: Factor): boolean => !isTotp(factor) || !factor.disabled
 
-/** A user without a record. */
+/** The factors of a user without a record. */
 export const noFactors = (userId: string): HeldFactors => ({
   form: 1,
   userId,
@@ -59,7 +59,7 @@ export const noFactors = (userId: string): HeldFactors => ({
   epoch: 0
 })
 
-/** A copy for the caller, because the record itself may be remembered. */
+/** A copy for the caller, because the transactor may remember the record itself. */
 export const publicFactors = ({ handle, totp, passkeys, codes, twoStepChosen, epoch }: HeldFactors): UserFactors => ({
   handle,
   totp: structuredClone(totp),
@@ -69,7 +69,10 @@ export const publicFactors = ({ handle, totp, passkeys, codes, twoStepChosen, ep
   deviceEpoch: epoch
 })
 
-/** `held`: the factors in the partition that the handle names. */
+/**
+ * The passkey with this user handle and credential id, and the factors of its user. `held`: the factors in the
+ * partition that the handle names.
+ */
 export function byHandle(held: HeldFactors, handle: string, credentialId: string): FactorsByHandle | null {
   const passkey = held.passkeys.find((one) => one.credentialId === credentialId)
   return held.handle !== handle || passkey === undefined
@@ -104,7 +107,7 @@ export function addFactor(
     twoStepChosen: held.twoStepChosen || turnsOn,
     epoch: held.epoch + 1
   }
-  // Recovery codes replace a second step, so they are created when that is turned on.
+  // Recovery codes are for users with two-step sign-in, so the first factor that turns it on stores them.
   const codesStored = recoveryDigests.length > 0 && held.codes.length === 0 && twoStepOf(added, false).on
   return {
     outcome: { outcome: 'added', codesStored },
@@ -131,8 +134,8 @@ export function useTotp(
 }
 
 /**
- * Failures of known browsers count separately. Otherwise a stranger could stop before the last failure and continue
- * after the user's next sign-in, or disable the app for its user.
+ * Counts a wrong code. Failures of known browsers count separately. Otherwise a stranger could stop before the last
+ * failure and continue after the user's next sign-in, or disable the app for its user.
  */
 export function countFailure(
   held: HeldFactors,
@@ -160,7 +163,7 @@ function countKnownFailure(held: HeldFactors, max: number): FactorDecision<Outco
     : { outcome: 'counted', held: { ...held, totp } }
 }
 
-/** `isClaimed`: whether the challenge was answered before. The commit of a use that counts writes the claim too. */
+/** `isClaimed`: true if the challenge was answered before. The commit of a successful use also writes the claim. */
 export function usePasskey(
   held: HeldFactors,
   isClaimed: boolean,
@@ -188,8 +191,8 @@ export function replaceRecoveryCodes(held: HeldFactors, digests: readonly string
 }
 
 /**
- * Turns two-step sign-in on or off by the choice of the user. `refused`: on without a factor, or off with an app. The
- * recovery codes end with it.
+ * Turns two-step sign-in on or off by the choice of the user. `refused`: on without a factor, or off with an
+ * authenticator app. Turning it off removes the recovery codes.
  */
 export function setTwoStep(
   held: HeldFactors,
@@ -219,7 +222,7 @@ export function removeFactor(
     twoStepChosen: held.twoStepChosen && others.length > 0,
     epoch: held.epoch + 1
   }
-  // A user who must keep a factor takes a second step with it, chosen or not.
+  // A user who must keep a factor has two-step sign-in with it, even without choosing it.
   const goesOn = others.length > 0 && (keepOne || twoStepOf(left, false).on)
   return { outcome: 'removed', held: { ...left, codes: goesOn ? held.codes : [] } }
 }
@@ -260,8 +263,8 @@ export function removeFactors(held: HeldFactors): FactorDecision<number> {
 }
 
 /**
- * True if the signature counter of an authenticator counts but did not grow, which may be the sign of a copy. A counter
- * that is 0 before and after does not count.
+ * True if the signature counter of an authenticator did not grow, which may be the sign of a copy. False if the stored
+ * counter is 0, because the authenticator may have no counter.
  * @see W3C WebAuthn Level 3 §7.2, verification of signCount
  */
 export function hasRegressed(stored: number, given: number): boolean {

@@ -5,9 +5,9 @@ import { type Entry, generationIn } from './user-index.ts'
 /** A refresh token family, or an authorization code as long as it has no current token. */
 export interface Held {
   family: RefreshTokenFamily
-  /** The digest of the authorization code from which it began; `null` without one. */
+  /** The digest of the authorization code that began the family. `null`: it began without a code. */
   codeDigest: string | null
-  /** `null` while it is still a code. */
+  /** The digest of the current refresh token. `null`: still an authorization code. */
   currentDigest: string | null
   /** The previous token, the time of its replacement, and the current token sealed under it. */
   previous: ReplacedToken | null
@@ -15,7 +15,7 @@ export interface Held {
   holders: number
 }
 
-/** A family with the token that counts. */
+/** A refresh token family, which has a current token. */
 export type HeldFamily = Held & { currentDigest: string }
 
 type PackedFamily = [
@@ -91,14 +91,14 @@ function unpack(sid: string, packed: PackedFamily): Held {
   }
 }
 
-/** `null` where there is none, or a damaged one. */
+/** `null` if the record is missing or damaged. */
 const packedIn = (record: unknown): PackedFamily | null => rowOf<PackedFamily>(record, 19)
 
 const EXPIRES_AT = 8
 const IDLE_EXPIRES_AT = 9
 const GENERATION_AT = 14
 
-/** Reads a stored record, ignoring its generation. */
+/** Tells whether a stored record is a family or code that has not ended. Does not check its generation. */
 export const isFamilyAliveAt =
   (now: number) =>
   (record: unknown): boolean => {
@@ -109,8 +109,8 @@ export const isFamilyAliveAt =
 const isFamily = (held: Held): held is HeldFamily => held.currentDigest !== null
 
 /**
- * Each kind has its own bound. Codes and online families are many and short-lived, and must not evict the offline
- * family of a device.
+ * The index entry of a family or code. Each kind has its own maximum number, because codes and online families are many
+ * and short-lived, and must not end the offline family of a device.
  */
 export const familyEntryOf = ({ family, currentDigest }: Held): Entry => ({
   sid: family.sid,
@@ -121,7 +121,7 @@ export const familyEntryOf = ({ family, currentDigest }: Held): Entry => ({
   clientId: family.clientId
 })
 
-/** The family or code, whether or not it is alive. */
+/** The stored family or code, even if it has expired. `null` if it is missing, damaged or of a lost generation. */
 export function storedFamily(view: View, sid: string): Held | null {
   const record = packedIn(view.get(familyKey(sid)))
   return record === null || record[GENERATION_AT] !== generationIn(view) ? null : unpack(sid, record)
@@ -161,7 +161,7 @@ export function putFamily(view: View, held: Held): void {
   })
 }
 
-/** Compares a presented token with its family. */
+/** `replaced`: the previous token, inside the grace period. Any other token than the current one is a `replay`. */
 export function presented(
   { currentDigest, previous }: HeldFamily,
   { digest, now, graceMs }: Pick<TokenUse, 'digest' | 'now' | 'graceMs'>

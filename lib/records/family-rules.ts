@@ -55,7 +55,7 @@ function enlist(view: View, index: UserIndex, held: Held, max: number, now: numb
   putFamily(view, held)
 }
 
-/** The family if the token is one that `useToken` would take. */
+/** The family if the token is its current one, or the previous one inside the grace period. Checks no client or key. */
 export function peekToken(
   view: View,
   use: Pick<TokenUse, 'sid' | 'digest' | 'now' | 'graceMs'>
@@ -64,7 +64,10 @@ export function peekToken(
   return held === null || presented(held, use) === 'replay' ? null : held.family
 }
 
-/** A client sees only its own families. A family that is bound to a key is seen with that key alone. */
+/**
+ * The family if it is alive, belongs to the client, and is not bound to another key. Without `clientId` or `jkt`, that
+ * check is skipped.
+ */
 function usable(view: View, { sid, clientId, jkt, now }: TokenUse): HeldFamily | null {
   const held = aliveFamily(view, sid, now)
   if (held === null || (clientId !== undefined && held.family.clientId !== clientId)) return null
@@ -114,8 +117,8 @@ export function undoRotation(view: View, { sid, digest, replacedDigest, former }
   const held = storedFamily(view, sid)
   if (held === null || held.currentDigest !== digest || held.holders === 0) return
   const holders = held.holders - 1
-  // No client holds the successor any more. If a client has confirmed the token before, an undo of the earlier rotation
-  // comes too late.
+  // Restores the replaced token when no client holds the successor any more. If a client has confirmed the successor
+  // (0 holders above), the undo comes too late.
   putFamily(
     view,
     holders > 0 ? { ...held, holders } : { ...held, holders, currentDigest: replacedDigest, previous: former }
@@ -187,7 +190,7 @@ export function createCode(
 ): boolean {
   const { userId, createdAt } = code
   if (use !== undefined) {
-    // Reads the index first, because a session of a lost index no longer counts.
+    // Reads the index first, because that ends the session if the index was lost.
     indexIn(view, userId)
     if (!useSession(view, use)) return false
   }

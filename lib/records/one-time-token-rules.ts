@@ -7,10 +7,10 @@ import {
 } from '../ports/state.ts'
 import { oneTimeTokenKey, rowOf, type View } from './view.ts'
 
-/** The token of a user for one purpose, with the wrong guesses at it and those it replaced. */
+/** The token of a user for one purpose, with the number of wrong guesses at this token and its predecessors. */
 interface Held extends OneTimeToken {
   failures: number
-  /** Until when the failures count. */
+  /** The time from which the failures no longer count. */
   failuresUntil: number
 }
 
@@ -61,7 +61,7 @@ export function discardToken(view: View, purpose: OneTimeTokenPurpose, userId: s
   if (stored(view, purpose)?.userId === userId) view.remove(oneTimeTokenKey(purpose))
 }
 
-/** Uses the code up, or counts a wrong one. After five wrong ones no code is compared. */
+/** Redeems the code, or counts a wrong guess. After `MAX_CODE_FAILURES` wrong guesses, every code is `spent`. */
 export function redeemSignInCode(view: View, { purpose, owner, codeDigest, now }: CodeGuess): CodeOutcome {
   const held = stored(view, purpose)
   if (held === null || held.userId !== owner || now >= held.expiresAt) return 'unknown'

@@ -4,8 +4,7 @@ import { DAMAGED } from './encoding.ts'
 import { assertionKey, KEYS, OWNER, SEAL, TRIAL, type View } from './view.ts'
 
 /**
- * Records of the service itself: signing keys, the owner of a state, the seal of a factor store, and assertions that
- * count once.
+ * Records of the service itself: signing keys, the owner of a state, the seal of a factor store, and used assertions.
  */
 
 /** Throws if the keys can't be read, because only an operator may replace signing keys. */
@@ -44,7 +43,7 @@ function saveKeys(view: View, keys: StoredKey[]): void {
   view.put(KEYS, { kind: 'keys', userId: null, value: keys, expiresAt: NEVER })
 }
 
-/** The issuer that named itself first owns the state for good. */
+/** Returns the issuer that owns the state. The first issuer that calls this owns it for good. */
 export function claimState(view: View, issuer: string): string {
   const owner = view.get(OWNER) as string | null | typeof DAMAGED
   if (typeof owner === 'object' && owner !== null) throw new TypeError('The owner of the state is damaged.')
@@ -52,7 +51,10 @@ export function claimState(view: View, issuer: string): string {
   return owner ?? issuer
 }
 
-/** Resolves to the stored seal. Every start of an instance seals again, and only over the seal that it opened. */
+/**
+ * Stores `next` if the stored seal is `former` (`null`: none). Returns the stored seal, or `next` if there is none.
+ * Every start of an instance seals again, and replaces only the seal that it opened.
+ */
 export function keepSeal(view: View, next: string, former: string | null): string {
   const kept = view.get(SEAL)
   if (kept !== null && typeof kept !== 'string') throw new TypeError('The seal of the second factors is damaged.')

@@ -11,14 +11,14 @@ import { type Entry, generationIn, indexIn, recordKeyOf } from './user-index.ts'
 
 type Proved = Pick<BrowserSession, 'authenticatedAt' | 'methods'>
 
-/** A secret of a session, with its proofs. */
+/** A secret of a session, with the proofs of the sign-in that it stands for. */
 interface Secret extends Proved {
   digest: string
-  /** `null`: the live one. `NEVER_AGAIN`: it no longer works. */
+  /** The time of its replacement. `null`: the secret is live. `NEVER_AGAIN`: the secret no longer works. */
   replacedAt: number | null
 }
 
-/** A browser session, and its secrets, oldest first. There is one at least. */
+/** A browser session and its secrets, oldest first. It has at least one secret. */
 interface Held {
   session: Omit<BrowserSession, keyof Proved>
   secrets: Secret[]
@@ -91,7 +91,7 @@ function shownBy({ session }: Held, { authenticatedAt, methods }: Proved): Brows
 /** The session with the proofs of its newest secret. */
 const newestOf = (held: Held): BrowserSession => shownBy(held, held.secrets.at(-1) as Secret)
 
-/** `null` where there is none, or a damaged one. */
+/** `null` if the record is missing or damaged. */
 const packedIn = (record: unknown): PackedSession | null => rowOf<PackedSession>(record, 9)
 
 const EXPIRES_AT = 3
@@ -133,7 +133,7 @@ function put(view: View, held: Held): void {
   })
 }
 
-/** @throws TypeError where the sid is taken */
+/** @throws TypeError if the sid is taken */
 export function createSession(view: View, session: BrowserSession, digest: string, max: number): void {
   const { sid, userId, createdAt } = session
   if (view.get(sessionKey(sid)) !== null) throw new TypeError('A session with this sid exists.')
@@ -153,7 +153,7 @@ const liveSecret = (digest: string, { authenticatedAt, methods }: Proved): Secre
   replacedAt: null
 })
 
-/** True if the secret still works, live or replaced. */
+/** True if the secret is live, or was replaced less than `REPLACED_SECRET_MS` ago. */
 const worksAt =
   (now: number) =>
   ({ replacedAt }: Secret): boolean =>
@@ -194,7 +194,7 @@ export function renewSession(view: View, renewal: SessionRenewal): boolean {
   const found = opened(view, sid, formerDigest, now)
   if (found === null || found.held.session.userId !== userId || found.secret.replacedAt !== null) return false
   const index = indexIn(view, userId)
-  // The lost index has ended the session.
+  // `indexIn` ends the session if the index was lost.
   if (alive(view, sid, now) === null) return false
   const session = { ...found.held.session, lastUsedAt: now, expiresAt, idleExpiresAt }
   index.set(entryOf(session))
@@ -233,7 +233,10 @@ export function revokeSessionsOfUser(view: View, userId: string, stays?: Staying
   return ended.flatMap(({ entry, record }) => (record === null ? [] : [newestOf(unpack(entry.sid, record))]))
 }
 
-/** Replaces all secrets of the session by the new one. `false`: the caller's secret is no longer live. */
+/**
+ * Keeps the session that stays, and replaces all its secrets by the new secret. `secret: null` makes all secrets stop
+ * working. `false`: the session is gone, or the caller's secret is no longer live.
+ */
 function keepsOne(view: View, { sid, secret: next }: StayingSession): boolean {
   const held = stored(view, sid)
   if (held === null) return false

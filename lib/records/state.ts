@@ -59,27 +59,27 @@ import { aliveFamily } from './family-record.ts'
 
 export interface RecordStateOptions {
   /**
-   * How many devices one user may be signed in on; one more signs out the one that signed in first. Default 100; from 1
-   * to 1,000.
+   * The maximum number of devices that a user is signed in on. Refresh token families with and without offline access
+   * count separately. A further sign-in signs out the device that signed in first. Default 100; from 1 to 1,000.
    */
   maxFamiliesPerUser?: number | undefined
   /**
-   * How many browsers one user may be signed in with on the hosted pages; one more ends the first. Default 100; from 1
-   * to 1,000.
+   * The maximum number of browsers in which a user is signed in on the hosted pages. A further sign-in ends the session
+   * that began first. Default 100; from 1 to 1,000.
    */
   maxSessionsPerUser?: number | undefined
   /**
-   * How many records this process remembers as it saw them last, which saves most refreshes a trip. Each takes about
-   * 1.5 kB. Default 10,000 for a store that is shared, 0 for one that is not; 0: none.
+   * The maximum number of records that this process remembers as it saw them last, which saves a trip for most
+   * refreshes. Each record takes about 1.5 kB. Default: 10,000 for a shared store, 0 for any other. 0: none.
    */
   remembered?: number | undefined
 }
 
-/** Records. */
+/** The default of `remembered` for a shared store. */
 const REMEMBERED = 10_000
 
 /**
- * The state over a store of records, such as one of the host's own. All rules are in this room: the store reads
+ * The state over a store of records, such as one of the host's own. All rules are in lib/records. The store only reads
  * records, and commits them by comparing versions.
  */
 export function recordState(
@@ -146,7 +146,7 @@ const keyStore = ({ transact, look }: Transactor): KeyStore => ({
   remove: (kid) => transact(SERVICE, [KEYS], (view) => removeKey(view, kid))
 })
 
-/** An assertion has no user: its partition is made from its digest. Most are new, so nothing is read first. */
+/** An assertion has no user, so its partition comes from its digest. Reads nothing first, because most are new. */
 const assertionStore = ({ transact }: Transactor): AssertionStore => ({
   claim: (digest, expiresAt) =>
     transact(partitionOfName(digest), [assertionKey(digest)], (view) => claimAssertion(view, digest, expiresAt), {
@@ -154,7 +154,7 @@ const assertionStore = ({ transact }: Transactor): AssertionStore => ({
     })
 })
 
-/** The device and the person know different secrets of one request: both lead to its partition. */
+/** The device knows the device code of a request, and the user its user code. Both lead to the request's partition. */
 const deviceStore = ({ transact }: Transactor): DeviceStore => ({
   create: (request) =>
     transact(partitionOfName(request.id), [DEVICE_REQUEST], (view) => createDeviceRequest(view, request), {
@@ -168,7 +168,7 @@ const deviceStore = ({ transact }: Transactor): DeviceStore => ({
   poll: (poll) => transact(partitionOfName(poll.id), [DEVICE_REQUEST], (view) => pollDeviceRequest(view, poll), poll)
 })
 
-/** Browser sessions. A user has at most `max`: one more ends the one created first. */
+/** Browser sessions. A user has at most `max` sessions. A further session ends the one created first. */
 function sessionStore({ transact, look, evicts }: Transactor, max: number): SessionStore {
   const index = indexKeys({ evicts })
   const generation = generationKeys({ evicts })
@@ -200,8 +200,8 @@ function sessionStore({ transact, look, evicts }: Transactor, max: number): Sess
 }
 
 /**
- * Refresh token families and authorization codes. A user has at most `max` families that are offline, as many that are
- * not, and as many codes that wait: one more ends the one created first.
+ * Refresh token families and authorization codes. A user has at most `max` offline families, `max` online families and
+ * `max` codes that are not redeemed. A further one ends the one of its kind that was created first.
  */
 function tokenStore({ transact, look, evicts }: Transactor, max: number): TokenStore {
   const index = indexKeys({ evicts })

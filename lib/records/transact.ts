@@ -6,8 +6,8 @@ import { commitSurely, decode, type Decoded, readSurely } from './encoding.ts'
 
 interface TransactorOptions {
   /**
-   * The number of records that this process remembers. A call on remembered records takes one trip, and is decided
-   * again if they have changed. Default 0: none.
+   * The maximum number of records that this process remembers. A call on remembered records takes one trip, and decides
+   * again if the records have changed. Default 0: none.
    */
   remembered?: number | undefined
 }
@@ -54,12 +54,13 @@ interface Queue {
 const TRIES = 64
 const TRIES_WITHOUT_WAITING = 3
 const MAX_COMBINED = 64
-/** The boundary's time limit for a call of the state. A longer commit keeps no other call waiting. */
+/** New calls do not wait for a commit that takes longer. Equals the boundary's time limit for a call of the state. */
 const PATIENCE_MS = 2000
 
 /**
- * Calls of one turn of the event loop on one partition, and calls that come while a commit of it is under way, are
- * combined: read once, decided one after the other, committed once. So a process has no conflicts with itself.
+ * Runs rules on the records of a store as transactions. Combines the calls on one partition that come in one turn of
+ * the event loop, or while a commit on it is under way: reads once, decides one call after the other, commits once. So
+ * a process has no conflicts with itself.
  */
 export function transactor(store: RecordStore, options: TransactorOptions = {}): Transactor {
   const queues = new Map<string, Queue>()
@@ -97,7 +98,7 @@ export function transactor(store: RecordStore, options: TransactorOptions = {}):
     return records
   }
 
-  /** The records as this process remembers them; `null` where it does not remember all of them. */
+  /** The records as this process remembers them. `null` if it has forgotten a record that is not likely to be new. */
   function recalled(partition: string, calls: readonly Call[]): Snapshot | null {
     const records = new Map<string, Decoded | null>()
     for (const key of keysOf(calls)) {
@@ -191,7 +192,7 @@ export function transactor(store: RecordStore, options: TransactorOptions = {}):
     evicts: store.evicts,
     transact,
     async look(partition, keys, decide) {
-      // Those of requests that arrived together reach the store together.
+      // Waits, so that the reads of requests that arrived together reach the store together.
       await endOfTurn()
       const call: Call = { keys, decide, options: {}, resolve() {}, reject() {} }
       const { decisions } = await decided(partition, await read(partition, keys), [call])
@@ -203,7 +204,7 @@ export function transactor(store: RecordStore, options: TransactorOptions = {}):
   }
 }
 
-/** Most commits are of one call, whose keys differ. */
+/** The keys of the calls, each once. The keys of a single call already differ. */
 const keysOf = (calls: readonly Call[]): readonly string[] =>
   calls.length === 1 ? (calls[0] as Call).keys : [...new Set(calls.flatMap(({ keys }) => keys))]
 
@@ -222,7 +223,7 @@ interface Remembered {
   set(partition: string, key: string, record: StoredRecord | null): void
 }
 
-/** Longer values are not remembered: the index of a user with hundreds of devices costs more memory than a trip. */
+/** Longer values are not remembered, because the index of a user with hundreds of devices is not worth its memory. */
 const LONGEST_VALUE = 16_384
 
 /** Holds at most `limit` records and forgets the one that was used least recently. 0: none. */

@@ -11,16 +11,16 @@ export interface Entry {
 }
 type EntryKind = 'code' | 'online' | 'offline' | 'session'
 
-/** All sign-ins of a user, in the order of their addition. An entry counts only with its record. */
+/** All families, codes and sessions of a user, in the order of addition. An entry without its record means nothing. */
 export interface UserIndex {
   entries(): readonly Entry[]
   /** Adds the entry, or replaces the one of the same record. */
   set(entry: Entry): void
-  /** Removes these entries. */
+  /** Removes these entries, but not their records. */
   drop(ended: readonly Entry[]): void
   /**
-   * Keeps at most `max` entries of the kind of `kept`, including `kept`. Removes ended ones first, then the ones
-   * created first, then the ones added first. `isAlive` judges a record.
+   * Keeps at most `max` entries of the kind of `kept`, including `kept`. Removes ended entries first, then the oldest
+   * by `createdAt`, and of several with the same time the one added first. `isAlive` tells whether a record is alive.
    */
   bound(kept: Entry, max: number, now: number, isAlive: (record: unknown) => boolean): void
   /** Writes the index. With `now`, removes entries that have ended by then, with their records. */
@@ -38,7 +38,7 @@ type PackedEntry = [
   clientId: string | null
 ]
 type PackedIndex = [userId: string, entries: PackedEntry[]]
-/** `end`: the time until which it is stored, at least until the end of the index. */
+/** `end`: the time until which the generation is stored, which is not before the end of the index. */
 type PackedGeneration = [generation: string, end: number]
 
 export const recordKeyOf = ({ kind, sid }: Pick<Entry, 'kind' | 'sid'>): string =>
@@ -49,8 +49,8 @@ const generationRow = (view: View): PackedGeneration | null => rowOf<PackedGener
 const isOfSession = ({ kind }: Entry): boolean => kind === 'session'
 
 /**
- * The generation that records of this partition must have; `''` if the store evicts nothing. With eviction a record
- * counts only as long as the index that names it exists: a call that finds the index lost ends its generation.
+ * The generation that the records of this partition must have. `''` if the store evicts nothing. In a store that
+ * evicts, a record is valid only as long as the index exists: a call that finds the index lost ends the generation.
  */
 export function generationIn(view: View): string | null {
   if (!view.evicts) return ''
@@ -64,18 +64,19 @@ export function generationIn(view: View): string | null {
 export const indexKeys = (view: Pick<View, 'evicts'>): string[] => (view.evicts ? [INDEX, GENERATION] : [INDEX])
 export const generationKeys = (view: Pick<View, 'evicts'>): string[] => (view.evicts ? [GENERATION] : [])
 
-/** The user whose index this is. */
+/** The user of the stored index. `null` if the index is missing or damaged. */
 export const ownerOfIndex = (view: View): string | null => indexRow(view)?.[0] ?? null
 
 export function indexIn(view: View, userId: string): UserIndex {
   const stored = indexRow(view)
-  // If sign-ins end by their generation, a damaged index counts as lost. Otherwise its entries can't be known.
+  // In a store that evicts, a damaged index counts as lost, and the generation ends all its records. In any other store
+  // they would stay valid but unlisted, so this throws.
   if (stored === null && !view.evicts && view.get(INDEX) !== null)
     throw new TypeError('The index of a user is damaged. All records of this partition have to be removed by hand.')
   if (stored !== null && stored[0] !== userId) throw new Error('The partition is that of another user.')
   let entries = (stored?.[1] ?? []).map(unpack)
 
-  // The server has evicted the index or the generation, so no record of the partition counts any more.
+  // The server has evicted the index or the generation, so no record of the partition is valid any more.
   if (view.evicts && (stored === null) !== (generationRow(view) === null)) {
     for (const entry of entries) view.remove(recordKeyOf(entry))
     view.remove(INDEX)
@@ -129,7 +130,8 @@ function write(view: View, userId: string, entries: readonly Entry[], now: numbe
 }
 
 /**
- * Creates a generation if there is none, and makes it outlive the index. Twice as long, so that it is seldom written.
+ * Creates a generation if there is none, and makes it outlive the index. It lives twice as long as the index, so that
+ * it is seldom written.
  */
 function keepGeneration(view: View, userId: string, expiresAt: number, now: number): void {
   const stored = generationRow(view)

@@ -2,7 +2,7 @@ import { digest, partitionIn, partitionOf } from '../protocol/digest.ts'
 import { ANY, type RecordWrite } from '../ports/record-store.ts'
 import { type Decoded, encode, lineageAfter } from './encoding.ts'
 
-/** A value that a decision leaves under a key. */
+/** A value that a rule writes under a key. */
 export interface Draft {
   /** The kind of record, for operators: the guide for the state lists the kinds. Nothing depends on it. */
   kind: string
@@ -30,18 +30,18 @@ export interface View {
   put(key: string, draft: Draft): void
   /** Removes the record, if there is one. A key that was not read is removed whatever its version. */
   remove(key: string): void
-  /** A unique text. */
+  /** Returns a text that no process has returned before. */
   unique(): string
 }
 
-/** The value as a row of that many columns; `null` if it is missing or damaged, and so does not count. */
+/** The value as a row with this number of columns. `null` if the value is missing or damaged. */
 export const rowOf = <Row extends readonly unknown[]>(value: unknown, columns: Row['length']): Row | null =>
   Array.isArray(value) && value.length === columns ? (value as unknown as Row) : null
 
 /** A rule with its arguments: a pure function of the view. */
 export type Decide<Outcome> = (view: View) => Outcome
 
-/** The keys of a partition's records. Each kind has its own prefix, so no value counts as one of another kind. */
+/** The keys of a partition's records. Each kind has its own prefix, so no record is read as one of another kind. */
 export const familyKey = (sid: string): string => `f:${plainName(sid)}`
 export const sessionKey = (sid: string): string => `s:${plainName(sid)}`
 export const INDEX = 'i'
@@ -82,7 +82,10 @@ export function partitionOfName(name: string): string {
   return PLAIN.test(partition) ? partition : partitionOf(name)
 }
 
-/** @throws TypeError if a public name begins with another user's partition, where it could not be found */
+/**
+ * The partition of the user, with which the public name must begin, because a search by the name looks only there.
+ * @throws TypeError if the name begins with another partition
+ */
 export function requirePartition(name: string, userId: string): string {
   const partition = partitionOf(userId)
   if (partitionIn(name) !== partition)
@@ -90,7 +93,7 @@ export function requirePartition(name: string, userId: string): string {
   return partition
 }
 
-/** The records that a decision may look at, `null` where there is none. */
+/** The records that a rule may read. `null`: there is no record under the key. */
 export interface Snapshot {
   records: Map<string, Decoded | null>
   /** True if the records come from memory. They can be the base of a commit, but never of a result without one. */
@@ -99,7 +102,7 @@ export interface Snapshot {
 
 type Change = Draft | 'delete'
 
-/** The result of a call. An error is an outcome too: a rule that throws has read records like any other. */
+/** The result of a call. An error is an outcome too, because a rule that throws also depends on the records it read. */
 export type Outcome = { value: unknown } | { error: unknown }
 
 export interface Decisions {
@@ -107,7 +110,7 @@ export interface Decisions {
   changes: Map<string, Change>
   /** Keys on which an outcome depends. */
   relied: Set<string>
-  /** Requested keys that the snapshot lacks. Unless it is empty, the other fields don't count. */
+  /** Requested keys that the snapshot lacks. If there are any, the other fields are meaningless. */
   missing: Set<string>
 }
 
@@ -119,7 +122,7 @@ class MissingRecords extends Error {
 /** The time for which a removed record leaves a mark, so that a resent commit is recognized. */
 const REMOVED_MS = 60_000
 
-/** Runs the decisions in order, each on the results of those before it. */
+/** Runs the rules in order. Each sees the changes of the rules before it. */
 export function decideAll(
   { records }: Snapshot,
   calls: ReadonlyArray<{ decide: Decide<unknown> }>,
@@ -141,7 +144,7 @@ export function decideAll(
   return { outcomes, changes, relied, missing }
 }
 
-/** One decision sees the records, the changes of the decisions before it, and its own. */
+/** The view of one rule: the records, the changes of the rules before it, and its own changes. */
 class RecordView implements View {
   readonly evicts: boolean
   readonly unique: () => string
@@ -202,7 +205,7 @@ class RecordView implements View {
   }
 }
 
-/** The commit of these decisions: their changes, and a comparison of all records on which they depend. */
+/** The writes of a commit: the changes of the rules, and a comparison of all records on which they depend. */
 export function writesOf(
   { records }: Snapshot,
   { changes, relied }: Decisions,
@@ -215,7 +218,7 @@ export function writesOf(
     if (change === 'delete' && !isKnown) return { key, expect: ANY, change }
     const record = isKnown ? records.get(key) : null
     const expect = isKnown ? versionOf(key) : ANY
-    // The record is absent, so the commit only requires that it stays absent.
+    // The record is already absent or removed, so the commit only requires that this stays so.
     if (change === 'delete' && (record?.decoded ?? null) === null) return { key, expect, change: 'keep' }
     const { kind, userId, value, expiresAt } = change === 'delete' ? removedUntil(now + REMOVED_MS) : change
     const version = newVersion()

@@ -1,4 +1,4 @@
-/** The issuer of a resource server, asked over HTTPS: its metadata, its keys, and its opinion of a token. */
+/** Asks the issuer of a resource server over HTTPS: for its metadata, for its keys, and whether a token is active. */
 import { hash } from 'node:crypto'
 import { askProvider, type ProviderAnswer, type ProviderRequest, kept } from '../adapters/upstream/ask-provider.ts'
 import { UpstreamError } from '../errors.ts'
@@ -9,12 +9,12 @@ import { type Distance, mayCall, THIS_MACHINE } from '../protocol/distance.ts'
 import { isObject } from '../protocol/json.ts'
 import { algsOf, type JwsAlg, publicKeyOf } from '../protocol/jws.ts'
 
-/** How long the metadata and the keys are used before they are fetched again, behind the answer. */
+/** The maximum age of metadata and keys. Outdated ones are fetched again in the background, and are used until then. */
 const MAX_AGE_MS = 600_000
-/** A token with an unknown key makes the keys be fetched again at most this often. */
+/** The minimum time between two fetches of the keys because of a token with an unknown key. */
 const UNKNOWN_KEY_PAUSE_MS = 30_000
 const MAX_KEYS = 20
-/** How long an answer of the introspection endpoint is used, at most. */
+/** The maximum age of an answer of the introspection endpoint. */
 const INTROSPECTION_AGE_MS = 10_000
 const MAX_INTROSPECTIONS = 10_000
 
@@ -47,7 +47,7 @@ export interface Issuer {
 
 interface Metadata {
   found: Readonly<Record<string, unknown>>
-  /** The distance of the party that named the endpoints. */
+  /** The network distance of the server that named the endpoints (see `protocol/distance`). */
   namedFrom: Distance
 }
 
@@ -81,7 +81,11 @@ export function issuerAt(
     clock
   )
 
-  /** An endpoint of the issuer, which may be no nearer than the issuer itself. */
+  /**
+   * The URL of an endpoint in the metadata. Its host must not be nearer in the network than the issuer, so that
+   * metadata from the internet cannot name an internal address.
+   * @throws UpstreamError `outage`
+   */
   async function endpoint(name: string): Promise<{ url: string; namedFrom: Distance }> {
     const { found, namedFrom } = await metadata.get()
     const url = found[name]
@@ -153,7 +157,7 @@ export function issuerAt(
         answers.delete(oldest)
       }
       const answer = asked(token)
-      // Equal calls share the one under way, and none keeps its failure.
+      // Parallel calls for the same token share one request. A failure is not cached.
       answers.set(key, { until: now + INTROSPECTION_AGE_MS, answer })
       answer.catch(() => answers.delete(key))
       return await answer
@@ -161,7 +165,10 @@ export function issuerAt(
   }
 }
 
-/** The places of the metadata of an issuer, by RFC 8414 first. @see RFC 8414 §3.1, OpenID Connect Discovery 1.0 §4.1 */
+/**
+ * The URLs of an issuer's metadata: first by RFC 8414, then by OpenID Connect Discovery. @see RFC 8414 §3.1, OpenID
+ * Connect Discovery 1.0 §4.1
+ */
 function metadataUrls(issuer: string): string[] {
   const { origin, pathname } = new URL(issuer)
   const path = pathname === '/' ? '' : pathname.replace(/\/$/, '')
@@ -171,7 +178,10 @@ function metadataUrls(issuer: string): string[] {
   ]
 }
 
-/** A JWK as one for each algorithm that it is used with; none for one that is private, symmetric or too weak. */
+/**
+ * Copies a JWK once for each accepted algorithm that it works with. Returns `[]` for a private, symmetric or too weak
+ * key.
+ */
 function usableKeys(jwk: unknown, algs: readonly JwsAlg[]): Array<Record<string, unknown>> {
   if (!isObject(jwk)) return []
   return algsOf(jwk)

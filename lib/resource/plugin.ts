@@ -24,13 +24,16 @@ import type { VerifyingKey } from '../ports/cryptography.ts'
 import { invalidToken, missingToken, sentToken } from '../protocol/bearer.ts'
 import { signedPayload, verifiedTokenCache } from '../tokens/verified-token-cache.ts'
 
-/** The check of an access token at a resource server. */
+// The limits of the check of an access token.
 
 /** How far the clocks of the issuer and of this process may differ. */
 const SKEW_SECONDS = 5
 const PROOF_MAX_AGE_SECONDS = 60
 const KEPT_TOKENS = 10_000
-/** Proofs that are remembered, so that none counts twice. One more is answered 503. */
+/**
+ * The maximum number of remembered DPoP proofs. Beyond it, requests with a new proof get 503, because their replay
+ * would go unnoticed.
+ */
 const MAX_PROOFS = 200_000
 
 interface TokenCheckOptions {
@@ -39,7 +42,10 @@ interface TokenCheckOptions {
   introspects: boolean
 }
 
-/** @throws OAuthError, or the error of a call to the issuer that failed */
+/**
+ * Checks the access token of a request: signature, claims, DPoP proof and, if configured, introspection.
+ * @throws OAuthError if the token is refused; the error of a failed call to the issuer
+ */
 function resourceTokenCheck(
   { issuer, resource, introspects }: TokenCheckOptions,
   { source, clock }: { source: Issuer; clock: Clock }
@@ -102,7 +108,8 @@ function resourceTokenCheck(
 }
 
 /**
- * The key of these that signed a token, and its payload. A token without a key id is tried with each.
+ * Finds the key that signed a token, and returns it with the token's payload. Tries all `keys`, because a token may
+ * have no key id.
  * @throws OAuthError `invalid_token`
  */
 function signedBy(keys: readonly VerifyingKey[], alg: string, token: string): { key: VerifyingKey; payload: unknown } {
@@ -118,11 +125,15 @@ function signedBy(keys: readonly VerifyingKey[], alg: string, token: string): { 
 }
 
 /**
- * Remembers proofs in this process until none of them can be used again.
- * @returns records the use of a proof; throws OAuthError where it was used before, or where too many are remembered
+ * Remembers DPoP proofs in this process until they have expired.
+ * @returns a function that records the use of a proof, and throws OAuthError if the proof was used before or too many
+ * proofs are remembered
  */
 function proofMemory(clock: Clock): (proof: Proof) => void {
-  /** No proof is good for longer: one from the end of the allowed future. */
+  /**
+   * The longest time for which a proof can be used, with 2 s to spare: its `iat` may be `PROOF_MAX_AGE_SECONDS` in the
+   * future, and the proof is accepted until as many seconds after `iat`.
+   */
   const periodMs = (2 * PROOF_MAX_AGE_SECONDS + 2) * 1000
   let [young, old] = [new Set<string>(), new Set<string>()]
   let turnedAt = clock.monotonic()
@@ -151,7 +162,10 @@ export interface ResourceServerOptions {
    * @see RFC 8707
    */
   resource: string
-  /** The scopes of the API: `{ name: description }`, or names. The first challenge asks for all of them. */
+  /**
+   * The scopes of the API: `{ name: description }`, or names. The challenge to a request without a token names all of
+   * them.
+   */
   scopes?: Readonly<Record<string, unknown>> | readonly string[] | undefined
   /** The name of the API for people, in its metadata. */
   name?: string | undefined
@@ -172,7 +186,7 @@ declare module 'fastify' {
 
 const NAMES = ['issuer', 'resource', 'scopes', 'name', 'introspection', 'jwksUri', 'algs'] as const
 
-/** The plugin with a clock and a way out of its own, for tests. */
+/** The plugin with another clock and HTTP client, for tests. */
 export function resourceServerWith(deps: {
   clock: Clock
   outbound: Outbound

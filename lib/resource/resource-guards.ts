@@ -13,8 +13,8 @@ import { type AuthRequirements, scopesOf, stepUpOf } from '../settings/auth-requ
 
 export interface ResourceGuards {
   /**
-   * An `onRequest` hook: verifies the access token, which must be for this resource, and sets `request.auth`. 401
-   * otherwise. Takes tokens that are bound to a key under the scheme `DPoP`, with a proof.
+   * An `onRequest` hook: verifies the access token, which must be for this resource, and sets `request.auth`. Otherwise
+   * 401. A token that is bound to a key needs the scheme `DPoP` and a proof.
    * @see RFC 6750, RFC 9449 §7
    */
   authenticate: Hook
@@ -36,9 +36,9 @@ interface ResourceFacts {
   resource: string
   issuer: string
   name: string | null
-  /** The usual scopes of the API, which the first challenge names. */
+  /** The scopes that the challenge to a request without a token names. */
   scopes: readonly string[]
-  /** The algorithms of proofs for tokens that are bound to a key. Empty: there are no such tokens. @see RFC 9449 */
+  /** The accepted algorithms of DPoP proofs. Empty: DPoP is off. @see RFC 9449 */
   dpopAlgs: readonly string[]
 }
 
@@ -78,7 +78,10 @@ export function resourceGuards(
   facts: ResourceFacts,
   { clock, acrValues, names: { auth, requireScope, requireAuth } }: GuardDeps
 ): ResourceGuards & {
-  /** The refusal of an operation, for a handler to throw: 403, and a challenge with all scopes of the operation. */
+  /**
+   * Makes the error for a handler to throw if the token lacks scopes of an operation: 403, with a challenge that names
+   * all scopes of the operation.
+   */
   insufficientScope: (scopes: readonly string[]) => OAuthError
 } {
   const how: Challenging = {
@@ -111,15 +114,18 @@ export function resourceGuards(
   }
 }
 
-/** The own token of a client has the client as its subject. No sign-in makes an API key another. @see RFC 9068 §2.2 */
+/**
+ * True for the token of a user. The own token of a client has the client as its subject. An API key does not count
+ * either, because no sign-in would change it. @see RFC 9068 §2.2
+ */
 const isOfUser = ({ sub, client_id, api_key }: AccessTokenClaims): boolean => sub !== client_id && api_key === undefined
 
-/** The resources of each server, because the root has metadata only if there is one. */
+/** The resources of each server. The path at the root serves metadata only while there is one resource. */
 const resourcesOf = new WeakMap<object, Set<string>>()
 
 /**
- * Serves the metadata of the resource at its well-known path, and at the root while there is no other resource.
- * Resources of several hosts may have one path: then each has it for its own host.
+ * Serves the metadata of the resource at its well-known path, and at the root while there is no other resource. If
+ * resources of several hosts have the same path, each further one is served only for its own host.
  * @see RFC 9728 §3
  */
 export function serveMetadata(app: FastifyInstance, facts: ResourceFacts): void {
@@ -166,7 +172,7 @@ function metadataRoute(
   )
 }
 
-/** The facts by the claims, which are one object for one token, so that a token is read once. */
+/** Caches the facts by the claims object, which is the same for each use of a cached token. */
 const toldOf = new WeakMap<AccessTokenClaims, McpAuth>()
 
 function tellMcp({ raw, headers }: FastifyRequest, claims: AccessTokenClaims, resource: string): void {

@@ -13,7 +13,7 @@ export function isActive(user: User | null): user is User {
   return user !== null && !user.disabled
 }
 
-/** The stores by which a sign-in is judged. */
+/** The stores that decide if a sign-in is still valid. */
 interface Stores<More = unknown> {
   users: Pick<UserStore, 'findById'>
   sessions: More & { isOver(user: User, signIn: SignedIn): Promise<boolean> }
@@ -35,7 +35,7 @@ export interface SignedIn {
   methods?: readonly AuthenticationProof[]
 }
 
-/** Longer than any sign-in lives. */
+/** How long the note of a kept sign-in is stored: longer than any sign-in lives. */
 const KEPT_FOR_MS = 400 * 24 * 60 * 60 * 1000
 
 /** Milliseconds since the epoch; `null` if the user store does not tell. */
@@ -73,9 +73,9 @@ export async function keepSignIn(
 }
 
 /**
- * True if a sign-in is older than the user's present password and is not the one that changed it. The change should
- * have ended it; this refuses it if that failed. The store is asked only about a sign-in that is older than the
- * password.
+ * True if a sign-in is older than the user's present password and is not the one that changed it. The password change
+ * should have ended the sign-in, and this check refuses it if that failed. Asks the store only about a sign-in that is
+ * older than the password.
  */
 export async function isFromFormerPassword(
   user: User,
@@ -111,9 +111,9 @@ export async function liveSession(
 }
 
 /**
- * The user of an access token, as `liveSession` finds them. A token that acts in the name of its user belongs to the
- * sign-in of its actor, and ends with it; one that the host made has no sign-in, and ends with the actor's account.
- * `family`: `null` for such tokens.
+ * The user of an access token, like `liveSession`. A token that acts in the name of a user (`act`) ends with the
+ * sign-in of its actor. If the host made it, it has no sign-in and ends with the account of an actor who is a user.
+ * `family`: `null` for a token with `act`.
  * @throws OAuthError `invalid_token`
  */
 export async function liveUser(
@@ -130,7 +130,7 @@ export async function liveUser(
   return { user, family: null }
 }
 
-/** The sign-in of an administrator, with which a token of theirs ends. */
+/** The sign-in of an administrator. A token with which they act in the name of a user ends with it. */
 export interface ActorSignIn {
   sid: string
   client: Client | null

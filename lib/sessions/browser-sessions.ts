@@ -8,7 +8,7 @@ import type { Origin, Sessions, StayingSignIn } from './sessions.ts'
 import type { User } from '../ports/user-store.ts'
 import type { RefreshTokenFamily } from '../ports/token-store.ts'
 
-/** A browser session and the secret that the request showed. `methods` are the proofs of that secret. */
+/** A browser session, and the secret in the cookie of the request. `methods` are the proofs given with that secret. */
 export interface OpenSession extends BrowserSession {
   /** The digest of the secret. */
   secretDigest: string
@@ -60,8 +60,8 @@ export interface BrowserSessions {
    */
   renew(methods: AuthenticationProof[], browser: Pick<Browser, 'cookie' | 'session'>): Promise<StartedSession | null>
   /**
-   * Keeps the session of this browser when all other sessions of its user end. Calls `replaced` with the new cookie
-   * each time that the new secret may have replaced the former one.
+   * Prepares the sign-in `sid` to stay when all others of its user end, with a new secret for the session of this
+   * browser. Calls `replaced` with the new cookie each time that the new secret may have replaced the former one.
    */
   stay(sid: string, browser: Pick<Browser, 'cookie'>, replaced: (cookie: string) => void): StayingSignIn
   /** Counts a use, by `clientId` if a client takes part. Returns `false` if the session has ended meanwhile. */
@@ -148,11 +148,11 @@ export function browserSessions(
     async start(userId, methods, browser) {
       const { session: former, origin } = browser
       const isTheirs = former?.userId === userId
-      // Only its live secret renews a session. If another tab has replaced it meanwhile, the sign-in gets a session of
-      // its own, because anyone may hold the replaced secret.
+      // A session is renewed only by its live secret. If another tab has replaced the secret meanwhile, the sign-in
+      // gets a session of its own, because anyone may hold the replaced secret.
       const renewed = isTheirs ? await renew(methods, browser) : null
       if (renewed !== null) return renewed
-      // Ends the former session first, so that the browser still has it if this fails.
+      // Ends the session of the other user first, so that the browser keeps it if this fails.
       if (former !== null && !isTheirs)
         await sessions.revokeBrowserSession(former.userId, former.sid, 'user', { origin })
       // Makes the id here instead of taking it from a cookie, so that a planted cookie names no session. @see ASVS
@@ -200,7 +200,7 @@ export function browserSessions(
   }
 }
 
-/** One sign-in of a user. `id` is what `revokeSession` takes and the `sid` claim of its access tokens or ID tokens. */
+/** One sign-in of a user. `revokeSession` takes its `id`, and its access tokens or ID tokens contain it as `sid`. */
 export interface Session {
   id: string
   /** `browser`: a session of the hosted pages; `token`: the tokens that one device was given. */
@@ -212,7 +212,7 @@ export interface Session {
   userAgent: string | null
   createdAt: Date
   lastUsedAt: Date
-  /** The end without further use, at most its absolute end. */
+  /** The time at which the sign-in ends if it is not used again. */
   expiresAt: Date
 }
 

@@ -42,10 +42,13 @@ export interface Sessions {
   find(sid: string): Promise<RefreshTokenFamily | null>
   /**
    * Ends one sign-in of the user: a family, or a browser session with its families. `false` if the user has no such
-   * one.
+   * sign-in.
    */
   revoke(userId: string, sid: string, by: EndedBy, origin: Origin): Promise<boolean>
-  /** Ends a browser session with its codes, its families that are not offline, and those of `clientId`. Idempotent. */
+  /**
+   * Ends a browser session with its authorization codes and its families. Keeps offline families, except those of
+   * `clientId`. Idempotent. `false` if nothing ended.
+   */
   revokeBrowserSession(
     userId: string,
     sid: string,
@@ -67,9 +70,9 @@ export interface Sessions {
   isAlive(userId: string, sid: string): Promise<boolean>
   /**
    * Ends all sign-ins of the user except `stays`: a browser session, or a family with the browser session in which it
-   * began. With `password_changed` that sign-in outlives the change. The session gets a new secret, and its former
-   * secrets end at once. A session without a shown cookie has no secret afterwards: its clients stay, its browser is
-   * signed out.
+   * began. With `password_changed`, `stays` also outlives the password change. The session that stays gets a new
+   * secret, and its former secrets end at once. If the request did not show the cookie of that session, the session has
+   * no secret afterwards: its clients stay signed in, its browser does not.
    */
   revokeAll(
     userId: string,
@@ -104,7 +107,7 @@ export function sessions({
   requiresMore = async () => false,
   onSessionsEnded
 }: SessionsDeps): Sessions {
-  /** Reports each end, also when another step failed. */
+  /** Reports the sign-ins that ended, even if another step failed. */
   function conclude(
     userId: string,
     by: EndedBy,
@@ -118,15 +121,15 @@ export function sessions({
     if (browser.length > 0) onSessionsEnded(browser)
   }
 
-  /** Runs every step, also after one has failed. */
+  /** Ends browser sessions and families by `steps`. Runs both steps, even if one fails. */
   async function endAll(
     userId: string,
     by: EndedBy,
     origin: Origin,
     steps: { browser: () => Promise<BrowserSession[]>; families: () => Promise<string[]> }
   ): Promise<void> {
-    // The sessions first. A code is committed together with a use of its session, so either that finds no session and
-    // there is no code, or the code was there before the families ended.
+    // Ends browser sessions before families. A code is committed together with a use of its session. So either the
+    // session has ended and no code is made, or the code exists before the families end, and ends with them.
     const [browser] = await Promise.allSettled([steps.browser()])
     const [families] = await Promise.allSettled([steps.families()])
     conclude(userId, by, origin, { browser: valueOf(browser), families: valueOf(families) })
@@ -184,8 +187,8 @@ export function sessions({
       const sessionSid = family === null ? stays?.sid : family.sessionSid
       const shown = stays?.browser?.sid === sessionSid ? (stays?.browser ?? null) : null
       const secret = shown === null ? null : { formerDigest: shown.formerDigest, digest: shown.digest }
-      // A sign-in is noted as one that outlives a password change only where the change itself keeps it. A thief who
-      // ends all other sign-ins must not stay in by that when the owner sets a new password.
+      // Notes the sign-in that stays only if the password changes. Otherwise a thief who ends all other sign-ins would
+      // stay signed in when the owner sets a new password.
       const keeps = by === 'password_changed' || stays === null
       const [noted] = await Promise.allSettled([
         keeps ? keepSignIn(userId, family ?? stays, { oneTimeTokens, clock }) : undefined
@@ -211,20 +214,20 @@ function valueOf<T>(result: PromiseSettledResult<T[]>): T[] {
 }
 
 /**
- * The refresh token families that this instance ended, for as long as an access token of theirs could still live. It
- * makes a revocation visible to `app.authenticate` here at once, without reading the store. The endpoints that read the
- * store see a revocation by another instance.
+ * The refresh token families that this instance ended, for as long as an access token of theirs could still live. With
+ * them, `app.authenticate` on this instance sees a revocation at once, without reading the store. Endpoints that read
+ * the store also see a revocation by another instance.
  */
 export interface Revocations {
   add(sid: string): void
   has(sid: string | undefined): boolean
-  /** Ends the tokens with which others act in the name of the user. */
+  /** Ends, on this instance, the tokens with which others act in the name of the user. */
   addActedFor(userId: string): void
-  /** True for such a token that was issued before, or in the same second. */
+  /** True for a token that acts in the name of the user and was issued before `addActedFor`, or in the same second. */
   hasActedFor(token: { sub: string; iat: number }): boolean
 }
 
-/** No id of a session has a space. */
+/** The name under which `addActedFor` is noted. No session id equals it, because none has a space. */
 const actedFor = (userId: string): string => `acted for ${userId}`
 
 export function revocations(tokenLifetimeMs: number, clock: Clock): Revocations {

@@ -2,11 +2,11 @@ import { isScopeToken } from '../protocol/scope.ts'
 import type { StepUp } from '../protocol/bearer.ts'
 import { badOption, invalid, noSuchOption } from './option-error.ts'
 
-/** The required sign-in: at least one of the two. With both, both must hold. */
+/** The sign-in that a route requires: `maxAge`, `acr` or both. With both, both must hold. */
 export interface AuthRequirements {
   /** Highest age in seconds, from 1 to 31536000. Counted from the oldest proof that `acr` rests on, without leeway. */
   maxAge?: number | undefined
-  /** Weakest accepted value of `acr_values_supported`. A stronger one meets a weaker. */
+  /** The weakest accepted level, of `acr_values_supported`. Stronger levels are accepted too. */
   acr?: string | undefined
 }
 
@@ -16,7 +16,7 @@ export const ANY_SIGN_IN: StepUp = { maxAge: null, acr: null }
 const A_YEAR = 31_536_000
 
 /**
- * Checks a host's requirement where it sets up its routes, so that a mistake stops the start instead of a person.
+ * Checks a requirement when the host sets up its routes, so that a mistake stops the start instead of a user.
  * @param name the function that the host called, for the message
  * @throws StartError `FST_AUTHORITY_INVALID_OPTIONS`
  */
@@ -39,7 +39,7 @@ export function stepUpOf(given: unknown, name: string, acrValues: readonly strin
 }
 
 /**
- * Checks the scopes that a host requires where it sets up its routes. A hook without a scope would let everybody in.
+ * Checks required scopes when the host sets up its routes. A hook without a scope would let everybody in.
  * @param name the function that the host called, for the message
  * @throws StartError `FST_AUTHORITY_INVALID_OPTIONS`
  */
@@ -52,7 +52,7 @@ export function scopesOf(given: readonly unknown[], name: string): string[] {
 }
 
 /**
- * Checks the roles that a host requires where it sets up its routes. A hook without a role would let everybody in.
+ * Checks required roles when the host sets up its routes. A hook without a role would let everybody in.
  * @param name the function that the host called, for the message
  * @throws StartError `FST_AUTHORITY_INVALID_OPTIONS`
  */
@@ -64,7 +64,7 @@ export function rolesOf(given: readonly unknown[], name: string): string[] {
   return given as string[]
 }
 
-/** Names a function that makes hooks but was given to Fastify as a hook, so that Fastify calls it with a request. */
+/** Rejects a request: the host has given Fastify the function `name` as a hook, instead of calling it to make one. */
 function refuseHook(given: unknown, name: string): void {
   if (typeof given === 'object' && given !== null && 'raw' in given && 'routeOptions' in given)
     throw badOption(name, `it makes hooks and is none itself: call it where the route is made, as ${name}(…)`)

@@ -8,7 +8,7 @@ import type { Client } from '../ports/client-store.ts'
 
 const ADDRESSES = ['faviconUrl', 'stylesheetUrl', 'home', 'loginUrl'] as const
 const LINKS = ['terms', 'privacy', 'support'] as const
-/** Allows no query, from which a mail program would take a subject and a text. */
+/** Allows no query, because a mail program would take the subject and the text of the mail from it. */
 const MAIL_ADDRESS = /^mailto:[\w.!#$&'*+/=^`{|}~-]{1,64}@[A-Za-z0-9.-]{1,255}$/
 
 /** A host with or without a port: an issuer without its scheme. */
@@ -60,7 +60,7 @@ export function checkIssuer({ issuer, allowInsecureIssuer = false }: AuthorityOp
     throw invalid('issuer', issuer, takes)
 }
 
-/** No two decorators of the plugin have the same name. */
+/** Rejects two decorators with the same name. */
 export function checkNames({ decorators }: Settings): void {
   const names = Object.entries(decorators)
   for (const [what, name] of names) {
@@ -70,7 +70,7 @@ export function checkNames({ decorators }: Settings): void {
   }
 }
 
-/** No two endpoints have the same path. */
+/** Rejects two endpoints with the same path. */
 export function checkPaths({ paths }: Settings): void {
   const places = Object.entries(paths)
   for (const [name, place] of places) {
@@ -79,7 +79,7 @@ export function checkPaths({ paths }: Settings): void {
   }
 }
 
-/** The addresses of the option `pages`. The templates escape them; this refuses addresses that nobody can mean. */
+/** Checks the addresses of the option `pages`. Templates escape them, so this check is only against mistakes. */
 export function checkPages({ pages, issuer }: AuthorityOptions): void {
   if (pages === undefined || pages === false) return
   for (const name of ADDRESSES) checkAddress(`pages.${name}`, pages[name], issuer)
@@ -91,7 +91,7 @@ export function checkPages({ pages, issuer }: AuthorityOptions): void {
   }
 }
 
-/** The addresses of a logo, whose option is `path`. */
+/** Checks the addresses of a logo. `path`: the path of its option, for the error. */
 function checkLogo(path: string, given: Logo | undefined, issuer: string): void {
   checkAddress(`${path}.url`, given?.url, issuer)
   checkAddress(`${path}.dark`, given?.dark, issuer)
@@ -109,18 +109,22 @@ function addressTakes(given: string, issuer: string): string | null {
   return takes === null ? null : `a path such as "/home", or ${takes}`
 }
 
-/** The addresses of a client. */
+/** The code below checks the addresses of a client. */
 
-/** Apps in a web view have origins such as `capacitor://localhost`. */
+/** Allows any scheme, because apps in a web view have origins such as `capacitor://localhost`. */
 const ORIGIN = /^[a-z][a-z0-9+.-]*:\/\/(?:\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::[1-9]\d{0,4})?$/
 
-/** Paths are of the issuer's origin, whatever it is. */
+/** Stands for the issuer, because whether a path is valid does not depend on the issuer. */
 const ANY_ISSUER = 'https://issuer.invalid'
 
-/** The error of a bad field: the value and the accepted values. */
+/** Makes the error of an invalid field from the value and the accepted values. */
 export type Refusal = (field: string, got: unknown, takes: string) => Error
 
-/** @see RFC 6749 §3.1.2, RFC 9700 §2.6, OpenID Connect Back-Channel Logout 1.0 §2.2 */
+/**
+ * Checks all URIs and origins of a client.
+ * @throws the error that `refusal` makes
+ * @see RFC 6749 §3.1.2, RFC 9700 §2.6, OpenID Connect Back-Channel Logout 1.0 §2.2
+ */
 export function checkUris(client: Client, refusal: Refusal): void {
   for (const name of ['redirectUris', 'postLogoutRedirectUris'] as const) {
     for (const [index, uri] of (client[name] ?? []).entries()) {
@@ -152,7 +156,7 @@ export function checkUris(client: Client, refusal: Refusal): void {
 }
 
 /**
- * An `Origin` header is compared character by character.
+ * True if browsers spell the origin like this. It is compared with the `Origin` header character by character.
  * @see RFC 6454 §6.2
  */
 function isOrigin(origin: string): boolean {

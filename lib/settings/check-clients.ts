@@ -14,7 +14,7 @@ import { checkUris, type Refusal } from './check-addresses.ts'
 import { section } from './schema-words.ts'
 import { CLIENT_FIELDS } from './sections/clients.ts'
 
-/** Fields that a feature reads, by the name of its option. */
+/** Client fields that require a feature, with the option that turns the feature on. */
 const NEEDS = { dpopBoundAccessTokens: 'dpop', requirePushedAuthorizationRequests: 'par' } as const
 
 export interface ClientRules {
@@ -33,8 +33,8 @@ export interface ClientRules {
 }
 
 /**
- * With one `typ` for access tokens and ID tokens, an API distinguishes them by audience, and the audience of an ID
- * token is its client.
+ * Ids that no client may have: the audiences of access tokens, if `typ` does not tell them from ID tokens. The audience
+ * of an ID token is its client, so an API would accept it.
  */
 export function reservedIds(
   { audience, typ }: Settings['accessToken'],
@@ -71,7 +71,7 @@ export function checkClients(
       (field, got, takes) => invalid(`${path}.${field}`, got, takes)
     )
     const signIns = grants.flatMap(({ type, signsIn }) => (isListed(client, type) ? (signsIn ?? []) : []))
-    // Users of such a client get tokens for a password, without any page.
+    // The client gets tokens by its password grant alone, which can't reach a level that needs a page.
     const byPasswordAlone = signIns.includes('password') && !signIns.includes('any')
     if (byPasswordAlone && client.acr !== undefined && !passwordReaches(client.acr, factors !== undefined))
       throw invalid(
@@ -80,7 +80,7 @@ export function checkClients(
         'what the grant "password" can be worth where the client has no other ' +
           `(${factors === undefined ? 'with the option factors that is more' : 'a sign-in elsewhere is none of it'})`
       )
-    // A row in a client store keeps its other grants. This one is refused when it is used.
+    // Not checked for rows of a client store: they keep their other grants, and this grant is refused when used.
     for (const { type, clients: { firstParty } = {} } of grants) {
       if (firstParty !== undefined && client.firstParty === false && isListed(client, type))
         throw invalid(`${path}.grantTypes`, type, `"${type}" only without firstParty: false, for ${firstParty}`)
@@ -108,7 +108,7 @@ export function checkClientResources({ clients, issuer, apis: { resources } }: S
 const isListed = ({ grantTypes = [] }: Pick<Client, 'grantTypes'>, type: string): boolean =>
   (grantTypes as readonly string[]).includes(type)
 
-/** True if a password, with a second factor where there are any, is worth this level. */
+/** True if a password reaches this level, together with a second factor if the service has them. */
 function passwordReaches(acr: string, withFactors: boolean): boolean {
   const methods = ['password' as const, ...(withFactors ? (['otp', 'passkey'] as const) : [])]
   return contextOf({ methods: methods.map((method) => ({ method, at: 0 })), authenticatedAt: 0 }, [acr]) !== null
@@ -146,7 +146,7 @@ function checkClient(
   if (client.acr !== undefined && !acrValues.includes(client.acr)) throw refusal('acr', client.acr, acrTakes(acrValues))
 }
 
-/** A client proves itself in one way, and has what that takes and nothing else. @see RFC 7523 §3, RFC 7517 §4 */
+/** Checks that the client has just the secret or keys of its authentication method. @see RFC 7523 §3, RFC 7517 §4 */
 function checkProof(client: Client, refusal: Refusal): void {
   const { tokenEndpointAuthMethod: method, clientSecret, jwks, jwksUri } = client
   if (jwks !== undefined && jwksUri !== undefined) throw refusal('jwksUri', jwksUri, 'nothing where jwks is set')
@@ -169,7 +169,7 @@ function checkProof(client: Client, refusal: Refusal): void {
       )
 }
 
-/** @see RFC 6749 §3.1.2.2, §4.4, RFC 9700 §2.1.1 */
+/** Checks what the grants require of the client. @see RFC 6749 §3.1.2.2, §4.4, RFC 9700 §2.1.1 */
 function checkGrants(client: Client, grants: readonly GrantDeclaration[], refusal: Refusal): void {
   const { redirectUris = [], requirePkce } = client
   if (isPublic(client) && requirePkce === false)
@@ -206,8 +206,8 @@ export function clientRows(rules: ClientRules): (row: unknown) => Client {
   const known = new Map<string, { text: string; client: Client }>()
 
   /**
-   * An object of a class may have fields as getters, which it does not list. A copy without them would lack these
-   * fields.
+   * Copies the fields, and reads known fields by name, because an instance of a class may have getters, which
+   * `Object.keys` omits.
    */
   function fieldsOf(row: unknown): Client {
     if (typeof row !== 'object' || row === null || Array.isArray(row)) throw refusal(undefined, row, 'a client')

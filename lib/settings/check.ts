@@ -25,7 +25,7 @@ export function checkedSettings(
   grants: readonly GrantDeclaration[]
 ): Settings {
   if (!isObject(options)) throw invalid('options', options, 'an object with issuer and users')
-  // Fastify passes its own register option through.
+  // Fastify passes its own register option `logLevel` to plugins.
   const { logLevel: _logLevel, ...given } = withoutUndefined(schema, options) as Record<string, unknown>
   for (const { before } of features) before?.(given)
   const error = schemaError(schema, given)
@@ -82,7 +82,7 @@ function checkStores({ users, state, redis }: AuthorityOptions): void {
     throw invalid('redis', redis, 'true, or an ioredis client or cluster: new Redis(url) makes one')
 }
 
-/** The methods that make an object a state. */
+/** How to make a state of the given value, for the error. `''`: unknown. */
 function stateHint(given: unknown): string {
   const making = makingOf(given)
   if (making !== null) return `: ${making}`
@@ -208,7 +208,7 @@ function hasMethod(value: unknown, name: string): boolean {
 
 /**
  * The client of the option `redis`, or `null`.
- * @throws StartError if the app has none by that name
+ * @throws StartError if the option is `true` and `app.redis` is no client
  */
 export function redisClientOf(host: FastifyInstance, { redis }: Settings): RedisClient | null {
   if (redis !== true) return redis
@@ -225,7 +225,7 @@ export function redisClientOf(host: FastifyInstance, { redis }: Settings): Redis
   return found
 }
 
-/** True if it has the methods of an ioredis `Redis` or `Cluster` that the library uses. */
+/** True if the value has the methods of an ioredis `Redis` or `Cluster` that the library uses. */
 function isRedisClient(value: unknown): value is RedisClient {
   return (
     typeof value === 'object' &&

@@ -2,7 +2,7 @@ import type { TSchema } from '@sinclair/typebox'
 import { Errors, type ValueError, ValueErrorType } from '@sinclair/typebox/errors'
 import { StartError } from '../errors.ts'
 
-/** The error of every bad option: its path, the value (unless secret) and the accepted values. */
+/** The error of an invalid option: its path, the value (unless `confidential`) and the accepted values. */
 export function invalid(path: string, got: unknown, takes: string, confidential = false): StartError {
   const secret = confidential && got !== undefined && got !== ''
   return badOption(path, `got ${secret ? 'a value that is not shown' : show(got)}; it takes ${takes}`)
@@ -12,7 +12,7 @@ export function badOption(path: string, problem: string): StartError {
   return new StartError('FST_AUTHORITY_INVALID_OPTIONS', `Invalid option "${path}": ${problem}.`)
 }
 
-/** The schema's first mistake, as the error of a bad option. `null` without one. */
+/** The first mistake against the schema, as the error of an invalid option. `null`: the options fit. */
 export function schemaError(schema: TSchema, options: unknown): StartError | null {
   const mistake = schemaMistake(schema, options)
   if (mistake === null) return null
@@ -31,11 +31,11 @@ interface Mistake {
   got: unknown
   takes: string
   confidential: boolean
-  /** The existing names, if the mistake is an unknown name. */
+  /** The known names, if the mistake is an unknown name. */
   among?: string[]
 }
 
-/** The schema's first mistake, named by its innermost field. `null` without one. */
+/** The first mistake against the schema, with the path of the innermost field. `null`: the value fits. */
 export function schemaMistake(schema: TSchema, given: unknown): Mistake | null {
   let error = mostTelling(Errors(schema, given))
   if (error === undefined) return null
@@ -59,8 +59,8 @@ export function schemaMistake(schema: TSchema, given: unknown): Mistake | null {
 }
 
 /**
- * The likely cause among several mistakes. An unknown name comes before a wrong value, and that before a missing one,
- * because a misspelled option is missing under its own name.
+ * The likely cause among several mistakes: an unknown name, else a wrong value, else a missing value. Unknown names
+ * come first, because a misspelled option is also missing under its correct name.
  */
 function mostTelling(errors: Iterable<ValueError>): ValueError | undefined {
   const all = [...errors]
@@ -72,8 +72,8 @@ function mostTelling(errors: Iterable<ValueError>): ValueError | undefined {
 }
 
 /**
- * The mistake inside the one variant that matches the type of the value: the id, for `clients: [{ clientId: 1 }]`. An
- * object with no field of a variant does not match it.
+ * The first mistake inside of a variant that is deeper than the value itself: the id, for `clients: [{ clientId: 1 }]`.
+ * Skips an open object variant that shares no field with the value.
  */
 function insideUnion({ errors, path, schema, value }: ValueError): ValueError | undefined {
   const variants = (schema['anyOf'] ?? []) as TSchema[]
@@ -103,7 +103,7 @@ function pathOf(pointer: string): string {
 function show(value: unknown): string {
   if (value === undefined) return 'nothing'
   if (typeof value === 'string') {
-    // A password may be in an address by mistake.
+    // Strips credentials from URLs before quoting the value.
     const shown = value.replaceAll(/\/\/[^/?#\s]*@/g, '//…@')
     return JSON.stringify(shown.length > 80 ? `${shown.slice(0, 80)}…` : shown)
   }
@@ -117,7 +117,7 @@ function show(value: unknown): string {
 const isClass = (value: unknown): value is { name: string } =>
   typeof value === 'function' && /^class\b/.test(Function.prototype.toString.call(value))
 
-/** The fix for a function that makes the accepted value. `null` for any other value. */
+/** How to make the accepted value from a class or function, for the error. `null` for any other value. */
 export function makingOf(value: unknown): string | null {
   if (isClass(value)) return `make one with new ${value.name || 'Store'}()`
   return typeof value === 'function' ? `call it, as ${value.name || 'store'}(…)` : null
@@ -125,7 +125,7 @@ export function makingOf(value: unknown): string | null {
 
 const MOST_SHOWN = 5
 
-/** The content of an array, because the content is what does not fit. */
+/** Shows the entries of an array, because the mistake is in them. */
 function showAll(values: unknown[]): string {
   if (values.length === 0) return 'an empty array'
   const shown = values.slice(0, MOST_SHOWN).map((value) => (Array.isArray(value) ? 'an array' : show(value)))
@@ -134,7 +134,7 @@ function showAll(values: unknown[]): string {
 
 /** The largest distance of a name from the suggested one. */
 const MOST_SLIPS = 2
-/** The shared prefix that also makes a suggestion, in letters. */
+/** Names of at least this length are also similar if one contains the other or the first four letters are equal. */
 const LEAST_SHARED = 4
 
 /** The most similar name, or `null`. Ignores case, hyphens and underscores. */

@@ -49,7 +49,7 @@ const SHARED_SECRET = {
   secret: required(secretText())
 }
 
-/** A comment is the text of the option in editors and in the reference. */
+/** The comments are the texts of the options in editors and in the reference. */
 const PLAIN_OPTIONS = {
   issuer: required(text({ minLength: 1, takes: 'an absolute URL such as "https://auth.example.com"' })),
   /**
@@ -82,13 +82,13 @@ const PLAIN_OPTIONS = {
     })
   ),
   /**
-   * `true`: `app.redis` of `@fastify/redis`, registered before; or an ioredis instance or cluster. It holds the rate
-   * limit counters, and the state unless the option `state` names another.
+   * An ioredis instance or cluster. `true`: `app.redis` of `@fastify/redis`, registered before. Redis holds the rate
+   * limit counters, and the state unless the option `state` is set.
    */
   redis: option<true | RedisClient>(Type.Any({ takes: 'true, or an ioredis client or cluster' })),
   /**
-   * Seals managed signing keys at rest, and peppers password hashes if `password.pepper` is true. An array rotates it:
-   * the first seals, all open.
+   * Seals managed signing keys in the state, and peppers password hashes if `password.pepper` is true. An array rotates
+   * the secret: the first one seals, and all of them open.
    */
   secret: option<string | string[]>(
     Type.Union([secretText(), Type.Array(secretText(), { minItems: 1 })], {
@@ -97,8 +97,8 @@ const PLAIN_OPTIONS = {
     })
   ),
   /**
-   * Signing keys. All JWKs verify and are published. The first signs access tokens, and the first of a client's
-   * algorithm its ID tokens. `{ secret }` turns redirect sign-in off. Managed: an ES256 key, and for ID tokens (or by
+   * Signing keys. All JWKs verify and are published. The first signs access tokens. The first with a client's algorithm
+   * signs its ID tokens. `{ secret }` turns redirect sign-in off. Managed: an ES256 key, and for ID tokens (or by
    * `accessToken.alg`) an RS256 key, are made in the background, published a day before they sign, replaced every 90
    * days, and kept as long as a token that they signed can live. They are shared through `state` and sealed with
    * `secret` (kept in memory without a secret).
@@ -164,7 +164,7 @@ const PLAIN_OPTIONS = {
    * `password_changed`, `already_registered`, `invitation`, `new_sign_in`, `email_change`, `email_change_requested`,
    * `email_changed`, `email_change_refused`, `account_removed`, `impersonated`, `identity_linked`, `identity_unlinked`,
    * `second_factor_failed`, `factor_added`, `factor_disabled`, `factor_removed`, `recovery_code_used`,
-   * `passkey_counter_regressed`, `sign_in_code`. No reply waits; a failure is logged and retried. Password reset,
+   * `passkey_counter_regressed`, `sign_in_code`. No reply waits. A failure is logged and retried. Password reset,
    * email verification and invitation need it.
    */
   sendMessage: fn<SendMessage>(),
@@ -172,8 +172,8 @@ const PLAIN_OPTIONS = {
   rateLimit: RATE_LIMIT_OPTION,
   /**
    * Other names for the plugin's decorators, for a host that has these names already or registers the plugin twice. A
-   * second service without a `prefix` shares all names that it does not give with the first, except `authenticate`,
-   * `requireScope`, `authority` and `auth`. The shared hooks accept tokens of the first alone.
+   * second service without a `prefix` shares the names that it does not set with the first service, except
+   * `authenticate`, `requireScope`, `authority` and `auth`. Shared hooks accept only tokens of the first service.
    */
   decorators: DECORATORS_OPTION,
   claims: fn<ClaimsFunction>(),
@@ -186,7 +186,7 @@ const PLAIN_OPTIONS = {
   )
 }
 
-/** The options that no feature brings. Spread here alone, because the published types of a spread lose its comments. */
+/** The options that no feature adds. Spread only here, because the published types of a spread lose the comments. */
 export const KERNEL_OPTIONS = { ...PLAIN_OPTIONS, ...TOKEN_OPTIONS, ...RESOURCE_OPTIONS }
 
 /**
@@ -219,7 +219,7 @@ export interface AuthorityOptions<Account extends User = User>
   claims?: ClaimsFunction<Account> | undefined
 }
 
-/** A feature, as far as the settings know it. */
+/** The part of a feature that the settings use. */
 export interface FeatureSection {
   name: string
   /** Its top-level options. */
@@ -244,15 +244,15 @@ export interface SharedSettings {
    * browser stays remembered; `null`: none does.
    */
   factors?: { store: FactorStore; seals: boolean; rememberDeviceMs: number | null }
-  /** True if browsers ask for the list of related origins. */
+  /** True if the service publishes the list of related origins. */
   listsOrigins?: boolean
-  /** Paths that options of features decide. Absolute, as those of the option `paths`. */
+  /** Paths that options of features set. Absolute, like those of the option `paths`. */
   paths?: { readonly [Name in PathName]?: string }
-  /** True if clients may come that nobody registered. */
+  /** True if clients may be unregistered. */
   unknownClients?: boolean
 }
 
-/** The option schema: the check at start and the reference page are made from it. */
+/** The schema of all options, for the check at start and for the reference. */
 export const optionsSchema = (features: ReadonlyArray<Pick<FeatureSection, 'options'>>) =>
   Type.Object<Record<string, TSchema>>(
     { ...KERNEL_OPTIONS, ...Object.fromEntries(features.flatMap(({ options }) => Object.entries(options))) },

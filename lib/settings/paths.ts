@@ -1,6 +1,7 @@
 /**
- * Pages and endpoints that other code links to or an option moves, with the path below `prefix`. All others have their
- * path in their declaration. `null`: `places.ts` decides.
+ * The paths below `prefix` of all pages and endpoints that other code links to or that an option moves. All other
+ * endpoints declare their own path. A path with `/.well-known/` is not below `prefix`. `null`: `places.ts` or an option
+ * decides.
  */
 export const PATHS = {
   token: '/token',
@@ -55,14 +56,14 @@ export const PATHS = {
 
 export type PathName = keyof typeof PATHS
 
-/** The usual paths of those that have none below the prefix. */
+/** The usual paths of the endpoints for which `PATHS` has none. */
 const ELSEWHERE: { [Name in PathName as (typeof PATHS)[Name] extends null ? Name : never]: string } = {
   devicePage: '/device',
   metadata: '/.well-known/oauth-authorization-server',
   openidConfiguration: '/.well-known/openid-configuration'
 }
 
-/** The path of each route in a service whose options move nothing. */
+/** The path of each route with the default options. */
 export const USUAL_PATHS = {
   ...Object.fromEntries(
     Object.entries(PATHS).map(([name, path]) => [

@@ -4,7 +4,7 @@ import { metadataPath, openidConfigurationPath } from '../protocol/metadata.ts'
 import { DEVICE_CODE_GRANT } from '../protocol/request-params.ts'
 import type { Settings } from './settings.ts'
 
-/** A well-known document: its path, and the issuer's host if two plugins share that path. */
+/** The route of a well-known document: its path, and the issuer's host if two services share that path. */
 interface WellKnownPlace {
   path: string
   constraints: { host?: string }
@@ -13,11 +13,11 @@ interface WellKnownPlace {
 export interface Places {
   prefix: string
   /**
-   * True if clients can send people here to sign in: there is a client, there are pages, and clients can verify the
-   * signatures.
+   * True if clients can send users here to sign in: pages are on, a client can use codes, and there is a key set to
+   * verify ID tokens with.
    */
   redirectLogin: boolean
-  /** The paths of the provider's document: where OpenID clients look for it, and where it is, if these differ. */
+  /** Set if the metadata is not where clients look for it. `expected`: where they look. `at`: where it is. */
   misplaced: { expected: string; at: string } | null
   wellKnown: {
     [name: string]: WellKnownPlace | undefined
@@ -29,12 +29,12 @@ export interface Places {
   }
 }
 
-/** The mounted routes of these settings. */
+/** Decides where the plugin mounts its well-known documents, and whether redirect sign-in is on. */
 export function placesOf(
   host: FastifyInstance,
   { issuer, prefix, paths, keys, pages, users, clients, shared }: Settings
 ): Places {
-  // A shared secret has no public keys, so there is no key set, and nobody else could verify an ID token.
+  // With a shared secret there is no key set, and clients could not verify an ID token.
   const hasKeySet = keys === null || Array.isArray(keys)
   const redirectLogin = hasKeySet && pages !== false && (shared.unknownClients === true || mayUseCodes(clients))
   const place = (path: string, instead: string): WellKnownPlace =>
@@ -49,7 +49,7 @@ export function placesOf(
     redirectLogin,
     misplaced:
       openidConfiguration === undefined
-        ? // A document at the issuer's own path is not misplaced: APIs that look for keys ask for it alone.
+        ? // Without redirect sign-in, only APIs need the metadata. No warning if the plugin is at the issuer's path.
           ownPath
           ? null
           : misplaced(`${host.prefix}${metadata.path}`, metadataPath(issuer))
@@ -70,7 +70,7 @@ function misplaced(at: string, expected: string): Places['misplaced'] {
   return at === expected ? null : { at, expected }
 }
 
-/** A store may have such a client at any time. */
+/** True if a client can get codes. Always true for a client store, which may contain such a client at any time. */
 function mayUseCodes(clients: Settings['clients']): boolean {
   return (
     !Array.isArray(clients) ||
@@ -82,12 +82,13 @@ function mayUseCodes(clients: Settings['clients']): boolean {
   )
 }
 
-/** The issuer hosts with a well-known document of the plugin, by server and path. */
+/** The hosts of the issuers that have mounted a well-known document, by server and path. */
 const documents = new WeakMap<object, Map<string, string[]>>()
 
 /**
- * The place of a well-known document: the root. A second plugin in one app has it there for its own host name, or under
- * its own prefix if both issuers share a host or the route is the host's.
+ * The place of a well-known document: the root. A second service in one app has its document there too, for requests to
+ * its own host name. The document is below the prefix if both issuers share a host name, or if the app already has a
+ * route of its own at the root.
  */
 function wellKnownPlace(host: FastifyInstance, issuer: string, path: string, instead: string): WellKnownPlace {
   const url = `${host.prefix}${path}`

@@ -15,9 +15,9 @@ interface Said<Value> extends SchemaOptions {
   /** The accepted values, for the error and the reference. */
   takes?: string
   default?: Value
-  /** Describes a default that is computed. */
+  /** Describes a computed default, for the reference. */
   otherwise?: string
-  /** The value must never be shown. */
+  /** True if no error may show the value. */
   confidential?: boolean
 }
 
@@ -53,7 +53,7 @@ export const integer = <const Of extends Said<number> & { of?: string }>(minimum
     })
   ) as Option<number, Absent<number, Of>>
 
-/** The setting is in milliseconds with `to: 'Ms'`. Its name ends with its unit. */
+/** A time in seconds. With `to: 'Ms'`, the setting is in milliseconds. The name of the setting ends with its unit. */
 export const seconds = <const Of extends Said<number> & { to?: 'Ms' }>(minimum: number, maximum: number, said: Of) =>
   integer(minimum, maximum, { of: 'seconds', to: 'Seconds', ...said }) as unknown as Option<
     number,
@@ -82,14 +82,14 @@ export const words = <const Of extends Said<readonly string[]>>(said: Of) =>
 export const fn = <Value>(said: Said<never> = {}) =>
   option<Value>(Type.Function([], Type.Unknown(), { takes: 'a function', ...said }))
 
-/** `Value`: the name of the type of the section. */
+/** An object of options. `Value`: the type of the object. */
 export const section = <Value>(options: Options, said: Said<never> = {}) =>
   option<Value>(Type.Object({ ...options }, { additionalProperties: false, takes: 'an object', ...said }))
 
 export const orFalse = <Value, const Of extends Said<false>>(given: Option<Value>, said: Of) =>
   option(Type.Union([Type.Literal(false), given], said)) as Option<false | Value, Absent<false, Of>>
 
-/** The accepted form of every secret of a host. */
+/** The accepted form of every secret, for errors and the reference. */
 export const SECRET_TAKES = 'random text of 32 bytes or more, such as `openssl rand -base64 32` prints'
 export const secretText = () => text({ minLength: 32, takes: SECRET_TAKES, confidential: true })
 
@@ -101,7 +101,7 @@ export const LITERAL = "[A-Za-z0-9._~!$&'+,;=@-]"
 
 type ValueOf<Of> = Of extends Option<infer Value, unknown> ? Value : never
 
-/** The type of the options that a host gives, with their comments. */
+/** The type of an object of options, as a host gives them. Keeps the comments of the options. */
 export type Given<Of> = { [Name in keyof Of]?: ValueOf<Of[Name]> | undefined }
 /** Like `Given`, with some required options. */
 export type GivenWith<Of, Needed extends keyof Of> = Given<Pick<Of, Exclude<keyof Of, Needed>>> & {
@@ -111,7 +111,7 @@ export type GivenWith<Of, Needed extends keyof Of> = Given<Pick<Of, Exclude<keyo
 type Stem<Name> = Name extends `${infer Start}Seconds` ? Start : Name
 type SettingName<Name extends string, Of> = Of extends { to: infer Unit extends string } ? `${Stem<Name>}${Unit}` : Name
 
-/** The settings of these options. `Others`: defaults that depend on other options. */
+/** The type of the settings that `filled` makes of these options. */
 type Filled<Of, Others> = {
   [Name in keyof Of & string as SettingName<Name, Of[Name]>]: Of[Name] extends Option<infer Value, infer None>
     ? Value | (Name extends keyof Others ? never : None)
@@ -119,8 +119,8 @@ type Filled<Of, Others> = {
 }
 
 /**
- * Each option as given, or its default, or `null`. `undefined` counts as absent. `others`: defaults that depend on
- * other options.
+ * Makes settings of options: each option as given, or its default, or `null`. `undefined` counts as absent. `others`:
+ * defaults that depend on other options.
  */
 export function filled<Of extends Options, const Others extends Partial<Given<Of>> = {}>(
   options: Of,

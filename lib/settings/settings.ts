@@ -41,11 +41,11 @@ export function withoutUndefined(schema: TSchema, value: unknown): unknown {
   )
 }
 
-/** The subschema of this array's or object's values, or `undefined`. */
+/** The variant of the schema that describes this array or object. `undefined`: none does, or the value is a store. */
 function variantOf(schema: TSchema, value: unknown): TSchema | undefined {
   if (typeof value !== 'object' || value === null) return undefined
   const variants = schema[Kind] === 'Union' ? (schema['anyOf'] as TSchema[]) : [schema]
-  // A store is told by a method, which a class has in its prototype.
+  // Recognizes a store by its methods, with `in`, because a class has them in its prototype.
   const isStore = variants.some(
     (variant) =>
       variant[Kind] === 'Object' &&
@@ -61,18 +61,18 @@ function variantOf(schema: TSchema, value: unknown): TSchema | undefined {
 }
 
 /**
- * The checked options with every default filled in, and times with their unit in the name. Nothing is `undefined`;
- * `null` is an absent part, or a choice left to the plugin.
+ * The checked options with every default filled in, and times with their unit in the name. No option is `undefined`.
+ * `null`: the option is absent, or the plugin chooses.
  */
 export interface Settings extends ReturnType<typeof resolveSettings> {}
 
-/** Fills in the defaults. All other code reads the result. */
+/** Fills in the defaults. All other code reads the settings, not the options. */
 export function resolveSettings(options: AuthorityOptions, all: readonly FeatureSection[]) {
   const { issuer, secret = [], pages: givenPages, registration } = options
   const { secret: _secret, ...settings } = filled(KERNEL_OPTIONS, options)
   const pages = givenPages === false ? (false as const) : resolvePages(givenPages, issuer)
   const features = all.map((feature) => ({ ...feature, on: feature.resolve(options) })).filter(({ on }) => on !== null)
-  // A sign-in page of the host's own can ask for a second factor of its own, and vouch for it.
+  // The host's own sign-in page may check a second factor, and its code may vouch for that.
   const hasOwnPage = pages !== false && pages.loginUrl !== null
   const acr = new Set([
     PASSWORD_ACR,
@@ -96,7 +96,7 @@ export function resolveSettings(options: AuthorityOptions, all: readonly Feature
     paths: Object.fromEntries(
       Object.entries(settings.paths ?? {}).filter(([, place]) => place !== undefined)
     ) as Readonly<{ [Name in MovablePath]?: string }>,
-    /** The first seals, all open. Empty without a secret. */
+    /** The first secret seals, and all of them open. Empty if the option `secret` is absent. */
     secrets: [secret].flat(),
     /** The values of `acr` that sign-ins can have, from weak to strong. */
     acrValues: ACR_VALUES.filter((value) => acr.has(value)),
@@ -107,7 +107,7 @@ export function resolveSettings(options: AuthorityOptions, all: readonly Feature
     notices: all.flatMap(({ notices }) => notices?.(options) ?? []),
     /** The settings of each feature that is on, by its name. */
     features: Object.fromEntries(features.map(({ name, on }) => [name, on])) as Readonly<Record<string, unknown>>,
-    /** True if another site may answer by `POST`. */
+    /** True if a provider may send the user back by a `POST` from its site. */
     takesAnswers: features.some(({ answersByPost, on }) => answersByPost?.(on) ?? false),
     rateLimit: resolveRateLimits(options.rateLimit),
     decorators: resolveDecorators(options.decorators)

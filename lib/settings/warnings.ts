@@ -8,8 +8,8 @@ import { logLine } from '../ports/log.ts'
 const FORWARDING_HEADERS = ['x-forwarded-for', 'forwarded', 'x-real-ip', 'cf-connecting-ip']
 
 /**
- * Logs once every setting that works but is unsafe, with the fix. Returns a hook for our own routes if requests have to
- * be watched.
+ * Logs each setting that works but is unsafe, with the fix. Returns a hook for the plugin's routes that warns of
+ * forwarding headers, or `null` if `trustProxy` is on.
  */
 export function warnOfUnsafeSettings(
   host: FastifyInstance,
@@ -96,10 +96,10 @@ export function warnOfUnsafeSettings(
   return trustProxy === undefined || trustProxy === false ? forwardedRequestWatch(warn) : null
 }
 
-/** Words of examples, in secrets that are otherwise long enough. */
+/** Words of example secrets, such as "change-me". */
 const PLACEHOLDER = /change.?(?:me|this)|placeholder|replace.?(?:me|this)|your.?(?:own.?)?secret/i
 
-/** The listed clients with redirect sign-in. */
+/** The ids of listed clients that have redirect sign-in but can't be granted `openid`. */
 function clientsWithoutIdTokens({ clients, scopes }: Pick<Settings, 'clients' | 'scopes'>): string[] {
   if (!Array.isArray(clients)) return []
   return clients
@@ -127,7 +127,7 @@ function tellOfOtherPort(host: FastifyInstance, issuer: string): void {
   })
 }
 
-/** How to serve the document where clients look for it. */
+/** How to serve the metadata where clients look for it. */
 function meansOfDiscovery(mountedAt: string, issuer: string): string {
   if (mountedAt === '') return 'Something else is there: give this plugin an issuer with a path or a host of its own.'
   return (
@@ -142,7 +142,7 @@ function isInsecure(issuer: string): boolean {
   return protocol === 'http:' && !isLoopbackHost(hostname)
 }
 
-/** A proxy in front that Fastify does not know puts all clients into one bucket. */
+/** Warns once of a proxy that Fastify does not trust, because all clients behind it count as one address. */
 function forwardedRequestWatch(warn: (text: string) => void): onRequestHookHandler {
   let warned = false
   return (request, _reply, done) => {

@@ -11,9 +11,9 @@ export interface AttemptStoreSubject extends Closable {
 
 interface Stage {
   store: AttemptStore
-  /** Lets this much time pass, to the millisecond. */
+  /** Moves the clock forward by this time. */
   pass(ms: number): void
-  /** Reserves and says whether it was allowed. Ids are numbered. */
+  /** Reserves an attempt with a new id. Resolves to true if the store allowed it. */
   attempt(...limits: AttemptLimit[]): Promise<boolean>
 }
 

@@ -18,23 +18,23 @@ export interface BrowserSigner {
 }
 
 export interface AuthAsOptions {
-  /** Granted scope, space separated. Default: all that the client, or a caller without one, may have. */
+  /** The granted scopes, separated by spaces. Default: all scopes that the client, or a token without one, may have. */
   scope?: string | undefined
   /** The client that the token is for, or its id. Default: none. */
   client?: string | { clientId: string } | undefined
   /** The authentication methods, in the words of RFC 8176: `['pwd']` gives the `acr` `password`. Default: none. */
   amr?: readonly string[] | undefined
   /**
-   * The level of the sign-in: `password`, `mfa` (a password and a code), `phr` (a passkey). Replaces `amr`; the tokens
-   * have both. The user need not have these factors.
+   * The authentication level (`acr`): `password`, `mfa` (a password and a code) or `phr` (a passkey). Replaces the
+   * option `amr`: the token gets this `acr` and the matching `amr`. The user need not have these factors.
    */
   acr?: 'password' | 'mfa' | 'phr' | undefined
 }
 
 /**
- * Headers for `inject` that sign the request in as this user by an access token, without a password and without
- * counting as a login attempt.
- * @throws OAuthError `invalid_client`, `invalid_scope`, `invalid_grant`: no such client, scope or user
+ * Returns headers for `inject` with a new access token of this user. Needs no password and counts as no login attempt.
+ * @throws OAuthError `invalid_client`, `invalid_scope` or `invalid_grant` if the client, a scope or the user does not
+ * exist
  *
  * @example await app.inject({ url: '/me', headers: await authAs(app, user, { scope: 'openid admin', client: 'spa' }) })
  */
@@ -54,9 +54,9 @@ export async function authAs(
 }
 
 /**
- * Headers for `inject` of a browser in which this user is signed in, on a page of the issuer's own origin: the cookie
- * of a new browser session, and what a browser says of such a request.
- * @throws OAuthError `invalid_grant` where there is no such user
+ * Returns headers for `inject` as a browser sends them from a page of the issuer's origin: the cookie of a new browser
+ * session of this user, and `sec-fetch-site`.
+ * @throws OAuthError `invalid_grant` if the user does not exist
  *
  * @example await app.inject({ url: '/account', headers: await sessionAs(app, user) })
  */
@@ -79,7 +79,7 @@ export async function sessionAs(
   return { cookie: cookies.map((one) => one.split(';', 1)[0]).join('; '), 'sec-fetch-site': 'same-origin' }
 }
 
-/** Internal fields that only this entry sets. */
+/** Returns the internal option for `acr`. Only `fastify-authority/testing` sets it. */
 function proofs(acr: AuthAsOptions['acr']): object {
   return acr === undefined ? {} : { [TEST_PROOFS]: acr }
 }

@@ -16,8 +16,8 @@ export function runContract(
 }
 
 /**
- * The subject of one case, as a suite's `make` resolves to: fresh and empty. `close` is called when the case ends,
- * however it ends.
+ * The subject of one case, to which `make` of a suite resolves: new and empty. The suite calls `close` after the case,
+ * whether it passes or fails.
  */
 export interface Closable {
   close?(): Promise<void>
@@ -55,8 +55,8 @@ export function tally(values: Iterable<string>): Record<string, number> {
 }
 
 /**
- * Strings that a store must give back as they are, and as a key must not confuse with anything else. NUL and half of a
- * surrogate pair are not among them: no caller gets them past the plugin, because many databases can't hold them.
+ * Strings that a store must return unchanged, and must not confuse with other keys. They contain no NUL and no half of
+ * a surrogate pair: the plugin rejects these before they reach a store, because many databases can't store them.
  */
 export const HOSTILE_STRINGS: ReadonlyArray<readonly [label: string, value: string]> = [
   ['__proto__', '__proto__'],

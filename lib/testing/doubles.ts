@@ -8,8 +8,9 @@ import { setImmediate } from 'node:timers/promises'
 
 export interface SteppedClock extends Clock {
   /**
-   * Moves wall and monotonic time forward together, and runs each due task at its time, in order, including tasks that
-   * those schedule. Throws `RangeError` on a negative step: only the wall clock goes backwards (`setWall`).
+   * Moves the wall clock and the monotonic clock forward. Runs each due task at its time and in order, including tasks
+   * that these tasks schedule.
+   * @throws RangeError for a negative step. Only the wall clock can go backwards, with `setWall`
    */
   step(ms: number): void
   /** Sets the wall clock alone, as an administrator or NTP does. Timers are not moved. */
@@ -25,7 +26,7 @@ interface Waiting {
 export function steppedClock(start = Date.UTC(2026, 0, 1)): SteppedClock {
   let monotonic = 0
   let wallOffset = start
-  // In the order of scheduling, so that of two tasks for one moment the first scheduled runs first.
+  // Keeps the order of scheduling, so that of two tasks due at the same time, the one scheduled first runs first.
   const waiting = new Set<Waiting>()
 
   const nextUntil = (end: number): Waiting | undefined => {
@@ -92,8 +93,9 @@ function tagOf(
 }
 
 /**
- * A hasher for tests: the strings look like argon2id's and contain the parameters, but the work is one SHA-256. NEVER
- * for real passwords. It can't verify real argon2 hashes (`false`), and salts are numbered, not random.
+ * A fast hasher for tests. The hashes look like argon2id hashes and contain the parameters, but each is a single
+ * SHA-256. NEVER use it for real passwords. `verify` resolves to `false` for real argon2 hashes. Salts are numbered,
+ * not random.
  */
 export function fastHasher(): FastHasher {
   const calls = { hash: 0, verify: 0 }
@@ -167,11 +169,11 @@ export function capturedMessages<M extends { kind: string } = Message>(): Captur
 const TAKES = 'totpCode takes a key in base32, an otpauth: URI that has one, or the bytes of a key.'
 
 /**
- * The code that an authenticator app shows.
+ * Computes the code that an authenticator app shows.
  * @param secret the key in base32, as `POST /auth/factors/totp` answers it, the `otpauth:` URI, or the bytes of the
  * key, as `importTotp` takes them
  * @param now milliseconds since the epoch, such as `clock.now()` of a stepped clock. Default: the machine's clock
- * @throws TypeError where there is no key in it, or `now` is no such number
+ * @throws TypeError if `secret` contains no key, or `now` is negative or not finite
  * @example await app.inject({ method: 'POST', url: '/auth/factors/totp/confirm', headers, payload: { enrolment, code:
  * totpCode(secret, clock.now()) } })
  */
@@ -196,17 +198,17 @@ function keyIn(secretOrUri: string): Buffer {
 export interface LossOptions {
   /** The methods whose calls are lost, such as `['commit']`. Default: all. */
   methods?: readonly string[] | undefined
-  /** The answer of every nth call is lost after the call was done. Default 3. Minimum 1; 0: none. */
+  /** Loses the answer of every nth call, after the store has done the call. Default 3. 0: loses no answer. */
   everyAnswer?: number | undefined
-  /** Every nth call is lost before it is done. Minimum 1. Default 0: none. */
+  /** Loses every nth call before it reaches the store. Default 0: loses no call. */
   everyCall?: number | undefined
 }
 
 /**
- * Wraps the store in a network that loses answers: such a call rejects with an outage. One count runs over all methods
- * and nested objects of methods (`state.tokens`), so a run can be repeated. A call that is sent again with the same
- * object as an argument gets through, because a caller tries only a few times. `lost()` is the number of lost calls so
- * far, so that a test can check that there were any.
+ * Wraps the store to simulate a network that loses calls or answers. A lost call rejects with an `OutageError`. One
+ * counter runs over all methods, also those of nested objects (`state.tokens`), so that each run loses the same calls.
+ * A retry with the same object as an argument succeeds, because callers retry only a few times. `lost()` returns the
+ * number of lost calls so far.
  */
 export function losesAnswers<Store extends object>(
   store: Store,
@@ -245,8 +247,8 @@ const isMethod = (value: unknown): value is Method => typeof value === 'function
 const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null
 
 /**
- * The numbers of event loop turns before and after each call, in rotation. Uneven, so that neighbouring calls overtake
- * each other.
+ * The numbers of event loop turns to wait before and after each call, in rotation. They are uneven, so that neighboring
+ * calls overtake each other.
  */
 const SCHEDULE: readonly number[] = [3, 0, 5, 1, 0, 4, 2, 6, 0, 1, 7]
 
@@ -265,13 +267,13 @@ function withMethods<Store extends object>(
 }
 
 /**
- * Wraps the store so that every call waits some turns of the event loop before and after, in a fixed pattern that makes
+ * Wraps the store so that every call waits some turns of the event loop before and after. The fixed pattern makes
  * parallel calls overtake each other. Code that relies on an answer in the same tick fails. Every method returns a
- * promise; nested objects of methods (`state.tokens`) are delayed too.
+ * promise. Methods of nested objects (`state.tokens`) are delayed too.
  */
 export function delayed<Store extends object>(store: Store, schedule: readonly number[] = SCHEDULE): Store {
-  // One counter for the whole store. With one per call site, parallel calls would all wait equally long and keep their
-  // order.
+  // Uses one counter for the whole store. If each call started its own, parallel calls would wait equally long and keep
+  // their order.
   let step = 0
   const pause = async (): Promise<void> => {
     const turns = schedule[step++ % schedule.length] ?? 0

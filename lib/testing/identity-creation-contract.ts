@@ -18,7 +18,7 @@ import {
   subjectOf
 } from './user-fixtures.ts'
 
-/** The cases of `createWithIdentity`. `has`: whether the store has a method that only some cases need. */
+/** The cases of `createWithIdentity`. `has` tells whether the store is expected to have an optional method. */
 export function identityCreationCases(define: DefineUserCase, has: (name: OptionalUserStoreMethod) => boolean): void {
   define(
     'createWithIdentity',

@@ -19,7 +19,7 @@ let made = 0
 /** A version that no other call makes. */
 export const newVersion = (): string => `v${String(++made).padStart(13, '0')}`
 
-/** A write of a new record under the key. `expect`: as of `RecordWrite`. */
+/** Makes a write of a record. `expect` has the meaning of `RecordWrite.expect`. */
 export const put = (key: string, expect: string | null, value: unknown = key, changes: Partial<NewRecord> = {}) => ({
   key,
   expect,
@@ -37,7 +37,7 @@ export const keep = (key: string, expect: string | null): RecordWrite => ({ key,
 /** The stored record after that write. */
 export const storedBy = ({ change: { value, version } }: ReturnType<typeof put>): StoredRecord => ({ value, version })
 
-/** Makes a case. */
+/** Makes a case of the suite from a name and a check. */
 export type Define = (name: string, check: (subject: Subject) => Promise<void>) => ContractCase
 
 export type Subject = ReturnType<typeof withShorthands>

@@ -120,11 +120,11 @@ export const raceCases = (define: Define): ContractCase[] => [
   }),
   define('shows one moment in a list while records are created', async ({ at }) => {
     const names = Array.from({ length: 60 }, (_, index) => `k${index}`)
-    // Compares only the first difference, because Node.js 22 takes gigabytes to print the difference of long lists.
+    // Keeps only the first wrong answer, because Node.js 22 takes gigabytes to print the difference of long lists.
     let torn: unknown = null
     let isOver = false
     const watch = async (index: number): Promise<void> => {
-      // If the list is read in parts, the count is in its first or last part.
+      // Puts the count first or last, so that a store that reads the list in parts reads the count at another moment.
       const keys = index % 2 === 0 ? ['count', ...names] : [...names, 'count']
       while (!isOver) {
         const answer =

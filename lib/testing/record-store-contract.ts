@@ -18,7 +18,7 @@ import { raceCases } from './record-race-contract.ts'
 import { ANY, NEVER } from '../ports/record-store.ts'
 
 /**
- * The contract of every `RecordStore`. A store that passes holds a whole state: `recordState(store)`.
+ * The contract of every `RecordStore`. A store that passes can keep the service's whole state: `recordState(store)`.
  * @example runContract(recordStoreContract(async () => ({ store: await myEmptyStore() })), test)
  */
 export function recordStoreContract(make: () => Promise<RecordStoreSubject>): ContractCase[] {
@@ -30,7 +30,7 @@ export function recordStoreContract(make: () => Promise<RecordStoreSubject>): Co
   return [commitCases, valueCases, expiryCases, raceCases].flatMap((casesOf) => casesOf(define))
 }
 
-/** Reads and commits of one caller. Part of `recordStoreContract`. */
+/** The cases of reads and commits without parallel calls. Part of `recordStoreContract`. */
 const commitCases = (define: Define): ContractCase[] => [
   define('reads records in the order of the keys, and null for those that there are not', async ({ read, done }) => {
     const [a, b] = [put('a', null), put('b', null)]
@@ -113,7 +113,7 @@ const commitCases = (define: Define): ContractCase[] => [
 
 const PRINTABLE = Array.from({ length: 95 }, (_, at) => String.fromCodePoint(32 + at)).join('')
 
-/** Keys, values and users that a store must not change. Part of `recordStoreContract`. */
+/** The cases of unusual keys, values and user ids, which a store must not change. Part of `recordStoreContract`. */
 const valueCases = (define: Define): ContractCase[] => [
   define('keeps keys apart that look alike', async ({ read, done }) => {
     const keys = [
@@ -189,7 +189,7 @@ function sameLists(found: readonly unknown[] | null, expected: readonly unknown[
   for (const [place, one] of expected.entries()) deepEqual(found?.[place], one)
 }
 
-/** Ends of records. Part of `recordStoreContract`. */
+/** The cases of expired records. Part of `recordStoreContract`. */
 const expiryCases = (define: Define): ContractCase[] => [
   define('removes a record after its end and not before', async ({ store, read, done, expiresByItself }) => {
     const [ends, stays, never] = [put('a', null, 1, { expiresAt: NOW + 1_000 }), put('b', null), put('c', null)]

@@ -2,14 +2,15 @@ import { generateKeyPairSync, hash, type KeyObject, randomBytes, sign } from 'no
 import type { PasskeyCreationOptions, PasskeyRequestOptions } from '../protocol/webauthn-options.ts'
 
 export interface SoftPasskeyOptions {
-  /** The origin of the page: that of the issuer, or a related one. */
+  /** The origin of the page that calls the browser API: the issuer's origin, or a related origin. */
   origin: string
-  /** Default: the one that the options name, as in a browser. */
+  /** The relying party id. Default: the id in the options of `create` or `get`, as in a browser. */
   rpId?: string | undefined
   /** COSE: -7 (ES256, default), -8 (Ed25519) or -257 (RS256). */
   alg?: -7 | -8 | -257 | undefined
   /**
-   * True if it verifies its user, by a fingerprint or a PIN. `false`: a security key without either. Default: `true`.
+   * True if the authenticator verifies its user, by a fingerprint or a PIN. False for a security key that does not.
+   * Default: `true`.
    */
   verifiesUser?: boolean | undefined
   /** True if its passkeys are copied to other devices. Default: `false`. */
@@ -18,7 +19,7 @@ export interface SoftPasskeyOptions {
   counts?: boolean | undefined
 }
 
-/** The `RegistrationResponseJSON` that a page posts, with the fields that are read. */
+/** The members of `RegistrationResponseJSON` that the library reads. */
 export interface SoftRegistration {
   id: string
   type: 'public-key'
@@ -32,7 +33,7 @@ export interface SoftAssertion {
   response: { clientDataJSON: string; authenticatorData: string; signature: string; userHandle?: string }
 }
 
-/** An error with which a browser rejects: `NotAllowedError`, `InvalidStateError`, `SecurityError`. */
+/** An error with which a browser would reject. `name` is that of the `DOMException`. */
 export class SoftPasskeyError extends Error {
   constructor(name: 'NotAllowedError' | 'InvalidStateError' | 'SecurityError', message: string) {
     super(message)
@@ -42,13 +43,13 @@ export class SoftPasskeyError extends Error {
 
 export interface SoftPasskey {
   /**
-   * Answers `navigator.credentials.create` with these options, in JSON. @throws SoftPasskeyError where a browser would
-   * reject
+   * Creates a passkey as `navigator.credentials.create` does with these options. Returns the result as JSON.
+   * @throws SoftPasskeyError if a browser would reject
    */
   create(options: PasskeyCreationOptions): SoftRegistration
   /**
-   * Answers `navigator.credentials.get` with these options, by the newest passkey that they allow. @throws
-   * SoftPasskeyError
+   * Signs in as `navigator.credentials.get` does with these options. Uses the newest passkey that the options allow.
+   * @throws SoftPasskeyError if a browser would reject
    */
   get(options: PasskeyRequestOptions): SoftAssertion
 }
@@ -69,10 +70,10 @@ function isOrigin(given: unknown): given is string {
 }
 
 /**
- * A browser with an authenticator, for tests: it keeps its passkeys in memory, asks nobody, and does with the options
- * what a browser does.
+ * A browser with an authenticator, for tests. It keeps its passkeys in memory, asks for no user interaction, and treats
+ * the options as a browser does.
  *
- * @throws TypeError where `origin` is missing or none
+ * @throws TypeError if `origin` is missing or is no origin
  * @example const passkey = softPasskey({ origin: 'http://localhost:3000' }) const { options } = (await
  * app.inject('/auth/passkey-challenge')).json() await app.inject({ method: 'POST', url: '/auth/token', payload: {
  * grant_type: 'urn:fastify-authority:grant-type:passkey', credential: JSON.stringify(passkey.get(options)) } })
@@ -178,11 +179,11 @@ export function softPasskey(options: SoftPasskeyOptions): SoftPasskey {
   }
 }
 
-/** The parts of an authenticator's answer, so that a test can make each of them wrong. */
+/** The functions below make the parts of an authenticator's answer, so that a test can falsify each part. */
 
 type CborValue = number | string | boolean | Uint8Array | CborValue[] | Map<number | string, CborValue>
 
-/** @see RFC 8949 §3 */
+/** Encodes a value in CBOR. Integers must fit in 32 bits. @see RFC 8949 §3 */
 export function encodeCbor(value: CborValue): Buffer {
   if (typeof value === 'number') return value < 0 ? head(1, -1 - value) : head(0, value)
   if (typeof value === 'boolean') return Buffer.from([value ? 0xf5 : 0xf4])
@@ -211,7 +212,7 @@ export interface SoftKey {
   cose: Map<number | string, CborValue>
 }
 
-/** @throws RangeError for any other algorithm than Ed25519 (-8), ES256 (-7) and RS256 (-257) */
+/** Generates a key pair. @throws RangeError for an algorithm other than Ed25519 (-8), ES256 (-7) and RS256 (-257) */
 export function softKey(alg: number): SoftKey {
   const { publicKey, privateKey } =
     alg === -8
@@ -265,7 +266,7 @@ export interface SoftFlags {
   backedUp: boolean
 }
 
-/** @see W3C WebAuthn Level 3 §6.1 */
+/** Encodes the authenticator data. `attested` is set only in a registration. @see W3C WebAuthn Level 3 §6.1 */
 export function authenticatorData({
   rpId,
   flags,
@@ -305,7 +306,7 @@ export function clientData(members: {
   return Buffer.from(JSON.stringify({ ...members, crossOrigin: false }))
 }
 
-/** @see W3C WebAuthn Level 3 §6.3.3 */
+/** Signs the authenticator data and the hash of the client data. @see W3C WebAuthn Level 3 §6.3.3 */
 export function signAssertion({ alg, privateKey }: SoftKey, data: Uint8Array, client: Uint8Array): Buffer {
   return sign(alg === -8 ? null : 'sha256', Buffer.concat([data, hash('sha256', client, 'buffer')]), privateKey)
 }

@@ -15,10 +15,10 @@ import {
   type OptionalUserStoreMethod
 } from './user-fixtures.ts'
 
-/** The address for messages. If the username is the address, a store may have no other column for it. */
+/** The email address of a user. A store may have no column `email` if the username is the address. */
 const addressIn = (user: User | null): string | null | undefined => user?.email ?? user?.username
 
-/** The cases of `update`. `has`: whether the store has a method that only some cases need. */
+/** The cases of `update`. `has` tells whether the store is expected to have an optional method. */
 export function userChangeCases(define: DefineUserCase, has: (name: OptionalUserStoreMethod) => boolean): void {
   define(
     'update',

@@ -9,7 +9,7 @@ export interface UserStoreSubject extends Closable {
   add?(user: NewUser): Promise<User>
 }
 
-/** The methods of a store for sign-in through other providers: all of them or none. */
+/** The methods of a store for sign-in through other providers. A store has all of them or none. */
 export const IDENTITY_METHODS = [
   'findByIdentity',
   'createWithIdentity',
@@ -36,7 +36,7 @@ export type OptionalUserStoreMethod =
 export const CODE = 'FST_AUTHORITY_USERNAME_TAKEN'
 /** The `code` of `IdentityTakenError`. */
 export const IDENTITY_CODE = 'FST_AUTHORITY_IDENTITY_TAKEN'
-/** Usernames are email addresses here, which suits a schema that has one column for both. */
+/** The usernames of the suite are email addresses, which suits a schema that has one column for both. */
 export const ALICE = 'alice@example.com'
 export const BOB = 'bob@example.com'
 export const CAROL = 'carol@example.com'
@@ -81,7 +81,7 @@ export function saidOf(user: User | null): Record<string, unknown> {
   )
 }
 
-/** `resolved`, or the code of the error. */
+/** Resolves to `resolved` if the attempt succeeds, else to the code of its error. Never rejects. */
 export async function outcomeOf(attempt: Promise<unknown>): Promise<string> {
   return await attempt.then(
     () => 'resolved',
@@ -89,7 +89,7 @@ export async function outcomeOf(attempt: Promise<unknown>): Promise<string> {
   )
 }
 
-/** A case of the suite. `needs`: it is skipped for a store without this method. */
+/** Defines a case of the suite. `needs`: the case is skipped for a store without this method. */
 export type DefineUserCase = (
   needs: OptionalUserStoreMethod | null,
   name: string,

@@ -15,7 +15,7 @@ import {
   subjectOf
 } from './user-fixtures.ts'
 
-/** The cases of links to accounts at providers: made, found, listed and used. */
+/** The cases of links to accounts at providers: to create, find, list and use them. */
 export function userIdentityCases(define: DefineUserCase): void {
   define('findByIdentity', 'resolves to null where there is none', async (subject) => {
     await add(subject, newUser({ email: ALICE }))
@@ -153,7 +153,7 @@ export function userIdentityCases(define: DefineUserCase): void {
   })
 }
 
-/** The cases of `unlinkIdentity`, and of the ways to sign in that remain. */
+/** The cases of `unlinkIdentity`, which must not remove the last way to sign in. */
 export function identityRemovalCases(define: DefineUserCase): void {
   define('unlinkIdentity', 'takes that link away and no other, and frees the identity', async (subject) => {
     const { id } = await add(subject, newUser())

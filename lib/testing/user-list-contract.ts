@@ -16,7 +16,7 @@ import {
 
 const createdAt = (user: User): number => Number(user.createdAt ?? 0)
 
-/** All pages, one after the other. `between` runs after each page. */
+/** Reads all pages, one after the other. Calls `between` after each page. */
 async function walk(
   { store }: UserStoreSubject,
   query: UserListQuery,
@@ -40,7 +40,7 @@ async function walk(
 
 const idsOf = (users: readonly User[]): string[] => users.map(({ id }) => id).toSorted((a, b) => (a < b ? -1 : 1))
 
-/** The cases of `list` and `setDisabled`. */
+/** The cases of `list` and `setDisabled`. `has` tells whether the store is expected to have an optional method. */
 export function userListCases(define: DefineUserCase, has: (name: OptionalUserStoreMethod) => boolean): void {
   define('list', 'has every user once in pages of any size, the newest first', async (subject) => {
     deepEqual(await walk(subject, { limit: 10 }), [])

@@ -18,13 +18,13 @@ import {
   subjectOf
 } from './user-fixtures.ts'
 
-/** Removes the version of a user, which each store counts in its own way. */
+/** Normalizes a user for comparison, without the version, because each store counts versions in its own way. */
 function saidBut(user: User | null): Record<string, unknown> {
   const { version: _version, ...said } = saidOf(user)
   return said
 }
 
-/** The cases of `remove`. `has`: whether the store has a method that only some cases need. */
+/** The cases of `remove`. `has` tells whether the store is expected to have an optional method. */
 export function userRemovalCases(define: DefineUserCase, has: (name: OptionalUserStoreMethod) => boolean): void {
   define(
     'remove',
@@ -161,7 +161,7 @@ export function userVerificationCases(define: DefineUserCase): void {
       const { id } = await add(subject, newUser({ email: ALICE, emailVerified: true, emailProvedAt: 0 }))
       const setVerified = method(subject.store, 'setEmailVerified')
       const provedAt = async (): Promise<unknown> => (await subject.store.findById(id))?.emailProvedAt
-      // A host may have no column for it.
+      // Skips the rest for a host without a column for `emailProvedAt`.
       if (((await provedAt()) ?? null) === null) return
       equal(Number(await provedAt()), 0)
       await setVerified(id, ALICE)

@@ -23,16 +23,17 @@ import {
 } from './user-fixtures.ts'
 
 /**
- * Wraps the store as the plugin does: `undefined` means none, 0, 1 and a Date are booleans, and any other wrong value
- * rejects.
+ * Wraps the store as the plugin does. The wrapper turns `undefined` into `null`, and reads 0, 1 and a Date as booleans.
+ * A call rejects if the store returns any other wrong value.
  */
 function asRead<Subject extends UserStoreSubject>(subject: Subject): Subject {
   return { ...subject, store: hostUserStore(subject.store, steppedClock()) }
 }
 
 /**
- * The contract of every `UserStore`. The username may be the email address, with one column for both. `make` gives each
- * case a store with no users. `without` names the optional methods that your store leaves out on purpose.
+ * The contract of every `UserStore`. The suite also suits stores with one column for username and email address. `make`
+ * is called for each case and returns a store without users. `without` lists the optional methods that your store omits
+ * on purpose.
  */
 export function userStoreContract(
   make: () => Promise<UserStoreSubject>,
@@ -44,7 +45,7 @@ export function userStoreContract(
       cases.push(caseOf(make, `${needs ?? 'find'}: ${name}`, (subject) => check(asRead(subject))))
   }
 
-  /** A store without the method skips the case, because most services need neither. */
+  /** Defines a case that a store without the method skips. Most services need neither `list` nor `setDisabled`. */
   const defineWhere: DefineUserCase = (needs, name, check) => {
     define(needs, name, async (subject) => {
       if (needs === null || subject.store[needs] !== undefined) await check(subject)
@@ -65,7 +66,7 @@ export function userStoreContract(
     if (store.findByEmail === undefined) return
     const idsBy = async (email: string): Promise<string[]> =>
       ((await store.findByEmail?.(email)) ?? []).map(({ id }) => id).toSorted((a, b) => (a < b ? -1 : 1))
-    // A schema may have one column for both.
+    // Gives the user the same username and email address, because a schema may have one column for both.
     const alice = await add(subject, newUser({ email: ALICE }))
     deepEqual(await idsBy(ALICE), [alice.id])
     deepEqual(await idsBy('Alice@Example.com'), [alice.id])

@@ -1,6 +1,6 @@
 import type { MailTexts } from './mail-texts.ts'
 
-/** English: what the file of each other language is compared with. `{name}` stands for a value. */
+/** The English texts. Every other language has the same keys and placeholders. `{name}` is a placeholder. */
 const PAGES = {
   lang: 'en',
   errorInTitle: 'Error: {title}',
@@ -405,7 +405,7 @@ const PAGES = {
 } as const
 
 export type MessageKey = keyof typeof PAGES
-/** A catalogue: every text of the pages in one language. */
+/** All texts of the pages in one language. */
 export type Messages = Readonly<Record<MessageKey, string>>
 
 const BY_EMAIL = {
@@ -574,26 +574,26 @@ const MAILS: MailTexts = {
   account: 'Account: {username}'
 }
 
-/** A language: English below, or the file of another one. The fields before the texts are its head. */
+/** A language: `EN`, or the JSON file of another language. The fields before the texts are the head of the file. */
 export interface Language {
   /** The language's own name for itself. */
   name: string
   direction: 'ltr' | 'rtl'
-  /** Separates two sentences. */
+  /** Separates two sentences: a space, or `''`. */
   space: string
   /**
-   * Fonts with the letters of the language, `''` where Latin fonts have them. Chinese and Japanese write many of the
-   * same characters in other shapes, so each names its own.
+   * Fonts with the letters of the language. `''`: the usual Latin fonts have them. Chinese and Japanese write many
+   * shared characters in different shapes, so each language names its own fonts.
    */
   fonts: string
   wordBreak: 'normal' | 'auto-phrase' | 'keep-all'
-  /** Letters have marks above and below, which need higher lines. */
+  /** True if letters have marks above and below, which need taller lines. */
   tall: boolean
-  /** Further tags that lead to this language, in lower case. */
+  /** Further language tags that select this language, in lower case. */
   aliases: readonly string[]
-  /** The texts of the pages, with those of errors. */
+  /** The texts of the pages, including errors. */
   pages: Messages
-  /** Replaces texts of `pages` where every username is an email address. */
+  /** Replaces texts of `pages` if every username is an email address. */
   byEmail: Partial<Messages>
   mails: MailTexts
 }

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 
 /**
- * Reads the text of a language's file. The build puts these texts into the bundle, because a bundle that a host makes
- * would leave the files out.
+ * Reads the JSON file of a language. The build replaces this function by one with the files inside, because a host's
+ * bundler would omit them.
  */
 export function languageFile(locale: string): string {
   return readFileSync(new URL(`./${locale}.json`, import.meta.url), 'utf8')

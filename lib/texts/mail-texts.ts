@@ -1,6 +1,6 @@
 import type { LinkKind, NoticeKind } from '../ports/message.ts'
 
-/** Parts of a kind with texts of their own: by who acted, or by the kind of factor. */
+/** Kinds of message that have one mail per author of the change or per kind of factor. */
 type Particular =
   | `account_removed_${'user' | 'host'}`
   | 'identity_linked_takeover'
@@ -8,14 +8,14 @@ type Particular =
   | `factor_removed_${'totp' | 'passkey' | 'two_step' | 'all'}`
 type Plain = Exclude<NoticeKind, 'account_removed' | 'factor_added' | 'factor_removed'>
 
-/** The subjects of mails: kinds of message, or parts of a kind. */
+/** The mails with texts of their own: one per kind of message, or several for a kind in `Particular`. */
 export type MailSubject = LinkKind | 'sign_in_code' | 'new_sign_in' | Plain | Particular
 
 interface NoticeTexts {
   /** The heading, which is the subject too. */
   heading: string
   text: string
-  /** Advice to a reader who did not do what the mail tells. Default `secure`. */
+  /** Advice for a reader who did not make the change that the mail reports. Default: `secure`. */
   otherwise?: string
 }
 
@@ -28,27 +28,27 @@ export type MailTexts = Readonly<
   { [Kind in LinkKind | 'sign_in_code']: LinkTexts } & { [Kind in Plain | Particular]: NoticeTexts } & {
     new_sign_in: LinkTexts
   } & {
-    /** Advice to a reader who did not do what the mail tells: with a password to change, and without one. */
+    /** Advice for a reader who did not make the change, by whether the reader has a password to change. */
     secure: string
     secureWithoutPassword: string
-    /** Advice to that reader if a button takes the change back. */
+    /** Advice for a reader who did not make the change, if the mail has a button that reverts it. */
     undo: string
     /** Follows the text of `password_changed` for a user with API keys. */
     apiKeysStay: string
-    /** Advice to that reader if the host made the change. */
+    /** Advice for a reader who did not ask for the change, if the host made it. */
     notAsked: string
     signInTime: string
     signInDevice: string
     signInAddress: string
-    /** `{duration}` is a span such as "30 minutes". */
+    /** How long the link works. `{duration}` is a text such as "30 minutes". */
     validity: string
-    /** `validity` for a code to sign in with. */
+    /** How long the code works. */
     codeValidity: string
-    /** The button of `sign_in_code` signs in the browser that asked alone. */
+    /** Tells that the button of `sign_in_code` works only in the browser that asked for the mail. */
     onlyHere: string
-    /** `{time}` is when, and `{browser}` what the browser calls itself. */
+    /** `{time}`: when the code was requested. `{browser}`: the browser that requested it. */
     codeAsked: string
-    /** Above the address that the button leads to. */
+    /** Introduces the URL of the button, which the mail also shows as text. */
     hint: string
     account: string
   }

@@ -57,9 +57,9 @@ export interface AccessTokens {
   mint(subject: AccessTokenSubject): string
   /**
    * Verifies the Bearer token of an `Authorization` header. Nearly every request comes this way: a header that was
-   * verified before, or a token that this process made, is found by its text without parsing. Common refusals are
-   * returned, because throwing costs as much as the rest: no token, and a good token that has expired, was revoked, or
-   * is bound to a key.
+   * verified before is found by its text without parsing, and a token that this process made needs no signature check.
+   * Returns common refusals, because throwing costs as much as the rest: no token, a token that is bound to a key, and
+   * a cached token that has expired or was revoked.
    * @param reader the audience that the token must have
    * @throws OAuthError any other refusal
    */
@@ -82,7 +82,7 @@ interface AccessTokenDeps {
   revocations: Revocations
   clock: Clock
   random: Random
-  /** The APIs of the service. More may come until the start ends. */
+  /** The APIs of the service. The array may grow until the start ends. */
   resources: readonly Resource[]
 }
 
@@ -158,7 +158,7 @@ export function accessTokens(
     const claims = checkAccessTokenClaims(payload, { ...policy, audience }, clock.now())
     if (revocations.has(claims.sid) || (claims.act !== undefined && revocations.hasActedFor(claims)))
       throw invalidToken('The token was revoked.', 'revoked here')
-    // A hit of the cache asks about `sid` alone.
+    // A cache hit checks the revocation of `sid` only, so tokens with `act` are not cached.
     if (reader !== 'any' && claims.act === undefined)
       cache.set(bearerCredential(token), {
         key,
@@ -184,8 +184,8 @@ export function accessTokens(
     mint({ sub, scopes, sid, client_id, authentication, jkt = null, extra, target = null, act, mostSeconds }) {
       const iat = Math.floor(clock.now() / 1000)
       const exp = iat + Math.min(secondsFor(target), mostSeconds ?? Infinity)
-      // The token lacks undefined values. `nbf` is among them, because the engine sets it on a copy of the payload, and
-      // V8 adds a missing field slowly.
+      // The token does not contain undefined values. `nbf` is one of them, because the engine sets it on a copy of the
+      // payload, and V8 adds a missing field slowly.
       const auth_time = authentication === undefined ? undefined : Math.floor(authentication.authenticatedAt / 1000)
       const acr = authentication?.acr ?? undefined
       const amr = authentication === undefined || authentication.amr.length === 0 ? undefined : authentication.amr
@@ -219,7 +219,7 @@ export function accessTokens(
       if (known !== undefined) return asBearer(known)
       const token = bearerToken(authorization)
       if (token === undefined) return missingToken(' The header Authorization has another scheme.')
-      // The token may be cached under another spelling of the scheme or other spaces.
+      // The cache has one spelling of each credential. The header may spell the scheme or the spaces in another way.
       const credential = bearerCredential(token)
       const found = (credential === authorization ? undefined : seen(credential, reader)) ?? judge(token, reader)
       return found instanceof Promise ? found.then(asBearer) : asBearer(found)
@@ -238,7 +238,7 @@ function asBearer(found: AccessTokenClaims | OAuthError): AccessTokenClaims | OA
   return found instanceof OAuthError || boundKey(found) === null ? found : boundToken()
 }
 
-/** The claims of our tokens, as every reader gets them. */
+/** Decodes the claims of a token whose signature is known to be good. */
 function payloadOf(token: string): AccessTokenClaims {
   return JSON.parse(
     Buffer.from(token.slice(token.indexOf('.') + 1, token.lastIndexOf('.')), 'base64url').toString('utf8')

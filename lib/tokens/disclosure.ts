@@ -10,7 +10,7 @@ import {
 } from '../protocol/user-claims.ts'
 import type { User } from '../ports/user-store.ts'
 
-/** The user of a token, and the grant. */
+/** The client that asks for data of a user, and its grant. */
 interface DisclosureSubject {
   /** `null` for a caller without a client, which is the account itself. */
   client: Pick<Client, 'firstParty' | 'scopes'> | null
@@ -115,10 +115,10 @@ export interface ReleasePolicy {
 /**
  * The claims of a user for an ID token or a userinfo answer, without `sub`.
  *
- * A value from the host's function wins over the user's row, and `undefined` removes the claim. A standard claim is
- * released only if it is requested and the client may learn it (`disclosureOf`), wherever its value comes from. A
- * granted scope requests it (at userinfo, and in ID tokens with the option `idToken.claims`), and so does its name in
- * the `claims` parameter. A claim of the host's own is always released.
+ * A value from the host's function wins over the user's row, and `undefined` or `null` removes the claim. A standard
+ * claim is released only if it is requested and the client may learn it (`disclosureOf`), wherever its value comes
+ * from. A granted scope requests it (at userinfo, and in ID tokens with the option `idToken.claims`), and so does its
+ * name in the `claims` parameter. A claim of the host's own is always released.
  * @see OpenID Connect Core 1.0 §5.3.2, §5.4, §5.5
  */
 export async function releasedClaims(

@@ -62,8 +62,8 @@ interface IdTokenDeps extends ReleasePolicy {
 const DEFAULT_ALG = 'RS256'
 
 /**
- * Makes and reads ID tokens and logout tokens. `mint` and `mintLogoutToken` wait for the key. Call `ready` only to know
- * before.
+ * Makes and reads ID tokens and logout tokens. `mint` and `mintLogoutToken` wait for the key. Call `ready` only to
+ * learn earlier that the key is missing.
  */
 export function idTokens(
   policy: { issuer: string; expiresInSeconds: number; claims: 'requested' | 'scopes' },

@@ -93,9 +93,9 @@ export function signedPayload(key: VerifyingKey, alg: string, token: string): un
 }
 
 /**
- * Tells a token that this process signed lately, so that its first use needs no verification. Each key has a table of
- * digests, whose size is fixed: a token that never comes back costs no memory. A later token may take the place of an
- * earlier one, which is then verified as any other.
+ * Recognizes tokens that this process signed lately, so that their first use needs no signature check. Each key has a
+ * table of digests of a fixed size, so that a token that never comes back costs no memory. A later token may replace an
+ * earlier one in the table, which is then verified like any other.
  */
 interface IssuedTokens {
   add(key: VerifyingKey, token: string): void

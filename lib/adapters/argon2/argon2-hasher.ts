@@ -5,14 +5,17 @@ function asBuffer(bytes: Uint8Array): Buffer {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 }
 
-/** The order `m,t,p` is the only one libargon2 reads; some versions of the package write `m,p,t`. */
+/**
+ * Rewrites the parameters of a hash in the order `m,t,p`, the only order that libargon2 reads. Some versions of the
+ * package `argon2` write `m,p,t`.
+ */
 function inOrder(encoded: string): string {
   return encoded.replace(/\$m=(\d+),p=(\d+),t=(\d+)/, '$m=$1,t=$3,p=$2')
 }
 
 /**
- * argon2id by the package `argon2` (libargon2 on the threads of libuv's pool). Its strings and those of `nodeRsHasher`
- * are interchangeable.
+ * Hashes with argon2id by the package `argon2` (libargon2 on the threads of libuv's pool). Verifies the hashes of
+ * `nodeRsHasher` too, and `nodeRsHasher` verifies these.
  */
 export function argon2Hasher(): PasswordHasher {
   const load = () => loadEngine('argon2', () => import('argon2'))
@@ -41,7 +44,7 @@ export function argon2Hasher(): PasswordHasher {
 /**
  * Loads an argon2 package at its first use, so that a host with another hasher never loads its binary.
  *
- * @throws Error that names the package, where it is missing or has no binary for this platform
+ * @throws Error that names the package, if the package is missing or has no binary for this platform
  */
 export async function loadEngine<Engine>(packageName: string, load: () => Promise<Engine>): Promise<Engine> {
   try {

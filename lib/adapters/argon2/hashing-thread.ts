@@ -1,6 +1,6 @@
 /**
- * Runs in a worker thread of `nodeRsHasher`. Nothing imports this file. The calls block on purpose, because the
- * operating system can give a thread the lowest priority.
+ * Runs in a worker thread of `nodeRsHasher`, which starts this file by its name. Nothing imports it. Uses the blocking
+ * functions, because they run in this thread, which has the lowest priority on Linux.
  */
 import { answerCalls } from '../threads/hashing-threads.ts'
 import { type HashingCall, loadEngine } from './argon2-hasher.ts'

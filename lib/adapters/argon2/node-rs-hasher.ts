@@ -3,7 +3,7 @@ import type { Argon2Parameters, PasswordHasher } from '../../ports/cryptography.
 import { threadsOf } from '../threads/hashing-threads.ts'
 import { type HashingCall, loadEngine } from './argon2-hasher.ts'
 
-/** `null`: no threads, so the engine's own asynchronous calls are used. Only on Linux a thread can have a priority. */
+/** Returns `null` in a bundle. Used on Linux only, because a thread cannot have its own priority elsewhere. */
 const ownThreads = threadsOf<HashingCall>('./hashing-thread', import.meta.url)
 const threads = () => (process.platform === 'linux' ? ownThreads() : null)
 
@@ -12,19 +12,22 @@ function withSecret(options: Options, secret: Uint8Array | undefined): Options {
   return secret === undefined ? options : { ...options, secret: new Uint8Array(secret) }
 }
 
-/** Without `algorithm` and `version` it is argon2id, version 19; their enums exist in the package's types only. */
+/**
+ * Omits `algorithm` and `version`, because the package exports their enums only as types. Its defaults are argon2id and
+ * version 19.
+ */
 function hashOptions({ memoryCost, timeCost, parallelism }: Argon2Parameters, secret: Uint8Array | undefined): Options {
   return withSecret({ outputLen: 32, memoryCost, timeCost, parallelism }, secret)
 }
 
 /**
- * argon2id by `@node-rs/argon2`, an optional peer dependency. Its strings and those of `argon2Hasher` are
- * interchangeable. Both calls reject with an error that names the package where it is not installed.
+ * Hashes with argon2id by `@node-rs/argon2`, an optional peer dependency. Verifies the hashes of `argon2Hasher` too,
+ * and `argon2Hasher` verifies these. If the package is not installed, both methods reject with an error that names it.
  *
- * On Linux it hashes in worker threads of the lowest priority, so that a flood of sign-ins takes no time from the event
- * loop. The process has at most one for each core, begun when they are needed. Elsewhere a thread can't have a priority
- * of its own, and a bundle lacks the thread's file: there it hashes on the threads of libuv's pool, as `argon2Hasher`
- * does.
+ * On Linux, worker threads of the lowest priority do the hashing, so that a flood of sign-ins takes no time from the
+ * event loop. The process starts them when needed, at most one for each core. On other systems a thread cannot have its
+ * own priority, and in a bundle the thread's file is missing. There the threads of libuv's pool do the hashing, as for
+ * `argon2Hasher`.
  */
 export function nodeRsHasher(): PasswordHasher {
   const load = () => loadEngine('@node-rs/argon2', () => import('@node-rs/argon2'))

@@ -5,7 +5,7 @@ import type { BcryptHash, HashMatch, ImportedHash, ImportedHashVerifier } from '
 import { phpassKey } from './phpass.ts'
 
 interface ImportedHashVerifierOptions {
-  /** The text that the other system appended to a password before bcrypt. Wrapped forms of bcrypt never had one. */
+  /** The text that the other system appended to a password before bcrypt. Ignored for forms of Django and WordPress. */
   bcryptPepper?: string
 }
 
@@ -32,7 +32,7 @@ function deriveByScrypt(
 }
 
 /**
- * Firebase keeps the project's signer key, encrypted under what scrypt makes of the password.
+ * Computes Firebase's hash: the project's signer key, encrypted with a key that scrypt derives from the password.
  * @see https://github.com/firebase/scrypt
  */
 async function firebaseTag(password: string, hash: ImportedHash & { kind: 'firebase' }): Promise<Buffer> {
@@ -55,10 +55,10 @@ function givenToBcrypt(of: BcryptHash['of'], password: string, pepper: string): 
   return password + pepper
 }
 
-/** Loads the optional package. The host installs it, because most hosts have no such hashes. */
+/** Loads the package. It is optional, because most hosts have no bcrypt hashes. */
 const bcryptPackage = async () => await import('@node-rs/bcrypt')
 
-/** False if a sign-in with a hash of bcrypt is answered 503. */
+/** Tells whether `@node-rs/bcrypt` is installed. Without it, a sign-in of a user with a bcrypt hash is answered 503. */
 export const hasBcrypt = async (): Promise<boolean> =>
   await bcryptPackage().then(
     () => true,
@@ -89,10 +89,10 @@ function seesAll(hash: ImportedHash, password: string, bcryptPepper: string): bo
 }
 
 /**
- * Verifies bcrypt (also as Django and WordPress wrap it), scrypt, Firebase's scrypt, PBKDF2 and phpass. All work is off
- * the main thread. It runs whatever parameters a hash has: bound them first. bcrypt reads 72 bytes of a password, and
- * WordPress leaves out white space at the ends, as the systems did that made the hashes. Then what was typed may not be
- * the person's password, and the answer is `match_of_a_part`.
+ * Verifies bcrypt (also as Django and WordPress wrap it), scrypt, Firebase's scrypt, PBKDF2 and phpass, without
+ * blocking the event loop. Does not limit the cost parameters of a hash, so the caller must. bcrypt reads only 72 bytes
+ * of a password, and WordPress trims white space. If the hash covers only a part of the typed password, the result is
+ * `match_of_a_part`, because the rest may be wrong.
  */
 export function importedHashVerifier({ bcryptPepper = '' }: ImportedHashVerifierOptions = {}): ImportedHashVerifier {
   return {
@@ -101,9 +101,9 @@ export function importedHashVerifier({ bcryptPepper = '' }: ImportedHashVerifier
         hash.kind === 'bcrypt'
           ? await matchesBcrypt(hash.encoded, givenToBcrypt(hash.of, password, bcryptPepper))
           : timingSafeEqual(await tagOf(password, hash), hash.tag)
-      // bcrypt repeats its key with a NUL after it, and HMAC fills its key up with NULs: `abc`, `abc\0` and, in bcrypt,
-      // `abc\0abc` have one hash. No form sends a NUL, so a password with one never matches. The check comes after the
-      // hashing, so that the time is the same either way.
+      // bcrypt repeats its key with a NUL after it, and HMAC pads its key with NULs. So `abc`, `abc\0` and, in bcrypt,
+      // `abc\0abc` have the same hash. No form sends a NUL, so a password with a NUL never matches. The check comes
+      // after the hashing, so that the time does not depend on it.
       if (!matches || password.includes('\0')) return 'no_match'
       return seesAll(hash, password, bcryptPepper) ? 'match' : 'match_of_a_part'
     }

@@ -1,4 +1,4 @@
-/** Runs in a worker thread of `phpassKey`. Nothing imports it. */
+/** Runs in a worker thread of `phpassKey`, which starts this file by its name. Nothing imports it. */
 import { answerCalls } from '../threads/hashing-threads.ts'
 import { phpassRounds } from './phpass.ts'
 

@@ -3,10 +3,10 @@ import { setImmediate } from 'node:timers/promises'
 import type { ImportedHash } from '../../ports/cryptography.ts'
 import { threadsOf } from '../threads/hashing-threads.ts'
 
-/** About a millisecond. */
+/** Number of MD5 rounds that take about a millisecond. */
 const ROUNDS_AT_ONCE = 256
 
-/** `null` in a bundle, which has no file for a thread. */
+/** Returns `null` in a bundle, because the file of the thread is missing there. */
 const threads = threadsOf<PhpassCall>('./phpass-thread', import.meta.url)
 
 /** Runs all rounds in this thread, and lets the event loop run every millisecond. */
@@ -20,8 +20,8 @@ async function inTurns({ state, password, rounds }: PhpassCall): Promise<Uint8Ar
 }
 
 /**
- * The portable hash of phpass. Its MD5 would block the event loop, so it runs in worker threads, at most one for each
- * core; in a bundle, which lacks the file of the thread, it runs in small pieces.
+ * Computes the portable hash of phpass in worker threads, at most one for each core, because its MD5 rounds would block
+ * the event loop. In a bundle the file of the thread is missing, so the rounds run in the main thread in small pieces.
  *
  * @see https://www.openwall.com/phpass/
  */

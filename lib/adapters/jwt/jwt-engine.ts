@@ -7,12 +7,16 @@ import { KEY_TYPES, MIN_RSA_BITS } from '../../protocol/jws.ts'
 import type { JsonWebKeyObject, JwtEngine, LoadedKey, TokenType } from '../../ports/cryptography.ts'
 
 const generate = promisify(generateKeyPair)
-/** Loaded with the first key: it is a twelfth of the start, and the first managed key is made after that. */
+/**
+ * Loaded with the first key, because loading takes a twelfth of the start time, and the first managed key is made after
+ * the start.
+ */
 let loaded: FastifyPluginCallback<FastifyJWTOptions> | undefined
 const jwtPackage = () => import('@fastify/jwt')
 
 /**
- * Signing and verifying by @fastify/jwt. It checks the signature and the algorithm; claims are checked by lib/protocol.
+ * Signs and verifies tokens with @fastify/jwt. Verifying checks only the signature and the algorithm. lib/protocol
+ * checks the claims.
  */
 export const jwtEngine: JwtEngine = {
   async generate(alg) {
@@ -32,7 +36,7 @@ export const jwtEngine: JwtEngine = {
     if (privateJwk.kty !== expected.kty || (expected.crv !== undefined && privateJwk.crv !== expected.crv))
       throw new Error(`${alg} needs kty ${expected.kty}${expected.crv === undefined ? '' : ` and crv ${expected.crv}`}`)
     if (typeof privateJwk.d !== 'string') throw new Error('it must be a private JWK (with d)')
-    // OpenSSL checks here that the point is on the curve; whether the halves belong together is tried below.
+    // OpenSSL checks that the point is on the curve. The trial signature below checks that the two halves fit.
     const privateKey = createPrivateKey({ key: privateJwk, format: 'jwk' })
     const publicKey = createPublicKey(privateKey)
     if ((publicKey.asymmetricKeyDetails?.modulusLength ?? MIN_RSA_BITS) < MIN_RSA_BITS)
@@ -65,10 +69,10 @@ function toPem(key: KeyObject, type: 'pkcs8' | 'spki'): string {
 }
 
 /**
- * One private Fastify instance a key: the host's tree, and a @fastify/jwt in it, is never touched. The instance has one
- * @fastify/jwt for each `typ`, with all options fixed, because per-call options make the library parse the key again
- * for each token. It is never started, so that another one can be registered with the first token of its `typ`: each
- * takes half a millisecond.
+ * Makes a private Fastify instance for the key, so that the host's instance, which may have its own @fastify/jwt, stays
+ * untouched. Registers @fastify/jwt once for each `typ`, with fixed options, because options per call make the library
+ * parse the key again for each token. A registration takes half a millisecond, so it waits for the first token of its
+ * `typ`. The instance is never started, because a started instance accepts no further registration.
  */
 async function bind(
   kid: string,
@@ -93,7 +97,7 @@ async function bind(
     })
     return (bound[typ] = (inner.jwt as unknown as Record<TokenType, JWT>)[typ])
   }
-  // One instance verifies tokens of every `typ`: the caller has checked the `typ` already.
+  // Verifies tokens of every `typ`, because the caller checks the `typ`.
   const first = register('at+jwt')
   return {
     kid,

@@ -1,12 +1,12 @@
 import type { AttemptLimit, AttemptOutcome, AttemptStanding, AttemptStore } from '../../ports/attempt-store.ts'
 import type { Clock } from '../../ports/clock.ts'
 
-/** If every key of a full rule is blocked, further keys share these counters. */
+/** Number of shared counters of a rule. Further keys use them if the rule is full and all its keys are blocked. */
 const COARSE_BUCKETS = 1024
 /** The number of blocked keys of a full rule that each attempt checks for expiry. */
 const LOOK_AT_BLOCKED = 8
 
-/** The allowed attempts of one key, oldest first, and its place in one of its rule's two lists. */
+/** The allowed attempts of one key, oldest first, and the links of its rule's list `open` or `blocked`. */
 interface Counter {
   key: string
   times: number[]
@@ -26,7 +26,7 @@ interface List {
 /** Linked lists, because removing the oldest entry of a big Map repeatedly walks over all removed entries. */
 interface RuleCounters {
   byKey: Map<string, Counter>
-  /** Keys that are not blocked, the one with the oldest last attempt first. They are forgotten to make room. */
+  /** Keys that are not blocked. The head has the oldest last attempt and is removed first to make room. */
   open: List
   blocked: List
   coarse: Map<number, Counter>
@@ -40,11 +40,12 @@ interface MemoryAttemptStore extends AttemptStore {
 }
 
 /**
- * Attempts in this process: an exact sliding log per key, on the monotonic clock. Synchronous, so each step is atomic.
+ * Counts attempts in this process: an exact sliding log per key, on the monotonic clock. Synchronous, so each step is
+ * atomic. An attempt leaves the window exactly `windowMs` after it was made.
  *
- * Holds at most `maxKeysPerRule` keys of each rule. A full rule forgets expired keys, then the key whose last attempt
- * is oldest and that isn't blocked; a blocked key is never forgotten, or a flood of other keys would free it. An
- * attempt is out of the window when `windowMs` has passed since it, to the millisecond.
+ * Holds at most `maxKeysPerRule` keys of each rule. A full rule removes expired keys first. Then it removes the key
+ * with the oldest last attempt among the keys that are not blocked. It never removes a blocked key, because otherwise a
+ * flood of other keys would unblock it.
  */
 export function memoryAttemptStore({
   clock,
@@ -69,7 +70,10 @@ export function memoryAttemptStore({
     return counters
   }
 
-  /** The counter of this limit. `null`: a key without attempts, for which there is room. */
+  /**
+   * Returns the counter of the key. `null` if the key has no counter and the rule has room for one. A shared counter if
+   * the rule has no room.
+   */
   function find(counters: RuleCounters, limit: AttemptLimit, now: number): Counter | null {
     const counter = counters.byKey.get(limit.key)
     if (counter !== undefined) return counter
@@ -116,7 +120,8 @@ export function memoryAttemptStore({
         if (usedOf(counter) >= limit.max) refused = true
       }
       if (refused) return refusal(limits, found, now)
-      // Known keys first: they move to the end of their list, so making room for a new one doesn't take them away.
+      // Adds to known keys first. This moves them to the end of their list, so that making room for a new key does not
+      // remove them.
       for (let index = 0; index < limits.length; index++) {
         const limit = limits[index] as AttemptLimit
         const counter = found[index] ?? null
@@ -171,8 +176,8 @@ function refusal(limits: readonly AttemptLimit[], found: ReadonlyArray<Counter |
 }
 
 /**
- * Forgets up to two expired keys of each list. A limit of an attempt adds at most one key, so memory shrinks without a
- * timer.
+ * Removes up to two expired keys of each list. Each limit of an attempt calls this once and adds at most one key, so
+ * memory shrinks without a timer.
  */
 function forgetSome(counters: RuleCounters, now: number): void {
   for (let i = 0; i < 2 && counters.open.head !== null && isExpired(counters.open.head, now); i++)
@@ -185,7 +190,7 @@ function usedOf(counter: Counter | null): number {
   return counter === null ? 0 : counter.times.length
 }
 
-/** Moves the entries in place, because `splice` would allocate an array of the removed ones. */
+/** Removes the attempts outside the window. Moves the others in place, because `splice` would allocate an array. */
 function expire({ times, attemptIds }: Counter, windowMs: number, now: number): void {
   let gone = 0
   while (gone < times.length && now - (times[gone] as number) >= windowMs) gone++
@@ -219,7 +224,7 @@ function standing({ rule, max, windowMs }: AttemptLimit, counter: Counter | null
   return { rule, max, windowMs, remaining: Math.max(0, max - used), resetMs }
 }
 
-/** Puts the counter at the end of the list it belongs to now. */
+/** Moves the counter to the end of `blocked` if it has reached `max`, otherwise to the end of `open`. */
 function place(counters: RuleCounters, counter: Counter): void {
   unlink(counter)
   const list = counter.times.length >= counter.max ? counters.blocked : counters.open
@@ -245,7 +250,10 @@ function forget(counters: RuleCounters, counter: Counter): void {
   counters.byKey.delete(counter.key)
 }
 
-/** Checks the next few blocked keys in turn. `true`: one of them is free again and heads the open list. */
+/**
+ * Drops expired attempts of the first few blocked keys and moves these keys to the end of their list. Stops and returns
+ * `true` at the first key that is no longer blocked, which is then in `open`.
+ */
 function unblockOne(counters: RuleCounters, now: number): boolean {
   for (let i = 0; i < LOOK_AT_BLOCKED && counters.blocked.head !== null; i++) {
     const counter = counters.blocked.head

@@ -3,7 +3,7 @@ import { pageOf, placeAfter } from '../../protocol/audit-place.ts'
 
 /** An audit log in the memory of one process, for development and tests. */
 export function memoryAudit(): AuditLog {
-  /** In the order of the list, turned around. */
+  /** Sorted by `inOrder`, oldest first. `list` returns the newest first. */
   let entries: AuditEntry[] = []
   const places = new Set<string>()
   return {

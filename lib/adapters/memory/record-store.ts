@@ -10,10 +10,10 @@ import { recordApiKeyStore } from '../../records/api-key-store.ts'
 
 type Kept = StoredRecord & { expiresAt: number }
 
-/** Records in this process's memory. No method awaits before it has done its work: that makes each of them atomic. */
+/** Records in this process's memory. `read` and `commit` are atomic, because neither awaits anything. */
 export function memoryRecords(): RecordStore {
   const records = new Map<string, Kept>()
-  // No partition has a colon in it, so no key can make one name look like another.
+  // A partition contains no colon, so two different pairs of partition and key never have the same name.
   const nameOf = (partition: string, key: string): string => `${partition}:${key}`
 
   return {
@@ -47,12 +47,12 @@ const isExpected = ({ expect }: RecordWrite, found: Kept | null): boolean =>
 
 const kept = ({ value, version, expiresAt }: Kept): Kept => ({ value, version, expiresAt })
 
-/** How many entries a sweep looks at before it lets requests through. */
+/** The number of entries that a sweep checks before it lets the event loop run. */
 const SLICE = 1000
 
 async function inSlices<Name>(names: Iterable<Name>, sweepOne: (name: Name) => void): Promise<void> {
   let looked = 0
-  // A Map's iterator stands changes, so others may add and remove between two slices.
+  // The iterator of a Map tolerates changes, so other calls may add and remove entries between two slices.
   for (const name of names) {
     sweepOne(name)
     if (++looked % SLICE === 0) await setImmediate()
@@ -61,20 +61,20 @@ async function inSlices<Name>(names: Iterable<Name>, sweepOne: (name: Name) => v
 
 export interface MemoryStateOptions {
   /**
-   * How many devices one user may be signed in on; one more signs out the one that signed in first. Default 100; from 1
-   * to 1,000.
+   * The maximum number of devices that a user is signed in on. Refresh token families with and without offline access
+   * count separately. A further sign-in signs out the device that signed in first. Default 100; from 1 to 1,000.
    */
   maxFamiliesPerUser?: number | undefined
   /**
-   * How many browsers one user may be signed in with on the hosted pages; one more ends the first. Default 100; from 1
-   * to 1,000.
+   * The maximum number of browsers in which a user is signed in on the hosted pages. A further sign-in ends the session
+   * that began first. Default 100; from 1 to 1,000.
    */
   maxSessionsPerUser?: number | undefined
 }
 
 /**
- * State in this process's memory: for tests, development, and a single process that may forget who is signed in.
- * Several processes don't share it.
+ * State in this process's memory: for tests, development, and a single process. The end of the process signs all users
+ * out. Several processes do not share the state.
  */
 export function memoryState({ maxFamiliesPerUser, maxSessionsPerUser, ...others }: MemoryStateOptions = {}): State {
   noOthers('memoryState', others)

@@ -26,7 +26,7 @@ export function memoryUserStore(initial: readonly User[] = []): Required<UserSto
     return user === undefined ? null : copied(user)
   }
   const made = (user: NewUser): User => {
-    // These come last: a caller's field `id` must not choose the subject.
+    // Sets `id` and the fields after it last, so that a field `id` of the caller does not choose the subject.
     const stored: User = {
       ...structuredClone(user),
       id: randomBytes(16).toString('base64url'),
@@ -38,7 +38,7 @@ export function memoryUserStore(initial: readonly User[] = []): Required<UserSto
   }
   for (const user of initial) add({ ...structuredClone(user), version: 1 })
 
-  // No method awaits before it has done its work: that is what makes each of them atomic.
+  // Each method is atomic, because none awaits anything.
   return {
     async findById(id) {
       return copyOf(id)
@@ -126,7 +126,7 @@ export function memoryUserStore(initial: readonly User[] = []): Required<UserSto
 
 type Place = Pick<User, 'createdAt' | 'id'>
 
-/** The order of pages. */
+/** The order of `list`: the newest user first, and users of the same time by descending id. */
 function newestFirst(a: Place, b: Place): number {
   const later = Number(b.createdAt ?? 0) - Number(a.createdAt ?? 0)
   return later !== 0 ? later : a.id < b.id ? 1 : a.id > b.id ? -1 : 0
@@ -143,7 +143,7 @@ function patched(user: User, patch: UserPatch): User {
   return { ...Object.fromEntries(kept), version: Number(user.version) + 1 } as User
 }
 
-/** Copies flat users by hand, because a structured clone takes as long as a good part of a refresh. */
+/** Copies a flat user without `structuredClone`, which would take a good part of the time of a token refresh. */
 function copied(user: User): User {
   for (const name in user) {
     const value = user[name]
@@ -154,7 +154,7 @@ function copied(user: User): User {
 
 type Outcome<Name extends 'linkIdentity' | 'unlinkIdentity'> = Awaited<ReturnType<Required<UserStore>[Name]>>
 
-/** The links of all users. No method awaits, so each call is atomic. */
+/** The linked identities of all users. All methods are synchronous, so each call is atomic. */
 interface MemoryIdentities {
   ownerOf(identity: Identity): string | undefined
   /** @throws IdentityTakenError */

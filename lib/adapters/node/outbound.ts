@@ -15,20 +15,20 @@ import { type Distance, distanceOf, mayCall, nearer, PUBLIC, THIS_MACHINE } from
 
 /**
  * The one place where this package calls other servers. It uses `node:http` and `node:https` rather than `fetch`,
- * because `fetch` decodes content before a limit applies, and an abort of such an answer can end the process.
+ * because `fetch` decodes content before a size limit applies, and an abort of an encoded response can end the process.
  */
 
 /**
- * The number of parallel calls to one origin. Further calls are refused, so that a server that hangs can't hold more
- * sockets.
+ * The maximum number of parallel calls to one origin. Further calls are rejected, so that a server that hangs does not
+ * hold more sockets.
  */
 const MAX_UNDER_WAY = 50
 const MAX_HEAD_BYTES = 16_384
-/** No longer validator is sent back, because callers keep validators. */
+/** The maximum length of an `ETag` or `Last-Modified` value that callers get and keep. A longer value is dropped. */
 const MAX_VALIDATOR = 256
-/** Informational answers (1xx) before the real one. */
+/** The maximum number of informational responses (1xx) before the final response. */
 const MAX_INFORMATION = 8
-/** An idle connection is used again for this long, so that the calls of one sign-in share it. */
+/** How long an idle connection stays open for reuse, so that the calls of one sign-in share a connection. */
 const IDLE_MS = 1000
 /** Error codes of Node.js and OpenSSL. */
 const CODE = /^[A-Z][A-Z0-9_]{1,60}$/
@@ -37,7 +37,7 @@ export function outbound(clock: Clock): Outbound {
   const underWay = new Map<string, number>()
   const agents = new Map<string, http.Agent>()
 
-  /** Connections are shared only among calls with the same bound, because the bound is checked at connect. */
+  /** Calls share connections only if they have the same `bound`, because only a new connection checks the bound. */
   const agentFor = (protocol: string, bound: Distance): http.Agent => {
     const key = `${protocol}${bound}`
     const agent =
@@ -63,8 +63,8 @@ export function outbound(clock: Clock): Outbound {
 }
 
 /**
- * The distance of the nearest address of our own host. A host that can't be looked up is far away, because less can be
- * called then.
+ * Returns the distance of the nearest address of this service's own host. If the lookup fails, returns `PUBLIC`, the
+ * strictest bound for calls.
  */
 export async function distanceOfHost(url: string): Promise<Distance> {
   const { hostname } = new URL(url)
@@ -76,7 +76,7 @@ export async function distanceOfHost(url: string): Promise<Distance> {
   })
 }
 
-/** Resolves a name, and passes on only addresses that the bound allows. */
+/** Resolves a name, and returns only addresses that are at least as far away as `bound`. */
 function lookupFrom(bound: Distance): LookupFunction {
   return (hostname, options, callback) => {
     dns.lookup(hostname, { ...options, all: true }, (error, found) => {
@@ -203,18 +203,21 @@ function listenForErrors(socket: Socket): void {
 function ignore(): void {}
 
 /**
- * Messages of network errors may quote what the other side sent, such as the names of a certificate. Their codes are
- * words of Node.js.
+ * Returns only the code of a network error, which Node.js or OpenSSL made. The message may quote what the other server
+ * sent, such as the names in its certificate.
  */
 function codeOf(error: Error): string {
   return 'code' in error && typeof error.code === 'string' && CODE.test(error.code) ? error.code : 'NO_CONNECTION'
 }
 
-/** The number of bytes of a response that are read. */
+/** The number of bytes that are read from a response. */
 const MAX_BODY = 1024
 const MAX_ERROR_LENGTH = 64
 
-/** `ownDistance`: the distance of this service's own addresses, as other hosts see them. */
+/**
+ * Makes a function that posts a form and reads the status and the `error` of the response. `ownDistance`: the distance
+ * of this service's own addresses, which is the minimum for the URL of a third party.
+ */
 export function formPost(outbound: Outbound, ownDistance: () => Promise<Distance>): FormPost {
   return async (url, params, { timeoutMs, thirdParty }) => {
     const { status, text } = await outbound({

@@ -10,8 +10,9 @@ interface SealerOptions {
 }
 
 /**
- * AES-256-GCM under a key derived (HKDF-SHA-256) from each secret. The first seals, all open: put a new secret in front
- * to rotate. The sealed text names its key by a digest, so that no key is tried in vain.
+ * Seals texts with AES-256-GCM. HKDF-SHA-256 derives one key from each secret. The first key seals, and every key
+ * opens, so put a new secret in front to rotate. The sealed text contains a digest of its key, so that only this key is
+ * tried.
  */
 export function aesSealer(secrets: readonly [string, ...string[]], { deflates = false }: SealerOptions = {}): Sealer {
   const keys = secrets.map((secret) => {
@@ -36,8 +37,8 @@ export function aesSealer(secrets: readonly [string, ...string[]], { deflates = 
       const match = keys.find((candidate) => candidate.id === id)
       if (version !== VERSION || match === undefined || parts.length !== 2) return null
       const [nonce = Buffer.alloc(0), bytes = nonce] = parts.map((part) => Buffer.from(part, 'base64url'))
-      // The decoder ignores invalid characters. Requires the canonical spelling, or a copy could look like a different
-      // text.
+      // The base64url decoder ignores invalid characters. Requires the canonical spelling, so that a sealed text has no
+      // second spelling that opens too.
       if ([nonce, bytes].some((part, at) => part.toString('base64url') !== parts[at])) return null
       try {
         const decipher = createDecipheriv('aes-256-gcm', match.key, nonce, { authTagLength: 16 })

@@ -9,7 +9,7 @@ export const systemClock: Clock = {
   now: () => Date.now(),
   monotonic: () => performance.now(),
   after(delayMs, task) {
-    // A longer delay would overflow to 1 ms: wait the longest span and look again.
+    // `setTimeout` turns a longer delay into 1 ms. Waits for the longest possible delay, and then for the rest.
     if (delayMs > MAX_TIMEOUT_MS) {
       let undo = systemClock.after(MAX_TIMEOUT_MS, () => {
         undo = systemClock.after(delayMs - MAX_TIMEOUT_MS, task)

@@ -5,7 +5,7 @@ import { type PostgresDatabase, quoted } from './database.ts'
 import { connect } from './migrations.ts'
 
 export interface PostgresAuditOptions {
-  /** The schema that holds the table; created where it does not exist. Default: the search path decides. */
+  /** The schema that holds the table. It is created if it does not exist. Default: the search path decides. */
   schema?: string | undefined
 }
 

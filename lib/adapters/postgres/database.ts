@@ -3,9 +3,9 @@ import { isStorable } from '../../protocol/bounds.ts'
 import { isRow, type Row } from '../sql/rows.ts'
 import { hash } from 'node:crypto'
 
-/** The common part of a `Pool` or a `Client` of `pg`, and PGlite. Nothing of them is imported. */
+/** The method that a `Pool` and a `Client` of `pg` and PGlite have in common. This package imports none of them. */
 export interface PostgresDatabase {
-  /** One statement with `$1`, `$2` …; each its own transaction. */
+  /** Runs one statement with the parameters `$1`, `$2`, … in a transaction of its own. */
   query(text: string, params?: unknown[]): Promise<{ rows: unknown[] }>
 }
 
@@ -14,13 +14,19 @@ export type PostgresValue = string | number | boolean | null
 /** Runs one statement. Rejects with an error that holds no value of a row or parameter. */
 export type Query = (sql: string, ...parameters: PostgresValue[]) => Promise<Row[]>
 
-/** Quotes a name of the host's for SQL. */
+/**
+ * Quotes a name that the host chose for SQL.
+ * @throws TypeError if it is not made of letters, digits and `_`
+ */
 export function quoted(name: string, what: string): string {
   if (!/^[A-Za-z_][A-Za-z0-9_]{0,62}$/.test(name)) throw new TypeError(`A ${what} name has letters, digits and _ only.`)
   return `"${name}"`
 }
 
-/** The only access to the database. */
+/**
+ * Wraps `db`: rejects strings that PostgreSQL cannot store, and removes values of rows from errors. All access to the
+ * database goes through the result.
+ */
 export function queryOf(db: PostgresDatabase): Query {
   if (typeof (db as Partial<PostgresDatabase> | null | undefined)?.query !== 'function')
     throw new TypeError(
@@ -47,7 +53,8 @@ export function queryOf(db: PostgresDatabase): Query {
  */
 const TELLING = /^(08|25|28|3D|3F|40|42|53|54|55|57|58)/
 /**
- * SQLSTATE classes: connection, no resources, read only after a failover, shut down or starting, errors of the system.
+ * SQLSTATE classes of temporary conditions: connection (08), read only after a failover (25006), no resources (53),
+ * shutdown or start (57), errors of the system (58).
  */
 const PASSING = /^(08|25006|53|57|58)/
 /** Error codes of refused writes: a server that is read only after a failover, and a full disk. */
@@ -67,10 +74,13 @@ const OF_THE_CONNECTION = [
 const isOfTheConnection = (message: string): boolean =>
   message.startsWith('Connection terminated') || OF_THE_CONNECTION.includes(message)
 
-/** An operation that the database did not do. `code` is the SQLSTATE or the system's error code, if there is one. */
+/**
+ * A failed operation. On an outage, the database may have done it nevertheless. `code` is the SQLSTATE or the system's
+ * error code, if there is one.
+ */
 export class PostgresError extends Error {
   readonly code: string | undefined
-  /** True if the server was out of reach or is about to be. False if the statement itself was wrong. */
+  /** True for a temporary condition of the server or the connection. False for a wrong statement or a missing right. */
   readonly isOutage: boolean
   readonly refusesWrites: boolean
   /** The name of the violated constraint. It comes from the schema and contains no value of a row. */
@@ -90,8 +100,8 @@ const constraintOf = (error: unknown): string | undefined =>
   error instanceof Error && 'constraint' in error && typeof error.constraint === 'string' ? error.constraint : undefined
 
 /**
- * Replaces a driver's error. That may contain a row (`detail`), the statement and its parameters. None of them may
- * reach a log, so the driver's error is not even the cause.
+ * Replaces a driver's error, which may contain a row (`detail`), the statement and its parameters. None of them may
+ * reach a log, so the driver's error is not even the `cause` of the new one.
  */
 function outage(error: unknown): PostgresError {
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''
@@ -108,7 +118,7 @@ function outage(error: unknown): PostgresError {
   return new PostgresError('PostgreSQL did not answer a statement.', undefined)
 }
 
-/** A missing right or database: waiting does not help. */
+/** True for a fault that only an operator can fix, such as a missing right or database. */
 export function isForAPerson(error: unknown): boolean {
   return error instanceof PostgresError && error.code !== undefined && /^(42|3D000|3F000|28P01|0A)/.test(error.code)
 }
@@ -121,15 +131,16 @@ interface NamedStatement {
 type NamingDatabase = PostgresDatabase & { query(statement: NamedStatement): Promise<{ rows: unknown[] }> }
 
 /**
- * The server or a pooler does not know a statement that this connection has prepared, or already has one of this name.
+ * SQLSTATEs behind a pooler: the server does not know a statement that this connection prepared (26000), or another
+ * client has already prepared a statement of this name (42P05).
  */
 const POOLED: readonly string[] = ['26000', '42P05']
-/** A prepared plan is older than a migration of its tables. The statement was not run. */
+/** SQLSTATE of a prepared statement whose plan is older than a migration of its tables. The server did not run it. */
 const OUTDATED = '0A000'
 
 /**
- * Only a `Pool` or a `Client` of `pg`: other drivers accept only a text, and a wrapper of the host may not pass names
- * on.
+ * True only for a `Pool` or a `Client` of `pg`. Other drivers accept only a text, and a wrapper of the host may not
+ * pass names on.
  */
 function takesNames(db: PostgresDatabase): db is NamingDatabase {
   return (
@@ -140,10 +151,10 @@ function takesNames(db: PostgresDatabase): db is NamingDatabase {
 const codeOf = (error: unknown): unknown => (error instanceof Error ? (error as { code?: unknown }).code : undefined)
 
 /**
- * Gives statements names, so that the server parses and plans each once per connection, which is a third of
+ * Gives statements names, so that the server parses and plans each once per connection. That saves a third of
  * PostgreSQL's work for reading a row by its key. A statement whose plan is outdated gets another name. A pooler may
- * give a client another connection for each transaction without its prepared statements (PgBouncer before 1.21). The
- * first such error ends the naming for good.
+ * use another connection for each transaction, which lacks the statements that the client prepared (PgBouncer before
+ * 1.21). The first such error ends the naming for good.
  */
 export function withNamedStatements(db: PostgresDatabase): PostgresDatabase {
   if (!takesNames(db)) return db

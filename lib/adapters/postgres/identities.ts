@@ -23,9 +23,9 @@ const keyName = (table: string): string => nameBeside(table, '_identities_key')
 export const LINK_COLUMNS = 'issuer, subject, connection, email, linked_at, last_used_at, sealed, provisional'
 
 /**
- * The table of links, and functions for changes that a single statement can't do. A statement that locks the user and
- * counts the links counts those from before it waited, so two calls that unlink the last two links would both succeed.
- * In a function, each statement sees everything committed before it began.
+ * SQL for the table of links, and for functions whose changes a single statement cannot do. A single statement that
+ * waits for the lock of the user still counts the links of a snapshot from before the wait. So two calls that unlink
+ * the last two links would both succeed. In a function, each statement sees everything committed before it began.
  */
 export function identitiesSql(table: string): string {
   const users = quoted(table, 'table')
@@ -80,7 +80,7 @@ export function identitiesSql(table: string): string {
   END $body$`
 }
 
-/** The values of a link in the order of the columns. */
+/** The values of a link in the order of `LINK_COLUMNS`. */
 const valuesOf = (link: LinkedIdentity): PostgresValue[] => [
   link.issuer,
   link.subject,
@@ -94,10 +94,7 @@ const valuesOf = (link: LinkedIdentity): PostgresValue[] => [
 
 interface IdentityDeps {
   query: Query
-  /**
-   * An `INSERT` of a user that returns the row, with its parameters from `$1` on, and what it throws for an error of
-   * its own.
-   */
+  /** Builds the `INSERT` of a user, which returns the row. Its parameters begin at `$1`. */
   insertOf(user: Parameters<IdentityMethods['createWithIdentity']>[0]): { sql: string; values: PostgresValue[] }
   /** Converts a violation of the username's index to `UsernameTakenError`, and returns any other error unchanged. */
   explained(error: unknown, username: string): Promise<unknown>
@@ -121,8 +118,8 @@ export function postgresIdentities(table: string, { query, insertOf, explained }
     async createWithIdentity(user, link) {
       const { sql, values } = insertOf(user)
       const parameters = valuesOf(link).map((_, index) => `$${values.length + index + 1}`)
-      // Without ON CONFLICT: a violation must undo both inserts. An ignored conflict would leave the user without the
-      // link.
+      // Uses no ON CONFLICT, because a violation must undo both inserts. An ignored conflict would leave the user
+      // without the link.
       const [row] = await query(
         `WITH created AS (${sql}), linked AS (
           INSERT INTO ${links} (user_id, ${LINK_COLUMNS})

@@ -16,11 +16,11 @@ import { isForAPerson, type PostgresDatabase, type Query, queryOf, withNamedStat
 
 interface Migrations {
   component: string
-  /** Step 1, 2, 3 …; each may have several statements. A step that a release had is never edited. */
+  /** The steps from version 1 on. Each may have several statements. A released step is never edited. */
   steps: readonly MigrationStep[]
   /** True if repeated statements get names, so that the server plans them once for each connection. */
   named: boolean
-  /** `"schema".`, or nothing where the search path decides. */
+  /** `"schema".`, or empty if the search path decides. */
   prefix: string
 }
 
@@ -29,7 +29,7 @@ interface Connection extends Migrated {
   query: Query
 }
 
-/** The first number of all advisory locks taken here; a host's own don't begin with it. */
+/** The first number of the advisory lock of migrations. It spells `auth`, so that no lock of the host is the same. */
 export const LOCK = 0x61757468
 
 const creationOfSchema = (prefix: string): string =>
@@ -38,9 +38,9 @@ const creationOfSchema = (prefix: string): string =>
   END IF;`
 
 /**
- * A single statement, and so a transaction of its own on any connection of a pool. The lock lets one instance in at a
- * time. Each statement of the block sees everything committed before it began, so an instance that waited finds the
- * steps done.
+ * Migrates in a single statement, because that is one transaction on any connection of a pool. The lock lets in one
+ * instance at a time. Each statement inside the block sees everything committed before it began, so an instance that
+ * waited for the lock finds the steps done.
  */
 const migration = ({ component, steps, prefix }: Migrations): string => `DO $authority$
 DECLARE current integer;
@@ -95,7 +95,7 @@ async function versionOf(query: Query, { component, prefix }: Migrations): Promi
     : { version: integer(row, 'version'), minReader: integer(row, 'min_reader') }
 }
 
-/** Any number of instances may migrate at once. The usual start only reads. */
+/** Any number of instances may call this at once. If the tables are at the newest version, it only reads. */
 async function migrate(query: Query, migrations: Migrations): Promise<void> {
   const { component, steps } = migrations
   let seen = await versionOf(query, migrations)
@@ -110,7 +110,7 @@ export function connect(db: PostgresDatabase, migrations: Migrations): Connectio
   const query = queryOf(db)
   const named = migrations.named ? queryOf(withNamedStatements(db)) : query
   let ready: Promise<void> | undefined
-  // A failure is tried again by the next call, because it may have been an outage.
+  // After a failure the next call tries again, because the cause may have been an outage.
   const prepared = async (): Promise<void> => {
     ready ??= migrate(query, migrations).catch((error: unknown) => {
       ready = undefined

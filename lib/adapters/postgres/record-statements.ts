@@ -4,7 +4,7 @@ import { type Row, rowsIn, text } from '../sql/rows.ts'
 import { PostgresError, type PostgresValue, type Query } from './database.ts'
 import { dueAt, sweepAfter } from './record-tables.ts'
 
-/** The reads and commits of `postgresRecords`. `name`: the table's, with its schema. */
+/** The reads and commits of `postgresRecords`. `name`: the name of the table with its schema. */
 export function recordStatements(query: Query, name: string): Pick<RecordStore, 'read' | 'commit'> {
   const read = readerOf(query, name)
   const compare = comparerOf(query, name)
@@ -29,7 +29,7 @@ export function recordStatements(query: Query, name: string): Pick<RecordStore, 
   return { read, commit }
 }
 
-/** Only the function takes the lock of the partition, which a commit that may add a row needs. */
+/** True if the commit may add a row. It then needs the lock of the partition, which only the SQL function takes. */
 const mayBeNew = ({ expect, change }: RecordWrite): boolean =>
   expect === null || (expect === ANY && typeof change === 'object')
 
@@ -73,7 +73,7 @@ function readerOf(query: Query, name: string) {
   }
 }
 
-/** Compares or removes one record. Says whether it was as expected. */
+/** Compares or removes one record. Resolves to true if its version was as expected. */
 function comparerOf(query: Query, name: string) {
   const one = 'WHERE part = $1 AND key = $2 AND version = $3'
   const select = `SELECT 1 AS done FROM ${name} ${one}`
@@ -88,7 +88,7 @@ function comparerOf(query: Query, name: string) {
   }
 }
 
-/** A record that replaces the one of the version `expect`. */
+/** A new record and the version (`expect`) of the record that it replaces. */
 interface Replacement extends Exclude<RecordWrite['change'], string> {
   partition: string
   key: string
@@ -97,14 +97,18 @@ interface Replacement extends Exclude<RecordWrite['change'], string> {
 }
 
 /**
- * Errors after which nothing was done, and that one record may have caused: by a value, a trigger of the operator (P0),
- * or a lock that another transaction holds (55P03). Not 40003, after which the statement may have been done.
+ * True for an error after which nothing was done, and which a single record of the statement may have caused: by a
+ * value, a trigger of the operator (P0), or a lock of another transaction (55P03). False for 40003, because the server
+ * may have done the statement.
  */
 const mayBeOfOne = (error: unknown): boolean =>
   error instanceof TypeError ||
   (error instanceof PostgresError && /^(?:2[23]|40(?!003)|54|55P03|P0)/.test(error.code ?? ''))
 
-/** Says whether the record was as expected. Those of one turn are one statement. */
+/**
+ * Replaces a record. Resolves to true if the former version was as expected. One statement does all replacements of one
+ * turn of the event loop.
+ */
 function replacerOf(query: Query, name: string): (replacement: Replacement) => Promise<boolean> {
   const one = `UPDATE ${name} SET version = $4, value = $5, kind = $6, user_id = $7, expires_at = $8,
     sweep_after = ${sweepAfter('$8', '$9', '$10')} WHERE part = $1 AND key = $2 AND version = $3 RETURNING 1 AS done`
@@ -120,7 +124,7 @@ function replacerOf(query: Query, name: string): (replacement: Replacement) => P
     const [first = []] = rows
     if (rows.length === 1) return [(await query(one, ...first)).length === 1]
     const [row] = await query(many, ...first.map((_, column) => arrayOf(rows.map((values) => values[column] ?? null))))
-    // No TypeError, after which nothing would have been done.
+    // Throws no TypeError, because `mayBeOfOne` takes a TypeError for "nothing was done".
     if (typeof row?.['done'] !== 'string') throw new Error('The database answered a SELECT without its row.')
     return JSON.parse(row['done']) as boolean[]
   }, mayBeOfOne)

@@ -16,23 +16,23 @@ import { recordApiKeyStore } from '../../records/api-key-store.ts'
 interface PostgresRecordsOptions {
   /** The name of the function in messages about missing rights. */
   what: string
-  /** A plain name. Each table is a store of its own. */
+  /** The table's name, which is used unquoted. Each table is a separate store. */
   table: string
-  /** The schema that holds the table; created where it does not exist. Default: the search path decides. */
+  /** The schema that holds the table. It is created if it does not exist. Default: the search path decides. */
   schema?: string | undefined
   /** True if a `Pool` or `Client` of `pg` gets statements with names. Default true. */
   namedStatements?: boolean | undefined
 }
 
-/** Records that a sweep removes in one statement. */
+/** The maximum number of records that a sweep removes in one statement. */
 const SLICE = 500
 const TRIAL_MS = 60_000
 
 /**
- * Records in a table of PostgreSQL (12 or newer): any number of instances, durable. Every operation is one statement,
- * and reads or replacements of one record that come in one turn share it. A commit of one record that is not as
- * expected reads it again: the snapshot of a statement is older than the rows that it waited for, so its answer would
- * be old too.
+ * Records in a table of PostgreSQL (12 or newer): any number of instances, durable. Every operation is one statement.
+ * All reads of a single record in one turn of the event loop share a statement, and so do all replacements. If a commit
+ * of a single record finds another version, a second statement reads the record. The first cannot return it, because
+ * the snapshot of a statement is older than a row that it waited for.
  */
 export function postgresRecords(
   db: PostgresDatabase,
@@ -49,8 +49,8 @@ export function postgresRecords(
   const { read, commit } = recordStatements(query, name)
 
   /**
-   * Creates, replaces and removes records, and sweeps none, to find out at the start whether the role can. Two, because
-   * only replacements that come together call the function for them.
+   * Checks at the start whether the role has all rights: creates, replaces and removes two records, and calls the
+   * sweep. Uses two records, because only joined replacements call the SQL function `_replace`.
    */
   async function trial(): Promise<void> {
     const partition = randomBytes(12).toString('base64url')
@@ -95,17 +95,17 @@ export function postgresRecords(
 
 export interface PostgresStateOptions {
   /**
-   * How many devices one user may be signed in on; one more signs out the one that signed in first. Default 100; from 1
-   * to 1,000.
+   * The maximum number of devices that a user is signed in on. Refresh token families with and without offline access
+   * count separately. A further sign-in signs out the device that signed in first. Default 100; from 1 to 1,000.
    */
   maxFamiliesPerUser?: number | undefined
   /**
-   * How many browsers one user may be signed in with on the hosted pages; one more ends the first. Default 100; from 1
-   * to 1,000.
+   * The maximum number of browsers in which a user is signed in on the hosted pages. A further sign-in ends the session
+   * that began first. Default 100; from 1 to 1,000.
    */
   maxSessionsPerUser?: number | undefined
   /**
-   * The schema that holds the tables. Its name has letters, digits and `_`; it is created where it does not exist.
+   * The schema that holds the tables. Its name has letters, digits and `_`. It is created if it does not exist.
    * Default: the search path decides.
    */
   schema?: string | undefined
@@ -118,12 +118,13 @@ export interface PostgresStateOptions {
 
 /**
  * State in PostgreSQL (12 or newer): any number of instances, durable. `db` is anything with `query(text, params)`: a
- * `Pool` of `pg`, or PGlite. Every statement is a transaction, so transaction pooling (PgBouncer) is fine; the
- * isolation must be READ COMMITTED, the default. A statement may serve several requests, so `db` must not choose a
- * database by the request. The table is made by versioned migrations at the first use, by as many instances at once as
- * there are. Rejects with an error that has the SQLSTATE as its `code`, and no value of a row or parameter, on an
- * outage. How long an operation may take is the pool's to bound (`connectionTimeoutMillis`, `query_timeout`). Give a
- * `Pool` a listener for `error`: without one, Node.js ends the process when an idle connection is cut.
+ * `Pool` of `pg`, or PGlite. Every statement is a transaction, so transaction pooling (PgBouncer) works. The isolation
+ * level must be READ COMMITTED, the default. A statement may serve several requests, so `db` must not choose a database
+ * by the request. Versioned migrations make the table, by `prepare` or at the first use. Any number of instances may
+ * run them at once. On an outage, rejects with an error whose `code` is the SQLSTATE, if there is one. The error
+ * contains no value of a row or parameter. Limit the time of an operation in the pool (`connectionTimeoutMillis`,
+ * `query_timeout`). Give a `Pool` a listener for `error`, because without one Node.js ends the process when an idle
+ * connection is cut.
  */
 export function postgresState(
   db: PostgresDatabase,
@@ -137,7 +138,8 @@ export function postgresState(
 
 export interface PostgresFactorStoreOptions {
   /**
-   * The schema that holds the table, as of `postgresState`, and it may be the same. Default: the search path decides.
+   * The schema that holds the table. It may be the schema of `postgresState`, and is created if it does not exist.
+   * Default: the search path decides.
    */
   schema?: string | undefined
   /** True if statements get names, as for `postgresState`. Default true. */
@@ -146,11 +148,11 @@ export interface PostgresFactorStoreOptions {
 
 /**
  * Second factors in PostgreSQL (12 or newer): any number of instances, durable. `db` is anything with `query(text,
- * params)`: a `Pool` of `pg`, or PGlite, and may be that of the state or the users. Every statement is a transaction,
- * and may serve several requests, so `db` must not choose a database by the request; the isolation must be READ
- * COMMITTED, the default. The table is made by versioned migrations, by `prepare` or at the first use. Rejects with an
- * error that has the SQLSTATE as its `code`, and no value of a row or parameter, on an outage and on a user id that
- * PostgreSQL can't store.
+ * params)`: a `Pool` of `pg`, or PGlite. The state and the users may use the same `db`. Every statement is a
+ * transaction, and may serve several requests, so `db` must not choose a database by the request. The isolation level
+ * must be READ COMMITTED, the default. Versioned migrations make the table, by `prepare` or at the first use. On an
+ * outage, rejects with an error whose `code` is the SQLSTATE, if there is one, and which contains no value of a row or
+ * parameter. Rejects with `TypeError` for a user id that PostgreSQL cannot store (a NUL or a lone surrogate).
  */
 export function postgresFactorStore(
   db: PostgresDatabase,
@@ -162,7 +164,7 @@ export function postgresFactorStore(
   )
 }
 
-/** API keys in PostgreSQL, in a table of their own. All else is as for `postgresFactorStore`. */
+/** API keys in PostgreSQL, in a table of their own. Otherwise works like `postgresFactorStore`. */
 export function postgresApiKeyStore(
   db: PostgresDatabase,
   { schema, namedStatements = true, ...others }: PostgresFactorStoreOptions = {}

@@ -5,21 +5,25 @@ import { text } from '../sql/rows.ts'
 import { isForAPerson, PostgresError, type Query } from './database.ts'
 import { LOCK } from './migrations.ts'
 
-/** The rights that the statements of a record store need on its tables. The start looks for them. */
+/** The rights that the statements of a record store need on its tables. The start checks them. */
 export const recordRights = (table: string): Readonly<Record<string, readonly string[]>> => ({
   [table]: ['SELECT', 'INSERT', 'UPDATE', 'DELETE'],
   authority_migrations: ['SELECT']
 })
 
-/** The first of the two numbers of the lock of a partition. The second is a hash of its name. */
+/** The first number of the advisory lock of a partition. The second is a hash of the partition's name. */
 const PARTITION_LOCK = LOCK + 1
 
-/** Removing a record a little late costs less than writing an index entry at each use. */
+/**
+ * How late a record may be swept, in milliseconds, in addition to a share of its remaining time. A late removal costs
+ * less than writing an index entry at each use of the record.
+ */
 const SLACK_MS = 2 ** 18
 
 /**
- * When a record that ends at `expiresAt` is due for the sweep: the next multiple of a power of two, up to a sixteenth
- * of the time that is left. So most uses of a record, which each move its end, leave this time as it is.
+ * Returns when the sweep may remove a record that ends at `expiresAt`: that time, rounded up to a multiple of a power
+ * of two. The power is at most a sixteenth of the remaining time. Each use of a record moves its end, but most uses
+ * leave the rounded time as it is. Rounds nothing if less than `SLACK_MS` remains.
  */
 export function dueAt(expiresAt: number, now: number): number {
   const left = expiresAt - now
@@ -28,19 +32,19 @@ export function dueAt(expiresAt: number, now: number): number {
   return Math.min(Math.ceil(expiresAt / step) * step, Number.MAX_SAFE_INTEGER)
 }
 
-/** SQL that keeps the former sweep time if it is after the end of the record, and not too long after it. */
+/** SQL that keeps the former sweep time if it is after the end of the record, but not too long after it, else `due`. */
 export const sweepAfter = (ends: string, due: string, now: string): string =>
   `CASE WHEN sweep_after BETWEEN ${ends} AND ${ends} + (${ends} - ${now}) / 4 + ${SLACK_MS}
     THEN sweep_after ELSE ${due} END`
 
 /**
- * The table and the functions of a record store, as migrations. A step that a release had is never edited. `prefix` is
- * `"schema".` or nothing.
+ * The table and the functions of a record store, as migrations. A released step is never edited. `prefix` is
+ * `"schema".` or empty.
  *
- * A use of a record writes no index: `kind`, `user_id` and mostly `sweep_after` stay as they are, and pages have room
- * for the new version of a row (HOT). The pages are cleaned at 2 % of dead rows and not at 20 %, or a sweep would step
- * over millions of dead entries. An operator may have made the table before, in partitions with storage
- * parameters of their own. The key is added here, so that no such table is without.
+ * A use of a record mostly writes no index: `kind`, `user_id` and mostly `sweep_after` stay as they are, and pages have
+ * room for the new version of a row (HOT). Autovacuum cleans the pages at 2 % of dead rows instead of 20 %, because
+ * otherwise a sweep steps over millions of dead entries. An operator may have made the table before, in partitions with
+ * their own storage parameters. So a separate statement adds the primary key, and such a table gets it too.
  */
 export const recordMigrations = (prefix: string, table: string): readonly MigrationStep[] => [
   `CREATE TABLE IF NOT EXISTS ${prefix}${table} (
@@ -61,18 +65,21 @@ export const recordMigrations = (prefix: string, table: string): readonly Migrat
 ]
 
 /**
- * A connection keeps the plans of a function. One made while the table had few rows would read the whole table until it
- * is next analyzed. So the functions always use the indexes.
+ * Makes the functions always use the indexes. A connection keeps the plans of a function, and a plan that was made
+ * while the table had few rows would read the whole table until the next ANALYZE.
  */
 const LANGUAGE = 'LANGUAGE plpgsql SET enable_seqscan TO off'
 
 /**
- * Writes several records, or records that may be new. An empty version removes the record, `NULL` only compares it.
- * Returns `NULL`, or all records as JSON if one is not as expected. A transaction that adds a row of a partition has
- * the lock of the partition. So a row that is absent under the lock stays absent until the end of the transaction. An
- * existing row is locked before it is compared, so it stays as it is. Each statement of the function has a snapshot of
- * its own, from after the lock. Without the lock a transaction locks one row and waits for no other, or is a sweep,
- * which never waits, or replaces several, and gives up soon. So no transactions wait for each other in a circle.
+ * Writes several records, or records that may be new. An empty version removes the record, and `NULL` only compares it.
+ * Returns `NULL`, or all records as JSON if one has another version than expected.
+ *
+ * Every transaction that adds a row of a partition takes the lock of the partition. So a row that is absent under the
+ * lock stays absent until the end of the transaction. The function locks an existing row before it compares it, so the
+ * row stays as it is. Each statement of the function has its own snapshot, from after the lock.
+ *
+ * No deadlock lasts, because a transaction without the lock of the partition does not wait for long: it locks a single
+ * row, or it is a sweep, which skips locked rows, or it replaces several rows and gives up after `LOCK_TIMEOUT_MS`.
  */
 const commitFunction = (prefix: string, table: string): string => `
 CREATE FUNCTION ${prefix}${table}_commit(in_part text, keys text[], expects text[], versions text[], kinds text[],
@@ -108,14 +115,15 @@ BEGIN
 END $body$;`
 
 /**
- * The longest wait for one record. A locked record must not keep the others of its turn waiting: 64 waits are shorter
- * than the limit of the state (2 s). It also ends a circle of waits, which PostgreSQL looks for after a second.
+ * The longest wait for the lock of one record, in milliseconds. The 64 waits of a full statement are shorter than the
+ * time limit of the state (2 s), so a locked record does not fail the others. The limit also ends a deadlock earlier
+ * than PostgreSQL, which looks for deadlocks after a second.
  */
 const LOCK_TIMEOUT_MS = 25
 
 /**
- * Replaces records of any partitions, and returns as JSON which of them were as expected. The others stay as they are.
- * Replaces none (55P03) if one of them stays locked.
+ * Replaces records of any partitions, and returns a JSON array: for each record, whether it had the expected version.
+ * The others stay as they are. Fails with 55P03 and replaces none if one of them stays locked.
  */
 const replaceFunction = (prefix: string, table: string): string => `
 CREATE FUNCTION ${prefix}${table}_replace(parts text[], keys text[], expects text[], versions text[], vals text[],
@@ -134,9 +142,10 @@ BEGIN
 END $body$;`
 
 /**
- * Removes a slice and returns how many records that were. A record that another sweep or a commit has locked is left to
- * it. A record that was used meanwhile is compared again when its lock is got. The planner takes the records that are
- * due for few, and would collect and sort them all for each slice; so it must walk along the index.
+ * Removes at most `max_rows` expired records and returns their number. Skips a record that another sweep or a commit
+ * has locked. PostgreSQL checks the conditions again after it has locked a record, so a record that was used meanwhile
+ * stays. The settings make the planner walk along the index. Without them it expects few due records, and collects and
+ * sorts all of them for each slice.
  */
 const sweepFunction = (prefix: string, table: string): string => `
 CREATE FUNCTION ${prefix}${table}_sweep(now_ms bigint, max_rows integer) RETURNS integer
@@ -155,15 +164,15 @@ BEGIN
 END $body$;`
 
 interface Needs {
-  /** `postgresState`, … */
+  /** The function in messages, such as `postgresState`. */
   what: string
-  /** `"schema".` or nothing. */
+  /** `"schema".` or empty. */
   prefix: string
   rights: Readonly<Record<string, readonly string[]>>
 }
 
 /**
- * Checks the rights of the role, and then tries some of the operations.
+ * Checks the rights of the role, and then runs `trial`, which tries the operations.
  * @throws StartError that names the missing rights; an outage rejects with another error
  */
 export async function requireRights(

@@ -39,8 +39,8 @@ const USER_COLUMNS =
   'id, username, password_hash, email, email_verified, disabled, password_changed_at, profile, created_at'
 
 /**
- * The first of the users with one id or one username, by id. Two imports that insert in different orders would lock
- * each other.
+ * Sorts the users by id, because two imports that insert in different orders could deadlock. Of several users with the
+ * same id or username it keeps only the first.
  */
 function inOrder(users: readonly UserToImport[]): UserToImport[] {
   const [ids, names] = [new Set<string>(), new Set<string>()]
@@ -53,7 +53,7 @@ function inOrder(users: readonly UserToImport[]): UserToImport[] {
   return first.toSorted((one, other) => (one.user.id < other.user.id ? -1 : 1))
 }
 
-/** All users of a call in one statement, so that a link is never without its user. */
+/** Imports all users of a call, with their links, in one statement, so that no link is ever without its user. */
 export function postgresImport(table: string, { query, jsonOf }: ImportDeps): UserImporter {
   const users = quoted(table, 'table')
   const links = named(table, '_identities')
@@ -76,7 +76,7 @@ export function postgresImport(table: string, { query, jsonOf }: ImportDeps): Us
     ]
     return ({ user }) => [byId.get(user.id), byName.get(user.username)].filter((row) => row !== undefined)
   }
-  /** The numbers of links by the ids of their users. */
+  /** Maps the id of each user to the number of links. */
   const counted = (rows: readonly Row[]): Map<string, number> =>
     new Map(rows.map((row) => [text(row, 'id'), integer(row, 'links')]))
 
@@ -110,7 +110,7 @@ export function postgresImport(table: string, { query, jsonOf }: ImportDeps): Us
       const absent = wanted.filter((one) => outcomeAmong(one.user, before(one)) === null)
       const tried = dryRun ? absent : inOrder(absent)
       const written = await (dryRun ? free : insert)(tried)
-      // Another process may have taken an id or a name meanwhile.
+      // Reads the holders again, because another process may have taken an id or a name meanwhile.
       const after = !dryRun && written.size < absent.length ? await holdersOf(absent) : before
       const isWritten = new Set(tried.filter(({ user }) => dryRun || written.has(user.id)))
       return wanted.map((one): ImportOutcome => {

@@ -40,7 +40,10 @@ const migrations = (table: string, name: string): readonly MigrationStep[] => [
   }
 ]
 
-/** JSON, in which PostgreSQL takes no NUL and no lone surrogate either. */
+/**
+ * Converts fields to JSON.
+ * @throws TypeError for a NUL or a lone surrogate in a name or a value, because PostgreSQL does not store them in JSON
+ */
 function jsonOf(fields: object): string {
   return JSON.stringify(fields, (name, value: unknown) => {
     if (!isStorable(name) || (typeof value === 'string' && !isStorable(value)))
@@ -51,9 +54,10 @@ function jsonOf(fields: object): string {
 
 /**
  * Users in PostgreSQL (12 or newer): any number of instances, durable. `db` is anything with `query(text, params)`: a
- * `Pool` of `pg`, or PGlite. The table is made by versioned migrations, by `prepare` or at the first use. Fields
- * without a column are kept as `jsonb`. Rejects with an error that has the SQLSTATE as its `code`, and no value of a
- * row or parameter, on an outage, and with `TypeError` on a string with a NUL or a lone surrogate.
+ * `Pool` of `pg`, or PGlite. Versioned migrations make the table, by `prepare` or at the first use. Fields without a
+ * column are kept as `jsonb`. On an outage, rejects with an error whose `code` is the SQLSTATE, if there is one, and
+ * which contains no value of a row or parameter. Writes reject with `TypeError` for a string with a NUL or a lone
+ * surrogate.
  */
 export function postgresUserStore(
   db: PostgresDatabase,
@@ -91,7 +95,10 @@ export function postgresUserStore(
       jsonOf(profileOf(user))
     ]
   })
-  /** The host may have added unique indexes. Only a violation of the index on the name means that the name is taken. */
+  /**
+   * Returns a `UsernameTakenError` if a unique violation is due to the username, otherwise the error itself. Searches
+   * for the username, because the host may have added other unique indexes.
+   */
   const explained = async (error: unknown, username: string, exceptId: string | null = null): Promise<unknown> => {
     const isTaken =
       isUniqueViolation(error) &&

@@ -5,13 +5,13 @@ import type { AttemptLimit, AttemptOutcome, AttemptStore } from '../../ports/att
 
 interface AttemptLimiter {
   /**
-   * Reserves the attempt under all `limits` (at least one) in one step of the store. Rejects with what the store
-   * throws.
+   * Reserves the attempt under all `limits` (at least one) in one step of the store. Rejects with the error that the
+   * store throws.
    */
   reserve(attemptId: string, limits: readonly AttemptLimit[]): Promise<AttemptOutcome>
 }
 
-/** The fake request for the plugin, which also is its key: the plugin reads only the group of the route. */
+/** The object that the plugin gets as its request and as its key. The plugin reads only `routeOptions` from it. */
 interface Check {
   readonly routeOptions: { readonly config: object }
   readonly attemptId: string
@@ -23,19 +23,22 @@ type Count = ReturnType<FastifyInstance['createRateLimit']>
 type Done = (error: Error | null, result?: { current: number; ttl: number }) => void
 
 /**
- * The limit given to the plugin. The store has decided over all limits before, so the plugin counts one key per call.
+ * The limit given to the plugin. It stands for the store's decision: a count of 1 is allowed, a count of 2 is refused.
  */
 const MAX = 1
-/** Loaded on first use: it is a twentieth of the start, and a process that only verifies tokens never counts. */
+/**
+ * Loaded on first use, because loading takes a twentieth of the start time, and a process that only verifies tokens
+ * never needs it.
+ */
 const limitPackage = () => import('@fastify/rate-limit')
 const NO_GROUP = { config: {} }
 
 /**
- * @fastify/rate-limit over an `AttemptStore`, in a private Fastify instance: registered in the host's tree, it and the
- * host's own would share decorators and each get the other's store.
+ * Runs @fastify/rate-limit over an `AttemptStore`, in a private Fastify instance. In the host's instance it would share
+ * decorators with the host's own @fastify/rate-limit, and each would get the other's store.
  *
- * The plugin counts one key per call and we decide over several at once, so the key it carries is the check itself,
- * with all its limits; the host's request stays outside, and with it whatever a host's hook gives our routes.
+ * The plugin counts one key per call, but an attempt has several limits. So the key is the `Check` itself, with all its
+ * limits. The plugin never gets the host's request, so hooks of the host have no influence on it.
  */
 export function createAttemptLimiter(attempts: AttemptStore): AttemptLimiter {
   function decided(check: Check, outcome: AttemptOutcome, done: Done): void {
@@ -65,7 +68,8 @@ export function createAttemptLimiter(attempts: AttemptStore): AttemptLimiter {
     }
   }
 
-  // The instance is never closed: it holds nothing, and work behind answers counts while the server closes.
+  // Never closes the instance: it holds no resources, and background work still reserves attempts while the server
+  // closes.
   async function load(): Promise<Count> {
     const { default: rateLimit } = await limitPackage()
     const inner = Fastify({ logger: false })
@@ -82,7 +86,7 @@ export function createAttemptLimiter(attempts: AttemptStore): AttemptLimiter {
   return {
     async reserve(attemptId, limits) {
       check ??= await (loading ??= load())
-      // Those of requests that arrived together reach the store together.
+      // Waits, so that the reservations of requests that arrived together reach the store together.
       await endOfTurn()
       const entry: Check = { routeOptions: NO_GROUP, attemptId, limits, outcome: null }
       const result = await check(entry as unknown as FastifyRequest)

@@ -5,21 +5,21 @@ import { COUNTER_COMMANDS, evictionPolicyOf, requireRights } from './server.ts'
 import { defineScript } from './refusal.ts'
 
 interface RedisAttemptStoreOptions {
-  /** The beginning of the names of all counters: no braces, which mark the hash slot. Default `rl:`. */
+  /** The beginning of the keys of all counters. No braces, because they mark the hash slot. Default `rl:`. */
   prefix?: string | undefined
   /**
-   * Milliseconds that never go backwards, for tests. Default: the clock of the Redis server, which is one for all
-   * instances.
+   * A clock for tests, in milliseconds that never go backwards. Default: the clock of the Redis server, which all
+   * instances share.
    */
   now?: (() => number) | undefined
 }
 
-/** 128 bits of the digest of rule and key: 22 characters, whatever they are made from. */
+/** The first 132 bits of a digest of rule and key, so that every name has 22 characters. */
 const nameOf = ({ rule, key }: AttemptLimit): string => hash('sha256', `${rule}\0${key}`, 'base64url').slice(0, 22)
 
 /**
- * 48 bits, enough to tell the few attempts of one counter apart. No caller chooses an id, so nothing here is against
- * collisions by design.
+ * A hash of 48 bits, enough to tell the few attempts of one counter apart. The hash does not resist deliberate
+ * collisions, because no caller chooses the id of an attempt.
  */
 function idOf(attemptId: string): number {
   let high = 0x811c9dc5
@@ -69,9 +69,9 @@ export interface RedisAttemptStore extends AttemptStore {
 }
 
 /**
- * Attempts in Redis, counted for all instances together: an exact sliding log per key, on the clock of the Redis
- * server. One script a step. All counters lie in one slot, since one attempt is decided on several of them at once;
- * each goes `windowMs` after its newest attempt. An outage rejects.
+ * Counts attempts in Redis, for all instances together: an exact sliding log per key, on the clock of the Redis server.
+ * Each method runs one script. All counters lie in one hash slot, because one script decides on several counters. Redis
+ * removes a counter `windowMs` after its newest attempt. On an outage, the methods reject.
  */
 export function redisAttemptStore(
   connection: RedisConnection,
@@ -106,14 +106,15 @@ export function redisAttemptStore(
 }
 
 /**
- * A counter is one string: 12 bytes an attempt, oldest first, 6 of its time in milliseconds and 6 of the digest of its
- * id. ARGV: the time (empty: the server's), the id, then name, windowMs and max of each limit. The reply, as one text:
- * 1 or 0, then of each limit how many are counted and when one more passes. A time given by a test may go slower than
- * the server's, hence the longer life.
+ * A counter is one string with 12 bytes for each attempt, oldest first: 6 bytes for the time in milliseconds and 6 for
+ * the hash of the attempt's id. ARGV: the time (empty: the server's), the hash of the id, then name, windowMs and max
+ * of each limit. The reply is one text: 1 (allowed) or 0, then for each limit the number of counted attempts and the
+ * milliseconds until another attempt passes. The clock of a test may be slower than the server's, so with a given time
+ * the counters live a minute longer.
  *
- * Times are whole milliseconds, each rounded to where the attempt stays in the window for longer: that of an attempt
- * up, that of now down. A time that lies ahead was written while the clock went ahead, and becomes that of now: it
- * blocks for one window from here.
+ * Times are whole milliseconds. The time of an attempt is rounded up and the current time down, so that an attempt
+ * stays in the window slightly too long, never too short. A time in the future comes from a clock that was ahead. The
+ * script replaces it by the current time, so that it blocks for at most one more window.
  */
 const RESERVE = defineScript(`
 local now = tonumber(ARGV[1])
@@ -161,7 +162,7 @@ end
 return table.concat(reply, ' ')
 `)
 
-/** ARGV: the id, then the name of each limit. */
+/** ARGV: the hash of the attempt's id, then the name of each limit. */
 const REFUND = defineScript(`
 local id = struct.pack('>I6', tonumber(ARGV[1]))
 for i = 2, #ARGV do

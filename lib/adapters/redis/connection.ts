@@ -12,7 +12,7 @@ import {
   withoutArguments
 } from './refusal.ts'
 
-/** The common part of a `Redis` and a `Cluster` of ioredis 5 and 6. Nothing of ioredis is imported. */
+/** The common part of a `Redis` and a `Cluster` of ioredis 5 and 6. This package does not import ioredis. */
 export interface RedisClient {
   readonly status: string
   readonly isCluster: boolean
@@ -34,13 +34,13 @@ type Command = [
 
 export interface RedisConnection {
   /**
-   * Runs a script with its keys and `ARGV`, at most once, and resolves to its reply. A key must have a hash tag: a
-   * script derives further keys from it, so that a `keyPrefix` of the client and the slots of a Cluster hold for them
-   * as well. Scripts of one turn of the event loop go to the server in one write, in a Cluster one for each slot. Each
-   * script is done whole, and its failure is its own. Rejects if a trip to the server has no reply within `timeoutMs`,
-   * and at once if the client is not connected. The first call may take three trips: to connect, to ask for a script
-   * that the server does not know, to bring it. A rejected script may have run nevertheless, and may still run when a
-   * server that hung goes on; it is not sent a second time. The error contains no keys and no arguments.
+   * Runs a script with its keys and `ARGV`, at most once, and resolves to its reply. A key needs a hash tag, because a
+   * script may derive further keys from it, which get its slot and the `keyPrefix` of the client. Scripts of one turn
+   * of the event loop go to the server in one write, in a Cluster one for each slot. Each script is atomic and fails
+   * alone. Rejects if a trip to the server has no reply within `timeoutMs`, and at once if the client is not connected.
+   * The first call may take three trips: to connect, to name a script that the server does not know, and to send its
+   * text. A rejected script may have run nevertheless, or may run when a server that hung goes on. It is not sent
+   * again. The error contains no keys and no arguments.
    */
   run(script: Script, keys: string | readonly string[], args: ReadonlyArray<string | number>): Promise<unknown>
   /**
@@ -54,7 +54,7 @@ export interface RedisConnectionOptions {
   timeoutMs?: number | undefined
 }
 
-/** A script to run, and who waits for its reply. */
+/** A script to run, and the promise of its reply. */
 interface Call {
   readonly script: Script
   /** The declared keys of the script. */
@@ -67,7 +67,7 @@ interface Call {
 /** The interval in milliseconds at which a server that has stopped answering is probed. */
 const ASK_AGAIN_MS = 1000
 /**
- * The number of times that the deadline is checked. A process that was busy for the whole time passes one check, and
+ * The number of timers that make up the time limit. After a blocked event loop only one timer is late, and the process
  * reads arrived replies before the next.
  */
 const LOOKS = 5
@@ -89,13 +89,13 @@ function declared({ isCluster }: RedisClient, script: Script, keys: string | rea
   return isCluster && script.derivesKeys ? [keys, `${keys}:none`] : [keys]
 }
 
-/** The states of an ioredis client in which a call may come to an answer. */
+/** The states of an ioredis client in which a call may still get an answer. */
 const CONNECTED_OR_SOON: readonly string[] = ['ready', 'wait', 'connecting', 'connect']
 
-/** The calls under way on a client, each with its end when the connection breaks. */
+/** The functions that end the calls under way on a client when its connection breaks. */
 const underWay = new WeakMap<RedisClient, Set<() => void>>()
 
-/** One pair of listeners for the life of the client, however many connections share it. */
+/** Adds one pair of listeners for the life of the client, also if several connections share it. */
 function underWayOn(client: RedisClient): Set<() => void> {
   const known = underWay.get(client)
   if (known !== undefined) return known
@@ -104,29 +104,28 @@ function underWayOn(client: RedisClient): Set<() => void> {
     for (const end of pipelines) end()
   }
   client.on('close', broken)
-  // A node of a Cluster. The connection does not know which calls went to it, but commands written to other nodes are
-  // still answered.
+  // A node left the Cluster. It is unknown which calls went to that node, and the other nodes still answer their calls.
   if (client.isCluster) client.on('-node', broken)
   underWay.set(client, pipelines)
   return pipelines
 }
 
 /**
- * The one way to Redis: scripts, each with a bound on its time. Never puts anything into ioredis's offline queue, and
- * lets nothing be sent again by ioredis after a broken connection: a redemption done twice would look like a replay.
+ * Runs all scripts in Redis, each with a time limit. Keeps commands out of ioredis's offline queue and out of its
+ * retries after a broken connection, because a redemption that runs twice looks like a replay.
  */
 export function redisConnection(
   client: RedisClient,
   { timeoutMs = 250 }: RedisConnectionOptions = {}
 ): RedisConnection {
   const sent = underWayOn(client)
-  /** The calls of this turn of the event loop: all of them, or in a Cluster by hash tag. */
+  /** The calls of this turn of the event loop, in a Cluster grouped by hash tag. */
   const waiting = new Map<string, Call[]>()
   let whenReady: Promise<void> | null = null
-  /** When a server that left a call unanswered is asked again (`performance.now()`); 0: it answers. */
+  /** The time (`performance.now()`) of the next probe of a server that left a call unanswered. 0: it answers. */
   let askAgainAt = 0
 
-  /** Shared by all who wait, or many calls at start would make many listeners. */
+  /** Shares one promise, so that many calls at the start add few listeners. */
   function becomesReady(): Promise<void> {
     whenReady ??= new Promise<void>((resolve, reject) => {
       const events = ['ready', 'close', 'end'] as const
@@ -142,7 +141,7 @@ export function redisConnection(
     return whenReady
   }
 
-  /** The error to reject with if nothing can be sent now. */
+  /** The error of a new call if nothing can be sent now. */
   function refused(): (() => Error) | null {
     if (!CONNECTED_OR_SOON.includes(client.status)) return notConnected
     // Replies come in order. A command sent behind a hanging one would still run, unwanted, when the server goes on.
@@ -152,7 +151,7 @@ export function redisConnection(
   async function answersTo(commands: Command[]): Promise<readonly Answer[]> {
     const [[name, ...args], more] = commands as [Command, Command?]
     if (more !== undefined) return (await client.pipeline(commands).exec()) ?? []
-    // A pipeline of one costs some microseconds for nothing.
+    // Avoids a pipeline, which costs some microseconds.
     return [
       await client[name](...args).then(
         (reply): Answer => [null, reply],
@@ -220,11 +219,11 @@ export function redisConnection(
     let looks = 0
     const expire = (expired: number): void => {
       if (expired !== trip || !sent.has(broken)) return
-      // In a Cluster one node may hang while the others answer.
+      // Not in a Cluster, where one node may hang while the others answer.
       if (!client.isCluster && client.status === 'ready') askAgainAt = performance.now() + ASK_AGAIN_MS
       giveUp(() => tooLate(timeoutMs))
     }
-    // Reads an arrived answer after the last check too.
+    // `setImmediate` lets the process read an answer that arrived before the last timer.
     const look = (): void => {
       if (++looks < LOOKS) timer.refresh()
       else setImmediate(expire, trip)
@@ -243,7 +242,7 @@ export function redisConnection(
         rejectAll(calls, () => (texts.areWiped() ? brokenConnection() : withoutArguments(error)))
       })
       .finally(() => {
-        // Counts a late reply too, because it shows that the server answers again.
+        // Also after a late reply, because it shows that the server answers again.
         askAgainAt = 0
         finish()
       })
@@ -299,7 +298,7 @@ function slotNameOf({ keys: [key = ''] }: Call): string {
   return key.slice(key.indexOf('{') + 1, key.indexOf('}'))
 }
 
-/** ioredis has already followed the redirection of a single command. */
+/** False for a single command, whose redirection ioredis has followed already. */
 const isForAnotherNode = (error: Error, calls: readonly Call[]): boolean =>
   calls.length > 1 && ELSEWHERE.includes(codeOf(error))
 

@@ -98,22 +98,22 @@ export function redisRecords(client: RedisClient, { prefix }: RedisRecordsOption
     },
     time: () => time(keyOf('service', 'time')),
     sweep() {
-      // Redis removes what has expired by itself.
+      // Redis removes expired records by itself.
     }
   }
 }
 
 export interface RedisStateOptions {
-  /** The beginning of all its keys, after the client's own `keyPrefix`. No braces. Default `authority:`. */
+  /** The beginning of all keys of the state, after the client's own `keyPrefix`. No braces. Default `authority:`. */
   prefix?: string | undefined
   /**
-   * How many devices one user may be signed in on; one more signs out the one that signed in first. Default 100; from 1
-   * to 1,000.
+   * The maximum number of devices that a user is signed in on. Refresh token families with and without offline access
+   * count separately. A further sign-in signs out the device that signed in first. Default 100; from 1 to 1,000.
    */
   maxFamiliesPerUser?: number | undefined
   /**
-   * How many browsers one user may be signed in with on the hosted pages; one more ends the first. Default 100; from 1
-   * to 1,000.
+   * The maximum number of browsers in which a user is signed in on the hosted pages. A further sign-in ends the session
+   * that began first. Default 100; from 1 to 1,000.
    */
   maxSessionsPerUser?: number | undefined
 }
@@ -132,10 +132,10 @@ export interface RedisState extends State {
 }
 
 /**
- * State in Redis 6.2 or later, or Valkey: any number of instances. `client` is a `Redis` or a `Cluster` of ioredis; it
- * stays the host's, who closes it. Every trip is one script that reads records, or compares and writes them. The
- * scripts of one turn of the event loop are one round trip, which rejects within 250 ms where there is no answer. The
- * records of a user lie in one hash slot. No key holds anything of a user or a client but digests.
+ * State in Redis 6.2 or later, or Valkey: any number of instances. `client` is a `Redis` or a `Cluster` of ioredis,
+ * which the host closes. Every operation is a script that reads records, or compares and writes them. The scripts of
+ * one turn of the event loop share one round trip, which rejects after 250 ms without an answer. The records of a user
+ * lie in one hash slot. A key contains only digests of data of a user or a client.
  */
 export function redisState(
   client: RedisClient,
@@ -155,26 +155,26 @@ export function redisState(
 
 export interface RedisFactorStoreOptions {
   /**
-   * The beginning of all its keys, after the client's own `keyPrefix`. It may be the same as of `redisState`, because
-   * `factors:` follows. No braces. Default `authority:`.
+   * The beginning of all keys of the store, after the client's own `keyPrefix`. It may be the prefix of `redisState`,
+   * because `factors:` (or `api-keys:`) follows. No braces. Default `authority:`.
    */
   prefix?: string | undefined
 }
 
 export interface RedisFactorStore extends Required<FactorStore> {
   /**
-   * True if the server writes each change to its append-only file. Without one, additions of the last minutes are lost
-   * when it crashes. An outage rejects.
+   * True if the server writes each change to its append-only file. Without this file, a crash of the server loses the
+   * additions of the last minutes. An outage rejects.
    */
   isAppendOnly(): Promise<boolean>
 }
 
 /**
  * Second factors in Redis 6.2 or later, or Valkey: any number of instances. `client` is a `Redis` or a `Cluster` of
- * ioredis, and may be that of the state; the host closes it. All records of a user lie in one hash slot and have no
- * TTL. A trip to the server rejects after 250 ms without an answer. The start fails unless the server's
- * `maxmemory-policy` is `noeviction`. Without an append-only file, the last additions are lost when the server crashes,
- * and a used code counts again.
+ * ioredis, which the host closes. The state may use the same client. All records of a user lie in one hash slot and
+ * have no TTL. A trip to the server rejects after 250 ms without an answer. The start fails unless the server's
+ * `maxmemory-policy` is `noeviction`. Without an append-only file, a crash of the server loses the last changes, and a
+ * used code works again.
  */
 export function redisFactorStore(
   client: RedisClient,
@@ -184,7 +184,7 @@ export function redisFactorStore(
   const ours = { prefix: `${prefix}factors:` }
   const connection = sharedConnection(client)
   return {
-    // `prepare` refuses a server that evicts.
+    // `evicts` is false, because `prepare` refuses a server that evicts.
     ...recordFactorStore({ ...redisRecords(client, ours), durable: true, evicts: false }),
     prepare: () =>
       requireFitServer(
@@ -197,7 +197,7 @@ export function redisFactorStore(
 }
 
 /**
- * API keys in Redis: under `api-keys:` after the prefix, which may be that of `redisState`. All else is as for
+ * API keys in Redis, under `api-keys:` after the prefix. The prefix may be that of `redisState`. Otherwise works like
  * `redisFactorStore`.
  */
 export function redisApiKeyStore(
@@ -217,7 +217,7 @@ export function redisApiKeyStore(
   }
 }
 
-/** Throws a start error where the server may throw these records away, or does not tell. */
+/** Makes a check that throws a `StartError` if the server may evict these records, or does not tell its policy. */
 const noEviction =
   (what: string, records: string, harm: string) =>
   (fieldOf: (name: string) => string | undefined): void => {

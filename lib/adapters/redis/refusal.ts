@@ -9,7 +9,7 @@ export const brokenConnection = (): OutageError => new OutageError('The connecti
 
 /** The server refused the command. */
 export class RedisRefusal extends Error {
-  /** Such as `NOPERM`. */
+  /** The code of the error reply, such as `NOPERM`. */
   readonly code: string
   /** True if the server will accept the call later: a failover, a restart, a slot that moves, or a full memory. */
   readonly isOutage: boolean
@@ -40,7 +40,7 @@ const PASSING: readonly string[] = [
 
 /**
  * The code of an error reply, such as `NOSCRIPT`; `null` for other errors. Redis 6.2 wraps the error of a command
- * inside a script into an error of the script. The inner code counts if it is a passing one.
+ * inside a script into an error of the script. Then the result is the inner code if that is in `PASSING`.
  */
 export function codeOf(error: unknown): string | null {
   if (!(error instanceof Error && error.name === 'ReplyError')) return null
@@ -50,7 +50,7 @@ export function codeOf(error: unknown): string | null {
   return PASSING.includes(inside) ? inside : code
 }
 
-/** The errors of ioredis hold the command with its arguments, and those of the server may quote them. */
+/** Replaces an error, because errors of ioredis contain the command's arguments, and error replies may quote them. */
 export function withoutArguments(error: unknown): Error {
   const code = codeOf(error)
   if (code === null)
@@ -58,7 +58,7 @@ export function withoutArguments(error: unknown): Error {
   return new RedisRefusal(code, lineOf(error))
 }
 
-/** The failing line of a script, as Redis 7 and 6.2 report it. The script's own message follows it. */
+/** The number of the failing line of a script, as Redis 7 and 6.2 report it. Omits the message that follows it. */
 function lineOf(error: unknown): number | undefined {
   const line = /^ERR (?:Error running script \(call to \w+\): @)?user_script:\s?(\d+)/.exec(
     error instanceof Error ? error.message : ''
@@ -66,9 +66,9 @@ function lineOf(error: unknown): number | undefined {
   return line === undefined ? undefined : Number(line)
 }
 
-/** The scripts and digests of one pipeline, in buffers that can be taken back after ioredis has them. */
+/** The scripts and digests of one pipeline, in buffers that can be overwritten after ioredis got them. */
 export interface WipeableTexts {
-  /** @throws Error once they are wiped */
+  /** @throws Error once the texts are wiped */
   bufferOf(text: string): Buffer
   /** Overwrites the texts, so that the server refuses any of them that is still sent. */
   wipe(): void
@@ -76,10 +76,10 @@ export interface WipeableTexts {
 }
 
 /**
- * Texts that can be wiped after they were sent. ioredis keeps a command and sends it again after a reconnection, a
- * redirection or a failover, even after its caller gave up, and can't take one back. But it reads a buffer each time it
- * sends it. So the buffers of abandoned commands are overwritten with a text that is neither the digest of a script nor
- * Lua, which the server refuses.
+ * Makes texts that can be wiped after they were sent. ioredis sends a command again after a reconnection, a redirection
+ * or a failover, even after the caller gave up, and has no way to cancel a command. But each time it sends a command,
+ * it reads the buffers again. So `wipe` overwrites them with a text that is neither the digest of a script nor Lua,
+ * which the server refuses.
  */
 export function wipeableTexts(): WipeableTexts {
   const buffers: Buffer[] = []
@@ -99,11 +99,11 @@ export function wipeableTexts(): WipeableTexts {
   }
 }
 
-/** Lua that has `KEYS` and `ARGV`. */
+/** A Lua script that reads `KEYS` and `ARGV`. */
 export interface Script {
   readonly lua: string
   readonly sha1: string
-  /** True if the script uses keys that are not in `KEYS`: all of the slot of `KEYS[1]`, whose name they begin with. */
+  /** True if the script uses keys that are not in `KEYS`. Their names begin with `KEYS[1]`, so they are in its slot. */
   readonly derivesKeys: boolean
 }
 
@@ -125,17 +125,17 @@ function scriptOf(lua: string, derivesKeys: boolean): Script {
   }
 }
 
-/** A script that makes its keys of `KEYS[1]`, which is no key itself. */
+/** Defines a script that derives its keys from `KEYS[1]`, which itself is no key. */
 export function defineScript(lua: string): Script {
   return scriptOf(lua, true)
 }
 
-/** A script that touches nothing but `KEYS`. */
+/** Defines a script that touches only the keys in `KEYS`. */
 export function defineKeyScript(lua: string): Script {
   return scriptOf(lua, false)
 }
 
-/** Replies of scripts, read without trust: a reply of another form is an error, never "there is none". */
+/** The error for a reply of an unexpected form. Such a reply never means that there is no record. */
 const unreadable = (): TypeError => new TypeError('Redis holds a record of another form.')
 
 export function list(reply: unknown): unknown[] {

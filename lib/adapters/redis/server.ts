@@ -5,7 +5,7 @@ import { defineKeyScript, list, RedisRefusal, textOrNull, texts } from './refusa
 /** The first version with every command that the scripts use. */
 const OLDEST = '6.2'
 
-/** KEYS[1] selects the node of a Cluster. Replies sections of `INFO`: false if the user may not run it. */
+/** KEYS[1] selects the node of a Cluster. Replies sections of `INFO`. A section is false if the user may not see it. */
 const LOOK = defineKeyScript(`
 local function info (section)
   local text = redis.pcall('INFO', section)
@@ -14,7 +14,7 @@ end
 return { info('server'), info('memory'), info('persistence') }
 `)
 
-/** The fields of the server with this key, by the names that `INFO` gives them. */
+/** Returns a function that reads a field of `INFO` by its name. In a Cluster it asks the node that has this key. */
 async function lookAt({ run }: RedisConnection, key: string): Promise<(name: string) => string | undefined> {
   const info = list(await run(LOOK, [key], []))
     .map((section) => textOrNull(section) ?? '')
@@ -28,12 +28,12 @@ function isOlder(version: string, than: string): boolean {
   return major < oldestMajor || (major === oldestMajor && minor < oldestMinor)
 }
 
-/** The key that a start tries. Nothing else has it. */
+/** The key on which the start tries commands. Nothing else uses it. */
 export const trialKey = (prefix: string): string => `${prefix}{trial}`
 
 /**
  * Checks the server at the start. `check` gets a function that reads a field of `INFO`.
- * @throws StartError where only a person can mend it; an outage rejects with anything else.
+ * @throws StartError if an operator must fix the cause; an outage rejects with another error
  */
 export async function requireFitServer(
   connection: RedisConnection,
@@ -51,7 +51,7 @@ export async function requireFitServer(
 }
 
 /**
- * The `maxmemory-policy` by which the server of this key may evict it. `null` if it evicts nothing or does not tell.
+ * The `maxmemory-policy` by which the server of this key may evict keys. `null` if it evicts nothing or does not tell.
  */
 export async function evictionPolicyOf(connection: RedisConnection, key: string): Promise<string | null> {
   const fieldOf = await lookAt(connection, key)
@@ -63,13 +63,13 @@ export async function evictionPolicyOf(connection: RedisConnection, key: string)
 export const isAppendOnly = async (connection: RedisConnection, key: string): Promise<boolean> =>
   (await lookAt(connection, key))('aof_enabled') === '1'
 
-/** The commands in the scripts of the record store and of the counters. A test holds them, and the guide, to that. */
+/** The commands that the scripts of the stores use. A test compares these lists with the scripts and the guide. */
 export const RECORD_COMMANDS: readonly string[] = ['GETRANGE', 'MGET', 'SET', 'DEL', 'TIME']
 export const COUNTER_COMMANDS: readonly string[] = ['SET', 'GET', 'DEL', 'TIME']
 export const FACTOR_COMMANDS: readonly string[] = ['GETRANGE', 'MGET', 'SET', 'DEL']
 
 /**
- * KEYS[1]: a key that is used for nothing else. ARGV: commands to try on it. Replies those that the user of the
+ * KEYS[1]: a key that nothing else uses. ARGV: commands to try on it. Replies the commands that the user of the
  * connection may not run.
  */
 const TRY = defineKeyScript(`
@@ -101,7 +101,7 @@ return refused
 const REFUSED: readonly string[] = ['NOPERM', 'NOAUTH', 'WRONGPASS', 'ERR']
 
 interface Trial {
-  /** The name in messages: `redisState` or `the rate limits`. */
+  /** The name in messages, such as `redisState` or `the counting of attempts`. */
   what: string
   /** The key on which the commands are tried. */
   key: string

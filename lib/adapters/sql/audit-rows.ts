@@ -3,12 +3,12 @@ import { pageOf, placeAfter } from '../../protocol/audit-place.ts'
 import { integer, isRow, jsonObject, type Row, text, textOrNull } from './rows.ts'
 
 type Value = string | number | null
-/** Runs one statement in a transaction of its own. Values stand where `?` is. */
+/** Runs one statement in a transaction of its own. Each `?` in `sql` stands for the next value. */
 type Run = (sql: string, ...values: Value[]) => Promise<Row[]>
 
 const COLUMNS = ['chain', 'seq', 'at', 'action', 'outcome', 'user_id', 'actor_id', 'ip', 'entry', 'mac'] as const
 
-/** `entry`: the other fields, as JSON. */
+/** The values of an entry in the order of `COLUMNS`. The column `entry` contains the other fields as JSON. */
 function valuesOf({ chain, seq, at, action, outcome, ip, mac, ...rest }: AuditEntry): Value[] {
   const user = rest.target?.type === 'user' ? rest.target.id : null
   return [chain, seq, at, action, outcome, user, rest.actor.id, ip, JSON.stringify(rest), mac]
@@ -26,7 +26,7 @@ const EMPTY: Rest = {
   details: {}
 }
 
-/** Reads a column, or gives `instead`: an entry that an attacker made unreadable must not hide all others. */
+/** Returns `instead` for an unreadable column, so that an entry that an attacker damaged does not hide all others. */
 function readable<Value>(read: () => Value, instead: Value): Value {
   try {
     return read()
@@ -35,7 +35,7 @@ function readable<Value>(read: () => Value, instead: Value): Value {
   }
 }
 
-/** The last time that a Date can hold. */
+/** The last time that a `Date` can hold, in milliseconds. */
 const LAST_TIME = 8.64e15
 
 function timeIn(row: Row): number {
@@ -57,7 +57,7 @@ function restOf(row: Row): Rest {
 
 function entryOf(row: Row): AuditEntry {
   const rest = restOf(row)
-  // The MAC covers the columns that are searched, so that none of them can say another thing than the entry.
+  // Takes the ids from the columns that queries search, so that the check of the MAC covers these columns.
   const actor = { ...rest.actor, id: textOrNull(row, 'actor_id') }
   const userId = textOrNull(row, 'user_id')
   const target =
@@ -76,7 +76,7 @@ function entryOf(row: Row): AuditEntry {
   }
 }
 
-/** An audit log over a table. Every operation is one statement, or may stop between two. */
+/** An audit log over a table. An operation with several statements may stop between any two of them without harm. */
 export function sqlAudit(kind: string, table: string, run: Run): Omit<AuditLog, 'prepare'> {
   const columns = COLUMNS.join(', ')
   const insert = `INSERT INTO ${table} (${columns}) VALUES (${COLUMNS.map(() => '?').join(', ')}) RETURNING 1 AS done`
@@ -118,7 +118,8 @@ export function sqlAudit(kind: string, table: string, run: Run): Omit<AuditLog, 
       const rows = await run(prefix, chain, before, limit)
       const last = rows.at(-1)
       if (last !== undefined) {
-        // The last one stays as the mark of the prefix. If this stops here, the next call removes the rest.
+        // Keeps the last entry of the prefix as its mark, and writes the mark first. If the process stops after that,
+        // the next call removes the rest.
         const mark = prunedEntry({ chain, seq: integer(last, 'seq'), at: integer(last, 'at'), mac: text(last, 'mac') })
         const [, , , ...values] = valuesOf(mark)
         await run(empty, ...values.slice(0, -1), chain, mark.seq)
@@ -143,13 +144,13 @@ function conditionsOf({ after, user, actor, action, since, until }: AuditQuery):
   return all.filter((one): one is [string, ...Value[]] => one !== null && one[1] !== undefined)
 }
 
-/** `prefix`: of the schema, with a point, or empty. */
+/** `prefix`: the quoted schema with a dot, or empty. */
 interface AuditName {
   prefix: string
   name: string
 }
 
-/** The migration of the table. A trigger in the database's own form forbids changes. */
+/** The table and its indexes. Each adapter adds a trigger that forbids changes, in its own SQL. */
 export const auditTable = (
   { prefix, name }: AuditName,
   { integers, suffix, collate }: Record<'integers' | 'suffix' | 'collate', string>
@@ -172,6 +173,6 @@ export const auditTable = (
   CREATE INDEX ${name}_actor ON ${prefix}${name} (actor_id, at, chain, seq);
   CREATE INDEX ${name}_action ON ${prefix}${name} (action, at, chain, seq);`
 
-/** Without it each look for old addresses reads every entry whose address has gone. */
+/** An index for `prune`, which finds old IP addresses without reading the entries whose address is already removed. */
 export const addressIndex = ({ prefix, name }: AuditName): string =>
   `CREATE INDEX ${name}_ip ON ${prefix}${name} (at) WHERE ip IS NOT NULL;`

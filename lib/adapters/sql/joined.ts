@@ -6,12 +6,13 @@ interface Waiting<Call, Answer> {
   reject(error: unknown): void
 }
 
-/** A larger batch would hold its locks for too long. */
+/** The maximum number of calls in one batch. A larger batch would hold its locks for too long. */
 const MOST_TOGETHER = 64
 
 /**
- * Runs the calls of one turn of the event loop together, at the end of the turn. `run` resolves to their answers in
- * order. `mayBeOfOne`: nothing was done, and one of the calls may be the cause. Then each of them runs alone.
+ * Returns a function that runs all its calls of one turn of the event loop together, at the end of the turn. `run` does
+ * the calls and resolves to their answers in order. If `run` rejects with an error for which `mayBeOfOne` is true, each
+ * call runs again alone. Such an error means that nothing was done, and that a single call may be the cause.
  */
 export function joined<Call, Answer>(
   run: (calls: readonly Call[]) => Promise<readonly Answer[]>,

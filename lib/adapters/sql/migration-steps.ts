@@ -1,7 +1,7 @@
 /**
- * A migration of a component's tables. A step that only adds has `minReader`: the oldest version whose code still works
- * after it, so that a release can be rolled back, and old and new instances can run side by side. A plain string works
- * for no older code.
+ * A migration of a component's tables. `minReader` is the oldest version whose code still works after the step. A step
+ * that only adds something has it, so that a release can be rolled back and old and new instances can run side by side.
+ * After a step that is a plain string, no older code works.
  */
 export type MigrationStep = string | { sql: string; minReader: number }
 
@@ -20,7 +20,7 @@ export interface Seen {
 /** The migrations of a store. */
 export interface Migrated {
   /**
-   * Creates the tables if they are missing. Without this call, the first use does. Rejects with `StartError` if an
+   * Creates or migrates the tables. Without this call, the first use does that. Rejects with `StartError` if an
    * operator must fix the cause.
    */
   prepare(): Promise<void>
@@ -28,7 +28,7 @@ export interface Migrated {
   pending(): Promise<string[]>
 }
 
-/** The versions that are still to come. */
+/** The versions of the steps that are not applied yet. */
 export const missingVersions = ({ version }: Seen, steps: readonly MigrationStep[]): number[] =>
   steps.map((_step, index) => index + 1).filter((number) => number > version)
 

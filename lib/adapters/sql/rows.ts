@@ -1,4 +1,4 @@
-/** A row as the driver gave it: of unknown shape, maybe without a prototype, maybe with fields of the driver's own. */
+/** A row as the driver returned it. Its shape is unknown: it may have no prototype, or extra fields of the driver. */
 export type Row = Readonly<Record<string, unknown>>
 
 export const isRow = (value: unknown): value is Row => typeof value === 'object' && value !== null
@@ -17,7 +17,7 @@ export function textOrNull(row: Row, column: string): string | null {
 
 const WHOLE_NUMBER = /^-?\d{1,16}$/
 
-/** A whole number. Drivers set to big integers give those, and some give a column of 64 bits as a string. */
+/** Reads a safe integer. Some drivers return a column of 64 bits as a `bigint` or as a string. */
 export function integer(row: Row, column: string): number {
   const given = row[column]
   const value =
@@ -26,7 +26,7 @@ export function integer(row: Row, column: string): number {
   return value
 }
 
-/** `true` or `false`, or 1 or 0 where the database has no booleans. */
+/** Reads a boolean, or 1 or 0 from a database without booleans. */
 export function flag(row: Row, column: string): boolean {
   if (typeof row[column] === 'boolean') return row[column]
   const value = integer(row, column)
@@ -34,14 +34,14 @@ export function flag(row: Row, column: string): boolean {
   return value === 1
 }
 
-/** JSON, which some drivers have parsed already. */
+/** Reads JSON. Some drivers have parsed it already. */
 function json(row: Row, column: string): unknown {
   const value = row[column]
   if (typeof value !== 'string') return value
   try {
     return JSON.parse(value)
   } catch {
-    // The parser's own error quotes what it could not read.
+    // Replaces the error of the parser, because that error quotes the text.
     throw unreadable(column)
   }
 }
@@ -53,7 +53,7 @@ export function jsonObject(row: Row, column: string): Record<string, unknown> {
   return Object.fromEntries(Object.entries(value).filter(([name]) => name !== '__proto__'))
 }
 
-/** An array of rows, or one in JSON. */
+/** Reads an array of rows, which may be JSON text. */
 export function rowsIn(row: Row, column: string): Row[] {
   const value = json(row, column)
   if (!Array.isArray(value) || !value.every(isRow)) throw unreadable(column)

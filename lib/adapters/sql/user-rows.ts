@@ -25,7 +25,7 @@ const COLUMNS = new Set([
   'version'
 ])
 
-/** The `created_at` of rows of former releases. */
+/** The `created_at` of users whose time of creation is unknown, such as rows of former releases. */
 const NOT_KNOWN = 0
 
 export function userOf(row: Row): User {
@@ -55,7 +55,10 @@ interface RowPatch {
   removed: string[]
 }
 
-/** Throws `TypeError` on a value that its column does not take. */
+/**
+ * Splits a patch into columns and profile fields.
+ * @throws TypeError for a value that its column does not accept
+ */
 export function rowPatchOf(patch: UserPatch): RowPatch {
   const { username, email } = patch
   if (username === null || (username !== undefined && typeof username !== 'string'))
@@ -90,7 +93,10 @@ export function booleanOf(value: unknown, name: string): boolean | null {
   return value
 }
 
-/** The row of a user whom the host brings along, perhaps from another system. */
+/**
+ * The value for the column `password_changed_at`. `null`: not known.
+ * @throws TypeError for a value that is neither milliseconds nor a `Date`
+ */
 export function changedAtOf({ passwordChangedAt }: NewUser): number | null {
   if (passwordChangedAt === undefined || passwordChangedAt === null) return null
   const at = Number(passwordChangedAt)
@@ -99,7 +105,10 @@ export function changedAtOf({ passwordChangedAt }: NewUser): number | null {
   return at
 }
 
-/** The outcome for a user whose id or username the store has. `holders`: rows with either. `null`: it has neither. */
+/**
+ * The outcome of an import that finds the user's id or username taken. `holders`: the stored rows with this id or this
+ * username. `null`: neither is taken.
+ */
 export function outcomeAmong(
   { id, username }: Pick<User, 'id' | 'username'>,
   holders: readonly Row[]
@@ -109,13 +118,13 @@ export function outcomeAmong(
   return holders.some((row) => row['username'] === username) ? 'name_taken' : null
 }
 
-/** The time for the column `created_at` of a user of another system. */
+/** The value for the column `created_at` of a user from another system: milliseconds, or 0 if the time is unknown. */
 export const createdAtOf = ({ createdAt }: User): number => Number(createdAt ?? NOT_KNOWN)
 
 /** The fields of a user that have no column. */
 export function profileOf(fields: Record<string, unknown>): Record<string, unknown> {
   const rest = Object.entries(fields).filter(([name]) => !COLUMNS.has(name))
-  // Converts dates to numbers, because JSON has no dates.
+  // Converts the date `emailProvedAt` to milliseconds, because JSON has no dates.
   return Object.fromEntries(
     rest.map(([name, value]) => [name, name === 'emailProvedAt' && value instanceof Date ? value.getTime() : value])
   )
@@ -164,14 +173,14 @@ export function linkOf(row: Row): LinkedIdentity {
 /** An identity that can't be stored is linked to no user. */
 export const isStorableIdentity = ({ issuer, subject }: Identity): boolean => isStorable(issuer) && isStorable(subject)
 
-/** The result of a database function. */
+/** Reads the column `outcome`, the result of a database function that links or unlinks an identity. */
 export function outcomeOf(row: Row | undefined): LinkOutcome | UnlinkOutcome {
   const outcome = OUTCOMES.find((one) => one === row?.['outcome'])
   if (outcome === undefined) throw new TypeError('The database answered with an outcome of no name.')
   return outcome
 }
 
-/** The greatest code point. Text is compared by its bytes in UTF-8. */
+/** The greatest code point, for the end of a prefix search. The databases compare texts by their bytes in UTF-8. */
 const GREATEST = '\u{10ffff}'
 
 interface ListStatement {
@@ -180,8 +189,8 @@ interface ListStatement {
 }
 
 /**
- * The statement for a page of users. `null`: a condition that no stored text can meet. Each value is a parameter.
- * `parameter`: its name in the dialect, by its number from 1.
+ * The statement for a page of users. `null`: no stored user can meet the conditions. All values are parameters.
+ * `parameter` returns the placeholder of a parameter by its number, from 1.
  */
 export function listStatement(
   { limit, after, prefix, email, connection }: UserListQuery,

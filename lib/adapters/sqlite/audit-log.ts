@@ -18,8 +18,8 @@ const STEPS = [
 
 /**
  * An audit log in a SQLite file: one machine, any number of processes, durable. `db` is a database object of
- * `node:sqlite`, `better-sqlite3` or `libsql`, which may be that of the users; leave no transaction of your own open on
- * it across an `await`. The table is made by a versioned migration, by `prepare` or at the first use.
+ * `node:sqlite`, `better-sqlite3` or `libsql`. The user store may use the same object. Leave no transaction of your own
+ * open on it across an `await`. Versioned migrations make the table, by `prepare` or at the first use.
  */
 export function sqliteAudit(db: SqliteDatabase): AuditLog {
   const { query, change, prepare, pending } = connectMigrated(db, 'audit', STEPS)

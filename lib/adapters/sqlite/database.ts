@@ -12,14 +12,17 @@ export interface SqliteStatement {
   all(...parameters: SqliteValue[]): unknown[]
 }
 
-/** The common part of `node:sqlite` (`DatabaseSync`), `better-sqlite3` and `libsql`. Nothing of them is imported. */
+/**
+ * The methods that `node:sqlite` (`DatabaseSync`), `better-sqlite3` and `libsql` have in common. This package imports
+ * none of them.
+ */
 export interface SqliteDatabase {
   exec(sql: string): unknown
   prepare(sql: string): SqliteStatement
 }
 
 export interface Connection {
-  /** Reads. */
+  /** Runs a statement that only reads, and returns its rows. */
   query(sql: string, ...parameters: SqliteValue[]): Row[]
   /** Runs a statement that writes and returns rows by RETURNING, in a transaction of its own if none is open. */
   change(sql: string, ...parameters: SqliteValue[]): Row[]
@@ -27,7 +30,7 @@ export interface Connection {
   execute(sql: string, ...parameters: SqliteValue[]): void
   /** Runs SQL of several statements, unprepared. */
   script(sql: string): void
-  /** All of `work` or nothing, with the database's write lock from the start. Throws what `work` throws. */
+  /** Runs all of `work` or nothing, under the database's write lock from the start. Throws the error of `work`. */
   transaction<Result>(work: () => Result): Result
   /**
    * Lets the transactions of `work` block this process while they wait for the lock. For the start, when there are no
@@ -48,10 +51,10 @@ function checked(parameters: readonly SqliteValue[]): readonly SqliteValue[] {
 }
 
 /**
- * The one way to the database. Everything is synchronous, so that a transaction begins and ends within a tick and no
- * other call on this connection gets in between. Statements are prepared once, when first used. Sets `busy_timeout` if
- * it is 0. A transaction does not wait for the lock at all, but rejects with SQLITE_BUSY: to wait in here would hold up
- * every request of the process, and `patience` waits outside.
+ * Wraps `db`. All access to the database goes through the result. Everything is synchronous, so that a transaction
+ * begins and ends within a tick and no other call on this connection runs in between. Statements are prepared once, at
+ * their first use. Sets `busy_timeout` if it is 0. A transaction throws SQLITE_BUSY at once if another process has the
+ * lock, because waiting here would block every request of the process. `patient` waits and retries instead.
  */
 export function connect(db: SqliteDatabase): Connection {
   if (typeof (db as Partial<SqliteDatabase> | null | undefined)?.prepare !== 'function')
@@ -99,9 +102,9 @@ export function connect(db: SqliteDatabase): Connection {
       isOpen = false
     }
   }
-  // A single write would be atomic without BEGIN. But a prepared statement that meets SQLITE_BUSY is not reset by
-  // libsql, and as long as it counts as running no transaction of this connection can commit. So the lock is always got
-  // by an unprepared BEGIN.
+  // A single write would be atomic without BEGIN. But libsql does not reset a prepared statement that failed with
+  // SQLITE_BUSY, and while that statement counts as running, no transaction of this connection can commit. So an
+  // unprepared BEGIN always takes the lock.
   const locked = <Result>(work: () => Result): Result => (isOpen ? work() : transaction(work))
 
   return {
@@ -155,7 +158,7 @@ export function codeOf(error: unknown): keyof typeof CODES | undefined {
 
 const isBusy = (error: unknown): boolean => codeOf(error) === 'SQLITE_BUSY'
 
-/** A file that can't be written is an outage until an operator frees space or restores the right. */
+/** Converts the error of a file that cannot be written to an `OutageError`. Returns any other error unchanged. */
 function thrown(error: unknown): unknown {
   const code = codeOf(error)
   return code === undefined || code === 'SQLITE_BUSY'
@@ -164,9 +167,9 @@ function thrown(error: unknown): unknown {
 }
 
 /**
- * Retries the work for a second and a half while another process has the lock, without blocking the event loop: SQLite
- * itself would wait inside the call, and every request of this process with it. Work that meets the lock has done
- * nothing or was rolled back. Rejects with the driver's error, or with an outage if the file can't be written.
+ * Retries `work` for 1.5 seconds while another process has the lock. Does not block the event loop, as the wait of
+ * SQLite itself would. Work that fails because of the lock has done nothing or was rolled back. Rejects with the
+ * driver's error, or with an outage if the file cannot be written.
  */
 export async function patient<Answer>(work: () => Promise<Answer>): Promise<Answer> {
   try {
@@ -185,7 +188,7 @@ export async function patient<Answer>(work: () => Promise<Answer>): Promise<Answ
   }
 }
 
-/** Wraps all methods of a store with retries. */
+/** Wraps all methods of a store with `patient`. */
 export function patientStore<Store extends object>(store: Store): Store {
   const methods = Object.entries(store).map(([name, method]: [string, (...args: unknown[]) => Promise<unknown>]) => [
     name,

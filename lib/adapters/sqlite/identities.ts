@@ -21,8 +21,8 @@ type IdentityMethods = Pick<
 export const identitiesTable = (table: string): string => nameBeside(table, '_identities')
 
 /**
- * The table of links. A trigger removes the links of a removed user. A foreign key would depend on a setting of the
- * connection, and the host removes users too.
+ * The table of links. A trigger removes the links of a removed user, also if the host removes the user. A foreign key
+ * would work only with a setting of the connection.
  */
 export const identitiesSql = (table: string): string => `CREATE TABLE "${identitiesTable(table)}" (
     issuer TEXT NOT NULL,
@@ -42,8 +42,8 @@ export const identitiesSql = (table: string): string => `CREATE TABLE "${identit
   END`
 
 /**
- * `create` inserts a user and answers with the row, or throws where the name is taken. `insert` inserts a user with the
- * id that they have.
+ * `create` inserts a user with a new id and returns the user. `insert` inserts a user with the given id. Both throw if
+ * the username is taken.
  */
 export function sqliteIdentities(
   connection: MigratedConnection,

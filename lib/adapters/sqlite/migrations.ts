@@ -43,7 +43,7 @@ function appliedOf(connection: Connection, component: string): Seen {
  * once. Throws, and changes nothing, if a newer release has changed the file in an incompatible way.
  */
 function migrate(connection: Connection, component: string, steps: readonly MigrationStep[]): void {
-  // The usual start needs no write lock.
+  // Takes no write lock if there is nothing to migrate.
   if (missingSteps(connection, component, steps).length === 0) return
   connection.blocking(() =>
     connection.transaction(() => {
@@ -70,7 +70,7 @@ function missingSteps(connection: Connection, component: string, steps: readonly
   return missingVersions(seen, steps)
 }
 
-/** Hands an outage on, which may pass. Everything else is for a person. */
+/** Returns an outage unchanged, because it may pass. Makes any other error a `StartError`: an operator must fix it. */
 function explained(error: unknown, component: string): unknown {
   if (error instanceof StartError || codeOf(error) !== undefined) return error
   return invalidOptions(unusable(component, error), error)

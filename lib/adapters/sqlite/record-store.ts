@@ -18,11 +18,11 @@ interface Commit {
 }
 
 interface SqliteRecordsOptions {
-  /** A plain name. Each table is a store of its own. */
+  /** The table's name, which is used unquoted. Each table is a separate store. */
   table: string
 }
 
-/** Rows that a sweep removes in one statement, with the write lock held. Requests get their turn in between. */
+/** The maximum number of rows that a sweep removes in one statement, under the write lock. Requests run in between. */
 const SLICE = 500
 
 /** The index serves the sweep. `kind` and `user_id` serve operators. */
@@ -44,15 +44,15 @@ const recordOf = (row: Row): StoredRecord => ({ version: text(row, 'version'), v
 
 /**
  * Records in a table of a SQLite file: one machine, any number of processes, durable. A read is one statement, because
- * another process may write between two. The commits of one turn are one transaction, which holds the write lock from
- * its start.
+ * another process may write between two statements. The commits of one turn of the event loop are one transaction,
+ * which holds the write lock from its start.
  */
 export function sqliteRecords(db: SqliteDatabase, { table }: SqliteRecordsOptions): RecordStore {
   const connection = connectMigrated(db, `records:${table}`, tablesOf(table))
   const { prepare, pending } = connection
   const read = readerOf(connection, table)
   const write = writerOf(connection, table)
-  // One after the other, so each sees what those before it wrote.
+  // Runs the commits one after the other, so that each sees the writes of the commits before it.
   const commit = joined(
     (commits: readonly Commit[]) =>
       patient(async () =>
@@ -69,7 +69,8 @@ export function sqliteRecords(db: SqliteDatabase, { table }: SqliteRecordsOption
           })
         )
       ),
-    // After SQLITE_BUSY each would wait again. Any other error rolled all back, and a full disk may have room for some.
+    // Does not repeat the commits after SQLITE_BUSY, because each would wait again. Any other error rolls back all, and
+    // some may succeed alone, such as a small commit on a nearly full disk.
     (error) => codeOf(error) !== 'SQLITE_BUSY'
   )
   const removeSlice = `DELETE FROM ${table} WHERE (part, key) IN (
@@ -99,7 +100,7 @@ function readerOf({ query }: MigratedConnection, table: string) {
       const [row] = query(selectOne, partition, first)
       return [row === undefined ? null : recordOf(row)]
     }
-    // Repeats the last key to fill the list, so that there are only a few statements to prepare.
+    // Repeats the first key to fill the list up to a power of two, so that there are only a few statements to prepare.
     const places = 2 ** Math.ceil(Math.log2(keys.length))
     const filled = Array.from({ length: places }, (_, index) => keys[index] ?? first)
     const rows = query(`${selectMany} (${'?, '.repeat(places - 1)}?)`, partition, ...filled)
@@ -125,22 +126,22 @@ function writerOf({ execute }: MigratedConnection, table: string) {
 
 export interface SqliteStateOptions {
   /**
-   * How many devices one user may be signed in on; one more signs out the one that signed in first. Default 100; from 1
-   * to 1,000.
+   * The maximum number of devices that a user is signed in on. Refresh token families with and without offline access
+   * count separately. A further sign-in signs out the device that signed in first. Default 100; from 1 to 1,000.
    */
   maxFamiliesPerUser?: number | undefined
   /**
-   * How many browsers one user may be signed in with on the hosted pages; one more ends the first. Default 100; from 1
-   * to 1,000.
+   * The maximum number of browsers in which a user is signed in on the hosted pages. A further sign-in ends the session
+   * that began first. Default 100; from 1 to 1,000.
    */
   maxSessionsPerUser?: number | undefined
 }
 
 /**
  * State in a SQLite file: one machine, any number of processes, durable. `db` is a database object of `node:sqlite`,
- * `better-sqlite3` or `libsql`; leave no transaction of your own open on it across an `await`. The table is made
- * by versioned migrations, by `prepare` or at the first use. While another process has the lock, an operation is tried
- * again for 1.5 s, while other requests go on, and then rejects with the driver's error (SQLITE_BUSY).
+ * `better-sqlite3` or `libsql`. Leave no transaction of your own open on it across an `await`. Versioned migrations
+ * make the table, by `prepare` or at the first use. If another process has the lock, an operation retries for 1.5 s
+ * without blocking other requests, and then rejects with the driver's error (SQLITE_BUSY).
  */
 export function sqliteState(
   db: SqliteDatabase,
@@ -152,15 +153,15 @@ export function sqliteState(
 
 /**
  * Second factors in a SQLite file: one machine, any number of processes, durable. `db` is a database object of
- * `node:sqlite`, `better-sqlite3` or `libsql`, which may be that of the state or the users; leave no transaction of
- * your own open on it across an `await`. The table is made by a versioned migration, by `prepare` or at the first use.
- * Rejects with the driver's error (SQLITE_BUSY) where another process has the lock for more than 1.5 s.
+ * `node:sqlite`, `better-sqlite3` or `libsql`. The state and the users may use the same object. Leave no transaction of
+ * your own open on it across an `await`. Versioned migrations make the table, by `prepare` or at the first use. Rejects
+ * with the driver's error (SQLITE_BUSY) if another process has the lock for more than 1.5 s.
  */
 export function sqliteFactorStore(db: SqliteDatabase): Required<FactorStore> {
   return recordFactorStore(sqliteRecords(db, { table: 'authority_factor_records' }))
 }
 
-/** API keys in a SQLite file, in a table of their own. All else is as for `sqliteFactorStore`. */
+/** API keys in a SQLite file, in a table of their own. Otherwise works like `sqliteFactorStore`. */
 export function sqliteApiKeyStore(db: SqliteDatabase): Required<ApiKeyStore> {
   return recordApiKeyStore(sqliteRecords(db, { table: 'authority_api_key_records' }))
 }

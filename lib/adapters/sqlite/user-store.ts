@@ -46,11 +46,11 @@ const migrations = (table: string): readonly MigrationStep[] => [
   }
 ]
 
-/** Leaves out absent fields. */
+/** Leaves out fields that are `undefined`. */
 const given = <Fields extends object>(fields: Fields): { [Name in keyof Fields]?: Exclude<Fields[Name], undefined> } =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as never
 
-/** Converts a value for its column. */
+/** Converts a boolean to 1 or 0, because SQLite has no booleans. `null` if absent. @throws TypeError for other types */
 function flagOf(value: unknown, name: string): number | null {
   const flag = booleanOf(value, name)
   return flag === null ? null : Number(flag)
@@ -58,10 +58,10 @@ function flagOf(value: unknown, name: string): number | null {
 
 /**
  * Users in a SQLite file: one machine, any number of processes, durable. `db` is a database object of `node:sqlite`,
- * `better-sqlite3` or `libsql`; leave no transaction of your own open on it across an `await`. The table is made by
- * versioned migrations, by `prepare` or at the first use. Fields without a column are kept as JSON. Rejects with the
- * driver's error (SQLITE_BUSY) where another process has the lock for more than 1.5 s, and with `TypeError` on a name
- * or hash with a NUL or a lone surrogate.
+ * `better-sqlite3` or `libsql`. Leave no transaction of your own open on it across an `await`. Versioned migrations
+ * make the table, by `prepare` or at the first use. Fields without a column are kept as JSON. Rejects with the driver's
+ * error (SQLITE_BUSY) if another process has the lock for more than 1.5 s. Writes reject with `TypeError` for a
+ * username, email address or hash with a NUL or a lone surrogate.
  */
 export function sqliteUserStore(
   db: SqliteDatabase,

@@ -19,7 +19,7 @@ interface Thread<Call> {
   rest: NodeJS.Timeout | undefined
 }
 
-/** The thread ended before it answered. The next call has a new one. */
+/** The error of a call whose thread ended before it answered. The next call starts a new thread. */
 export class HashingThreadError extends Error {
   readonly code = 'FST_AUTHORITY_HASHING_THREAD'
   override readonly name = 'HashingThreadError'
@@ -27,17 +27,17 @@ export class HashingThreadError extends Error {
 
 interface HashingThreads<Call> {
   /**
-   * Runs one call in a thread that has nothing else to do; where all are busy, in the order of the calls.
+   * Runs one call in an idle thread. If all threads are busy, the calls wait in their order.
    *
-   * @throws HashingThreadError where the thread ended; otherwise what the engine threw
+   * @throws HashingThreadError if the thread ended, otherwise the error of the engine
    */
   run(call: Call): Promise<unknown>
 }
 
 /**
- * At most `size` worker threads that answer calls, each begun by `start` when a call finds none idle, and ended after
- * `restMs` without work: a machine of many cores does not keep what a flood has begun. They keep a process alive while
- * they work, and not when they rest.
+ * A pool of at most `size` worker threads. A call that finds no idle thread begins one with `start`. A thread ends
+ * after `restMs` milliseconds without work, so that a machine with many cores does not keep the threads that a flood
+ * began. A working thread keeps the process alive, an idle thread does not.
  */
 export function hashingThreads<Call>({
   start,
@@ -48,10 +48,10 @@ export function hashingThreads<Call>({
   size: number
   restMs: number
 }): HashingThreads<Call> {
-  /** Uses the thread that worked last, so that surplus threads become idle and end. */
+  /** Idle threads. The next call takes the last one, so that surplus threads stay idle and end. */
   const idle: Array<Thread<Call>> = []
   const waiting: Array<Job<Call>> = []
-  /** Includes threads that are ending, because their memory is not free yet. */
+  /** The number of threads. It includes threads that are ending, because their memory is not free yet. */
   let count = 0
 
   function another(): Thread<Call> {
@@ -135,13 +135,13 @@ export function hashingThreads<Call>({
   }
 }
 
-/** How long a thread without work stays. */
+/** The time after which an idle thread ends. */
 const REST_MS = 30_000
 
 /**
- * The threads of this process that run the file `path` next to the module at `url`: at most one for each core, because
- * more gain nothing. `path` has no file extension. Starts nothing before the first call. `null` inside a host's bundle,
- * where the file is missing.
+ * Returns a function that returns the threads of this process for the file `path` next to the module at `url`: at most
+ * one for each core. `path` has no file extension. Starts no thread before the first call. The function returns `null`
+ * in a host's bundle, because the file is missing there.
  */
 export function threadsOf<Call>(path: string, url: string): () => HashingThreads<Call> | null {
   let shared: HashingThreads<Call> | null | undefined
@@ -169,8 +169,8 @@ function threadFile(path: string, url: string): URL | null {
 const LOWEST_PRIORITY = 19
 
 /**
- * The work of a worker thread of `hashingThreads`: one call at a time, each an answer to one message. On Linux the
- * thread has the lowest priority. Elsewhere a priority would be that of the whole process, and stays as it is.
+ * Makes this worker thread answer the calls of `hashingThreads`. On Linux the thread gets the lowest priority. On other
+ * systems `setPriority` would change the whole process, so the priority stays as it is.
  */
 export function answerCalls(answer: (call: never) => unknown): void {
   const port = parentPort
@@ -178,7 +178,7 @@ export function answerCalls(answer: (call: never) => unknown): void {
   try {
     if (process.platform === 'linux') setPriority(LOWEST_PRIORITY)
   } catch {
-    // A sandbox may forbid the priority; the work goes on without it.
+    // Ignores the error, because a sandbox may forbid a change of the priority.
   }
   port.on('message', (call: unknown) => {
     Promise.resolve(call as never)

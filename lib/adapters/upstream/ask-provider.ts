@@ -1,11 +1,11 @@
-/** A call to another provider, and what is read of its answer. */
+/** Calls to other providers, and a cache for their documents. */
 import { UpstreamError, type UpstreamFailure } from '../../errors.ts'
 import { type Outbound, OutboundError } from '../../ports/outbound.ts'
 import { type Distance, mayCall } from '../../protocol/distance.ts'
 import { isJsonType } from '../../protocol/json.ts'
 import type { Clock } from '../../ports/clock.ts'
 
-/** Too many calls wait for the provider, which may be well. */
+/** Too many calls of this service to the provider are under way. The provider itself may work. */
 export class BusyError extends UpstreamError {
   constructor(of: string) {
     super('outage', `Too many calls of ${of} are under way.`)
@@ -21,26 +21,29 @@ export interface ProviderRequest {
   method: 'GET' | 'POST'
   headers?: Record<string, string> | undefined
   body?: string | undefined
-  /** The endpoint, in the words of a sentence: `the token endpoint`. */
+  /** The endpoint in words for an error message, such as `the token endpoint`. */
   of: string
   /** The reason of the error for an unusable answer. */
   reason: UpstreamFailure
   /** True to read a form-encoded answer too. */
   form?: boolean
-  /** True to read nothing of the answer but its status. */
+  /** True to read only the status of the answer. */
   empty?: boolean
 }
 
 /** The means to call a provider. */
 export interface Reach {
   outbound: Outbound
-  /** The distance of the party that named the URLs. */
+  /** The distance of the party that named the URLs. A nearer address is not called. */
   noNearerThan: Distance
   /** Ends the request early. */
   signal?: AbortSignal | undefined
 }
 
-/** A response with status 200 to 299, or 400 and more. `json` is the parsed `text`. */
+/**
+ * A response with status 200 to 299, or 400 and more. `json` is the parsed `text`, an object of the fields of a form,
+ * or `null` if only the status was wanted.
+ */
 export interface ProviderAnswer {
   status: number
   json: unknown
@@ -50,8 +53,8 @@ export interface ProviderAnswer {
 
 /**
  * Sends a request and resolves to status and JSON. A response takes at most five seconds and 256 kB.
- * @throws UpstreamError `outage` without a timely response, otherwise the reason that the request names; neither
- * contains any of the response
+ * @throws UpstreamError `outage` without a timely response, otherwise the reason that the request names. The error
+ * quotes nothing of the response except its status.
  */
 export async function askProvider(
   { url, method, headers, body, of, reason, form = false, empty = false }: ProviderRequest,
@@ -112,31 +115,38 @@ function upper(of: string): string {
   return of.charAt(0).toUpperCase() + of.slice(1)
 }
 
-/** The minimum time between two fetches that an unverified request or a failed fetch causes. */
+/**
+ * The maximum time for which a failure is cached, the minimum time between two fetches of an outdated value, and the
+ * default of `pauseMs`.
+ */
 const PAUSE_MS = 10_000
 /** The time for which the first failure is cached. Each further failure doubles it, up to the pause. */
 const FIRST_PAUSE_MS = 1000
 
 interface Kept<Value> {
   /**
-   * The kept value. Waits only for the first one; an outdated one is returned and fetched again behind the answer.
-   * @throws the error of the last fetch, which is kept for one second after the first failure and for ten after the
-   * fifth
+   * Returns the kept value, and waits only for the first. If the value is outdated, returns it and fetches a new value
+   * in the background.
+   * @throws the error of the last fetch, if there is no value yet. The error is cached for one second after the first
+   * failure, and for up to ten seconds after further failures.
    */
   get(): Promise<Value>
   /**
-   * The same, but waits for the fetch that replaces an outdated value. If that fails, later callers get the outdated
-   * value at once until a fetch succeeds.
+   * Like `get`, but waits for the fetch that replaces an outdated value. If that fetch fails, later callers get the
+   * outdated value at once until a fetch succeeds.
    */
   current(): Promise<Value>
-  /** Fetches the value again. `null` if the last fetch was less than the pause ago, or failed. */
+  /**
+   * Fetches the value again, or waits for the fetch under way. `null` if the fetch fails, or if `renewed` began the
+   * last one less than `pauseMs` ago.
+   */
   renewed(): Promise<Value | null>
 }
 
 /**
  * Caches a document of another server that changes rarely. Parallel calls share one fetch. A failure is cached too, but
  * does not replace a known value.
- * @param pauseMs the time between two fetches that `renewed` brings about
+ * @param pauseMs the minimum time between two fetches that `renewed` begins
  */
 export function kept<Value>(
   fetchIt: () => Promise<Value>,

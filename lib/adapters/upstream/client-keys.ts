@@ -1,4 +1,4 @@
-/** The public keys of clients that prove themselves by one: registered ones, or those at an address. */
+/** The public keys of clients that authenticate with a key: the registered `jwks`, or the keys at the `jwksUri`. */
 import { OAuthError, UpstreamError } from '../../errors.ts'
 import type { Client } from '../../ports/client-store.ts'
 import type { Clock } from '../../ports/clock.ts'
@@ -9,21 +9,21 @@ import { isObject } from '../../protocol/json.ts'
 import { askProvider, kept } from './ask-provider.ts'
 
 const MAX_AGE_MS = 10 * 60_000
-/** How long keys count while the address does not answer. */
+/** How long fetched keys stay valid while the address does not answer. */
 const LONGEST_AGE_MS = 24 * 60 * 60_000
-/** An assertion with an unknown key makes the keys be fetched again at most this often. */
+/** The minimum time between two fetches that assertions with an unknown key cause. */
 const UNKNOWN_KEY_PAUSE_MS = 60_000
 const MAX_SETS = 1000
 
 interface KeySet extends ReturnType<typeof kept<{ keys: readonly unknown[]; at: number }>> {
-  /** True while the log has the outage, so that requests of strangers write one line of it. */
+  /** True if the current outage was logged, so that further requests do not log it again. */
   isTold: boolean
 }
 
 /**
- * The keys of a client by `kid`; without one, or with an unknown one, all that there are. A third-party client may name
- * no address that is nearer than this service.
- * @throws OAuthError `temporarily_unavailable` if the address gives none
+ * Makes a function that returns all keys of a client. A `kid` that is not among the keys makes it fetch them again, at
+ * most once a minute. The `jwksUri` of a third-party client must not have an address that is nearer than this service.
+ * @throws OAuthError `temporarily_unavailable` if the keys at the address cannot be read
  */
 export function createClientKeys({
   outbound,

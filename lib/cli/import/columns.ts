@@ -1,7 +1,7 @@
-/** A row of an export by the names of its columns. */
+/** The values of a row by the names of their columns. */
 export type Columns = Readonly<Record<string, unknown>>
 
-/** A row is not read any further than this, because a quote that is not closed takes the rest of a file. */
+/** Maximum length of a row in characters. Stops at an unclosed quote, which would take in the rest of the file. */
 export const LONGEST_ROW = 1_000_000
 export const TOO_LONG = 'is longer than a million characters'
 
@@ -10,7 +10,7 @@ export class BadRow extends Error {}
 
 const IDS = ['id', 'user_id', 'localId', 'pk', 'ID', 'Id']
 
-/** The id of a row that can't be read, for a person who looks for it. */
+/** Finds the id of a row that can't be imported, so that the report can name the row. */
 export function idIn(row: Columns): string | undefined {
   const id = IDS.map((name) => row[name]).find((value) => !isNone(value))
   return typeof id === 'string' || typeof id === 'number' ? String(id) : undefined
@@ -18,7 +18,10 @@ export function idIn(row: Columns): string | undefined {
 
 const isNone = (value: unknown): boolean => value === undefined || value === null || value === ''
 
-/** The first of these columns that has a text. Numbers become text, because many ids are numbers. */
+/**
+ * Returns the value of the first of these columns that is not empty. Integers become text, because many ids are
+ * integers. @throws BadRow for a value of another type
+ */
 export function text(row: Columns, ...names: string[]): string | undefined {
   const name = names.find((one) => !isNone(row[one]))
   if (name === undefined) return undefined
@@ -34,7 +37,10 @@ const FLAGS: ReadonlyMap<unknown, boolean> = new Map<unknown, boolean>([
   ...['false', 'f', '0', 'no'].map((word) => [word, false] as const)
 ])
 
-/** A flag as JSON, CSV and databases write it. An unknown word refuses the row, so that no disabled user gets in. */
+/**
+ * Reads a flag in the spellings of JSON, CSV and databases. An unknown word is a `BadRow`: read as false, it could
+ * enable a disabled user.
+ */
 export function flag(row: Columns, name: string): boolean | undefined {
   const value = row[name]
   if (isNone(value)) return undefined
@@ -45,11 +51,11 @@ export function flag(row: Columns, name: string): boolean | undefined {
 
 const LOCAL = /^\d{4}-\d\d-\d\d[ T]\d\d:\d\d(?::\d\d(?:\.\d+)?)?$/
 
-/** MySQL writes a time that is not known with zeros. */
+/** True if the column has no time. MySQL writes an unknown time with zeros. */
 const isNoTime = (value: unknown): boolean =>
   isNone(value) || (typeof value === 'string' && value.startsWith('0000-00-00'))
 
-/** Milliseconds since the epoch. A time without a zone is UTC. `undefined`: the value is no time. */
+/** Returns milliseconds since the epoch. Reads a time without a zone as UTC. `undefined`: the value is no time. */
 function timeOf(value: unknown): number | undefined {
   if (typeof value !== 'string' && typeof value !== 'number') return undefined
   const at =
@@ -59,7 +65,10 @@ function timeOf(value: unknown): number | undefined {
   return Number.isSafeInteger(at) ? at : undefined
 }
 
-/** The time in a column. @throws BadRow for a value that is no time since 1970 */
+/**
+ * Returns the time in a column in milliseconds since the epoch. `undefined`: the column has no time.
+ * @throws BadRow for a value that is no time since 1970
+ */
 export function knownTime(row: Columns, name: string): number | undefined {
   const value = row[name]
   if (isNoTime(value)) return undefined
@@ -69,13 +78,13 @@ export function knownTime(row: Columns, name: string): number | undefined {
 }
 
 /**
- * True if the user is barred until a later time. .NET writes a time before 1970 for a bar that is over. A time that
- * can't be read, such as `infinity`, never comes.
+ * True if the column has the end of a ban and this time has not passed. .NET ends a ban with a time before 1970. A time
+ * that can't be parsed, such as `infinity`, is a ban without an end.
  */
 export const isBarred = (row: Columns, name: string, now: number): boolean =>
   !isNoTime(row[name]) && (timeOf(row[name]) ?? Infinity) > now
 
-/** An object or a list, which CSV has as JSON. */
+/** Returns an object or a list of the row. Parses a text, because CSV writes both as JSON. */
 function json(row: Columns, name: string): unknown {
   const value = row[name]
   if (typeof value !== 'string') return value

@@ -14,7 +14,7 @@ import { type ImportDeps, passOver } from './import-file.ts'
 const isImporter = (store: object): store is UserImporter =>
   'importUsers' in store && typeof store.importUsers === 'function'
 
-/** @throws CliError for an import that can't begin */
+/** Prepares an import. @throws CliError for an unknown format, a missing file, or options that forbid the import */
 function depsOf(options: AuthorityOptions, [name = '', path = '']: readonly string[]): ImportDeps {
   const format = Object.hasOwn(FORMATS, name) ? FORMATS[name] : undefined
   if (format === undefined)
@@ -30,7 +30,7 @@ function depsOf(options: AuthorityOptions, [name = '', path = '']: readonly stri
 
 type Report = Awaited<ReturnType<typeof passOver>>['report']
 
-/** The pass that writes nothing. @throws CliError if two users would have one username */
+/** Reads the whole file and writes nothing. @throws CliError if two users would have the same username */
 async function lookedAt(deps: ImportDeps, isDry: boolean): Promise<Report> {
   const { report, conflicts } = await passOver(deps, { dryRun: true })
   if (conflicts === 0) return report
@@ -52,7 +52,7 @@ async function answered(report: Report, isDry: boolean): Promise<object> {
   throw new CliError(1, `Skipped rows: ${report.skipped}. ${advice}`, shown(report, isDry))
 }
 
-/** With `--dry-run` it only looks: the service is not started, and no table is made. */
+/** Imports users. `--dry-run` reads only: it does not start the service and creates no table. */
 export const IMPORT: StoreCommand = {
   name: 'import',
   takes: ['<format>', '<file>'],

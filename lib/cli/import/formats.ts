@@ -3,14 +3,14 @@ import { BadRow, type Columns, flag, isBarred, isObject, knownTime, list, object
 const PBKDF2 = ['pbkdf2', 'pbkdf2-sha256', 'pbkdf2-sha512']
 const unpadded = (base64: string | undefined): string => (base64 ?? '').replace(/={0,2}$/, '')
 
-/** A parameter of a hash, which is a list of one text. */
+/** Reads a parameter of a Keycloak hash. Keycloak writes each value as a list with one text. */
 function parameter(parameters: Columns, name: string, usual: string): string {
   const value = [parameters[name]].flat()[0] ?? usual
   if (typeof value !== 'string') throw new BadRow('credentialData is of an unknown form')
   return value
 }
 
-/** The newest password of a user as a PHC string. Both halves of a credential are JSON in a string. */
+/** Writes a user's first password credential as a PHC string. Keycloak stores its two parts as JSON in strings. */
 function keycloakHash(credentials: readonly Columns[]): string | undefined | { unusable: string } {
   const password = credentials.find(({ type }) => type === 'password')
   if (password === undefined) return undefined
@@ -29,13 +29,13 @@ function keycloakHash(credentials: readonly Columns[]): string | undefined | { u
   return `$argon2${parameter(parameters, 'type', 'id')}$v=${version}$${cost}${end}`
 }
 
-/** A user's identity at a provider, in the words of the source. */
+/** A user's identity at a provider, with the name that the source system gives the provider. */
 export interface SourceLink {
   provider: string
   subject: string
 }
 
-/** A link in our own words. */
+/** A user's identity at a provider, in the format of this library's own `ndjson` import. */
 export interface OwnLink {
   issuer: string
   subject: string
@@ -43,7 +43,7 @@ export interface OwnLink {
   email: string | undefined
 }
 
-/** A user as the source has them. Names and hashes are not checked yet. */
+/** A user as read from the source. The username, email address and hash are not validated yet. */
 export interface SourceUser {
   id: string | undefined
   username: string | undefined
@@ -51,17 +51,17 @@ export interface SourceUser {
   emailVerified: boolean
   disabled: boolean
   createdAt: number | undefined
-  /** A hash in a format that the library reads. `unusable`: the reason why there is none of the source's hash. */
+  /** A hash in a format that the library can verify. `unusable`: the reason why the source's hash can't be used. */
   passwordHash: string | undefined | { unusable: string }
-  /** Profile fields. Those that are `undefined` are left out. */
+  /** Profile fields. The import omits fields that are `undefined`. */
   fields: Readonly<Record<string, unknown>>
   links: ReadonlyArray<SourceLink | OwnLink>
 }
 
 export interface Format {
-  /** The array of users in a document of the source. */
+  /** The member that contains the array of users, if the export is one JSON object. */
   member?: string
-  /** @throws BadRow for a row without a user who could sign in */
+  /** Reads the user of a row. `now`: milliseconds since the epoch. @throws BadRow for a row that can't be imported */
   read(row: Columns, now: number): SourceUser
 }
 
@@ -70,16 +70,16 @@ const namesOf = (name: string | undefined, given?: string, family?: string): Rec
   return { name: name ?? (both === '' ? undefined : both), given_name: given, family_name: family }
 }
 
-/** The links of a list of the source. Rows without a subject are the source's own passwords. */
+/** Reads links from a list. Skips an entry without a provider or a subject, such as the source's own password login. */
 const linksIn = (rows: readonly Columns[], provider: string, ...subjects: string[]): SourceLink[] =>
   rows.flatMap((row) => {
     const [name, subject] = [text(row, provider), text(row, ...subjects)]
     return name === undefined || subject === undefined ? [] : [{ provider: name, subject }]
   })
 
-/** The `passwordHash` of Firebase for an exporter without the right to see it. */
+/** Placeholder that Firebase exports instead of a hash if the exporting user may not read hashes. */
 const REDACTED = /^(?:REDACTED|UkVEQUNURUQ=?)$/
-/** The hash in the form that the library reads. Firebase uses these parameters for every project. */
+/** Writes a Firebase hash as a PHC string. All Firebase projects use these cost parameters. */
 function firebaseHash(row: Columns): SourceUser['passwordHash'] {
   const [hash, salt] = [text(row, 'passwordHash'), text(row, 'salt')]
   if (hash === undefined) return undefined
@@ -87,9 +87,9 @@ function firebaseHash(row: Columns): SourceUser['passwordHash'] {
   return `$fbscrypt$v=1,n=14,r=8,p=1$${salt ?? ''}$${hash}`
 }
 
-/** The fields of our own format that are no profile. */
+/** Fields of the `ndjson` format that are not profile fields. */
 const OWN = ['id', 'username', 'email', 'emailVerified', 'disabled', 'createdAt', 'passwordHash', 'links']
-/** Proofs and counters of this service, which no other system can have. */
+/** Fields that only this service may set. */
 const SERVICE = ['version', 'emailProvedAt', 'passwordChangedAt', '__proto__']
 
 function ownFields(row: Columns): Record<string, unknown> {
@@ -172,7 +172,7 @@ export const FORMATS: Readonly<Record<string, Format>> = {
   },
   django: {
     read: (given) => {
-      // `dumpdata` has the columns in `fields`, and the key next to them.
+      // Django's `dumpdata` nests the columns in `fields`. The primary key `pk` is outside.
       const row = { id: given['pk'], ...(object(given, 'fields') ?? given) }
       const hash = text(row, 'password')
       return {

@@ -13,8 +13,8 @@ import { makesProvisional } from '../../accounts/address-proof.ts'
 import { linkOf } from '../../accounts/identities.ts'
 
 /**
- * The issuers of providers whose subjects stay the same for another client of one owner. Microsoft is none of them: its
- * `sub` is another for each client, and few exports have the `oid`.
+ * Issuers of the providers whose subject of a user is the same for all clients of one owner. Microsoft is missing,
+ * because its `sub` differs per client and few exports have the `oid`.
  */
 const ISSUERS: ReadonlyMap<string, string> = new Map([
   ['google', 'https://accounts.google.com'],
@@ -23,10 +23,10 @@ const ISSUERS: ReadonlyMap<string, string> = new Map([
   ['discord', 'https://discord.com'],
   ['facebook', 'https://www.facebook.com']
 ])
-/** The source's own accounts, which are no links. */
+/** Provider names that stand for the source's own accounts. They are no links to a provider. */
 const OF_THE_SOURCE = ['auth0', 'email', 'password', 'phone']
 
-/** The links that come along, and the providers of those that do not. */
+/** Returns the links to import, and the providers of links that can't be imported. */
 function linksOf(
   user: User,
   given: ReadonlyArray<SourceLink | OwnLink>,
@@ -40,7 +40,7 @@ function linksOf(
     const { subject } = one
     const email = 'email' in one ? one.email : undefined
     if (![connection, issuer ?? '', subject, email ?? ''].every(isStorable)) throw new BadRow('has a link with a NUL')
-    // A store takes an identity once, so the first of two equal links counts.
+    // A store accepts an identity only once, so the import keeps the first of two equal links.
     if (links.some((link) => link.issuer === issuer && link.subject === subject)) continue
     if (issuer !== undefined)
       links.push(linkOf({ issuer, subject, email }, { connection, now, isProvisional: makesProvisional(user) }))
@@ -49,15 +49,15 @@ function linksOf(
   return { links, leftOut }
 }
 
-/** The longest id that the administration's routes take. */
+/** Maximum length of a user id in the admin API. */
 const LONGEST_ID = 255
 
 interface Planned extends UserToImport {
-  /** The format of the hash; `null`: there is none that can be verified. */
+  /** The format of the hash. `null`: the user has no hash that the service can verify. */
   hash: string | null
-  /** The reason why the source's hash is left out. */
+  /** The reason why the import omits the source's hash. `null`: it omits none. */
   unusable: string | null
-  /** Providers whose links are left out. */
+  /** Providers of the links that the import omits. */
   leftOut: readonly string[]
 }
 
@@ -68,8 +68,8 @@ interface ReadingDeps {
 }
 
 /**
- * The user of a row. A hash that can't be verified, or that costs too much, is left out and never run, so that the user
- * can set a password by a link.
+ * Validates the user of a row. Omits a hash that the service can't verify or that costs too much. Such a user sets a
+ * new password with an emailed link.
  * @throws BadRow for a row that can't be imported
  */
 function userOf(columns: Columns, { format, now, firebase }: ReadingDeps): Planned {
@@ -113,24 +113,24 @@ function hashOf(
 interface ImportReport {
   rows: number
   imported: number
-  /** Users who were there already, with this id and username. */
+  /** The number of users whom the store already had with the same id and username. */
   unchanged: number
   skipped: number
-  /** Users by the format of their hash. */
+  /** The number of users per hash format. */
   hashes: Record<string, number>
   withoutPassword: number
-  /** Hashes that were left out, by the reason. */
+  /** The number of omitted hashes per reason. */
   unusableHashes: Record<string, number>
   links: number
-  /** Links that were left out, by the provider. */
+  /** The number of omitted links per provider. */
   linksLeftOut: Record<string, number>
-  /** A sentence for each skipped row, name conflict, unusable hash and lost link, up to a thousand. */
+  /** A sentence for each skipped row, each omitted hash, and each user whose links another user has. At most 1000. */
   problems: string[]
 }
 
 interface Pass {
   report: ImportReport
-  /** The number of usernames that two users would have. */
+  /** The number of rows skipped because another user has the same username. */
   conflicts: number
 }
 
@@ -171,8 +171,8 @@ function outcomesFrom(answer: unknown, length: number): ImportOutcome[] {
 }
 
 /**
- * One pass over a file. Rows are held a batch at a time. Of all rows it keeps ids and usernames, so that the second of
- * two with one is found.
+ * Reads the file once, in batches of rows. Keeps every id and username in memory to detect duplicates. `dryRun`: the
+ * store checks the users and writes nothing.
  */
 export async function passOver(deps: ImportDeps, { dryRun }: { dryRun: boolean }): Promise<Pass> {
   const { path, store, format } = deps

@@ -1,12 +1,13 @@
 import { createReadStream } from 'node:fs'
 import { type Columns, isObject, LONGEST_ROW, TOO_LONG } from './columns.ts'
 
-/** Longer than the name of any member that is looked for. */
+/** Stops the collection of a member's name. Longer than every member name that a format looks for. */
 const LONGEST_NAME = 64
 
 /**
- * The texts of the elements of a JSON array, one by one: of the document itself, or of its `member`. Neither the
- * document nor the array is ever in memory. The texts are not checked.
+ * Yields the JSON texts of the elements of an array, one by one. The array is the document itself, or its member
+ * `member`. Holds only one element in memory and does not validate the texts. Yields `{ problem }` for an array that is
+ * missing, cut off or has too long an element.
  */
 export async function* jsonElements(
   chunks: AsyncIterable<string>,
@@ -53,7 +54,7 @@ export async function* jsonElements(
   yield { problem: isInList ? 'is cut off at the end of the file' : `is missing: the file has no list ${member ?? ''}` }
 }
 
-/** A row of a file, or the reason why it can't be read. `row`: the number of its line, or of its place in a list. */
+/** A row, or the reason why the row can't be read. `row`: its line number, or its position in the list, from 1. */
 export type FileRow = { row: number; columns: Columns } | { row: number; problem: string }
 
 /** The decoder writes this for bytes that are no UTF-8. */
@@ -65,7 +66,7 @@ function parsed(row: number, source: string): FileRow {
   try {
     columns = JSON.parse(source)
   } catch {
-    // The parser's own message quotes the row, and so a hash.
+    // Does not pass on the parser's message, because it quotes the row and could contain a hash.
     return { row, problem: 'is no JSON' }
   }
   return isObject(columns) ? { row, columns } : { row, problem: 'is no JSON object' }
@@ -106,7 +107,7 @@ async function* jsonList(chunks: AsyncIterable<string>, member: string | undefin
   }
 }
 
-/** CSV has no `null`. MySQL and PostgreSQL write these words. */
+/** Returns `null` for the words that MySQL and PostgreSQL write for it, because CSV has no `null`. */
 const valueOf = (field: string): string | null => (field === 'NULL' || field === '\\N' ? null : field)
 
 async function* csvRows(chunks: AsyncIterable<string>): AsyncGenerator<FileRow> {
@@ -130,7 +131,7 @@ async function* textOf(path: string): AsyncGenerator<string> {
   }
 }
 
-/** The first line that has text, as far as it is read. `isWhole`: to its end. */
+/** Returns the first line that has text. `isWhole`: false if the line is too long and `first` is only its beginning. */
 async function beginningOf(path: string): Promise<{ first: string; isWhole: boolean }> {
   let first = ''
   for await (const chunk of textOf(path)) {
@@ -142,7 +143,7 @@ async function beginningOf(path: string): Promise<{ first: string; isWhole: bool
   return { first, isWhole: true }
 }
 
-/** True for one JSON object with all users in a list, and false for the object of one user. */
+/** Tells one JSON object with a list of all users (true) from a line with the object of a single user (false). */
 function isDocument({ first, isWhole }: { first: string; isWhole: boolean }, member: string): boolean {
   if (!isWhole || first === '' || first.trim() === '{') return true
   try {
@@ -154,8 +155,8 @@ function isDocument({ first, isWhole }: { first: string; isWhole: boolean }, mem
 }
 
 /**
- * The rows of a file, one by one. It may be a JSON array, lines of JSON, CSV with the names of the columns in its first
- * row, or one JSON object with the array `member`.
+ * Yields the rows of a file, one by one. The file is a JSON array, JSON lines, CSV with column names in the first row,
+ * or one JSON object with the array `member`.
  */
 export async function* rowsOf(path: string, member?: string): AsyncGenerator<FileRow> {
   const beginning = await beginningOf(path)
@@ -169,7 +170,10 @@ export async function* rowsOf(path: string, member?: string): AsyncGenerator<Fil
   else yield* jsonLines(textOf(path))
 }
 
-/** The number of the line where the record begins, and its fields. `null`: it is too long. */
+/**
+ * A record with the number of the line where it begins. `fields` is `null` if the record is too long or has an unclosed
+ * quote.
+ */
 interface CsvRecord {
   line: number
   fields: string[] | null

@@ -10,7 +10,7 @@ const BUDGET_MS = 1000
 
 type Deps = Pick<AccountsDeps, 'advise' | 'clock'>
 
-/** Asks `admin.allow`. A failure of the host's function gives no scope. */
+/** Wraps the host's `admin.allow`. Grants no scope if the function fails or returns anything but admin scopes. */
 export function allowing(allow: AllowFunction, deps: Deps): Administration['allow'] {
   return async ({ user, client, scopes }) => {
     const answer = await answered('allow', deps, () => allow({ user, client, scopes: [...scopes] }))
@@ -30,8 +30,8 @@ export interface ActingParty {
 type Protects = (user: User, actor: ActingParty) => unknown
 
 /**
- * Without `admin.isProtected` a person is protected from an administrator who may do less: otherwise one who may change
- * users could give the greater one a mailbox of their own, and become that one.
+ * The default of `admin.isProtected`: protects an administrator from administrators with fewer rights. Otherwise a
+ * lesser administrator could give a greater one a new email address, reset the password and take over the account.
  */
 export const protectingGreater =
   (allow: AllowFunction): Protects =>
@@ -44,7 +44,7 @@ export const protectingGreater =
     return theirs.some((scope) => !own.includes(scope))
   }
 
-/** Asks `admin.isProtected`. A failure of the host's function counts as protected. */
+/** Wraps `admin.isProtected`. If the function fails or returns no boolean, the user is protected. */
 export function protecting(isProtected: Protects, deps: Deps): (user: User, actor: ActingParty) => Promise<boolean> {
   return async (user, actor) => {
     const answer = await answered('isProtected', deps, () => isProtected(user, actor))
@@ -56,7 +56,7 @@ export function protecting(isProtected: Protects, deps: Deps): (user: User, acto
 
 const FAILED = Symbol('failed')
 
-/** The answer of a function of the option, within a second. A failure is a line in the log. */
+/** Calls a function of the option `admin` with a time limit. Logs a failure and returns `FAILED`. */
 async function answered(name: string, deps: Deps, ask: () => unknown): Promise<unknown> {
   try {
     return await within(BUDGET_MS, deps.clock, ask)
@@ -66,7 +66,7 @@ async function answered(name: string, deps: Deps, ask: () => unknown): Promise<u
   }
 }
 
-/** Writes one line a minute, without the error of the function, which may name a person. */
+/** Logs the failure, at most once a minute. Omits the function's own error, because it may contain personal data. */
 function refuse(name: string, what: string, { advise }: Pick<Deps, 'advise'>): void {
   advise({
     code: 'FST_AUTHORITY_HOOK_FAILED',

@@ -45,9 +45,11 @@ export async function create(
 }
 
 /**
- * Makes an access token with which an actor sees the service as a user. It has no refresh token, no ID token and no
- * session, and no sign-in of the user: a route that asks for a recent one refuses it.
- * @throws OAuthError `conflict` for an actor who is the user, or whose account is disabled; `invalid_scope`
+ * Issues an access token with which an actor uses the service as the user. Creates no refresh token, ID token or
+ * session. The token contains no authentication time, so routes that require a recent sign-in reject it.
+ * @throws OAuthError `conflict` for a disabled user, or an actor without an active account
+ * @throws OAuthError `access_denied` for a client as the actor
+ * @throws OAuthError `invalid_scope` if no requested scope can be granted
  */
 export async function impersonate(
   { user, actor, reason, scope, signIn }: ImpersonationAsk,

@@ -5,7 +5,7 @@ import { ADMIN_OPTIONS, type AdminSettings, adminSettings } from './options.ts'
 
 const NEVER_SHOWN = ['passwordHash', 'passwordChangedAt', 'emailProvedAt', 'version']
 
-/** Administration of users by people whom the host lets in. */
+/** The administration of users, for people and machine clients that the host's `admin.allow` accepts. */
 export const admin: Feature<AdminSettings> = {
   name: 'admin',
   options: ADMIN_OPTIONS,

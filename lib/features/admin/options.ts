@@ -15,11 +15,11 @@ import {
 
 const aFunction = Type.Function([], Type.Unknown(), { takes: 'a function' })
 
-/** A question for scopes. */
+/** The argument of `admin.allow`: who asks for which scopes. */
 export interface AdminAsk<Account extends User = User> {
-  /** The person. `null`: the client asks for a token of its own. */
+  /** The user. `null`: a machine client asks for a token of its own. */
   user: Account | null
-  /** The client of the token. `null`: none. */
+  /** The client of the token. `null`: no client is involved, as on the pages of administration. */
   client: Client | null
   /** Scopes that begin with `authority:`. */
   scopes: string[]
@@ -36,9 +36,9 @@ type ProtectFunction<Account extends User = User> = {
 }['isProtected']
 
 const IMPERSONATION = {
-  /** Seconds that a token is good for, and at most as long as another access token. */
+  /** Seconds until an impersonation token expires. It never outlives an ordinary access token. */
   expiresIn: seconds(60, 900, { default: 900 }),
-  /** The user gets a message for each token. */
+  /** True to send the user a message for each token. */
   notify: flag({ default: false })
 }
 
@@ -46,14 +46,14 @@ interface ImpersonationOptions extends Given<typeof IMPERSONATION> {}
 
 const ADMIN = {
   /**
-   * `({ user, client, scopes }) => scopes`: which of these scopes the person, or the machine client, may have. It is
-   * asked at each issue of a token and at each use. A throw, an answer after a second, and an answer that is no array
-   * of `authority:` scopes give none.
+   * `({ user, client, scopes }) => scopes`: returns those of the requested scopes that the user or the machine client
+   * may have. The service calls the function whenever it issues or checks a token. The function grants no scope if it
+   * throws, takes longer than a second, or does not return an array of `authority:` scopes.
    */
   allow: required(option<AllowFunction>(aFunction)),
   /**
-   * `(user) => boolean`: nobody acts on such a user without the scope `authority:protected`. A failure counts as
-   * `true`.
+   * `(user) => boolean`: true for a user on whom only administrators with the scope `authority:protected` may act. If
+   * the function fails, the user is protected.
    */
   isProtected: option<ProtectFunction>({
     ...aFunction,
@@ -61,24 +61,24 @@ const ADMIN = {
   }),
   /** Fields of the rows of users that administrators see, besides those of `registration.fields`. */
   fields: words({ uniqueItems: true, takes: 'names of fields, each once', otherwise: 'none' }),
-  /** Tokens with which administrators see the service as a user. `false`: there are none. */
+  /** Access tokens with which administrators use the service as a user. `false`: impersonation is off. */
   impersonation: orFalse(option<ImpersonationOptions>(section(IMPERSONATION, { takes: '{ expiresIn, notify }' })), {
     otherwise: 'on'
   }),
-  /** The pages below `/auth/admin`, for a browser in which such a person is signed in. They need the hosted pages. */
+  /** True to serve the pages below `/auth/admin` for signed-in administrators. Requires the hosted pages. */
   pages: flag({ default: true })
 }
 
-/** The administrators. */
+/** The options of `admin`. */
 export interface AdminOptions extends Given<Omit<typeof ADMIN, 'allow'>> {
-  /** Which of the asked scopes the person, or the machine client, may have. */
+  /** Returns those of the requested scopes that the user or the machine client may have. */
   allow: AllowFunction
 }
 
 export const ADMIN_OPTIONS = {
   /**
-   * Administrators of users: who may have the scopes that begin with `authority:`, which no other option gives, and the
-   * routes below `/auth/admin`. Needs `audit`. The guide on administration explains it.
+   * The administration of users, with the routes below `/auth/admin`. Decides who gets the scopes that begin with
+   * `authority:`. No other option grants these scopes. Requires `audit`. See the guide on administration.
    */
   admin: option<AdminOptions>(
     section(ADMIN, { takes: '{ allow, isProtected, fields, impersonation, pages }', otherwise: 'none' })

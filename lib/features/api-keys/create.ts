@@ -38,7 +38,8 @@ export async function create({ store: given, ...on }: ApiKeySettings, kernel: Ke
   return {
     account: {
       apiKeys: keys,
-      // A person may have signed up with another person's address, and made keys before its owner took the account.
+      // Someone may have registered with another person's email address and made keys. When the owner of the address
+      // takes over the account, these keys end.
       end: async (user, ending, { origin }) => {
         if (ending.what !== 'provisional') return
         for (const { id, createdAt } of await keys.list(user.id))

@@ -24,7 +24,7 @@ const ApiKey = Type.Object({
   expires_at: Time
 })
 
-/** A key as its user and administrators see it. */
+/** Describes a key for its user and for administrators, without the secret. */
 export const shownKey = ({
   id,
   name,
@@ -44,8 +44,8 @@ export const shownKey = ({
 })
 
 /**
- * A key that is made by the token of a client has no scope and no API that the client itself could not have.
- * @throws OAuthError `invalid_scope`, `invalid_target`
+ * Checks a key that a client creates with its user's access token. The key can't have scopes or an API that the client
+ * itself may not have. @throws OAuthError `invalid_scope`, `invalid_target`
  */
 function requireRights(
   client: Client,

@@ -2,7 +2,7 @@ import type { Feature } from '../../feature.ts'
 import { invalid } from '../../settings/option-error.ts'
 import { API_KEY_OPTIONS, type ApiKeySettings, apiKeySettings, neverOfKeys } from './options.ts'
 
-/** Keys of people for their own programs. */
+/** API keys with which users' own programs act for them. */
 export const apiKeys: Feature<ApiKeySettings> = {
   name: 'apiKeys',
   options: API_KEY_OPTIONS,

@@ -17,15 +17,15 @@ import { scopeMember } from '../../protocol/scope.ts'
 import { isActive } from '../../sessions/active-user.ts'
 
 const MAX_NAME = 100
-/** The end of a key without one, in claims: the last second of the year 9999. */
+/** The claim `exp` of a key that never expires: the last second of the year 9999. */
 const NO_END_SECONDS = 253_402_300_799
 
 interface KeySettings {
   prefix: string
-  /** `null`: all that a key can have. */
+  /** The scopes that keys may have. `null`: no restriction beyond `neverOfKeys`. */
   scopes: readonly string[] | null
   maxPerUser: number
-  /** The longest lifetime, and that of a key that names none. `null`: none. */
+  /** The maximum lifetime, which is also the default. `null`: keys may have no end. */
   expiresInMs: number | null
 }
 
@@ -35,13 +35,13 @@ interface KeyDeps extends Pick<AccountsDeps, 'issuer' | 'users' | 'clock' | 'ran
   audience: string | readonly string[]
   /** The option `scopes`. */
   scopes: readonly string[]
-  /** The APIs. More may come until the start ends. */
+  /** The APIs. The host can add more until the service has started. */
   resources: readonly Resource[]
-  /** Writes uses behind the answer. */
+  /** Runs the writes of last uses in the background, so that no request waits for them. */
   uses: Background
 }
 
-/** The scopes that keys can have now: those of the host's own routes, with `api` null, and those of each API. */
+/** The scopes that a new key for this API can have. `api` is `null` for the host's own routes. */
 export interface KeyOffer {
   api: Resource | null
   scopes: readonly string[]
@@ -53,22 +53,22 @@ export function createApiKeys(settings: KeySettings, deps: KeyDeps): ApiKeys & {
   const { issuer, audience, store, users, clock, random, events, uses } = deps
   const canHave = (scope: string): boolean => !neverOfKeys(scope) && settings.scopes?.includes(scope) !== false
 
-  /** The APIs that keys can be for. An API with `allowedClients` is for these clients, and a key has no client. */
+  /** Returns the APIs that keys can be for. Excludes APIs with `allowedClients`, because a key has no client. */
   const apis = (): Resource[] => deps.resources.filter(({ allowedClients }) => allowedClients === null)
 
-  /** The scopes that a key for this API can have now. `null`: the service has no such API for keys any more. */
+  /** Returns the scopes that a key for this API can have under the present options. `null`: no key may use the API. */
   function offeredBy(resource: string | null): readonly string[] | null {
     const offered = resource === null ? deps.scopes : apis().find((one) => one.resource === resource)?.scopes
     return offered?.filter(canHave) ?? null
   }
 
-  /** The key without the scopes that the options have taken back since it was made. */
+  /** Removes the scopes from the key that the options no longer allow. */
   function current<Key extends ApiKeyRecord>(key: Key): Key {
     const offered = offeredBy(key.resource) ?? []
     return { ...key, scopes: key.scopes.filter((scope) => offered.includes(scope)) }
   }
 
-  /** One refusal for every key, so that nobody learns whether there was such a key. */
+  /** Returns the same public error for every invalid key, so that the caller can't tell whether the key existed. */
   const refused = (detail: string): OAuthError => invalidToken('The API key is not valid.', detail)
 
   async function find(key: string): Promise<OwnedApiKey> {
@@ -90,7 +90,7 @@ export function createApiKeys(settings: KeySettings, deps: KeyDeps): ApiKeys & {
     })
   }
 
-  /** The API that a key is asked for. @throws OAuthError `invalid_target` */
+  /** Finds the API that the request for a new key names. @throws OAuthError `invalid_target` */
   function apiNamed(text: string): Resource {
     const found = resourceNamed(text, apis(), issuer)
     if (found === undefined) throw new OAuthError('invalid_target', 'There is no such resource.')
@@ -156,7 +156,7 @@ export function createApiKeys(settings: KeySettings, deps: KeyDeps): ApiKeys & {
 
     async claimsFor(key, resource) {
       const found = await find(key)
-      // Only the holder of a valid key reads this.
+      // This error may be specific, because only the holder of a valid key can get it.
       if (found.resource !== resource)
         throw invalidToken(
           found.resource === null

@@ -18,14 +18,14 @@ import {
 
 const STORE_TAKES = 'an ApiKeyStore, such as memoryApiKeyStore(), sqliteApiKeyStore(db) or postgresApiKeyStore(db)'
 const aFunction = Type.Function([], Type.Unknown(), { takes: 'a function' })
-/** The method by which a store is told from options. */
+/** Tells a store from an object of options: only a store has the method `find`. */
 const STORE: TSchema = Type.Object({ find: aFunction }, { takes: STORE_TAKES })
 
-/** A hundred years. */
+/** The maximum lifetime of a key: 100 years of 365 days. */
 export const MAX_KEY_SECONDS = 3_153_600_000
 
 const API_KEYS = {
-  /** The store of the keys. It has a digest of each key, and no key. */
+  /** The store of the keys. It contains only a digest of each key. */
   store: required(option<ApiKeyStore>(STORE)),
   /** The beginning of every key, so that scanners for secrets find them. Choose your own, one for each environment. */
   prefix: text({
@@ -40,15 +40,15 @@ const API_KEYS = {
   scopes: words({ uniqueItems: true, takes: 'an array of scopes, each once', otherwise: 'all that a key can have' }),
   /** How many unexpired keys a user can have. */
   maxPerUser: integer(1, 1000, { default: 20 }),
-  /** Seconds that a key is good for, at most. Without it, a key that names no end has none. */
+  /** The maximum lifetime of a key in seconds, which is also the default. Without this option, keys may have no end. */
   expiresIn: seconds(60, MAX_KEY_SECONDS, { otherwise: 'no end', to: 'Ms' }),
-  /** The account page has a page for the keys. */
+  /** True to add a page to the account pages on which people manage their keys. */
   pages: flag({ default: true })
 }
 
 /** Keys by which people's own programs act for them. */
 export interface ApiKeyOptions extends Given<Omit<typeof API_KEYS, 'store'>> {
-  /** The store of the keys. It has a digest of each key, and no key. */
+  /** The store of the keys. It contains only a digest of each key. */
   store: ApiKeyStore
 }
 
@@ -76,7 +76,7 @@ export interface ApiKeyFeatureOptions extends Given<typeof API_KEY_OPTIONS> {}
 
 /** An API key of the user. */
 export interface AccountApiKey {
-  /** The form returns it as `key`. */
+  /** The id of the key. The form sends it in the field `key` to remove the key. */
   id: string
   name: string
   scopes: ShownScope[]
@@ -85,19 +85,19 @@ export interface AccountApiKey {
   /** Milliseconds since the epoch. */
   createdAt: number
   lastUsedAt: number | null
-  /** `null`: never. */
+  /** Milliseconds since the epoch. `null`: the key never expires. */
   expiresAt: number | null
-  /** The page that asks before it removes the key. */
+  /** The URL of the page that asks for confirmation and then removes the key. */
   removeUrl: string
 }
 
 /** The models of the pages of API keys. */
 export interface ApiKeyModels {
   /**
-   * One form with the `decision` `create`, the hidden field `newest`, the fields `name` and `expires_in`, and a box for
-   * each scope. `groups`: the boxes of the host's own routes, and of each API by its `name`. `signInUrl`: the user
-   * signs in again before a key is made. `removing`: the page asks before it removes this key, by a form
-   * with the hidden field `key`.
+   * One form with the `decision` `create`, the hidden field `newest`, the fields `name` and `expires_in`, and a
+   * checkbox for each scope. `groups`: the checkboxes of each API by its `name` (`null`: the host's own routes).
+   * `signInUrl`: if set, the user must sign in again before creating a key. `removing`: if set, the page asks for
+   * confirmation to remove this key, with a form that has the hidden field `key`.
    */
   account_api_keys: AccountModel & {
     keys: AccountApiKey[]
@@ -109,7 +109,7 @@ export interface ApiKeyModels {
     signInUrl: string | null
     removing: { id: string; name: string; backUrl: string } | null
   }
-  /** A new key, which is shown once. `backUrl` leads to the page `account_api_keys`. */
+  /** The page that shows a new key. No later page shows the key again. `backUrl` leads to `account_api_keys`. */
   account_api_key: CommonModel & { username: string; name: string; key: string; backUrl: string }
 }
 

@@ -8,15 +8,18 @@ import {
   PRUNED
 } from '../../ports/audit-log.ts'
 
-/** Before the first entry of a chain. */
+/** The MAC that stands before the first entry of a chain. */
 export const NO_MAC = ''
 const FORM = 'fastify-authority audit 1'
 const PAGE = 500
 
-/** An entry before it has a place in a chain. */
+/** An entry that is not part of a chain yet. */
 export type Unchained = Omit<AuditEntry, 'chain' | 'seq' | 'mac'>
 
-/** The MAC of an entry after the MAC before it. The address is not in it, so that it can be removed. */
+/**
+ * Computes the MAC of an entry over its content and the MAC of the entry before. Leaves out the IP address, so that the
+ * address can be deleted later. `ipMac` stands for it.
+ */
 export function macOf(key: Uint8Array, entry: Omit<AuditEntry, 'mac'>, before: string): string {
   const { chain, seq, at, action, outcome, actor, target, clientId, sid, requestId, ipMac, details } = entry
   const facts = Object.entries(details).toSorted(([one], [other]) => (one < other ? -1 : 1))
@@ -25,14 +28,16 @@ export function macOf(key: Uint8Array, entry: Omit<AuditEntry, 'mac'>, before: s
   return createHmac('sha256', key).update(JSON.stringify(canonical)).digest('base64url')
 }
 
-/** Stays after the address has gone, so that one address can still be looked for. */
+/** Computes a MAC of an IP address. It outlives the address, so that entries of a given address can still be found. */
 export const addressMac = (key: Uint8Array, ip: string): string =>
   createHmac('sha256', key).update(`address ${ip}`).digest('base64url')
 
 /**
- * Reads a whole log, the newest entries first, and looks for changes. `keys`: one of each secret, because a chain has
- * the key of its time. `checkpoints`: entries that must be there. Without them nobody sees that the end of a chain,
- * or a whole chain, is missing, or its beginning too soon. `retainedSince`: no entry since then may have gone.
+ * Reads the whole log, newest entries first, and looks for manipulation.
+ * @param keys one key for each secret, because a chain uses the key that was current when it began
+ * @param checkpoints entries that must exist. Only checkpoints reveal that a whole chain or its end is missing, or that
+ * its beginning was pruned too soon
+ * @param retainedSince milliseconds since the epoch. No checkpoint since then may be pruned
  */
 export async function verifyAudit(
   log: Pick<AuditLog, 'list'>,
@@ -41,7 +46,7 @@ export async function verifyAudit(
   retainedSince = -Infinity
 ): Promise<AuditVerdict> {
   const faults: AuditFault[] = []
-  /** The last entry that was read of each chain. Its predecessor comes next. */
+  /** The last entry read of each chain. The next entry read of that chain should be its predecessor. */
   const open = new Map<string, AuditEntry>()
   const ends = new Map<string, number>()
   const known = new Map(checkpoints.map(({ chain, seq, mac }) => [`${chain} ${seq}`, mac]))

@@ -9,8 +9,8 @@ import type { AuditSettings } from './options.ts'
 import { auditWriter, ofService } from './writer.ts'
 
 /**
- * How an event becomes an entry. `security`: recorded by default. `all`: only on demand. `act`: an act of an
- * administrator, which has entries of its own. `never`: it is about this process.
+ * When an event becomes an audit entry. `security`: with `audit.events` `security` or `all`. `all`: only with `all`.
+ * `act`: never, because `audit` writes entries for administrators' actions. `never`: the event is about this process.
  */
 type Kind = 'security' | 'all' | 'act' | 'never'
 
@@ -97,7 +97,7 @@ const DETAILS = [
   'alg'
 ] as const
 
-/** An event as an entry says it. */
+/** The part of an audit entry that comes from an event. */
 interface Recorded {
   action: AuthorityEventName
   outcome: AuditOutcome
@@ -115,7 +115,7 @@ export const recordedEvents = (kinds: 'admin' | 'security' | 'all'): AuthorityEv
 
 type Facts = Partial<Record<'userId' | 'sid' | 'clientId' | 'kid' | 'by' | 'admin' | (typeof DETAILS)[number], unknown>>
 
-/** The entry of an event. `null`: an act of an administrator, which has its own. */
+/** Makes an entry from an event. `null`: an administrator removed an account, and `audit` has written the entry. */
 export function recorded<Name extends AuthorityEventName>(action: Name, given: EventFacts[Name]): Recorded | null {
   const facts = given as Facts
   if (action === 'account_removed' && facts.admin !== undefined) return null
@@ -158,9 +158,9 @@ function actorOf({
   clientId: string | null
   by: unknown
 }): AuditActor {
-  // A failure proves nobody.
+  // A failed attempt or a reset request does not prove who made it.
   if (isFailure || action === 'password_reset_requested') return { type: 'anonymous', id: null }
-  // The entries of the act name the administrator.
+  // An effect of disabling a user. The entries of that action name the administrator.
   if (by === 'disabled') return { type: 'system', id: null }
   if (by === 'host' || by === 'admin') return { type: 'host', id: null }
   if (userId !== null) return { type: 'user', id: userId }
@@ -170,7 +170,7 @@ function actorOf({
 const DAY_MS = 86_400_000
 const CHECKPOINT_MS = 600_000
 const MOST_EXPORTED = 1000
-/** Entries that one round of a sweep removes. */
+/** The number of entries that one `prune` call removes. */
 const SLICE = 1000
 
 export async function create(
@@ -242,7 +242,7 @@ export async function create(
   }
 }
 
-/** The newest entries about a user and by them, each once. */
+/** Exports the newest entries that have the user as target or actor, without duplicates. */
 async function entriesOf(userId: string, log: AuditLog): Promise<object[]> {
   const pages = await Promise.all([
     log.list({ limit: MOST_EXPORTED, user: userId }),
@@ -252,7 +252,7 @@ async function entriesOf(userId: string, log: AuditLog): Promise<object[]> {
   return [...found.values()]
     .toSorted((one, other) => other.at - one.at)
     .map(({ at, action, outcome, actor, target, clientId, ip, details: { reason, ...details } }) => {
-      // The address and the words of an administrator are not the user's data.
+      // The IP address and the reason of an administrator are not the user's data.
       const isOwn = actor.type === 'user' && actor.id === userId
       return {
         at: new Date(at).toISOString(),

@@ -2,7 +2,7 @@ import type { Feature } from '../../feature.ts'
 import type { AuthorityOptions } from '../../settings/options.ts'
 import { AUDIT_OPTIONS, type AuditSettings, auditSettings } from './options.ts'
 
-/** A log of who did what. */
+/** The audit log: records which user, client or administrator did what. */
 export const audit: Feature<AuditSettings> = {
   name: 'audit',
   options: AUDIT_OPTIONS,

@@ -4,26 +4,26 @@ import { filled, type Given, integer, oneOf, option, required, section } from '.
 
 const LOG_TAKES = 'an AuditLog, such as memoryAudit(), sqliteAudit(db) or postgresAudit(pool)'
 const aFunction = Type.Function([], Type.Unknown(), { takes: 'a function' })
-/** The method by which a log is told from options. */
+/** Tells a log from an object of options: only a log has the method `append`. */
 const LOG: TSchema = Type.Object({ append: aFunction }, { takes: LOG_TAKES })
 
 const AUDIT = {
-  /** The log. */
+  /** The store of the entries. */
   log: required(option<AuditLog>(LOG)),
   /**
-   * The entries: `admin`: acts of administrators. `security`: also sign-ins and changes of accounts. `all`: also
-   * refreshes and messages.
+   * The recorded actions. `admin`: actions of administrators. `security`: also sign-ins and account changes. `all`:
+   * also token refreshes and messages.
    */
   events: oneOf(['admin', 'security', 'all'], { default: 'security' }),
-  /** Days for which entries stay. */
+  /** Days until an entry is deleted. */
   retainDays: integer(1, 36_500, { default: 400 }),
-  /** Days for which the addresses of requests stay. */
+  /** Days until the IP address in an entry is deleted. */
   addressDays: integer(0, 36_500, { default: 90 })
 }
 
-/** A log of who did what. */
+/** The options of the audit log. */
 export interface AuditOptions extends Given<Omit<typeof AUDIT, 'log'>> {
-  /** The log. */
+  /** The store of the entries. */
   log: AuditLog
 }
 
@@ -36,8 +36,8 @@ export function auditSettings(given: AuditLog | AuditOptions) {
 
 export const AUDIT_OPTIONS = {
   /**
-   * A log of who did what, with no name and no address of a mailbox: a log, or an object with one. Without an entry in
-   * it no administrator acts. The guide on the audit log explains it.
+   * The audit log: a store, or an object of options with a store. Entries contain no usernames and no email addresses.
+   * An administrator's action fails if its entry can't be written. See the guide on the audit log.
    */
   audit: option<AuditLog | AuditOptions>(
     Type.Union([LOG, section(AUDIT, { takes: '{ log, events, retainDays, addressDays }' })], {

@@ -4,19 +4,19 @@ import { OAuthError } from '../../errors.ts'
 import type { AuditCheckpoint, AuditHead, AuditLog } from '../../ports/audit-log.ts'
 import { addressMac, equal, macOf, NO_MAC, type Unchained } from './chain.ts'
 
-/** The time in which an entry must be written, with the wait for its turn. */
+/** Time limit for writing an entry, including the wait for earlier entries. */
 const BUDGET_MS = 3000
-/** Entries of events that wait for the store. */
+/** Maximum number of event entries that wait for the store. */
 const MOST_WAITING = 10_000
 const RETRY_MS = 1000
-/** Entries of one number that may still come. */
+/** Maximum length of `givenUp`. */
 const MOST_GIVEN_UP = 1000
 const CHECKPOINT_ENTRIES = 1000
 
 type Deps = Pick<AccountsDeps, 'clock' | 'random' | 'onError'> & {
-  /** Told once when entries can't be written, until they can be again. */
+  /** Called once when the store stops accepting entries, and again only after writes have succeeded in between. */
   onDegraded(waiting: number): void
-  /** Told of the end of the chain, for a place that an attacker on the table can't reach. */
+  /** Called with the end of the chain, to record it where an attacker with access to the table can't change it. */
   onCheckpoint(checkpoint: AuditCheckpoint): void
 }
 
@@ -25,15 +25,15 @@ type Given = Omit<Unchained, 'at' | 'ipMac'>
 interface AuditWriter {
   /** Resolves to the number of the entry. @throws OAuthError `temporarily_unavailable` if it can't be written now */
   must(entry: Given): Promise<number>
-  /** Writes the entry later. It is lost only where too many wait, and a later entry says how many. */
+  /** Queues the entry. Drops it if too many entries wait. A later entry `audit_gap` counts the dropped entries. */
   may(entry: Given): void
   checkpoint(): void
   close(): Promise<void>
 }
 
 /**
- * Writes the entries of one chain, one at a time. An entry whose answer is lost is looked up before another takes its
- * number, so that a chain has no gap.
+ * Writes the entries of one chain, one at a time. If a write fails, looks up whether the store has the entry before
+ * another entry gets its number, so that the chain has no gap.
  */
 export function auditWriter(log: AuditLog, key: Uint8Array, deps: Deps): AuditWriter {
   const { clock, random } = deps
@@ -41,7 +41,7 @@ export function auditWriter(log: AuditLog, key: Uint8Array, deps: Deps): AuditWr
   let [seq, mac, marked, at] = [0, NO_MAC, 0, 0]
   /** The entry whose write failed in an unknown state: the log may have it or not. */
   let unsure: Parameters<AuditLog['append']>[0] | null = null
-  /** Entries that were not there when their time was over, and may still come. */
+  /** Entries whose write timed out and that the store did not have then. A late write may still store them. */
   const givenUp: AuditHead[] = []
   let last: Promise<unknown> = Promise.resolve()
   const waiting: Unchained[] = []
@@ -57,7 +57,7 @@ export function auditWriter(log: AuditLog, key: Uint8Array, deps: Deps): AuditWr
     ipMac: entry.ip === null ? null : addressMac(key, entry.ip)
   })
 
-  /** In turn, because each MAC has the one before it. */
+  /** Writes an entry after all earlier ones, because its MAC includes the MAC before. `turn.isOver`: don't write it. */
   function write(entry: Unchained, turn = { isOver: false }): Promise<number> {
     const written = last.then(async () => {
       if (turn.isOver) throw new Error('Its time was over before its turn came.')
@@ -67,7 +67,7 @@ export function auditWriter(log: AuditLog, key: Uint8Array, deps: Deps): AuditWr
     return written
   }
 
-  /** The number of the entry. `null`: an entry that was given up had its number, so it gets the next one. */
+  /** Resolves to the number of the written entry. `null`: a late write took this number, so the caller tries again. */
   async function attempt(entry: Unchained): Promise<number | null> {
     if (unsure !== null) await settle(unsure)
     at = Math.max(at, entry.at)
@@ -97,8 +97,8 @@ export function auditWriter(log: AuditLog, key: Uint8Array, deps: Deps): AuditWr
   }
 
   /**
-   * Finds out whether the entry was written. `late`: one that was given up was, after its time. A store may do a write
-   * after its answer was awaited in vain.
+   * Finds out whether the store has the entry. `late`: the store has an entry of `givenUp` under this number, because
+   * it finished a write after the time limit.
    */
   async function settle(entry: AuditHead): Promise<'written' | 'late' | 'not'> {
     const head = await within(BUDGET_MS, clock, async () => await log.head(chain))
@@ -145,7 +145,7 @@ export function auditWriter(log: AuditLog, key: Uint8Array, deps: Deps): AuditWr
     }
   }
 
-  /** The entries before this one were written late, and so many are missing. */
+  /** Queues the entry `audit_gap`: entries before it were written late, and `lost` entries are missing. */
   function tellOfGap(): void {
     isDegraded = false
     waiting.push(stamped(ofService('audit_gap', { lost })))
@@ -169,7 +169,7 @@ export function auditWriter(log: AuditLog, key: Uint8Array, deps: Deps): AuditWr
       try {
         return await within(BUDGET_MS, clock, async () => await write(stamped(entry), turn))
       } catch (error) {
-        // Nobody waits for it any more, so it must not be written when its turn comes.
+        // The action was refused, so the entry must not be written when its turn comes.
         turn.isOver = true
         deps.onError(error, 'an audit entry could not be written')
         throw new OAuthError('temporarily_unavailable', "Nothing was changed: the audit log can't be written.")
@@ -189,7 +189,7 @@ export function auditWriter(log: AuditLog, key: Uint8Array, deps: Deps): AuditWr
   }
 }
 
-/** An entry about the service itself. */
+/** Makes an entry whose actor is the service itself. */
 export const ofService = (action: string, details: Given['details'] = {}): Given => ({
   action,
   outcome: 'done',

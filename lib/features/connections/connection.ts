@@ -29,7 +29,7 @@ export async function connectionsOf(
   parts: Parts
 ): Promise<ReadonlyMap<string, Connection>> {
   const fields = registration === false || registration.fields === null ? {} : registration.fields.properties
-  // The host's own TypeBox, with its formats.
+  // Loads the copy of TypeBox that the host uses too, because the host may have registered formats in it.
   const { Check } = await import('@sinclair/typebox/value')
   const fits = (name: string, value: unknown): boolean =>
     fields[name] === undefined ? typeof value === 'string' : Check(fields[name], value)
@@ -115,7 +115,7 @@ function connectionOf(
   }: ConnectionSettings,
   { clock, log, sealer, callbackUrl, upstream, own, fits }: Made
 ): Connection {
-  /** The result of the host's function, or nothing if it fails. No sign-in depends on it. */
+  /** Returns the result of the host's function, or `otherwise` if it fails, so that its error ends no sign-in. */
   const asked = <Answer>(hook: string, ask: () => Answer, otherwise: Answer): Answer => {
     try {
       return ask()
@@ -172,7 +172,10 @@ function connectionOf(
   }
 }
 
-/** Seals the refresh token of a link, if the provider is known to revoke it. */
+/**
+ * Makes `keep`, which seals a refresh token for a link, and `withdraw`, which revokes it at the provider. Both do
+ * nothing if no revocation endpoint is known.
+ */
 function grantsOf(
   { id, provider }: Pick<ConnectionSettings, 'id' | 'provider'>,
   upstream: Upstream,
@@ -204,12 +207,15 @@ function assuranceOf({ amr, acr }: Record<string, unknown>): { amr?: string[]; a
   return { ...(amr === undefined ? {} : { amr: amr as string[] }), ...(acr === undefined ? {} : { acr }) }
 }
 
-/** How long an answer of the hook is cached, so that strangers cannot call it more often. */
+/** Milliseconds for which an answer of `enabled` is cached, so that strangers cannot cause more calls. */
 const KEPT_MS = 1000
-/** How long a page waits for the hook. */
+/** Milliseconds that a page waits for `enabled`. After that, the page uses the last answer, or `false`. */
 const PAGE_WAIT_MS = 500
 
-/** True if a connection is on: by its option, or by a hook of the host's that is called once a second at most. */
+/**
+ * Makes `enabled` and `shown`, which tell whether a connection is on: by its option, or by the host's function, called
+ * at most once a second. `shown` is for pages, which can't wait long for the function.
+ */
 function connectionSwitch(
   { id, enabled }: Pick<ConnectionSettings, 'id' | 'enabled'>,
   { clock, log }: { clock: Clock; log: Log<'info' | 'error'> }

@@ -8,7 +8,7 @@ import { connectPages } from './pages/part.ts'
 export async function create(on: readonly ConnectionSettings[], kernel: Kernel): Promise<Parts> {
   const { accounts, assertions, settings } = kernel
   const { clock, service, users } = accounts
-  // The settings were checked.
+  // Cannot happen: `checkConnections` requires an assertion store. The line is for the type.
   if (assertions === undefined) return {}
   const connections = await connectionsOf(on, settings, {
     ...kernel,

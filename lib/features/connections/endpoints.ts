@@ -15,7 +15,7 @@ import type { ConnectPageDeps } from './pages/begin.ts'
 import { withQuery } from '../../http/pages/form-page.ts'
 import { accountPage, proofOf, proven } from '../../http/pages/account-page.ts'
 
-/** The accounts at other providers that a person signs in with. */
+/** The endpoints that list and disconnect the accounts at other providers that a user signs in with. */
 export function connectionEndpoints(connections: ReadonlyMap<string, Pick<Connection, 'name'>>): Endpoint[] {
   return [
     endpoint({
@@ -66,7 +66,7 @@ export function connectionEndpoints(connections: ReadonlyMap<string, Pick<Connec
       handle: async (request, _reply, { grants: { accounts } }) => {
         const { user, sid, authentication } = accountOf(request)
         const origin = originOf(request)
-        // A thief of a session must not remove the owner's ways to come back.
+        // Requires a fresh sign-in, so that a stolen session cannot remove the owner's other ways to sign in.
         await requireProof('unlink', { user, sid, authentication, origin }, accounts)
         const cause = { by: 'user', locale: localeOf(request), origin } as const
         const outcome = await unlinkIdentity(user, request.params.id, cause, accounts)
@@ -79,9 +79,7 @@ export function connectionEndpoints(connections: ReadonlyMap<string, Pick<Connec
 
 type Shown = Omit<PageModels['account_connections'], keyof AccountModel>
 
-/**
- * The person's accounts at other providers, like `GET /auth/connections`. Removes one, and begins to connect another.
- */
+/** The page that lists a user's accounts at other providers, disconnects one, or begins to connect another. */
 export function connectionsPage(child: FastifyInstance, deps: ConnectPageDeps): void {
   const {
     authorize: { accounts },
@@ -149,7 +147,7 @@ export function connectionsPage(child: FastifyInstance, deps: ConnectPageDeps): 
           ...(await proven('unlink', form, await proofOf('unlink', path, visit, deps), visit, accounts)),
           limit: null,
           async work() {
-            // A link that does not exist is gone: the button was pressed twice, or on two devices.
+            // An unknown link counts as disconnected: the user may press the button twice, or on two devices.
             if ((await unlinkIdentity(user, id, { by: 'user', locale, origin }, accounts)) === 'last_sign_in_method')
               throw lastSignInMethod()
             return 'unlinked'

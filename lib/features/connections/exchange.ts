@@ -29,8 +29,8 @@ import { type Granted, grantedBy } from '../../oauth/target.ts'
 import { TOKEN_EXCHANGE } from './grants.ts'
 
 /**
- * The app's text for each failure. The only remedy for a refused token is another sign-in at the provider, so the wire
- * does not say the reason; the event and the log do.
+ * The error text that an app gets for each failure. All refused tokens have the same text (`REFUSED`), because the
+ * only remedy is another sign-in at the provider. The event and the log contain the reason.
  */
 const SAID: Partial<Record<UpstreamFailure, string>> = {
   email: 'The connection does not take this person, or their address.',
@@ -42,15 +42,15 @@ const SAID: Partial<Record<UpstreamFailure, string>> = {
 const REFUSED = 'The subject_token is invalid, expired or used, or is not for this connection.'
 
 interface ExchangeDeps {
-  /** Those that take ID tokens of apps. */
+  /** Only the connections that take ID tokens of apps, by id. */
   connections: ReadonlyMap<string, Connection>
   assertions: AssertionStore
-  /** The fields of a new account; `null`: a field that the host requires is missing. */
+  /** Returns the fields of a new account, or `null` if a field that the host requires is missing. */
   complete(profile: Readonly<Record<string, unknown>>): Record<string, unknown> | null
 }
 type Deps = GrantDeps & { takes: ExchangeDeps }
 
-/** The exchange of ID tokens for these connections, if one of them takes ID tokens of apps. */
+/** The grant that exchanges ID tokens. Empty if no connection takes ID tokens of apps. */
 export function tokenExchange(
   connections: ReadonlyMap<string, Connection>,
   { assertions, required }: { assertions: AssertionStore; required: readonly string[] }
@@ -73,9 +73,9 @@ export function tokenExchange(
 
 /**
  * Exchanges an ID token, which an app got from another provider, for tokens of this service. The rules of the
- * connection's callback decide on the person, and a user with a second factor is asked for it. The token counts once,
- * whatever the outcome. A refused token or person is `invalid_grant`. RFC 8693 has `invalid_request` there, which does
- * not distinguish a bad request from one that needs another sign-in.
+ * connection's callback decide which user signs in. A user with a second factor must use it. A valid token is used up,
+ * whatever the outcome. A refused token or person is `invalid_grant`, not `invalid_request` as in RFC 8693, so that an
+ * app can distinguish a bad request from one that needs another sign-in.
  * @see RFC 8693 §2.1, §2.2
  */
 async function exchangeToken(

@@ -30,7 +30,7 @@ export const connections: Feature<ConnectionSettings[]> = {
   load: async () => await import('./create.ts')
 }
 
-/** Refuses a client that is listed for the token exchange where no connection has ID tokens to be exchanged. */
+/** Rejects a client with the token exchange grant if no connection takes ID tokens of apps. */
 function checkExchange(connections: readonly ConnectionSettings[], { clients = [] }: AuthorityOptions): void {
   if (!Array.isArray(clients) || connections.some(({ audiences }) => audiences.length > 0)) return
   const { type } = TOKEN_EXCHANGE
@@ -43,14 +43,14 @@ function checkExchange(connections: readonly ConnectionSettings[], { clients = [
     )
 }
 
-/** Paths next to those of connections: `/connect/confirm`. */
+/** Ids that no connection can have, because `/connect/<id>` is the path of a page. */
 const RESERVED_IDS = ['confirm']
 const DOMAIN = /^(?=.{1,253}$)(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z0-9-]{2,63}$/
 const STORE_METHODS = ['findByIdentity', 'linkIdentity'] as const
 
 /**
- * Refuses a connection that no function of ours made, before reading its fields, because they may be those of a
- * function.
+ * Rejects an object that was not made by `google(…)` or another function of ours. Runs before the check of the fields,
+ * because the object may be the argument of such a function, and the error would name a field that only it knows.
  * @throws StartError `FST_AUTHORITY_INVALID_OPTIONS` with the path
  */
 function refuseUnmade({ connections }: Readonly<Record<string, unknown>>): void {
@@ -202,7 +202,7 @@ function checkConnection(
   if (takes !== null) throw refuse('button.logoUrl', button.logoUrl, takes)
 }
 
-/** The values that two connections must not share. */
+/** Checks that two connections have no id and no domain in common, and one client if they have the same issuer. */
 function checkPair(
   { id, clientId, clientSecret, domains, provider }: ConnectionSettings,
   other: ConnectionSettings,

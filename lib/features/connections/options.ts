@@ -29,7 +29,7 @@ const BUTTON = {
 }
 
 const CONNECTION = {
-  // Checked first, so that an object that no function made is refused as such.
+  // The first field, so that it is checked first: the error for a handmade object names the functions to use.
   provider: required(option<Provider>(Type.Object({}, { takes: TAKES }))),
   id: required(
     text({ pattern: '^[a-z0-9-]{1,32}$', takes: '1 to 32 of a-z, 0-9 and the hyphen', otherwise: PROVIDER_NAME })
@@ -96,36 +96,37 @@ export function resolveConnections(given: readonly ConnectionOption[] = [], mayR
 /** A provider account that the user signs in with. */
 export interface AccountLink {
   id: string
-  /** The id of the connection. */
+  /** The name of the connection, or its id if the connection no longer exists. */
   name: string
-  /** The profile as the provider last verified it. */
+  /** The email address that the provider last reported as verified. */
   email: string | null
-  /** Milliseconds since the epoch, both. */
+  /** Milliseconds since the epoch, like `lastUsedAt`. */
   linkedAt: number
   lastUsedAt: number
 }
 
 /** The models of the pages of connections. */
 export interface ConnectModels {
-  /** Continues to a provider's `url` by the header `Refresh`, and by a link for people. */
+  /** Continues to the provider's `url` by the header `Refresh`, or by a link if the browser ignores the header. */
   connect_leaving: CommonModel & { name: string; url: string }
-  /** A failed sign-in at another provider. `loginUrl` leads to the start. */
+  /** A failed sign-in at another provider. `loginUrl` leads back to the page on which the sign-in began. */
   connect_failed: CommonModel & { error: PageError; loginUrl: string }
   /**
-   * An account has the address of the provider `name`. Its owner signs in at `signInUrl`, or sets a new password at
-   * `forgotUrl`.
+   * An account already has the `email` that the provider `name` sent. The owner of the account signs in at `signInUrl`,
+   * or sets a new password at `forgotUrl`.
    */
   connect_confirm: CommonModel & { name: string; email: string; signInUrl: string; forgotUrl: string | null }
   /**
-   * The owner has signed in. A submit button links the two; `skipUrl` continues without. `identity`: the name and
-   * address at the provider.
+   * The owner of the account has signed in. A submit button links the account and the identity. `skipUrl` continues
+   * without a link. `identity`: the name and address at the provider.
    */
   connect_link: FormModel & { name: string; username: string; identity: string; skipUrl: string }
-  /** `fields`: required fields of the new account that the provider did not send. `email`: its address, or `null`. */
+  /** `fields`: required fields that the provider did not send. `email`: the address of the new account, or `null`. */
   connect_finish: FormModel & { name: string; email: string | null; fields: ProfileField[]; loginUrl: string }
   /**
-   * Buttons `link` with the id of a link, and `current_password` with `askPassword`. `signInUrl`: a user without a
-   * password signs in again first. `ways`: a form without fields, posted to a `url`, begins to link another account.
+   * A button `link` has the id of the link to remove. The form has `current_password` if `askPassword` is true.
+   * `signInUrl`: a user without a password signs in again there first. `ways`: posting an empty form to a `url` begins
+   * to link another account.
    */
   account_connections: AccountModel & {
     links: AccountLink[]

@@ -10,8 +10,8 @@ import { domainOf } from '../../accounts/ways-in.ts'
 import { UpstreamError, type UpstreamFailure } from '../../errors.ts'
 
 /**
- * The facts about a person at another provider that matter here. Kept sealed in the browser if they have to complete
- * the sign-in first.
+ * The facts about a person at another provider that matter here. A sealed cookie keeps these facts while the person
+ * completes the sign-in.
  */
 export interface FederatedPerson extends Identity {
   /** In the normal form of usernames, and only if the provider verified it. */
@@ -19,7 +19,7 @@ export interface FederatedPerson extends Identity {
   /** The fields from the provider that an account may take. */
   profile: Record<string, unknown>
   proof: AuthenticationProof
-  /** The sealed token that is stored with a link, to end the person's permission at the provider. */
+  /** The provider's refresh token, sealed. A link stores it, so that removing the link can revoke it. */
   sealed?: string
 }
 
@@ -50,15 +50,16 @@ export function personOf(
   }
 }
 
-/** Apps use these as links and pictures. @see OpenID Connect Core 1.0 §5.1 */
+/** The claims that apps use as links and pictures. @see OpenID Connect Core 1.0 §5.1 */
 const LINKS = ['picture', 'profile', 'website']
 
 /** The longest text from a provider, in characters. */
 const MAX_TEXT = 2048
 
 /**
- * Leaves out addresses that would run code when clicked or shown, such as `javascript:` ones, and values that no
- * database can store. People fill these in at the provider, and a sign-in must not fail by a name.
+ * Drops links that would run code when clicked or shown, such as `javascript:` ones, and values that no database can
+ * store or that are too long. Does not throw, because people fill in their profile at the provider, and a sign-in must
+ * not fail because of a name.
  */
 function withoutOddValues(profile: Record<string, unknown>): Record<string, unknown> {
   const isOddLink = (value: unknown): boolean =>
@@ -96,9 +97,9 @@ export function hasConfirmed(user: User, email: string | undefined): boolean {
 }
 
 /**
- * A new account without a password. Without an address it gets a made-up username, never the person's name at the
- * provider, which may be the name of another person here. `attempt`: how many times a name was taken. `provedAt`: when
- * the connection proved the address; 0: the connection only claims to have done so.
+ * A new account without a password. Without an address, the account gets a made-up username, never the person's name at
+ * the provider, which may be the name of another person here. `attempt`: how many made-up names were taken already.
+ * `provedAt`: the time at which the connection proved the address, or 0 if it does not decide on the mailbox.
  */
 export function newAccount(
   { issuer, subject, email }: Identity & { email?: string },
@@ -129,7 +130,7 @@ interface FederatedFacts {
   emailAccepted: boolean
   /** True if another connection manages the account or the address. */
   elsewhere: boolean
-  /** The user to whom the identity is linked. `theirs`: in a sign-in its owner, in a link the user who adds it. */
+  /** The user to whom the identity is linked. `theirs`: the user who signs in, or who adds the identity. */
   identity: 'unknown' | 'theirs' | 'anothers'
   /** True if the user who would be signed in is disabled. */
   disabled: boolean
@@ -169,8 +170,9 @@ interface Row {
 }
 
 /**
- * The rules for a sign-in at another provider: the first row that fits. An email address alone never links two
- * accounts, unless the host says so, the provider decides on the mailbox, and both sides have verified it.
+ * The rules for a sign-in at another provider: the first row that fits. An equal email address alone links an identity
+ * to an account in two cases only. `take_over`: the connection manages the address. `link_by_email`: the host allows
+ * it, the provider decides on the mailbox, and both sides have verified the address.
  */
 const ROWS: readonly Row[] = [
   { when: { enabled: false }, outcome: { refused: 'disabled' } },

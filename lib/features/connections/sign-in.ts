@@ -18,7 +18,7 @@ import { invalidLink } from '../../accounts/message-codes.ts'
 import { addressOf, type MessageCause } from '../../accounts/outbox.ts'
 import { normalizeUsername } from '../../accounts/username.ts'
 
-/** A sign-in at another provider that was checked, in this browser. */
+/** A checked sign-in at another provider, and the browser in which it happened. */
 interface FederatedSignIn extends Omit<FederatedArrival, 'origin'> {
   browser: Browser
   clientId: string | null
@@ -51,7 +51,8 @@ export async function federatedSignIn(
   const found = await federatedUser({ ...arrival, origin: browser.origin }, deps.accounts)
   if (found.to !== 'user') return found
   const { user, isNew, writes } = found
-  // A factor that the take-over ends, such as that of the person who first named the address, need not be proved.
+  // Ends provisional factors before the session begins, because the take-over ends them anyway. Otherwise the user
+  // would have to prove a factor of another person, who registered the address first.
   if (writes?.takesOver === true && !(await keepsFactor(user, deps.accounts)))
     await endProvisional(user, { by: 'identity_linked', locale: arrival.locale, origin: browser.origin }, deps.accounts)
   const begun = await beginSession(
@@ -99,12 +100,12 @@ export function tellHost(
 interface Link {
   connection: Connection
   person: FederatedPerson
-  /** The signed-in user, after a sign-in of the last minutes. */
+  /** The signed-in user, whose sign-in is fresh. */
   user: User
   stays: StayingSignIn
   /**
-   * `by_sign_in`: the account has the address of the identity, so another person may have signed up with it first.
-   * Everything that others opened ends.
+   * `by_sign_in`: the account has the address of the identity, so another person may have signed up with that address
+   * first. All other sessions and tokens of the account end.
    */
   contested: 'by_sign_in' | null
   origin: Origin
@@ -112,8 +113,8 @@ interface Link {
 }
 
 /**
- * Links the identity to the signed-in user. The caller checks that they may do so, by a sign-in of the last minutes and
- * a form of ours.
+ * Links the identity to the signed-in user. The caller must check that the user's sign-in is fresh, and that the
+ * request comes from a form of this service.
  * @throws UpstreamError `taken`, `disabled`, `email`
  */
 export async function linkToAccount(
@@ -156,8 +157,8 @@ interface Accepting extends MessageCause {
 }
 
 /**
- * Accepts an invitation: links the identity to the invited user. The provider must have verified the invited address,
- * and no other. The token proves the mailbox, so all that other people opened with the address ends.
+ * Accepts an invitation: links the identity to the invited user. The address that the provider verified must be the
+ * invited one. The token proves the mailbox, so all existing sessions and tokens of the account end.
  * @throws OAuthError as `Invitations.accept` does; UpstreamError `email`, `taken`, `disabled`
  */
 export async function acceptByConnection(

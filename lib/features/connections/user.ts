@@ -22,28 +22,28 @@ import { normalizeUsername } from '../../accounts/username.ts'
 import { isManagedElsewhere } from '../../accounts/ways-in.ts'
 
 /**
- * The limit of a sign-up. If anybody can have any number of identities at the provider, it counts like a registration
- * by password. A provider that decides on the mailbox, or that serves people of certain domains, bounds sign-ups by
- * itself.
+ * The rate limit of a sign-up. If anybody can have any number of identities at the provider, the sign-up counts like a
+ * registration by password. A provider that decides on the mailbox, or a connection with `domains`, limits the number
+ * of sign-ups by itself.
  */
 export function signUpCheck({ domains }: { domains: readonly string[] }, authoritative: boolean): SignUpCheck {
   return domains.length === 0 && !authoritative ? { rule: 'register' } : { rule: 'connect', kept: true }
 }
 
-/** A person with a checked sign-in at another provider, for whom the decision is due. */
+/** A checked sign-in at another provider, for which `federatedUser` finds the user. */
 export interface FederatedArrival {
   connection: Connection
   person: FederatedPerson
   /** True if the provider decides on the mailbox. */
   authoritative: boolean
   origin: Origin
-  /** The id of the one user to whom it may lead; `undefined`: any user. With an id, no user is registered or linked. */
+  /** The id of the only user who may sign in. `undefined`: any user. With an id, no user is registered or linked. */
   only?: string | undefined
-  /** The language of what the person is sent. */
+  /** The language of messages to the person. */
   locale: string | undefined
   /**
    * Counts a sign-up, just before the account is made.
-   * @throws OAuthError where there were too many
+   * @throws OAuthError if there were too many sign-ups
    */
   reserveSignUp(check: SignUpCheck): Promise<void>
   /**
@@ -62,21 +62,21 @@ type FederatedUser =
   | { to: 'confirm'; userId: string }
   | { to: 'ask' }
 
-/** The person who signed in there is not the one who must prove their identity, or is unknown here. */
+/** The identity at the provider does not belong to the user who must prove their identity again. */
 export class OtherPersonError extends UpstreamError {
   constructor() {
     super('mismatch', 'Another person has signed in at the provider than the one who was asked to.')
   }
 }
 
-/** The number of decisions if other requests were faster. */
+/** How often the decision is made, because a parallel request may take the name or the identity first. */
 const ATTEMPTS = 4
 
 /**
- * The user of a person who has signed in at another provider, registered if the decision is to do so; or the person's
- * next step. An existing account is not changed: `writes` is written once the last factor is proved. One of parallel
- * calls with one identity makes a user, and all of them get that user. The caller that signs the user in checks again
- * by `stillFederated`, and notes it by `noteFederatedUse`.
+ * Finds the user of a person who has signed in at another provider, registers a new user, or returns the person's next
+ * step. Does not change an existing account: the caller stores `writes` once the last factor is proved. Of parallel
+ * calls with one identity, one makes the user, and all of them get that user. A caller that signs the user in must
+ * check again by `stillFederated`, and note the use of the link by `noteUse`.
  * @throws UpstreamError with the reason
  */
 export async function federatedUser(arrival: FederatedArrival, deps: AccountsDeps): Promise<FederatedUser> {
@@ -114,8 +114,8 @@ export async function federatedUser(arrival: FederatedArrival, deps: AccountsDep
 }
 
 /**
- * The user as they are now, if the identity still leads to them. `null`: the user was disabled or removed meanwhile, or
- * the link was.
+ * Reads the user again, if the identity still belongs to them. `null`: the user was disabled or removed meanwhile, the
+ * link was removed, or another connection manages the account now.
  */
 export async function stillFederated(
   { person, connection: { id } }: Pick<FederatedArrival, 'person' | 'connection'>,
@@ -126,7 +126,7 @@ export async function stillFederated(
   return isActive(now) && now.id === user.id && !isManagedElsewhere(now, id, deps) ? now : null
 }
 
-/** The owner of the identity; if nobody has it, the account with its address. */
+/** Finds the owner of the identity. If nobody owns it, finds the account with the person's email address. */
 async function lookUp(
   { connection, person }: Pick<FederatedArrival, 'connection' | 'person'>,
   users: UserStore
@@ -136,7 +136,7 @@ async function lookUp(
   if (owner !== null || person.email === undefined) return { owner, account: null }
   const named = await users.findByUsername(person.email)
   const account = named === null && managesAddress(connection, person.email) ? await soleOf(person.email, users) : named
-  // A parallel callback may have made the account with this identity between the two looks.
+  // A parallel callback may have made the account with this identity between the two queries.
   const nowOf = account === null ? null : await ownerOf()
   return nowOf === null ? { owner: null, account } : { owner: nowOf, account: null }
 }
@@ -146,8 +146,8 @@ const managesAddress = (connection: Connection, email: string | undefined): bool
   connection.enforce && acceptsEmail(connection, email)
 
 /**
- * The account with this address whose username is of another kind. If several accounts have the address, it is the one
- * that has confirmed it. `null`: there is no such account, or several.
+ * Finds the account with this email address whose username is not the address. If several accounts have the address,
+ * only those that have confirmed it count. `null`: there is no such account, or more than one.
  */
 async function soleOf(email: string, users: UserStore): Promise<User | null> {
   const found = ((await users.findByEmail?.(email)) ?? []).filter(
@@ -169,7 +169,7 @@ async function decide(
     decideFederated({
       mode: 'signin',
       enabled: await connection.enabled(),
-      // If an account must have a confirmed address, a new one without an address could get no message.
+      // With `verifyEmail`, a new account needs an address to which the confirmation can be sent.
       emailAccepted: acceptsEmail(connection, email) && (owner !== null || email !== undefined || !verifyEmail),
       elsewhere: [user, email].some(
         (of) => of !== null && of !== undefined && isManagedElsewhere(of, connection.id, deps)
@@ -217,7 +217,7 @@ async function registered(
   }
 }
 
-/** The provider's present values that differ from the account's, if the host wants the account to follow them. */
+/** With `sync: 'always'`, returns the provider's profile values that differ from those of the account. */
 function profileOf(
   user: User,
   { connection, person }: FederatedArrival,

@@ -8,7 +8,7 @@ import { RENDERERS } from './pages/renderers.ts'
 import { redeemDeviceCode } from './requests.ts'
 
 export function create(on: DeviceSettings, { devices, url }: Kernel): Parts {
-  // The states of this package have it. Another state without it stops the start.
+  // Never happens: every state of this package has `devices`, and `resolve` rejects any other state without it.
   if (devices === undefined) return {}
   return {
     grants: [

@@ -11,7 +11,7 @@ import { DEVICE_CODE_GRANT, parseDeviceRequest, serializeParams } from '../../pr
 import type { DeviceSettings } from './options.ts'
 import { askForDevice } from './requests.ts'
 
-/** An address may ask so many times as often as the rule for wrong codes allows, because a device asks only once. */
+/** Multiplies the limit of the rule `device` for requests per IP address. The rule itself is meant for wrong codes. */
 const REQUESTS_OF_ADDRESS = 20
 
 const DeviceRequestBody = Type.Object({

@@ -3,7 +3,7 @@ import { badOption, invalid } from '../../settings/option-error.ts'
 import { DEVICE_CODE } from './grants.ts'
 import { DEVICE_OPTIONS, deviceSettings, type DeviceSettings } from './options.ts'
 
-/** Access for devices and programs without a browser. */
+/** The device authorization grant, for devices and programs without a browser. @see RFC 8628 */
 export const deviceGrant: Feature<DeviceSettings> = {
   name: 'deviceGrant',
   options: DEVICE_OPTIONS,

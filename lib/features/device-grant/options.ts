@@ -3,7 +3,7 @@ import type { CommonModel, FormModel, ShownScope } from '../../pages/common-mode
 import { filled, type Given, LITERAL, option, seconds, section, text } from '../../settings/schema-words.ts'
 
 const DEVICE_GRANT = {
-  /** Seconds that a device code is good for. */
+  /** Seconds until a device code expires. */
   expiresIn: seconds(60, 1800, { default: 600, to: 'Ms' }),
   /** Seconds between two polls of a device. */
   interval: seconds(1, 60, { default: 5, to: 'Ms' }),
@@ -11,7 +11,7 @@ const DEVICE_GRANT = {
   path: text({ pattern: `^(?:/${LITERAL}+)+$`, default: '/device', takes: 'an absolute path such as "/device"' })
 }
 
-/** Access for devices and programs without a browser. */
+/** The options of the device authorization grant. */
 export interface DeviceGrantOptions extends Given<typeof DEVICE_GRANT> {}
 
 export type DeviceSettings = ReturnType<typeof deviceSettings>
@@ -36,9 +36,9 @@ export interface DeviceOption extends Given<typeof DEVICE_OPTIONS> {}
 /** The models of the page of the device grant. */
 export interface DeviceModels {
   /**
-   * `request` is `null`: the field `user_code`. Otherwise two submit buttons `decision` with the values `allow` and
-   * `deny`, and `user_code` in a hidden field. `username`: the person who is signed in, if anybody is. `otherUrl`: the
-   * sign-in page for another account.
+   * If `request` is `null`, the form has the field `user_code`. Otherwise the form has two submit buttons `decision`
+   * with the values `allow` and `deny`, and `user_code` in a hidden field. `username`: the signed-in person, or `null`.
+   * `otherUrl`: the sign-in page for another account.
    */
   device: FormModel & {
     userCode: string
@@ -50,12 +50,12 @@ export interface DeviceModels {
       scopes: ShownScope[]
       /** The lifetime of the access, in seconds. */
       lifetimeSeconds: number
-      /** When, from which address and by which program the device asked. */
+      /** Milliseconds since the epoch at which the device asked. `ip` and `userAgent` are those of its request. */
       askedAt: number
       ip: string | null
       userAgent: string | null
     } | null
   }
-  /** The person has decided. */
+  /** The page after the person has allowed or denied the access. */
   device_done: CommonModel & { allowed: boolean; homeUrl: string }
 }

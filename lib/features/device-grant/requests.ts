@@ -25,19 +25,19 @@ import { parseScope } from '../../protocol/scope.ts'
 import type { SignedInPerson } from '../../sessions/browser-sessions.ts'
 import type { DeviceSettings } from './options.ts'
 
-/** A live code has the same letters as a new one once in millions of requests. */
+/** Attempts to find a user code that no live request has. A collision is very rare. */
 const TRIES = 5
 
 interface Asking {
   params: { scope?: string; resource?: string; audience?: string }
   client: Client
-  /** The key of the proof. `null`: the request has none. */
+  /** The thumbprint of the key of the DPoP proof. `null`: the request has no proof. */
   jkt: string | null
   origin: Origin
 }
 
 /**
- * Begins a request of a device.
+ * Creates a device authorization request, and returns its codes.
  * @throws OAuthError `invalid_scope`, `invalid_target`
  * @see RFC 8628 §3.1, §3.2
  */
@@ -49,7 +49,7 @@ export async function askForDevice(
   const { clock, random } = deps.accounts
   const resources = namedResources(params, client, deps)
   const asked = { scopes: parseScope(params.scope), prompt: [] }
-  // A page asks the person, and no scope of administration comes by a page.
+  // Excludes `authority:` scopes, because a device never gets them.
   const offered = { scopes: deps.scopes, administration: null }
   const scopes = scopesWithin(grantableScopes(asked, client, null, offered), resources, deps)
   if (scopes.length === 0) throw new OAuthError('invalid_scope', 'None of the requested scopes can be granted.')
@@ -79,16 +79,16 @@ interface Decision {
   request: DeviceRequest
   client: Client
   person: SignedInPerson
-  /** The context of the tokens, which is enough for the client. */
+  /** The authentication context for the tokens. It satisfies the client's requirements. */
   authentication: AuthenticationContext
   origin: Origin
 }
 
 /**
- * Allows the request for this person, in the session that has claimed it. The device gets an authorization code of the
- * user, whose secret only the device knows. So everything that ends the sign-ins of the user ends it before the device
- * comes for it.
- * @returns `false` if the request has been decided, has expired, or the session has ended
+ * Allows the request for this person, in the session that has claimed it. Creates an authorization code whose secret
+ * only the device knows. Because the code belongs to the user, an event that ends the user's sign-ins also ends a code
+ * that the device has not redeemed yet.
+ * @returns `false` if the request has been decided or has expired, or if the session has ended
  */
 export async function allowDevice(
   {
@@ -112,7 +112,7 @@ export async function allowDevice(
       scope,
       ...authentication,
       createdAt: now,
-      // A person may allow the access on a shared computer, and sign out there.
+      // Independent of the browser session: a person may allow the access on a shared computer and then sign out there.
       sessionSid: null,
       offline: scope.split(' ').includes('offline_access'),
       authorization: formatAuthorizationDetails({
@@ -146,7 +146,8 @@ const REFUSALS: Readonly<Record<Exclude<DevicePollOutcome['outcome'], 'granted'>
   }
 
 /**
- * The grant of a poll. One poll gets the code of the person's decision, and redeems it as any authorization code.
+ * Answers a poll of the device. After the person has allowed the access, one poll gets the authorization code and
+ * redeems it like any other.
  * @see RFC 8628 §3.4, §3.5
  */
 export async function redeemDeviceCode(

@@ -4,12 +4,12 @@ import type { DpopSettings } from './options.ts'
 import { createHmac } from 'node:crypto'
 
 const STEP_MS = 60_000
-/** Nonces of earlier steps that are good. */
+/** The number of past time steps whose nonces are still valid. */
 const FORMER_STEPS = 3
 
 /**
- * Nonces that nobody stores: each is a MAC of a step of time, so that all processes with the secret accept it. The next
- * step is good too, because the clock of another process may be ahead.
+ * Creates DPoP nonces without storage. A nonce is a MAC of a time step of one minute, so that all processes with the
+ * same secret accept it. The nonce of the next step is valid too, because the clock of another process may be ahead.
  * @param keys one for each secret, the newest first
  */
 export function dpopNonces(issuer: string, keys: readonly [Uint8Array, ...Uint8Array[]]): Nonces {
@@ -35,7 +35,7 @@ export function dpopNonces(issuer: string, keys: readonly [Uint8Array, ...Uint8A
   }
 }
 
-/** The proofs of requests to this service. Their uses are in the state: a proof counts once in all processes. */
+/** Checks the DPoP proofs of requests. The state remembers used proofs, so that no process accepts a replay. */
 export function create(
   { requireNonce, maxAgeSeconds }: DpopSettings,
   { accounts: { clock, issuer }, assertions, keysFor }: Kernel

@@ -3,7 +3,7 @@ import { invalid } from '../../settings/option-error.ts'
 import { SECRET_TAKES } from '../../settings/schema-words.ts'
 import { DPOP_OPTIONS, type DpopSettings, dpopSettings } from './options.ts'
 
-/** Tokens that are bound to a key of their client. @see RFC 9449 */
+/** DPoP: access and refresh tokens that are bound to a key of their client. @see RFC 9449 */
 export const dpop: Feature<DpopSettings> = {
   name: 'dpop',
   options: DPOP_OPTIONS,

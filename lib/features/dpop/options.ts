@@ -3,15 +3,16 @@ import { filled, flag, type Given, option, seconds, section } from '../../settin
 
 const DPOP = {
   /**
-   * Every proof needs a nonce of this service, which says so in its first answer. Then the clock of the client does not
-   * matter, and no proof can be made in advance. The nonces come from `secret`, so that all processes take them.
+   * True to require a nonce of this service in every proof. A client gets the nonce with the error `use_dpop_nonce`.
+   * With nonces, the client's clock does not matter, and no proof can be made in advance. Requires `secret`, from which
+   * all processes derive the same nonces.
    */
   requireNonce: flag({ default: false }),
-  /** How far the time `iat` of a proof may be from now, in either direction. It has no effect with `requireNonce`. */
+  /** Maximum difference in seconds between `iat` of a proof and now, before or after. Ignored with `requireNonce`. */
   maxAgeSeconds: seconds(10, 600, { default: 60 })
 }
 
-/** Tokens that are bound to a key of their client. */
+/** The options of DPoP. */
 export interface DpopOptions extends Given<typeof DPOP> {}
 
 export type DpopSettings = ReturnType<typeof dpopSettings>

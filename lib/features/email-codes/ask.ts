@@ -10,9 +10,8 @@ import { codeFrom, digestOfCode, macOf, shownCode } from '../../accounts/message
 import type { Sealer } from '../../ports/cryptography.ts'
 
 /**
- * The typed name of a person who wants a code, in its normal form.
- * @throws OAuthError `invalid_request` for a text that can't be a name or one address, before anything is read or
- * counted
+ * Normalizes the username or email address that a person typed to get a code. Reads no store.
+ * @throws OAuthError `invalid_request` for a text that can be neither a username nor an email address
  */
 export function readRecipient(typed: string): string {
   const name = normalizeUsername(typed.trim())
@@ -25,9 +24,10 @@ export function readRecipient(typed: string): string {
 }
 
 /**
- * Sends a code to the stored address of the user of this name, or to nobody: the steps are the same, and one code is
- * stored in either case. It ends the code before it; the code of a known browser ends only by a request of that
- * browser. If people can sign up by email, an address without a user gets a code too; nothing is created for it here.
+ * Stores a code for this name and sends it to the email address of the user. Without a user it takes the same steps but
+ * sends no message, so that the caller can't tell whether the account exists. With `signUp`, an address without a user
+ * gets a message too. A new code replaces the former one. The code of a known browser is replaced only by a request of
+ * that browser.
  */
 export async function sendSignInCode(
   { name, device }: Pick<PendingCode, 'name' | 'device'>,
@@ -71,12 +71,12 @@ export async function sendSignInCode(
 }
 
 /**
- * The address that the code for this name goes to. The code is bound to it, and is refused once the account has another
- * one.
+ * Returns the email address that gets the code for this name. The code is bound to this address, so it stops working if
+ * the account changes its address.
  */
 export const mailboxOf = (name: string, user: User | null): string => (user === null ? name : addressOf(user))
 
-/** The recipient. `null`: nobody gets a message, and the page looks the same. */
+/** Returns the recipient of the message. `null`: sends no message, and the page looks the same. */
 function recipientOf(
   name: string,
   user: User | null,
@@ -86,7 +86,7 @@ function recipientOf(
   return signUp && canSignUp(name, { connections }) ? { id: '', username: name, email: name } : null
 }
 
-/** True if an account that consists of an address alone may have this name. */
+/** True if a new account may have this email address as its username, and no connection manages the address. */
 export function canSignUp(name: string, ways: Pick<EmailSignInDeps, 'connections'>): boolean {
   return emailOf(name) !== null && checkNewUsername(name) === null && ownerConnection(name, ways) === null
 }
@@ -94,12 +94,12 @@ export function canSignUp(name: string, ways: Pick<EmailSignInDeps, 'connections
 const linkContext = ({ issuer }: EmailSignInDeps): string => JSON.stringify(['sign-in link', issuer])
 
 /**
- * A link carries this mark of the browser that asked for it. The mark is a digest, so a reader of the link can't pass
- * for that browser.
+ * Computes the mark in a link that identifies the browser that asked for it. The mark is a digest of the browser's
+ * nonce, so a reader of the link can't impersonate that browser.
  */
 const markOf = (nonce: string): string => digest(`sign-in link ${nonce}`)
 
-/** The content of a link. `null`: it is not one of ours, or too old. Reads no store and uses nothing up. */
+/** Decrypts the token of a sign-in link. `null`: the token is invalid or has expired. Does not use up the code. */
 export function openLink(
   token: string,
   deps: EmailSignInDeps
@@ -110,13 +110,13 @@ export function openLink(
   return deps.clock.now() < expiresAt ? { code, belongsTo: ({ nonce }) => markOf(nonce) === mark } : null
 }
 
-/** The sealed content of the browser that asked for a code. */
+/** The sealed cookie content of the browser that asked for a code. */
 export interface PendingCode {
-  /** The typed name, normalised. */
+  /** The typed name, normalized. */
   name: string
   /**
-   * The id of the browser, if the user of this name had had a session in it before they asked for the code; else
-   * `null`.
+   * The id of the browser, if the user of this name has had a session in this browser before. `null`: the browser is
+   * not known.
    */
   device: string | null
   nonce: string
@@ -124,28 +124,28 @@ export interface PendingCode {
 }
 
 /**
- * The user id that a code is stored under, with the wrong guesses at it. It is made of the name that was typed, whether
- * anybody has that name or not, and tells it to nobody without the key. A browser in which the person has had a session
- * has an owner of its own, so that no stranger replaces the code that was asked for there or uses up its guesses.
+ * Computes the owner id under which the state stores a code and counts wrong guesses. It is a MAC of the typed name,
+ * whether or not a user has this name. A known browser (`device`) has its own owner id, so that no stranger can replace
+ * the code of that browser or use up its guesses.
  */
 export function ownerOf(key: Uint8Array, { name, device }: Pick<PendingCode, 'name' | 'device'>): string {
   return macOf(key, ['owner', name, ...(device === null ? [] : [device])])
 }
 
-/** The option `emailSignIn`, where it is set. */
+/** The settings of the option `emailSignIn`. */
 export interface EmailSignInSettings {
-  /** True if an address without a user can become an account. */
+  /** True if people can create an account by entering a code. */
   signUp: boolean
-  /** True if messages have a link. */
+  /** True if the message also contains a sign-in link. */
   link: boolean
   expiresInMs: number
 }
 
-/** The parts of sign-in by email, if the option `emailSignIn` is set. */
+/** The settings and tools of sign-in by email. */
 interface EmailSignIn extends EmailSignInSettings {
-  /** Seals the cookie that the browser carries between asking for a code and entering it, and links. */
+  /** Encrypts the tokens of sign-in links. */
   sealer: Sealer
 }
 
-/** Further dependencies of the use cases. */
+/** The dependencies of sign-in by email. */
 export type EmailSignInDeps = AccountsDeps & { codes: MessageCodes; emailSignIn: EmailSignIn }

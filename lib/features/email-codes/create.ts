@@ -8,7 +8,7 @@ import { pagePart } from './pages/send-code.ts'
 
 export function create(on: EmailSignInSettings, kernel: Kernel): Parts {
   const { codes } = kernel.accounts
-  // The states of this package count wrong codes. Another state that does not stops the start.
+  // Never happens: every state of this package counts wrong codes, and `resolve` rejects any other state that does not.
   if (codes === null) return {}
   const accounts = {
     ...kernel.accounts,

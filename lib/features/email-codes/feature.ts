@@ -6,7 +6,7 @@ import { filled, SECRET_TAKES } from '../../settings/schema-words.ts'
 import type { EmailSignInSettings } from './ask.ts'
 import { EMAIL_CODE_OPTIONS, EMAIL_SIGN_IN, type EmailSignInOptions } from './options.ts'
 
-/** Sign-in by a code that goes to the address of the account. */
+/** Sign-in with a code that is emailed to the address of the account. */
 export const emailCodes: Feature<EmailSignInSettings> = {
   name: 'emailCodes',
   options: EMAIL_CODE_OPTIONS,
@@ -29,7 +29,7 @@ function check(
   }
   if (sendMessage === undefined) refuse('sendMessage is set')
   if (pages === false) refuse('there are hosted pages to enter a code on')
-  // Without these methods an account that a stranger made with the address could not be taken from them.
+  // Without these methods, the owner of an address could not take over an account that a stranger made with it.
   for (const method of ['setPasswordHash', 'setEmailVerified'] as const)
     if (users[method] === undefined) refuse(`the UserStore has ${method}`)
   if (emailSignIn.signUp === true && (registration === false || users.create === undefined))

@@ -22,7 +22,7 @@ interface EmailSignIn {
   pending: PendingCode
   /** Eight digits. */
   code: string
-  /** The id of the one user whom it may sign in; `undefined`: any user with the name. */
+  /** The id of the only user whom the code may sign in. `undefined`: any user with the name. */
   only?: string | undefined
   clientId: string | null
   locale: string | undefined
@@ -40,10 +40,11 @@ function refusal(outcome: Exclude<CodeOutcome, 'redeemed'>): OAuthError {
 }
 
 /**
- * Signs in the person who types the code that was sent to their address, in the browser that asked for it, or has their
- * second factor asked for. The code is used up first, so that only one of parallel calls continues. `sign_up`: no user
- * has the address, which is proved now, and the person may have an account.
- * @throws OAuthError `invalid_code` with the reason, alike for all names; `temporarily_unavailable`
+ * Signs in the person who enters the emailed code in the browser that asked for it, or asks for the second factor. Uses
+ * up the code first, so that only one of parallel calls continues. Returns `sign_up` if no user has the address and the
+ * person may create an account, because the code has proved the address.
+ * @throws OAuthError `invalid_code` with a reason that does not tell whether the account exists;
+ * `temporarily_unavailable`
  */
 export async function signInByEmail(
   { pending: { name, device, nonce }, code, only, clientId, locale }: EmailSignIn,
@@ -82,8 +83,8 @@ export async function signInByEmail(
     throw fail('unknown')
   }
   if (!isActive(user) || ownerConnection(user, accounts) !== null) throw fail('unknown')
-  // If the account has a factor that also counts against a reader of the mail, the account is taken after that factor
-  // is proved.
+  // An account with an unproved address may be a stranger's, so the owner of the mailbox takes it over. If it has a
+  // second factor that protects it even from readers of the mail, the takeover waits until that factor is proved.
   const waits = !isProved(user) && (await keepsFactor(user, accounts))
   const owner = isProved(user) || waits ? user : await takeMailbox(user, { locale, origin }, accounts)
   const begun = await begin(
@@ -97,8 +98,8 @@ export async function signInByEmail(
 }
 
 /**
- * Begins the session, and looks again after the commit. A user who was disabled or removed meanwhile, or has another
- * address, gets none.
+ * Begins the session, and reads the user again after the commit. `null`: the user was disabled or removed meanwhile,
+ * has a different address now, or a connection manages the address now.
  */
 async function begin(
   user: User,
@@ -130,7 +131,7 @@ async function begin(
 }
 
 interface EmailSignUp {
-  /** The result of a proved code: username and address of the new account. */
+  /** The proved email address, which becomes the username and the email address of the new account. */
   name: string
   /** The host's own fields, checked against its schema. */
   fields: Readonly<Record<string, unknown>>
@@ -138,8 +139,9 @@ interface EmailSignUp {
 }
 
 /**
- * Makes an account without a password for a proved mailbox, and signs its owner in. One of parallel calls makes it.
- * @throws OAuthError `invalid_code` if another user has the address meanwhile: they sign in by a code of its own
+ * Creates an account without a password for a proved mailbox, and signs its owner in. Only one of parallel calls
+ * creates the account.
+ * @throws OAuthError `invalid_code` if a user has the address meanwhile. The person can sign in with another code
  */
 export async function signUpByEmail(
   { name, fields, clientId }: EmailSignUp,

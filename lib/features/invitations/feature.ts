@@ -1,6 +1,9 @@
 import type { Feature } from '../../feature.ts'
 
-/** Links with which people begin to use an account that was made for them. On where there are mails and pages. */
+/**
+ * Invitation links for accounts that an administrator made. On if `sendMessage` is set, `pages` is not `false`, and the
+ * user store has `setPasswordHash` and `setEmailVerified`.
+ */
 export const invitations: Feature<true> = {
   name: 'invitations',
   options: {},

@@ -16,15 +16,15 @@ import { ownerConnection } from '../../accounts/ways-in.ts'
 
 const LIFETIME_MS = 7 * 24 * 60 * 60 * 1000
 
-/** The error for an invitation that was accepted, and for a user who has a password. */
+/** Makes the error for an invitation that was accepted before, or whose user has a password. */
 const alreadyAccepted = (): OAuthError =>
   new OAuthError('conflict', 'The invitation was accepted before, or the user has a password.', { withoutStack: true })
 
-/** Invitations over the one-time tokens of the state. A token proves the mailbox that it was sent to. */
+/** Creates invitations from one-time tokens of the state. A token proves that its holder reads the invited mailbox. */
 export function invitationsOver(deps: AccountsDeps): Invitations {
   const { clock, events, oneTimeTokens, outbox, random, users } = deps
 
-  /** True if the user still needs the invitation. A password that was set only half counts as none. */
+  /** True if the user has no password, or if an earlier attempt to set one stopped halfway. */
   const isOpen = async (user: User): Promise<boolean> => user.passwordHash === null || (await isUnfinished(user, deps))
 
   const find: Invitations['find'] = async (token) => {
@@ -35,7 +35,7 @@ export function invitationsOver(deps: AccountsDeps): Invitations {
       : invalidLink()
   }
 
-  /** Makes the token work again after a failure that was not the person's. */
+  /** Makes the token work again after a failure that the person did not cause. */
   async function putBack(record: OneTimeToken): Promise<void> {
     try {
       await oneTimeTokens.put(record)
@@ -50,7 +50,7 @@ export function invitationsOver(deps: AccountsDeps): Invitations {
       const { token, digest } = oneTimeToken(user.id, random.secret(), [addressOf(user)])
       const expiresAt = clock.now() + LIFETIME_MS
       await oneTimeTokens.put({ purpose: 'invitation', digest, userId: user.id, expiresAt })
-      // Read after the write: an act that disables or removes the user ends the tokens that it finds.
+      // Reads the user after the write: a parallel action that disables or removes the user may have missed this token.
       if (!isActive(await users.findById(user.id))) {
         await oneTimeTokens.discard('invitation', user.id)
         throw new OAuthError('conflict', 'The user is disabled.')
@@ -70,12 +70,12 @@ export function invitationsOver(deps: AccountsDeps): Invitations {
       const since = clock.now()
       const { id } = await find(token)
       const digest = digestOfOneTimeToken(token) ?? ''
-      // Stores the result before the token is used up, so that every press of the link finds one of the two.
+      // Stores `invitation_done` before the token is used up, so that every use of the link finds one of the records.
       await oneTimeTokens.put({ purpose: 'invitation_done', digest, userId: id, expiresAt: since + LIFETIME_MS })
       const record = await oneTimeTokens.consume('invitation', digest, clock.now())
       if (record === null) throw alreadyAccepted()
       try {
-        // Read after the token was used up: an act that changes the address does so before it ends the token.
+        // Reads the user after the token was used up: a parallel change of the address ends tokens after its write.
         const user = await users.findById(record.userId)
         if (!isActive(user) || !isBoundTo(token, 0, addressOf(user))) throw invalidLink()
         if (!(await isOpen(user))) throw alreadyAccepted()
@@ -93,10 +93,10 @@ export function invitationsOver(deps: AccountsDeps): Invitations {
 }
 
 /**
- * Accepts an invitation by a password, and signs nobody in. A refused password leaves the invitation as it is. The
- * password is hashed before the token is used up, so that a full queue costs no invitation.
- * @throws OAuthError `invalid_token` with status 400; `conflict`; `invalid_password` with the reason; `access_denied`
- * for an address that a connection manages
+ * Accepts an invitation by setting a password. Signs nobody in. A rejected password does not use up the invitation.
+ * Hashes the password before using up the token, so that a full hash queue does not cost the invitation.
+ * @throws OAuthError `invalid_token` with status 400; `conflict` if accepted before; `invalid_password` with the
+ * reason; `access_denied` for an address that a connection manages
  */
 export async function choosePassword(
   { token, password, locale, origin }: MessageCause & { token: string; password: string },

@@ -3,9 +3,9 @@ import type { ConnectButton, FormModel } from '../../pages/common-model.ts'
 /** The model of the page behind the link of an invitation. */
 export interface InvitationModels {
   /**
-   * The form returns `token` in a hidden field, and has the `username` for password managers. `asksPassword`: false for
-   * an address that a connection manages. `connections`: the ways to accept without a password. `done`: the invitation
-   * is accepted.
+   * The form sends `token` in a hidden field, and contains the `username` for password managers. `asksPassword`: false
+   * for an address that a connection manages. `connections`: the connections with which the user can accept without a
+   * password. `done`: the invitation is accepted.
    */
   accept_invitation: FormModel & {
     token: string

@@ -6,7 +6,7 @@ import type { User } from '../../ports/user-store.ts'
 import { invalidToken } from '../../protocol/bearer.ts'
 import type { Origin } from '../../sessions/sessions.ts'
 
-/** A person's view of their own account: the identity, and the profile fields of these names. */
+/** Describes an account for its user: the id, username, email address, and the profile fields with these names. */
 export function profileOf(user: User, fields: readonly string[]): Record<string, unknown> {
   const address = addressOf(user)
   const shown = fields.flatMap((name) => (user[name] === undefined || user[name] === null ? [] : [[name, user[name]]]))
@@ -20,16 +20,17 @@ export function profileOf(user: User, fields: readonly string[]): Record<string,
 
 interface ProfileChange {
   user: User
-  /** The sign-in that asks. */
+  /** The id of the session or token family that makes the request. */
   sid: string
-  /** Fields of `ownProfileFields`, checked against the host's schema. `null` removes one. */
+  /** Profile fields that were checked against the host's schema. `null` removes a field. */
   changes: Record<string, unknown>
   origin: Origin
 }
 
 /**
- * Changes these fields and no others. The last of parallel changes of one field stays.
- * @throws OAuthError `invalid_request` naming the field; `invalid_token` where the user is gone
+ * Changes only these fields. Of parallel changes of a field, the last one wins.
+ * @throws OAuthError `invalid_request` with the name of the field; `invalid_token` if the user was removed;
+ * `server_error` if the user store has no `update`
  */
 export async function changeProfile(
   { user, sid, changes, origin }: ProfileChange,

@@ -17,7 +17,10 @@ import { localeOf, originOf } from '../../http/edge/request-origin.ts'
 import { exported } from './endpoints-export.ts'
 import { EmailAddress, Empty, Id, Message, PasswordAgain } from '../../http/edge/schemas.ts'
 
-/** The answer is the same for free and taken addresses, and if the last message is less than five minutes old. */
+/**
+ * The answer to a request for a message. It is the same for free and taken addresses, and if the service sends nothing
+ * because the last message is less than five minutes old.
+ */
 const ACCEPTED = { message: 'A message is on its way to this address, unless one was sent just now.' }
 
 const Profile = Type.Object(
@@ -136,7 +139,7 @@ const account = endpoint({
     'sign-in must be at most five minutes old, or the request must have the `password`. With a fresh sign-in the ' +
     'body is optional. Exists if the user store has `remove`.',
   body: Removal,
-  // Fastify passes `null` if there is no body. With a fresh sign-in no body is needed.
+  // Accepts `null`, which Fastify passes for a missing body. With a fresh sign-in no body is needed.
   check() {
     const check = strictValidator(() => TypeCompiler.Compile(Removal))
     return (value) => value === null || check(value)
@@ -152,7 +155,7 @@ const account = endpoint({
     const { user, stay } = accountOf(request)
     const body = request.body as { password?: string } | null | undefined
     const { 'content-length': length = '0', 'transfer-encoding': encoding } = request.headers
-    // A body that is `null` is invalid here.
+    // Rejects the JSON text `null`, which `check` could not tell from a missing body.
     if (body === null && (length !== '0' || encoding !== undefined))
       throw new OAuthError('invalid_request', 'The body must be an object.')
     await prove('removal', request, reply, body?.password, deps)
@@ -163,7 +166,7 @@ const account = endpoint({
   }
 })
 
-/** `GET /auth/sessions` and `DELETE /auth/sessions/:id`: a user's own sign-ins, token families and browser sessions. */
+/** `GET /auth/sessions` and `DELETE /auth/sessions/:id`: a user's own refresh token families and browser sessions. */
 export const sessions = [
   endpoint({
     method: 'GET',
@@ -224,10 +227,10 @@ export const sessions = [
   })
 ]
 
-/** A signed-in user's own account. A method that the user store lacks has no route. */
+/** The endpoints of a signed-in user's own account. Each exists only if the user store has the required methods. */
 export const ownAccount = [profile, changedProfile, email, emailResend, account, exported, ...sessions]
 
-/** A password counts as an attempt, like that of a sign-in. */
+/** Requires a fresh sign-in or the password. A password counts as a sign-in attempt for the rate limits. */
 async function prove(
   change: AccountChange,
   request: FastifyRequest,
@@ -240,7 +243,7 @@ async function prove(
     await requireProof(change, { user, sid, authentication, password, origin: originOf(request) }, accounts)
   }
   if (password === undefined) await work()
-  // Counted under the same name as sign-ins, whatever its spelling in the store.
+  // Counts the attempt under the normalized username, as sign-ins do. The store may contain another spelling.
   else
     await limiter.reserve(
       request,

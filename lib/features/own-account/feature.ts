@@ -1,6 +1,6 @@
 import type { Feature } from '../../feature.ts'
 
-/** The account of a signed-in user, as endpoints and as pages. Always on, because stores decide on each part of it. */
+/** The account of a signed-in user, as endpoints and pages. Always on: each part exists if the stores support it. */
 export const account: Feature<true> = {
   name: 'account',
   options: {},

@@ -7,20 +7,23 @@ import { readParams } from '../../protocol/request-params.ts'
 import { pushRequest } from './endpoints.ts'
 
 const BEGINS_WITHIN_MS = 90_000
-/** A person may sign up, wait for a message, and sign in meanwhile. */
+/** The time for the sign-in after the browser has opened the request. Long enough to sign up and wait for an email. */
 const ENDS_WITHIN_MS = 3_600_000
 /** @see RFC 9126 §2.2 */
 const URN = 'urn:ietf:params:oauth:request_uri:'
 
-/** The parameters that a browser brings, in bytes. */
+/** The parameters that a browser sends, with their maximum lengths in bytes. */
 const SENT = { request_uri: MAX_SERIALIZED, client_id: MAX_SERIALIZED }
 
-/** `openedAt`: when a browser first brought it. The pages that follow have an address of their own. */
+/**
+ * The sealed content of a `request_uri`. `at` and `openedAt` are milliseconds since the epoch. `openedAt`: the time at
+ * which a browser first sent it (`null`: not yet). After that, the pages use a new `request_uri` with this time.
+ */
 type Sealed = [id: string, at: number, openedAt: number | null, params: AuthorizationParams]
 
 /**
- * Nothing is stored before a code is issued: the `request_uri` contains the request, sealed, and the state remembers
- * only the ids of used ones.
+ * Stores no pushed requests: the `request_uri` itself contains the encrypted request. The state remembers only the ids
+ * of used requests.
  */
 export function create({ isRequired }: { isRequired: boolean }, kernel: Kernel): Parts {
   const { accounts, assertions } = kernel

@@ -52,7 +52,7 @@ export const pushRequest = (pushed: PushedRequests) =>
       const sent = readParams(request.body, CLIENT_PARAMS)
       const { client, jkt } = await provenClient(request, reply, sent, { clientsOf, grants, limiter }, clientAlone)
       const params = readAuthorizationParams(request.body)
-      // RFC 9449 §10.1: a proof binds the code as dpop_jkt does.
+      // RFC 9449 §10.1: a DPoP proof binds the code to its key, just as the parameter `dpop_jkt` does.
       if (jkt !== null && (params.dpop_jkt ?? jkt) !== jkt)
         throw new OAuthError('invalid_dpop_proof', 'dpop_jkt names another key than the proof.')
       if (params.request_uri !== undefined)

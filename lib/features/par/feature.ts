@@ -2,7 +2,7 @@ import type { Feature } from '../../feature.ts'
 import { invalid } from '../../settings/option-error.ts'
 import { PAR_OPTIONS } from './options.ts'
 
-/** Authorization requests that clients push beforehand. @see RFC 9126 */
+/** Pushed authorization requests. @see RFC 9126 */
 export const par: Feature<{ isRequired: boolean }> = {
   name: 'par',
   options: PAR_OPTIONS,

@@ -28,7 +28,7 @@ import { proveAlone, provePasskey } from './prove.ts'
 
 const KINDS: readonly PasskeyKind[] = ['passkey', 'security_key']
 
-/** See `Passkeys.add`. */
+/** Verifies and stores a new passkey. @throws OAuthError as `Passkeys.add` describes */
 async function addPasskey(
   { credential, name, turnsOn, locale, origin, ...of }: PasskeyAddition,
   config: PasskeyConfig,
@@ -64,7 +64,8 @@ async function addPasskey(
     lastUsedAt: null,
     provisional: of.isInvited !== true && makesProvisional(user)
   }
-  // Makes the link first, because the owner of the mailbox must learn how to undo a factor that another person set up.
+  // Makes the undo link before the factor is stored. If the link fails, there is no factor of another person that the
+  // owner of the mailbox could not undo.
   const undo = of.isInvited === true || hasFactor(found) ? null : await makeUndoLink(user, { what: 'factor' }, deps)
   const added = await storeFactor(
     of,

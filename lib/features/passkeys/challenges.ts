@@ -20,7 +20,7 @@ type ChallengeDeps = Pick<ProvingDeps, 'service' | 'clock' | 'random'>
 export interface PasskeyConfig {
   rpId: string
   rpName: string
-  /** The issuer's, and the related ones. */
+  /** The origins whose pages may use the passkeys: the issuer's and the related ones. */
   origins: readonly string[]
   relatedOrigins: readonly string[]
   prompt: boolean
@@ -33,7 +33,7 @@ type Addition =
   | { to: 'add'; userId: string; sid: string; kind: PasskeyKind; epoch: number }
   | { to: 'set_up'; userId: string; step: string; kind: PasskeyKind; epoch: number }
 
-/** The purpose of a challenge. It is refused for any other purpose, user or sign-in. */
+/** The purpose of a challenge. A challenge is refused for any other purpose, user or sign-in. */
 export type ChallengePurpose =
   | { to: 'sign_in' }
   | Addition
@@ -41,8 +41,8 @@ export type ChallengePurpose =
   | { to: 'reauthentication'; userId: string; sid: string }
 
 /**
- * The text is made again when the answer comes, so a purpose must have its members in the same order both times: only
- * `additionBy` and `purposeOf` make one with several.
+ * The text that a challenge is made for. The same text is made again to check the answer, so the members of a purpose
+ * must have the same order both times. So only `additionBy` and `purposeOf` make purposes with several members.
  */
 const purposeText = (purpose: ChallengePurpose, { service }: ChallengeDeps): string =>
   JSON.stringify([service, ...Object.entries(purpose)])
@@ -64,7 +64,7 @@ export function isChallengeOf(
   return isChallengeFor(purposeText(purpose, deps), challenge, { keys, now: deps.clock.now() })
 }
 
-/** The purpose of an addition: by a sign-in, or by the ticket of a sign-in whose second factor is missing. */
+/** The purpose of adding a passkey: in a session, or with the ticket of a sign-in that must set up a factor first. */
 export function additionBy(of: Enroller, kind: PasskeyKind, epoch: number): Addition {
   const userId = of.user.id
   return of.sid === null

@@ -60,8 +60,8 @@ export function create(
 }
 
 /**
- * A sign-in by a passkey, for the host's own front ends: a client with the right to the password grant may use this
- * one. The passkey is both factors.
+ * Signs a user in by a passkey, for the host's own front ends. The client needs the right to the password grant. A
+ * passkey counts as both factors.
  * @throws OAuthError `invalid_grant`, in one text for all causes
  * @see RFC 6749 §4.5
  */

@@ -33,8 +33,8 @@ const Credential = Type.Union([Type.Object({}, { additionalProperties: true }), 
 })
 
 /**
- * A signed-in user's own passkeys. The start of an addition takes a fresh sign-in (`requireProof`), and is good for
- * that sign-in alone.
+ * The endpoints that add a passkey, begin a sign-in by a passkey, and list the related origins. Beginning to add one
+ * requires a fresh sign-in (`requireProof`), and its answer works only in the same session.
  */
 export function passkeyEndpoints(
   accounts: ProvingDeps,
@@ -94,7 +94,7 @@ export function passkeyEndpoints(
         return { id: factorId }
       }
     }),
-    // Gives everybody the same answer and stores nothing.
+    // Open to every origin without a sign-in, because the answer names no user and nothing is stored.
     endpoint({
       method: 'GET',
       path: 'passkeyChallenge',

@@ -89,8 +89,8 @@ export const PASSKEY_GRANT = {
 /** The models of the pages of passkeys. */
 export interface PasskeyModels {
   /**
-   * After a sign-in by password: offers to make a passkey, with `credential` and `name`. `skipUrl` continues without.
-   * `endsOthers`: the first one ends all other sign-ins.
+   * After a sign-in by password: offers to make a passkey. The fields are `credential` and `name`. `skipUrl` continues
+   * without a passkey.
    */
   passkey_prompt: FormModel & {
     username: string

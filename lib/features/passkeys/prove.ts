@@ -27,7 +27,7 @@ function refused(
   })
 }
 
-/** See `Passkeys.proveAlone`. */
+/** Finds and verifies the user who answered `signInOptions`. @throws OAuthError as `Passkeys.proveAlone` describes */
 export async function proveAlone(
   { credential, clientId, origin, locale }: { credential: GivenCredential; clientId: string | null } & MessageCause,
   config: PasskeyConfig,
@@ -66,7 +66,7 @@ export async function proveAlone(
   if (owned === null) return fail('unknown_passkey', 'nobody has this handle and this credential')
   const user = await users.findById(owned.userId)
   const { passkey } = owned
-  // The passkey is proved first. The check that the account may sign in comes after that, and refuses by the same text.
+  // Verifies the passkey first. Only then checks that the account may sign in, and refuses with the same text if not.
   const assertion = unless(() => verified(given, passkey, { to: 'sign_in' }, true, config, deps), user)
   const reason = passkey.uvInitialized ? failureOf(user, deps) : 'passkey_refused'
   if (user === null || reason !== null)
@@ -98,7 +98,7 @@ export async function proveAlone(
 type Proof = { credential: GivenCredential; user: User; found: UserFactors; clientId: string | null } & PasskeyPurpose &
   MessageCause
 
-/** See `Passkeys.prove`. */
+/** Verifies a known user's answer to `optionsFor`. @throws OAuthError as `Passkeys.prove` describes */
 export async function provePasskey(
   { credential, user, found, clientId, origin, locale, ...of }: Proof,
   config: PasskeyConfig,
@@ -134,7 +134,7 @@ export async function provePasskey(
   }
 }
 
-/** Our handle, read from what the browser sends: it has the handle's bytes as base64url. */
+/** Decodes the stored handle of a user from the user handle that the browser sends, which is base64url. */
 const handleIn = (userHandle: string): string => Buffer.from(userHandle, 'base64url').toString('latin1')
 
 function verified(
@@ -153,8 +153,8 @@ function verified(
 }
 
 /**
- * Claims the challenge. This is the commit: one of any number of parallel calls with one answer succeeds. The owner of
- * a passkey that is refused for its counter is told.
+ * Uses up the challenge in the store. Of parallel calls with the same answer, only one succeeds. If the store refuses
+ * the passkey because of its counter, the user gets a message.
  */
 async function use(
   { challenge, signCount, backedUp }: Assertion,

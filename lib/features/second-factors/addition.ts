@@ -18,9 +18,9 @@ interface Addition {
   turnsOn: Staying | null
   /** True if the factor of this addition is stored, and not one of an earlier addition. */
   isStored(found: UserFactors): boolean
-  /** Writes it. */
+  /** Writes the factor. */
   store(): Promise<AddedFactor>
-  /** Tells of it. */
+  /** Emits the event and sends the message about the new factor. */
   tell(): void
   origin: Origin
 }
@@ -28,9 +28,10 @@ interface Addition {
 type Stored = Exclude<AddedFactor, { outcome: 'not_first' }>
 
 /**
- * Stores a factor, and takes it back if no message can tell of it or it must not stay. With `turnsOn` all other
- * sign-ins of the user end, so that a thief who got in by the password alone is out.
- * @throws OAuthError `invalid_token` or `login_required` if it must not stay; `temporarily_unavailable`
+ * Stores a factor. Removes it again if the sign-in that adds it has ended meanwhile, or if a store fails before the
+ * user is told. With `turnsOn` all other sign-ins of the user end, so that a thief who got in by the password alone is
+ * out.
+ * @throws OAuthError `invalid_token` or `login_required` if the factor was removed again; `temporarily_unavailable`
  */
 export async function storeFactor(of: Enroller, addition: Addition, deps: Deps): Promise<Stored> {
   const { user, sid } = of
@@ -38,13 +39,14 @@ export async function storeFactor(of: Enroller, addition: Addition, deps: Deps):
   const endOthers = async (): Promise<void> => {
     await deps.sessions.revokeAll(user.id, 'factors_changed', { stays: turnsOn?.stays, origin })
   }
-  // Before it is stored, so that a later failure leaves no sign-in by the password alone. A ticket is no sign-in: a
-  // user who sent the form twice may be signed in by the first of the two, so the end of all waits.
+  // In a session, ends the others before the factor is stored, so that a later failure leaves no sign-in by the
+  // password alone. With a ticket, `commit` ends all sign-ins only once this factor is stored: a user who sent the form
+  // twice may be signed in by the first request already.
   if (turnsOn !== null && sid !== null) await endOthers()
   const stored = await commit(of, addition, deps)
   if (stored.outcome !== 'added') return stored
   addition.tell()
-  // Again, for a sign-in by the password alone that began in between.
+  // Ends the others again, because a sign-in by the password alone may have begun in between.
   if (turnsOn !== null && sid !== null) await orInBackground(`addition ${user.id} ${sid}`, endOthers, deps)
   return stored
 }
@@ -70,7 +72,7 @@ async function commit(of: Enroller, addition: Addition, deps: Deps): Promise<Sto
     if (refused !== null) await withdraw()
     else if (turnsOn !== null && sid === null) await deps.sessions.revokeAll(user.id, 'factors_changed', { origin })
   } catch (error) {
-    // Nobody has seen its recovery codes.
+    // Removes the factor, because the user got neither a reply nor the recovery codes.
     deps.background.run(`withdraw ${factorId}`, NOT_TAKEN_BACK, withdraw, { retries: true })
     throw error
   }
@@ -84,8 +86,9 @@ const addedMeanwhile = (): OAuthError =>
   new OAuthError('invalid_token', 'Other factors were set up or removed meanwhile. Begin again.', { statusCode: 400 })
 
 /**
- * True if the sign-in that adds a factor still lives, or the first factor before it still counts. An event that ended
- * it before the commit (such as a reset) could not end this factor, and a thief might come back by it.
+ * True if the session that adds a factor is still alive or, with a ticket, if its first factor is still valid. A
+ * password reset before the commit ends the sign-in, but cannot end a factor that is not stored yet. Without this check
+ * a thief might come back by that factor.
  */
 export async function holds(of: Enroller, { users, sessions }: Pick<Deps, 'users' | 'sessions'>): Promise<boolean> {
   return of.sid === null
@@ -93,7 +96,7 @@ export async function holds(of: Enroller, { users, sessions }: Pick<Deps, 'users
     : isActive(await users.findById(of.user.id)) && (await sessions.isAlive(of.user.id, of.sid))
 }
 
-/** A write whose answer was lost may have been done, or may be done later. */
+/** Removes a factor later, after a failed write. The store may have written it, or may still write it. */
 function withdrawLost(
   userId: string,
   { factorId, isStored }: Addition,
@@ -105,7 +108,10 @@ function withdrawLost(
   })
 }
 
-/** Failed work goes on behind the reply, which must go out because it contains recovery codes. */
+/**
+ * Ends the other sign-ins. After a failure, the work continues in the background, because the reply with the recovery
+ * codes must still be sent.
+ */
 export async function orInBackground(
   key: string,
   endOthers: () => Promise<void>,
@@ -119,7 +125,7 @@ export async function orInBackground(
 }
 
 /**
- * Refuses a user whose address is not confirmed yet. Every caller that stores a factor calls it first.
+ * Refuses a user whose address is not confirmed yet. Every caller that stores a factor must call this function first.
  * @throws OAuthError `access_denied` with the reason
  */
 export function refuseUnconfirmed(user: User, deps: Pick<AccountsDeps, 'users' | 'outbox'>): void {
@@ -132,8 +138,8 @@ export function refuseUnconfirmed(user: User, deps: Pick<AccountsDeps, 'users' |
 }
 
 /**
- * For the start of an enrolment: sends the message that confirms the address too, if none was sent in the last five
- * minutes.
+ * Refuses a user whose address is not confirmed yet, at the start of an enrolment. Sends the confirmation message
+ * before that, if none was sent in the last five minutes.
  */
 export async function requireConfirmedAddress(user: User, cause: MessageCause, deps: AccountsDeps): Promise<void> {
   if (awaitsConfirmation(user, deps)) await sendVerificationAgain(user, cause, deps)

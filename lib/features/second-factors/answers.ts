@@ -23,7 +23,7 @@ import { waysIn } from '../../accounts/ways-in.ts'
 import type { AskedOf, Asking, AuthorizeSlots, MissingStep, StepTowards } from '../../authorize/deps.ts'
 import type { SignedInPerson } from '../../sessions/browser-sessions.ts'
 
-/** The answers of second factors to questions about accounts. */
+/** The account slots of second factors: what they tell about a user's factors, and how factors end. */
 export function accountSlots(
   accounts: ProvingDeps
 ): Required<Pick<AccountSlots, 'factors' | 'proof' | 'end' | 'endRest' | 'keepsAgainstMailbox'>> {
@@ -46,8 +46,8 @@ export function accountSlots(
 }
 
 /**
- * A user without a password can show an emailed code and their second factor, and no more. A user with a passkey shows
- * that, or the recovery code that replaces a lost one.
+ * True if a user without a password has proved all that they can: an emailed code and an app's code. If the user has a
+ * passkey, an app's code is not enough: they must use the passkey, or a recovery code, which replaces a lost one.
  */
 function isAllByEmail({ passwordHash }: User, { passkeys }: UserFactors, { acr, amr }: AuthenticationContext): boolean {
   return (
@@ -72,13 +72,13 @@ async function end(user: User, ending: Ending, cause: MessageCause, deps: Provin
   switch (ending.what) {
     case 'provisional': {
       const ended = found.filter(({ provisional }) => provisional)
-      // The owner of the address did not set it up, and a message about its end would only puzzle them.
+      // The owner of the address did not set up these factors. A message about their end would only puzzle the owner.
       const outbox = ending.by === 'disowned' ? null : deps.outbox
       await endFactors(user, ended, async () => await store.removeProvisional(userId), cause, { ...deps, outbox })
       return
     }
     case 'taken_over':
-      // An authenticator app stays.
+      // Authenticator apps stay, because an app alone is no way to sign in.
       for (const { id, kind } of found)
         if (kind === 'passkey' && id !== ending.keeps)
           await store.removeFactor({ userId, factorId: id, keepOne: false })
@@ -102,8 +102,9 @@ async function end(user: User, ending: Ending, cause: MessageCause, deps: Provin
 }
 
 /**
- * Ends factors of a user by `remove`, which resolves to the removed ones, and tells of each. If its answer is lost, a
- * repeat finds no factor to tell of, so the missing ones of `found` are told of behind the reply.
+ * Ends factors of a user by `remove`, which resolves to the removed ones, and reports each. If the answer of `remove`
+ * is lost, a repeated request would find no factor to report. So background work reports all of `found` once they are
+ * gone.
  */
 async function endFactors(
   user: User,
@@ -129,7 +130,7 @@ async function endFactors(
   removed.forEach(tell)
 }
 
-/** The answers of second factors to questions of the authorization endpoint. */
+/** The slots of second factors for the authorization endpoint: the step that a session lacks or needs for a level. */
 export function authorizeSlots(accounts: ProvingDeps): Required<AuthorizeSlots> {
   const { store } = accounts.factors
   return {
@@ -140,9 +141,9 @@ export function authorizeSlots(accounts: ProvingDeps): Required<AuthorizeSlots> 
 }
 
 /**
- * The missing step by the client's requirement or by the host's policy. It is asked of the person in their present
- * session: no other name is accepted, and a host's own sign-in page needs no second factor of its own. Rejects if a
- * hook or a store fails.
+ * Returns the step that a session lacks by the client's requirement or by the host's policy. The signed-in user takes
+ * that step in the same session, so that a host's own sign-in page need not ask for a second factor. Rejects if a hook
+ * or a store fails.
  */
 async function missingStep(
   { session, user }: SignedInPerson,
@@ -168,8 +169,8 @@ async function missingStep(
 }
 
 /**
- * An emailed code does not reach a higher level with a second factor: a user with neither password nor connection
- * reaches `mfa` by a passkey alone.
+ * True if the user can reach the level `acr` by a new sign-in. An emailed code reaches no higher level together with a
+ * second factor. So a user with neither password nor connection needs a passkey to reach `mfa`.
  */
 async function reaches(
   acr: string,
@@ -189,7 +190,10 @@ async function reaches(
   return canGivePassword || (hasSecond && links.length > 0)
 }
 
-/** Leads a user without a fitting factor to its set-up, not to a proof that would change nothing. */
+/**
+ * Returns the step by which a signed-in user can reach the level `acr`. A user without a fitting factor has to set one
+ * up, because proving the existing ones again would change nothing.
+ */
 async function stepTowards(
   acr: string,
   { session, user }: SignedInPerson,
@@ -213,6 +217,6 @@ async function stepTowards(
   const helps = acr === MFA_ACR && !hasSecond && (lacksCode || user.passwordHash !== null)
   if (!helps) return accountPages && passkeys !== null ? 'passkey' : 'never'
   if (passkeys === null && apps === null) return 'never'
-  // The first one is set up after a sign-in of the last minutes.
+  // Setting up the first factor requires a recent sign-in.
   return isRecentEnough(session, now) ? 'enrolment' : null
 }

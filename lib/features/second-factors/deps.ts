@@ -18,18 +18,18 @@ export interface FactorDeps {
   sealer: Sealer
   /** The keys of the stored digests of recovery codes, one for each secret, the present one first. */
   recoveryKeys: readonly Uint8Array[]
-  /** Makes the ids of apps that come from another system. */
+  /** The key from which the ids of imported apps are derived. */
   importKey: Uint8Array
   /** The name that authenticator apps show next to the account. */
   totpIssuer: string
-  /** How long a browser session lives from the oldest proof that it rests on. */
+  /** Lifetime of a browser session in milliseconds, from its oldest authentication. */
   sessionLifetimeMs: number
-  /** `null`: every sign-in is asked for the second factor. */
+  /** How browsers are remembered that skip the second factor. `null`: every sign-in needs the second factor. */
   remembered: RememberedDevices | null
   policy: FactorPolicy
 }
 
-/** The dependencies of the use cases. */
+/** The dependencies of accounts, with those of second factors. */
 export type ProvingDeps = AccountsDeps & { factors: FactorDeps }
 
 /** The kernel's dependencies with those of second factors. */
@@ -85,7 +85,7 @@ export function newKindsOf(deps: Pick<ProvingDeps, 'slots' | 'factors'>): {
   }
 }
 
-/** The limit of a proof by the user's second factor. */
+/** The rate limit for guesses at the user's second factor. */
 export function secondFactorCheck(
   { id, passwordHash }: User,
   { deviceEpoch }: UserFactors,
@@ -99,16 +99,17 @@ export function secondFactorCheck(
   }
 }
 
-/** The host's requirements on sign-ins, and its offers. */
+/** The host's policy: the kinds of factors that it offers, and the users who must have one. */
 export interface FactorPolicy {
   /**
-   * The kinds of factors that users can set up. Earlier factors go on counting, because a changed option would lock
-   * their users out.
+   * The kinds of factors that users can set up. Existing factors of other kinds still work, because a changed option
+   * must not lock their users out.
    */
   methods: readonly FactorMethod[]
   /**
-   * True if this user must have a second factor for this client, or without one. `null`: no user has to. If the hook
-   * gives no answer in time, it rejects: that is an outage and never a no.
+   * True if this user must have a second factor for this client. `clientId` is `null` for a sign-in without a client.
+   * `null` instead of a function: no user must have one. Rejects if the host's hook gives no answer in time, because an
+   * outage must not count as `false`.
    */
   required: ((user: User, clientId: string | null) => Promise<boolean>) | null
 }
@@ -116,8 +117,8 @@ export interface FactorPolicy {
 const DAY_MS = 24 * 60 * 60 * 1000
 
 /**
- * Tells the user of a wrong second factor, because its sender knows the password, or of a passkey that may have been
- * copied. Of each at most once a day, so that a stranger can't fill the mailbox with these messages.
+ * Sends the user a message about a wrong second factor, whose sender knows the password, or about a passkey that may
+ * have been copied. Sends at most one message of each kind a day, so that a stranger can't fill the mailbox.
  */
 export async function tellOfFailure(
   user: User,

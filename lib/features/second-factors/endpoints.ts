@@ -35,7 +35,7 @@ const Factors = Type.Object({
 export const RecoveryCodes = Type.Array(Type.String(), { description: 'Shown this once.' })
 export const ENDED = 'the sign-in ended in this very moment'
 
-/** The caller, after a fresh sign-in (`requireProof`). */
+/** Returns the signed-in caller, after `requireProof` has checked that the sign-in is fresh. */
 export async function freshCaller(
   request: FastifyRequest,
   accounts: AccountsDeps

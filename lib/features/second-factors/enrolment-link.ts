@@ -23,12 +23,11 @@ import { invalidLink } from '../../accounts/message-codes.ts'
  * second factor before there is a session, with or without `mfa.required`. The address of the account need not be
  * confirmed before that, because the host has vouched for more than a mailbox.
  *
- * It is for users without a second factor: it never replaces an existing one. It ends with another password, with
- * another link, and with every change of the user's factors, because it is bound to the device epoch, which each of
- * these changes.
+ * The link is only for users without a second factor, and never replaces an existing one. A new password ends the link,
+ * because the link is bound to the password hash. Another link and every change of the user's factors end it too,
+ * because it is bound to the device epoch, which changes each time.
  */
 
-/** A day. */
 const LIFETIME_MS = 24 * 60 * 60 * 1000
 
 const contextOf = (service: string): string => JSON.stringify(['enrolment invitation', service])
@@ -57,7 +56,7 @@ export async function makeEnrolmentLink(user: User, deps: ProvingDeps): Promise<
       'The user has a second factor. If it is lost, remove it first with resetFactors.',
       { statusCode: 409 }
     )
-  // Without a factor no browser is remembered, so this ends nothing else.
+  // The new epoch ends the earlier link. It ends nothing else, because no browser is remembered without a factor.
   const epoch = await store.forgetDevices(user.id)
   const { token, digest } = oneTimeToken(user.id, random.secret(), boundTo(user, epoch))
   const expiresAt = clock.now() + LIFETIME_MS
@@ -114,7 +113,7 @@ export async function redeemEnrolmentLink(
   )
 }
 
-/** True if the browser has an invitation for this user in their present state. */
+/** True if the browser has a valid invitation for this user, whose password and factors have not changed since. */
 export function isInvited(
   invitation: string | undefined,
   user: User,

@@ -48,7 +48,7 @@ async function refuse(): Promise<never> {
   throw new TypeError('app.authority: there are no second factors without the option factors.')
 }
 
-/** The service, by the title of its pages. */
+/** The name of the service: the title of its pages or, without pages, the host of the issuer. */
 export const titleOf = ({ issuer, pages }: AuthorityOptions): string =>
   pages === false ? new URL(issuer).hostname : resolvePages(pages, issuer).title
 

@@ -57,7 +57,7 @@ export async function finishSignIn(
           firstFactorHolds(done, accounts),
           accounts.factors.store.findFactors(user.id)
         ])
-        // The factors have changed: they were reset, or the addition of one has ended all other sign-ins.
+        // A changed epoch means that the factors were reset, or that adding a factor has ended all other sign-ins.
         if (now !== null && factors.deviceEpoch === deviceEpoch) return now
         accounts.events.emit(
           'login_failed',
@@ -86,8 +86,9 @@ interface StepUp {
 }
 
 /**
- * Adds a second factor to the browser's sign-in, for a user who was signed in without one, by the host's own page or
- * before it was asked for. It is the same user and the same session under a new secret; earlier proofs keep their age.
+ * Adds a second factor to the browser's session. The user signed in without one: on the host's own page, or before a
+ * second factor was required. The session keeps its id and its user, and gets a new secret. Earlier proofs keep their
+ * age.
  * @throws OAuthError `invalid_grant` with the reason; `login_required` if the session has ended meanwhile
  */
 export async function stepUp(
@@ -107,7 +108,7 @@ export async function stepUp(
       userOf(renewed.session, { users: accounts.users, sessions }),
       accounts.factors.store.findFactors(user.id)
     ])
-    // Other factors: they were reset.
+    // A changed epoch means that the factors were reset.
     if (factors.deviceEpoch === found.deviceEpoch) now = active
   } finally {
     if (now === null) await sessions.revokeBrowserSession(user.id, renewed.session.sid, 'undone', { origin })
@@ -124,9 +125,9 @@ export async function stepUp(
 const signInAgain = (): OAuthError => new OAuthError('login_required', 'Sign in again.')
 
 /**
- * Signs a user in by the factor that they had to add first: an app or a passkey, which is stored according to `added`.
- * `null`: the factor is stored but there is no session, because the account changed meanwhile, or the state can't be
- * reached. The recovery codes must be shown in that case too.
+ * Signs in a user who had to set up a second factor first. The app or passkey is already stored. `null`: there is no
+ * session, because the account changed meanwhile, or the state can't be reached. The caller must show the recovery
+ * codes in that case too.
  */
 export async function signInEnrolled(
   step: PendingStep,
@@ -151,7 +152,7 @@ export async function signInEnrolled(
             firstFactorHolds(done, accounts),
             accounts.factors.store.findFactors(user.id)
           ])
-          // The factors were reset at this moment, or the password has changed.
+          // No session if the factor was removed meanwhile, or if the first factor is no longer valid.
           return [...totp, ...passkeys].some(({ id }) => id === factorId) ? now : null
         }
       },
@@ -172,8 +173,8 @@ type GivenFactor =
   | { kind: 'passkey'; credential: GivenCredential }
 
 /**
- * Reads a given factor. A text that can't be a code is a slip, and no guess.
- * @throws OAuthError `invalid_code`, or `invalid_request` if there is neither
+ * Reads a given factor. A text that can't be a code is `invalid_code` and does not count as a guess.
+ * @throws OAuthError `invalid_code`, or `invalid_request` if no factor is given
  */
 export function readFactor(
   {
@@ -205,8 +206,8 @@ export function readFactor(
 }
 
 /**
- * Proves a second factor and uses it up: one of any number of parallel calls with one code succeeds. The caller limits
- * it by the rule `secondFactor`.
+ * Verifies a second factor and uses it up: of parallel calls with the same code, only one succeeds. The caller must
+ * apply the rate limit `secondFactor`.
  * @throws OAuthError `invalid_grant` with the reason
  */
 export async function proveFactor(

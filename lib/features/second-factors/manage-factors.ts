@@ -13,12 +13,12 @@ import type { StayingSignIn } from '../../sessions/sessions.ts'
 import { type WaysIn, waysIn } from '../../accounts/ways-in.ts'
 
 /**
- * Ids come from addresses and forms. Odd ones are refused here: a NUL makes SQL stores reject, which would count as an
- * outage.
+ * Ids come from URLs and forms. Ids with other characters are refused before the store gets them: a NUL makes SQL
+ * stores reject, which would count as an outage.
  */
 const ID = /^[A-Za-z0-9_-]{1,128}$/
 
-/** A limit that no account reaches: the factor was the user's before. */
+/** A limit that no account reaches, for a passkey that is put back and so adds none. */
 const MOST = 1000
 
 interface ShownFactor {
@@ -80,22 +80,23 @@ interface Removal extends MessageCause {
   by: 'user' | 'host'
   /** The host's administrator, for the event. */
   admin?: string | undefined
-  /** The last way to sign in stays, also for the host. Default: for the user alone. */
+  /** True if the last way to sign in must stay. Default: `true` for the user, `false` for the host. */
   keepsWayIn?: boolean
-  /** The sign-in that asks, which goes on while the user has another factor. */
+  /** The session that makes the request. It stays while the user has another factor. */
   stays?: StayingSignIn
   /**
-   * Removes the proof of the second factor from the sign-in that asks, so that it can continue without the last factor.
-   * Called before the removal, so that the factor stays if this fails. Without it, the last factor ends the sign-in.
+   * Removes the proof of the second factor from the session that makes the request, so that the session survives the
+   * removal of the last factor. Called before the removal, so that the factor stays if `lower` fails. Without `lower`,
+   * the removal of the last factor ends the session.
    */
   lower?(): Promise<StayingSignIn>
 }
 
 /**
- * Removes a factor of the user. The caller asks for a fresh sign-in. The last passkey of a user without another way to
- * sign in stays, and so does the last factor of a user who must have one; the host may remove it. Everything that may
- * depend on the factor ends: the other sign-ins, and with the last factor also the one that asks, because the level in
- * its tokens can't be taken back. `left`: true if the user has another factor.
+ * Removes a factor of the user. The caller must require a fresh sign-in. A user can't remove the only way to sign in,
+ * nor the last factor if they must have one. The host can (see `keepsWayIn`). All other sign-ins end. Without `lower`,
+ * the last factor also ends the session that makes the request, because its tokens state a level that can't be taken
+ * back. `left`: true if the user has another factor.
  * @throws OAuthError `not_found`, `last_factor`; `last_sign_in_method` with `keepsWayIn` by the host
  */
 export async function removeFactor(
@@ -212,11 +213,10 @@ function readsNot(error: unknown): true {
 }
 
 /**
- * Removes all factors of a user who has lost them, for a host that knows who asks. All sign-ins end, before and after,
- * and a user who had a factor is told. Resolves to the former number of factors. `admin`: the host's administrator, for
- * the event.  A note is stored before the removal and discarded when the user has been told. If the answer of the
- * removal is lost, a repeat finds no factors, but tells the user because of the note, unless the look behind the reply
- * was first.
+ * Removes all factors of a user who has lost them, for a host that has checked who asks. Ends all sign-ins, before and
+ * after. Sends a message to a user who had a factor. Resolves to the former number of factors. `admin`: the host's
+ * administrator, for the event. A note is stored before the removal and discarded with the message. If the answer of
+ * the removal is lost, a repeated call (or background work) sends the message because of the note.
  */
 export async function resetFactors(
   user: User,
@@ -257,8 +257,8 @@ export async function resetFactors(
   const isTold = removed > 0 || (await isNoted())
   if (isTold) await tell()
   await endAll()
-  // A sign-in that began between the end of all sign-ins and the removal may have added a factor. From now on it finds
-  // that it has ended.
+  // A sign-in that began between the first `endAll` and the removal may have added a factor. The second `endAll` ended
+  // that sign-in.
   const late = await store.removeFactorsOfUser(user.id)
   if (!isTold && late > 0) await tell()
   return removed + late
@@ -266,7 +266,7 @@ export async function resetFactors(
 
 const MAX_NAME = 64
 
-/** The name that a person gave it, in one line. `null`: they gave none. */
+/** The name that a user gave a factor, in one line of at most 64 characters. `null`: no name. */
 export function nameOf(given: string): string | null {
   const name = [...given.replace(/[\p{C}\s]+/gu, ' ').trim()].slice(0, MAX_NAME).join('')
   return name === '' ? null : name

@@ -17,8 +17,8 @@ import type { GrantCall, GrantContext, GrantDeps, GrantSignIn, GuessAtFactor } f
 import { commitTokens } from '../../oauth/issue-tokens.ts'
 
 /**
- * The answer of a grant without tokens if the sign-in needs a second step: nothing is issued, and the same client
- * continues with this ticket. It is given only after a right first factor. `null`: no second step.
+ * Returns the error `mfa_required` if a sign-in by a grant needs a second step. The first factor is proved already. The
+ * same client continues with the ticket `mfa_token`, and nothing is issued before. `null`: no second step is needed.
  */
 export async function mfaRequired(
   { scopes, resources, factors: found, ...first }: GrantSignIn,
@@ -51,8 +51,8 @@ export async function mfaRequired(
 }
 
 /**
- * The same for a user who must set a factor up first; `null` if they need not. That happens on a page, because the
- * client has no step for it.
+ * Returns the error `mfa_enrollment_required` if the user must set up a second factor first. The user does so on a
+ * page, because no grant can set up a factor. `null`: the user need not.
  */
 export async function enrolmentRequired(
   { user, methods }: Pick<FirstFactor, 'user' | 'methods'>,
@@ -70,8 +70,8 @@ export async function enrolmentRequired(
 }
 
 /**
- * Finishes a password grant or a token exchange by the second factor. The client must be the one that began, and gets
- * what it asked for then.
+ * Finishes a password grant or a token exchange by the second factor. Only the client that began the sign-in can finish
+ * it. The client gets the resources that it asked for at the beginning, and those of the scopes that it may still have.
  * @see RFC 6749 §4.5
  */
 export async function mfaGrant(
@@ -92,7 +92,7 @@ export async function mfaGrant(
   if (step === null || found === null || !hasFactor(found))
     throw new OAuthError('invalid_grant', 'The mfa_token is invalid or has expired.')
   const { user, by, connection, methods } = step
-  // A sign-in that began with one grant does not replace the right to the other.
+  // The client still needs the right to the grant with which the sign-in began.
   if (client !== null && !mayUse(client, by === 'connection' ? TOKEN_EXCHANGE_GRANT : 'password'))
     throw new OAuthError('unauthorized_client', 'The client may not use this grant type.')
   return {

@@ -18,7 +18,7 @@ import {
   shortText
 } from '../../settings/schema-words.ts'
 
-/** The request for a second factor: its client, or `null` without one. */
+/** The sign-in that `mfa.required` decides on. `null`: the sign-in has no client. */
 export interface MfaContext {
   client: Client | null
   clientId: string | null
@@ -55,9 +55,9 @@ const MFA = {
   totpIssuer: shortText(64, { otherwise: '`pages.title`, else the host of the issuer' }),
   /**
    * Adds a box "do not ask again in this browser" to the page of the second factor. A remembered browser is no factor:
-   * `acr` and `amr` are those of the password, and all that requires more still asks (`requireAuth`, `acr_values`,
-   * `clients[].acr`, `prompt=login`, `max_age`, the security page). A change of the password or of the factors ends it,
-   * and so does `app.authority.forgetDevices`.
+   * `acr` and `amr` are those of the password. A requirement of a second factor or of a new sign-in still holds
+   * (`requireAuth`, `acr_values`, `clients[].acr`, `prompt=login`, `max_age`, the security page). A change of the
+   * password or of the factors forgets the browser, and so does `app.authority.forgetDevices`.
    */
   rememberDevice: orFalse(section<Given<typeof REMEMBERED>>(REMEMBERED), {
     default: false,
@@ -69,7 +69,8 @@ const MFA = {
 export interface MfaOptions extends Given<typeof MFA> {}
 
 /**
- * The methods of every factor store. Checking them finds a wrong option; `host-factor-store` finds every wrong answer.
+ * The methods that every factor store must have. The check of these methods at start finds a wrong option. The wrapper
+ * in `host-factor-store.ts` finds each wrong answer later.
  */
 export const FACTOR_STORE_METHODS = [
   'findFactors',
@@ -94,11 +95,11 @@ export const FACTOR_STORE_TAKES =
 
 export const FACTOR_OPTIONS = {
   /**
-   * The store of second factors: authenticator apps and recovery codes. With it, users can set one up on the account
-   * page, and users who have one are asked for it after the password, at every way in. Keep it in the database of the
-   * users, because a user whose factors are lost needs only a password. A store that outlives the process requires
-   * `secret`, which seals the keys of the apps. Without the option there are no second factors, no routes for them, and
-   * no queries.
+   * The store of second factors: authenticator apps, passkeys and recovery codes. With the store, users can set up a
+   * second factor on the account page. Users who have one must use it after the password, at every kind of sign-in.
+   * Keep the store in the database of the users, because a user whose factors are lost needs only a password. A store
+   * that outlives the process requires `secret`, which seals the keys of the apps. Without the option there are no
+   * second factors, no routes for them, and no queries.
    */
   factors: option<FactorStore>(Type.Any({ otherwise: 'none', takes: FACTOR_STORE_TAKES })),
   /** The second factors, and the users who must have one. Requires `factors`. */
@@ -158,7 +159,7 @@ export interface AccountFactor {
   lastUsedAt: number | null
   /** True after too many wrong codes. */
   disabled: boolean
-  /** The page that asks before it is removed. */
+  /** The page that asks for a confirmation before the factor is removed. */
   removeUrl: string
 }
 
@@ -173,10 +174,10 @@ export type StepWay = SecondFactorModels['second_factor']['way']
 /** The models of the pages of second factors. */
 export interface SecondFactorModels {
   /**
-   * After a password or another provider: `way` is the one that this view asks for, in the field `code` or
-   * `recovery_code`, or in `credential` with `passkey`, which is `null` otherwise. `otherWays` lead to the other views.
-   * `username` is the user to be signed in. `rememberSeconds`: how long a box `remember` lets this browser skip the
-   * step. `null`: no box.
+   * The second factor, after a password or another provider. `way` is the kind of factor that this view asks for. Its
+   * field is `code`, `recovery_code` or `credential`. `passkey` is `null` unless `way` is `passkey`. `otherWays` lead
+   * to the views of the other kinds. `username` is the user who signs in. `rememberSeconds`: how long the box
+   * `remember` lets this browser skip the step. `null`: there is no box.
    */
   second_factor: FormModel & {
     username: string
@@ -214,7 +215,7 @@ export interface SecondFactorModels {
    * button `decision` with `two_step_on` or `two_step_off` may make. `recoveryCodesLeft` is `null` while `twoStep.on`
    * is false. `hasPassword`: whether a password alone is enough after the last factor is removed. `mustKeepOne`: the
    * last one cannot be removed. `factors` are the apps. `addPasskeyUrl` leads to the page `account_passkey`, and is
-   * `null` without passkeys. `removing`: the page asks before it removes this one.
+   * `null` without passkeys. `removing`: the factor for whose removal the page asks for a confirmation.
    * `canForget`: a button `decision` with the value `forget` forgets all remembered browsers.
    */
   account_security: AccountModel & {
@@ -233,7 +234,8 @@ export interface SecondFactorModels {
   }
   /**
    * Fields: `code`, and `enrolment` in a hidden field. `enrolment` is `null` if the user first has to sign in
-   * again, or to confirm the account's address at `confirmUrl`.
+   * again, or to confirm the account's address at `confirmUrl`. `endsOthers`: the page says that this app, the user's
+   * first, ends all other sign-ins.
    */
   account_totp: AccountModel & {
     enrolment: ShownEnrolment | null

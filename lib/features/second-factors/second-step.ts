@@ -37,7 +37,7 @@ export interface PendingStep extends FirstFactor {
   invitedAt?: number | undefined
 }
 
-/** The place for the missing proof: the page for it, or the token endpoint for the client of this id. */
+/** The place that accepts a ticket: the page for the missing step, or the token endpoint for one client. */
 type StepPlace = { page: true; needs: StepNeeds } | { page: false; clientId: string | null }
 
 type StepDeps = Pick<
@@ -49,9 +49,9 @@ const contextOf = (service: string, place: StepPlace): string =>
   JSON.stringify(['second step', service, place.page ? place.needs : 'grant', place.page ? null : place.clientId])
 
 /**
- * A ticket for the second step. Nothing is stored for it, and only the second step accepts it. It contains the user and
- * the present password hash, so that it ends with a change of the password; and, if the mailbox was proved, its
- * address.
+ * Makes the ticket for the second step, a sealed text. The server stores nothing. The ticket is bound to its place and
+ * to the present password hash, so that a change of the password ends it. After an emailed code it is bound to the
+ * user's address too.
  */
 export async function sealStep(
   { user, by, connection, identity, writes, methods, clientId, scope, resources, nonce, invitedAt }: PendingStep,
@@ -88,7 +88,8 @@ export async function sealStep(
 }
 
 /**
- * The longest profile that a ticket contains, in characters. A longer one waits for a sign-in without a second step.
+ * Maximum length of the profile in a ticket, as JSON. A longer profile is dropped. A later sign-in without a second
+ * step saves it.
  */
 const MAX_PROFILE = 600
 
@@ -136,9 +137,8 @@ export async function openStep(ticket: string, place: StepPlace, deps: StepDeps)
 }
 
 /**
- * Begins the session, or asks for the second factor or its set-up. @returns `null` if the sign-in does not hold any
- * more
- * @returns `null` where the sign-in does not hold any more
+ * Begins the session, or asks for the second factor or its set-up.
+ * @returns `null` if the first factor is no longer valid
  */
 export async function beginWithFactors(
   first: SignIn,
@@ -173,8 +173,8 @@ export async function beginWithFactors(
     ...first,
     methods: await markedExempt(first, { isRemembered: isRemembered(found) }, factors, accounts),
     async confirm() {
-      // Turning two-step sign-in on ends all sessions of that moment. A later session sees it here. A browser that was
-      // forgotten meanwhile does not count either.
+      // Decides again at the commit. Turning two-step sign-in on ends only the sessions of that moment, so a session
+      // that begins later must notice the change here. So must one in a browser that was forgotten meanwhile.
       const [confirmed, now] = await Promise.all([first.confirm(), factors.store.findFactors(user.id)])
       seen.second = await owes(now)
       return seen.second ? null : confirmed

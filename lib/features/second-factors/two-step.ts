@@ -26,8 +26,8 @@ interface Asker extends MessageCause {
 
 /**
  * Turns two-step sign-in on for a user with a passkey. All their other sign-ins end, because these took one step. The
- * caller asks for a fresh sign-in. Resolves to new recovery codes; to `null` if it was on, or codes are not set up
- * here.
+ * caller must require a fresh sign-in. Resolves to new recovery codes, or to `null` if two-step sign-in was on already
+ * or `mfa.methods` has no recovery codes.
  * @throws OAuthError `last_factor` where there is neither app nor passkey; `login_required` where the sign-in has ended
  */
 export async function turnTwoStepOn({ stays, ...asker }: Asker & Staying, deps: ProvingDeps): Promise<string[] | null> {
@@ -50,7 +50,7 @@ export async function turnTwoStepOn({ stays, ...asker }: Asker & Staying, deps: 
   if (outcome === 'refused') throw noFactor()
   if (outcome === 'unchanged' || wasOn) return null
   if (!(await holds(asker, deps))) {
-    // Takes the choice back. An event that ended the sign-in meanwhile, such as a password reset, has not seen it.
+    // Undoes the change. The event that ended the sign-in, such as a password reset, came too early to do so.
     await store.setTwoStep({ userId: user.id, on: false })
     throw new OAuthError('login_required', 'The sign-in has ended meanwhile. Sign in again.', { statusCode: 401 })
   }
@@ -60,8 +60,8 @@ export async function turnTwoStepOn({ stays, ...asker }: Asker & Staying, deps: 
 }
 
 /**
- * Turns it off, so that the first factor is enough again, and ends the recovery codes. The caller asks for a fresh
- * sign-in.
+ * Turns two-step sign-in off, so that the first factor is enough again, and ends the recovery codes. The caller must
+ * require a fresh sign-in.
  * @throws OAuthError `last_factor` where the account has an app, or the host requires a second factor of it
  */
 export async function turnTwoStepOff(asker: Asker, deps: ProvingDeps): Promise<void> {
@@ -90,8 +90,8 @@ function tell({ user, sid, locale, origin }: Asker, on: boolean, { events, outbo
 }
 
 /**
- * A change whose answer was lost may have been made. A look behind the reply finishes and reports it like one that was
- * answered. Two-step sign-in is never turned off again because of it.
+ * Makes the change. If the store's answer is lost, the change may have been made. Then background work reads the store,
+ * and finishes and reports the change like any other. It never undoes the change.
  */
 async function orTellLater<Outcome>(
   asker: Asker,
@@ -135,7 +135,7 @@ export function newRecoveryCodes(
 
 /**
  * Replaces all recovery codes of the user, and resolves to the new ones. The store has only their HMACs.
- * @throws OAuthError `invalid_request` where no second step is asked for, for which they could stand in
+ * @throws OAuthError `invalid_request` if two-step sign-in is off
  */
 export async function replaceRecoveryCodes(
   { user, sid, locale, origin }: MessageCause & { user: User; sid: string },
@@ -165,8 +165,9 @@ export async function mustEnrol(
 }
 
 /**
- * True if a browser session with these proofs began before the host required a second factor of its user. A session
- * that could begin without one in spite of that is marked by `exempt`. An outage of the host's hook rejects.
+ * True if a browser session with these proofs began before the host required a second factor of its user. False for a
+ * session with the mark `exempt`, which began without one in spite of the requirement. An outage of the host's hook
+ * rejects.
  */
 export async function isFromBeforeRequirement(
   user: User,
@@ -214,7 +215,7 @@ export async function asksSecondFactor(
 
 /**
  * Emits `enrolment_required`. If the address of the account has to be confirmed before a factor is set up, sends the
- * message for that too; a user invited by a link of the host need not confirm it.
+ * confirmation message too. A user who is invited by a link of the host need not confirm the address.
  */
 export function tellOfEnrolment(
   user: User,

@@ -16,17 +16,17 @@ import { twoStepOf } from '../../protocol/second-factors.ts'
 import { orInBackground } from '../second-factors/addition.ts'
 
 /**
- * RFC 4226 §4 R6 asks for 16 bytes, but the keys that many systems have made are of 10. Beyond 128 the key of
- * HMAC-SHA-1 is hashed, and no app makes such.
+ * The size of an imported key, in bytes. RFC 4226 §4 R6 asks for at least 16 bytes, but many systems have made keys of
+ * 10. No app makes a key of more than 128.
  */
 const BYTES = { least: 10, most: 128 }
 
 /**
- * The parameters of every app of ours, as in `otpauth:` URIs. Other apps would be added, and never let their users in.
+ * The only supported parameters of an app, as in `otpauth:` URIs. The codes of an app with others would never match.
  */
 const KIND = { algorithm: 'SHA1', digits: 6, period: 30 }
 
-/** See `Apps.import`. */
+/** Adds an app whose key the host has from another system. @throws OAuthError as `Apps.import` describes */
 export async function importTotp(user: User, app: ImportedTotp, deps: ProvingDeps): Promise<'added' | 'already_added'> {
   const {
     issuer,
@@ -37,13 +37,13 @@ export async function importTotp(user: User, app: ImportedTotp, deps: ProvingDep
   } = deps
   const { key, name } = read(app)
   const found = await store.findFactors(user.id)
-  // An import that broke off is run again from the start.
+  // Looks for the same key, because a host repeats an interrupted import from the start.
   const same = found.totp.some((one) => {
     const opened = openTotpSecret(one, { issuer, userId: user.id }, sealer)
     return opened !== null && equalSecrets(opened.toString('base64url'), key.toString('base64url'))
   })
   if (same) return 'already_added'
-  // One key of a user has one id, and the store takes an id once.
+  // Derives the id from the key, so that of parallel imports of the same key only one is stored.
   const id = createHmac('sha256', importKey)
     .update(JSON.stringify([issuer, user.id, key.toString('base64url')]))
     .digest('base64url')
@@ -76,7 +76,7 @@ export async function importTotp(user: User, app: ImportedTotp, deps: ProvingDep
   return outcome === 'added' ? 'added' : 'already_added'
 }
 
-/** A host's value may be anything. */
+/** Checks the host's value, which may have any type. @throws OAuthError `invalid_request` */
 function read(app: unknown): { key: Buffer; name: string | null } {
   const { secret, name, ...kind } = (app ?? {}) as Record<string, unknown>
   const key = keyOf(secret)
@@ -92,7 +92,7 @@ function read(app: unknown): { key: Buffer; name: string | null } {
   return { key, name: nameOf(name ?? '') }
 }
 
-/** No message has anything of the key. */
+/** Reads the key. No error message contains any part of the key. @throws OAuthError `invalid_request` */
 function keyOf(secret: unknown): Buffer {
   const key =
     typeof secret === 'string' ? fromBase32(secret) : secret instanceof Uint8Array ? Buffer.from(secret) : null

@@ -19,7 +19,10 @@ const ConfirmBody = Type.Object(
   { additionalProperties: false }
 )
 
-/** The set-up of an app. Its first code takes no fresh sign-in, because a fresh sign-in began the enrolment. */
+/**
+ * The endpoints that set up an app. Beginning requires a fresh sign-in. Confirming does not, because the sealed
+ * enrolment proves that sign-in.
+ */
 export function totpEndpoints(accounts: ProvingDeps): Endpoint[] {
   return [
     endpoint({

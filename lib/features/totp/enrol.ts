@@ -14,13 +14,13 @@ import { newRecoveryCodes } from '../second-factors/two-step.ts'
 import { sealTotpSecret } from './prove.ts'
 
 const LIFETIME_MS = 10 * 60 * 1000
-/** Authenticator apps of one user. */
+/** Maximum number of authenticator apps of one user. */
 export const MAX_APPS = 3
 
 const contextOf = (of: Enroller, service: string): string =>
   JSON.stringify(['totp enrolment', service, of.user.id, ...(of.sid === null ? ['step', digest(of.ticket)] : [of.sid])])
 
-/** See `Apps.start`. */
+/** Makes a new key and seals the enrolment. Stores nothing. @throws OAuthError `not_found` if apps are not offered */
 export async function startEnrolment(of: Enroller, deps: ProvingDeps): Promise<Enrolment> {
   const {
     service,
@@ -42,7 +42,7 @@ export async function startEnrolment(of: Enroller, deps: ProvingDeps): Promise<E
   )
 }
 
-/** See `Apps.reopen`. */
+/** Opens a sealed enrolment again. `null`: it is too old, of another sign-in, or the user's factors have changed. */
 export async function reopenEnrolment(enrolment: string, of: Enroller, deps: ProvingDeps): Promise<Enrolment | null> {
   const opened = open(enrolment, of, await deps.factors.store.findFactors(of.user.id), deps)
   return opened === null ? null : shown(opened.secret, enrolment, of, deps)
@@ -76,7 +76,7 @@ function open(
     : null
 }
 
-/** See `Apps.confirm`. */
+/** Stores the app if a code of it is right. @throws OAuthError as `Apps.confirm` describes */
 export async function confirmEnrolment(
   { enrolment, code, name, stays, locale, origin, ...of }: Confirmation,
   deps: ProvingDeps
@@ -115,7 +115,8 @@ export async function confirmEnrolment(
     lastUsedAt: null,
     provisional: of.isInvited !== true && makesProvisional(user)
   }
-  // Makes the link first, because the owner of the mailbox must learn how to undo a factor that another person set up.
+  // Makes the undo link before the factor is stored. If the link fails, there is no factor of another person that the
+  // owner of the mailbox could not undo.
   const undo = of.isInvited === true || hasFactor(found) ? null : await makeUndoLink(user, { what: 'factor' }, deps)
   const added = await storeFactor(
     of,
@@ -123,7 +124,8 @@ export async function confirmEnrolment(
       factorId,
       turnsOn: twoStepOf(found, false).on ? null : { stays },
       origin,
-      // The id is that of the enrolment, which may have been confirmed before. Each sealing is another text.
+      // Compares the sealed text too: an earlier confirmation of the same enrolment has the same id, but another sealed
+      // text.
       isStored: ({ totp }) =>
         totp.some(({ id, sealedSecret }) => id === factorId && sealedSecret === factor.sealedSecret),
       store: async () =>

@@ -2,7 +2,7 @@ import type { Feature } from '../../feature.ts'
 import { secondFactors } from '../second-factors/feature.ts'
 import type { FactorSettings } from '../second-factors/options.ts'
 
-/** Authenticator apps as second factors. They are on wherever second factors are, since earlier apps go on counting. */
+/** Authenticator apps. On with second factors, even if `mfa.methods` omits `totp`, because existing apps still work. */
 export const totp: Feature<FactorSettings> = {
   name: 'totp',
   needs: ['secondFactors'],

@@ -15,7 +15,7 @@ import { confirmEnrolment, reopenEnrolment, startEnrolment } from './enrol.ts'
 
 type Enrolling = Omit<PageModels['account_totp'], keyof AccountModel>
 
-/** `GET` and `POST /auth/security/totp`. */
+/** `GET` and `POST /auth/security/totp`: the account page that sets up an authenticator app. */
 export function totpPage(child: FastifyInstance, deps: PageDeps, accounts: ProvingDeps): void {
   const { browser, link } = deps
   const codes = shownCodes(deps)

@@ -9,12 +9,12 @@ import type { GivenAt } from '../../accounts/factor-kinds.ts'
 import type { Sealer } from '../../ports/cryptography.ts'
 
 /**
- * Wrong codes in a row after which an app is disabled where the browser is not known, whatever the limits say. After as
- * many in known browsers, these are known no longer. @see NIST SP 800-63B-4 §3.2.2
+ * Number of wrong codes in a row from unknown browsers that disables an app there, besides the rate limits. The same
+ * number from known browsers makes these browsers unknown. @see NIST SP 800-63B-4 §3.2.2
  */
 const MAX_FAILURES = 100
 
-/** See `Apps.read`. */
+/** Reads a typed code of six digits. @throws OAuthError `invalid_code` */
 export function readCode(code: string, field: string): string {
   const digits = readTotpCode(code)
   if (digits === null) throw new OAuthError('invalid_code', 'A code has six digits.', { field, reason: 'code_form' })
@@ -25,12 +25,12 @@ const UNOPENED =
   'The key of an authenticator app does not open: it was sealed under another issuer, or under a secret that is not ' +
   'among those of the option secret.'
 
-/** See `Apps.counting`: a disabled app has been guessed at in browsers that are not known. */
+/** The apps whose codes work in this browser. Wrong codes from unknown browsers disable an app only in these. */
 export function appsFor(apps: readonly TotpFactor[], isKnown: boolean): TotpFactor[] {
   return apps.filter(({ disabled }) => isKnown || !disabled)
 }
 
-/** See `Apps.prove`. */
+/** Verifies a code of one of the user's apps and uses it up. @throws OAuthError as `proveFactor` describes */
 export async function proveByCode(
   code: string,
   user: User,
@@ -69,7 +69,7 @@ export async function proveByCode(
   })
   if (opened.length < enabled.length)
     deps.advise({ code: 'FST_AUTHORITY_KEYS_FAILED', cause: 'an app', text: UNOPENED })
-  // The code may be right. That is no guess, so nothing counts it and nobody is told of it.
+  // No key opens, so the code may be right. It does not count as a wrong code, and the user gets no message.
   if (opened.length === 0)
     throw new OAuthError('temporarily_unavailable', 'Codes of authenticator apps cannot be checked now.', {
       detail: UNOPENED
@@ -111,7 +111,7 @@ export function sealTotpSecret(
   return sealer.seal(Buffer.from(secret).toString('base64url'), contextOf(issuer, userId, factorId))
 }
 
-/** `null` where none of the values of the option `secret` opens it. */
+/** Opens the sealed key of an app. `null`: no value of the option `secret` opens it. */
 export function openTotpSecret(
   { id, sealedSecret }: Pick<TotpFactor, 'id' | 'sealedSecret'>,
   { issuer, userId }: { issuer: string; userId: string },

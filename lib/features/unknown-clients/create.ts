@@ -6,7 +6,7 @@ import { registrationEndpoint } from './endpoints.ts'
 import type { UnknownClientSettings } from './options.ts'
 import { registrations } from './registrations.ts'
 
-/** A hundred years. */
+/** The duration of a block in milliseconds: a hundred years. */
 const FOR_GOOD_MS = 36_525 * 86_400_000
 
 export function create({ documents, registration, takenNames }: UnknownClientSettings, kernel: Kernel): Parts {
@@ -27,7 +27,7 @@ export function create({ documents, registration, takenNames }: UnknownClientSet
     ...(registered === null ? [] : [registered])
   ]
 
-  /** A block is a one-time token that nobody redeems, in a partition of its own. */
+  /** Returns the owner of the block of a client. The state stores a block as a one-time token that nobody redeems. */
   const ownerOf = (clientId: string): string => `client ${clientId}`
   const blockOf = (clientId: string): string => `${partitionOf(ownerOf(clientId))}${digest(clientId)}`
   const isBlocked = async (clientId: string): Promise<boolean> =>

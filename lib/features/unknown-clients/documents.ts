@@ -16,21 +16,21 @@ const TIMEOUT_MS = 5000
 const MIN_AGE_SECONDS = 300
 const MAX_AGE_SECONDS = 86_400
 const MAX_KEPT = 1000
-/** Fetches under way, in all and for one origin. */
+/** Maximum number of parallel fetches, in total and per origin. */
 const MOST_AT_ONCE = 16
 const MOST_AT_ONCE_OF_ORIGIN = 4
-/** Fetches in a minute, in all and for one origin. */
+/** Maximum number of fetches per minute, in total and per origin. */
 const MOST_A_MINUTE = 120
 const MOST_A_MINUTE_OF_ORIGIN = 30
-/** The characters of a path that every parser reads alike. */
+/** Allows only characters that all URL parsers read alike, and no query, fragment or userinfo. */
 const URL_FORM = /^https?:\/\/[a-z0-9.[\]:-]+\/[A-Za-z0-9\-._~!$&'()*+,;=:@%/]*$/
 const DOT_SEGMENT = /\/(?:\.|%2e){1,2}(?:\/|$)/i
 
 interface Kept {
   client: UnknownClient
-  /** The headers of the next fetch, which asks for a changed document alone. */
+  /** The conditional headers of the next fetch, so that an unchanged document is answered with 304. */
   conditions: Readonly<Record<string, string>>
-  /** On the monotonic clock. */
+  /** Milliseconds on the monotonic clock. */
   freshUntil: number
 }
 
@@ -40,14 +40,14 @@ interface DocumentOptions {
   trusted: readonly string[]
   cacheSeconds: number | null
   takenNames: readonly string[]
-  /** Ids that no client may have. */
+  /** Audiences of access tokens, which no client may have as its id. */
   reserved: readonly string[]
 }
 
 /**
- * Finds the client of a document. A document is fetched once for all that ask for it at once, and kept for 5 minutes to
- * 24 hours. A failure is never kept. A request of a client that has begun before takes the document as it was last
- * seen, so that a document that is down ends no refresh.
+ * Finds clients by fetching their documents. Parallel requests share one fetch. A document stays fresh for 5 minutes to
+ * 24 hours. Failures are not cached. Only a request that begins a sign-in fetches a stale document again. Other
+ * requests, such as a refresh, use the last known document, so that an unreachable document does not end sessions.
  */
 export function clientDocuments(
   { issuer, allow, trusted, cacheSeconds, takenNames, reserved }: DocumentOptions,
@@ -62,7 +62,7 @@ export function clientDocuments(
   const pending = new Map<string, Promise<UnknownClient | null>>()
   const underWay: string[] = []
   let started: Array<{ at: number; origin: string }> = []
-  // The strangers who name a document are as far away as the service is open.
+  // Strangers choose the URL, so only public hosts are allowed. A loopback issuer also allows hosts on this machine.
   const noNearerThan: Distance = isLoopbackHost(new URL(issuer).hostname) ? THIS_MACHINE : PUBLIC
 
   function refuse(reason: string): null {
@@ -155,7 +155,7 @@ export function clientDocuments(
     }
   }
 
-  /** A function that throws allows nothing. */
+  /** Checks a host against an entry of `allow`. A function that throws, or returns anything but `true`, refuses. */
   function takesHost(one: AllowedHost, id: string, hostname: string): boolean {
     if (typeof one === 'string') return isAmong(hostname, [one])
     try {
@@ -166,7 +166,7 @@ export function clientDocuments(
     }
   }
 
-  /** The reason why an id is refused before anything is fetched. */
+  /** Returns the reason to refuse an id before any fetch. `null`: the document may be fetched. */
   function refusalOf(id: string): string | null {
     if (
       id.length > MAX_ID ||
@@ -201,7 +201,7 @@ export function clientDocuments(
   }
 }
 
-/** True if the host is one of these. `*.example.com` has every host below `example.com`. */
+/** True if the host matches an entry. `*.example.com` matches every subdomain of `example.com`, but not the domain. */
 function isAmong(hostname: string, hosts: readonly string[]): boolean {
   return hosts.some((one) => (one.startsWith('*.') ? hostname.endsWith(one.slice(1)) : hostname === one))
 }

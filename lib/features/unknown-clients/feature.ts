@@ -9,10 +9,10 @@ import {
 
 const HOST = /^(?:\*\.)?(?:[a-z0-9-]+\.)*[a-z0-9-]+$/
 const SCHEME = /^[a-z][a-z0-9+-]*$/
-/** Schemes that run, read or send something on the device. */
+/** Schemes that are not private-use schemes. Most of them could run code, read files or send data on the device. */
 const DANGEROUS = ['http', 'https', 'javascript', 'data', 'vbscript', 'file', 'blob', 'mailto', 'about', 'intent']
 
-/** Clients that nobody registered: by a document at their id, or by a registration that nothing stores. */
+/** Clients that the host did not configure: their id is the URL of a document, or they have registered themselves. */
 export const unknownClients: Feature<UnknownClientSettings> = {
   name: 'unknownClients',
   options: UNKNOWN_CLIENT_OPTIONS,

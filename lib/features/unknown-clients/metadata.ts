@@ -24,7 +24,7 @@ const ADDRESSES = [
 ]
 const GRANTS = ['authorization_code', 'refresh_token'] as const
 
-/** Members of metadata by their names on the wire. A member that is absent is no member. */
+/** Members of metadata by the names of RFC 7591. */
 type Metadata = Readonly<Record<string, unknown>>
 
 export interface MetadataRules {
@@ -49,7 +49,7 @@ export interface Described {
 }
 
 /**
- * Checks every member. Unknown members, `software_statement` and logos are left out, and `null` counts as absent.
+ * Checks the metadata. Omits unknown members, `software_statement` and logos. Treats `null` and `''` as absent.
  * @throws OAuthError `invalid_redirect_uri`, `invalid_client_metadata` with the name of the member
  * @see RFC 7591 §2, §5
  */
@@ -86,7 +86,7 @@ export function described(given: unknown, rules: MetadataRules): { metadata: Des
   }
 }
 
-/** @returns the client of checked metadata, with no more rights than such a client can have */
+/** Creates the client from checked metadata. The client is never a first-party client. */
 export function unknownClient(
   clientId: string,
   { metadata, authMethods }: ReturnType<typeof described>,
@@ -96,7 +96,7 @@ export function unknownClient(
   return {
     clientId,
     firstParty: false,
-    // Agents take any free port of this computer, and many say nothing of their type.
+    // `native` allows any loopback port. Many AI agents use a random port without declaring `application_type`.
     applicationType: 'native',
     name: metadata.client_name ?? placeOf(redirectUris[0] ?? ''),
     redirectUris,
@@ -176,7 +176,7 @@ function nameOf(members: Metadata, { from, takenNames }: MetadataRules): string 
 const plain = (name: string): string => name.normalize('NFKC').trim().replaceAll(/\s+/g, ' ').toLowerCase()
 
 /**
- * The supported authentication methods of a client, its own choice first.
+ * Returns the authentication methods that both the client and the service support, the client's own choice first.
  * @see OpenID Connect Relying Party Metadata Choices 1.0
  */
 function authMethodsOf(members: Metadata, hasKeys: boolean, { from }: MetadataRules): AuthMethods {
@@ -188,7 +188,8 @@ function authMethodsOf(members: Metadata, hasKeys: boolean, { from }: MetadataRu
   const ours = hasKeys ? (['private_key_jwt', 'none'] as const) : (['none'] as const)
   const known = ours.filter((one) => one === own || listed.includes(one))
   if (known.length > 0) return known.toSorted((one, other) => Number(other === own) - Number(one === own))
-  // Registered clients that ask for a secret can do without: PKCE binds their codes, and rotation their tokens.
+  // A self-registered client that asks for a secret becomes a public client. PKCE protects its codes, and rotation its
+  // refresh tokens.
   if (from === 'registration' || own === undefined) return ['none']
   throw refused('token_endpoint_auth_method and its list have neither none nor private_key_jwt with keys')
 }

@@ -2,20 +2,20 @@ import { Type } from '@sinclair/typebox'
 import { filled, type Given, list, option, seconds, section, words } from '../../settings/schema-words.ts'
 
 const HOSTS = 'hosts such as "example.com" or "*.example.com"'
-/** A host of documents, or a function that decides on their address. */
+/** A host whose documents are allowed, or a function that decides by the URL of the document. */
 export type AllowedHost = string | ((url: string) => boolean)
 
 const DOCUMENTS = {
-  /** The hosts whose documents are taken, or functions of their address. */
+  /** The hosts whose documents the service accepts, or functions that return true for an accepted URL. */
   allow: list(
     option<AllowedHost>(
       Type.Union([Type.String({ minLength: 1 }), Type.Function([], Type.Unknown())], { takes: HOSTS })
     ),
     { takes: `an array of ${HOSTS}, or functions (url) => boolean`, otherwise: 'any' }
   ),
-  /** The hosts whose consent page has no warning. */
+  /** The hosts of trusted clients. The consent page shows no warning for them. */
   trusted: words({ default: [], takes: `an array of ${HOSTS}` }),
-  /** How long a document is kept. */
+  /** Seconds until the service fetches a document again. */
   cacheSeconds: seconds(300, 86_400, { otherwise: 'as its headers say, within 5 minutes and 24 hours' })
 }
 
@@ -29,8 +29,8 @@ export interface ClientRegistrationOptions extends Given<typeof REGISTRATION> {}
 
 export const UNKNOWN_CLIENT_OPTIONS = {
   /**
-   * Takes client ids that are `https:` URLs of a document about the client (Client ID Metadata Documents), as Claude,
-   * ChatGPT and VS Code have them. Such clients always ask for consent.
+   * Accepts client ids that are `https:` URLs of a document about the client (Client ID Metadata Documents), as Claude,
+   * ChatGPT and VS Code use them. The service always asks for consent for such clients.
    */
   clientIdMetadata: option<boolean | ClientIdMetadataOptions>(
     Type.Union([Type.Boolean(), section(DOCUMENTS)], {
@@ -39,8 +39,8 @@ export const UNKNOWN_CLIENT_OPTIONS = {
     })
   ),
   /**
-   * Clients register themselves at `POST /auth/clients` (RFC 7591). Nothing is stored: the id contains the metadata and
-   * a MAC of `secret`, which is required. Such clients always ask for consent.
+   * Lets clients register themselves at `POST /auth/clients` (RFC 7591). Stores nothing, because the id contains the
+   * metadata and a MAC with `secret`, which is required. The service always asks for consent for such clients.
    */
   clientRegistration: option<boolean | ClientRegistrationOptions>(
     Type.Union([Type.Boolean(), section(REGISTRATION)], {
@@ -52,7 +52,7 @@ export const UNKNOWN_CLIENT_OPTIONS = {
 
 export interface UnknownClientOptions extends Given<typeof UNKNOWN_CLIENT_OPTIONS> {}
 
-/** `null`: that way is off. */
+/** The settings of both ways. `null`: the way is off. */
 export interface UnknownClientSettings {
   documents: ReturnType<typeof documentSettings> | null
   registration: ReturnType<typeof registrationSettings> | null

@@ -6,7 +6,7 @@ import { CLIENT_PARAMS } from '../../protocol/client-authentication.ts'
 import { objectIn } from '../../protocol/json.ts'
 import { type Described, described, type MetadataRules, unknownClient } from './metadata.ts'
 
-/** Bytes of JSON. */
+/** Maximum size of the metadata in bytes of JSON. */
 const MAX_METADATA = 2048
 const ID = /^dcr\.([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]{43})$/
 
@@ -18,7 +18,7 @@ export interface Registrations extends ClientSource {
   register(members: unknown, now: number): Registered
 }
 
-/** `keys`: the first one signs ids, and all verify. Equal metadata gives the equal id. */
+/** `keys`: the first key signs ids, and every key verifies them. Equal metadata results in the same id. */
 export function registrations(
   keys: readonly [Uint8Array, ...Uint8Array[]],
   { redirectSchemes, takenNames }: Pick<MetadataRules, 'redirectSchemes' | 'takenNames'>
@@ -48,7 +48,7 @@ export function registrations(
           redirectSchemes
         })
       } catch (error) {
-        // The options changed, and do not take this client any more.
+        // The options have changed since the registration and no longer accept this client.
         if (error instanceof OAuthError) return null
         throw error
       }

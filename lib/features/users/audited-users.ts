@@ -5,7 +5,7 @@ import { actOf } from './given.ts'
 
 const LONGEST_NAMES = 500
 
-/** The same use cases, each act between two entries of the audit log. */
+/** Wraps the use cases. Writes an audit entry before and after each action. `list` and `get` are not audited. */
 export function auditedUsers(users: ManagedUsers<RequestedAct>, deps: AccountsDeps): ManagedUsers<RequestedAct> {
   const acting =
     <Answer>(action: string, work: (id: string, act?: RequestedAct) => Promise<Answer>, fields?: string) =>
@@ -55,7 +55,7 @@ export function auditedUsers(users: ManagedUsers<RequestedAct>, deps: AccountsDe
   }
 }
 
-/** The names of the fields that a call wants to change, and no value. */
+/** Joins the names of the fields that a call changes, without their values. */
 function namesIn(changes: UserChanges): string {
   const { fields, ...own } = (changes ?? {}) as Partial<UserChanges>
   const given = Object.entries({ ...own, ...fields }).filter(([, value]) => value !== undefined)

@@ -1,6 +1,6 @@
 import type { Feature } from '../../feature.ts'
 
-/** `app.authority.users`. Always on, because the methods of the user store decide on each call. */
+/** `app.authority.users`. Always on: each call checks whether the user store has the required methods. */
 export const users: Feature<true> = {
   name: 'users',
   options: {},

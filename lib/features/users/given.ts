@@ -14,13 +14,16 @@ const ACTOR_TYPES: readonly string[] = ['user', 'client', 'host', 'cli']
 interface CheckedAct {
   actor: Actor
   version: number | string | undefined
-  /** To be spread into the facts of an event. */
+  /** The reason as an object to spread into the facts of an event. Empty if there is no reason. */
   reason: { reason?: string }
   origin: Origin
   check: RequestedAct['check']
 }
 
-/** Throws a TypeError, because a mistake must not leave an act without a name. */
+/**
+ * Checks the circumstances of an action, and fills in the defaults.
+ * @throws TypeError for a wrong or unknown member, because otherwise the audit log could lack the actor
+ */
 export function actOf({
   by = { type: 'host', id: 'app' },
   version,
@@ -51,7 +54,7 @@ export const refusedField = (field: string, problem: string): OAuthError =>
   new OAuthError('invalid_request', `${field}: ${problem}`, { field })
 
 /**
- * The fields of a request, checked: no unknown one, and of the profile only `names`.
+ * Checks the fields of a request. Rejects unknown members, and profile fields that are not in `names`.
  * @throws OAuthError `invalid_request`
  */
 function checked(
@@ -80,7 +83,7 @@ export function newUserOf(given: UserChanges, names: readonly string[], deps: Ac
   }
 }
 
-/** Only the fields that differ from the user's own. It has `emailVerified` if the address is another one. */
+/** Makes a patch of the fields that differ from the user's. A changed address is marked as unverified. */
 export function patchOf(user: User, given: UserChanges, names: readonly string[], deps: AccountsDeps): UserPatch {
   const { username, email, fields } = checked(given, names)
   const isAddress = emailOf(user.username) !== null
@@ -94,12 +97,12 @@ export function patchOf(user: User, given: UserChanges, names: readonly string[]
   return {
     ...Object.fromEntries(Object.entries(fields).filter(([field, value]) => value !== user[field])),
     ...(name === user.username ? {} : { username: name }),
-    // An admin's word is no proof of the mailbox.
+    // An administrator can't prove that the user owns the mailbox.
     ...(isMoved ? { email: address ?? null, emailVerified: false, emailProvedAt: null } : {})
   }
 }
 
-/** Rejects with `username_taken` if another user has the name. */
+/** Awaits a write of a username. Turns the store's error for a taken name into the OAuthError `username_taken`. */
 export async function named<Answer>(write: Promise<Answer>): Promise<Answer> {
   try {
     return await write
@@ -111,13 +114,16 @@ export async function named<Answer>(write: Promise<Answer>): Promise<Answer> {
 
 type Place = NonNullable<UserListQuery['after']>
 
-/** The time at which a user was made, in milliseconds since the epoch; `null`: not known. */
+/** The creation time of a user in milliseconds since the epoch. `null`: unknown. */
 export function createdAtOf({ createdAt }: User): number | null {
   const at = createdAt instanceof Date ? createdAt.getTime() : createdAt
   return typeof at === 'number' && Number.isSafeInteger(at) && at > 0 ? at : null
 }
 
-/** The end of a page, as text for its reader. It needs no signature, because a store binds its parts as values. */
+/**
+ * Encodes the last user of a page as the cursor `next`. The cursor needs no signature, because stores bind its parts as
+ * query parameters.
+ */
 export function textOfPlace(user: User): string {
   return written({ createdAt: createdAtOf(user) ?? 0, id: user.id })
 }
@@ -127,7 +133,7 @@ const written = ({ createdAt, id }: Place): string => Buffer.from(JSON.stringify
 const MAX_LENGTH = 2000
 
 /**
- * Reads exactly what `textOfPlace` writes.
+ * Decodes a cursor. Accepts only a text that `textOfPlace` could have written.
  * @throws OAuthError `invalid_request`
  */
 export function placeOf(text: unknown): Place {

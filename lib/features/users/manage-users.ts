@@ -20,14 +20,14 @@ import { actOf, named, newUserOf, patchOf, refusedField, createdAtOf, placeOf, t
 const MAX_LIMIT = 200
 /** The number of tries of a write if another request changed the user in between. */
 const MOST_TRIES = 4
-/** The request of an act. Its address is that of an administrator, which an event about a user does not have. */
+/** Keeps only the request id. The IP address is the administrator's and must not appear in an event about a user. */
 const asked = ({ origin: { requestId } }: ReturnType<typeof actOf>): Origin => ({ requestId })
 const CAUSE = { locale: undefined, origin: NO_REQUEST }
 
 /**
- * The use cases of `app.authority.users`. `fields`: the names of profile fields that are shown and changed. Each act
- * writes to the user first, and then ends the sign-ins: a sign-in that begins meanwhile reads the user once more after
- * its own write, so one of the two sees the other.
+ * The use cases of `app.authority.users`. `fields`: the names of the profile fields to show and to accept. Actions
+ * write the user first and end the sign-ins afterwards. A parallel sign-in reads the user again after its own write, so
+ * either the action ends the sign-in, or the sign-in notices the change.
  */
 export function manageUsers(deps: AccountsDeps, fields: readonly string[]): ManagedUsers<RequestedAct> {
   const { users, events, sessions } = deps
@@ -89,7 +89,7 @@ export function manageUsers(deps: AccountsDeps, fields: readonly string[]): Mana
         if (value !== undefined && (typeof value !== 'string' || value === '' || !isStorable(value)))
           throw refusedField(name, 'it must be a string that is not empty.')
       const found = await list({
-        // One more than the page has, to see whether another page follows.
+        // Asks for one more user than the page shows, to find out whether another page follows.
         limit: limit + 1,
         after: after === undefined ? undefined : placeOf(after),
         prefix: prefix === undefined ? undefined : (normalizeUsername(prefix) ?? prefix),
@@ -112,7 +112,7 @@ export function manageUsers(deps: AccountsDeps, fields: readonly string[]): Mana
       const create = method('create')
       if (typeof invite !== 'boolean') throw refusedField('invite', 'it must be true or false.')
       const inviting = invite ? invitations() : null
-      // An invited person of a managed domain accepts by that connection alone.
+      // Allows an address that a connection manages if the user is invited: a sign-in there accepts the invitation.
       const asked = newUserOf(given, fields, { ...deps, connections: invite ? new Map() : deps.connections })
       if (invite && asked.email === undefined) throw refusedField('email', 'an invitation needs one.')
       const made = async (): Promise<User> => {
@@ -144,9 +144,9 @@ export function manageUsers(deps: AccountsDeps, fields: readonly string[]): Mana
         const changed = await named(read === null ? update(user.id, patch) : update(user.id, patch, read))
         if (changed === null) continue
         events.emit('user_updated', { userId: user.id, actor, ...reason, fields: Object.keys(patch) }, asked(acting))
-        // Links are bound to the address that they went to, so a crash here leaves none that works.
+        // If the process crashes here, open links to the former address still don't work, because they are bound to it.
         if ('emailVerified' in patch) {
-          // The former mailbox is told first, because a repeat would find nothing changed.
+          // Notifies the former mailbox first, because a repeat of the call would find nothing to change.
           if (addressOf(user) !== '') deps.outbox?.post({ kind: 'email_changed', user: addressed(user), ...CAUSE })
           await endOpenTokens(user.id, deps)
           await requestEmailVerification(changed, CAUSE, deps)
@@ -226,7 +226,7 @@ export function manageUsers(deps: AccountsDeps, fields: readonly string[]): Mana
       const acting = actOf(act)
       const { actor } = acting
       method('remove')
-      // A former call may have failed after the store had removed the user.
+      // Finishes an earlier call that failed after the store had removed the user.
       if (typeof id === 'string' && isStorable(id) && (await find(id)) === null) await endRest(id, NO_REQUEST, deps)
       const user = await existing(id, acting)
       await users.setDisabled?.(user.id, true)

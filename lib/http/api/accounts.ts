@@ -16,7 +16,10 @@ import { Empty, Message, OneTimeTokenValue, Password, Username } from '../edge/s
 
 /** The answer is the same whether the account exists or not. */
 const ACCEPTED = { message: 'If the address is one we know, a message is on its way.' }
-/** The answer is the same whether the address is new or not. Only the message to it says which. */
+/**
+ * The answer is the same whether the address is new or not. Only the message to that address tells whether an account
+ * exists.
+ */
 const REGISTERED = { message: 'A message is on its way to this address. Follow the link in it to continue.' }
 
 const register = endpoint({
@@ -85,7 +88,7 @@ const password = endpoint({
   handle: async (request, reply, { grants, limiter }) => {
     const { user, sid, authentication, stay } = accountOf(request)
     await requireProof('password', { user, sid, authentication, origin: originOf(request) }, grants.accounts)
-    // Counts the attempt under the normalised name, as sign-ins are counted.
+    // Uses the normalized username as the account key, so that this attempt and sign-ins share one limit.
     await limiter.reserve(
       request,
       reply,
@@ -170,7 +173,9 @@ const emailVerify = endpoint({
   }
 })
 
-/** The endpoints of a person's own account. A method that the user store lacks has no route. */
+/**
+ * The endpoints of a user's own account. An endpoint does not exist if the user store lacks the method that it needs.
+ */
 export const accounts = [register, password, passwordReset, passwordResetConfirm, emailVerify]
 
 function setsPasswords({ grants: { accounts } }: HttpDeps): boolean {
@@ -181,7 +186,10 @@ function resetsPasswords(deps: HttpDeps): boolean {
   return setsPasswords(deps) && deps.grants.accounts.outbox !== null
 }
 
-/** The public fields of a new user: the subject, the name and the fields that the host declared. Never the hash. */
+/**
+ * The public fields of a new user: the subject, the username and the fields that the host declared. Never the password
+ * hash.
+ */
 function publicProfile(user: User, fields: string[]): Record<string, unknown> {
   const shown = fields.flatMap((name) => (user[name] === undefined ? [] : [[name, user[name]]]))
   return { sub: user.id, username: user.username, ...(Object.fromEntries(shown) as Record<string, unknown>) }

@@ -8,9 +8,9 @@ import type { AuthorizeDeps } from '../../authorize/deps.ts'
 import { releasedClaims } from '../../tokens/disclosure.ts'
 import type { RequestBrowser } from '../edge/request-browser.ts'
 
-/** After this time a page should ask again. */
+/** Upper limit of `expires_in`, so that a page asks again although the session lives longer. */
 const ASK_AGAIN_SECONDS = 300
-/** The page is on the host's own origin, so it may know everything that the host knows. */
+/** Releases profile and email claims without consent, because the page is on the issuer's own origin. */
 const SCOPES = ['openid', 'profile', 'email']
 const shared = {
   path: 'session',
@@ -29,7 +29,7 @@ const answers = {
 
 /**
  * `/auth/session`: the browser session for scripts of the host's own pages, which never see a token. `GET` tells who is
- * signed in, `POST` also counts as a use, `DELETE` signs out.
+ * signed in, `POST` also counts as a use of the session, `DELETE` signs out.
  */
 export function browserSession({
   authorize: { accounts, browserSessions, claims },

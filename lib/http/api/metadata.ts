@@ -5,8 +5,8 @@ import type { PathName } from '../../settings/paths.ts'
 import { endpoint, type Endpoint } from '../edge/endpoint.ts'
 
 /**
- * How long others may cache these documents. It is far shorter than the time for which a new key is published before it
- * signs.
+ * Cache lifetime of these documents. A managed key is published much longer than this before it signs, so that no cache
+ * lacks the signing key.
  */
 const MAX_AGE_SECONDS = 300
 
@@ -34,8 +34,8 @@ const jwks = endpoint({
     })
   },
   handle: async (_request, reply, { ring }) => {
-    // The first answer waits until each algorithm has a key, because it may be cached. If an algorithm fails, the
-    // keys of the others are still sent, and the answer is not cached.
+    // Waits until each algorithm has a key, because the answer may be cached. If the first algorithm fails, the request
+    // fails. If any other algorithm fails, the remaining keys are sent with `no-store`.
     const [first = '', ...others] = ring.algs()
     const settled = await Promise.allSettled(
       others.map(async (alg) => {
@@ -51,7 +51,10 @@ const jwks = endpoint({
   }
 })
 
-/** All its URLs are made from the issuer and the mounted paths, never from a request, so nobody can forge them. */
+/**
+ * The common part of both metadata documents. All URLs are made from the issuer and the mounted paths, never from the
+ * request, so that nobody can forge them.
+ */
 const shared = {
   method: 'GET',
   callers: 'anyone',
@@ -114,7 +117,7 @@ const metadata = endpoint({
 })
 
 /**
- * The same document at the address for OpenID clients, if clients can send people here.
+ * The same metadata at the address that OpenID clients use. Off if clients can't send users here to sign in.
  * @see OpenID Connect Discovery 1.0 §4
  */
 const openidConfiguration = endpoint({
@@ -128,5 +131,5 @@ const openidConfiguration = endpoint({
   isOn: ({ openid }) => openid !== null
 })
 
-/** The documents that programs read before they ask for anything. */
+/** The public documents that clients and APIs read first: the signing keys and the server metadata. */
 export const publicDocuments = [jwks, metadata, openidConfiguration]

@@ -120,7 +120,7 @@ const shared = {
       { additionalProperties: true }
     )
   },
-  // Tokens signed by a shared secret have no public key.
+  // Off if `keys` is a shared secret. Then there is no public key, so no client could verify an ID token.
   isOn: ({ wellKnown }) => wellKnown.jwks !== null,
   handle: async (request, _reply, { grants, clientsOf }) =>
     await userInfo(tokenOf(request), { ...grants, clients: clientsOf(request) })
@@ -128,7 +128,7 @@ const shared = {
 const description = 'Needs an access token: Authorization: Bearer. It must grant the scope openid.'
 
 /**
- * `GET` and `POST /auth/userinfo`. A token in the query is never looked at.
+ * `GET` and `POST /auth/userinfo`. Ignores a token in the query.
  * @see OpenID Connect Core 1.0 §5.3, RFC 6750 §2, §3
  */
 const userinfo = [
@@ -146,12 +146,12 @@ const userinfo = [
     ...shared,
     method: 'POST',
     fromAnyPage: true,
-    // There is no schema of the body, because the document would call it required, and the header alone is enough.
-    // The guard of the scope reads the token from the header or the form.
+    // Declares no body schema, because the API document would call the body required, although the header alone is
+    // enough. The scope guard reads the token from the header or the form.
     description: `${description} It may also come as access_token in a form.`,
     what: 'The same. The token may be in the form instead of the header, not in both.'
   })
 ]
 
-/** The endpoints for a token that a program presents: they end it, tell its facts, or tell the claims of its user. */
+/** The endpoints for a token that a program presents: revocation, introspection and userinfo. */
 export const presentedTokens = [revoke, introspect, ...userinfo]

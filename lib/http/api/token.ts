@@ -46,7 +46,7 @@ const NOTES: Partial<Record<OAuthErrorCode, string>> = {
   unmet_authentication_requirements: 'the client has an `acr` that this sign-in is not worth'
 }
 
-/** `POST /auth/token` with these grants. Some of them may be off. @see RFC 6749 §3.2 */
+/** `POST /auth/token`. `grants`: all declared grants, also those that are off. @see RFC 6749 §3.2 */
 function tokenEndpoint(grants: readonly GrantDeclaration[]): Endpoint {
   const parse = tokenRequestReader(limitsOf(grants))
   return endpoint({
@@ -91,8 +91,8 @@ function tokenEndpoint(grants: readonly GrantDeclaration[]): Endpoint {
       const params = parse(request.body)
       const grant = findGrant(params.grant_type, deps)
       return await traced('token', { grantType: grant.type }, async () => {
-        // The client is authenticated first: a request that fails here has tried no password, and counts as a wrong
-        // client secret. The proof is used up last.
+        // Authenticates the client before the grant checks a password, so that a failure here counts as a wrong client
+        // secret. Uses the DPoP proof up last.
         const { client, jkt } = await provenClient(
           request,
           reply,

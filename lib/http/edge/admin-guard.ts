@@ -14,16 +14,16 @@ import { guarded } from './error-reply.ts'
 import { type Check, foundBy } from './hook.ts'
 import type { RequestLimiter } from './limit.ts'
 
-/** An administrator, whom the host lets in now. */
+/** The caller of an admin endpoint, whom the host's `admin.allow` accepts for this request. */
 export interface AdminCaller {
   /** `null`: a machine client. */
   user: User | null
   client: Client | null
-  /** The scopes of the token that the host gives now. */
+  /** The admin scopes of the token that the host still allows. */
   scopes: readonly AdminScope[]
   /** The sign-in of the token. `null`: a machine client has none. */
   signIn: ActorSignIn | null
-  /** For the audit log and events. */
+  /** The actor in the audit log and in events. */
   by: { type: 'user' | 'client'; id: string }
 }
 
@@ -33,12 +33,12 @@ interface GuardDeps {
   limiter: RequestLimiter
 }
 
-/** A sign-in must be of the last hour. */
+/** Maximum age of an administrator's sign-in. */
 export const MAX_AGE_SECONDS = 3600
 
 const callers = new WeakMap<FastifyRequest, AdminCaller>()
 
-/** The guard's result. Throws on a route without the guard. */
+/** The caller that `adminGuard` let in. Throws on a route without the guard. */
 export function adminOf(request: FastifyRequest): AdminCaller {
   const caller = callers.get(request)
   if (caller === undefined) throw new Error('The route does not declare these callers.')
@@ -71,12 +71,15 @@ async function adminCaller(
   return { user, client, scopes, signIn, by }
 }
 
-/** The person of the token, who is still signed in, or the machine client, which still exists. */
+/**
+ * Finds the token's user, whose session must be live and whose sign-in must be recent. For a token without a session,
+ * finds the machine client. Refuses third-party clients and tokens with `act`.
+ */
 async function subjectOf(
   claims: AccessTokenClaims,
   { grants }: GuardDeps
 ): Promise<{ user: User | null; client: Client | null }> {
-  // Nobody administrates in the name of another person.
+  // Refuses a token with `act`, because nobody may administrate on behalf of a user.
   if (claims['act'] !== undefined) throw withoutActor()
   const client = await requireFirstParty(claims, grants.clients)
   if (claims.sid === undefined) {
@@ -90,7 +93,7 @@ async function subjectOf(
   return { user, client }
 }
 
-/** @throws OAuthError `insufficient_scope` where the caller lacks the scope for this user */
+/** @throws OAuthError `insufficient_scope` if the caller lacks the scope */
 export function requireAdminScope({ scopes }: Pick<AdminCaller, 'scopes'>, scope: AdminScope): void {
   if (!scopes.includes(scope)) throw insufficientScope([scope])
 }

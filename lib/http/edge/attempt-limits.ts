@@ -16,25 +16,29 @@ import type { AttemptLimit } from '../../ports/attempt-store.ts'
 import { MAX_COUNTED } from '../../protocol/bounds.ts'
 import { hookFailed } from './error-reply.ts'
 
-/** The limits of an attempt before it is made: an address rule, and with `account` the `account` rule too. */
+/**
+ * Describes an attempt that the limiter counts before the work: under the address rule `rule`, and with `account` also
+ * under the rule `account`.
+ */
 export interface AttemptCheck {
   rule: Exclude<AddressRuleName, 'refresh' | 'clientMetadata'>
-  /** The id of the signed-in user who asks. They are counted instead of their address. */
+  /** The id of the signed-in user who asks. The rule then counts per user instead of per address. */
   userId?: string
-  /** True if the attempt counts although it succeeds and the rule counts failures only. */
+  /** True if a successful attempt stays counted, even under a rule that counts failures only. */
   kept?: boolean
-  /** The normalised username, whether such a user exists or not. */
+  /** The normalized username, whether such a user exists or not. */
   account?: string
-  /** The normalised name of a recipient. It counts under the same rule as the address that asks. */
+  /** The normalized username of the recipient of a message. The rule then also counts per recipient. */
   recipient?: string
   /**
-   * Counts apart from the other attempts of the rule, under this name. `together`: the most attempts of all callers.
-   * `ofAddress`: the allowance of the caller's address, in allowances of the rule; 0: it is not counted.
+   * Counts the attempt in separate counters under this `name`, not in those of the rule. `together`: the maximum of all
+   * callers together. `ofAddress`: the maximum of one address, as a multiple of the rule's `max`. 0 means no limit per
+   * address.
    */
   apart?: { name: string; together: number; ofAddress: number }
   /**
-   * The id of a browser in which the recipient has had a session: requests there have an allowance of their own, apart
-   * from that of all others.
+   * The id of the browser, if the recipient has had a session in it. Requests from such a browser have a counter of
+   * their own.
    */
   device?: string | null
 }
@@ -45,7 +49,7 @@ interface Parts {
   deps: { log: Parameters<typeof hookFailed>[0] }
 }
 
-/** The limits of one attempt. */
+/** Lists the counters of one attempt. The response headers report the first one that is not of the rule `account`. */
 export async function limitsOf(
   request: FastifyRequest,
   { apart, ...check }: Omit<AttemptCheck, 'rule'> & { rule: AddressRuleName },
@@ -54,13 +58,13 @@ export async function limitsOf(
 ): Promise<AttemptLimit[]> {
   const limits: AttemptLimit[] = []
   const rule = options.rules[check.rule]
-  // The bypass list compares the address, even if an API key or the host's own key would be counted.
+  // The bypass list matches the IP address, even if the attempt would count under an API key or the host's own key.
   if (rule !== false && check.userId !== undefined)
     limits.push(limitOf(check.rule, rule, { key: userKey(check.userId), max: rule.max }))
   else if (rule !== false && apart === undefined && !bypass.has(request.ip)) {
     const named = await callerKey(request, rule.max, options, deps)
     limits.push(limitOf(check.rule, rule, named ?? { key: addressKey(request.ip), max: rule.max }))
-    // The limit of the network comes after that of the address, because the answer shows the first limit.
+    // Adds the network limit after the address limit, because the response headers report the first limit.
     const network = named === null && check.rule === 'login' ? networkKey(request.ip) : null
     if (network !== null) limits.push(limitOf(check.rule, rule, { key: network, max: networkMax(rule.max) }))
   }
@@ -74,8 +78,8 @@ export async function limitsOf(
     }
     limits.push(limitOf(check.rule, rule, { key: partKey(name, 'all'), max: together }))
   }
-  // Applies to all callers, from any number of addresses, and to the bypass list too, because it protects the
-  // recipient's mailbox. Strangers use up nothing of the recipient's own allowance in a known browser.
+  // The recipient limit applies to all callers, even those on the bypass list, because it protects the recipient's
+  // mailbox. A known browser has a counter of its own, which strangers cannot use up.
   if (rule !== false && check.recipient !== undefined)
     limits.push(limitOf(check.rule, rule, { key: recipientKey(check.recipient, check.device ?? null), max: rule.max }))
   const account = options.rules.account
@@ -90,7 +94,10 @@ export function limitOf(name: RuleName, rule: Rule, { key, max }: { key: string;
   return { rule: name, key, windowMs: rule.windowMs, max }
 }
 
-/** The key that counts instead of the address: a verified API key, or the host's own. `null`: the address counts. */
+/**
+ * Returns the counter key that replaces the address: that of a verified API key, or the one from the host's
+ * `rateLimit.key`. `null`: the address counts.
+ */
 async function callerKey(
   request: FastifyRequest,
   max: number,

@@ -15,9 +15,10 @@ const MAX_JSON_DEPTH = 32
 const MAX_FORM_PARAMETERS = 64
 
 /**
- * The parsers of our own routes, whatever the host has: JSON, and forms where OAuth says so. Everything else is 415.
- * A repeated key of JSON is refused here, because `JSON.parse` keeps the last. A repeated parameter of a form is a
- * list, which `readParams` takes only for the names that may repeat, and ignores where the name is unknown.
+ * Replaces the host's body parsers on our routes: JSON, and with `forms` also form-encoded bodies. Any other content
+ * type gets 415. With `isOptional`, the body may be empty. Refuses a repeated JSON key, because `JSON.parse` would keep
+ * only the last value. Parses a repeated form parameter as a list. `readParams` accepts a list only for names that may
+ * repeat, and ignores unknown names.
  * @see RFC 6749 §3.2
  */
 export function registerBodyParsers(
@@ -59,7 +60,10 @@ export function registerBodyParsers(
   })
 }
 
-/** The reason why a body was refused. Readable JSON was refused for a key that could become a prototype when copied. */
+/**
+ * Explains why Fastify's parser refused a body. If `JSON.parse` can read the body, the reason is a key that could
+ * change a prototype.
+ */
 function unreadable(json: string): string {
   try {
     JSON.parse(json)
@@ -69,14 +73,14 @@ function unreadable(json: string): string {
   }
 }
 
-/** The parameters of a form or a query: a list where the name was sent more than once. It has no prototype. */
+/** The parameters of a form or a query: a list if the name was sent more than once. The object has no prototype. */
 export type SentParams = Readonly<Record<string, string | readonly string[]>>
 
 /** @throws OAuthError `invalid_request` on too many parameters */
 export function parseForm(body: string): SentParams {
   const params = Object.create(null) as Record<string, string | string[]>
   let count = 0
-  // URLSearchParams drops a leading question mark, which may belong to the first name.
+  // Adds a question mark, because URLSearchParams drops a leading one, which may belong to the first name.
   for (const [name, value] of new URLSearchParams(`?${body}`)) {
     count += 1
     if (count > MAX_FORM_PARAMETERS) throw new OAuthError('invalid_request', 'The body has too many parameters.')
@@ -87,8 +91,8 @@ export function parseForm(body: string): SentParams {
 }
 
 /**
- * Refuses two things that JSON.parse accepts: repeated keys, whose last value it keeps, and any depth of nesting. Keys
- * are compared in the outermost object only: our bodies are flat, apart from profile fields of the host.
+ * Refuses two things that `JSON.parse` accepts: repeated keys, and nesting deeper than `MAX_JSON_DEPTH`. Compares keys
+ * only in the outermost object, because our bodies are flat apart from the host's profile fields.
  * @throws OAuthError `invalid_request`
  */
 function refuseOddJson(json: string): void {
@@ -106,8 +110,8 @@ function refuseOddJson(json: string): void {
       for (at += 1; at < json.length && json[at] !== '"'; at++) if (json[at] === '\\') at += 1
       if (depth !== 1 || !isKey(json, at + 1)) continue
       const raw = json.slice(start, at + 1)
-      // With escapes, one key can be spelt in many ways, so keys are compared as parsed. JSON.parse refuses what can't
-      // be read here.
+      // Compares keys in parsed form, because escapes allow many spellings of one key. Fastify's parser refuses a key
+      // that cannot be parsed here.
       const key = raw.includes('\\') ? unescapeKey(raw) : raw
       if (seen.has(key)) throw new OAuthError('invalid_request', 'A parameter is repeated.')
       seen.add(key)
@@ -135,11 +139,11 @@ function unescapeKey(raw: string): string {
  * and not used.
  */
 export function useStrictValidation(child: FastifyInstance): void {
-  // Fastify asks for querystring and headers too; ours have none.
+  // Accepts a part of the request that has no TypeBox schema. Fastify also asks for the validators of such parts.
   child.setValidatorCompiler<TSchema>(({ schema }) =>
     schema[Kind] === undefined ? () => true : strictValidator(() => TypeCompiler.Compile(schema))
   )
-  // Our handlers build every answer from named fields, so no serialiser has to remove any.
+  // No serializer has to remove fields, because our handlers build every answer from named fields.
   child.setSerializerCompiler(
     () => (value: unknown) => JSON.stringify(value instanceof Error ? fastifyShape(value) : value)
   )
@@ -152,11 +156,11 @@ export function optionalBody(given: {
 }): (value: unknown) => true | { error: OAuthError } {
   if (given.httpPart !== 'body') return () => true
   const check = strictValidator(() => TypeCompiler.Compile(given.schema as TSchema))
-  // Fastify says `null` of a body that is absent.
+  // Fastify passes `null` for an absent body.
   return (value) => (value === null ? true : check(value))
 }
 
-/** Calls `compile` when the first body is checked. Compiling all schemas at the start would delay it. */
+/** Compiles the schema at the first check, because compiling all schemas would delay the start. */
 export function strictValidator(compile: () => TypeCheck<TSchema>): (value: unknown) => true | { error: OAuthError } {
   let compiled: TypeCheck<TSchema> | undefined
   return (value) => {
@@ -181,8 +185,8 @@ function problemOf({ type, value, schema, message }: ValueError): string {
 }
 
 /**
- * An error of the host's own code on a route of ours, in the shape that Fastify's error handler gives it: its members
- * cannot be enumerated.
+ * Converts an error of the host's own code to the shape that Fastify's error handler sends. `JSON.stringify` alone
+ * would skip the members, because they are not enumerable.
  */
 function fastifyShape(error: Error & { statusCode?: number; code?: string; error?: string }): Record<string, unknown> {
   const { statusCode, code, error: reason, message } = error
@@ -197,8 +201,8 @@ interface Choice {
 }
 
 /**
- * The texts and numbers that a schema lists (`enum`, `const`, a union of literals), in its order. A `null` among them
- * is left out. `null` for a schema that takes other values too.
+ * The texts and numbers that a schema lists (`const`, or `anyOf` of constants), in its order. Omits `null`. Returns
+ * `null` for a schema that also takes other values.
  */
 export function choicesOf(schema: TSchema): Choice[] | null {
   const { anyOf, const: value, title, type } = schema as { anyOf?: TSchema[]; const?: unknown } & TSchema
@@ -213,7 +217,10 @@ export function choicesOf(schema: TSchema): Choice[] | null {
 
 const MOST_NAMED = 20
 
-/** "it takes 'free' or 'paid'". A description on the wire has no other quotation mark (RFC 6749 §5.2). */
+/**
+ * Lists the choices: "it takes 'free' or 'paid'". Uses single quotation marks, because RFC 6749 §5.2 forbids double
+ * ones in an error description.
+ */
 export function namedChoices(choices: readonly Choice[]): string {
   const named = choices
     .slice(0, MOST_NAMED)

@@ -23,18 +23,18 @@ import { type Check, foundBy } from './hook.ts'
 import { claimsOf } from './possession.ts'
 import type { RequestLimiter } from './limit.ts'
 
-/** The caller of a route for the account itself. */
+/** The signed-in user who calls a route with `callers: 'account'`. */
 interface AccountCaller {
   user: User
-  /** The client of the token by which they ask. `null`: the account itself. */
+  /** The client of the access token. `null`: a token without a client, or the browser session. */
   client: Client | null
-  /** The sign-in by which they ask: a token family, or the browser session. */
+  /** The id of the refresh token family, or of the browser session. */
   sid: string
-  /** The level of that sign-in, and the time of its proof. */
+  /** The level, the methods and the time of the user's sign-in. */
   authentication: AuthenticationContext
-  /** The browser session by which they ask, or in which the family began. */
+  /** The id of the browser session of the request, or of the one in which the family began. `null`: none. */
   sessionSid: string | null
-  /** Keeps this sign-in when all others of the user end. */
+  /** Keeps the sign-in of this request when all other sign-ins of the user end. */
   stay(reply: FastifyReply): StayingSignIn
 }
 
@@ -51,13 +51,17 @@ const clients = new WeakMap<FastifyRequest, Client>()
 const tokens = new WeakMap<FastifyRequest, AccessTokenClaims>()
 
 /**
- * The guard's result. Throws on a route that does not declare these callers, so no handler goes on without its guard.
+ * The result of the route's guard. Throws on a route that does not declare these callers, so that no handler runs
+ * without its guard.
  */
 export const accountOf = (request: FastifyRequest): AccountCaller => found(accounts, request)
 export const clientOf = (request: FastifyRequest): Client => found(clients, request)
 export const tokenOf = (request: FastifyRequest): AccessTokenClaims => found(tokens, request)
 
-/** The guard of each kind of callers. The same kind always has the same hooks. */
+/**
+ * Returns the guard for a kind of callers. Returns the same hooks each time, so that `useCallers` can tell whether a
+ * route has them already.
+ */
 export function createGuards(deps: GuardDeps): (callers: Callers) => Guard {
   const ownPage: Guard = { onRequest: ownPageHook(deps.grants.accounts.issuer) }
   const account: Guard = {
@@ -81,7 +85,7 @@ export function createGuards(deps: GuardDeps): (callers: Callers) => Guard {
     if (callers === 'own_page') return ownPage
     if (callers === 'account') return account
     if (callers === 'client') return client
-    // No scope has a space.
+    // The space keeps this key apart from the scopes, which contain none.
     if ('admin' in callers) return guardWith(`admin ${callers.admin}`, () => adminGuard(callers.admin, deps))
     const { scope } = callers
     return guardWith(scope, () => ({
@@ -123,7 +127,7 @@ async function accountOfToken(
   request: FastifyRequest,
   { grants, browser }: GuardDeps
 ): Promise<AccountCaller> {
-  // An account is the business of the person alone.
+  // Refuses a token with `act`, because nobody may manage an account on behalf of its user.
   if (claims['act'] !== undefined) throw withoutActor()
   const client = await requireFirstParty(claims, grants.clients)
   const { user, family } = await liveSession(claims, { sessions: grants.sessions, users: grants.accounts.users })

@@ -9,17 +9,18 @@ import type { OAuthErrorCode } from '../../errors.ts'
 import type { AdminScope } from '../../protocol/scope.ts'
 
 /**
- * The allowed callers of a route. A route without a declaration stops the start, and `createGuards` makes the hooks
- * that refuse all others.
+ * The allowed callers of a route. A route without this declaration prevents the start. `createGuards` makes the hooks
+ * that refuse all other callers.
  *
  * - `anyone`: nobody has to be signed in. The handler checks what the request brings as proof (a password, a code, a
  *   refresh token).
  * - `own_page`: a page of our own origin: a form or a script. The handler looks up who is signed in there.
- * - `account`: the person, by an access token of no client or of a first-party one, or by the browser session from a
- *   page of our own. A token with `act` is refused.
- * - `client`: a client that proves who it is by its secret.
+ * - `account`: the user, by an access token without a client or of a first-party client, or by the browser session from
+ *   one of our own pages. A token with `act` is refused.
+ * - `client`: a registered confidential client, which authenticates by its secret or its key.
  * - `{ scope }`: anybody with an access token of this scope, including third-party clients.
- * - `{ admin }`: an administrator, or a machine client, with an access token of this scope, which the host still gives.
+ * - `{ admin }`: an administrator or a machine client whose access token has this scope, if the host still allows the
+ *   scope.
  */
 export type Callers = 'anyone' | 'own_page' | 'account' | 'client' | { scope: string } | { admin: AdminScope }
 
@@ -29,33 +30,37 @@ export interface Guard {
   preHandler?: preHandlerHookHandler
 }
 
-/** Error codes of one status; with a note each, if the reference page explains them. */
+/** Error codes of one status. A record gives each code a note for the reference page. */
 export type Codes = OAuthErrorCode | readonly OAuthErrorCode[] | Readonly<Partial<Record<OAuthErrorCode, string>>>
 
 /** The facts of a route that its guards, the documents, the reference page and the tests read. */
 export interface Declaration {
   callers: Callers
   /**
-   * Pages of any origin may make a browser send this (see senders.ts). So it counts under no limit, and a request
-   * alone must not be enough to change anything.
+   * Pages of any origin may make a browser send this request (see senders.ts). So the request counts under no limit,
+   * and the request alone must not change anything.
    */
   fromAnyPage?: true
-  /** Only the handler says that the route is there: to all others it answers as the host answers an unknown path. */
+  /** Hides the route: to anyone who may not use it, the handler answers as the host answers an unknown path. */
   isHidden?: true
-  /** The proof that the handler checks by itself. `client_secret`: only of a client that has one. */
+  /** The proof that the handler checks by itself. `client_secret`: only for a client that has a secret. */
   proof?: 'client_secret' | 'refresh_token' | 'browser_session'
   /** True for an endpoint of OAuth 2.0 or OpenID Connect. */
   isProtocol?: true
-  /** The path of the endpoint: a name of the option `paths` with the rest of the path, or the path below `prefix`. */
+  /**
+   * The path of the endpoint: a name of the option `paths`, with or without a rest such as `/:id`, or a path below
+   * `prefix`, which begins with `/`.
+   */
   path?: string
   /**
-   * `json`: checked by `body`. `optional`: the same, or no body. `form`: a form or JSON, whose parameters the handler
-   * reads. `nothing`: whatever is sent is dropped. Default: `json`; of pages, a form.
+   * `json`: JSON that the schema `body` checks. `optional`: such JSON, or no body. `form`: a form or JSON, without a
+   * schema check, because the handler reads the parameters. `nothing`: any body is dropped. Default: `json`, on pages a
+   * form.
    */
   takes?: 'json' | 'optional' | 'form' | 'nothing'
   /** By status: errors besides those that follow from the callers and the body. */
   errors?: Readonly<Record<number, Codes>> | undefined
-  /** For the reference page. */
+  /** The description on the reference page. */
   what?: string
 }
 
@@ -64,13 +69,14 @@ export interface CallersConfig extends FastifyContextConfig {
   fastifyAuthority: Declaration
 }
 
-/** To be spread into the options of a route. */
+/** Returns options that declare the callers of a route. Spread them into the route's options. */
 export function callableBy(callers: Callers, declared: Omit<Declaration, 'callers'> = {}): { config: CallersConfig } {
   return { config: { fastifyAuthority: { callers, ...declared } } }
 }
 
 /**
- * Applies to every route that is registered in `child` afterwards: a route without declared callers stops the start.
+ * Adds the guard hooks to every route that is registered in `child` afterwards. Throws for a route without declared
+ * callers, which prevents the start.
  */
 export function useCallers(child: FastifyInstance, guardOf: (callers: Callers) => Guard): void {
   child.addHook('onRoute', (route) => {
@@ -81,7 +87,7 @@ export function useCallers(child: FastifyInstance, guardOf: (callers: Callers) =
         `fastify-authority: the route ${[route.method].flat().join(', ')} ${route.url} does not say who may call it.`
       )
     const { onRequest, preHandler } = guardOf(callers)
-    // Fastify's HEAD route of a GET route has its hooks already.
+    // Skips a hook that the route has already: Fastify copies the hooks of a GET route to its HEAD route.
     if (onRequest !== undefined && ![route.onRequest].flat().includes(onRequest))
       route.onRequest = [route.onRequest ?? [], onRequest].flat()
     if (preHandler !== undefined && ![route.preHandler].flat().includes(preHandler))
@@ -90,9 +96,9 @@ export function useCallers(child: FastifyInstance, guardOf: (callers: Callers) =
 }
 
 /**
- * The same path for a route that the host's own replaces, whenever that is registered. The first letter of the last
- * segment is a parameter that takes this one value, because the router prefers routes without parameters: the route of
- * the host is no duplicate of ours. `null`: the last segment is too short.
+ * Rewrites a path so that a host's own route of the same path wins, even if it is registered later. Makes the first
+ * character of the last segment a parameter with one allowed value. The router prefers routes without parameters, and
+ * does not take the two routes for duplicates. `null`: the last segment has fewer than two characters.
  */
 export function yieldingUrl(url: string): string | null {
   const start = url.lastIndexOf('/') + 1
@@ -101,5 +107,5 @@ export function yieldingUrl(url: string): string | null {
   return `${url.slice(0, start)}:first(${first.replace(/\W/, String.raw`\$&`)})${rest.replaceAll(':', '::')}`
 }
 
-/** The path of a route that yields as its requests have it. */
+/** Undoes the parameter of `yieldingUrl`, so that the path reads as in requests. */
 export const plainUrl = (url: string): string => url.replace(/:first\((.)\)/, '$1')

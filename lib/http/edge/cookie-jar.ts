@@ -8,7 +8,7 @@ export interface CookieOwner {
   issuer: string
   /** The option `prefix`. */
   prefix: string
-  /** True if a provider may answer by POST, for which room is kept free. */
+  /** True if an identity provider may answer by POST. Reserves room for the `answer` cookies. */
   takesAnswers?: boolean
 }
 
@@ -22,55 +22,58 @@ export interface WrittenCookie {
 /** The cookies of one registration: their names, and how a reply sets them. */
 export interface CookieJar {
   nameOf(kind: CookieName): string
-  /** The parts of names of this kind that tell its cookies apart, as the request has them; `''`: the one without. */
+  /** The ids of the request's cookies of this kind: the suffixes of their names. `''`: the cookie without an id. */
   idsOf(request: FastifyRequest, kind: CookieName): string[]
   /**
-   * Sets the cookies, and removes others from the browser to make room for them. A reply has one cookie of each name.
-   * With `yields`, what the person has begun here stays: another site may have made the browser send the request, or
-   * the cookie is worth less.
+   * Sets the cookies, and clears others in the browser to make room. Replaces a cookie of the same name in the reply.
+   * `yields`: to make room, clears no user's unfinished task and not the newest flow that our own pages began, because
+   * another site may have caused the request, or the new cookie is worth less.
    *
-   * @throws OAuthError `invalid_request` where they are of something under way and do not fit; nothing was set then
+   * @throws OAuthError `invalid_request` if a cookie of an unfinished task (`UNDER_WAY`) does not fit. Then nothing is
+   * set. Other cookies are set even if they do not fit.
    */
   write(reply: FastifyReply, cookies: readonly WrittenCookie[], options?: { yields?: boolean }): void
-  /** True if the cookies could be set. */
+  /** True if the cookies fit after `write` has made room. Changes nothing. */
   fits(reply: FastifyReply, cookies: readonly WrittenCookie[], options?: { yields?: boolean }): boolean
   clear(reply: FastifyReply, name: string): void
   pending(reply: FastifyReply, name: string): string | undefined
   /**
-   * Removes the cookies of these kinds that the request brought from the browser, except those that the reply sets and
-   * those whose values begin with `spared`, the partition of their user.
+   * Clears the request's cookies of these kinds in the browser. Keeps cookies that the reply sets, cookies whose value
+   * begins with `spared` (the partition of a user), and queries that a remaining cookie needs.
    */
   forget(reply: FastifyReply, kinds: readonly CookieName[], spared?: string): void
 }
 
 /**
  * Cookies of unfinished tasks of the person at the browser. They are cleared at each sign-out, and when another user
- * signs in, so that no user goes on with another one's task.
+ * signs in, so that no user continues another user's task.
  */
 export const UNDER_WAY = [...kindsBegun('by_anyone'), ...kindsBegun('of_user')]
 
-/** The kinds that belong to one user. */
+/** The kinds of unfinished tasks that belong to one user. */
 export const OF_A_USER = kindsBegun('of_user')
 
 const KINDS = Object.keys(COOKIES) as CookieName[]
 
 /**
- * All cookies of one registration in one browser, with their names. Servers refuse requests whose header is longer than
- * 8 kB, and the host's own cookies are in it too.
+ * Maximum bytes of all cookies of one registration in one browser, names included. Servers refuse requests whose header
+ * is longer than 8 kB, and the header also contains the host's own cookies.
  */
 const MAX_COOKIE_BYTES = 4096
 /**
- * Bytes of cookies for answers that a provider posts. Any page can cause such a post, which has no cookies, so these
- * cookies have a limit of their own and can't displace others.
+ * Maximum bytes of `answer` cookies, for answers that a provider posts. Any page can cause such a post, and the browser
+ * sends no cookies with it. So these cookies have a limit of their own and never displace others.
  */
 const MAX_ANSWER_BYTES = 2048
 const MAX_FLOWS = 2
-/** Journeys on which a browser waits for a message. */
+/** Maximum number of journeys for which one browser waits for a message. */
 const MAX_WAITING = 3
 
-/** The beginning of a flow's value: the kind of its beginner, and the time, in base 36. */
+/**
+ * The beginning of a flow's value: `o` (begun by our own page) or `x` (begun elsewhere), and the start time in base 36.
+ */
 const FLOW_MARK = /^[ox][0-9a-z]{8}\./
-/** The mark of a flow that a page of ours began, or a link on any other site. */
+/** Makes the mark of a flow. `isOurs`: a page of ours began the flow, not a link on another site. */
 export const flowMark = (isOurs: boolean, startedAt: number): string => (isOurs ? 'o' : 'x') + startedAt.toString(36)
 
 type Sent = ReturnType<typeof sentCookies>[number]
@@ -110,7 +113,7 @@ export function cookieJar({ issuer, prefix, takesAnswers = false }: CookieOwner)
     return set?.slice(name.length + 1, set.indexOf(';'))
   }
 
-  /** The cookies that the reply sets so far. */
+  /** Our cookies that the reply sets so far. Omits cleared ones. */
   const comingIn = (reply: FastifyReply): Sent[] =>
     setBy(reply).flatMap((text) => {
       const [name = '', value = ''] = text.split(/[=;]/, 2)
@@ -122,7 +125,8 @@ export function cookieJar({ issuer, prefix, takesAnswers = false }: CookieOwner)
     isOf(query, 'query') && by.some(({ value }) => value.includes(`.${query.name.slice(nameOf('query').length + 1)}.`))
 
   /**
-   * True if this service may have set the cookie: its kind exists, it is not too long, and it is alone under its name.
+   * True if this service may have set the cookie: its kind exists, a flow has its mark, the value is not too long, and
+   * no other cookie has the name.
    */
   const mayBeOurs = (cookie: Sent, all: readonly Sent[]): boolean => {
     const kind = KINDS.find((one) => isOf(cookie, one))
@@ -134,13 +138,19 @@ export function cookieJar({ issuer, prefix, takesAnswers = false }: CookieOwner)
     )
   }
 
-  /** The cookies of this kind whose values begin with the mark, by the time after it: the oldest first. */
+  /**
+   * The cookies of this kind whose value begins with `mark`, sorted by value. So the oldest is first if a time follows
+   * the mark.
+   */
   const oldestFirst = (kind: CookieName, cookies: readonly Sent[], mark = ''): Sent[] =>
     cookies
       .filter((cookie) => isOf(cookie, kind) && cookie.value.startsWith(mark))
       .toSorted((a, b) => (a.value < b.value ? -1 : 1))
 
-  /** The cookies that must be removed for these, and whether they fit then. Cookies that the reply sets stay. */
+  /**
+   * Chooses the cookies to clear (`gone`) so that `cookies` fit, and tells whether they fit then. Never clears a cookie
+   * that the reply sets.
+   */
   function roomFor(
     reply: FastifyReply,
     cookies: readonly WrittenCookie[],
@@ -153,7 +163,7 @@ export function cookieJar({ issuer, prefix, takesAnswers = false }: CookieOwner)
     const sent = found.filter(
       (cookie) => !written.has(cookie.name) && pending(reply, cookie.name) === undefined && !isOf(cookie, 'answer')
     )
-    // Planted cookies take no room from ours, so that they lock nobody out.
+    // Clears planted cookies and does not count them, so that they lock nobody out.
     const planted = sent.filter((cookie) => !mayBeOurs(cookie, found))
     let staying = sent.filter((cookie) => !planted.includes(cookie))
     const ours = oldestFirst('flow', staying, 'o')
@@ -167,7 +177,8 @@ export function cookieJar({ issuer, prefix, takesAnswers = false }: CookieOwner)
     }
     const room = MAX_COOKIE_BYTES - (takesAnswers ? MAX_ANSWER_BYTES : 0)
     const isShort = (): boolean => sumOf(staying) + sumOf(coming) > room
-    // A flow of this browser, or a journey on which it waits, goes for a newer one.
+    // A new waiting cookie displaces the oldest ones above `MAX_WAITING`. A new flow displaces flows above `MAX_FLOWS`,
+    // in the order of `leaving`.
     if (cookies.some((cookie) => isOf(cookie, 'waiting'))) {
       const waiting = oldestFirst('waiting', staying)
       leave(waiting.slice(0, Math.max(0, waiting.length + 1 - MAX_WAITING)))

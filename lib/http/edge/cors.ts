@@ -6,32 +6,35 @@ import { originOfUrl, originsOf } from '../../clients/rights.ts'
 import { isLoopbackHost } from '../../protocol/redirect-uri.ts'
 import { clientCredentials } from '../../protocol/client-authentication.ts'
 
-/** Holds for every route that is registered in `child` after it; adds a hidden OPTIONS route to each path of them. */
+/**
+ * Applies to every route that is registered in `child` afterwards. All policies but `noOriginBesides` add a hidden
+ * OPTIONS route to each path.
+ */
 export type CorsPolicy = (child: FastifyInstance) => void
 
 /**
- * The origins of pages that may read our answers. No policy allows credentials or the origin `null`. Headers that a
- * host's own CORS plugin sets on our routes are removed, so exactly one of these policies holds for each.
+ * The policies for pages of other origins. No policy allows credentials or the origin `null`. Each policy removes the
+ * headers of a host's own CORS plugin, so that only one policy applies to a route.
  * @see RFC 9700 §2.6, https://fetch.spec.whatwg.org/#http-cors-protocol
  */
 export interface Cors {
   /** For endpoints where clients authenticate: the origins of registered clients. */
   ofClients: CorsPolicy
   /**
-   * For endpoints that take an access token: the same; where clients are looked up, those of the client that the token
-   * was issued to.
+   * For endpoints that take an access token: the origins of listed clients, and those of any other client to which the
+   * token was issued.
    */
   ofAccessTokens: CorsPolicy
-  /** Public documents. */
+  /** Any origin, for public documents. */
   anyOrigin: CorsPolicy
-  /** Pages that browsers navigate to, and endpoints for servers. */
+  /** No other origin, for pages and for endpoints that servers call. */
   noOrigin: CorsPolicy
-  /** Like `noOrigin`, for a path that another group has too. That group answers its preflights. */
+  /** Like `noOrigin`, for a path that another group has too. That group answers the preflights. */
   noOriginBesides: CorsPolicy
 }
 
 type AllowsOrigin = (request: FastifyRequest, origin: string) => boolean | Promise<boolean>
-/** Synchronous where no client has to be looked up. */
+/** Sets the headers of an answer. Synchronous if no client has to be looked up. */
 type Apply = (request: FastifyRequest, reply: FastifyReply, methods: ReadonlySet<string>) => void | Promise<void>
 
 const PREFLIGHT_MAX_AGE_SECONDS = 600
@@ -39,7 +42,7 @@ const PREFLIGHT_MAX_AGE_SECONDS = 600
 const EXPOSED_HEADERS =
   'WWW-Authenticate, DPoP-Nonce, Retry-After, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset'
 /**
- * The CORS headers of answers, and `private-network`, which browsers may come to ask for. @see
+ * All CORS response headers, and that of Private Network Access, which browsers may require in future. @see
  * https://fetch.spec.whatwg.org/#http-responses
  */
 const CORS_HEADERS = ['origin', 'credentials', 'methods', 'headers', 'private-network']
@@ -50,18 +53,21 @@ const HEADER_NAMES = /^[\w!#$%&'*+.^`|~-]+(?:[ \t]*,[ \t]*[\w!#$%&'*+.^`|~-]+)*$
 /** Keeps a route out of the document of @fastify/swagger. */
 const NOT_IN_DOCS: FastifySchema & { hide: boolean } = { hide: true }
 
-/** The proven client of each request. */
+/** The id of the proven client of each request. */
 const provenClientIds = new WeakMap<FastifyRequest, string>()
 
-/** Remembers the proven client of a request. Endpoints that take an access token know the client only by it. */
+/**
+ * Remembers the client that a request proved, by client authentication or an access token. The policy `ofAccessTokens`
+ * knows the client only from here.
+ */
 export function rememberClient(request: FastifyRequest, clientId: string): void {
   provenClientIds.set(request, clientId)
 }
 
 /**
- * For listed clients, the set of origins is made once. With other clients, nobody knows at a preflight which client the
- * request will name, so preflights of all web origins are allowed. That lets nobody read anything, because the answer
- * to the request can be read only by the origins of its client. `others`: those of a store, and unknown ones.
+ * Makes the policies. Computes the origins of `listed` clients once. `others`: clients of a store, and unknown clients.
+ * With them, any web origin may preflight, because a preflight names no client. That exposes nothing, because only the
+ * client's origins may read the answer to the request itself.
  */
 export function createCors(listed: readonly Client[], others: ClientsOf | null = null): Cors {
   const known = new Set(listed.flatMap(originsOf))
@@ -113,9 +119,9 @@ function allowedOrigins(allows: AllowsOrigin): CorsPolicy {
 }
 
 /**
- * The hook is set on the routes, so it runs after all hooks of instances, also those that the host registers later.
- * `cors: false` in the config keeps @fastify/cors away, and the hook removes the headers that the host sets in other
- * ways. It can't where a host answers on the raw response, or has an OPTIONS route of its own for the same path.
+ * Sets an `onSend` hook on each route, because route hooks run after all instance hooks, even those that the host
+ * registers later. `cors: false` in the config keeps @fastify/cors away. `apply` removes CORS headers of the host,
+ * except on the raw response and in the host's own OPTIONS route of the path.
  */
 function onRoutes(child: FastifyInstance, apply: Apply): void {
   const methodsOfPaths = new Map<string, Set<string>>()
@@ -137,7 +143,7 @@ function onRoutes(child: FastifyInstance, apply: Apply): void {
     route.onSend = [route.onSend ?? [], onSend].flat()
     if (route.method === 'OPTIONS') return
     for (const method of [route.method].flat()) methods.add(method)
-    // A host's own OPTIONS route for this path answers its preflights.
+    // Adds no OPTIONS route if the path has one already: ours, or the host's own.
     if (known !== undefined || child.hasRoute({ method: 'OPTIONS', url: route.url, constraints })) return
     child.route({
       ...callableBy('anyone'),
@@ -154,7 +160,7 @@ function onRoutes(child: FastifyInstance, apply: Apply): void {
   })
 }
 
-/** Adds no OPTIONS route. */
+/** Like `noOrigin`, but adds no OPTIONS route. */
 function noOriginBesides(child: FastifyInstance): void {
   child.addHook('onRoute', (route) => {
     const onSend: onSendHookHandler = (_request, reply, payload, done) => {
@@ -178,7 +184,10 @@ export function removeCorsHeaders(reply: FastifyReply): void {
   for (const name of CORS_HEADERS) if (reply.hasHeader(name)) reply.removeHeader(name)
 }
 
-/** Sets `Vary` for requests without `Origin` too, because a cache could give that answer to a request that has one. */
+/**
+ * Sets `Vary` without `Origin` in the request too, because a cache could otherwise reuse that answer for a request with
+ * `Origin`.
+ */
 function varyByOrigin(reply: FastifyReply): void {
   if (!reply.hasHeader('vary')) {
     reply.header('vary', 'Origin')
@@ -202,20 +211,20 @@ function byClient(clientsOf: ClientsOf, clientIdOf: (request: FastifyRequest) =>
       const client = await clientsOf(request).findById(known)
       return client !== null && originsOf(client).includes(origin)
     } catch {
-      // The answer is already made. If its handler met the same failure, it has answered and logged it.
+      // Denies the origin. The answer is already made, and its handler has logged such a failure.
       return false
     }
   }
 }
 
-/** `https:`, or `http:` on this machine, in the form that browsers send. */
+/** True for `https:`, or `http:` on a loopback host, in the form that browsers send. */
 function isWebOrigin(origin: string): boolean {
   if (originOfUrl(origin) !== origin) return false
   const { protocol, hostname } = new URL(origin)
   return protocol === 'https:' || (protocol === 'http:' && isLoopbackHost(hostname))
 }
 
-/** For a request of an unknown sender. Its fetches count under a limit. */
+/** How a request of an unknown sender looks up clients: fetches count under the rule `clientMetadata`. */
 export const byStranger = (request: FastifyRequest, { countWork }: Pick<RequestLimiter, 'countWork'>): Asking => ({
   fetching: async (work) => await countWork(request, 'clientMetadata', work)
 })
@@ -223,9 +232,7 @@ export const byStranger = (request: FastifyRequest, { countWork }: Pick<RequestL
 /** The clients as one request sees them. */
 export type ClientsOf = (request: FastifyRequest) => Clients
 
-/**
- * Asks for a client once a request, for all callers. Two plugins in one host share nothing.
- */
+/** Looks up each client once per request. Each registration of the plugin has its own cache. */
 export function oncePerRequest(clients: Clients, limiter: Pick<RequestLimiter, 'countWork'>): ClientsOf {
   const views = new WeakMap<FastifyRequest, Clients>()
   return (request) => {
@@ -247,14 +254,14 @@ function remembering(clients: Clients, asking: Asking): Clients {
 }
 
 /**
- * True if the origin is one of a registered client, so that a page of it may have sent the request. Rejects if a client
- * store does.
+ * True if a registered client has this origin, so that its page may have sent the request. Rejects if a client store
+ * rejects.
  */
 export type IsRegistered = (request: FastifyRequest, origin: string) => boolean | Promise<boolean>
 
 /**
- * For listed clients, the set of origins is made once. Other clients can't be asked for by origin, so the origin must
- * be one of the client that the request names, which may be in its body.
+ * Computes the origins of `listed` clients once. Other clients cannot be found by origin, so the origin must belong to
+ * the client that the request names in its header or body.
  */
 export function registeredOrigins(
   listed: readonly Client[],
@@ -273,7 +280,10 @@ export function registeredOrigins(
   }
 }
 
-/** The client that the request names, not yet proven: its page must still be of an origin of that client. */
+/**
+ * The id of the client that the request names, without proof. Enough here, because the page must still have an origin
+ * of that client.
+ */
 function claimedClientId({ body, headers }: FastifyRequest): string | undefined {
   const { client_id: clientId } = typeof body === 'object' && body !== null ? (body as { client_id?: unknown }) : {}
   try {

@@ -12,7 +12,7 @@ interface RouteSchema extends FastifySchema {
   response?: Record<string, TSchema>
 }
 
-/** The document to complete: one of the two. */
+/** The document to complete: OpenAPI 3 or Swagger 2.0. Exactly one of them is set. */
 interface Documents {
   openapiObject?: { tags?: Tag[]; components?: { securitySchemes?: Record<string, unknown> } }
   swaggerObject?: { tags?: Tag[]; securityDefinitions?: Record<string, unknown> | null }
@@ -33,7 +33,7 @@ interface DocumentsDeps {
   schemes: SecuritySchemes
   /** The names of paths, as `namesOf` returns them. */
   names: ReadonlyMap<string, PathName>
-  /** The path of each route in a service whose options move nothing. */
+  /** The path of each named route if no option moves it. */
   usualPaths: Readonly<Record<PathName, string>>
 }
 
@@ -51,14 +51,13 @@ const TAGS = {
   'auth pages': 'The hosted pages, for browsers.'
 } as const
 
-/** The operation ids of a server's routes, with the route that has each. */
+/** The operation ids in use on a server, each with the URL of its route. */
 const ids = new WeakMap<object, Map<string, string>>()
 
 /**
- * Lets @fastify/swagger complete the host's document for every route that is registered in `child` afterwards: an id
- * that stays when the route is moved, its callers, and its answers. All of this is made when a document is made, and
- * costs nothing before. The host's own `transform` is not called for these routes, because most know schemas of one
- * kind only.
+ * Adds a `swaggerTransform` to every route that is registered in `child` afterwards. When @fastify/swagger makes the
+ * host's document, it gets a stable operation id, the security and the answers of the route. The host's own `transform`
+ * is not called for these routes, because most transforms know only one kind of schema.
  */
 export function useDocuments(child: FastifyInstance, deps: DocumentsDeps): void {
   child.addHook('onRoute', (route) => {
@@ -148,7 +147,7 @@ function described(
   return complete
 }
 
-/** A tag that the host describes under the same name stays as it is. */
+/** Adds the tag, unless the host has described a tag of this name. */
 function withTag(tags: Tag[] = [], name: keyof typeof TAGS): Tag[] {
   return tags.some((one) => one.name === name) ? tags : [...tags, { name, description: TAGS[name] }]
 }
@@ -202,8 +201,9 @@ function failures(errors: OperationErrors, isPage: boolean): Record<string, obje
 }
 
 /**
- * `postAuthPasswordResetConfirm`: by the default address, whatever `prefix` and `paths` say, so that a client that was
- * generated stays the same. The operations of a second plugin in the app are named by the addresses of its routes.
+ * Makes an operation id of the method and the default path, such as `postAuthPasswordResetConfirm`, so that a generated
+ * client survives a change of `prefix` or `paths`. If another route has the id, as with a second registration of the
+ * plugin, the id is made of the real path.
  */
 function operationId(server: object, method: string, url: string, usualUrl: string | null): string {
   const known = ids.get(server) ?? new Map<string, string>()
@@ -214,7 +214,7 @@ function operationId(server: object, method: string, url: string, usualUrl: stri
   return id
 }
 
-/** `/:id` of `/auth/sessions/:id`. */
+/** The parameters at the end of a path: `/:id` for `/auth/sessions/:id`. */
 function parametersOf(url: string): string {
   const at = url.indexOf('/:')
   return at === -1 ? '' : url.slice(at)
@@ -234,8 +234,8 @@ function idOf(method: string, url: string): string {
 type Json = Record<string, unknown>
 
 /**
- * A described route in Swagger 2.0, which has no `const`, no alternatives, no `null` and no content of an answer.
- * `defined`: the names of the security schemes in the document.
+ * Converts a described route to Swagger 2.0, which has no `const`, `anyOf`, `null` or `content`. `defined`: the names
+ * of the security schemes in the document.
  */
 function forSwagger2(schema: Json, defined: readonly string[]): Json {
   const {
@@ -256,7 +256,7 @@ function forSwagger2(schema: Json, defined: readonly string[]): Json {
   }
 }
 
-/** Converts a value and all schemas in it. */
+/** Converts a value and all schemas in it to Swagger 2.0. */
 function plain(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(plain)
   if (typeof value !== 'object' || value === null) return value

@@ -16,7 +16,7 @@ import type { Registration } from './registration.ts'
 /** The dependencies of the routes. */
 export interface HttpDeps {
   grants: GrantDeps
-  /** `grants.clients`, as one request sees them. */
+  /** The view of `grants.clients` for a request. The view looks up each client once. */
   clientsOf: ClientsOf
   ring: KeyRing
   limiter: RequestLimiter
@@ -32,16 +32,16 @@ export interface HttpDeps {
     algs(): string[]
     /** `null`: clients can't push requests. */
     pushed: { isRequired: boolean } | null
-    /** @throws OAuthError for a request that would be an error for every person */
+    /** Checks the parts of a request that do not depend on the user. @throws OAuthError */
     checkRequest(params: AuthorizationParams): Promise<void>
   } | null
-  /** The full path of each endpoint with a name. */
+  /** The path of a named endpoint, without the prefix of the host's instance. */
   path(name: PathName): string
   /** The prefix of the endpoints without a name. */
   prefix: string
   /**
-   * The well-known documents. `host`: two plugins share the path of the document, and only this host has it. `null`:
-   * there is no such document.
+   * The constraints of the well-known documents. `host`: only this host name has the document, because two
+   * registrations share its path. `null`: there is no such document.
    */
   wellKnown: Readonly<Partial<Record<PathName, { host?: string } | null>>>
 }
@@ -62,18 +62,18 @@ export interface Endpoint extends Declaration {
   description?: string
   params?: TObject
   body?: TSchema | ((deps: HttpDeps) => TSchema)
-  /** The check of the body, if `body` alone is not the check. */
+  /** The check of the body, if the schema `body` is not the check. */
   check?(deps: HttpDeps): ReturnType<typeof strictValidator>
-  /** The schema of the answer for each status. If there is one status, the handler need not set it. */
+  /** The schema of the answer for each status. If there is one status, the handler need not set the status. */
   answers: Readonly<Record<number, TSchema>>
   what: string
   /** The answers may be cached: the handler sets `Cache-Control`. */
   isCached?: true
   /** The host's own route of this path wins, also if it is registered later. */
   yields?: true
-  /** `false`: no HEAD. */
+  /** `false`: there is no HEAD route. */
   head?: false
-  /** `false`: there is no route with these settings. */
+  /** Returns `false` if the endpoint is off with these settings. Default: always on. */
   isOn?(deps: HttpDeps): boolean
   handle(request: FastifyRequest, reply: FastifyReply, deps: HttpDeps): unknown
 }
@@ -93,7 +93,10 @@ export function endpoint<Body extends TSchema, Params extends TObject>(declared:
   return declared
 }
 
-/** The endpoints that are on, in groups that share a child: those in a row with the same parsers and CORS policy. */
+/**
+ * Groups the endpoints that are on: neighbors with the same body parsers and CORS policy share a child instance. A last
+ * group answers 405 to other methods of protocol endpoints.
+ */
 export function groupsOf(
   endpoints: readonly Endpoint[],
   deps: HttpDeps
@@ -129,8 +132,8 @@ export function groupsOf(
 }
 
 /**
- * Answers all other methods of a path with 405. A host that has a page of its own at the path of a `POST` still serves
- * it. @see RFC 9110 §15.5.6
+ * Answers other methods of a path with 405, except OPTIONS. The host's own route for such a method still wins. @see RFC
+ * 9110 §15.5.6
  */
 function refuseOtherMethods(
   child: FastifyInstance,
@@ -162,7 +165,10 @@ function refuseOtherMethods(
   })
 }
 
-/** The full path of an endpoint, and the host that alone has it; `null`: no host has it. */
+/**
+ * The path of an endpoint, and the constraints of its route. `host`: only this host name has the endpoint.
+ * `constraints: null`: the endpoint does not exist.
+ */
 function placeOf(
   { path }: Pick<Endpoint, 'path'>,
   deps: Pick<HttpDeps, 'path' | 'prefix' | 'wellKnown'>
@@ -179,7 +185,7 @@ function useParsers(child: FastifyInstance, takes: Endpoint['takes']): void {
     registerBodyParsers(child, { forms: takes === 'form', isOptional: takes === 'optional' })
     return
   }
-  // Some HTTP clients send a content type with an empty body.
+  // Drops any body. Some HTTP clients send a content type with an empty body.
   child.removeAllContentTypeParsers()
   child.addContentTypeParser('*', { parseAs: 'string' }, (_request, _body, done) => {
     done(null, undefined)

@@ -12,8 +12,9 @@ import { originOf } from './request-origin.ts'
 const hostReplies = new WeakSet<FastifyReply>()
 
 /**
- * One shape for every error of our routes. Other errors (of a host's hook, its rate limit) go to the error handler that
- * the host has at that moment: it may have been set after us, and Fastify's own chain knows only earlier ones.
+ * Sends every error of our routes in one shape. Any other error, such as that of a host's hook, goes to the error
+ * handler that the host has when the error occurs. Fastify's own chain would miss a handler that the host sets after
+ * us. `change` can replace an error before it is sent.
  */
 export function useErrorReply(
   child: FastifyInstance,
@@ -29,21 +30,21 @@ export function useErrorReply(
   })
 }
 
-/** Passes an error to the error handler that the host has at that moment. */
+/** Passes an error to the error handler that the host has when the error occurs. */
 export function toHostHandler(
   host: FastifyInstance
 ): (error: FastifyError, request: FastifyRequest, reply: FastifyReply) => unknown {
   const inherited = host.errorHandler
   return (error, request, reply) => {
     hostReplies.add(reply)
-    // Fastify's own handler runs if the error is thrown; it would log twice if it were called from here. A thrown value
-    // that is no Error can't be thrown again, because Fastify would send it as a payload with 200.
+    // Throws the error for Fastify's own handler, which would log twice if it were called from here. Does not rethrow a
+    // value that is no Error, because Fastify would send it as a payload with 200.
     if (host.errorHandler === inherited && error instanceof Error) throw error
     return host.errorHandler(error, request, reply)
   }
 }
 
-/** Our answers are written by JSON.stringify, also where the host has set a serializer for its own. */
+/** Serializes our answers with `JSON.stringify`, even if the host has set a serializer of its own. */
 export function usePlainJson(child: FastifyInstance): void {
   child.addHook('preSerialization', (_request, reply, payload, done) => {
     if (!hostReplies.has(reply)) reply.serializer(JSON.stringify)
@@ -72,12 +73,13 @@ export function sendOAuthError(error: OAuthError, request: FastifyRequest, reply
 }
 
 /**
- * A failure of the service is logged as an error, with its cause and the failed call of a store. A refused request is
- * logged at the level debug, because strangers could fill the log otherwise. So is an overload, which has a line of its
- * own (FST_AUTHORITY_HASH_QUEUE_FULL).
+ * Logs a failure of the service as an error, with its cause and the failed call of a store. Logs a refused request at
+ * the level debug, because strangers could fill the log otherwise. Logs an overload at debug too, because an overload
+ * has a line of its own (FST_AUTHORITY_HASH_QUEUE_FULL).
  */
 export function logRefusal(error: OAuthError, request: FastifyRequest): void {
-  // Fastify, or the host's error handler, reports the host's own mistake.
+  // Logs nothing for a route without a guard, because Fastify or the host's error handler reports that mistake of the
+  // host.
   if (error.code === 'FST_AUTHORITY_NO_GUARD') return
   const { cause, detail } = error
   if (error.statusCode >= 500 && (cause !== undefined || error.error !== 'temporarily_unavailable')) {
@@ -98,7 +100,7 @@ export function logRefusal(error: OAuthError, request: FastifyRequest): void {
   }
 }
 
-/** Answers with tokens or with anything about an account are never cached. @see RFC 6749 §5.1 */
+/** Forbids caching, for answers with tokens or with anything about an account. @see RFC 6749 §5.1 */
 export function noStore(reply: FastifyReply): void {
   reply.header('cache-control', 'no-store')
   reply.header('pragma', 'no-cache')
@@ -110,10 +112,7 @@ export function noStoreHook(_request: FastifyRequest, reply: FastifyReply, done:
   done()
 }
 
-/**
- * Runs a handler's work. An error that is not meant for the wire is answered with a constant text, and its cause is
- * logged (see `serviceError`).
- */
+/** Runs a handler's work. Turns any error but an `OAuthError` into one with a constant text (see `serviceError`). */
 export async function guarded<T>(work: () => T | Promise<T>): Promise<T> {
   try {
     return await work()
@@ -177,18 +176,21 @@ const CONTENT_MESSAGES: Record<number, string> = {
   415: 'The content type is not supported here.'
 }
 
-/** 429. `body` is what is sent: the usual one, or what the host's `onLimit` returned. @see RFC 6585 §4 */
+/**
+ * The refusal of a rate limit: 429, or the status that the host's `onLimit` set. `body`: the usual body, or the one
+ * that `onLimit` returned. @see RFC 6585 §4
+ */
 export class LimitedError extends OAuthError {
   readonly body: unknown
-  /** True if `body` is the host's own. Then it is sent on pages too. */
+  /** True if `body` is the host's own. Pages then send `body` too. */
   readonly custom: boolean
 
   constructor(info: LimitInfo, custom?: { body: unknown; statusCode: number; contentType?: string }) {
     super('too_many_requests', 'Too many attempts. Try again later.', {
       withoutStack: true,
       detail: `rule ${info.rule}: ${info.max} in ${info.windowMs / 1000} s (option rateLimit.${info.rule})`,
-      // The host's handler has set its headers on the reply, and ours must not replace them. Fastify drops its content
-      // type when a route throws, so that is kept here.
+      // `onLimit` has set its headers on the reply, and ours must not replace them. Fastify drops the content type when
+      // a route throws, so the content type is kept here.
       ...(custom === undefined
         ? { headers: { 'retry-after': String(info.retryAfter) } }
         : {
@@ -203,7 +205,7 @@ export class LimitedError extends OAuthError {
 
 export type Log = Pick<FastifyBaseLogger, 'info' | 'warn' | 'error'>
 
-/** Logs which rule refuses, and where to change it. */
+/** Logs which rule refuses and which option changes it, at most once a minute per rule. */
 export function refusalReports(to: { clock: Pick<Clock, 'monotonic'>; log: Log }): (info: LimitInfo) => void {
   const tell = onceAMinute('info', to)
   return ({ rule, max, windowMs }) => {
@@ -218,7 +220,10 @@ export function refusalReports(to: { clock: Pick<Clock, 'monotonic'>; log: Log }
   }
 }
 
-/** Sets the usual headers, for the address rule alone: the count of the account rule would tell who has an account. */
+/**
+ * Sets the `x-ratelimit-*` headers for the first rule but `account`, because the count of that rule would tell who has
+ * an account.
+ */
 export function showStanding(reply: FastifyReply, standings: readonly AttemptStanding[]): void {
   const shown = standings.find(({ rule }) => rule !== 'account')
   if (shown === undefined) return
@@ -231,7 +236,10 @@ export function infoOf({ rule, max, windowMs, resetMs }: AttemptStanding): Limit
   return { rule: rule as RuleName, max, windowMs, retryAfter: Math.max(1, Math.ceil(resetMs / 1000)) }
 }
 
-/** Answers a refused attempt: an event, a line in the log, and what the host's `onLimit` says. @throws LimitedError */
+/**
+ * Refuses an attempt: emits an event, logs the rule, and throws the answer, which the host's `onLimit` can replace.
+ * @throws LimitedError
+ */
 export async function refuse(
   request: FastifyRequest,
   reply: FastifyReply,
@@ -256,7 +264,10 @@ export async function refuse(
   throw new LimitedError(info, custom)
 }
 
-/** An invalid result is a mistake in the host's code and logged as one; any other error may be an outage. */
+/**
+ * Logs the failure of a host's function: as an error if its result is invalid, which is a mistake in the host's code.
+ * Any other failure may be an outage and is logged as a warning.
+ */
 export function hookFailed(log: Log, error: unknown, what: string): void {
   log[isMisfit(error) ? 'error' : 'warn'](...logLine('FST_AUTHORITY_HOOK_FAILED', what, { err: error }))
 }

@@ -18,9 +18,10 @@ import type { ClientStore } from '../../ports/client-store.ts'
 import { requireFirstParty } from '../../clients/rights.ts'
 
 /**
- * A hook that lets a request continue only if its check finds what it looks for, however it is called. With a callback,
- * as Fastify and @fastify/auth call it, it calls `done(error)`. Without one, from your own code, it returns a promise
- * that rejects: `await app.authenticate(request, reply)`. The error is an `OAuthError`. A hook sends no answer.
+ * A hook that lets a request continue only if its check succeeds. With a callback, as Fastify and @fastify/auth call
+ * it, the hook passes a refusal to `done(error)`. Without a callback, as in `await app.authenticate(request, reply)`,
+ * the hook returns a promise that rejects. The error is an `OAuthError`. Only `requireSession` with a callback may send
+ * an answer: a redirect or an error page.
  */
 export interface Hook {
   (request: FastifyRequest, reply?: FastifyReply): Promise<void>
@@ -28,8 +29,8 @@ export interface Hook {
 }
 
 /**
- * Finds the credentials of a request, without a promise if nothing must be looked up. A refusal may be thrown or
- * returned, because a throw costs more than all the rest.
+ * Finds the credentials of a request. Returns a promise only if something must be looked up. A refusal may be thrown or
+ * returned, because a throw costs more than the rest of the check.
  */
 export type Check<Found> = (
   request: FastifyRequest,
@@ -40,10 +41,10 @@ export type Check<Found> = (
 type Answer = (error: OAuthError, request: FastifyRequest, reply: FastifyReply) => boolean
 
 /**
- * Makes the hook of a check. All hooks of the plugin are made here, so that each works in every way in which it can be
- * called, and none can answer a request whose caller goes on.
+ * Makes the hook of a check. All hooks of the plugin are made here, so that each hook can be called with or without a
+ * callback, and sends no answer without a callback.
  * @param to the name of the request's decorator that gets what the check found
- * @param answer for the pages of a browser, in a hook with a callback alone
+ * @param answer sends a redirect or a page to a refused browser; used only with a callback
  */
 export function hookOf<Found>(check: Check<Found>, to: string, answer?: Answer): Hook {
   function keep(request: FastifyRequest, found: Found): void {
@@ -83,9 +84,10 @@ export function hookOf<Found>(check: Check<Found>, to: string, answer?: Answer):
 }
 
 /**
- * Lets a request continue after a hook with a callback. Fastify passes a callback to asynchronous hooks too. If such a
- * hook passes all its arguments on and awaits the answer, it continues by the answer, so that its later checks count;
- * otherwise the callback is called. A refusal comes by the callback alone, and the answer never resolves.
+ * Lets a request continue after a hook that was called with a callback. Fastify passes a callback to `async` hooks of
+ * the host too. Such a hook may pass all its arguments on to ours and await `answer`. Then `answer` resolves and `done`
+ * is not called, so that the later checks of the host's hook count. Otherwise `open` calls `done`. After a refusal,
+ * only `done` is called, and `answer` never resolves.
  */
 function goingOn(done: HookHandlerDoneFunction): { open(): void; answer: PromiseLike<void> } {
   const waiting: Array<() => void> = []
@@ -105,7 +107,7 @@ function goingOn(done: HookHandlerDoneFunction): { open(): void; answer: Promise
     open() {
       isOpen = true
       for (const resolve of waiting) resolve()
-      // `await` reads `then` one microtask later.
+      // Waits for two microtasks, because `await` reads `then` one microtask later.
       if (waiting.length === 0)
         queueMicrotask(() => {
           queueMicrotask(tell)
@@ -144,8 +146,8 @@ interface KeyReader {
 const MAX_KEY_CREDENTIAL = 128
 
 /**
- * The token check, or an API key for this resource: as a Bearer token, or in `x-api-key`. Text in `x-api-key` that is
- * no key of this service is ignored, because a host may have keys of its own.
+ * Checks an API key for this resource, sent as a Bearer token or in `x-api-key`. Without a key, runs the token check.
+ * Text in `x-api-key` that is no key of this service is ignored, because a host may have keys of its own.
  * @param keys `null`: API keys are off
  * @throws OAuthError `invalid_request` for a key next to another credential
  */
@@ -174,7 +176,7 @@ function keyHeader({ headers: { 'x-api-key': sent } }: FastifyRequest, keys: Key
   return typeof sent === 'string' && keys?.isKey(sent) === true ? sent : null
 }
 
-/** Checks a token or key if the request has one. Without one, the request continues with nobody signed in. */
+/** Checks a token or key if the request has one. Without either, the request continues with nobody signed in. */
 export function optionalTokenCheck(
   check: Check<AccessTokenClaims>,
   keys: KeyReader | null
@@ -187,10 +189,10 @@ export function optionalTokenCheck(
 }
 
 /**
- * The result that an earlier guard left on the request. A route without such a guard is the host's mistake, and a
- * refusal of the token would hide it.
+ * Reads the claims that an earlier guard left on the request. Without such a guard, returns `server_error`, because a
+ * refusal of the token would hide the host's mistake.
  * @param auth the name of the request's decorator
- * @param hook the name of the hook that looks for it
+ * @param hook the name of the hook that needs the claims
  */
 export function claimsCheck(auth: string, hook: string): (request: FastifyRequest) => AccessTokenClaims | OAuthError {
   return (request) => {
@@ -206,7 +208,7 @@ export function claimsCheck(auth: string, hook: string): (request: FastifyReques
 
 type Claims = ReturnType<typeof claimsCheck>
 
-/** Refuses tokens of third-party clients, by the present registration. */
+/** Refuses tokens of third-party clients, by the current registration of the client. */
 export function firstPartyCheck(claimsOf: Claims, clients: ClientStore): Check<AccessTokenClaims> {
   return async (request) => {
     const claims = claimsOf(request)
@@ -228,7 +230,10 @@ export function scopeCheck(claimsOf: Claims, required: readonly string[]): Check
 /** The claims that contain what a user may do. @see RFC 9068 §2.2.3.1 */
 const ROLE_CLAIMS = ['roles', 'groups', 'entitlements'] as const
 
-/** The user must have all of the roles. A claim that is no array gives none: "admin" is a part of "no-admin". */
+/**
+ * The user must have all of the roles. A claim that is no array gives no role, because the text "no-admin" contains
+ * "admin".
+ */
 export function roleCheck(claimsOf: Claims, required: readonly string[]): Check<AccessTokenClaims> {
   return (request) => {
     const claims = claimsOf(request)
@@ -247,9 +252,9 @@ export function noActorCheck(claimsOf: Claims): Check<AccessTokenClaims> {
 }
 
 /**
- * The token's user must have signed in recently enough, and well enough.
- * @param acrValues what this configuration can give
- * @param hasUser tells the token of a user from a client's own
+ * The token's user must have signed in recently enough, and at a high enough level.
+ * @param acrValues the levels that this configuration can reach
+ * @param hasUser tells a user's token from a client's own token
  * @see RFC 9470 §3, §4
  */
 export function signInCheck(

@@ -9,13 +9,13 @@ import { knownDeviceKey } from '../../limits/attempt.ts'
 import type { SecondFactorCheck } from '../../limits/rules.ts'
 
 /**
- * Browsers in which an account had a session. The cookie that gives them an allowance of their own shows it; nothing is
- * stored.
+ * Browsers in which a user had a session. The device cookie proves it, the same cookie that gives the browser limits of
+ * its own. The server stores nothing.
  */
 export interface KnownBrowsers {
   /** The id of a browser in which the user had a session with the present password; `null` for any other. */
   idOf(request: FastifyRequest, user: User): string | null
-  /** True if the request has the cookie at all, valid or not. */
+  /** True if the request has the device cookie, valid or not. */
   mayKnow(request: FastifyRequest): boolean
   /** Makes the browser known. Never rejects, so that no sign-in fails by it. */
   add(request: FastifyRequest, reply: FastifyReply, user: User): Promise<void>
@@ -23,14 +23,17 @@ export interface KnownBrowsers {
 
 interface KnownBrowsersDeps {
   deviceKey: Uint8Array
-  /** The user with the password hash that is stored once a sign-in has replaced an old one. */
+  /** Waits if a sign-in is replacing an old password hash. Returns the user with the final hash. */
   onceRehashed(user: User | null): Promise<User | null>
   cookie: SessionCookie
   random: Random
   log: Log
 }
 
-/** No username contains a NUL. A browser in which only the password was given is known for the limits, and not here. */
+/**
+ * The account name for sessions. The NUL keeps it apart from usernames: a browser in which only the password was given
+ * is known for the limits, but not here.
+ */
 const sessionAccountOf = ({ id }: User): string => `\0session ${id}`
 /** A value that changes with the password, and is the same for all users without one. */
 const passwordOf = (user: User | null): string => user?.passwordHash ?? ''
@@ -67,16 +70,17 @@ export interface AttemptDeviceDeps {
   random: Random
   log: Log
   deviceKey: Uint8Array
-  /** By the normalised username. */
+  /** Finds a user by the normalized username. */
   userOf(account: string): Promise<User | null>
-  /** The user with the password hash that is stored once a sign-in has replaced an old one. */
+  /** Waits if a sign-in is replacing an old password hash. Returns the user with the final hash. */
   onceRehashed(user: User | null): Promise<User | null>
   deviceCookie: SessionCookie
 }
 
 /**
- * A browser that has signed in to this account with its present password has an allowance of its own, so that failures
- * of strangers don't lock it out. The user is looked up beforehand only for a browser that brings a device cookie.
+ * Recognizes a browser that has signed in to this account with its present password. Such a browser has a limit of its
+ * own, so that strangers' failures don't lock it out. Reads the user before the attempt only if the browser has a
+ * device cookie for the account.
  */
 export async function attemptDevice(
   request: FastifyRequest,
@@ -90,7 +94,7 @@ export async function attemptDevice(
   if (account === undefined) return null
   const token = deviceCookie.read(request)
   const device = verifyDevice(deviceKey, token, account)
-  // If the user can't be read, it counts as a stranger's attempt, and the sign-in will fail by the same outage.
+  // If the user store fails, the attempt counts as a stranger's. The sign-in will fail by the same outage.
   const user = device === null ? null : await userOf(account).catch(() => null)
   const isKnown = device?.isCurrent(passwordOf(user)) === true
   return {
@@ -99,7 +103,7 @@ export async function attemptDevice(
     async remember(reply, left) {
       if (reply.sent || !isFromBrowser(request)) return
       try {
-        // The user after the work, which may have replaced the password hash, or be about to do so.
+        // Reads the user after the work, because a sign-in may replace the password hash.
         const password = passwordOf(await onceRehashed(left ?? (await userOf(account))))
         deviceCookie.set(reply, extendDevice(deviceKey, token, { account, password }, random.id()))
       } catch (error) {
@@ -112,7 +116,7 @@ export async function attemptDevice(
 }
 
 /**
- * Every current browser sends this header, and no script in a page can set it. @see
+ * True if a browser sent the request. Every current browser sends this header, and no script in a page can set it. @see
  * https://www.w3.org/TR/fetch-metadata/
  */
 function isFromBrowser(request: Pick<FastifyRequest, 'headers'>): boolean {
@@ -124,12 +128,12 @@ interface FactorBrowsers {
   /** The key of attempts in such a browser; `null` for any other browser. */
   keyOf(request: FastifyRequest, check: SecondFactorCheck): string | null
   knows(request: FastifyRequest, check: SecondFactorCheck): boolean
-  /** Makes the browser known. */
+  /** Makes the browser known. Does nothing if the reply is sent, or if no browser sent the request. */
   add(request: FastifyRequest, reply: FastifyReply, check: SecondFactorCheck): void
 }
 
-// No username contains a NUL. A browser in which only the password was given is not known here, because anyone who
-// knows the password could have any number of allowances.
+// The NUL keeps this name apart from usernames. A browser in which only the password was given is not known here,
+// because anyone who knows the password could otherwise get any number of limits.
 const factorAccountOf = ({ userId }: SecondFactorCheck): string => `\0second-factor ${userId}`
 
 export function factorBrowsers({

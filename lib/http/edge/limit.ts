@@ -19,14 +19,14 @@ export interface AttemptUser {
   known: User | null
   /** True if the user of a `secondFactor` check has given their second factor in this browser before. */
   isKnown: boolean
-  /** Called by the work with the user after it, if it knows. */
+  /** Called by the work with the user's state after it, if the work knows that state. */
   leaves(user: User): void
 }
 
 export interface RequestLimiter {
   /**
-   * For passwords and other secrets that can be guessed or cost much: counts the attempt, does the work, and gives the
-   * count back depending on the outcome (see limits/attempt).
+   * For passwords and other secrets that can be guessed or that are expensive to check: counts the attempt, does the
+   * work, and gives the count back depending on the outcome (see limits/attempt).
    * @throws LimitedError where a limit refuses: before the work has done anything
    */
   reserve<T>(
@@ -36,8 +36,8 @@ export interface RequestLimiter {
     work: (user: AttemptUser) => Promise<T>
   ): Promise<T>
   /**
-   * The same for an attempt by the host's own code. It has no request and so no address, and counts under the rule
-   * `account` alone.
+   * Like `reserve`, for an attempt by the host's own code. Such an attempt has no request and no address, so it counts
+   * only under the rule `account`.
    * @throws LimitedError
    */
   reserveAccount<T>(account: string, work: () => Promise<T>): Promise<T>
@@ -71,7 +71,7 @@ interface RequestLimiterDeps extends AttemptDeviceDeps {
 
 type Limits = RateLimitsOf<FastifyRequest, FastifyReply>
 
-/** The limits of the option `rateLimit` over a request. `false`: none at all. */
+/** Applies the limits of the option `rateLimit` to requests. `false`: no limits. */
 export function createRequestLimiter(options: Limits | false, deps: RequestLimiterDeps): RequestLimiter {
   const { attempts, random } = deps
   const browsers = factorBrowsers(deps)
@@ -101,7 +101,7 @@ export function createRequestLimiter(options: Limits | false, deps: RequestLimit
     refuse: async (by) => await refuse(request, reply, by, options.onLimit, { ...deps, tell })
   })
 
-  /** Without a reply to write to. */
+  /** Sets no headers, emits no event and does not call `onLimit`, because there is no reply. */
   const silently: AttemptDeps = {
     reserve: attempts.reserve,
     refund: attempts.refund,
@@ -184,7 +184,8 @@ export function createRequestLimiter(options: Limits | false, deps: RequestLimit
     countFailure: countUnderRefresh,
     async countWork(request, rule, work) {
       const limits = await limitsOf(request, { rule }, null, { options, bypass, deps })
-      // An outage gives an attempt back, but work that was done counts whatever came of it.
+      // Never rejects, because `reserveAttempt` would give the attempt back after an outage, and work that was done
+      // must count.
       const settled = async () => (await Promise.allSettled([work()]))[0]
       const outcome = await reserveAttempt({ id: deps.random.id(), limits, givenBack: [] }, settled, silently)
       if (outcome.status === 'rejected') throw outcome.reason

@@ -5,18 +5,19 @@ const HIDDEN = '***'
 const SHOWN_PARAMETERS = ['client_id', 'response_type', 'scope', 'prompt', 'ui_locales', 'response_mode', 'error']
 /** The form of parameter names in OAuth. Anything else could be a value without its name, and is not shown. */
 const PARAMETER_NAME = /^[a-z_]{1,32}$/
-/** No delimiter, plain or encoded: another parameter could hide behind it. */
+/** A value without a delimiter, plain or encoded, because another parameter could hide behind a delimiter. */
 const PLAIN_VALUE = /^(?:[\w.~+:/, -]|%(?:20|2[BbCcFf]|3[Aa])){0,256}$/
 const SECRET_HEADERS = ['authorization', 'proxy-authorization', 'cookie', 'set-cookie']
 const URL_HEADERS = ['referer', 'location', ':path']
 const LOGGER_METHODS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal']
 
 /**
- * A URL of our routes for the log: the path, the names of its parameters, and only those values that are no secret. It
- * works on the text, so that a URL that can't be parsed is redacted too.
+ * A URL of our routes for the log: the path, the names of its parameters, and only those values that are no secret.
+ * Works on the text, so that a URL that can't be parsed is redacted too.
  */
 export function redactUrl(url: string): string {
-  // A host may have set ; as a delimiter of the query. No path of the plugin contains it.
+  // Also ends the path at a `;`, because a host may use it as the delimiter of the query. No path of the plugin
+  // contains a `;`.
   const end = url.search(/[?;#]/)
   if (end === -1) return url
   const [query = '', fragment] = url.slice(end + 1).split(/#(.*)/s)
@@ -25,11 +26,10 @@ export function redactUrl(url: string): string {
 }
 
 /**
- * Makes every later line that is logged through `request.log` or `reply.log` in routes of `child` show URLs as
- * `redactUrl` does, and no credentials of headers. It holds for any serializers, formatters or factory of child loggers
- * of the host, and for pino and other loggers: they all get the request as they know it, with these members replaced.
- * Lines that a host logs by other means, or in a text of its own, are not changed. `secretHeaders` are more names of
- * such headers, in lower case.
+ * Redacts URLs and the credentials in headers in every line that routes of `child` log through `request.log` or
+ * `reply.log`. Works with any serializers, formatters, child logger factory and logger of the host, because they get
+ * the request as they know it, with these members replaced. Does not change lines that a host logs by other means, or
+ * in a text of its own. `secretHeaders`: the names of more headers to hide, in lower case.
  */
 export function redactLoggedUrls(child: FastifyInstance, secretHeaders: readonly string[] = []): void {
   const secrets = new Set([...SECRET_HEADERS, ...secretHeaders])
@@ -51,8 +51,8 @@ function shownValue(name: string, value: unknown): string {
 }
 
 /**
- * Stands in front of the host's logger. The proxy has an empty target, because a proxy must not change the members of a
- * frozen logger. Methods run on the logger itself, which may have private fields.
+ * Wraps the host's logger in a proxy. The proxy has an empty target, because a proxy of a frozen logger could not
+ * replace its members. Methods run on the logger itself, which may have private fields.
  */
 function redactingLogger(logger: FastifyBaseLogger, secrets: ReadonlySet<string>): FastifyBaseLogger {
   if (typeof logger !== 'object' || logger === null || isNone(logger)) return logger
@@ -95,7 +95,8 @@ function isNoop(method: unknown): boolean {
 }
 
 /**
- * Fastify refuses a logger that lacks one of these, but only if a factory made it. Ours must not make that difference.
+ * Fastify refuses a logger without one of these methods, but only if a factory made the logger. Our factory must not
+ * cause that, so a missing method does nothing.
  */
 function isLoggerMethod(key: string | symbol): boolean {
   return typeof key === 'string' && LOGGER_METHODS.includes(key)
@@ -113,7 +114,7 @@ function redactEntry(entry: unknown, secrets: ReadonlySet<string>): unknown {
   return Object.keys(shown).length === 0 ? entry : { ...entry, ...shown }
 }
 
-/** The request of Fastify or of Node.js, or a plain object in its likeness. */
+/** The request of Fastify or Node.js, or a plain object with the same members. */
 interface RequestLike extends Record<string, unknown> {
   url: string
 }
@@ -137,8 +138,8 @@ function requestView(request: RequestLike, secrets: ReadonlySet<string>): object
 }
 
 /**
- * The same for a reply of Fastify or a response of Node.js, because they contain the request, and the target of a
- * redirect.
+ * Behaves like the reply (of Fastify or Node.js), with other values in the request and the headers, because both can
+ * contain secrets.
  */
 function replyView(reply: Record<string, unknown>, secrets: ReadonlySet<string>): object {
   const { request, req, getHeaders } = reply

@@ -7,11 +7,11 @@ import type { HttpDeps } from './endpoint.ts'
 /** Error codes by status. */
 export type OperationErrors = Readonly<Record<number, readonly OAuthErrorCode[]>>
 
-/** The parts of an operation that follow from its callers and kind. */
+/** The facts of an operation from which its errors and its security follow. */
 export interface Operation {
   method: string
   declared: Partial<Declaration>
-  /** Errors are pages. */
+  /** True if the route is a page. Its errors are pages too. */
   isPage: boolean
 }
 
@@ -38,7 +38,7 @@ function ofKind({ method, declared: { callers, fromAnyPage, takes }, isPage }: O
   const ofBody: OperationErrors = hasBody ? { 413: ['invalid_request'], 415: ['invalid_request'] } : {}
   return {
     ...ofBody,
-    // A page's address has the authorization request.
+    // A page's address contains an authorization request, which may be invalid.
     ...(isPage ? OF_REQUESTS : hasBody ? { 400: ['invalid_request'] } : {}),
     ...(callers === 'own_page' || (!isSafe && fromAnyPage !== true) ? { 403: ['access_denied'] } : {}),
     ...ofCallers(callers),
@@ -67,7 +67,10 @@ type Security = ReadonlyArray<Readonly<Record<string, readonly string[]>>>
 export interface SecuritySchemes {
   openapi: Readonly<Record<string, object>>
   swagger: Readonly<Record<string, object>>
-  /** The security of one operation. `[]`: none. An empty alternative: it also works without. */
+  /**
+   * The security of one operation. `[]`: none. An empty alternative (`{}`): the operation also works without
+   * credentials.
+   */
   of(operation: { declared: Partial<Declaration>; isPage: boolean }): Security
 }
 
@@ -79,7 +82,7 @@ const SCOPES: Readonly<Record<string, string>> = {
 }
 
 interface SchemesDeps extends Pick<HttpDeps, 'grants' | 'openid' | 'path'> {
-  /** That of the host's instance. */
+  /** The prefix of the host's Fastify instance. */
   hostPrefix: string
   /** The name of the session cookie; `null`: there are no hosted pages. */
   cookieName: string | null
@@ -124,7 +127,7 @@ export function securitySchemes({ grants, openid, path, hostPrefix, cookieName }
         ? { authorizationCode: { authorizationUrl: urlOf('authorize'), ...urls } }
         : {}),
       ...(on.includes('password') ? { password: urls } : {}),
-      // Always listed, because a client store may have such a client at any time.
+      // Always listed, because a client store may get a client with this grant at any time.
       clientCredentials: {
         tokenUrl: urls.tokenUrl,
         scopes: Object.fromEntries(Object.entries(scopes).filter(([scope]) => !(scope in SCOPES)))
@@ -137,7 +140,7 @@ export function securitySchemes({ grants, openid, path, hostPrefix, cookieName }
 
   return {
     openapi: schemes,
-    // It knows neither bearer tokens nor cookies.
+    // Swagger 2.0 knows neither bearer tokens nor cookies.
     swagger: {
       accessToken: { type: 'apiKey', in: 'header', name: 'Authorization', description: 'Bearer and an access token.' },
       refreshToken: { type: 'apiKey', in: 'header', name: 'Authorization', description: 'Bearer and a refresh token.' },

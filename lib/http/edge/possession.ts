@@ -14,8 +14,9 @@ interface TokenDeps {
 }
 
 /**
- * The access token of a request, for this API: a bound one as DPoP with a proof, any other as Bearer.
- * @param target `null`: the service's own audience
+ * Checks the access token of a request. A token that is bound to a key needs the scheme DPoP and a proof, any other
+ * token the scheme Bearer.
+ * @param target the API that the token must be for; `null`: the service's own audience
  * @see RFC 6750 §2.1, §3, RFC 9449 §7
  */
 export function tokenCheck(
@@ -54,8 +55,8 @@ export function tellNonce({ nextNonce }: Proof, reply: FastifyReply | undefined)
 }
 
 /**
- * The proof of a request for tokens; `null` if it has none, or the option is off. Returns the refusal that only asks
- * for a nonce, because it is no failed attempt.
+ * The proof of a request for tokens; `null` if it has none, or the option is off. Returns a refusal that asks for a
+ * nonce instead of throwing it, because it is no failed attempt.
  * @throws OAuthError `invalid_dpop_proof`
  */
 export function readProof(request: FastifyRequest, possession: Possession | null): Proof | OAuthError | null {
@@ -71,13 +72,13 @@ export function readProof(request: FastifyRequest, possession: Possession | null
 export interface Challenging {
   /** The algorithms of proofs. Empty: no token is bound to a key. */
   dpopAlgs: readonly string[]
-  /** A parameter of every challenge, such as the place of the metadata. */
+  /** A parameter of every challenge, such as the URL of the metadata. */
   metadata?: string
-  /** The usual scopes, for a request without a token. */
+  /** The scopes that the challenge asks for if the request has no token. */
   scopes?: readonly string[]
 }
 
-/** The check, whose refusals have the challenges of the guard. */
+/** Wraps a check, so that its refusals contain the challenges of the guard. */
 export function challenged<Found>(inner: Check<Found>, how: Challenging): Check<Found> {
   const answer = (found: Found | OAuthError, request: FastifyRequest): Found | OAuthError =>
     found instanceof OAuthError ? withChallenge(found, request.headers.authorization, how) : found
@@ -85,7 +86,7 @@ export function challenged<Found>(inner: Check<Found>, how: Challenging): Check<
     if (error instanceof OAuthError) return answer(error, request)
     throw error
   }
-  // A token that was verified before is found without a promise.
+  // Stays synchronous if the check is, as for a token that was verified before.
   return (request, reply) => {
     try {
       const found = inner(request, reply)
@@ -102,7 +103,8 @@ export function challenged<Found>(inner: Check<Found>, how: Challenging): Check<
 }
 
 /**
- * The refusal with a challenge of each scheme, Bearer first. The error stands with the scheme of the request.
+ * Adds a challenge of each scheme to a refusal, Bearer first. The error is in the challenge of the scheme that the
+ * request used, and an error about a proof is in that of DPoP.
  * @see RFC 9449 §7.1, RFC 9728 §5.1
  */
 export function withChallenge(
@@ -146,7 +148,7 @@ export function withChallenge(
 const schemeWith = (scheme: string, params: readonly string[]): string =>
   params.length === 0 ? scheme : `${scheme} ${params.join(', ')}`
 
-/** Gives the refusals of our own routes that take an access token their challenges. */
+/** Adds challenges to the refusals of our own routes that take an access token. */
 export function routeChallenges({ algs }: Possession): (error: OAuthError, request: FastifyRequest) => OAuthError {
   return (error, { headers, routeOptions }) => {
     const { fastifyAuthority: declared } = routeOptions.config as Partial<CallersConfig>

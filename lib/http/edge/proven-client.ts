@@ -9,16 +9,16 @@ import { readProof, tellNonce } from './possession.ts'
 import { originOf } from './request-origin.ts'
 
 interface ProvenClient {
-  /** `null`: the request names none. */
+  /** `null`: the request names no client. */
   client: Client | null
-  /** The thumbprint of the key of its proof. `null`: the request has no proof. */
+  /** The thumbprint of the key of the request's DPoP proof. `null`: the request has no proof. */
   jkt: string | null
 }
 
 /**
- * The client of a request that begins a grant, and the key that it proved. A failure counts as an attempt, but not the
- * request for a nonce. The proof is used up last.
- * @param accept refuses a client before its proof is used up
+ * Authenticates the client of a request that begins a grant, and checks its DPoP proof. A failure counts as an attempt,
+ * but a refusal that only asks for a nonce does not. Uses the proof up last.
+ * @param accept may throw to refuse the client, before the proof is used up
  * @throws OAuthError
  * @see RFC 9449 §5, §8, §10.1
  */
@@ -49,7 +49,7 @@ export async function provenClient<Accepted extends ProvenClient>(
   return found
 }
 
-/** Accepts a request of a client alone. @throws OAuthError `invalid_client` */
+/** Refuses a request that names no client. @throws OAuthError `invalid_client` */
 export function clientAlone({ client, jkt }: ProvenClient): ProvenClient & { client: Client } {
   if (client === null) throw invalidClient(undefined)
   return { client, jkt }

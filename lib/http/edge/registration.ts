@@ -12,9 +12,9 @@ export interface Registration {
   /** The fields of a registration, as JSON or by the sign-up page. A field with a default may be missing. */
   body: TObject
   compiled: TypeCheck<TObject>
-  /** The fields that a person may change later, in the schema of a change; `null`: there are none. */
+  /** The fields that a person may change later, with the schema of such a change. `null`: there are none. */
   profile: ProfileFields | null
-  /** The defaults of these fields, new for each caller. */
+  /** A fresh copy of the defaults of these fields. */
   defaultsOf(names: readonly string[]): Record<string, unknown>
   /** True if a value fits the schema of one field. */
   fits(schema: TSchema, value: unknown): boolean
@@ -25,9 +25,9 @@ type OwnFields = (names: readonly string[]) => readonly string[]
 
 interface ProfileFields {
   names: readonly string[]
-  /** Those without the fields for the sign-up alone. */
+  /** `names` without the fields that only the sign-up takes (`x-sign-up-only`). */
   changeable: readonly string[]
-  /** For documents: all fields optional, and `null` allowed for those that may be removed. */
+  /** For API documents: all fields optional, and `null` allowed for those that may be removed. */
   body: TObject
   /** Checks a change exactly as it came. */
   validate: ReturnType<typeof strictValidator>
@@ -42,9 +42,9 @@ const FORMATS: Readonly<Record<string, RegExp>> = {
 }
 
 /**
- * The sign-up with the host's profile fields. Their schema is checked by the package TypeBox itself, which knows what
- * formats and types the host has registered there, and not by the copy that our bundle has for schemas of our own. The
- * usual formats are added where the host has none under their names.
+ * Prepares the sign-up with the host's profile fields. Checks the fields with the host's copy of @sinclair/typebox,
+ * which knows the formats and types that the host has registered. The copy in our bundle does not. Adds the usual
+ * formats if the host has none under their names.
  */
 export async function registrationWith(fields: TObject | null, own: OwnFields): Promise<Registration> {
   if (fields === null) return registration(Type.Object({}), own, TypeCompiler, Check)
@@ -56,7 +56,7 @@ export async function registrationWith(fields: TObject | null, own: OwnFields): 
   for (const [name, pattern] of Object.entries(FORMATS)) {
     if (!FormatRegistry.Has(name)) FormatRegistry.Set(name, (text) => text.length <= 2048 && pattern.test(text))
   }
-  // TypeBox would refuse every value of such a field, and so every registration.
+  // TypeBox refuses every value of a field with an unknown format, so nobody could register.
   const unknown = formatsIn(fields).find((name) => !FormatRegistry.Has(name))
   if (unknown !== undefined)
     throw fieldMistake(
@@ -83,12 +83,12 @@ export async function registrationWith(fields: TObject | null, own: OwnFields): 
   return registration(fields, own, compiler.TypeCompiler, value.Check)
 }
 
-/** `path`: of the field, with a dot before it; empty for all of the option. */
+/** `path`: the path of the field after a dot, such as `.age`. Empty: the option as a whole. */
 export function fieldMistake(path: string, problem: string): StartError {
   return new StartError('FST_AUTHORITY_INVALID_OPTIONS', `Invalid option "registration.fields${path}": ${problem}.`)
 }
 
-/** The schema for documents, which have one text: the English one, or any. */
+/** Reduces texts in several languages to one for API documents: the English text, or any other. */
 function inOneLanguage<Schema extends TSchema>(schema: Schema): Schema {
   const texts = Object.entries(schema).filter(
     ([key, value]) => ['title', 'description'].includes(key) && typeof value === 'object'
@@ -180,7 +180,10 @@ function profileFields(
   }
 }
 
-/** If the registration has no field for an email address, the username has to be one. */
+/**
+ * Blames the username for an invalid `email` if the registration has no field `email`, because the username must then
+ * be an email address.
+ */
 export function aboutUsername(error: OAuthError, names: readonly string[]): OAuthError {
   if (error.field !== 'email' || names.includes('email')) return error
   return new OAuthError(error.error, 'username: It must be an email address here.', {

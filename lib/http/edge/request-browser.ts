@@ -18,7 +18,10 @@ export interface RequestBrowser {
   cookieOf(request: FastifyRequest): string | undefined
   /** The browser of the request. Does not count as a use of the session. */
   read(request: FastifyRequest): Promise<Browser>
-  /** The user signed in there, by the current stores. Does not count as a use of the session. */
+  /**
+   * The user who is signed in in this browser, as the stores say now. `null`: nobody is. Does not count as a use of the
+   * session.
+   */
   signedIn(request: FastifyRequest): Promise<SignedInPerson | null>
   /**
    * Signs in an authenticated user without an event. Does not check that the user exists. The reply must not be sent
@@ -31,24 +34,24 @@ export interface RequestBrowser {
     methods: AuthenticationProof[]
   ): Promise<OpenSession>
   /**
-   * Replaces the proofs of the user's session there, under a new secret. Does nothing if the session has ended, or if
-   * another request replaced the shown secret. The reply must not be sent yet.
+   * Replaces the proofs of the user's session in this browser, and gives the session a new secret. Does nothing if the
+   * session has ended, or if another request replaced the shown secret. The reply must not be sent yet.
    */
   renew(request: FastifyRequest, reply: FastifyReply, userId: string, methods: AuthenticationProof[]): Promise<void>
   /**
-   * The sign-in that stays when all others of its user end. The browser gets a new secret if its cookie belongs to that
-   * session. Changes nothing by itself. The reply must not be sent before the others end.
+   * Describes the sign-in that stays while all other sign-ins of its user end. The browser gets a new secret if its
+   * cookie belongs to that session. Changes nothing by itself. The reply must not be sent before the others end.
    */
   stay(request: FastifyRequest, reply: FastifyReply, sid: string): StayingSignIn
   /** Ends the session, if there is one, and removes its cookie and all unfinished flows from the browser. */
   signOut(request: FastifyRequest, reply: FastifyReply): Promise<void>
   /** Sets the cookie of a new or renewed session. Removes the unfinished flows of another user. */
   setCookie(reply: FastifyReply, value: string): void
-  /** Marks the browser as known to the user, so that its next session is no news. Never rejects. */
+  /** Marks the browser as known to the user, so that its next session is not reported as new. Never rejects. */
   makeKnown(request: FastifyRequest, reply: FastifyReply, user: User): Promise<void>
   /**
-   * The id of a browser in which the user of this normalised name had a session. `null` for any other browser, and if
-   * the store is unreachable. Looks nobody up for a browser that is known to no account.
+   * The id of a browser in which the user of this normalized username had a session. `null` for any other browser, and
+   * if the store is unreachable. Reads the store only if the browser has a device cookie.
    */
   knownAs(request: FastifyRequest, name: string): Promise<string | null>
   /** Removes the session's cookie and all unfinished flows from the browser, as far as the request has them. */
@@ -72,7 +75,7 @@ export function requestBrowser({
   users,
   known
 }: RequestBrowserDeps): RequestBrowser {
-  /** The values in replies to these requests, which the browser shows in its next request. */
+  /** The session cookie that the reply to each request sets, which the browser shows in its next request. */
   const given = new WeakMap<FastifyRequest, string>()
   const cookieOf = (request: FastifyRequest): string | undefined => given.get(request) ?? cookie.read(request)
   const setCookie = (reply: FastifyReply, value: string): void => {

@@ -6,7 +6,7 @@ interface RouteDescription extends FastifySchema {
   summary: string
   consumes?: string[]
   description?: string
-  /** Left out of the host's document. */
+  /** Keeps the route out of the host's API document. */
   hide?: true
 }
 
@@ -46,10 +46,10 @@ export const ErrorResponse = Type.Object(
   { additionalProperties: true }
 )
 
-/** `{}`, because several client libraries insist on JSON. */
+/** An empty JSON object instead of no content, because several client libraries insist on JSON. */
 export const Nothing = Type.Object({}, { additionalProperties: false })
 
-/** The same for every person, because it would otherwise reveal who has an account. */
+/** An answer that is the same for every person, so that it does not reveal who has an account. */
 export const Message = Type.Object({ message: Type.String() })
 
 /** The parameters by which a client proves itself in a form. */
@@ -65,22 +65,22 @@ export const Id = Type.Object({ id: Type.String({ maxLength: 128 }) })
 export const Empty = Type.Null({ description: 'No content' })
 
 export const Username = Type.String({ minLength: 1, maxLength: 254 })
-/** The length of a form: an upper bound for the parser. The reader of a field has the real one. */
+/** The maximum length of a form, as an upper bound for each field. The code that reads a field has the real limit. */
 const FIELD_LIMIT = 16_384
-/** The password policy has the real bound. */
+/** An upper bound only. The password policy has the real limit. */
 export const Password = Type.String({ minLength: 1, maxLength: FIELD_LIMIT })
 /** A passkey's answer, as JSON. */
 export const Credential = Type.String({ maxLength: FIELD_LIMIT })
-/** A bound for the parser only. */
+/** An upper bound only. */
 export const EmailAddress = Type.String({ minLength: 1, maxLength: 254 })
 export const OneTimeTokenValue = Type.String({ minLength: 1, maxLength: 640 })
 
-/** Spaces and hyphens don't count. */
+/** Longer than the code, because a person may type spaces and hyphens, which are ignored. */
 export const SecondFactorCode = Type.String({
   maxLength: 64,
   description: 'Six digits that an authenticator app shows.'
 })
-/** Spaces and hyphens don't count. */
+/** Longer than the code, because a person may type spaces and hyphens, which are ignored. */
 export const EmailCode = Type.String({ maxLength: 64, description: 'Eight digits that were sent by email.' })
 export const FactorName = Type.String({
   maxLength: 200,
@@ -135,7 +135,7 @@ const AUTHORIZATION_PARAMETERS = {
   claims: text('JSON (OpenID Connect Core 1.0 §5.5).')
 }
 
-/** For documents: lib/protocol reads the parameters. @see OpenID Connect Core 1.0 §3.1.2.1 */
+/** For API documents only: lib/protocol reads the real parameters. @see OpenID Connect Core 1.0 §3.1.2.1 */
 export const AuthorizationRequestSchema = Type.Object(AUTHORIZATION_PARAMETERS)
 
 /** The parameters of a sign-in page's address. */
@@ -144,7 +144,7 @@ export const JourneySchema = Type.Object({
   return_to: text("Without `client_id`: a path of the issuer's origin to go on to.")
 })
 
-/** All of it is optional. @see OpenID Connect RP-Initiated Logout 1.0 §2 */
+/** All parameters are optional. @see OpenID Connect RP-Initiated Logout 1.0 §2 */
 export const LogoutRequestSchema = Type.Object({
   id_token_hint: Type.Optional(
     Type.String({ description: 'An ID token of this session, expired or not: signs out without asking.' })

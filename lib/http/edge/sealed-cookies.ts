@@ -4,15 +4,15 @@ import { type CookieName, COOKIES } from '../../protocol/cookies.ts'
 import { digest } from '../../protocol/digest.ts'
 import { cookieJar, type CookieOwner, cookieValues, type WrittenCookie } from './cookie-jar.ts'
 
-/** The cookies whose content only this service can read. Nothing of it is kept on the server. */
+/** The kinds of cookies whose content is encrypted, so that only this service can read it. The server keeps no copy. */
 export const SEALED = ['flow', 'query', 'codes', 'waiting', 'link', 'answer'] as const
 export type SealedName = (typeof SEALED)[number]
 type SealedKind = Exclude<SealedName, 'query'>
 
 interface Written {
-  /** Tells cookies of one kind apart; `''`: there is one. */
+  /** Tells cookies of one kind apart. `''`: there is only one. */
   id?: string
-  /** The part that the jar sees without opening the cookie. */
+  /** The readable beginning of the value: a time by which the cookie jar sorts, or the partition of a user. */
   mark?: string
   /** The query of the journey, `''` or `?…`. */
   query: string
@@ -26,8 +26,8 @@ interface Written {
 
 export interface SealedCookies {
   /**
-   * `null` if there is no cookie, more than one, or none that this service sealed as this kind. `query` is `null` if
-   * the journey is not in the browser any more.
+   * `null` if there is no cookie, more than one, or one that this service did not seal as this kind. `query` is `null`
+   * if the browser no longer has the query of the journey.
    */
   read(
     request: FastifyRequest,
@@ -36,25 +36,25 @@ export interface SealedCookies {
   ): { content: unknown; query: string | null; journey: string } | null
   /** The ids of the cookies of this kind that the request has. */
   ids(request: FastifyRequest, kind: SealedKind): string[]
-  /** @throws OAuthError `invalid_request` where it does not fit */
+  /** @throws OAuthError `invalid_request` if the cookie does not fit */
   set(reply: FastifyReply, kind: SealedKind, written: Written): void
   fits(reply: FastifyReply, kind: SealedKind, written: Written): boolean
   clear(reply: FastifyReply, kind: SealedKind, id?: string): void
 }
 
-/** Names a journey in a browser. Nobody can make two journeys of one name. */
+/** The name of a journey: a digest of its query, so that two journeys never share a name. `''` for an empty query. */
 export const journeyOf = (query: string): string => (query === '' ? '' : digest(query).slice(0, 22))
 
 /**
- * The query of a journey is in one cookie, named by its digest. The others name it, so that a long authorization
- * request takes its room once, however many sign-ins of it are under way.
+ * Keeps the query of a journey in a cookie of its own, named by its digest. The other cookies refer to it by that name,
+ * so that a long authorization request takes its room once, even for several sign-ins at the same time.
  */
 export function sealedCookies(owner: CookieOwner, sealers: Readonly<Record<SealedName, Sealer>>): SealedCookies {
   const jar = cookieJar(owner)
   const nameOf = (kind: CookieName, id = ''): string => (id === '' ? jar.nameOf(kind) : `${jar.nameOf(kind)}_${id}`)
   const opened = (request: FastifyRequest, kind: SealedName, id?: string): unknown => {
     const values = cookieValues(request, nameOf(kind, id))
-    // If two have one name, one of them was planted.
+    // Trusts neither of two cookies with one name, because one of them was planted.
     const [value = ''] = values.length === 1 ? values : []
     const plain = sealers[kind].open(value.split('.').slice(2).join('.'))
     return plain === null ? null : JSON.parse(plain)
@@ -104,13 +104,16 @@ export interface SessionCookie {
    * from a subdomain, so neither is trusted.
    */
   read(request: Pick<FastifyRequest, 'headers'>): string | undefined
-  /** Adds it to the cookies of the reply. Throws where it does not fit. @see CookieJar.write */
+  /**
+   * Adds the cookie to the reply. Throws if the cookie belongs to an unfinished task and does not fit. @see
+   * CookieJar.write
+   */
   set(reply: FastifyReply, value: string): void
-  /** True if it could be set with this value. */
+  /** True if the cookie fits with this value. */
   fits(reply: FastifyReply, value: string): boolean
-  /** Takes it out of the browser. */
+  /** Removes the cookie from the browser. */
   clear(reply: FastifyReply): void
-  /** The value that the reply sets already. */
+  /** The value that the reply sets so far. `undefined`: none. */
   pending(reply: FastifyReply): string | undefined
 }
 
@@ -122,13 +125,13 @@ export interface Cookies {
   step: SessionCookie
   /** The mark of a browser that need not give the second factor; `null`: browsers are not remembered. */
   trusted: SessionCookie | null
-  /** That this browser was asked to make a passkey. */
+  /** The mark of a browser that was asked to create a passkey. */
   prompted: SessionCookie
-  /** The mark by which accounts with a session in this browser know it. */
+  /** The token that makes this browser known to accounts which had a session in it. */
   device: SessionCookie
   /**
-   * The invitation to set up a second factor, from the link of that message to the sign-in; `null`: there are no second
-   * factors.
+   * The invitation to set up a second factor, kept from the visit of its link until the sign-in. `null`: second factors
+   * are off.
    */
   enrolment: SessionCookie | null
 }

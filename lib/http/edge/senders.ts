@@ -19,10 +19,10 @@ export interface SendersDeps {
 const CHANGE_NOTHING: readonly string[] = ['GET', 'HEAD', 'OPTIONS']
 
 /**
- * Guards every route with a method that changes something and that is registered in `child` after this. A request that
- * the browser says comes from a page of another origin is refused before anything is counted or done, unless the origin
- * is registered. A website can make its visitors' browsers send requests, and those must cost the visitors no attempt,
- * no token and no session.
+ * Guards every route that is registered in `child` afterwards and takes a method other than GET, HEAD and OPTIONS,
+ * unless it has `fromAnyPage`. Refuses a request before its handler runs if the browser says that a page of another
+ * origin sent it, and no client has registered that origin. A website can make its visitors' browsers send requests,
+ * and those must cost the visitors no attempt, no token and no session.
  *
  * Programs other than browsers send neither `Sec-Fetch-Site` nor `Origin`, and pass.
  */
@@ -31,8 +31,8 @@ export function guardSenders(
   { issuer, advise, isRegistered, needsBody, hostAnswersPreflights }: SendersDeps
 ): void {
   const { origin: ownOrigin } = new URL(issuer)
-  // Requests to these routes name no client for a lookup. A page can add an `Authorization` header only after a
-  // preflight, which the host answers here. So a request with the header comes from an origin that the host allows.
+  // Requests to routes whose preflights the host answers name no client for a lookup. A page can add an `Authorization`
+  // header only after a preflight. So a request with the header comes from an origin that the host allows.
   const hostJudges = needsBody && hostAnswersPreflights
 
   function isAllowed(request: FastifyRequest): boolean | Promise<boolean> {
@@ -69,7 +69,8 @@ export function guardSenders(
       fastifyAuthority?.fromAnyPage === true
     )
       return
-    // Puts the check before the route's own hooks, so that none of them runs for a refused request.
+    // Runs the check first. If the check needs the body, it comes before the `preValidation` hooks of the route,
+    // otherwise before the `onRequest` hooks.
     if (needsBody && !hostJudges) route.preValidation = [refuseOthers, route.preValidation ?? []].flat()
     else route.onRequest = [refuseOthers, route.onRequest ?? []].flat()
   })
@@ -79,8 +80,8 @@ export function guardSenders(
 const LONGEST_ORIGIN = 280
 
 /**
- * Tells a developer of a form of ours that was refused because its page was opened at another origin. A form that the
- * browser calls cross-site is left out, because any site can have its visitors send one.
+ * Advises the developer if one of our forms was refused because its page was opened at another origin than the
+ * issuer's. Ignores a cross-site form, because any site can make its visitors send one.
  */
 export function tellOfOrigin({ headers }: FastifyRequest, issuer: string, advise: Advise): void {
   const { 'sec-fetch-site': site, origin = '' } = headers

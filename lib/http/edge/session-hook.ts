@@ -23,9 +23,9 @@ export interface AuthSession {
   readonly sid: string
   /** The time when the user proved their identity: the oldest of the proofs behind `acr`. */
   readonly authenticatedAt: Date
-  /** The level of the sign-in: `password`; `null` if the host signed the user in without a level. */
+  /** The level of the sign-in, such as `password`; `null` if the host signed the user in without a level. */
   readonly acr: string | null
-  /** How the user was authenticated, such as `pwd`; empty where nobody said. @see RFC 8176 §2 */
+  /** How the user was authenticated, such as `pwd`; empty if the host named no method. @see RFC 8176 §2 */
   readonly amr: readonly string[]
 }
 
@@ -41,7 +41,8 @@ interface SessionHookDeps {
   /** The path of the sign-in page. */
   loginPath: string
   /**
-   * The page on which a signed-in user proves their identity again; `null`: the sign-in page, which is the host's own.
+   * The page on which a signed-in user proves their identity again. `null`: the host has its own sign-in page, which is
+   * used instead.
    */
   reauthenticatePath: string | null
   /** The page that adds the missing proof to a sign-in; `null`: only a new sign-in can help; `never`: nothing can. */
@@ -53,16 +54,16 @@ interface SessionHookDeps {
 interface SessionHooks {
   /** Reads the browser session: sets it on the request, `null` where nobody is signed in. Refuses nobody. */
   readSession: Hook
-  /** Like `readSession`, for pages that need a user. It leads all other visitors to the sign-in page and back. */
+  /** Like `readSession`, for pages that need a user. Leads all other visitors to the sign-in page and back. */
   requireSession(required: StepUp): Hook
   /**
-   * For the routes of the host's own front end: a token of a user, of no client or of a first-party one, or the browser
-   * session from a page of this origin. Sets the claims on the request, alike for both.
+   * For routes of the host's own front end. Accepts a user's access token (without a client or of a first-party
+   * client), or the browser session from a page of this origin. Sets claims of the same form on the request for both.
    */
   requireUser: Hook
 }
 
-/** The use of a session is written once in this time at most, so that a page with many requests causes one write. */
+/** Records the use of a session at most once in this time, so that a page with many requests causes one write. */
 const USE_EVERY_MS = 60_000
 
 /** The `onRequest` hooks for a host's own pages and front ends. Each counts as a use of the session. */
@@ -92,7 +93,8 @@ export function sessionHooks(
   }
 
   async function sessionFor(request: FastifyRequest, required: StepUp): Promise<AuthSession> {
-    // Browsers send the cookie with posts from sibling subdomains too, so it proves no intention.
+    // Browsers send the cookie with posts from sibling subdomains too, so the cookie alone does not show that a page of
+    // ours sent the request.
     if (!isSafe(request) && !isSameOrigin(request.headers, issuer)) throw crossSite()
     const person = await find(request)
     const session = person?.session ?? null
@@ -168,7 +170,10 @@ function signInNeeded(page: string, params: Parameters<typeof serializeParams>[0
   })
 }
 
-/** A browser session in the words of an access token. It has no scope: a person may do anything with what is theirs. */
+/**
+ * Describes a browser session as the claims of an access token. There is no scope, because users may do anything with
+ * their own data.
+ */
 function claimsOf(session: BrowserSession, issuer: string): AccessTokenClaims {
   const { acr, amr, authenticatedAt } = contextOf(session)
   const { userId, sid, createdAt, expiresAt } = session
@@ -187,8 +192,8 @@ function claimsOf(session: BrowserSession, issuer: string): AccessTokenClaims {
 }
 
 /**
- * Browsers ask for HTML when a person opens a page; scripts don't, unless they say so. A type with the weight 0 is
- * refused. @see RFC 9110 §12.4.2
+ * True if the request asks for HTML, as when a person opens a page. Scripts do not, unless they say so. The client
+ * refuses a type with the weight 0. @see RFC 9110 §12.4.2
  */
 function wantsPage({ headers: { accept = '' } }: FastifyRequest): boolean {
   const wanted = accept
@@ -217,8 +222,8 @@ function shown(session: BrowserSession): AuthSession {
 }
 
 /**
- * The address to which the sign-in leads back, a path of this origin. The sign-in page checks it again. A form can't be
- * repeated after it: its page is shown again, if the browser says which one.
+ * The path of this origin to which the sign-in leads back. The sign-in page checks the path again. A posted form can't
+ * be repeated after a sign-in, so the path is then that of the form's page, from `Referer`. `undefined`: unknown.
  */
 function wayBack(request: FastifyRequest, issuer: string): string | undefined {
   if (isSafe(request)) return localPath(request.originalUrl, issuer) ?? undefined

@@ -20,7 +20,7 @@ import { type FormPage, formPage, type FormPageName, goOn, withQuery } from './f
 import { type Form, queryParam, required } from './page-routes.ts'
 import type { AccountsDeps } from '../../accounts/deps.ts'
 
-/** Rows of a list on one page. More would hold the event loop for everybody else. */
+/** Maximum number of rows in a list of one page. More would block the event loop for other requests. */
 export const MOST_ROWS = 50
 
 /** For the reference page. */
@@ -38,7 +38,7 @@ export interface PersonVisit extends Visit {
 type AccountPageName = { [Name in FormPageName]: PageModels[Name] extends AccountModel ? Name : never }[FormPageName]
 
 interface AccountSubmission extends Pick<Submission<never>, 'limit' | 'before'> {
-  /** Resolves to the note that the page shows after its redirect to itself, or to another page to leave for. */
+  /** Resolves to the note that the page shows after its redirect to itself, or to a redirect to another page. */
   work(): Promise<AccountNote | Leave>
 }
 
@@ -47,7 +47,10 @@ interface AccountPage<Name extends AccountPageName, Shown extends object> extend
   'name' | 'path' | 'summaries' | 'what' | 'errors' | 'body' | 'fields'
 > {
   path: PathName
-  /** The content of the page; `form`: again, with the typed entries. A way on if the person has no use for the page. */
+  /**
+   * The content of the page. `form`: the typed entries, if the form is shown again. Resolves to a redirect if the page
+   * is of no use to the user.
+   */
   open(visit: PersonVisit, form: Form | null): Promise<Shown | Leave>
   submit(form: Form, visit: PersonVisit): AccountSubmission | Promise<AccountSubmission>
   /** The answer if nobody is signed in. Default: the sign-in page. */
@@ -63,9 +66,9 @@ interface Held<Shown> {
 }
 
 /**
- * A page of the account of the person who is signed in in this browser; others sign in first. No access token counts
- * here. A form counts only for the sign-in that its page was shown to, and every successful post leads to a GET, so
- * that a reload repeats nothing.
+ * Adds a page of the account of the user who is signed in in this browser. Leads a browser without a session to the
+ * sign-in page and back. Ignores access tokens. A form does nothing in another session than the one that its page was
+ * shown to. Every successful post redirects to a GET, so that a reload repeats nothing.
  */
 export function accountPage<Name extends AccountPageName, Shown extends object>(
   child: FastifyInstance,
@@ -130,7 +133,7 @@ export function accountPage<Name extends AccountPageName, Shown extends object>(
   formPage(child, held, deps)
 }
 
-/** The ways that every account page has. Each carries the journey on, except the sign-out. */
+/** The links that every account page shows. All but the sign-out keep the query of the journey. */
 export function accountWays(
   { query }: Visit['journey'],
   { link, parts }: PageDeps
@@ -152,7 +155,7 @@ export function accountWays(
   return { accountUrl: `${link('account')}${query}`, accountLinks, logoutUrl: link('logout') }
 }
 
-/** Leads to the page by a GET, which shows the result. */
+/** Redirects to the account page, which then shows `note` as the result. */
 export function accountPageAfter(
   path: PathName,
   { journey: { query } }: Visit,
@@ -168,8 +171,8 @@ export function signInFirst(path: PathName, visit: Visit, deps: PageDeps): Leave
 }
 
 /**
- * The page on which the signed-in user proves their identity again. With a sign-in page of the host's own it is that
- * page for the factors that it can ask for, and ours for a second factor of ours.
+ * The address at which a signed-in user proves their identity again. With the host's own sign-in page, this is our page
+ * for the second factor if only that is missing, otherwise the sign-in page with `prompt=login`.
  */
 export function signInUrl(path: PathName, visit: PersonVisit, deps: PageDeps): string {
   if (deps.loginUrl === null) return andBack('reauthenticate', path, visit, deps)
@@ -185,7 +188,7 @@ export function signInUrl(path: PathName, visit: PersonVisit, deps: PageDeps): s
     : withQuery(andBack('login', path, visit, deps), { prompt: 'login' })
 }
 
-/** The address of a page that leads back to this one. */
+/** The address of the page `to`, which leads back to the page `path`. */
 export function andBack(
   to: PathName,
   path: PathName,
@@ -199,8 +202,8 @@ export function andBack(
 }
 
 /**
- * The limit of guesses at this user's password, the same as for sign-ins, whatever the spelling of the name in the
- * store.
+ * The limit of guesses at this user's password. Uses the normalized username, so that sign-ins count under the same
+ * limit.
  */
 export function passwordLimit(user: User): AttemptCheck {
   return { rule: 'login', account: normalizeUsername(user.username) ?? user.username }
@@ -230,14 +233,18 @@ const NOTES: readonly string[] = [
 ] satisfies AccountNote[]
 
 /**
- * The result of the post that led here. A link from elsewhere has done nothing, so the page must not say that it has.
+ * The result of the post that redirected here, from the parameter `done`. Ignored if the link is on another site,
+ * because such a link has done nothing.
  */
 export function noteOf(request: FastifyRequest): AccountNote | null {
   const note = queryParam(request, 'done')
   return NOTES.includes(note) && isFromHere(request) ? (note as AccountNote) : null
 }
 
-/** True also for browsers that don't say where a navigation began. @see W3C Fetch Metadata Request Headers §2.4 */
+/**
+ * True if the navigation began on this origin, or if the browser does not say where it began. @see W3C Fetch Metadata
+ * Request Headers §2.4
+ */
 export function isFromHere({ headers: { 'sec-fetch-site': site } }: FastifyRequest): boolean {
   return site === undefined || site === 'same-origin'
 }
@@ -249,8 +256,9 @@ export interface Proof {
 }
 
 /**
- * `always`: a fresh sign-in is not enough if the user has a password. A user without one, or with a second factor,
- * signs in again.
+ * The proof that the page asks for before this change, unless the sign-in is fresh. A user with a password and no
+ * second factor types the password. Any other user signs in again. `always`: asks for the password after a fresh
+ * sign-in too.
  */
 export async function proofOf(
   change: AccountChange,
@@ -271,7 +279,7 @@ export async function proofOf(
 }
 
 /**
- * Checks the proof before the work: the password under the limit of sign-ins, as for the JSON endpoints.
+ * Checks the proof. A typed password is checked before the work, under the limit of sign-ins, as by the JSON endpoints.
  * @throws OAuthError `invalid_request` where the password was not typed; `insufficient_user_authentication`
  */
 export async function proven(

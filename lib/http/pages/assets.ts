@@ -7,13 +7,13 @@ import { callableBy } from '../edge/callers.ts'
 import { describeRoute } from '../edge/schemas.ts'
 
 const MAX_AGE_SECONDS = 31_536_000
-/** About 2 MB of stylesheets. */
+/** Maximum number of stylesheets with an accent in memory: about 2 MB. */
 const MOST_BRANDED = 100
 /** The accent of a client, in light and in dark mode. */
 const ACCENT = /^([0-9a-f]{6})-([0-9a-f]{6})$/
 
 interface Asset {
-  /** Without the version. */
+  /** The path of the URL, without the version. */
   path: string
   /** The URL with a version, which changes with the content. */
   url: string
@@ -24,14 +24,17 @@ interface Asset {
 
 export interface PageAssets {
   style: Asset
-  /** The stylesheet with the accent of a client, at the path of `style`, so that every policy allows it. */
+  /**
+   * The stylesheet with the accent of a client, at the path of `style`, so that every page's Content Security Policy
+   * allows it.
+   */
   styleWith(accent: AccentColor): Asset
   script: Asset
   /** `null`: no page asks for a passkey. */
   passkeys: Asset | null
 }
 
-/** `prefix` as mounted, with that of the host's instance in front. */
+/** `prefix`: the mounted prefix, which begins with that of the host's instance. */
 export function pageAssets({ prefix, look, passkeys }: { prefix: string; look: Look; passkeys: boolean }): PageAssets {
   const asset = (name: string, type: string, body: string, more = ''): Asset => {
     const version = digest(body).slice(0, 12)
@@ -59,8 +62,8 @@ export function pageAssets({ prefix, look, passkeys }: { prefix: string; look: L
 }
 
 /**
- * Serves them. `prefix` as the child's own routes have it. Browsers may cache the current version for a year, and must
- * revalidate any other.
+ * Serves the assets. `prefix`: without that of the host's instance. Browsers may cache the current version for a year,
+ * and must revalidate any other.
  */
 export function pageAssetRoutes(
   child: FastifyInstance,
@@ -105,7 +108,8 @@ export function pageAssetRoutes(
 function sendAsset({ type, body, version }: Asset, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const etag = `"${version}"`
   const { v } = request.query as { v?: unknown }
-  // During an update, a request for one release's version can reach an instance of the other.
+  // Caches only a matching version. During an update, a request for the version of one release can reach an instance of
+  // another release.
   reply.header('cache-control', v === version ? `public, max-age=${MAX_AGE_SECONDS}, immutable` : 'no-cache')
   reply
     .header('etag', etag)

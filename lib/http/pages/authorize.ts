@@ -53,8 +53,8 @@ export function authorizeRoutes(child: FastifyInstance, deps: PageDeps): void {
     async (request, reply) => await decide(deps.authorize.readRequest(queryParams(request)), request, reply)
   )
 
-  // Another site's form brings no SameSite=Lax cookie, and the answer would be that nobody is signed in. The redirect
-  // brings it.
+  // Redirects to the GET, because another site's form comes without our SameSite=Lax cookie, so that the user would
+  // seem signed out. The browser sends the cookie with the GET.
   child.post(
     deps.path('authorize'),
     postFromAnyPage(
@@ -72,7 +72,7 @@ export function authorizeRoutes(child: FastifyInstance, deps: PageDeps): void {
     ),
     async (request, reply) => {
       const params = deps.authorize.readRequest(sentForm(request))
-      // A refusal needs no cookie.
+      // Refuses a request that is too long for an address here. A refusal needs no cookie.
       if (!fitsAddress(params)) return await decide(params, request, reply)
       return await reply.redirect(`${deps.link('authorize')}?${carried(params)}`, 303)
     }
@@ -99,7 +99,10 @@ const PAGES = {
   enrolment: 'secondFactorSetUp'
 } as const
 
-/** Leads the browser on. Always 303: a 307 would send a form's password on to the client. @see RFC 9700 §4.12 */
+/**
+ * Redirects the browser to the client, or to the next page. Always 303: a 307 would send a form's password on to the
+ * client. @see RFC 9700 §4.12
+ */
 export async function follow(
   outcome: AuthorizeOutcome,
   params: AuthorizationParams,

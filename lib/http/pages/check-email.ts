@@ -16,8 +16,8 @@ interface Awaited extends Pick<Waits, 'name' | 'id' | 'proof'> {
 }
 
 /**
- * `GET` and `POST /auth/check-email`: the page of a browser that waits for a message. It can be reloaded, says the same
- * for all names, and has the message sent again.
+ * `GET` and `POST /auth/check-email`: the page of a browser that waits for a message. The page can be reloaded, says
+ * the same for all usernames, takes the code of the message, and can send the message again.
  */
 export function checkEmailPage(child: FastifyInstance, deps: PageDeps): void {
   const {
@@ -28,7 +28,8 @@ export function checkEmailPage(child: FastifyInstance, deps: PageDeps): void {
   const LIMITS = {
     signup: { rule: 'register' },
     forgot: { rule: 'passwordReset' },
-    // The password was right, and one address gets one message in five minutes.
+    // No rule before the work, because the password was right, and one address gets at most one message in five
+    // minutes.
     unconfirmed: 'failures'
   } as const satisfies Record<Awaited['kind'], Submission<never>['limit']>
   const hasCode = ({ kind }: Awaited): boolean => accounts.codes !== null && kind !== 'forgot'
@@ -117,7 +118,8 @@ export function checkEmailPage(child: FastifyInstance, deps: PageDeps): void {
 }
 
 /**
- * Asks for a reset message as `POST /auth/password-reset` does, under one limit with it. One answer for all who ask.
+ * Asks for a reset message as `POST /auth/password-reset` does, under the same limit. The answer is the same whether
+ * the account exists or not.
  */
 export function forgotPasswordPage(child: FastifyInstance, deps: PageDeps): void {
   const {

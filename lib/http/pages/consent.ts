@@ -18,10 +18,10 @@ import { formOf, formPost, pageGet, queryParam, queryParams } from './page-route
 import { AuthorizationRequestSchema } from '../edge/schemas.ts'
 
 /**
- * `GET` and `POST /auth/consent`: asks the person whether a third-party client may have what it requests. The address
- * contains the authorization request, which is decided again for each GET and POST, so nothing is allowed because the
- * address says so. The code is given as the answer to the button: a client that must not get a code without a page
- * can't get one by any other address.
+ * `GET` and `POST /auth/consent`: asks the user whether a third-party client may have what it requests. The address
+ * contains the authorization request. Each GET and POST decides the request again, so the address itself grants
+ * nothing. The code is issued only as the answer to the page's form, so that a client that must not get a code without
+ * a page can't avoid the page.
  */
 export function consentPage(child: FastifyInstance, deps: PageDeps): void {
   async function decide(
@@ -91,7 +91,10 @@ export function consentPage(child: FastifyInstance, deps: PageDeps): void {
   )
 }
 
-/** A digest of the question of the page. A decision counts for it alone, because the client may change meanwhile. */
+/**
+ * A digest of the question on the page. A decision counts only for the question that was shown, because the client's
+ * registration may change meanwhile.
+ */
 function shownBy(facts: Facts): string {
   const { client, redirectUri } = facts
   const asked = [client.clientId, client.name, looksOf(client).client, redirectUri, allowedOf(facts)]
@@ -99,8 +102,8 @@ function shownBy(facts: Facts): string {
 }
 
 /**
- * An app of the host's own on a device needs no consent. But another app could pretend to be it, so a person has to see
- * a page. @see RFC 8252 §8.6
+ * True if the page asks only whether to continue. The host's own native app needs no consent. But another app could
+ * pretend to be that app, so the user has to see a page. @see RFC 8252 §8.6
  */
 function asksToContinue({ client, request }: Facts): boolean {
   return isFirstParty(client) && !request.prompt.includes('consent')

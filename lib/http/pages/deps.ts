@@ -35,26 +35,26 @@ export interface PageDeps extends PageErrorDeps, Pick<HttpDeps, 'limiter' | 'reg
   minLength: number
   /** The address of an endpoint as a page or a redirect has it: with the prefix of the host's instance. */
   link(name: PathName): string
-  /** The pages that exist, for links on others; `consents`: clients can ask people for consent. */
+  /** The pages that exist, so that other pages can link to them. `consents`: clients can ask people for consent. */
   offers: { signup: boolean; reset: boolean; account: boolean; consents: boolean }
   /** The host's own texts of scopes. */
   scopeTexts: ScopeTexts
   /** The option `prefix`. */
   prefix: string
-  /** The host's own sign-in page, instead of the hosted one. */
+  /** The URL of the host's own sign-in page. `null`: the hosted page is used. */
   loginUrl: string | null
-  /** Those of the features that are on. */
+  /** The additions of the features that are on. */
   parts: readonly PagePart[]
 }
 
 /** A request for a page, and the journey of its person. */
 export interface Visit {
   request: FastifyRequest
-  /** Only sets cookies. The caller sends the page or the redirect. */
+  /** For setting cookies only. The caller sends the page or the redirect. */
   reply: FastifyReply
   journey: Journey
   origin: Origin
-  /** The language of messages that this causes. */
+  /** The language of messages that this request causes. */
   locale: string | undefined
 }
 
@@ -64,16 +64,13 @@ export type Leave = (reply: FastifyReply) => Promise<FastifyReply>
 /** The work that a submitted form asks for. */
 export interface Submission<Shown> {
   /**
-   * The limit of the work: a rule before the work for guesses and expensive work, or `failures` for a secret of 256
-   * bits. `null` if a signed-in user may do it any number of times.
+   * The limit of the work. A check counts before the work, for guesses and expensive work. `failures` counts failures
+   * only, for a secret of 256 bits. `null`: no limit, for a signed-in user.
    */
   limit: AttemptCheck | SecondFactorCheck | 'failures' | null
-  /** Must succeed before that, under a limit of its own. Its error is shown on the form. */
+  /** Work that must succeed before `work`, under a limit of its own. Its error is shown on the form. */
   before?: { limit: AttemptCheck; work(): Promise<void> }
-  /**
-   * The use case. The form shows its error. Resolves to the next content of the page, or to the redirect to the next
-   * one.
-   */
+  /** The use case. The form shows its error. Resolves to the next content of the page, or to a redirect. */
   work(user: AttemptUser): Promise<Shown | Leave>
 }
 
@@ -82,11 +79,11 @@ export interface Journey {
   /** `''`, or `?…` to append to the addresses of pages and forms, so that the journey continues there. */
   query: string
   clientName: string | null
-  /** That of the client. */
+  /** The brand of the client. */
   brand?: ClientPages | undefined
   /** BCP 47, most wanted first. */
   uiLocales: string[]
-  /** Targets besides this origin of a form whose answer leads on. */
+  /** Targets besides this origin to which the answer to a form may redirect. */
   formActions: string[]
   loginHint: string | undefined
   /** True if a remembered browser must give the second factor too, because the request may need it. */
@@ -97,7 +94,8 @@ export interface Journey {
   next: string
   /**
    * The authorization request of an app on a device, without the parameters that a sign-in settles; `null` for any
-   * other journey. The sign-in page answers it itself, because such an app gets a code only as the answer to a page.
+   * other journey. The sign-in page answers this request itself, because such an app gets a code only as the answer to
+   * a page.
    */
   nativeRequest: ClientRequest | null
 }
@@ -105,12 +103,15 @@ export interface Journey {
 export interface Journeys {
   /**
    * The journey that the page's own query string describes.
-   * @throws OAuthError for a bad client or redirect URI, which nothing leads on to
+   * @throws OAuthError for an invalid client or redirect URI, to which the browser must not be redirected
    */
   read(request: FastifyRequest): Promise<Journey>
   /** The journey of a query string, `''` or `?…`, that was stored meanwhile. */
   from(query: string): Promise<Journey>
-  /** The journey of a link in a message. It leads home without a query, or if the client of the journey is gone. */
+  /**
+   * The journey of a link in a message. Leads to the home page if there is no query, or if the query is not valid any
+   * more, for example because its client is gone.
+   */
   kept(query: string | null | undefined): Promise<Journey>
 }
 
@@ -134,7 +135,10 @@ export interface PageSlots {
   /** True if pages ask for passkeys. */
   passkeys?: boolean
   routes?(child: FastifyInstance, deps: PageDeps): void
-  /** Pages after those of the kernel, by the policy for other origins. `null`: the host's own, as for unknown paths. */
+  /**
+   * Groups of routes after the built-in pages, each with its policy for other origins. `null`: the host's own policy,
+   * as for unknown paths.
+   */
   groups?(deps: PageDeps): ReadonlyArray<{
     cors: 'noOrigin' | 'noOriginBesides' | null
     register(child: FastifyInstance): void | Promise<void>
@@ -148,37 +152,42 @@ export interface PagePart {
   login?(journey: Journey, refused: RefusedForm | null): AddedTo<'login'>
   /** Links to other providers, for a page of this journey. */
   buttons?(request: FastifyRequest, journey: Pick<Journey, 'query'>): Promise<ConnectButton[]>
-  /** Addresses of the pictures on these links. */
+  /** Addresses of the pictures on the links of `buttons`. */
   images?: readonly string[]
-  /** True if the sign-in page needs no password with some names, because `elsewhere` leads on. */
+  /**
+   * True if the sign-in page needs no password for some usernames, because `elsewhere` leads them to another sign-in.
+   */
   takesNames?: boolean
-  /** The outcome of a form with this name, whatever its password; `null`: the name alone decides nothing. */
+  /**
+   * Handles a form whose username signs in elsewhere, whatever its password. `null`: the feature does not take this
+   * username.
+   */
   elsewhere?(form: Form, visit: Visit): Promise<Submission<never> | null>
   /** The answer to an authorization request instead of the sign-in page; `null`: the page. */
   straightOn?(params: AuthorizationParams, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply | null>
-  /** The sign-in page asks for a passkey. */
+  /** Set if the sign-in page asks for a passkey. */
   asksPasskey?: NonNullable<PageSettings['passkeys']>
-  /** A page with a proposal after a sign-in, before the journey continues; `null`: none. */
+  /** The page that proposes something after a sign-in, before the journey continues; `null`: none. */
   proposal?(begun: SessionBegun | StepNeeded, arrival: Arrival, form: Form): Promise<PathName | null>
   /** The path of a page that a user who has just signed in sees first; `null`: none. */
   leadOn?(userId: string, visit: Pick<Visit, 'request' | 'journey'>): string | null
-  /** A way in which a signed-in user proves again that it is them. */
+  /** A way for a signed-in user to prove their identity again. */
   again?: {
-    /** True for a form of this way. */
+    /** True if this way handles the form. */
     takes(form: Form): boolean
-    /** Fields of the model of the page; `null`: this user has no such way. */
+    /** Fields of the model of the page; `null`: this user can't use this way. */
     reauthenticate(person: SignedInPerson): Promise<AddedTo<'reauthenticate'> | null>
     submit(person: SignedInPerson, form: Form, visit: Visit): Promise<Submission<never>>
   }
-  /** Pages below the account page, under the names of its links. */
+  /** Pages below the account page, by the names of their links on it. */
   account?: { [Name in keyof PageModels['account']['links']]?: AccountPart }
 }
 
 /** A page below the account page. */
 export interface AccountPart {
   path: PathName
-  /** `null`: the page is not there. */
+  /** Registers the page. `null`: the page does not exist. */
   add: ((child: FastifyInstance) => void) | null
-  /** The state of its row on the account page. A failure leaves the row without it. */
+  /** The state that the page's row on the account page shows. If this rejects, the row shows no state. */
   states?(person: SignedInPerson): Promise<Partial<AccountStates>>
 }

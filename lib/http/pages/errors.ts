@@ -22,7 +22,7 @@ export interface PageErrorDeps {
   pages: PageReply
   /** The way out of an error page: a path or an absolute URL. */
   homeUrl: string
-  /** The page for another link instead of an ended one that led to this route. `null` for any other route. */
+  /** The page that sends a new link, for a route to which an expired link led. `null` for any other route. */
   newLinkFor(route: string | undefined): PageModels['error']['newLink']
 }
 
@@ -51,13 +51,13 @@ export function usePageErrors(child: FastifyInstance, deps: PageErrorDeps, host?
   })
 }
 
-/** Characters of a refused address that a page shows. */
+/** Maximum number of characters of a refused address that a page shows. */
 const MOST_SHOWN = 300
 
 /** Encodes white space, so that nobody can put sentences of their own on the page by an address. */
 const asOneWord = (address: string): string => address.slice(0, MOST_SHOWN).replace(/\s/g, encodeURIComponent)
 
-/** Never rejects. */
+/** Sends an error as a page, or as plain text if the page fails. Never rejects. */
 export async function sendErrorPage(
   error: OAuthError,
   request: FastifyRequest,
@@ -87,7 +87,7 @@ export type Attempted<T> = { done: T } | { refused: OAuthError }
 
 /**
  * Does the work of a form. Resolves to its result, or to the error for the form. If the host's `onLimit` returned a
- * body, that replaces the page, so its error is thrown.
+ * body, the body replaces the page, so the error is thrown.
  * @throws LimitedError with a body of the host's own
  */
 export async function attempt<T>(work: () => Promise<T>): Promise<Attempted<T>> {
@@ -101,7 +101,7 @@ export async function attempt<T>(work: () => Promise<T>): Promise<Attempted<T>> 
 
 interface FormErrorSettings {
   pages: Pick<PageReply, 'messagesFor'>
-  /** The fields of the form. An error about any other field is shown as about the whole form. */
+  /** The fields of the form. An error about any other field is shown as an error of the whole form. */
   fields?: readonly string[]
   uiLocales?: readonly string[]
   /** The minimum length of a new password, in code points. */

@@ -13,10 +13,10 @@ import { type Form, formOf, formPost, pageGet, queryParams } from './page-routes
 import type { PageContent, PageSettings } from './reply.ts'
 import { onceUnderWay } from '../../accounts/background.ts'
 
-/** The longest name that can be typed, in characters. A longer one is carried in part. */
+/** Maximum length of a username that is carried to another page, in characters. The rest is cut off. */
 const MAX_NAME = 256
 
-/** Leads the browser on with a GET. */
+/** Redirects the browser to a URL, which it then opens by GET. */
 export function goOn(url: string): Leave {
   return async (reply) => await reply.redirect(url, 303)
 }
@@ -39,23 +39,29 @@ export interface FormPage<Name extends FormPageName, Shown extends object> {
   summaries: { page: string; form: string }
   /** For the reference page. */
   what: { page: string; form: string }
-  /** For the document: errors besides those that every page and form may show. */
+  /** For the API document: errors besides those that every page and form may show. */
   errors?: { page?: Declaration['errors']; form?: Declaration['errors'] }
   querystring?: TObject
   body: TObject
-  /** The fields that the person sees. An error about any other is shown as about the whole form. */
+  /** The fields that the person sees. An error about any other field is shown as an error of the whole form. */
   fields: readonly string[]
-  /** The page's address holds a token: no referrer has its path, and mail programs may ask with HEAD first. */
+  /**
+   * True if the page's address contains a token. Then no `Referer` contains the path, and the page answers HEAD, which
+   * mail programs may send first.
+   */
   tokenInAddress?: true
-  /** The journey, where it is not that of the page's own address. */
+  /** The journey, if the page's own address does not contain it. */
   journeyOf?(request: FastifyRequest): Promise<Journey>
-  /** A button of another page carries its `username` here with the `decision` `carry`, and nothing is done. */
+  /**
+   * True if a button of another page can post its `username` here with `decision=carry`. The page then shows the
+   * username and does nothing else.
+   */
   takesName?: true
-  /** The form leads on to the client, or to another target of the journey. */
+  /** True if the answer to the form may redirect to the client, or to another target of the journey. */
   leadsOn?: true
   /**
-   * The content for a GET. It changes nothing and counts under no limit, because any page can make a browser send it.
-   * Its error becomes an error page.
+   * The content for a GET. Must change nothing, and counts under no limit, because any page can make a browser send a
+   * GET. An error is shown as an error page.
    */
   open(visit: Visit): Promise<Shown | Leave>
   /** Reads a posted form. Its error is shown on the form, and counts under no limit. */
@@ -70,8 +76,8 @@ export interface FormPage<Name extends FormPageName, Shown extends object> {
     visit: Visit
   ): Omit<PageModels[Name], keyof FormModel> | Promise<Omit<PageModels[Name], keyof FormModel>>
   /**
-   * The secret of the request's browser. A second press of a button gets the outcome of the first press while that is
-   * under way. Without a secret, each press counts.
+   * The secret of the request's browser. A second press of a button gets the outcome of the first press while the first
+   * is under way. Without a secret, each press does the work.
    */
   secretOf?(request: FastifyRequest): string | undefined
   /** Absolute URLs of images on the page besides the logo of all pages. */
@@ -207,7 +213,7 @@ export function formPage<Name extends FormPageName, Shown extends object>(
               outcome: await press(),
               cookie: browser.cookieOf(request)
             }))
-      // The first press may have given the browser a new secret, in an answer that the browser drops.
+      // Sets the session cookie of the first press again, because the browser drops the answer to that press.
       if (cookie !== undefined && cookie !== browser.cookieOf(request)) browser.setCookie(reply, cookie)
       if ('done' in outcome) return await answer(visit, reply, outcome.done)
       return await answer(visit, reply, await page.again(form, outcome.refused, visit), outcome.refused)
@@ -218,7 +224,7 @@ export function formPage<Name extends FormPageName, Shown extends object>(
 /**
  * Does the work of a button once while it is under way, however often the button is pressed. A double click sends the
  * form twice before the first answer comes, and the browser drops that answer. The second request gets the result of
- * the first. A copy of the proof in another browser gets nothing, as far as a request tells the two apart.
+ * the first. A copy of the proof in another browser does not get that result, if its IP address or user agent differs.
  */
 export function pressedOnce<Result>(): (
   proof: string,

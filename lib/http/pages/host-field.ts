@@ -28,7 +28,7 @@ const TITLES: Readonly<Record<string, MessageKey>> = {
   birthdate: 'fieldBirthdate',
   website: 'fieldWebsite'
 }
-/** As many buttons fit under each other. More choices are a list. */
+/** Maximum number of choices that a field shows as radio buttons. More choices are a select list. */
 const MOST_RADIOS = 4
 
 export function fieldOf(name: string, schema: TSchema, required: boolean, messages: Messages): HostField | null {
@@ -36,7 +36,7 @@ export function fieldOf(name: string, schema: TSchema, required: boolean, messag
   if (type === null) return null
   const said = (text: unknown): ReturnType<typeof ownText> =>
     typeof text === 'string' ? { text, lang: messages.lang } : ownText(text ?? {}, messages.lang)
-  // A schema that also takes `null` has its texts outside or inside.
+  // A schema that also takes `null` may have its texts on the union or on the variant.
   const [only = schema] = variantsOf(schema)
   const label = said(schema.title ?? (isChoice(type) ? undefined : only.title))
   const hint = said(schema.description ?? only.description)
@@ -57,10 +57,13 @@ export function fieldOf(name: string, schema: TSchema, required: boolean, messag
   }
 }
 
-/** `null`: no form field can hold it (an array, an object). Such a field is only for the JSON endpoint. */
+/**
+ * The type of the form field for a schema. `null`: no form field can hold the value (an array, an object). Such a field
+ * is only for the JSON endpoint.
+ */
 export function inputType(name: string, schema: TSchema, required = false): InputType | null {
   const choices = choicesOf(schema)
-  // A ticked radio button cannot be taken back.
+  // Uses radio buttons only for a required field, because nobody can untick a radio button.
   if (choices !== null) return required && choices.length <= MOST_RADIOS && choices.length > 1 ? 'radio' : 'select'
   if (Array.isArray(schema.anyOf)) {
     const types = variantsOf(schema).map((variant) => inputType(name, variant))
@@ -85,7 +88,7 @@ function limitsOf(schema: TSchema, type: InputType): Record<string, string | num
   const { minLength, maxLength, pattern, minimum, maximum, exclusiveMinimum, exclusiveMaximum, multipleOf }: Rules =
     only
   const whole = only.type === 'integer'
-  // A browser counts steps from the minimum.
+  // Uses `multipleOf` as the step only without a minimum, because a browser counts steps from the minimum.
   const counts = multipleOf !== undefined && minimum === undefined && exclusiveMinimum === undefined
   return Object.fromEntries(
     Object.entries(
@@ -100,7 +103,10 @@ function limitsOf(schema: TSchema, type: InputType): Record<string, string | num
   )
 }
 
-/** Browsers compare a pattern with the whole text, and ignore one that they can't read. */
+/**
+ * Wraps a pattern so that it may match a part of the text, as in JSON Schema, because browsers compare a pattern with
+ * the whole text. Browsers ignore a pattern that they can't parse.
+ */
 const patternOf = (pattern: unknown): string | undefined =>
   typeof pattern === 'string' ? `(?:.*(?:${pattern}).*)` : undefined
 
@@ -154,7 +160,7 @@ function textProblem({ minLength, maxLength, pattern, format, examples }: Rules,
     return problem(`it takes at most ${maxLength} characters`, 'value_long', maxLength)
   const [example] = Array.isArray(examples) ? (examples as unknown[]) : []
   if (typeof example === 'string') return { ...OTHER, reason: 'value_form', limit: example }
-  // The host says the rule of a pattern in the hint.
+  // Gives no reason, because the host explains the pattern in the field's hint.
   if (pattern !== undefined) return null
   if (format === 'email') return problem('The email address is not valid', 'email_form')
   const known = EXAMPLES[String(format)]

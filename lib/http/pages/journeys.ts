@@ -19,12 +19,15 @@ import { parseForm, type SentParams } from '../edge/body.ts'
 import type { Journey, Journeys } from './deps.ts'
 import { queryParams } from './page-routes.ts'
 
-/** True if a client asks for more than any sign-in. @see OpenID Connect Core 1.0 §3.1.2.1 */
+/**
+ * True if the request may need more than any sign-in, such as a recent one or a second factor. @see OpenID Connect Core
+ * 1.0 §3.1.2.1
+ */
 function asksMore({ prompt, max_age: maxAge, acr_values: acrValues, claims }: AuthorizationParams): boolean {
   return wordsOf(prompt).includes('login') || maxAge !== undefined || acrValues !== undefined || claims !== undefined
 }
 
-/** A journey is read from the address of the page alone. Nothing is stored for people who have not signed in. */
+/** Reads a journey from the address of the page, so that nothing is stored for people who have not signed in. */
 export function createJourneys(
   deps: AuthorizeDeps,
   {

@@ -19,8 +19,8 @@ export const pathOfStep = (needs: StepNeeded['needs']): 'secondFactorSetUp' | 's
   needs === 'enrolment' ? 'secondFactorSetUp' : 'secondFactor'
 
 /**
- * After any first factor: sets the browser's cookies, and leads on to the target of the journey, or to the second
- * factor.
+ * Continues after any first factor: sets the browser's cookies, and redirects to the target of the journey, or to the
+ * second factor.
  */
 export function leadOn(
   begun: SessionBegun | StepNeeded,
@@ -52,8 +52,8 @@ export function leadOn(
 }
 
 /**
- * Leads the browser on after a form of the hosted pages. A connection that waits for its confirmation comes first,
- * then a page that a feature proposes, such as that for a new passkey.
+ * Redirects the browser after a form of the hosted pages. A page that a feature requires comes first, such as the
+ * confirmation of a connection. Then comes a page that a feature proposes, such as the page for a new passkey.
  */
 export async function leadOnFrom(
   begun: SessionBegun | StepNeeded,
@@ -75,8 +75,8 @@ export async function leadOnFrom(
 }
 
 /**
- * The browser for a sign-in of this journey. If it is remembered, it need not give a second factor. If the journey asks
- * for all factors of the account, it is a browser like any other.
+ * Describes the browser for a sign-in of this journey. A remembered browser needs no second factor, unless the journey
+ * asks for all factors of the account.
  */
 export async function signInBrowser(
   request: FastifyRequest,
@@ -89,15 +89,20 @@ export async function signInBrowser(
 
 type LinkPurpose = Parameters<typeof isAskedBy>[0]
 
-/** How the browser that opened a link continues, by the message that it waits for. */
+/** Tells how the browser that opened a link of a message continues. */
 interface LinkBrowser {
-  /** The request for the message of this link, if this browser made it; else `null`. */
+  /** The waiting request for the message of this link. `null`: this browser did not ask for the message. */
   asked(request: FastifyRequest): FoundWaits | null
-  /** The journey that the request belongs to. In any other browser, the address of the page tells it. */
+  /**
+   * The journey in which this browser asked for the message. In any other browser, the journey of the page's address.
+   */
   journeyOf(request: FastifyRequest): Promise<Journey>
 }
 
-/** The part that knows the browser which opens a link of a message. */
+/**
+ * Recognizes the browser that asked for the message of a link. The token of the link is bound to a secret of that
+ * browser.
+ */
 export function linkBrowser(purpose: LinkPurpose, { journeys, waiting }: PageDeps): LinkBrowser {
   const asked: LinkBrowser['asked'] = (request) => {
     const token = tokenIn(request)
@@ -113,9 +118,9 @@ export function linkBrowser(purpose: LinkPurpose, { journeys, waiting }: PageDep
 }
 
 /**
- * After the button behind a link, or the code of the message: signs in `by`, who asked for the message in this browser,
- * if the browser knows the password, and leads to where the person came from. Otherwise, or if the client asks for a
- * more recent sign-in, to the page that tells the result, which can be reloaded.
+ * Continues after the button behind a link, or after the code of a message. Signs in `by`, the user who asked for the
+ * message in this browser, if the browser has proved the password, and leads to the target of the journey. Otherwise,
+ * or if the client asks for a more recent sign-in, redirects to the page that tells the result, which can be reloaded.
  */
 export async function afterMessage(
   by: { userId: string; proof: FoundWaits['proof'] } | null,
@@ -141,11 +146,11 @@ export async function afterMessage(
       await signInBrowser(request, { asksAll: true }, deps),
       authorize
     )
-    // A session counts from the time of its password, which may be too long ago.
+    // The lifetime of the session begins at the time of the password proof, so the session may be over already.
     const isOver = begun === null || ('session' in begun && begun.session.expiresAt <= now)
     return isOver ? leave : await leadOnFrom(begun, { request, journey }, form, deps)
   } catch (error) {
-    // The link is used up, so the person must hear what it did.
+    // Does not throw, because the link is used up and the page must tell what the link did.
     request.log.error(
       ...logLine('FST_AUTHORITY_WORK_FAILED', 'a person could not be signed in after a link', { err: error })
     )
@@ -154,8 +159,9 @@ export async function afterMessage(
 }
 
 /**
- * The result that this browser is told without a token. A browser without cookies is told by the address, if it comes
- * from our form. @throws OAuthError `invalid_token` where there is none
+ * The result of a used link, for a page without a token in its address. Read from the waiting cookie, otherwise from
+ * the parameter `done` of a redirect of ours. With `done`, `name` is `''`.
+ * @throws OAuthError `invalid_token` if there is no result
  */
 export function resultOf<Kind extends WaitingKind>(
   { request, journey }: Pick<Visit, 'request' | 'journey'>,

@@ -17,7 +17,7 @@ interface Shown {
   /** True if a signed-in user must be asked again. */
   again: boolean
   username: string
-  /** The part that a journey without a client does not contain: that a fresh sign-in was asked for. */
+  /** The parameter `prompt=login`, if a fresh sign-in was asked for. A journey without a client does not contain it. */
   asked: Record<string, string>
   refused?: RefusedForm
 }
@@ -37,7 +37,7 @@ const WHAT = {
     'the rule `refresh`.'
 }
 
-/** `GET` and `POST /auth/login`: the sign-in page, or the way to the host's own. */
+/** `GET` and `POST /auth/login`: the sign-in page, or a redirect to the host's own page. */
 export function loginPage(child: FastifyInstance, deps: PageDeps): void {
   const { journeys, link, loginUrl, offers, parts, path, waiting } = deps
 
@@ -63,7 +63,8 @@ export function loginPage(child: FastifyInstance, deps: PageDeps): void {
     async open({ request, journey }) {
       const person = await signedInOnTheirWay(request, deps)
       if (person !== null && mayGoOn(request)) return goOn(journey.next)
-      // An authorization request comes here from the sign-up page, where the person said that they have an account.
+      // Does not lead an authorization request to the sign-up page: such a request comes from there, because the user
+      // said that they have an account.
       if (journey.wantsSignUp && offers.signup && queryParam(request, 'client_id') === '')
         return goOn(`${link('signup')}${journey.query}`)
       const other = promptsOf(request).includes('select_account')
@@ -82,7 +83,7 @@ export function loginPage(child: FastifyInstance, deps: PageDeps): void {
       return {
         again: false,
         username,
-        // The browser might give the same passkey again, so it is asked only after a click.
+        // Asks for a passkey only after a click, because the browser might give the refused passkey again.
         ...((form.credential ?? '') === '' ? {} : { refused: { form, error: refused } }),
         asked: freshness(request)
       }
@@ -124,8 +125,8 @@ function passwordSignIn(form: Form, { request, journey }: Visit, deps: PageDeps)
   const { authorize } = deps
   const { username, password } = required(form, ['username', 'password'])
   return {
-    // A text that can't be a username has no account, but is counted like one, so that the count does not tell which
-    // names there can be.
+    // Counts a text that can't be a username like a username, so that the limit does not tell which usernames are
+    // possible.
     limit: { rule: 'login', account: normalizeUsername(username) ?? username },
     async work({ known, leaves }) {
       const clientId = queryParam(request, 'client_id')
@@ -144,7 +145,10 @@ function passwordSignIn(form: Form, { request, journey }: Visit, deps: PageDeps)
   }
 }
 
-/** Leads to the page from which the message can be sent again. The browser has just proved the password. */
+/**
+ * Redirects to the page that can send the message again. The cookie tells that the browser has just proved the
+ * password.
+ */
 async function confirmFirst(
   name: string,
   journey: Journey,
@@ -178,7 +182,8 @@ function mayGoOn(request: FastifyRequest): boolean {
 }
 
 /**
- * The address of the host's own page. It leads to `return_to`, a path of this origin, after `app.authority.signIn`.
+ * The address of the host's own sign-in page. After `app.authority.signIn`, that page redirects to `return_to`, the
+ * target of the journey.
  */
 function hostPage(loginUrl: string, { next, loginHint, wantsSignUp, uiLocales }: Journey): string {
   const query = serializeParams({

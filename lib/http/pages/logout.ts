@@ -31,7 +31,8 @@ export function logoutRoutes(child: FastifyInstance, deps: PageDeps): void {
       await answer(request, reply, { params: readLogoutParams(queryParams(request)), confirmed: false }, deps)
   )
 
-  // The document describes no body, because it would call it required, and an empty request is complete.
+  // Declares no body schema, because the API document would call the body required, although an empty request is
+  // complete.
   child.post(
     deps.path('logout'),
     postFromAnyPage(

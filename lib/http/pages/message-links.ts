@@ -16,7 +16,7 @@ import { digest } from '../../protocol/digest.ts'
 import { checkResetToken, confirmPasswordReset } from '../../accounts/reset-password.ts'
 import { checkUndo, type PendingUndo, undoByLink } from '../../accounts/undo.ts'
 
-/** `token` is `''` once it is used up, and `result` tells what became of it. */
+/** `token` is `''` after its use. `result` then tells what the link did. */
 interface Shown {
   token: string
   pending: PendingVerification
@@ -24,10 +24,10 @@ interface Shown {
 }
 
 /**
- * The page behind the link of a confirmation message, with a button. Opening it uses nothing up, because mail programs
- * open links too. The button confirms as `POST /auth/email/verify` does, under one limit with it. A stranger may have
- * signed up with the reader's address: the page says under which name and when, and a second button ends the stranger's
- * password, or stops the change.
+ * The page behind the link of a confirmation message, with a button. Opening the page uses nothing up, because mail
+ * programs open links too. The button confirms as `POST /auth/email/verify` does, under the same limit. A stranger may
+ * have signed up with the reader's address: the page says under which username and when, and a second button ends the
+ * stranger's password, or stops the change.
  */
 export function verifyEmailPage(child: FastifyInstance, deps: PageDeps): void {
   const {
@@ -127,8 +127,8 @@ export function verifyEmailPage(child: FastifyInstance, deps: PageDeps): void {
 }
 
 /**
- * The page behind the link of a reset message. Opening it uses nothing up, because mail programs open links too. Its
- * form sets the password as `POST /auth/password-reset/confirm` does, under one limit with it.
+ * The page behind the link of a reset message. Opening the page uses nothing up, because mail programs open links too.
+ * Its form sets the password as `POST /auth/password-reset/confirm` does, under the same limit.
  */
 export function resetPasswordPage(child: FastifyInstance, deps: PageDeps): void {
   const {
@@ -186,7 +186,7 @@ export function resetPasswordPage(child: FastifyInstance, deps: PageDeps): void 
         }
       }),
       async again({ token = '' }, refused) {
-        // No other password would help.
+        // Throws for an invalid link, because no other password would help.
         if (refused.error === 'invalid_token') throw refused
         const username = await checkResetToken(token, accounts).then(
           (user) => user.username,
@@ -213,8 +213,8 @@ interface Undoing {
 }
 
 /**
- * The page behind "that was not me" of a message. It says which change it takes back, with a button. Opening it uses
- * nothing up, because mail programs open links too.
+ * The page behind the link "that was not me" of a message. Shows which change its button takes back. Opening the page
+ * uses nothing up, because mail programs open links too.
  */
 export function undoPage(child: FastifyInstance, deps: PageDeps): void {
   const {

@@ -7,13 +7,13 @@ import { callableBy, type CallersConfig, type Declaration } from '../edge/caller
 import { noStoreHook } from '../edge/error-reply.ts'
 import { describeRoute } from '../edge/schemas.ts'
 
-/** Bytes. */
+/** Maximum length of a posted form, in bytes. */
 const FORM_LIMIT = 16_384
 
 /** A posted form: each field was sent once. It has no prototype, so a field can have any name. */
 export type Form = Readonly<Record<string, string>>
 
-/** JSON that a program sent to a page. The answer is JSON too. */
+/** Refuses JSON that a program posted to a page. The answer is JSON too. */
 export class ProgramError extends OAuthError {
   constructor(tokenPath: string) {
     super('invalid_request', `This is a page, which takes forms of browsers. Programs sign in at POST ${tokenPath}.`, {
@@ -25,15 +25,15 @@ export class ProgramError extends OAuthError {
 }
 
 /**
- * The one parser of page routes, for forms as browsers send them. Any other content type is 415. JSON of a program is
- * refused before all else, so that it is told where to go and not that its page has expired.
+ * The one parser of page routes, for forms as browsers send them. Any other content type is 415. Refuses JSON of a
+ * program before all other checks, so that the error names the right endpoint and not an expired page.
  */
 export function registerFormParser(child: FastifyInstance, tokenPath: string): void {
   child.removeAllContentTypeParsers()
   child.addHook('onRequest', ({ method, headers, routeOptions }, _reply, done) => {
     const { fastifyAuthority }: Partial<CallersConfig> = routeOptions.config
     const { 'content-type': type = '', 'sec-fetch-site': site, origin } = headers
-    // Every browser sends one of the two with a form or a script.
+    // Every browser sends one of the two headers with a form or a script.
     const isProgram =
       method === 'POST' && site === undefined && origin === undefined && fastifyAuthority?.isHidden !== true
     done(isProgram && /^application\/json(?:[;\s]|$)/i.test(type) ? new ProgramError(tokenPath) : undefined)
@@ -80,7 +80,7 @@ export function postFromAnyPage(
     ...callableBy('anyone', { fromAnyPage: true, ...declared }),
     bodyLimit: FORM_LIMIT,
     schema: describeRoute(described),
-    // The schema is for the host's document: what does not fit is shown on the form itself.
+    // The schema is only for the host's API document. The form itself shows errors of its fields.
     validatorCompiler: () => () => true,
     onRequest: noStoreHook
   }
@@ -149,14 +149,17 @@ export function queryParams(request: FastifyRequest): SentParams {
   return parseForm(query)
 }
 
-/** One of the parameters; `''` if it is missing. @throws OAuthError `invalid_request` where it is repeated */
+/**
+ * A parameter of the page's own address; `''` if it is missing. @throws OAuthError `invalid_request` where it is
+ * repeated
+ */
 export function queryParam(request: FastifyRequest, name: string): string {
   const value = queryParams(request)[name] ?? ''
   if (typeof value !== 'string') throw new OAuthError('invalid_request', `${name} must be a string, sent once.`)
   return value
 }
 
-/** The token of the page behind a link: in its form, else in its address. */
+/** The token of the page behind a link: from the posted form, or from the address of a GET. */
 export const tokenIn = (request: FastifyRequest): string =>
   request.method === 'POST' ? (formOf(request).token ?? '') : queryParam(request, 'token')
 
@@ -176,7 +179,7 @@ export function leadToIssuer(child: FastifyInstance, issuer: string): void {
     const asked = URL.canParse(address) ? new URL(address) : null
     if (
       method === 'GET' &&
-      // Refuses an absolute address, and anything else that a server may get instead of a path.
+      // Excludes an absolute URL, and anything else that a server may get instead of a path.
       originalUrl.startsWith('/') &&
       asked !== null &&
       asked.host !== host &&

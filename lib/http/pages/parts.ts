@@ -1,4 +1,4 @@
-/** The questions that pages of the kernel ask the features that are on. */
+/** Functions by which built-in pages ask the features that are on for their additions. */
 import type { FastifyRequest } from 'fastify'
 import { wordsOf } from '../../protocol/authorization-params.ts'
 import type { ConnectButton } from '../../pages/common-model.ts'
@@ -19,7 +19,7 @@ export async function connectButtons(
 /** Addresses of pictures that the links show. */
 export const buttonImages = ({ parts }: Deps): string[] => parts.flatMap(({ images = [] }) => images)
 
-/** The outcome of a form whose name belongs to a feature; `null`: no feature takes the name. */
+/** The outcome of a form whose username belongs to a feature; `null`: no feature takes the username. */
 export async function elsewhere(form: Form, visit: Visit, { parts }: Deps): Promise<Submission<never> | null> {
   for (const part of parts) {
     const led = (await part.elsewhere?.(form, visit)) ?? null
@@ -41,8 +41,8 @@ export function pageBefore(userId: string, visit: Pick<Visit, 'request' | 'journ
 }
 
 /**
- * Parameters of the addresses of links besides the journey: whether a fresh sign-in is asked for, which a journey
- * without a client does not carry.
+ * The parameter `prompt=login`, if the page's address has it without a client. Links need it besides the query of the
+ * journey, because a journey without a client drops it.
  */
 export function freshness(request: FastifyRequest): Record<string, string> {
   return queryParam(request, 'client_id') === '' && promptsOf(request).includes('login') ? { prompt: 'login' } : {}
@@ -58,8 +58,8 @@ export function promptsOf(request: FastifyRequest): string[] {
 const knownPrompts = (prompt: string): string[] => wordsOf(prompt).filter((word) => PROMPTS.includes(word))
 
 /**
- * The sign-in page of the same journey for another account. It knows no name, and opening it ends no session, so a
- * link of another site costs nobody their sign-in.
+ * The sign-in page of the same journey for another account. The address has no `login_hint`. Opening it ends no
+ * session, so that a link on another site signs nobody out.
  */
 export function otherAccountUrl(loginUrl: string, query: string, prompts: readonly string[] = []): string {
   const params = new URLSearchParams(query)

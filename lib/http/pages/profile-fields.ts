@@ -55,7 +55,7 @@ type InputType = ProfileField['type']
 /** A valid floating-point number, which is what a browser sends for a number input. @see HTML §2.3.4.3 */
 const NUMBER = /^-?(?:\d+(?:\.\d+)?|\.\d+)(?:e[+-]?\d+)?$/i
 
-/** The values of a ticked box: its own, or the one that browsers send for a box without one. */
+/** The values that a ticked checkbox sends: its own value, or `on` if the checkbox has no value. */
 const TICKED: readonly string[] = ['true', 'on']
 
 export function profileForm(registration: Registration): ProfileForm {
@@ -119,7 +119,7 @@ interface ProfileChangeForm {
   show(user: User, typed: Form | null, messages: Messages): ProfileField[]
   /**
    * The form's changes, as `PATCH /auth/profile` takes them. An unchanged field is left out, so that two people at one
-   * account, or two tabs, don't take back each other's changes. `null` for an emptied one.
+   * account, or two tabs, don't take back each other's changes. `null` for an emptied field.
    * @throws OAuthError `invalid_request` naming the field
    */
   read(form: Form, user: User): Record<string, unknown>
@@ -163,8 +163,8 @@ function shown({ name, schema, required }: Input, value: string, messages: Messa
 }
 
 /**
- * The typed value, by the field's own schema. `null` if an optional field was left empty. @throws OAuthError
- * `invalid_request` naming the field
+ * The typed value of a field, checked by the field's own schema. `null` if an optional field was left empty. @throws
+ * OAuthError `invalid_request` naming the field
  */
 function fieldValue({ name, schema, type, required }: Input, form: Form, fits: Registration['fits']): unknown {
   const value = valueOf(schema, type, form[name] ?? '', fits) ?? null
@@ -181,8 +181,8 @@ function isRequired(fields: TObject, name: string, schema: TSchema, fits: Regist
 }
 
 /**
- * The typed value of a text, `undefined` for none. A text that can't be converted stays a text, for the schema to
- * refuse.
+ * Converts the text of a field to the type of its schema. `undefined`: nothing was typed. A text that can't be
+ * converted stays a text, so that the schema refuses it.
  */
 function valueOf(schema: TSchema, type: InputType, text: string, fits: Registration['fits']): unknown {
   if (type === 'checkbox') {
@@ -199,7 +199,7 @@ function defaultOf(schema: TSchema, type: InputType): string {
   return typeof value === 'string' || typeof value === 'number' || value === true ? shownAs(type, String(value)) : ''
 }
 
-/** A box is ticked by `true`. */
+/** The text of a field in the form. `true` ticks a checkbox. */
 function shownAs(type: InputType, text: string): string {
   return type !== 'checkbox' ? text : TICKED.includes(text) ? 'true' : ''
 }

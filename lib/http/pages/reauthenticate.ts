@@ -17,7 +17,7 @@ import { queryParam, required } from './page-routes.ts'
 import { leadOn } from './lead-on.ts'
 import { passwordLimit } from './account-page.ts'
 
-/** `others`: the ways of features. */
+/** `others`: the proofs that features offer. */
 interface Shown {
   person: SignedInPerson
   asksPassword: boolean
@@ -28,9 +28,10 @@ interface Shown {
 /**
  * `GET` and `POST /auth/reauthenticate`: a signed-in user proves their identity again, by a second factor too if they
  * have one, and goes on to `return_to`. The proof is the password, a passkey of theirs, a connection, or without a
- * password a code by email. Each is good for this user alone: no other name can be typed, and another user's passkey or
- * account elsewhere is refused. A remembered browser counts for nothing. The second factor is asked for on its own
- * page; until it is right, the session stays as it is. A user with none of these uses the sign-in page.
+ * password a code by email. Each proof is accepted from this user only: no other name can be typed, and another user's
+ * passkey or account elsewhere is refused. A remembered browser must give the second factor too. The second factor has
+ * a page of its own. The session does not change until the factor is right. A user with none of these proofs uses the
+ * sign-in page.
  */
 export function reauthenticatePage(child: FastifyInstance, deps: PageDeps): void {
   const { authorize, browser, link } = deps
@@ -109,7 +110,7 @@ export function reauthenticatePage(child: FastifyInstance, deps: PageDeps): void
         const {
           person: { user, session }
         } = shown
-        // The page was shown to another user, or under a sign-in that has ended, so it is shown again.
+        // The page was shown to another user, or under a sign-in that has ended, so the page is shown again.
         if (queryParam(request, 'session') !== session.sid)
           return { limit: null, work: async () => goOn(`${link('reauthenticate')}${query}`) }
         const other = shown.others.find(({ part }) => part.takes(form))

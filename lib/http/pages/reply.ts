@@ -22,7 +22,7 @@ import { logLine } from '../../ports/log.ts'
 import { requestIdOf } from '../edge/request-origin.ts'
 import { LANGUAGES } from '../../texts/languages.ts'
 
-/** A route's content of a page; title, logo, language and addresses are added. */
+/** The part of a page's model that a route gives. `PageReply` adds title, logo, language and addresses. */
 export type PageContent<Name extends PageName> = Omit<PageModels[Name], keyof CommonModel>
 
 export interface PageSettings {
@@ -37,7 +37,7 @@ export interface PageSettings {
   formActions?: readonly string[]
   /** Absolute URLs of images besides the logo of all pages. */
   images?: readonly string[]
-  /** The page's own URL contains a token, so the browser tells others its origin only. */
+  /** The page's own URL contains a token, so the browser sends only its origin as `Referer`. */
   secretAddress?: boolean
   /** The page asks for a passkey. `renewUrl`: a path of this origin that its script loads from; `null`: none. */
   passkeys?: { renewUrl: string | null } | undefined
@@ -71,11 +71,11 @@ export interface PageReplyOptions {
   /** `email` if pages call the username an email address. */
   usernames: Usernames
   issuer: string
-  /** As mounted, with that of the host's instance in front. */
+  /** The mounted prefix, which begins with that of the host's instance. */
   prefix: string
   /** True if pages ask for passkeys. */
   passkeys: boolean
-  /** Those of the features that are on. */
+  /** The renderers of the features that are on. */
   renderers: Partial<Renderers>
   pages: Look &
     Pick<CommonModel, 'title' | 'faviconUrl' | 'order' | 'stylesheetUrl'> & {
@@ -86,10 +86,10 @@ export interface PageReplyOptions {
     }
 }
 
-/** Loaded with the first page, because many processes only answer apps. */
+/** Loads the built-in pages when the first page is sent, because many processes only answer apps. */
 const ownRenderers = () => import('../../pages/render.ts')
 
-/** Replies that hold a page, and the host's own. Their headers are not those of the API. */
+/** Replies with a page, and replies that the host answers. They do not get the security headers of JSON endpoints. */
 const pageReplies = new WeakSet<FastifyReply>()
 
 /** Answers as the host answers a path that it does not know. */
@@ -133,8 +133,8 @@ export function createPageReply({
   }
 
   /**
-   * The host's own HTML. `null` where it has none for this page, or where its function fails: that must not stop a
-   * sign-in.
+   * The host's own HTML. `null` if the host has none for this page, or if its function fails, because such a failure
+   * must not stop a sign-in.
    */
   async function hostHtml<Name extends PageName>(
     request: FastifyRequest,
@@ -152,7 +152,10 @@ export function createPageReply({
     return null
   }
 
-  /** The brand of the service, and of a client what it has instead. */
+  /**
+   * The brand of a page: what the client has of title, logo and accent, otherwise that of the service. A client with a
+   * title of its own never gets the logo of the service.
+   */
   function brandOf({ title, logo, accentColor }: ClientPages = {}): Pick<CommonModel, 'title' | 'logo' | 'styleUrl'> {
     const shown = title ?? pages.title
     const image = logo ?? (title === undefined ? pages.logo : null)
@@ -231,7 +234,7 @@ export function createPageReply({
       const common = commonOf(
         request,
         settings,
-        // An error page repeats nothing of the refused request, and the addresses of other languages would.
+        // Offers no languages on an error page, because their addresses would repeat the refused request.
         page === 'error' || page === 'connect_failed' ? [] : languagesOf(request, settings.statusCode ?? 200)
       )
       // The host's function gets a copy, so that its changes are not in the built-in page.
@@ -261,20 +264,27 @@ function vary(reply: FastifyReply, names: readonly string[]): void {
   reply.header('vary', [...before, ...missing].join(', '))
 }
 
-/** Parameters of a page's address that belong to one view: the language, and the note of a finished form. */
+/**
+ * Parameters of a page's address that belong to one view: the language, the note of a finished form, and the session
+ * that a form was shown to.
+ */
 const OF_ONE_VIEW = ['ui_locales', 'done', 'session']
 
-/** Several times what clients send, in characters. */
+/**
+ * Maximum length of a query that the addresses of other languages repeat, in characters. Several times what clients
+ * send.
+ */
 const MAX_QUERY = 1500
 
 /**
- * The page's own address in each language, by its query alone, because the path may differ outside of a proxy. A page
- * that tells the result of a form can't be opened again, so it offers no languages; a refused form can.
+ * The page's own address in each language, as a URL with the query only, because a proxy may change the path. The page
+ * after a successful post offers no languages, because a GET can't show it again. A refused form can be opened again.
  */
 function languagesOf({ method, url }: FastifyRequest, statusCode: number): CommonModel['languages'] {
   if (method !== 'GET' && statusCode < 400) return []
   const [, query = ''] = /^[^?#]*\?([^#]*)/.exec(url) ?? []
-  // Each address contains the query. With a parameter of the greatest length, the page would have a hundred kilobytes.
+  // Offers no languages for a long query, because each address repeats the query and the page could grow to a hundred
+  // kilobytes.
   if (query.length > MAX_QUERY) return []
   const kept = query.split('&').filter((pair) => pair !== '' && !OF_ONE_VIEW.includes(pair.split('=', 1)[0] ?? ''))
   return LOCALES.map((lang) => ({

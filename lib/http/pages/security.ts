@@ -92,7 +92,8 @@ function formActionSource(url: string): string | null {
   const { protocol, origin } = parsed
   if (REFUSED_SCHEMES.has(protocol)) return null
   if (protocol !== 'https:' && protocol !== 'http:') return SOURCE.test(protocol) ? protocol : null
-  // A policy can't name an IPv6 address; browsers drop such a source, and the sign-in would end there.
+  // Allows the whole scheme, because a policy can't name an IPv6 address: browsers drop such a source, and the sign-in
+  // would end there.
   if (parsed.hostname.startsWith('[')) return protocol
   return SOURCE.test(origin) ? origin : null
 }

@@ -15,7 +15,7 @@ import { profileForm } from './profile-fields.ts'
 
 /**
  * Makes an account like `POST /auth/register`, under the same limit, and signs the new user in. If an email must be
- * confirmed first, the answer is the same for everybody.
+ * confirmed first, the answer is the same for new and taken usernames.
  */
 export function signupPage(child: FastifyInstance, deps: PageDeps, registration: Registration): void {
   const {
@@ -94,7 +94,8 @@ export function signupPage(child: FastifyInstance, deps: PageDeps, registration:
                 if (begun !== null)
                   return await leadOn(begun, { ...journey, nativeRequest: null }, request, deps)(reply)
               } catch (error) {
-                // The account exists now, so the sign-up form would only report its name as taken.
+                // Leads to the sign-in page. The account exists now, so the sign-up form would only report its name as
+                // taken.
                 request.log.error(
                   ...logLine('FST_AUTHORITY_WORK_FAILED', 'a new user could not be signed in', { err: error })
                 )

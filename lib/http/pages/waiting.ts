@@ -6,7 +6,7 @@ import { journeyOf, type SealedCookies } from '../edge/sealed-cookies.ts'
 
 const MINUTE_MS = 60_000
 
-/** How long a browser waits for each thing, by default: as long as the link of its message works. */
+/** The default lifetime of each kind of waiting cookie. For a message, it is the lifetime of the link or the code. */
 const LIFETIMES_MS = {
   /** A name was typed and carried to another page. */
   typed: 30 * MINUTE_MS,
@@ -18,9 +18,9 @@ const LIFETIMES_MS = {
   forgot: 30 * MINUTE_MS,
   /** A new address was asked for, and its message has a code. */
   change: 10 * MINUTE_MS,
-  /** A code was asked for, and `code` tells how it is checked. */
+  /** A sign-in code was asked for. */
   code: 10 * MINUTE_MS,
-  /** The code was right, and the person is to sign up. */
+  /** The code was right, and the person has to sign up next. */
   proved: 10 * MINUTE_MS,
   /** The button behind a link was pressed, and the page tells the result. */
   confirmed: 10 * MINUTE_MS,
@@ -38,34 +38,40 @@ export interface Waits {
   kind: WaitingKind
   /** The typed name. */
   name: string
-  /** A secret of this browser. The tokens of the messages that it asks for are bound to it. */
+  /** A secret of this browser. The tokens of the messages that the browser asks for are bound to this secret. */
   id: string
-  /** Milliseconds since the epoch: of the typed name, and of the end. */
+  /** When the cookie was set, and when it ends, in milliseconds since the epoch. */
   at: number
   until: number
   /**
-   * A digest of the password hash that this browser has chosen or proved, and when. It is there for free and taken
-   * names alike, so that the size of the cookie tells nothing.
+   * A digest of the password hash that this browser has chosen or proved, and the time. Set for free and taken
+   * usernames alike, so that the size of the cookie tells nothing.
    */
   proof?: { of: string; at: number } | undefined
-  /** Set for a code: the known browser, and the one user whom the code may sign in. */
+  /** Set for the kind `code`: the id of the known browser, and the one user whom the code may sign in. */
   device?: string | null
   only?: string | undefined
 }
 
 type NewWaits = Pick<Waits, 'kind' | 'name'> & Partial<Omit<Waits, 'at'>>
 
-/** The kinds that tell the result of a link, which ends the request. */
+/** The kinds that tell the result of a link. They end the waiting request, so its id and its proof are dropped. */
 const RESULTS: ReadonlySet<WaitingKind> = new Set(['confirmed', 'changed', 'disowned', 'stopped', 'reset', 'accepted'])
 
-/** A waiting request with the query of its journey. `null`: the query was too long to be stored. */
+/**
+ * A waiting request with the query of its journey. `query` is `null` if the browser does not have the query, for
+ * example because it was too long to be stored.
+ */
 export type FoundWaits = Waits & { query: string | null }
 
 interface OnJourney {
   query: string
 }
 
-/** The person can choose another language on the way, so the language is no part of the cookie's name. */
+/**
+ * Takes the language out of a query, because the cookie's name must stay the same if the person chooses another
+ * language on the way.
+ */
 function withoutLanguage(query: string): { query: string; locales: string | undefined } {
   const params = new URLSearchParams(query)
   const locales = params.get('ui_locales') ?? undefined
@@ -80,21 +86,24 @@ const withLanguage = (query: string, locales: string | undefined): string =>
     : `${query === '' ? '?' : `${query}&`}${new URLSearchParams({ ui_locales: locales }).toString()}`
 
 /**
- * One sealed cookie for each journey, three at most: what the browser waits for. A cookie alone proves nothing. It
- * prefills a name and leads on. Together with a link that is bound to its `id`, the browser may be signed in.
+ * Keeps one sealed cookie for each journey, three at most: what the browser waits for. The cookie alone proves nothing,
+ * and only prefills a username. Together with a link that is bound to its `id`, the cookie may sign the browser in.
  */
 export interface Waiting {
   /** The cookie of this journey; `null`: the browser waits for nothing. */
   of(request: FastifyRequest, journey: OnJourney): Waits | null
-  /** The newest cookie of any journey that fits. */
+  /** The newest cookie of any journey for which `fits` returns true. */
   find(request: FastifyRequest, fits: (waits: Waits) => boolean): FoundWaits | null
   /** The name that was typed on this journey in the last half hour; `''`: none. */
   nameOn(request: FastifyRequest, journey: OnJourney): string
   /** The id for a message that this browser asks for. It stays the same as long as the name is the same. */
   idFor(request: FastifyRequest, journey: OnJourney, name: string): string
-  /** Replaces the cookie of the journey. The id, the proof and the end of a request with the same name stay. */
+  /**
+   * Replaces the cookie of the journey. Keeps the id and the proof of a waiting request with the same name, and never
+   * shortens its lifetime.
+   */
   set(reply: FastifyReply, journey: OnJourney, waits: NewWaits): void
-  /** Carries a name that was typed on one page to another. A request with the same name goes on. */
+  /** Carries a name that was typed on one page to another. Keeps a waiting request with the same name. */
   carry(reply: FastifyReply, journey: OnJourney, name: string): void
   clear(reply: FastifyReply, journey: OnJourney): void
 }

@@ -20,13 +20,15 @@ import { type Asked, namedResources, targetOf } from '../target.ts'
 
 type Params = TokenRequestParams<'code' | 'redirect_uri' | 'code_verifier'>
 
-/** Checks after the code is used up. The first failure ends the code and is `invalid_grant`. */
+/**
+ * The checks after the code is used up. A failed check ends the family of the code, and the answer is `invalid_grant`.
+ */
 const CHECKS: ReadonlyArray<{
   name: string
   see: string
   holds(params: Params, details: AuthorizationDetails, jkt: string | null): boolean
 }> = [
-  // With PKCE it may be absent, as in OAuth 2.1, because PKCE proves the same.
+  // With PKCE, `redirect_uri` may be absent as in OAuth 2.1, because PKCE proves the same.
   {
     name: 'the redirect URI is the one of the authorization request',
     see: 'RFC 6749 §4.1.3',
@@ -46,9 +48,9 @@ const CHECKS: ReadonlyArray<{
 ]
 
 /**
- * The authorization code grant. A code works once, also if its first use fails, so that a verifier can be guessed once.
- * A second use ends the tokens of the first. A code presented by another client stays unused, because clients could
- * otherwise sign people out of each other.
+ * The authorization code grant. Even a failed use uses the code up, so that an attacker can guess the verifier only
+ * once. A second use ends the tokens of the first. If another client presents the code, it stays unused, because
+ * clients could otherwise end the sign-ins of each other.
  * @see RFC 6749 §4.1.3, OpenID Connect Core 1.0 §3.1.3
  */
 export const AUTHORIZATION_CODE = grant({

@@ -15,8 +15,8 @@ const USER_SCOPES: readonly string[] = ['openid', 'offline_access', ...CLAIM_SCO
  * The client credentials grant: an access token of the client itself. No refresh token, because the client can always
  * ask again.
  *
- * `sub` and `client_id` are both the client's id, and there is no `sid`. Endpoints about a user look up the session of
- * a token, so none of them takes this one for a user's, even if a user has the same id.
+ * `sub` and `client_id` are both the client's id, and there is no `sid`. Endpoints about a user need the session of a
+ * token, so they refuse this token, even if a user has the same id as the client.
  * @see RFC 6749 §4.4, RFC 9068 §2.2, RFC 9700 §4.15
  */
 export const CLIENT_CREDENTIALS = grant({

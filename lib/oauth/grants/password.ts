@@ -12,7 +12,7 @@ import { commitTokens } from '../issue-tokens.ts'
 
 /**
  * The resource owner password credentials grant, for the host's own front ends. RFC 9700 §2.4 forbids this grant, with
- * third parties in mind. `docs/adr` says why it exists here and how it is fenced.
+ * third parties in mind. `docs/adr` says why this service has it and how it is restricted.
  * @see RFC 6749 §4.3
  */
 export const PASSWORD = grant({
@@ -53,7 +53,7 @@ async function passwordGrant(
   const { user, factors } = await proveByPassword({ username, password, clientId, origin }, deps.accounts)
   const methods = [passwordProof(deps.accounts.clock.now())]
   const first = { user, by: 'password' as const, methods, ...granted }
-  // The password was right, so this is no failure: the attempt is given back.
+  // The password was right, so the need for a second factor is returned, not thrown. The attempt does not count.
   const needed = await deps.beforeTokens({ ...first, factors }, call, 'sign_in')
   if (needed !== null) return needed
   return await commitTokens(
@@ -64,7 +64,8 @@ async function passwordGrant(
         factorsOf(user, deps.accounts)
       ])
       if (confirmed === null) throw new OAuthError('invalid_grant', 'The username or password is wrong.')
-      // Turning two-step sign-in on ends all sign-ins of that moment. A later sign-in sees it here.
+      // Asks again, because the user may have turned two-step sign-in on since the first check. That ended only the
+      // sign-ins that existed then.
       return await deps.beforeTokens({ ...first, factors: now }, call, 'commit')
     },
     deps

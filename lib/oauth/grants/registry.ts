@@ -21,7 +21,7 @@ export function limitsOf(grants: readonly GrantDeclaration[]): Readonly<Record<s
 export function findGrant(type: string, deps: Pick<GrantDeps, 'grants' | 'declaredGrants'>): Grant {
   const found = deps.grants.find((candidate) => candidate.type === type)
   if (found !== undefined) return found
-  // An unknown type may be any text, even a password, and descriptions are logged.
+  // Does not quote an unknown type, which may be any text, even a password: descriptions are logged.
   const known = deps.declaredGrants.find((candidate) => candidate.type === type)?.type ?? 'The grant type'
   throw new OAuthError(
     'unsupported_grant_type',

@@ -20,7 +20,7 @@ const uri = text({ takes: 'a URI' })
 const resource = text({ pattern: '^(?:https?://|/)', takes: 'a resource as the option resources has it' })
 const uris = words({ takes: 'an array of URIs' })
 
-/** A registered client, listed or from a client store. The texts are the comments of `Client`. */
+/** A registered client, listed or from a client store. The comments of `Client` are the texts of these options. */
 export const CLIENT_FIELDS = {
   clientId: required(shortText(256, {})),
   clientSecret: secretText(),

@@ -31,16 +31,16 @@ export const FONT = new RegExp(`^${FAMILY}(?:, ?${FAMILY}){0,15}$`)
 export const RADIUS = /^(?:0|(?:[12]?\d|3[0-2])px|(?:[01]?\.\d{1,4}|[012])rem)$/
 
 const BACKGROUND = {
-  /** The colour in light mode. */
+  /** The color in light mode. */
   light: color({}),
-  /** The colour in dark mode. */
+  /** The color in dark mode. */
   dark: color({})
 }
 
 const ACCENT = {
-  /** The colour in light mode. */
+  /** The color in light mode. */
   light: color({ otherwise: 'the built-in blue' }),
-  /** The colour in dark mode. */
+  /** The color in dark mode. */
   dark: color({ otherwise: '`light`' })
 }
 
@@ -51,7 +51,7 @@ const LOGO = {
   dark: url({ otherwise: '`url`' }),
   /** Its height in pixels. */
   height: integer(24, 64, { otherwise: '40' }),
-  /** Its words for people who can't see it. */
+  /** The alternative text, for people who can't see the logo. */
   alt: shortText(100, { otherwise: '`title`' })
 }
 
@@ -74,7 +74,7 @@ export const CLIENT_PAGES = {
   title: shortText(100, { otherwise: '`pages.title`' }),
   /** The logo, instead of the name. */
   logo: logoOption(),
-  /** Colour of buttons and links. */
+  /** Color of buttons and links. */
   accentColor: accentOption({ otherwise: '`pages.accentColor`' })
 }
 
@@ -85,25 +85,25 @@ const PAGES = {
   logo: logoOption(),
   /** The icon of the browser's tab. Without it browsers look for `/favicon.ico`. */
   faviconUrl: url(),
-  /** Colour of buttons and links. Text on it is black or white, depending on which reads better. */
+  /** Color of buttons and links. Text on it is black or white, depending on which reads better. */
   accentColor: option<string | Given<typeof ACCENT>>(
     Type.Union([color({}), section(ACCENT)], { takes: 'a colour such as "#1f5fbf", or { light, dark }' }),
     '#1f5fbf'
   ),
   /** `"auto"`: light or dark, as the browser wants it. */
   colorScheme: oneOf(['light', 'dark', 'auto'], { default: 'auto' }),
-  /** `"card"`: on screens wider than a phone's the page is a card on its ground. `"plain"`: no card, on any screen. */
+  /** `"card"`: a card on a background, on screens wider than a phone's. `"plain"`: no card, on any screen. */
   layout: oneOf(['card', 'plain'], { default: 'card' }),
   /** Which way comes first to sign in and to sign up: name and password, or the buttons of other providers. */
   order: oneOf(['password-first', 'providers-first'], { default: 'password-first' }),
   /**
-   * Colour around the card, on screens that are wider than a phone's. A single colour is used in light mode, and in
-   * dark mode if white text is readable on it. The pages make texts on it as light or dark as it requires.
+   * Color around the card, on screens that are wider than a phone's. A single color is used in light mode, and in dark
+   * mode if white text is readable on it. Text on the background becomes as light or dark as contrast requires.
    */
   background: option<string | Given<typeof BACKGROUND>>(
     Type.Union([color({}), section(BACKGROUND)], { takes: 'a colour such as "#f3f4f7", or { light, dark }' })
   ),
-  /** Corner radius of fields and buttons. The corners of the card are half as round again. */
+  /** Corner radius of fields and buttons. The corners of the card have 1.4 times this radius. */
   radius: text({ pattern: RADIUS.source, default: '0.625rem', takes: '"0", or a length of at most "32px" or "2rem"' }),
   /**
    * A CSS list of font families, before those of the system. A font that people have not installed comes from
@@ -164,7 +164,7 @@ export function resolvePages(given: PagesOptions | undefined, issuer: string) {
   return {
     ...settings,
     accentColor: typeof accentColor === 'string' ? accentColor : accentsIn(accentColor),
-    /** Around the card, `#rrggbb`. `null`: the built-in colour. */
+    /** The color around the card, `#rrggbb`, or one for each scheme. `null`: the built-in color. */
     background: typeof background === 'string' ? background : filled(BACKGROUND, background ?? {}),
     links: filled(LINKS, given?.links),
     /** The target of a sign-in without a destination. */
@@ -172,7 +172,7 @@ export function resolvePages(given: PagesOptions | undefined, issuer: string) {
   }
 }
 
-/** Without a colour the option is as if absent. */
+/** The accent of each scheme. An object without a color counts as an absent option. */
 function accentsIn(given: Given<typeof ACCENT>) {
   const { light, dark } = filled(ACCENT, given)
   return light === null && dark === null ? PAGES_DEFAULTS.accentColor : { light, dark }

@@ -53,7 +53,7 @@ const PASSWORD = {
   contextWords: words({ default: [], takes: 'an array of words' }),
   /**
    * `(password) => boolean`: `true` for a password that is known from a breach. If it throws or takes longer than 2 s,
-   * the password is accepted. If it returns no boolean, the request fails.
+   * the password is accepted. `undefined` and `null` mean `false`. With any other result, the request fails.
    */
   isBreached: fn<(password: string) => boolean | Promise<boolean>>(),
   /** Peppers password hashes with the option `secret`. */

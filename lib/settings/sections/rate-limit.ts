@@ -32,7 +32,7 @@ const allowance = (windowMs: number, max: number) => ({
   })
 })
 const COUNT = {
-  /** `"failed"`: an attempt that succeeds is given back. */
+  /** `"failed"`: an attempt that succeeds no longer counts. */
   count: oneOf(['all', 'failed'], { default: 'all' })
 }
 
@@ -70,7 +70,7 @@ const RULES = {
   /** Registrations, per address. */
   register: countingRule(HOUR, 3),
   /**
-   * Password reset requests, per address. Besides it, each account gets at most one message of a kind in five minutes.
+   * Password reset requests, per address. Besides, each account gets at most one message of a kind in five minutes.
    */
   passwordReset: countingRule(HOUR, 3),
   /** Attempts on one username, from any address. */
@@ -82,8 +82,8 @@ const RULES = {
    */
   secondFactor: rule(QUARTER, 5, 'failed'),
   /**
-   * Bad refresh tokens, codes, one-time tokens and client secrets, per address, counted after they have failed. A good
-   * one always passes.
+   * Bad refresh tokens, codes, one-time tokens and client secrets, per address, counted after they have failed. Good
+   * ones always pass.
    */
   refresh: rule(QUARTER, 100, 'failed'),
   /** Sign-ins that come back from a provider, per address, because for each the server sends the provider a request. */
@@ -95,7 +95,7 @@ const RULES = {
   emailCode: rule(HOUR, 3, 'all'),
   /**
    * Wrong user codes of the device grant, per user and per address. All users together have a thousand. Requests of
-   * devices have twenty times this allowance for each address, and there are at most 10,000 of them.
+   * devices count separately: twenty times this allowance per address, and 10,000 for all devices together.
    */
   device: rule(TEN_MINUTES, 5, 'failed'),
   /** Fetches of the documents of unknown clients that people without a session cause, per address. */
@@ -112,13 +112,13 @@ const REST = {
   key: fn<(request: FastifyRequest) => string | Promise<string>>(),
   /** Counts by verified API key. Without a valid key the address counts. */
   apiKey: section<ApiKeyOption>(API_KEY, { takes: '{ header, verify }' }),
-  /** Addresses and CIDR ranges that the per-address rules do not limit. The `account` rule does. */
+  /** Addresses and CIDR ranges that the per-address rules do not limit. The rule `account` still limits them. */
   bypass: words({ default: [], takes: 'an array of addresses and CIDR ranges' }),
   /** Key prefix of the counters in a shared store. */
   prefix: text({ minLength: 1, default: 'rl:', takes: 'a string that is not empty' }),
   /**
-   * The answer to a counter store that fails or hangs for 250 ms: each instance counts by itself, refuses all, or lets
-   * all pass.
+   * Applies while the counter store fails or takes longer than 250 ms. `"local"`: each instance counts by itself.
+   * `"deny"`: all attempts are refused. `"allow"`: all attempts pass.
    */
   onStoreError: oneOf(['local', 'deny', 'allow'], { default: 'local' }),
   /**
@@ -156,7 +156,7 @@ export function resolveRateLimits(given: RateLimitOptions | false = {}): RateLim
   }
 }
 
-/** Node.js has the names of headers in lower case. */
+/** Lower case, as Node.js spells the names of headers. */
 function inNodeSpelling<Key extends { header: string }>(key: Key): Key {
   return { ...key, header: key.header.toLowerCase() }
 }

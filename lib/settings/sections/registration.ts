@@ -4,15 +4,15 @@ import { badOption, invalid } from '../option-error.ts'
 
 const REGISTRATION = {
   /**
-   * `"email"`: the username is the email address, is stored as `email` too, and the pages call it so. `"any"`: that, or
-   * a name of 3 to 64 characters.
+   * `"email"`: the username is the email address, is stored as `email` too, and the pages call it so. `"any"`: an email
+   * address, or a name of 3 to 64 characters.
    */
   username: oneOf(['email', 'any'], { default: 'email' }),
   /**
    * Schema of extra profile fields: a `Type.Object(…)` of `@sinclair/typebox`, or an object in plain JSON Schema
-   * (TypeBox 1, `z.toJSONSchema(…)` of Zod). Of JSON Schema it knows types, `const`, `enum`, `anyOf`, `oneOf` and the
-   * bounds of each type; any other keyword stops the start. `title` and `description` are label and hint: a text, or
-   * texts by language. A field with `'x-sign-up-only': true` can't be changed later.
+   * (TypeBox 1, `z.toJSONSchema(…)` of Zod). The supported JSON Schema is types, `const`, `enum`, `anyOf`, `oneOf` and
+   * the bounds of each type. Any other keyword stops the start. `title` and `description` are label and hint: a text,
+   * or texts by language. A field with `'x-sign-up-only': true` can't be changed later.
    */
   fields: option<TObject | Readonly<Record<string, unknown>>>(Type.Any({ takes: 'an object' })),
   /**
@@ -56,7 +56,7 @@ const ANNOTATIONS = [
 ]
 const IGNORED = ['$schema', '$id', '$comment']
 
-/** The supported keywords of each type, and the schema that they make. */
+/** The supported keywords of each type, and how to make its TypeBox schema. */
 const TYPES: Readonly<Record<string, { keywords: readonly string[]; convert: Convert }>> = {
   string: {
     keywords: ['minLength', 'maxLength', 'pattern', 'format'],
@@ -79,7 +79,7 @@ const TYPES: Readonly<Record<string, { keywords: readonly string[]; convert: Con
   object: { keywords: ['properties', 'required', 'additionalProperties'], convert: objectOf }
 }
 
-/** Ways to restrict values without a type. */
+/** The keywords that need no `type` next to them, and how to make their TypeBox schemas. */
 const WITHOUT_TYPE: Readonly<Record<string, Convert>> = {
   const: ({ const: value }, options, path) => literalOf(value, options, path),
   enum: ({ enum: values }, options, path) =>
@@ -92,7 +92,7 @@ const WITHOUT_TYPE: Readonly<Record<string, Convert>> = {
 }
 
 /**
- * The TypeBox schema of an object described in plain JSON Schema.
+ * Converts the plain JSON Schema of an object to a TypeBox schema.
  * @throws StartError `FST_AUTHORITY_INVALID_OPTIONS` that names the first unknown keyword, by its path
  */
 export function objectFromJsonSchema(schema: unknown, path: string): TObject {
@@ -110,7 +110,7 @@ function typeOf(schema: unknown, path: string): TSchema {
   if (!isObject(schema)) throw badOption(path, 'it takes a schema')
   const { type } = schema
   if (Array.isArray(type)) return ofSeveral(type.map(String), schema, path)
-  // An exact value needs no type.
+  // `const`, `enum`, `anyOf` and `oneOf` need no `type`.
   const [exact] = Object.keys(WITHOUT_TYPE).filter((keyword) => keyword in schema)
   const known = exact === undefined ? TYPES[String(type)] : { keywords: [exact, 'type'], convert: WITHOUT_TYPE[exact] }
   if (known?.convert === undefined)
@@ -131,7 +131,7 @@ function typeOf(schema: unknown, path: string): TSchema {
   return known.convert(schema, options, path)
 }
 
-/** A schema with several types. Each keeps its own keywords, and the unknown ones. */
+/** Makes a union of one schema per type. Each gets the keywords of its type, and unknown keywords to be rejected. */
 function ofSeveral(types: readonly string[], schema: JsonSchema, path: string): TSchema {
   const keywordsOf = (type: string): readonly string[] => TYPES[type]?.keywords ?? []
   const known = types.flatMap(keywordsOf)

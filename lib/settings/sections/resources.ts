@@ -22,7 +22,7 @@ const RESOURCE_TAKES =
   'an absolute https URL (http on loopback) without query and fragment, or a path such as "/mcp", which is joined to ' +
   "the issuer's origin"
 const DESCRIPTIONS_TAKE = 'an array of scope tokens, each once, or an object of them with a description each'
-/** Scopes of the service itself. */
+/** Scopes of the service itself, which no API may have. */
 const OF_THE_SERVICE: readonly string[] = ['openid', 'offline_access', ...CLAIM_SCOPES]
 
 /** The scopes of an API: names, or names with a description for people, in English or by language. */
@@ -32,7 +32,7 @@ const description = shortText(300, { takes: 'a text of 1 to 300 characters' })
 const RESOURCE_TOKEN = {
   /** Lifetime of its access tokens in seconds. */
   expiresIn: seconds(1, 86_400, { otherwise: '`accessToken.expiresIn`' }),
-  /** The algorithm of its access tokens. With the option `keys`, one of them has to have it. */
+  /** The algorithm of its access tokens. With the option `keys`, one of the keys must have this algorithm. */
   alg: oneOf(['ES256', 'RS256'], { otherwise: '`accessToken.alg`' })
 }
 
@@ -47,8 +47,8 @@ const GUARDED = {
   /** Its name for people. */
   name: shortText(100, { otherwise: 'its URL' }),
   /**
-   * The scopes of the API: `{ 'orders:read': 'see your orders' }`, with a description or one for each language; or
-   * names. A scope belongs to one API or to the option `scopes`.
+   * The scopes of the API: `{ 'orders:read': 'see your orders' }`, with one description or one for each language; or
+   * an array of names. A scope belongs to one API or to the option `scopes`.
    */
   scopes: option<ScopeDescriptions>(
     Type.Union(
@@ -75,9 +75,9 @@ export interface ProtectedResourceOptions extends Given<Omit<typeof GUARDED, 're
 
 const RESOURCE = {
   ...GUARDED,
-  /** How its access tokens differ. */
+  /** Settings of its access tokens that differ from the option `accessToken`. */
   accessToken: section<Given<typeof RESOURCE_TOKEN>>(RESOURCE_TOKEN),
-  /** The ids of the clients that may ask for tokens for it. An API with such a list takes no API keys. */
+  /** The ids of the clients that may request tokens for the API. An API with such a list accepts no API keys. */
   allowedClients: words({ takes: 'an array of client ids', otherwise: 'all' })
 }
 
@@ -87,13 +87,13 @@ export interface ResourceOptions
 
 export const RESOURCE_OPTIONS = {
   /**
-   * The APIs that tokens can be for (RFC 8707). A request names one by `resource`, or by `audience`; its token is for
-   * that API alone and has the scopes of that API alone.
+   * The APIs that tokens can be for (RFC 8707). A request names an API by `resource` or `audience`. The token is then
+   * for that API alone and has the scopes of that API alone.
    */
   resources: list(section<ResourceOptions>(RESOURCE, { takes: 'an API' }), { default: [] })
 }
 
-/** The settings with which APIs must agree. */
+/** The settings that the APIs are checked against. */
 interface Around {
   issuer: string
   accessToken: { audience: string | readonly string[] }
@@ -103,7 +103,7 @@ interface Around {
   keys: unknown
 }
 
-/** The APIs of the service. `app.protectedResource` adds some until the start ends. */
+/** The APIs of the service. `app.protectedResource` may add more until the start ends. */
 export interface Apis {
   resources: Resource[]
   /** The option `scopes`, and the scopes of the APIs. */
@@ -121,8 +121,8 @@ export function apisOf(given: readonly ResourceOptions[], around: Around): Apis 
 }
 
 /**
- * Adds an API.
- * @param path of the option, for an error
+ * Checks an API and adds it to `apis`.
+ * @param path the path of the option, for the error
  * @throws StartError `FST_AUTHORITY_INVALID_OPTIONS`
  */
 export function addApi(given: ResourceOptions, path: string, around: Around, apis: Apis): Resource {

@@ -26,14 +26,14 @@ const ACCESS_TOKEN = {
 const REFRESH_TOKEN = {
   /** Absolute lifetime of a sign-in in seconds. No refresh extends it. */
   expiresIn: seconds(1, 31_536_000, { default: 2_592_000, to: 'Ms' }),
-  /** Seconds that a sign-in lives without a refresh. */
+  /** Seconds after which a sign-in without a refresh ends. */
   idleTimeout: seconds(1, 31_536_000, { default: 1_209_600, to: 'Ms' }),
   /**
    * `"oauth"`: the token endpoint rotates and `POST /auth/refresh` does not. `"always"`: both rotate. `"never"`:
    * neither rotates.
    */
   rotate: oneOf(['oauth', 'always', 'never'], { default: 'oauth' }),
-  /** Seconds that the replaced token still brings the same successor. 0: not at all. */
+  /** Seconds in which a replaced refresh token still works and returns the same new token. 0: it stops at once. */
   reuseGraceSeconds: seconds(0, 300, { default: 10, to: 'Ms' })
 }
 
@@ -41,9 +41,9 @@ const ID_TOKEN = {
   /** Lifetime of an ID token in seconds. */
   expiresIn: seconds(1, 86_400, { default: 900 }),
   /**
-   * `"requested"`: of the claims about the user, only those that the `claims` parameter names; the others are at
-   * userinfo. `"scopes"`: also the claims of the granted scopes, for clients that never ask userinfo. For one client:
-   * `clients[].idTokenClaims`. An ID token travels in URLs as a hint.
+   * `"requested"`: of the claims about the user, only those that the `claims` parameter names. Userinfo has the others.
+   * `"scopes"`: also the claims of the granted scopes, for clients that never call userinfo. ID tokens also appear in
+   * URLs, as `id_token_hint`. For one client: `clients[].idTokenClaims`.
    */
   claims: oneOf(['requested', 'scopes'], { default: 'requested' })
 }
@@ -59,7 +59,7 @@ const SESSION = {
    * again, a second factor alone does not.
    */
   expiresIn: seconds(1, 31_536_000, { default: 43_200, to: 'Ms' }),
-  /** Seconds that a browser session lives without a use. */
+  /** Seconds after which an unused browser session ends. */
   idleTimeout: seconds(1, 31_536_000, { default: 7200, to: 'Ms' })
 }
 
@@ -82,7 +82,7 @@ export interface TokenOptions extends Given<typeof TOKEN_OPTIONS> {}
 export function resolveTokens({ issuer, ...given }: TokenOptions & { issuer: string }) {
   const session = filled(SESSION, given.session)
   return {
-    // `alg` is the algorithm of managed keys. The host's own keys have their own.
+    // `alg` applies to managed keys only. Each JWK of the host has its own algorithm.
     accessToken: filled(ACCESS_TOKEN, given.accessToken, { audience: issuer }),
     refreshToken: filled(REFRESH_TOKEN, given.refreshToken),
     idToken: filled(ID_TOKEN, given.idToken),

@@ -14,14 +14,14 @@ import type { ActingParty } from '../allow.ts'
 import type { AdminScope } from '../../../protocol/scope.ts'
 import { isStorable } from '../../../protocol/bounds.ts'
 
-/** An act of an administrator, for a use case. */
+/** An administrator's action as the use cases take it: the actor, the request and the check of protected users. */
 export type Acting = RequestedAct & Pick<AdminCaller, 'by'>
 
 export interface AdminDeps {
   accounts: AccountsDeps
-  /** Fields of the rows that administrators see besides. */
+  /** Additional fields of the user rows that administrators see (`admin.fields`). */
   fields: readonly string[]
-  /** False: nobody acts in the name of another person. */
+  /** False: impersonation is off. */
   impersonates: boolean
   isProtected(user: User, actor: ActingParty): Promise<boolean>
   users(): ManagedUsers<RequestedAct>
@@ -34,17 +34,17 @@ const Why = Type.Object(
 
 export const Id = Type.Object({ id: Type.String({ minLength: 1, maxLength: MAX_ID }) })
 
-/** The reason of an act that needs one. */
+/** The reason of an action that requires one. */
 export const Reason = Type.String({ minLength: REASON.least, maxLength: REASON.most })
 
-/** The user of a route that changes nothing. */
+/** Finds the user of a read-only route. @throws OAuthError `not_found` */
 export async function userOf({ params }: FastifyRequest, { accounts }: Pick<AdminDeps, 'accounts'>): Promise<User> {
   const user = await accounts.users.findById((params as { id: string }).id)
   if (user === null) throw new OAuthError('not_found', 'There is no such user.')
   return user
 }
 
-/** The circumstances of an act of this administrator. */
+/** Describes an action of this administrator. `check` requires the scope `authority:protected` for protected users. */
 export const actBy = (
   { by, scopes, user: admin, client }: Pick<AdminCaller, 'by' | 'scopes' | 'user' | 'client'>,
   origin: Origin,
@@ -57,11 +57,11 @@ export const actBy = (
   }
 })
 
-/** The act that a request of the API asks for. */
+/** Describes the action of a request to the admin API. */
 export const askedBy = (request: FastifyRequest, deps: Pick<AdminDeps, 'isProtected'>): Acting =>
   actBy(adminOf(request), originOf(request), deps)
 
-/** A route that acts on a user. */
+/** Creates an endpoint for an action on a user. It takes an optional `reason` and answers 204. */
 export const acting = (
   action: {
     method: 'POST' | 'DELETE'
@@ -70,7 +70,7 @@ export const acting = (
     summary: string
     what: string
     params?: TObject
-    /** The codes of its answer 409. Default `conflict`. */
+    /** The error codes of the answer 409. @default 'conflict' */
     conflicts?: 'conflict' | Array<'conflict' | 'last_sign_in_method'>
   },
   act: (id: string, act: Acting, request: FastifyRequest) => Promise<void>,
@@ -94,8 +94,8 @@ export const acting = (
   })
 
 /**
- * The parameters of a query, each at most once, not empty, and no others than these.
- * @throws OAuthError `invalid_request`
+ * Returns the query parameters of a request.
+ * @throws OAuthError `invalid_request` for an unknown, repeated or empty parameter
  */
 export function queryOf<Name extends string>(
   { query }: FastifyRequest,
@@ -110,7 +110,7 @@ export function queryOf<Name extends string>(
   return Object.fromEntries(given) as Partial<Record<Name, string>>
 }
 
-/** @throws OAuthError `invalid_request` for a text that is no whole number */
+/** Parses a parameter. @throws OAuthError `invalid_request` for a text other than 1 to 9 digits */
 export function numberIn(value: string | undefined, name: string): number | undefined {
   if (value === undefined) return undefined
   if (!/^\d{1,9}$/.test(value)) throw refused(name, 'it must be a whole number.')
@@ -125,13 +125,13 @@ export function tagOf({ version }: ManagedUser, reply: FastifyReply): void {
   if (version !== null) reply.header('etag', `"${textOfVersion(version)}"`)
 }
 
-/** A version as tags and forms have it. */
+/** Encodes a version for the `ETag` header and for form fields. */
 export const textOfVersion = (version: NonNullable<ManagedUser['version']>): string =>
   Buffer.from(JSON.stringify(version)).toString('base64url')
 
 /**
- * The version that a change needs; `*`: any.
- * @throws OAuthError `invalid_request` without the header, or for one that no answer had
+ * Returns the version that the user must have for the change. `If-Match: *` accepts any version.
+ * @throws OAuthError `invalid_request` if the header is missing or is no ETag of this service
  */
 export function ifMatch({ headers }: FastifyRequest): { version?: number | string } {
   const { 'if-match': given } = headers

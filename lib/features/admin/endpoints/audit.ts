@@ -27,7 +27,7 @@ const Entry = Type.Object({
 })
 const RFC_3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,3})?(?:Z|[+-]\d\d:\d\d)$/
 
-/** A page of the audit log, in which its opening is an entry itself. */
+/** Reads a page of the audit log. Writes an entry `audit_read` to the log for this read. */
 export const readAudit = async (
   query: AuditQuery,
   { by: actor, origin }: Pick<AdminCaller, 'by'> & { origin: Origin },
@@ -91,7 +91,7 @@ function timeIn(value: string | undefined, name: string): number | undefined {
 
 const textIn = (value: unknown): string | null => (typeof value === 'string' ? value : null)
 
-/** An entry that an attacker broke loses a member of another type, because the answer would fail for all entries. */
+/** Replaces members of a wrong type in a tampered entry, because one such member would fail the whole answer. */
 function shown({ chain, seq, at, action, outcome, actor, target, ...rest }: AuditEntry): Static<typeof Entry> {
   return {
     chain,

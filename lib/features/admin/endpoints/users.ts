@@ -10,7 +10,7 @@ import { auditEndpoint } from './audit.ts'
 import { wayEndpoints, sessionEndpoints } from './ways.ts'
 import { adminOf } from '../../../http/edge/admin-guard.ts'
 
-/** The route to a token that acts in the name of a user. */
+/** `POST /auth/admin/users/:id/impersonate`. */
 const impersonateEndpoint = (users: () => ManagedUsers<RequestedAct>, deps: AdminDeps): Endpoint =>
   endpoint({
     method: 'POST',
@@ -65,7 +65,10 @@ const Profile = Type.Object(
 const Fields = Type.Optional(Type.Record(Type.String(), Type.Unknown()))
 const Name = Type.String({ minLength: 1, maxLength: 255 })
 
-/** @throws OAuthError `invalid_request` for a value that the host's own schema refuses. `null` removes a field. */
+/**
+ * Checks values against the host's schemas in `registration.fields`. Accepts `null`, which removes a field, unless the
+ * field is required. @throws OAuthError `invalid_request`
+ */
 function checkFields(given: Record<string, unknown> = {}, registration: Registration | null): void {
   const { properties = {}, required = [] } = registration?.fields ?? {}
   for (const [name, value] of Object.entries(given)) {
@@ -76,7 +79,7 @@ function checkFields(given: Record<string, unknown> = {}, registration: Registra
   }
 }
 
-/** The routes of administration. */
+/** The routes below `/auth/admin`. */
 export function adminEndpoints(deps: AdminDeps): Endpoint[] {
   const { accounts, users } = deps
 

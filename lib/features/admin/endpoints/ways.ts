@@ -13,19 +13,19 @@ import { listSessions } from '../../../sessions/browser-sessions.ts'
 const Item = Type.Object({ id: Type.String() }, { additionalProperties: true, description: 'As in the export.' })
 const IdOfOne = Type.Object({ ...Id.properties, one: Type.String({ minLength: 1, maxLength: 255 }) })
 
-/** Something of a user that an administrator sees and removes. */
+/** A kind of a user's belongings that administrators can list and remove: links, second factors or API keys. */
 export interface WayKind {
   name: 'connections' | 'factors' | 'api_keys'
   path: 'connections' | 'factors' | 'api-keys'
   title: string
-  /** The act in the audit log. */
+  /** The name of the removal in the audit log. */
   action: string
   list(user: User): Promise<unknown>
-  /** False: the user has no such thing. */
+  /** Resolves to `false` if the user has no item with this id. */
   remove(user: User, id: string, cause: { admin: string; origin: Origin }): Promise<boolean>
 }
 
-/** The connections, factors and API keys of a user. The list of a feature that is off is empty. */
+/** The kinds that administrators can list and remove. If a feature is off, its `list` resolves to no items. */
 export function wayKinds({ accounts }: Pick<AdminDeps, 'accounts'>): WayKind[] {
   const featureWith = (slot: keyof AccountSlots): AccountSlots | undefined =>
     accounts.slots.find((one) => one[slot] !== undefined)
@@ -44,7 +44,7 @@ export function wayKinds({ accounts }: Pick<AdminDeps, 'accounts'>): WayKind[] {
           last_used_at: new Date(link.lastUsedAt).toISOString()
         })),
       async remove(user, id) {
-        // The message to the person must not show the address of the administrator.
+        // No request: the message to the user must not contain the administrator's IP address.
         const cause = { by: 'host', locale: undefined, origin: NO_REQUEST } as const
         const outcome = await unlinkIdentity(user, id, cause, accounts)
         if (outcome === 'last_sign_in_method') throw lastSignInMethod()
@@ -75,7 +75,7 @@ export function wayKinds({ accounts }: Pick<AdminDeps, 'accounts'>): WayKind[] {
   ]
 }
 
-/** Removes something of a user. */
+/** Removes an item of a user and audits the removal. @throws OAuthError `not_found`, `last_sign_in_method` */
 export async function removeWay(
   { action, title, remove }: WayKind,
   { id, one }: { id: string; one: string },
@@ -140,7 +140,7 @@ const Session = Type.Object({
   expires_at: Type.String()
 })
 
-/** Ends one sign-in of a user, or all of them. */
+/** Ends the session or token family `sid` of a user. `null`: all of them. @throws OAuthError `not_found` */
 export async function endSessions(
   id: string,
   sid: string | null,
@@ -160,7 +160,7 @@ export async function endSessions(
   )
 }
 
-/** Sign-ins of a user. */
+/** The routes for browser sessions and refresh token families of a user. */
 export function sessionEndpoints(deps: AdminDeps): Endpoint[] {
   const { accounts } = deps
 

@@ -20,7 +20,7 @@ import {
   type View
 } from './frame.ts'
 
-/** The page that asks whether to do an act, and why. */
+/** The page that asks an administrator to confirm an action on a person, and for a reason. */
 export function actPage(act: Act, deps: AdminPageDeps): AdminPage {
   async function asked(person: Person, visit: AdminVisit, form: Form, error: OAuthError | null): Promise<View> {
     const { user, url } = person
@@ -72,7 +72,7 @@ export function actPage(act: Act, deps: AdminPageDeps): AdminPage {
       async submit(form, visit) {
         const person = await personOf(visit, deps)
         const leave = (params: Record<string, string>) => goOn(withQuery(person.url, params))
-        // The act runs all the same, because the one before may have failed half-way.
+        // Runs the action even if its effect is there, because an earlier run may have failed halfway.
         const wasDone = act.isDone?.(person) === true
         try {
           const reason = reasonIn(form)

@@ -23,11 +23,11 @@ export interface Person {
   user: ManagedUser
   url: string
   isProtected: boolean
-  /** The reason why this administrator does not act on the person; `null`: they do. */
+  /** The error if this administrator may not act on the person. `null`: no objection, apart from scopes. */
   refusal: OAuthError | null
 }
 
-/** The person in the address. @throws OAuthError `not_found` */
+/** Finds the person whose id is in the URL. @throws OAuthError `not_found` */
 export async function personOf(visit: AdminVisit, deps: AdminPageDeps): Promise<Person> {
   const { id = '' } = visit.request.params as { id?: string }
   const user = await deps.users().get(id)
@@ -44,7 +44,10 @@ export async function personOf(visit: AdminVisit, deps: AdminPageDeps): Promise<
   }
 }
 
-/** The same, for an act on them. @throws OAuthError also `conflict`, `access_denied` */
+/**
+ * Finds the person in the URL, and checks that this administrator may act on them.
+ * @throws OAuthError `not_found`; `conflict` for the administrator's own account; `access_denied` for a protected one
+ */
 export async function actableOf(visit: AdminVisit, deps: AdminPageDeps): Promise<Person> {
   const person = await personOf(visit, deps)
   if (person.refusal !== null) throw person.refusal
@@ -66,7 +69,7 @@ function refusalOf(row: User, isProtected: boolean, visit: AdminVisit): OAuthErr
 export const sessionsOf = async ({ user }: Person, { accounts }: AdminPageDeps): Promise<Session[]> =>
   await listSessions(user.id, accounts.sessions)
 
-/** The things of each kind. `null`: the feature is off. */
+/** Lists the person's items of this kind. `null`: the feature is off. */
 export async function itemsOf({ row }: Person, kind: WayKind): Promise<Item[] | null> {
   const found = await kind.list(row)
   return Array.isArray(found) ? (found as Array<Record<string, unknown>>).map(itemOf) : null
@@ -86,22 +89,22 @@ function itemOf(given: Record<string, unknown>): Item {
   }
 }
 
-/** An act on a person, which a page of its own asks about. */
+/** An administrator's action on a person. Each action has its own page, which asks for confirmation. */
 export interface Act {
-  /** Below the page of the person. The acts on one thing of a person end with `/:one`. */
+  /** The path below the page of the person. It ends with `/:one` for an action on a single item, such as a session. */
   path: string
   scope: AdminScope
-  /** The words around the name in the question. */
+  /** The parts of the question before and after the username. */
   question: [before: string, after: string]
   button: string
-  /** The note afterwards, and that of a repeat. */
+  /** The note after the action. `already`: the note if its effect was there before. */
   done: string
   already?: string
   isDone?(person: Person): boolean
-  /** False: the page of the person does not offer it. */
+  /** False: the list of actions on the person's page does not contain it. */
   isOffered(person: Person): boolean
   consequences(person: Person, visit: AdminVisit): Promise<string[]>
-  /** The person types the name too. */
+  /** The administrator must type the username to confirm. */
   asksName?: true
   run(person: Person, act: Acting, visit: AdminVisit): Promise<void>
 }
@@ -119,7 +122,7 @@ export function actsOf(deps: AdminPageDeps): Act[] {
     return `${counted(length, 'device')} ${length === 1 ? 'is' : 'are'} signed out.`
   }
 
-  /** The API keys that stop working. Empty where there are none. */
+  /** The consequence for the person's API keys. Empty if the person has none. */
   async function keys(person: Person): Promise<string[]> {
     const kind = kinds.find(({ name }) => name === 'api_keys')
     const { length } = (kind === undefined ? null : await itemsOf(person, kind)) ?? []
@@ -242,5 +245,5 @@ export function actsOf(deps: AdminPageDeps): Act[] {
   ]
 }
 
-/** The value of `done` in the address after the act. */
+/** The value of the query parameter `done` after the action, from which the person's page makes its note. */
 export const noteName = ({ path }: Act): string => path.replace('/:one', '-one')

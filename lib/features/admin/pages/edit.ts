@@ -29,7 +29,7 @@ import {
 } from './frame.ts'
 import { actableOf, type Person, personOf } from './acts.ts'
 
-/** Username and address, of a new or a known person. */
+/** The form fields for the username and the email address of a new or existing account. */
 export function nameFields(state: FormState, { username, email }: Form, usernameLabel: string): HtmlValue {
   return [
     field(state, 'username', {
@@ -51,14 +51,14 @@ export function nameFields(state: FormState, { username, email }: Form, username
   ]
 }
 
-/** The form with its errors at their fields. */
+/** Returns the state of a form with these field names, which shows an error at its field. */
 export const stateOf = (
   error: OAuthError | null | undefined,
   names: readonly string[],
   { messages }: CommonModel
 ): FormState => formState(error === null || error === undefined ? null : pageErrorOf(error, messages), names, '')
 
-/** The page on which an administrator changes the profile of a person, in the version that it showed. */
+/** The page on which an administrator edits a profile. Saves nothing if the profile has changed since it was shown. */
 export function editPage(deps: AdminPageDeps): AdminPage {
   const { pages, users } = deps
   const { registration } = pages
@@ -70,7 +70,7 @@ export function editPage(deps: AdminPageDeps): AdminPage {
   const fieldsOf = (row: User, form: Form | null, { messages }: CommonModel): ProfileField[] =>
     profile?.show(row, form, messages) ?? []
 
-  /** The present values next to the typed ones, where they differ. */
+  /** Compares the stored values with the typed values, for fields that differ. */
   function differences({ row, user }: Person, form: Form, common: CommonModel): Html {
     const now: Array<[string, string]> = [
       ['username', user.username],
@@ -116,7 +116,7 @@ export function editPage(deps: AdminPageDeps): AdminPage {
   function changesIn(form: Form, { user, row }: Person): UserChanges {
     const { username = '', email = '' } = form
     const isRenamed = username !== user.username
-    // A username that was the address leaves it, so the address must be named.
+    // If the old username was the email address and the new one is none, the update must name the address to keep it.
     const namesAddress = email !== (user.email ?? '') || (isRenamed && email !== '' && emailOf(username) === null)
     return {
       ...(isRenamed ? { username } : {}),

@@ -16,14 +16,14 @@ import type { PersonVisit } from '../../../http/pages/account-page.ts'
 import type { Administration } from '../../../oauth/target.ts'
 import type { ActingParty } from '../allow.ts'
 
-/** Characters of a text that a page shows. */
+/** Maximum number of characters of a user's text that a page shows. */
 const MOST_SHOWN = 200
-/** Controls, marks of direction and other characters without a shape. */
+/** Matches control characters, direction marks and other invisible characters. */
 const UNSEEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u
 
 /**
- * A text of a person as a page shows it: at most 200 characters, and a code such as `[U+202E]` for each character that
- * is not visible or turns the writing direction.
+ * Makes a user's text safe to show: cuts it after 200 characters, and replaces each character that is invisible or
+ * changes the writing direction with a code such as `[U+202E]`.
  */
 export function visible(text: string): string {
   const start = text.slice(0, 2 * MOST_SHOWN + 2)
@@ -38,12 +38,12 @@ export function visible(text: string): string {
 const codeOf = (character: string): string =>
   (character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')
 
-/** The same, isolated from the writing direction of its surroundings. */
+/** Shows a user's text as `visible` does, and isolates its writing direction from the text around. */
 export const shown = (text: string): Html => html`<bdi>${visible(text)}</bdi>`
 
 export const counted = (count: number, one: string, many = `${one}s`): string => `${count} ${count === 1 ? one : many}`
 
-/** A time in UTC. Support staff of several zones read the same. */
+/** Shows a time in UTC, so that support staff in several time zones read the same time. */
 export function at(time: Date | number): Html {
   const iso = new Date(time).toISOString()
   return html`<time datetime="${iso}" data-utc>${iso.slice(0, 16).replace('T', ' ')} UTC</time>`
@@ -56,11 +56,11 @@ const WAYS: ReadonlyArray<[path: string, label: string, scope: AdminScope]> = [
   ['/log', 'Audit log', 'authority:audit:read']
 ]
 
-/** True if an account can be made and its person told. */
+/** True if the service can create an account and send its owner an invitation. */
 export const mayInvite = (accounts: AccountsDeps): boolean =>
   accounts.users.create !== undefined && slotOf(accounts, 'invitations') !== null
 
-/** Sends a page of administration, in English, in the look of the hosted pages. */
+/** Sends a page of administration in the layout of the hosted pages. Its own texts are in English. */
 export async function adminDocument(view: View, visit: AdminVisit, deps: PageDeps): Promise<FastifyReply> {
   const { request, reply } = visit
   return await deps.pages.document(request, reply, (common) => documentOf(view, visit, common, deps), {
@@ -113,13 +113,13 @@ ${ways.map(
   })
 }
 
-/** A form of this session, which posts to the page's own address. */
+/** A form that posts to the page's own URL and names the session that the page was shown to. */
 export const sessionForm = ({ url, person, formId }: AdminVisit, content: HtmlValue): Html =>
   html`<form method="post" action="${url}">
 ${hidden('session', person.session.sid)}${hidden('form', formId)}${content}</form>
 `
 
-/** The fields of a form that acts on a person. */
+/** The schemas of the fields that each form for an action on a person has. */
 export const ACT_FIELDS = { session: Type.String(), version: Type.Optional(Type.String()), reason: Reason } as const
 
 /** The field of the reason, which the audit log keeps. */
@@ -141,7 +141,7 @@ ${value}</textarea>${
 `
 }
 
-/** @throws OAuthError `invalid_request` for a reason that is too short or too long */
+/** Reads the reason from a form. @throws OAuthError `invalid_request` for a reason that is too short or too long */
 export function reasonIn({ reason: given = '' }: Form): string {
   const reason = given.replaceAll('\r\n', '\n')
   if (isReason(reason)) return reason
@@ -151,11 +151,11 @@ export function reasonIn({ reason: given = '' }: Form): string {
   })
 }
 
-/** The text of an error at this field. */
+/** Returns the message of an error that belongs to this field, else `null`. */
 export const problemAt = (field: string, error: OAuthError | null): string | null =>
   error?.field === field ? error.message : null
 
-/** A table, whose rows are cards on a phone. */
+/** A table. The stylesheet shows its rows as cards on a phone, labeled by `data-label`. */
 export function table(caption: string, columns: readonly string[], rows: ReadonlyArray<readonly HtmlValue[]>): Html {
   return html`<table role="table"><caption class="unseen">${caption}</caption>
 <thead role="rowgroup"><tr role="row">${columns.map(
@@ -174,16 +174,16 @@ ${rows.map(
 /** The content of a page of administration. */
 export interface View {
   heading: string
-  /** The heading with markup. */
+  /** The heading with markup, if it differs from the plain `heading`. */
   headline?: Html
-  /** Below the heading. */
+  /** The text below the heading. */
   lead?: HtmlValue
   content: HtmlValue | ((common: CommonModel) => HtmlValue)
-  /** The page before this one; default: the list of people. */
+  /** The link back. `null`: no link. @default the list of people */
   back?: { url: string; label: string } | null
-  /** The result of the form that led here. */
+  /** The result of the form that redirected to this page. */
   note?: { text: string; isDone: boolean } | null
-  /** Its status is that of the answer. An error of a field is shown at the field. */
+  /** The error to show. Sets the status code of the page. The form shows an error with a `field` at that field. */
   error?: OAuthError | null
 }
 
@@ -191,30 +191,30 @@ export interface AdminPageDeps extends AdminDeps, Administration {
   pages: PageDeps
 }
 
-/** The visit of an administrator, whom the host lets in now. */
+/** A request of a signed-in administrator. `admin.allow` has just granted the scopes. */
 export interface AdminVisit extends PersonVisit, Pick<Acting, 'by'>, ActingParty {
   scopes: readonly AdminScope[]
   /** The address of the page, without a query. */
   url: string
-  /** The name of a form that is shown now. A repeated press of its button does nothing more. */
+  /** A new id for a form on the page. A form that is sent twice with the same id and fields works only once. */
   formId: string
 }
 
 export type Answer = View | Leave
 
 export interface AdminPage {
-  /** Below `/auth/admin`. */
+  /** The path below `/auth/admin`. */
   path: '' | `/${string}`
   scope: AdminScope
   summary: string
   what: string
-  /** Its error is shown on a page with the way back. */
+  /** Returns the content of the page. If it throws an `OAuthError`, the person sees an error page with a link back. */
   show(visit: AdminVisit): Promise<Answer>
   form?: {
     summary: string
     what: string
     body: TObject
-    /** Does the work of a form that was shown in this session. */
+    /** Handles a form that was shown in the same session. */
     submit(form: Form, visit: AdminVisit): Promise<Answer>
   }
 }

@@ -17,14 +17,14 @@ import { digest } from '../../../protocol/digest.ts'
 import { isFromOwnPage } from '../../../protocol/same-origin.ts'
 import { adminDocument, type AdminPage, type AdminPageDeps, type AdminVisit, type Answer, type View } from './frame.ts'
 
-/** A page remembers the answers of so many forms. */
+/** Maximum number of sent forms whose redirects a page remembers. */
 const MOST_ANSWERED = 1000
 const FORM = 'application/x-www-form-urlencoded'
 const REFUSALS = { 404: 'not_found', 429: { too_many_requests: 'rule `admin`' } } as const
 
 /**
- * Adds a page of administration. To a person whom the host does not let in, and without the scope of the page, it
- * answers as the host answers an unknown path: before anything is read, counted or said.
+ * Adds a page of administration. A signed-in person without the scope of the page gets the host's answer for an unknown
+ * path, so that the page does not reveal its existence.
  */
 export function adminPage(child: FastifyInstance, page: AdminPage, deps: AdminPageDeps): void {
   const { pages } = deps
@@ -36,7 +36,7 @@ export function adminPage(child: FastifyInstance, page: AdminPage, deps: AdminPa
   const answered = new Map<string, Attempted<Answer>>()
   const once = pressedOnce<Attempted<Answer>>()
 
-  /** The path of the page below `/auth/admin`. It is not read from the request, whose spelling may lead elsewhere. */
+  /** Builds the path below `/auth/admin` from the params, because the raw URL could redirect the browser elsewhere. */
   const pathIn = ({ params }: FastifyRequest): string =>
     page.path.replaceAll(/:(\w+)/g, (_all, name: string) =>
       encodeURIComponent((params as Record<string, string | undefined>)[name] ?? '')
@@ -47,7 +47,7 @@ export function adminPage(child: FastifyInstance, page: AdminPage, deps: AdminPa
     return {
       request,
       reply,
-      // After a sign-in the person comes back to the page, also to that of a form.
+      // After a sign-in the browser returns to this page. A form that was sent is not sent again.
       journey: { ...(await pages.journeys.kept(null)), query: `${pathIn(request)}${query}` },
       origin: originOf(request),
       locale: localeOf(request)
@@ -61,7 +61,7 @@ export function adminPage(child: FastifyInstance, page: AdminPage, deps: AdminPa
     return further === null || further(authentication)
   }
 
-  /** Resolves to the visit, or to an answer that was given. */
+  /** Checks that the visitor may see the page. Resolves to `null` if it has sent a redirect or a refusal instead. */
   async function enter(request: FastifyRequest, reply: FastifyReply): Promise<AdminVisit | null> {
     const person = await browser.signedIn(request)
     const leave = async (url: string): Promise<null> => {
@@ -89,7 +89,7 @@ export function adminPage(child: FastifyInstance, page: AdminPage, deps: AdminPa
     }
     if (!(await isFresh(visit))) return await leave(signInUrl('admin', visit, pages))
     noStore(reply)
-    // An image of a sibling domain has the cookie too, and must not spend the limit of the person.
+    // Requests from a sibling domain, such as for an image, also carry the cookie. They must not use up the rate limit.
     const { 'sec-fetch-dest': goal = 'document' } = request.headers
     if (!isFromOwnPage(request, accounts.issuer) && (request.method === 'POST' || goal !== 'document'))
       throw crossSite()
@@ -104,7 +104,7 @@ export function adminPage(child: FastifyInstance, page: AdminPage, deps: AdminPa
     return undefined
   }
 
-  /** No answer is for another origin, except that of the host. */
+  /** Removes CORS headers, so that no other origin reads the page. Keeps those of the host's "unknown path" answer. */
   const withoutCors: onSendHookHandler = (request, reply, payload, done) => {
     if (!strangers.has(request)) removeCorsHeaders(reply)
     done(null, payload)
@@ -120,7 +120,7 @@ export function adminPage(child: FastifyInstance, page: AdminPage, deps: AdminPa
     const { request, reply } = visit
     const done = 'done' in outcome ? outcome.done : refusalOf(outcome.refused)
     if (typeof done === 'function') return await done(reply)
-    // Logs the refusal, and sets its headers.
+    // Only logs the error and sets its headers. The page is rendered below.
     if (done.error) formError(done.error, request, reply, { pages: pages.pages, uiLocales: ['en'] })
     return await adminDocument(done, visit, pages)
   }
@@ -128,7 +128,7 @@ export function adminPage(child: FastifyInstance, page: AdminPage, deps: AdminPa
   const shownTo = async (visit: AdminVisit): Promise<Attempted<Answer>> =>
     await attempt(async () => await page.show(visit))
 
-  /** A form that was sent before gets the answer that it got then, so that a repeat is no second act. */
+  /** Runs a form once. A repeated form gets the first redirect again, so that the action does not run twice. */
   async function submitted(
     form: NonNullable<AdminPage['form']>,
     sent: Form,
@@ -160,14 +160,14 @@ export function adminPage(child: FastifyInstance, page: AdminPage, deps: AdminPa
   child.post(
     path,
     {
-      // The gate refuses pages of others, after it has let the person in.
+      // `enter` itself refuses forms from other sites, because people without the scope must see an unknown path.
       ...postFromAnyPage({ summary: form.summary, consumes: [FORM], body: form.body }, declared(form.what)),
       ...hooks
     },
     async (request) => {
       const visit = entered(request)
       const sent = formOf(request)
-      // The page was shown to another administrator, or under a sign-in that has ended.
+      // The form is from another administrator's page, or from a session that has ended.
       if (sent.session !== visit.person.session.sid) return await answer(withNote(await shownTo(visit)), visit)
       return await answer(await submitted(form, sent, visit), visit)
     }

@@ -15,16 +15,19 @@ const DAY_MS = 86_400_000
 const CONDITIONS = ['person', 'actor', 'action', 'since', 'until'] as const
 type Conditions = Record<(typeof CONDITIONS)[number], string>
 
-/** Entries that are no event. */
+/** Actions in the audit log that are no events. */
 const ACTS = ['audit_gap', 'audit_pruned', 'audit_read', 'sessions_ended', 'started', 'user_exported', 'users_imported']
 const ACTIONS = [...new Set([...EVENT_NAMES, ...ACTS])].toSorted()
 
-/** The audit log. Its opening is an entry itself. */
+/** The page of the audit log. Each view of the page adds an entry `audit_read`. */
 export function logPage(deps: AdminPageDeps): AdminPage {
   const { accounts, pages } = deps
   const home = `${pages.link('admin')}/log`
 
-  /** The id of a person, whom the form may name by the username. */
+  /**
+   * Returns the id for a typed username or id. Looks up usernames only for administrators who may read users. An empty
+   * text is no condition. @throws OAuthError `invalid_request` for a text that no store can contain
+   */
   async function idOf(text: string, { scopes }: AdminVisit): Promise<string | undefined> {
     if (text === '') return undefined
     if (!isStorable(text)) throw refused('This is no person.')
@@ -118,8 +121,8 @@ const refused = (text: string): OAuthError => new OAuthError('invalid_request', 
 const withoutField = (error: OAuthError): OAuthError => (error.field === undefined ? error : refused(error.message))
 
 /**
- * Entries of the audit log. Names are looked up now, so that those of removed people are nowhere. An administrator who
- * may not read people sees ids.
+ * Renders audit entries. Looks up the usernames at each view, because the log contains only ids. An administrator
+ * without the scope `authority:users:read` sees the ids.
  */
 export async function entriesTable(
   entries: readonly AuditEntry[],

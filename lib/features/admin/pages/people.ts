@@ -24,7 +24,7 @@ import { nameFields, stateOf } from './edit.ts'
 
 const ROWS = 50
 
-/** The ways to search, and the condition of each. */
+/** The kinds of search, with their labels. */
 const BY = [
   ['prefix', 'Name begins with'],
   ['name', 'Exact name'],
@@ -127,8 +127,9 @@ export const emailOf = ({ email, emailVerified }: ManagedUser): Html =>
       }</span>`
 
 /**
- * Disabled, without a password, or active. No store tells whether an invitation is open, so that no status claims one.
- * A confirmed address without a password is active: a connection, a passkey or a code can sign in.
+ * Shows the status: disabled, no password, or active. There is no status "invited", because no store tells whether an
+ * invitation is open. A user without a password is active if the email address is confirmed or missing, because other
+ * ways to sign in may exist.
  */
 export function statusOf({ disabled, hasPassword, emailVerified, email }: ManagedUser): Html {
   if (disabled) return html`<span class="badge bad">Disabled</span>`
@@ -136,7 +137,7 @@ export function statusOf({ disabled, hasPassword, emailVerified, email }: Manage
   return html`<span class="badge good">Active</span>`
 }
 
-/** The page on which an administrator makes an account and invites its person. No page shows the link. */
+/** The page on which an administrator creates an account and sends an invitation. No page shows the invitation link. */
 export function invitePage(deps: AdminPageDeps): AdminPage {
   const { users, pages } = deps
   const fields = missingFields(pages.registration, {})

@@ -12,7 +12,7 @@ import { emailOf, statusOf } from './people.ts'
 import { at, shown, visible, type AdminPage, type AdminPageDeps, type AdminVisit, type View } from './frame.ts'
 
 const MOST_ENTRIES = 20
-/** Parts of a user with a place of their own on the page, or none. */
+/** Fields of a user that the generic list of fields omits, because the page shows them elsewhere or not at all. */
 const SAID: readonly string[] = [
   'id',
   'username',
@@ -24,7 +24,7 @@ const SAID: readonly string[] = [
   'version'
 ]
 
-/** All about one person, and the ways to act on them. */
+/** The page of one person: profile, ways to sign in, sessions, API keys, audit entries, and links to the actions. */
 export function personPage(deps: AdminPageDeps): AdminPage {
   const { accounts, fields, pages } = deps
   const acts = actsOf(deps)

@@ -18,7 +18,7 @@ const PATH = 'accountApiKeys'
 const DAY_SECONDS = 86_400
 const LIFETIMES = [30, 90, 365].map((days) => days * DAY_SECONDS)
 const USUAL_SECONDS = 90 * DAY_SECONDS
-/** Begins the names of the boxes of scopes, because a form sends each field once. */
+/** The prefix of the names of scope checkboxes. Each box has its own name, because a form may not repeat a field. */
 const SCOPE = 'scope '
 
 type OfferedKeys = ApiKeys & { offers(): KeyOffer[] }
@@ -57,7 +57,7 @@ function apiKeysPage(child: FastifyInstance, deps: PageDeps, keys: OfferedKeys, 
     scopeTexts
   } = deps
 
-  /** Shows the key. A reload posts the form again, and `newest` says that the key was made. */
+  /** Shows the new key in the answer to the form. On a reload, `newest` is outdated, so no second key is created. */
   const showKey =
     (made: { name: string; key: string }, { request, person, journey: { query, uiLocales } }: PersonVisit): Leave =>
     async (reply) =>
@@ -69,7 +69,7 @@ function apiKeysPage(child: FastifyInstance, deps: PageDeps, keys: OfferedKeys, 
         { uiLocales }
       )
 
-  /** The chosen scopes and their API. @throws OAuthError `invalid_request` for scopes of two APIs */
+  /** Reads the checked scopes, and finds their API. @throws OAuthError `invalid_request` for scopes of two APIs */
   function chosen(sent: Form): { scopes: string[]; resource: string | null } {
     const scopes = Object.keys(sent).flatMap((field) => (field.startsWith(SCOPE) ? field.slice(SCOPE.length) : []))
     const offers = keys.offers().filter((offer) => scopes.some((scope) => offer.scopes.includes(scope)))

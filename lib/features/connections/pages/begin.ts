@@ -12,7 +12,7 @@ import { freshnessIn, mayChange } from '../../../accounts/fresh-sign-in.ts'
 import { originOf } from '../../../http/edge/request-origin.ts'
 import { goOn, withQuery } from '../../../http/pages/form-page.ts'
 
-/** The dependencies of the routes of connections, which exist only if there is one. */
+/** The dependencies of the connection routes. These routes exist only if a connection is configured. */
 export interface ConnectPageDeps extends PageDeps {
   connect: ConnectDeps
 }
@@ -34,7 +34,7 @@ export async function enabledConnection(id: unknown, { connections }: ConnectDep
 interface Begin {
   connection: Connection
   journey: Pick<Journey, 'query' | 'loginHint' | 'uiLocales'>
-  /** The parameters of the page's address, with the requirements for the sign-in. */
+  /** The authorization parameters in the page's URL. `prompt` and `max_age` also apply at the provider. */
   asked: AuthorizationParams
   /** The user who links the identity. `null`: a sign-in. */
   linkTo: ConnectFlow['linkTo']
@@ -45,8 +45,8 @@ interface Begin {
 }
 
 /**
- * Begins a sign-in at another provider: sets its cookie, and returns the address for the browser.
- * @throws OAuthError `invalid_request` where the journey is too long; UpstreamError `outage`
+ * Begins a sign-in at another provider: sets its cookie, and returns the provider's URL for the browser.
+ * @throws OAuthError `invalid_request` if `journey.query` is too long for the cookie; UpstreamError `outage`
  */
 export async function beginConnect(
   { connection, journey, asked, linkTo, onlyAs, invitation = null }: Begin,
@@ -93,15 +93,16 @@ export async function beginConnect(
 }
 
 /**
- * The other parameters (`consent`, `acr_values`, `claims`) are not sent on, because only this service can answer them.
+ * Reads the requirements that the provider can meet too. The others (`prompt=consent`, `acr_values`, `claims`) are not
+ * sent to the provider, because only this service can meet them.
  */
 function wishesOf({ prompt, max_age: maxAge = '' }: AuthorizationParams): { prompt: string[]; maxAge: number | null } {
   return { prompt: wordsOf(prompt), maxAge: /^\d{1,12}$/.test(maxAge) ? Number(maxAge) : null }
 }
 
 /**
- * True if a page of ours led here. Browsers without `Sec-Fetch-Site` name the page, as our pages ask them to. @see W3C
- * Fetch Metadata Request Headers §2.4
+ * True if the request comes from a page of this service. Without `Sec-Fetch-Site`, the `Referer` decides, which our
+ * pages allow browsers to send. @see W3C Fetch Metadata Request Headers §2.4
  */
 export function isFromOurPage(
   { headers: { 'sec-fetch-site': site, referer } }: FastifyRequest,
@@ -120,8 +121,9 @@ export function isLookingAhead({ headers: { 'sec-purpose': purpose, purpose: for
 }
 
 /**
- * A page that leads on by itself, and by a link if it does not. A form must not be answered by a redirect:
- * `form-action` holds for redirects too, and it can't list every address to which a provider or a client redirects.
+ * Sends a page that opens `url` by itself, with a link in case the browser does not. The answer to a form must be such
+ * a page and not a redirect: `form-action` restricts redirects too, and it can't list every address to which a provider
+ * or a client redirects.
  */
 export async function sendAway(
   url: string,
@@ -136,9 +138,9 @@ export async function sendAway(
 }
 
 /**
- * `GET /auth/connect/:id`: leads to the provider. It is a link and not a form, because `form-action` would have to list
- * the targets of the provider's redirects. Only a page of ours leads here. A browser that another site sends sees the
- * sign-in page first, so that no other site signs people in.
+ * `GET /auth/connect/:id`: redirects to the provider. Pages use a link to this route and not a form, because
+ * `form-action` would have to list the targets of the provider's redirects. A request from another site is redirected
+ * to the sign-in page, so that no other site can sign a user in.
  */
 export function connectStart(child: FastifyInstance, deps: ConnectPageDeps): void {
   const {
@@ -169,14 +171,14 @@ export function connectStart(child: FastifyInstance, deps: ConnectPageDeps): voi
     async (request, reply) => {
       const connection = await enabledConnection(request.params.id, connect)
       const journey = await journeys.read(request)
-      // A browser that only looks ahead must not get a cookie for each link that it sees.
+      // A browser that prefetches links must not get a cookie for each of them.
       if (isLookingAhead(request)) return await reply.code(503).send()
       const token = queryParam(request, 'invitation')
       const invitation = token === '' ? null : token
       if (!isFromOurPage(request, issuer))
         return await reply.redirect(startUrl({ query: journey.query, invitation }, deps), 303)
-      // A button of the page on which a user proves their identity again. They may have signed out since, or another
-      // user in.
+      // Only the re-authentication page sends `session`. Its user may have signed out since, or another user may have
+      // signed in.
       const sid = queryParam(request, 'session')
       const person = sid === '' ? null : await browser.signedIn(request)
       if (sid !== '' && person?.session.sid !== sid)
@@ -214,8 +216,8 @@ export function connectStart(child: FastifyInstance, deps: ConnectPageDeps): voi
 
 /**
  * `POST /auth/connect/:id/link`: a user who has signed in within the last five minutes adds another way to sign in to
- * their account. A form, so that no other site's link can do it. The answer is a page that leads on, because a form may
- * lead nowhere but to this origin.
+ * their account. The route takes only a form, so that no link on another site can start it. The answer is a page that
+ * opens the provider, because `form-action` forbids a redirect to another origin.
  */
 export function connectLink(child: FastifyInstance, deps: ConnectPageDeps): void {
   const {

@@ -16,13 +16,13 @@ const ANSWER = Type.Object({
 })
 /** If one of these is sent twice, one part of the code could read the first value and another part the second. */
 const ONCE = ['code', 'state', 'iss', 'error', 'id_token']
-/** The parameters of a posted answer that are read. The others would only fill the cookie. */
+/** The parameters of a posted answer that the cookie keeps. No code reads the others. */
 const READ = ['code', 'state', 'iss', 'error', 'user']
 const STATE = /^[A-Za-z0-9_-]{43}$/
 
 /**
  * `GET` and `POST /auth/connect/:id/callback`: the provider sends the browser back here. The request comes from another
- * site, so the flow's cookie guards it, and no guard of ours does.
+ * site, so no same-origin check applies. The flow's cookie protects the request instead.
  */
 export function connectCallback(child: FastifyInstance, deps: ConnectPageDeps): void {
   const {
@@ -113,8 +113,8 @@ export function connectCallback(child: FastifyInstance, deps: ConnectPageDeps): 
     }
   )
 
-  // The browser sends no `Lax` cookie with another site's form, but it does with the GET to which it is led. Nothing is
-  // read before that.
+  // A browser sends no `Lax` cookie with a form from another site, but sends it with the GET after a redirect. So this
+  // route only stores the answer, and the GET checks it.
   child.post<{ Params: { id: string } }>(
     place,
     postFromAnyPage(

@@ -17,20 +17,20 @@ export interface Waiting {
   reply: FastifyReply
 }
 
-/** How long after the first press of a button another one counts as the same. */
+/** Milliseconds after the return from the provider in which a late press of the button counts as a repeated one. */
 const PRESSED_AGAIN_MS = 10_000
 
-/** The outcome of the form. No other entry in the form mends an `UpstreamError`. */
+/** The outcome of the sign-up form. An `UpstreamError` is a failure that no other input in the form can correct. */
 export type SignedUp = SessionBegun | StepNeeded | UpstreamError
 type Finished = SignedUp | 'linked' | 'sign_in_first'
 
-/** `useUp` is called before the first write. */
+/** The work of a form. It must call `useUp` before its first write. */
 type Work<Done> = (useUp: () => Promise<void>) => Promise<Done>
 type Pressed<Done> = { cookie: string | undefined } & ({ done: Done } | { failed: unknown; again: PendingConnect })
 
 /**
- * Uses the proof up for this work, so that no copy of its cookie does the same. If the work fails, `again` is a new
- * proof for another entry in the form or a later try.
+ * Does the work, which uses up the proof by `useUp`, so that no copy of the proof's cookie can repeat the work. If the
+ * work fails after that, `again` is a new proof for the next try.
  */
 async function usingUp<Done>(
   { pending, request }: Waiting,
@@ -58,11 +58,11 @@ interface ConfirmPresses {
    * first press made, or a new proof if the work failed.
    */
   finish<Done extends Finished>(waiting: Waiting, work: Work<Done>): Promise<Done>
-  /** Leads a press after the answer of the first press, which cleared the proof, to the same page. */
+  /** Answers a press that comes after the first press has cleared the proof: leads to the page of the first press. */
   pressedBefore(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply>
 }
 
-/** The presses of the button that finishes a sign-in through a connection. */
+/** Handles repeated presses of the button that finishes a sign-in through a connection. */
 export function confirmPresses(deps: ConnectPageDeps): ConfirmPresses {
   const { browser, connect, journeys, link } = deps
   const oncePressed = pressedOnce<Pressed<Finished>>()

@@ -17,9 +17,9 @@ import { failConnect } from './failure.ts'
 import { confirmPresses, type SignedUp, type Waiting } from './confirm-presses.ts'
 
 /**
- * `GET` and `POST /auth/connect/confirm`: completes the sign-in of a person who has signed in elsewhere. If an account
- * has their address, they sign in as that user in any way, and link the two by a button. If a new account needs more
- * than is known, they fill it in. A sealed cookie has the proved identity itself.
+ * `GET` and `POST /auth/connect/confirm`: completes the sign-in of a person who has signed in at another provider. If
+ * an account has their address, they sign in as its user in any way, and link the identity by a button. If a new
+ * account needs more fields, they fill them in. A sealed cookie contains the proved identity.
  */
 export function connectConfirm(child: FastifyInstance, deps: ConnectPageDeps): void {
   const {
@@ -115,7 +115,7 @@ export function connectConfirm(child: FastifyInstance, deps: ConnectPageDeps): v
   )
 }
 
-/** The owner of the account, if they have just signed in here. */
+/** Returns the owner of the account, if they are signed in here and their sign-in is fresh. */
 async function ownerIn(
   { pending, request }: Waiting,
   { authorize: { accounts }, browser }: ConnectPageDeps
@@ -149,7 +149,7 @@ async function linkNow(
   return 'linked'
 }
 
-/** The person's name at the provider, so that they can recognise themselves. */
+/** The person's name and address at the provider (or the id there), so that they recognize the identity. */
 function identityOf({ subject, email = subject, profile: { name } }: FederatedPerson): string {
   return typeof name === 'string' && name !== '' && name !== email ? `${name} (${email})` : email
 }
@@ -225,7 +225,7 @@ async function askForFields(
   )
 }
 
-/** The refusal, if no other entry in the form could change it. */
+/** Returns an `UpstreamError`, because no other input in the form can correct it. Throws any other error. */
 function refusalOf(error: unknown): UpstreamError {
   if (error instanceof UpstreamError) return error
   throw error
@@ -250,7 +250,7 @@ async function signUp(waiting: Waiting, useUp: () => Promise<void>, deps: Connec
     {
       connection,
       person: { ...person, profile: given },
-      // Only its owner links an account with this address that was made meanwhile.
+      // An account with this address may have been made meanwhile. Then only its owner may link the identity.
       authoritative: false,
       browser: await browser.read(request),
       clientId: new URLSearchParams(journey.query.slice(1)).get('client_id'),

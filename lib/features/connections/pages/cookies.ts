@@ -8,12 +8,12 @@ import { digest, partitionOf } from '../../../protocol/digest.ts'
 import { flowMark } from '../../../http/edge/cookie-jar.ts'
 import type { SealedCookies } from '../../../http/edge/sealed-cookies.ts'
 
-/** A sign-in elsewhere that has begun in this browser. */
+/** A sign-in at another provider that has begun in this browser. */
 export interface ConnectFlow extends UpstreamFlow {
   connection: string
-  /** The user who links it, and the session. `null`: a sign-in. */
+  /** The user who links the identity, and their session. `null`: the flow is a sign-in. */
   linkTo: { userId: string; sid: string } | null
-  /** The user who proves their identity again, and the session: it signs in no other user. `null`: any user. */
+  /** The only user whom the flow may sign in, who proves their identity again, and their session. `null`: any user. */
   onlyAs: { userId: string; sid: string } | null
   /** The token of the invitation that the person accepts; `null`: none. */
   invitation: string | null
@@ -21,7 +21,7 @@ export interface ConnectFlow extends UpstreamFlow {
   ours: boolean
   /** The journey's query, `''` or `?…`. */
   query: string
-  /** True if a fresh sign-in was asked for. The journey may not contain that. */
+  /** True if a fresh sign-in was asked for. The query alone does not always show that. */
   fresh: boolean
   /**
    * The earliest time of the sign-in at the provider, in milliseconds since the epoch; `null`: it does not matter, or
@@ -30,23 +30,23 @@ export interface ConnectFlow extends UpstreamFlow {
   authenticatedSince: number | null
 }
 
-/** The posted answer of a callback, until the browser asks again with its cookies. */
+/** The posted answer of a provider. It is kept until the browser sends the GET with its cookies. */
 interface ConnectAnswer {
   startedAt: number
   body: string
 }
 
-/** A person who has signed in elsewhere and has to complete the sign-in here. */
+/** A person who has signed in at another provider and has to complete the sign-in here. */
 export interface PendingConnect {
-  /** The id of the proof, which counts once. */
+  /** The id of the proof. A proof can be used only once. */
   id: string
   startedAt: number
   connection: string
   person: FederatedPerson
-  /** The account to link it to; `null`: a new account, for which more fields are needed. */
+  /** The account to link the identity to. `null`: a new account, for which more fields are needed. */
   userId: string | null
   query: string
-  /** True if a later sign-in of the user leads to the question about the link. */
+  /** True if a later sign-in of the user in this browser leads to the page that asks about the link. */
   offered: boolean
 }
 
@@ -57,7 +57,7 @@ interface Kinds {
 }
 type Kind = keyof Kinds
 
-/** The cookie without one field of the profile: the picture, or else the longest. */
+/** Returns a shorter content of the cookie, without one field of the profile: the picture, or else the longest. */
 function withLess({ person, ...pending }: PendingConnect): PendingConnect {
   const size = ([name, value]: [string, unknown]): number =>
     name === 'picture' ? Infinity : JSON.stringify(value).length
@@ -66,18 +66,18 @@ function withLess({ person, ...pending }: PendingConnect): PendingConnect {
 }
 
 /**
- * The cookies of sign-ins elsewhere. The cookie of a flow has the flow's name, so that sign-ins in several tabs do not
- * mix.
+ * The cookies of sign-ins at other providers. Each flow has a cookie with a name of its own, so that sign-ins in
+ * several tabs do not mix.
  */
 interface ConnectCookies {
-  /** `null` where there is none, more than one, or none that this service made for this purpose within its lifetime. */
+  /** Returns the content of the one cookie of this kind. `null` if there are several, or none that is valid. */
   read<K extends Kind>(request: FastifyRequest, kind: K, state: string): Kinds[K] | null
-  /** @throws OAuthError `invalid_request` where it does not fit */
+  /** @throws OAuthError `invalid_request` if the content does not fit into a cookie */
   set<K extends 'flow' | 'answer'>(reply: FastifyReply, kind: K, state: string, content: Kinds[K]): void
   /**
    * Sets the cookie `link`, with as much of the profile as fits.
    *
-   * @throws OAuthError `invalid_request` where it does not fit without any
+   * @throws OAuthError `invalid_request` if the rest does not fit even without a profile
    */
   setProof(reply: FastifyReply, pending: PendingConnect): void
   clear(reply: FastifyReply, kind: Kind, state: string): void
@@ -85,7 +85,7 @@ interface ConnectCookies {
   useUp(kind: Once, id: string): Promise<boolean>
 }
 
-/** The kinds whose cookies say in their declaration that they count once. */
+/** The kinds of cookie that can be used only once: `once: true` in `COOKIES`. */
 type Once = { [K in Kind]: (typeof COOKIES)[K]['once'] extends true ? K : never }[Kind]
 
 export interface ConnectDeps {
@@ -97,8 +97,8 @@ export function connectCookies(
   service: string,
   { sealed, assertions, clock }: { sealed: SealedCookies; assertions: AssertionStore; clock: Clock }
 ): ConnectCookies {
-  // An answer has one name, so that other sites can't have a browser keep many. Answers of two tabs that meet, within
-  // the moment until the browser asks again, cost one of them a new start.
+  // All posted answers share one cookie name, so that another site can't fill the browser with cookies. If two tabs get
+  // their answers in the same moment, one of them must start again.
   const idOf = (kind: Kind, state: string): string => (kind === 'flow' ? digest(state).slice(0, 8) : '')
   const lifetimeMs = (kind: Kind): number => COOKIES[kind].seconds * 1000
   const proofOf = ({ query, ...content }: PendingConnect) => ({

@@ -14,8 +14,7 @@ import { withQuery } from '../../../http/pages/form-page.ts'
 import type { ConnectFlow } from './cookies.ts'
 
 /**
- * The text for each failure. The person can do nothing about most of them. No text says which of their own accounts is
- * disabled, or why.
+ * The error code and the text that the page shows for each failure. No text says which account is disabled, or why.
  */
 const SHOWN: Readonly<Record<UpstreamFailure, { code: OAuthErrorCode; reason: OAuthErrorReason }>> = {
   denied: { code: 'connection_denied', reason: 'connection_denied' },
@@ -32,7 +31,7 @@ const SHOWN: Readonly<Record<UpstreamFailure, { code: OAuthErrorCode; reason: OA
   outage: { code: 'temporarily_unavailable', reason: 'connection_down' }
 }
 
-/** The person signed in there too long ago, though a fresh sign-in was asked for. */
+/** The person's sign-in at the provider is older than the authorization request allows. */
 export class StaleSignInError extends UpstreamError {
   constructor() {
     super('expired', 'The provider did not ask for a fresh sign-in.')
@@ -44,17 +43,17 @@ interface Failed {
   /** The journey's query, so that the person can start again; `''` if it is unknown. */
   query: string
   /**
-   * True if the request was counted under a limit. Only then there is an event, because otherwise strangers could make
-   * any number.
+   * True if the request was counted under a rate limit. Only counted requests emit an event, so that strangers cannot
+   * cause any number of events.
    */
   counted: boolean
-  /** The user who was to prove their identity again, and does so in another way. Absent: none. */
+  /** The user who had to prove their identity again, and returns to the page for that. Absent: none. */
   onlyAs?: ConnectFlow['onlyAs']
   /** The invitation that the person wanted to accept. Absent: none. */
   invitation?: ConnectFlow['invitation']
 }
 
-/** The page on which the person began, and can begin again. */
+/** The URL of the page on which the person began and can begin again. */
 export function startUrl(
   { query, onlyAs = null, invitation = null }: Pick<Failed, 'query' | 'onlyAs' | 'invitation'>,
   { link }: Pick<PageDeps, 'link'>
@@ -65,8 +64,8 @@ export function startUrl(
 }
 
 /**
- * The page for a failed sign-in elsewhere, with its status and the way to start again. Throws errors that are no
- * failure of that sign-in.
+ * Sends the page for a failed sign-in at another provider, with its status and a link to start again. Throws any error
+ * that is not an `UpstreamError`.
  */
 export async function failConnect(
   error: unknown,
@@ -89,7 +88,7 @@ export async function failConnect(
     reason: error instanceof StaleSignInError ? 'connection_stale' : reason,
     detail: `connection ${connection}: ${error.reason}`,
     ...(code === 'temporarily_unavailable' ? { headers: { 'retry-after': '5' } } : {}),
-    // An outage has a line of its own, or each try would be another.
+    // Without a cause, because an outage is already in the log, once. A cause would add a line for each try.
     ...(error.reason === 'outage' ? {} : { cause: error })
   })
   const uiLocales = new URLSearchParams(query.slice(1)).get('ui_locales')?.split(' ') ?? []

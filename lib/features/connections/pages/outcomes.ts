@@ -55,11 +55,11 @@ export async function signIn(
   )
   if (outcome.to === 'session') {
     const { begun, isNew } = outcome
-    // If a second factor is still to come, nobody is signed in yet, and the provider's data is stored nowhere until
-    // then.
+    // If a second factor is still to come, `onSignIn` is never called for this sign-in: the user is not signed in yet,
+    // and nothing keeps the provider's tokens until then.
     if ('session' in begun)
       tellHost(connection, { user: begun.user, claims: result.claims, tokens: result.tokens, isNew }, accounts)
-    // A native app gets its code from a hosted page alone, and this route shows none.
+    // `nativeRequest: null`, because a native app gets its code only from a hosted page, and this route shows none.
     if (journey.clientName === null || 'ticket' in begun)
       return leadOn(begun, { ...journey, nativeRequest: null }, request, deps)
     const { clientName } = journey
@@ -76,7 +76,7 @@ export async function signIn(
       id: accounts.random.id(),
       startedAt: accounts.clock.now(),
       connection: connection.id,
-      // Only a new account needs the profile. Without it the cookie has room for the second step of the old account.
+      // Only a new account needs the profile. An existing account may have a second step, whose cookie needs the room.
       person: outcome.to === 'confirm' ? { ...person, profile: { name: person.profile['name'] } } : person,
       userId: outcome.to === 'confirm' ? outcome.userId : null,
       query: flow.query,
@@ -139,7 +139,7 @@ export async function accept(
       return await goOn(withQuery(`${deps.link('acceptInvitation')}${journey.query}`, { done: 'accepted' }))(reply)
     }
   } catch (error) {
-    // The page says what became of the invitation.
+    // The page of the invitation tells the person why the invitation can't be accepted.
     if (error instanceof OAuthError && ['conflict', 'invalid_token'].includes(error.error))
       return goOn(startUrl({ query: flow.query, invitation }, deps))
     throw error

@@ -31,11 +31,11 @@ interface Pages {
   service: string
   assertions: AssertionStore
   clock: Clock
-  /** True if the user store can list and take away links. */
+  /** True if the user store can list and remove links. */
   keepsLinks: boolean
 }
 
-/** The pages of connections, and what they add to those of the kernel. */
+/** The pages of connections, and their additions to the pages of the kernel. */
 export function connectPages(
   connections: ReadonlyMap<string, Connection>,
   { service, assertions, clock, keepsLinks }: Pages
@@ -99,8 +99,8 @@ async function buttonsOf(
 }
 
 /**
- * The next address of a sign-in for which the confirmation page may wait: that page, if it belongs to the same journey.
- * A sign-in that another site began is never offered.
+ * Returns the URL of the confirm page for a user who has just signed in, if the link that waits there is theirs and
+ * belongs to the same journey. `null` otherwise, and for a flow that another site began.
  */
 function confirmUrl(
   request: FastifyRequest,
@@ -129,8 +129,9 @@ function linksNext(
 }
 
 /**
- * The way to the connection that manages the domain of the typed address. The password is not read and nobody is looked
- * up, so the answer is the same whether there is such a user or not. `null`: no connection manages the domain.
+ * Leads a user whose typed address is in the `domains` of a connection to that connection. Neither checks the password
+ * nor looks up the user, so the answer is the same whether there is such a user or not. `null`: the sign-in page itself
+ * signs the user in.
  */
 async function elsewhere(
   { username = '', password = '' }: Form,
@@ -156,11 +157,12 @@ async function elsewhere(
 }
 
 /**
- * Leads an authorization request that names a connection to the provider, past the sign-in page. Only by a GET, because
- * a form may not be redirected there. If a user is signed in, a page of ours must have led here, so that no other site
- * replaces their session, and the request itself must ask for another sign-in: otherwise a session that lacks something
- * else would be sent round for ever. Another site cannot lead a person who has begun a second step, a code or a link to
- * a provider, because a sign-in would end that. `null`: show the sign-in page.
+ * Redirects an authorization request that names a connection straight to the provider. `null`: show the sign-in page.
+ * - The request must be a GET, because `form-action` forbids redirecting a form to the provider.
+ * - If a user is signed in, a page of ours must have sent the request, so that no other site replaces their session.
+ *   The request must also ask for another sign-in. Otherwise a session that lacks something else would loop.
+ * - If the person has begun a second step, a code or a link, a page of ours must have sent the request, because a new
+ *   sign-in ends these steps.
  */
 async function straightOn(
   deps: ConnectPageDeps,

@@ -5,8 +5,8 @@ import type { Clock } from '../../../ports/clock.ts'
 import type { UpstreamTokens } from '../../../ports/upstream.ts'
 
 /**
- * Converts every error of the engine or of a host's `identify` to an `UpstreamError`. Their messages may quote the
- * provider's response, so only our own and the engine's words are kept. `onForeign` receives any other error.
+ * Converts every error of the engine (oauth4webapi) or of a host's `identify` to an `UpstreamError`. Keeps only the
+ * engine's error code, because messages may quote the provider's response. `onForeign` receives the original error.
  */
 export async function failing<Answer>(
   reason: UpstreamFailure,
@@ -87,7 +87,7 @@ export interface UpstreamReports {
   /** Called once when an outage begins. `of`: the endpoint, as a phrase such as `the token endpoint`. */
   down(of: string, error: UpstreamError): void
   back(of: string): void
-  /** A function of the host's failed, with an error of its own that holds no token. */
+  /** Called when a function of the host fails. The error does not contain the provider's tokens. */
   hostFailed(error: Error): void
 }
 
@@ -213,8 +213,8 @@ export function engineFetch(
 }
 
 /**
- * Keeps the members of a token response that have a plain value. An ID token of a provider with an API is not trusted,
- * and some such providers omit the token type.
+ * Keeps the members in `TOKEN_MEMBERS` that have a plain value. Drops the ID token, because the ID token of a provider
+ * with an API is not trusted. Adds the token type, because some of these providers omit it.
  */
 function tokenMembers(json: object): Record<string, unknown> {
   const members = Object.entries(json).filter(

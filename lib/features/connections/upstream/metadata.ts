@@ -10,12 +10,12 @@ import type { Clock } from '../../../ports/clock.ts'
 /** ID token algorithms with a private key, so that only the provider can sign. */
 const ASYMMETRIC = /^(?:RS|PS|ES)(?:256|384|512)$|^EdDSA$|^Ed25519$/
 
-/** The endpoints of a provider. The service calls all of them but the first, to which browsers are led. */
+/** The endpoints in metadata. Every provider needs the first two, and an OpenID provider the first three. */
 const ENDPOINTS = ['authorization_endpoint', 'token_endpoint', 'jwks_uri', 'userinfo_endpoint']
 
 interface ProviderMetadata {
   as: AuthorizationServer
-  /** The distance of the party that named the endpoints: the provider, or the host, which may name any. */
+  /** The network distance of the source of the endpoint URLs. No endpoint may be nearer. The host may name any URL. */
   namedFrom: Distance
 }
 
@@ -76,7 +76,7 @@ async function discovered(
   return { found, namedFrom: distance }
 }
 
-/** The issuer of a document in quotation marks, if it could be one. */
+/** Quotes the issuer of a document for an error message. A value that cannot be an issuer becomes `no issuer`. */
 const named = (issuer: unknown): string =>
   typeof issuer === 'string' && /^[\x21-\x7e]{1,200}$/.test(issuer) ? JSON.stringify(issuer) : 'no issuer'
 
@@ -105,7 +105,7 @@ function signingAlgs(provider: Provider, found: Record<string, unknown>): string
 const APPLE_SECRET_LIFETIME = 300
 const ASSERTION_LIFETIME = 60
 
-/** How the client proves itself at the token endpoint. @see RFC 6749 §2.3.1, RFC 7523 §2.2 */
+/** Chooses the client authentication at the token endpoint. @see RFC 6749 §2.3.1, RFC 7523 §2.2 */
 export function clientAuthentication(
   { provider, clientId, clientSecret, privateKey, keyId, teamId }: UpstreamClient,
   { token_endpoint_auth_methods_supported: supported }: AuthorizationServer,

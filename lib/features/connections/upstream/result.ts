@@ -34,7 +34,7 @@ export function mergedClaims(idToken: Claims, userinfo: Claims): Record<string, 
   }
 }
 
-/** The required claims about a person. An invalid address or profile is left out below. */
+/** The types of an assertion's fields. `resultOf` drops an unverified address and profile values that are not plain. */
 const AssertionSchema = Type.Object({
   subject: Type.RegExp(STORABLE, {
     minLength: 1,
@@ -68,7 +68,7 @@ function checkAssertion(assertion: unknown): asserts assertion is Assertion {
 }
 
 /**
- * The assertion as the use cases get it. An address that the provider has not verified is not part of it.
+ * Converts an assertion to the form that the use cases take. Drops an address that the provider has not verified.
  * @throws UpstreamError `userinfo` for an assertion that does not fit
  */
 export function resultOf(
@@ -99,8 +99,8 @@ function isPlain(value: unknown): boolean {
 type Keys = ReturnType<typeof kept<{ keys: unknown[] }>>
 
 /**
- * Checks the signature of the ID token in a response that the engine has read, by a key that the provider has now. @see
- * OpenID Connect Core 1.0 §10.1.1
+ * Makes the check of an ID token's signature in a response that the engine has read. If no cached key fits, fetches the
+ * provider's key set again and repeats the check. @see OpenID Connect Core 1.0 §10.1.1
  */
 export function signatureCheck(keys: Keys): (as: oauth.AuthorizationServer, response: Response) => Promise<void> {
   /** The engine caches imported keys by this object, so each key set has its own. */
@@ -132,7 +132,6 @@ interface AppToken {
   token: string
   rules: AppTokenRules
   provider: Provider
-  /** The provider's metadata. */
   metadata(): Promise<oauth.AuthorizationServer>
   /** The client that a token of this audience is for. */
   clientFor(audience: string): oauth.Client
@@ -140,8 +139,8 @@ interface AppToken {
 }
 
 /**
- * The claims of an ID token that an app sent. Checks its audience before its signature, so that no request goes to the
- * provider for a token that could not count anyway.
+ * Checks an ID token that an app sent, and returns its claims. Checks issuer and audience before the signature, so that
+ * the service sends the provider no request for a token that it rejects anyway.
  * @throws UpstreamError
  */
 export async function appTokenClaims({

@@ -26,7 +26,7 @@ interface UpstreamDeps {
   reports: UpstreamReports
 }
 
-/** One client at one provider, by oauth4webapi. Nothing is asked of the provider before the first sign-in. */
+/** Makes the adapter for one client at one provider, with oauth4webapi. Sends no request before the first sign-in. */
 export function upstream(client: UpstreamClient, { clock, outbound, reports }: UpstreamDeps): Upstream {
   const { provider, scopes, pkce } = client
   const outages = watchOutages(reports)
@@ -52,7 +52,7 @@ export function upstream(client: UpstreamClient, { clock, outbound, reports }: U
   )
   const verify = signatureCheck(keys)
 
-  /** The engine's view of this client, with the port's clock. */
+  /** The client in the form that oauth4webapi takes. The skew makes oauth4webapi follow our `clock`. */
   const engineClient = (clientId = client.clientId): oauth.Client => ({
     client_id: clientId,
     [oauth.clockSkew]: Math.round((clock.now() - Date.now()) / 1000)
@@ -100,8 +100,8 @@ export function upstream(client: UpstreamClient, { clock, outbound, reports }: U
         idToken: null,
         distance
       }
-    // A provider may have several issuers. The token must name the issuer that the response named, and all further
-    // checks use it.
+    // A provider may have several issuers. If the response named one, the ID token must name the same. Otherwise the
+    // ID token may name any issuer of this provider.
     const said = issuerOf(token['id_token'])
     if (iss === null && said !== null && provider.acceptsIssuer(said)) as.issuer = said
     const body = await failing(
@@ -151,8 +151,8 @@ export function upstream(client: UpstreamClient, { clock, outbound, reports }: U
       const claims = mergedClaims(idToken, await userinfo({ ...redeemed, idToken }, signal))
       return { assertion: provider.assertion(claims, answer), claims }
     }
-    // The host's code names the URL, perhaps from a response. It must not be a service of this machine, unless the
-    // provider is one.
+    // The host's code chooses the URL, perhaps from a response. The URL must not lead to this machine, unless the token
+    // endpoint is on this machine too.
     const reach: Reach = { outbound, signal, noNearerThan: nearer(redeemed.distance, PRIVATE_NETWORK) }
     const get = async (url: string, headers: Readonly<Record<string, string>> = {}): Promise<unknown> => {
       const { status, json } = await ask(
@@ -176,7 +176,7 @@ export function upstream(client: UpstreamClient, { clock, outbound, reports }: U
         reports.hostFailed(withoutSecrets(error, [accessToken, refreshToken, idToken]))
       }
     )
-    // Does not read `claims` of an invalid assertion: `resultOf` checks it.
+    // The assertion may be invalid or missing here. `resultOf` checks it later.
     return { assertion, claims: (assertion as Partial<Assertion> | null | undefined)?.claims ?? {} }
   }
 

@@ -20,9 +20,9 @@ import type { SignedInPerson } from '../../../sessions/browser-sessions.ts'
 import { allowDevice } from '../requests.ts'
 
 const PATH = 'devicePage'
-/** The most wrong codes of all people together. */
+/** Maximum number of wrong codes of all people together in the time window of the rule. */
 const MOST_WRONG_CODES = 1000
-/** Wrong codes of one address, in allowances of the rule. */
+/** Counts wrong codes apart from other attempts. Each IP address has one allowance of the rule `device`. */
 const APART = { name: 'user codes', together: MOST_WRONG_CODES, ofAddress: 1 }
 
 interface Waiting {
@@ -37,9 +37,9 @@ interface Shown {
 }
 
 /**
- * The page on which a person enters the code of a device. It asks for the code, for a sign-in of the last five minutes,
- * and for consent, each time and for every client. An address with a code only fills the code in. No code is looked up
- * before the person has signed in, so that strangers can't guess at codes.
+ * The page on which a person enters the code of a device. For every client and every time, the page requires the code,
+ * a sign-in of the last five minutes, and consent. A URL with a code only fills in the form. The page looks up no code
+ * before the person has signed in, so that strangers can't guess codes.
  * @see RFC 8628 §3.3, §5.4
  */
 export function devicePage(child: FastifyInstance, deps: PageDeps, devices: DeviceStore): void {
@@ -47,7 +47,7 @@ export function devicePage(child: FastifyInstance, deps: PageDeps, devices: Devi
   const { accounts } = authorize
   const withDevices = { ...authorize, devices }
 
-  /** The visit, on whose journey the person comes back with the code filled in. */
+  /** Returns the visit with the code in its query, so that the code is filled in when the person returns. */
   const backWith = (userCode: string, visit: Visit): Visit => ({
     ...visit,
     journey: {
@@ -56,7 +56,7 @@ export function devicePage(child: FastifyInstance, deps: PageDeps, devices: Devi
     }
   })
 
-  /** The way to the sign-in that the page needs. `null`: the person has just signed in. */
+  /** Returns a redirect to the sign-in or re-authentication page. `null`: the sign-in is recent enough. */
   async function signInFirst(person: SignedInPerson | null, visit: Visit): Promise<Leave | null> {
     if (person === null) return goOn(andBack('login', PATH, visit, deps))
     return (await mayChange('device', freshnessIn(person, visit.origin), accounts))
@@ -65,8 +65,8 @@ export function devicePage(child: FastifyInstance, deps: PageDeps, devices: Devi
   }
 
   /**
-   * The level of this sign-in for the client, or the way to a missing step.
-   * @throws OAuthError `unmet_authentication_requirements`
+   * Returns the authentication context of this sign-in for the client, or a redirect to a step that the client needs.
+   * @throws OAuthError `unmet_authentication_requirements` if no step of this service could satisfy the client
    */
   async function contextAt(
     client: Client,
@@ -89,7 +89,7 @@ export function devicePage(child: FastifyInstance, deps: PageDeps, devices: Devi
     })
   }
 
-  /** @throws OAuthError `invalid_code`, alike for every code that this session may not decide */
+  /** Claims the request for this session. @throws OAuthError `invalid_code`, with the same text for every reason */
   async function claim(userCode: string, { session }: SignedInPerson): Promise<Waiting> {
     const request = await devices.claim(deviceIdOf(userCode), session.sid, accounts.clock.now())
     const client = request === null ? null : await authorize.clients.findById(request.clientId)
@@ -174,7 +174,7 @@ export function devicePage(child: FastifyInstance, deps: PageDeps, devices: Devi
         return {
           userCode: shown,
           username: person?.user.username ?? null,
-          // The session that entered the code decides, and another account would have another session.
+          // Offers no other account once the code is claimed, because only the session that claimed it may decide.
           otherUrl: person === null || waiting !== null ? null : otherAccountUrl(link('login'), back),
           request:
             waiting === null
@@ -210,7 +210,7 @@ export function devicePage(child: FastifyInstance, deps: PageDeps, devices: Devi
         { uiLocales }
       )
 
-  /** Seconds. */
+  /** Returns the lifetime of the access in seconds: that of the refresh token, else that of the access token. */
   function lifetimeOf({ scope, resources }: DeviceRequest): number {
     if (scope.split(' ').includes('offline_access')) return authorize.refreshToken.expiresInMs / 1000
     const target = authorize.resources.find(({ resource }) => resource === resources[0]) ?? null

@@ -19,13 +19,13 @@ import type { Waits } from '../../../http/pages/waiting.ts'
 interface Shown {
   step: 'ask' | 'enter' | 'finish'
   username: string
-  /** The typed entries for a new account. */
+  /** The values that the person has typed for a new account. `null`: the form is fresh. */
   form: Form | null
 }
 
 /**
- * `GET` and `POST /auth/email-code`: asks for an address, then for the code that was sent there, and for the fields of
- * a new account if nobody has the address. Before a right code nobody is signed in and nothing is created.
+ * `GET` and `POST /auth/email-code`: asks for an address, then for the emailed code, then for the fields of a new
+ * account if no user has the address. Signs nobody in and creates no account before the right code.
  */
 export function emailCodePage(child: FastifyInstance, deps: PageDeps, accounts: EmailSignInDeps): void {
   const { authorize, link, pages, registration, waiting } = deps
@@ -163,7 +163,7 @@ export function emailCodePage(child: FastifyInstance, deps: PageDeps, accounts: 
   formPage(child, page, deps)
 }
 
-/** The lifetime of a proved address. */
+/** The cookie fields of a proved address: no id, and an end after the lifetime of a code. */
 export const provedFor = ({ clock, emailSignIn }: EmailSignInDeps): { id: string; until: number } => ({
   id: '',
   until: clock.now() + emailSignIn.expiresInMs
@@ -171,7 +171,7 @@ export const provedFor = ({ clock, emailSignIn }: EmailSignInDeps): { id: string
 
 const clientOf = (request: FastifyRequest): string | null => queryParam(request, 'client_id') || null
 
-/** The error if this browser has asked for no code, or too long ago. */
+/** Makes the error for a browser that has not asked for a code, or whose code has expired. */
 function againElsewhere(): OAuthError {
   return new OAuthError('invalid_code', 'No code was asked for in this browser, or too long ago.', {
     reason: 'email_code_again',

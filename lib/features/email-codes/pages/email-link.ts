@@ -14,17 +14,17 @@ import { tellsPasskeys } from '../../../http/pages/parts.ts'
 import { provedFor } from './email-code.ts'
 import { pendingIn } from './send-code.ts'
 
-/** `username` is `null` in a browser that did not ask. */
+/** The content of the page. `username` is `null` in a browser that did not ask for the link. */
 interface Shown {
   token: string
   username: string | null
 }
 
 /**
- * The page behind the link of a sign-in message. Opening it uses nothing up and signs nobody in, because mail programs
- * open links too. Some of them even press buttons, so only the browser that asked for the code gets the button that
- * signs in. Any other browser is told to continue in that one, and nothing is looked up for it. So nobody can be
- * tricked into signing in a stranger who waits in another browser.
+ * The page of the link in a sign-in message. Opening the link does not use up the code and signs nobody in, because
+ * mail programs open links too. Some mail programs even press buttons, so only the browser that asked for the code gets
+ * the sign-in button. Any other browser gets the advice to continue in the first one. So nobody can be tricked into
+ * signing in a stranger who waits in another browser.
  */
 export function emailLinkPage(child: FastifyInstance, deps: PageDeps, accounts: EmailSignInDeps): void {
   const { authorize, journeys, link, registration, waiting } = deps

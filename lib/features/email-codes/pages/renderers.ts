@@ -82,7 +82,7 @@ ${submit(messages.emailCodeOther, { decision: 'other', look: 'quiet' })}
   })
 }
 
-/** The button uses the link up; the visit does not. Only the browser that asked for it has the button. */
+/** Renders the page of a sign-in link, with a sign-in button only in the browser that asked for the link. */
 function emailLink(model: PageModels['email_link']): string {
   const { messages, action, error, token, username, tellsPasskeys, codeUrl } = model
   if (username === null)

@@ -7,11 +7,11 @@ import type { Waits } from '../../../http/pages/waiting.ts'
 interface Sending {
   deps: PageDeps
   accounts: EmailSignInDeps
-  /** The id of the one user whom the code may sign in. */
+  /** The id of the only user whom the code may sign in. `undefined`: any user with the name. */
   only: string | undefined
 }
 
-/** The code that this browser has asked for. */
+/** Converts the cookie content of a browser that waits for a code. */
 export const pendingIn = ({ name, device = null, id, until }: Waits): PendingCode => ({
   name,
   device,
@@ -19,7 +19,10 @@ export const pendingIn = ({ name, device = null, id, until }: Waits): PendingCod
   expiresAt: until
 })
 
-/** Answers all names alike, by a redirect, so that reloading the page sends no second message. */
+/**
+ * Sends a code and redirects to the page of the code, whether or not a user has the name. After the redirect, a reload
+ * sends no second message.
+ */
 export async function sendCode(
   typed: string,
   { request, journey, locale, origin }: Visit,
@@ -40,7 +43,7 @@ export async function sendCode(
   }
 }
 
-/** How the sign-in page and the page of proving again lead to the page of the code. */
+/** Adds sign-in by an emailed code to the sign-in page and to the re-authentication page. */
 export function pagePart(deps: PageDeps, accounts: EmailSignInDeps): PagePart {
   return {
     login: ({ query }) => ({ emailCodeUrl: `${deps.link('emailCode')}${query}` }),

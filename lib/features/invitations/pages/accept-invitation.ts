@@ -21,7 +21,7 @@ import { finished } from '../../../pages/sign-in-pages.ts'
 import { ways } from '../../../pages/ways.ts'
 import type { InvitationModels } from '../options.ts'
 
-/** `user` is `null` once the invitation is accepted. */
+/** The content of the page. `user` is `null` once the invitation is accepted. */
 interface Shown {
   token: string
   user: User | null
@@ -29,8 +29,8 @@ interface Shown {
 }
 
 /**
- * The page behind the link of an invitation. Opening it uses nothing up, because mail programs open links too. Its form
- * sets the password. The links to other providers carry the token to the sign-in there.
+ * The page of an invitation link. Opening the link does not use it up, because mail programs open links too. The form
+ * sets the password. The links to other providers pass on the token, so that a sign-in there accepts the invitation.
  */
 export function acceptInvitationPage(child: FastifyInstance, deps: PageDeps, invitations: Invitations): void {
   const {
@@ -96,7 +96,7 @@ export function acceptInvitationPage(child: FastifyInstance, deps: PageDeps, inv
       }),
       async again({ token = '' }, refused) {
         if (refused.error === 'conflict') return done()
-        // If the token is not good or can't be read, there is no content for the page.
+        // Without a readable token there is no form to show again, so the error page shows the refusal.
         return await pendingOf(token).catch(() => {
           throw refused
         })

@@ -10,7 +10,7 @@ import { goOn } from '../../../http/pages/form-page.ts'
 import { required } from '../../../http/pages/page-routes.ts'
 import { accountPage, accountPageAfter, passwordLimit, proofOf } from '../../../http/pages/account-page.ts'
 
-/** Changes the password like `POST /auth/password`, under the same limit. */
+/** The page on which a user changes the password, with the same rules and rate limits as `POST /auth/password`. */
 export function passwordPage(child: FastifyInstance, deps: PageDeps): void {
   const {
     authorize: { accounts },
@@ -47,8 +47,7 @@ export function passwordPage(child: FastifyInstance, deps: PageDeps): void {
           person: { user },
           journey
         } = visit
-        // Nothing can be done here for an account that has neither a password to change nor an address to send a link
-        // to.
+        // Without a password and without an address for a reset link, the user can do nothing on this page.
         if (user.passwordHash === null && !(offers.reset && addressOf(user) !== ''))
           return goOn(`${link('account')}${journey.query}`)
         const { signInUrl } = await proofOf('password', 'accountPassword', visit, deps)
@@ -92,7 +91,7 @@ export function passwordPage(child: FastifyInstance, deps: PageDeps): void {
               accounts
             )
             const now = await accounts.users.findById(user.id)
-            // Makes the browser known by the new password, as it was by the former one.
+            // Renews the mark of a known browser, because the mark depends on the password.
             if (now !== null) await browser.makeKnown(request, reply, now)
             return accountPageAfter('accountPassword', visit, 'password', deps)
           }

@@ -27,7 +27,7 @@ import type { Waits } from '../../../http/pages/waiting.ts'
 import { removeAccount } from '../../../accounts/remove-account.ts'
 import { goOn, withQuery } from '../../../http/pages/form-page.ts'
 
-/** The person's profile, changed as by `PATCH /auth/profile`. */
+/** The page on which a person changes profile fields, with the same rules as `PATCH /auth/profile`. */
 export function profilePage(
   child: FastifyInstance,
   deps: PageDeps,
@@ -85,8 +85,8 @@ export function profilePage(
 type Shown = Omit<PageModels['account_email'], keyof AccountModel>
 
 /**
- * The person's address: another one, as by `POST /auth/email`, or the confirmation again, as by `POST
- * /auth/email/resend`.
+ * The page of the person's email address. Changes the address as `POST /auth/email` does, or sends the confirmation
+ * again as `POST /auth/email/resend` does.
  */
 export function emailPage(child: FastifyInstance, deps: PageDeps): void {
   const {
@@ -160,7 +160,7 @@ export function emailPage(child: FastifyInstance, deps: PageDeps): void {
           return {
             limit: null,
             async work() {
-              // The next code for the same address is bound to the same browser.
+              // Keeps the id of this browser, so that a new code for the same address is bound to the same id.
               if (waits === null) waiting.clear(reply, journey)
               else waiting.set(reply, journey, { kind: 'typed', name: waits.name, id: waits.id })
               return goOn(`${deps.link(path)}${journey.query}`)
@@ -210,7 +210,7 @@ export function emailPage(child: FastifyInstance, deps: PageDeps): void {
   )
 }
 
-/** Removes the account as `DELETE /auth/account` does, but always asks for the password where there is one. */
+/** The page that removes the account, as `DELETE /auth/account` does. A user with a password must always enter it. */
 export function removePage(child: FastifyInstance, deps: PageDeps): void {
   const {
     authorize: { accounts },

@@ -17,7 +17,7 @@ import { Empty } from '../../../http/edge/schemas.ts'
 import type { Parts } from '../../../feature.ts'
 import { ownAccount } from '../endpoints.ts'
 
-/** The parts of the account page that need no feature. A part exists if the stores support it. */
+/** The parts of the account page that belong to no other feature. A part exists if the stores support it. */
 function ownParts(deps: PageDeps): NonNullable<PagePart['account']> {
   const { authorize, offers, registration } = deps
   const { users, outbox } = authorize.accounts
@@ -68,7 +68,7 @@ const UNKNOWN: AccountStates = {
   apiKeys: null
 }
 
-/** The states of all parts, read at once. A failed read leaves its states unknown, because the ways work without. */
+/** Reads the states of all parts in parallel. A failed read leaves a state unknown: the page works without it. */
 async function statesOf(
   person: SignedInPerson,
   parts: readonly AccountPart[],
@@ -87,7 +87,7 @@ async function statesOf(
 
 const allParts = ({ parts }: PageDeps): AccountPart[] => parts.flatMap(({ account = {} }) => Object.values(account))
 
-/** The pages below `/auth/account`: what a person can do with their account while they are signed in. */
+/** Registers the pages below `/auth/account`. */
 export function ownAccountPages(child: FastifyInstance, deps: PageDeps): void {
   for (const { add } of allParts(deps)) add?.(child)
 }
@@ -96,7 +96,7 @@ const WHAT =
   "The page of a person's own account, with the ways to the pages below. `return_to`, a path of the issuer's origin, " +
   `is its way back. ${FOR_THE_PERSON} Exists unless \`pages.account\` is \`false\`.`
 
-/** `GET /auth/account`: who is signed in, and the ways to what they can do. A JSON endpoint has the same path. */
+/** `GET /auth/account`: the signed-in user, and links to the account pages. `DELETE /auth/account` is an endpoint. */
 export function accountOverview(child: FastifyInstance, deps: PageDeps): void {
   const { authorize, browser, homeUrl, journeys, pages, path } = deps
   child.get(path('account'), pageGet({ summary: 'Account page' }, { what: WHAT }), async (request, reply) => {
@@ -125,8 +125,7 @@ export function accountOverview(child: FastifyInstance, deps: PageDeps): void {
         links: accountLinks,
         accountUrl,
         logoutUrl,
-        // During an authorization request the link leads home, because the address of the request would lead to its
-        // client.
+        // During an authorization request, `journey.next` would lead on to the client, so the link leads home instead.
         backUrl: queryParam(request, 'client_id') === '' ? journey.next : homeUrl
       },
       { uiLocales: journey.uiLocales }
@@ -134,7 +133,7 @@ export function accountOverview(child: FastifyInstance, deps: PageDeps): void {
   })
 }
 
-/** @see W3C A Well-Known URL for Changing Passwords */
+/** Redirects to the password page. @see W3C A Well-Known URL for Changing Passwords */
 const changePassword = endpoint({
   method: 'GET',
   path: 'changePassword',

@@ -13,8 +13,8 @@ import { shownScope } from '../../../pages/own-texts.ts'
 const EndOf = Type.Union([Type.Literal('end_others'), Type.Literal('end_all')])
 
 /**
- * The person's sign-ins, as `GET /auth/sessions` has them. Ends one of them, or all. Ending the present sign-in signs
- * out.
+ * The page of the person's sessions, the same as in `GET /auth/sessions`. Ends one session, all others, or all. Ending
+ * the current session signs the person out.
  */
 export function sessionsPage(child: FastifyInstance, deps: PageDeps): void {
   const { authorize, browser } = deps
@@ -74,7 +74,7 @@ export function sessionsPage(child: FastifyInstance, deps: PageDeps): void {
             return decision === 'end_others' ? 'others' : await signOut()
           }
           if (id === undefined || id === '') throw new OAuthError('invalid_request', 'session: it is required.')
-          // A sign-in that does not exist has ended: the button was pressed twice, or on two devices.
+          // Ignores a missing session: it has ended already, because the button was pressed twice or on two devices.
           await sessions.revoke(user.id, id, 'user', origin)
           return id === session.sid ? await signOut() : 'session'
         }
@@ -86,7 +86,7 @@ export function sessionsPage(child: FastifyInstance, deps: PageDeps): void {
   )
 }
 
-/** The names of clients, each read once. A removed or unnamed client has its id. */
+/** Reads each client once. Returns a function from client id to name. Its fallback is the id. */
 async function clientNames(
   clientIds: readonly string[],
   { clients }: { clients: ClientStore }
@@ -141,7 +141,7 @@ export function accessPage(child: FastifyInstance, deps: PageDeps): void {
         return {
           limit: null,
           async work() {
-            // A consent that does not exist was revoked already. A text that can't be a client's id reaches no store.
+            // Ignores a missing consent, which was revoked before. So an invalid id does not reach the store either.
             const known = (await consentsOf(user, authorize)).some((consent) => consent.clientId === clientId)
             if (known)
               await takeBackConsent(

@@ -16,7 +16,7 @@ import type { MessageCause } from '../../../accounts/outbox.ts'
 import type { SignedInPerson } from '../../../sessions/browser-sessions.ts'
 import type { PasskeyCreationOptions } from '../../../protocol/webauthn-options.ts'
 
-/** `GET` and `POST /auth/security/passkeys`: makes a passkey. That takes a fresh sign-in (`requireProof`). */
+/** `GET` and `POST /auth/security/passkeys`: adds a passkey. Requires a fresh sign-in (`requireProof`). */
 export function passkeyPage(child: FastifyInstance, deps: PageDeps, { accounts, passkeys }: PasskeyPages): void {
   accountPage<'account_passkey', Omit<PageModels['account_passkey'], keyof AccountModel>>(
     child,
@@ -88,7 +88,7 @@ interface NewPasskey extends MessageCause {
   name: string
 }
 
-/** Stores a passkey and renews the sign-in, which has just been proved by it. */
+/** Stores a passkey and renews the session, which gets the new passkey as a proof. */
 async function addPasskey(
   { person: { user, session }, ...added }: NewPasskey,
   { request, reply }: Pick<Visit, 'request' | 'reply'>,

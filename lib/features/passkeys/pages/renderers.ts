@@ -23,7 +23,7 @@ function accountPasskey(model: PageModels['account_passkey']): string {
   )
 }
 
-/** The lightest page: nothing to type, and one press either way. */
+/** A page with nothing to type: one button makes the passkey, and one link continues without it. */
 function passkeyPrompt(model: PageModels['passkey_prompt']): string {
   const { messages, action, error, passkey, skipUrl } = model
   return layout(model, {

@@ -21,7 +21,7 @@ export interface PasskeyPages {
   passkeys: Passkeys
 }
 
-/** The additions of passkeys to the sign-in page and to the page of proving again. */
+/** The additions of passkeys to the sign-in page and to the re-authentication page. */
 export function passkeyPart(deps: PageDeps, { accounts, passkeys }: PasskeyPages): PagePart {
   const { store } = accounts.factors
   const renewUrl = deps.link('passkeyChallenge')
@@ -130,7 +130,7 @@ function passkeySignIn(
 
 const CREDENTIAL_ID = /^[A-Za-z0-9_-]{1,1364}$/
 
-/** The signal to the browser about a passkey that no user has: it need not propose that any more. */
+/** Tells the browser to stop offering a passkey that no user has. Empty for every other error. */
 function unknownPasskey(
   { credential = '' }: Form,
   { reason }: OAuthError,
@@ -151,11 +151,14 @@ function idOf(credential: string): string | null {
 }
 
 /**
- * True if a sign-in leads through the page that proposes a passkey: a sign-in by password, or a sign-up without one, of
- * a user without a passkey, in a browser that can make one and was not asked in the last 30 days. After a sign-up
- * without a password the page is shown in any case, so that the user can sign in by a passkey alone. Never for an app
- * on a device, which waits for its answer, nor if a signed-in user signs in again for a page of ours. Never after a
- * recovery code, because a person who has lost a device needs no further page. A failure here stops no sign-in.
+ * True if a sign-in leads through the page that proposes a passkey. The user must have signed in by a password or have
+ * just signed up without one, and must have no passkey. The browser must be able to make one.
+ * - After a sign-in, only in a browser that was not asked in the last 30 days. After a sign-up, this limit does not
+ *   apply, because the passkey lets the user sign in without an email.
+ * - Never for a native app, which waits for its answer.
+ * - Never if a signed-in user signs in again for a page of ours.
+ * - Never after a recovery code, because a person who has lost a device needs no further page.
+ * A failing store means false, so that it stops no sign-in.
  */
 async function proposesPasskey(
   begun: SessionBegun | StepNeeded,

@@ -38,7 +38,8 @@ export function owingIn(
     const user = 'step' in owing ? owing.step.user : owing.person.user
     const found = await accounts.factors.store.findFactors(user.id)
     if (hasFactor(found)) return null
-    // A ticket has the user as they signed in. To the invitation, a hash that was updated meanwhile is another one.
+    // A ticket contains the epoch of its invitation. The cookie can't be checked again here: its mark contains the
+    // password hash, which the sign-in may have updated meanwhile.
     return {
       ...owing,
       isInvited:
@@ -72,9 +73,9 @@ interface Shown {
 }
 
 /**
- * The page behind a link of `startEnrolment`, with a button. Opening it uses nothing up, because programs open links
- * too. The button uses it up and leads to the sign-in, which takes the usual first factor and then goes on to set the
- * second one up.
+ * The page behind a link of `startEnrolment`, with a button. Opening the page does not use up the link, because
+ * programs open links too. The button uses up the link and leads to the sign-in. The user gives the usual first factor
+ * there, and then sets up the second one.
  */
 export function secondFactorLinkPage(child: FastifyInstance, deps: PageDeps, accounts: ProvingDeps): void {
   const { cookies, link, loginUrl } = deps

@@ -12,7 +12,7 @@ import type { UserFactors } from '../../../ports/factor-store.ts'
 
 const DONE = { done: 'codes_saved' }
 
-/** The content of the cookie. */
+/** The content of the cookie that keeps new recovery codes. */
 interface KeptCodes {
   userId: string
   sid: string
@@ -22,24 +22,24 @@ interface KeptCodes {
 
 interface Whose {
   user: { id: string; username: string }
-  /** The session that made them. A later sign-in of the user does not see them. */
+  /** The session that made the codes. A later session of the user does not see them. */
   sid: string
-  /** A page that shows them by `again`. */
+  /** The URL of the page that shows the codes by `again`. */
   url: string
 }
 
 /**
- * The page with new recovery codes. No store has them. Until the person says that the codes are saved, for ten minutes
- * at most, a sealed cookie has them, so that a reload or another visit shows them again.
+ * The page with new recovery codes, which no store contains. A sealed cookie keeps the codes until the person says that
+ * they are saved, at most for ten minutes, so that a reload or another visit shows them again.
  */
 interface ShownCodes {
-  /** Leads to the page that shows them, so that a reload posts nothing. */
+  /** Keeps the codes and redirects to the page that shows them, so that a reload does not post the form again. */
   show(codes: readonly string[], visit: Visit, whose: Whose): Leave
-  /** `null`: this browser has none of this session. */
+  /** Returns the page with the kept codes. `null`: this browser has no codes of this session. */
   again(visit: Visit, whose: Whose): Leave | null
-  /** True if the person has just said that the codes are saved. The browser has none afterwards. */
+  /** Returns true if the person has just said that the codes are saved, and then clears the cookie. */
   areSaved(visit: Visit): boolean
-  /** Ends the display of codes in this browser, because the codes have ended. */
+  /** Clears the cookie, because its codes no longer work. */
   forget(visit: Visit): void
 }
 
@@ -69,7 +69,8 @@ export function shownCodes({ authorize, sealed, pages }: Pick<PageDeps, 'authori
           sealed.set(reply, 'codes', written)
           return await goOn(url)(reply)
         }
-        // Earlier codes in the cookie were replaced. No other answer contains the new ones.
+        // The new codes do not fit into the cookie, so this answer shows them. Codes that are still in the cookie are
+        // earlier ones, which no longer work.
         sealed.clear(reply, 'codes')
         return await page(kept.codes, visit, whose)(reply)
       }
@@ -91,8 +92,7 @@ export function shownCodes({ authorize, sealed, pages }: Pick<PageDeps, 'authori
 }
 
 /**
- * An enrolment as a page shows it. The encoder is loaded at the first enrolment, because most starts of the server see
- * none.
+ * An enrolment as a page shows it. Loads the QR encoder at the first enrolment, because most processes never need it.
  */
 export async function withQr({ enrolment, secret, uri }: Enrolment): Promise<ShownEnrolment> {
   const { qrPath } = await import('../../../pages/qr.ts')
@@ -100,8 +100,9 @@ export async function withQr({ enrolment, secret, uri }: Enrolment): Promise<Sho
 }
 
 /**
- * Makes the browser known in which a factor was set up, as a sign-in with it does. It is known for the present factors,
- * so another change makes it unknown again. A failure stops nobody, because the reply has the recovery codes.
+ * Marks the browser in which a factor was set up as known, like a sign-in with that factor. The mark holds for the
+ * present factors, so that another change of the factors ends it. A failing store is ignored, because the reply with
+ * the recovery codes must still be sent.
  */
 export async function knowBrowser(
   user: User,
@@ -113,7 +114,7 @@ export async function knowBrowser(
   if (found !== null) limiter.makeKnown(request, reply, secondFactorCheck(user, found, { kind: 'totp' }))
 }
 
-/** A form of a page that asks with these options. */
+/** Makes the model of a passkey form from WebAuthn options. */
 export function passkeyFormOf(
   options: object,
   { pages }: Pick<PageDeps, 'pages'>,
@@ -127,9 +128,9 @@ function signalsOf(signals: PasskeySignals['signals'], { assets: { passkeys } }:
 }
 
 /**
- * The signal to the browser about all passkeys of the user and their present names. The browser hides or deletes each
- * that is not among them, so it gets all of them or none. For a user who has none it gets a signal only if `removed`
- * says that the last one has just been taken away.
+ * The signal that tells the browser all passkeys of the user, and the user's present names. The browser hides or
+ * deletes every passkey that is not listed, so the list must be complete. `null` for a user without passkeys, unless
+ * `removed`: the last one was removed just now.
  * @see W3C WebAuthn Level 3 §5.1.10
  */
 export function acceptedPasskeys(

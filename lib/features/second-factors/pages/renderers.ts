@@ -25,7 +25,7 @@ import { accountSecurity } from './account-security.ts'
 
 const STEP_ICONS: Readonly<Record<StepWay, IconName>> = { passkey: 'key', code: 'phone', recovery_code: 'list' }
 
-/** One way a view, with one button. The title tells the views apart. */
+/** Each view asks for one kind of factor, with one button. The page title names the kind. */
 function secondFactor(model: PageModels['second_factor']): string {
   const { messages, action, error, username, way, otherWays, rememberSeconds, loginUrl, passkey, tellsPasskeys } = model
   const { support } = model.footer
@@ -187,7 +187,7 @@ function choice(
 `
 }
 
-/** On a touched screen the QR code is below the rest, because the app may be on the same device. */
+/** The form that sets up an app. On a touchscreen the QR code is last, because the app may be on the same device. */
 function enrolmentForm(
   model: FormModel,
   { token, secret, uri, qr: { size, path } }: ShownEnrolment,

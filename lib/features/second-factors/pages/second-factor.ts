@@ -24,14 +24,14 @@ import { passkeyFormOf } from './parts.ts'
 export const STEP_WAYS: readonly StepWay[] = ['passkey', 'code', 'recovery_code']
 
 /**
- * The user who owes a second factor: one who has given the first factor and is not signed in yet, or one who was signed
- * in without it.
+ * The user who owes a second factor. `step`: the user has given the first factor and is not signed in yet. `person`:
+ * the user is signed in without a second factor.
  */
 type Pending = ({ step: PendingStep } | { person: SignedInPerson }) & { found: UserFactors }
 
 /**
- * `GET` and `POST /auth/second-factor`: what is asked after a right password, after a sign-in elsewhere, or of a
- * session that did without it.
+ * `GET` and `POST /auth/second-factor`: asks for the second factor after a right password, after a sign-in at another
+ * provider, or in a session that began without one.
  */
 export function secondFactorPage(child: FastifyInstance, deps: PageDeps, accounts: ProvingDeps): void {
   const { authorize, browser, cookies, link } = deps
@@ -54,7 +54,7 @@ export function secondFactorPage(child: FastifyInstance, deps: PageDeps, account
     return hasFactor(found) ? { person, found } : null
   }
 
-  /** Stores nothing: the browser keeps its own mark. */
+  /** Sets the cookie of a remembered browser. The server stores nothing. */
   function rememberBrowser(
     { user, session: { sid } }: SessionBegun,
     found: UserFactors,
@@ -71,7 +71,7 @@ export function secondFactorPage(child: FastifyInstance, deps: PageDeps, account
     return options === null ? null : passkeyFormOf(options, deps)
   }
 
-  /** The page for one way, with links to the others. The best way is first, and the one that a visit gets. */
+  /** Chooses the kind of factor to ask for: the one in the query, or else the best. Adds links to the other kinds. */
   function wayOf(pending: Pending, { request, journey: { query } }: Visit) {
     const passkey = passkeyOf(userOf(pending), pending.found)
     const knows = deps.limiter.knows(request, secondFactorCheck(userOf(pending), pending.found, { kind: 'totp' }))
@@ -86,14 +86,14 @@ export function secondFactorPage(child: FastifyInstance, deps: PageDeps, account
     }
   }
 
-  /** The journey begins again if its first step does not count any more. That is no error of the person. */
+  /** Leads back to the sign-in page, without an error, if the first factor is no longer valid. */
   const beginAgain =
     (visit: Visit): Leave =>
     async (reply) => {
       cookies.step.clear(reply)
       return await toLogin(visit)(reply)
     }
-  // Leaves the cookie, because any other site can cause a visit, and the content may be good for another page.
+  // Keeps the cookie, because any site can cause a visit of this page, and the ticket may be valid for another page.
   const toLogin = ({ journey: { query } }: Visit): Leave => goOn(`${link('login')}${query}`)
 
   formPage<'second_factor', Pending>(
@@ -174,7 +174,7 @@ export function secondFactorPage(child: FastifyInstance, deps: PageDeps, account
           rememberSeconds: factors.remembered === null ? null : factors.remembered.lifetimeMs / 1000,
           ...wayOf(pending, visit),
           tellsPasskeys: passkeys?.prompt === true && pending.found.passkeys.length === 0,
-          // A signed-in user gets to the page only by asking for it.
+          // Without `prompt=login`, the sign-in page leads a signed-in user on at once.
           loginUrl: withQuery(
             `${link('login')}${query}`,
             'person' in pending && clientName === null ? { prompt: 'login' } : {}

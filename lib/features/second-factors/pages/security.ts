@@ -34,7 +34,7 @@ async function requireFresh({ person, origin }: PersonVisit, accounts: ProvingDe
   await requireProof('factors', freshnessIn(person, origin), accounts)
 }
 
-/** The page for another sign-in. `null`: none is needed. */
+/** The URL at which the user signs in again before a change. `null`: the present sign-in is fresh enough. */
 export async function signInAgainUrl(
   path: 'security' | 'securityTotp',
   visit: PersonVisit,
@@ -47,7 +47,7 @@ export async function signInAgainUrl(
 }
 
 /**
- * `GET` and `POST /auth/security`: the person's passkeys and second factors. To change any takes a fresh sign-in
+ * `GET` and `POST /auth/security`: the person's passkeys and second factors. A change requires a fresh sign-in
  * (`requireProof`).
  */
 export function securityPage(child: FastifyInstance, deps: PageDeps, accounts: ProvingDeps): void {
@@ -98,7 +98,7 @@ export function securityPage(child: FastifyInstance, deps: PageDeps, accounts: P
         } = visit
         const again = codes.areSaved(visit) || form !== null ? null : codes.again(visit, whose(visit, deps))
         if (again !== null) return again
-        // All are read at once, because the browser hides each passkey that a list lacks.
+        // Reads all factors in one query, because the browser hides each passkey that is not in the list.
         const found = await accounts.factors.store.findFactors(user.id)
         const { on, because } = await twoStepNow(user, found, accounts)
         const isAsked = on && hasFactor(found)
@@ -160,7 +160,7 @@ export function securityPage(child: FastifyInstance, deps: PageDeps, accounts: P
           locale,
           origin
         } = visit
-        // A second press, after the browser's way back, makes no other codes.
+        // If the user goes back and presses the button again, the page shows the same codes and makes no new ones.
         const again = /^(?:codes|two_step_on)$/.test(form.decision ?? '')
           ? codes.again(visit, whose(visit, deps))
           : null
@@ -202,7 +202,7 @@ export function securityPage(child: FastifyInstance, deps: PageDeps, accounts: P
             const { factors: listed } = await listFactors(user.id, accounts)
             const stays = browser.stay(request, reply, sid)
             const lower = async () => {
-              // The other proofs of this sign-in are its first factor.
+              // Keeps only the first factor, so that the session no longer has the level of the removed factor.
               const first = visit.person.session.methods.filter(({ method }) => FIRST.includes(method))
               await browser.renew(request, reply, user.id, first)
               return browser.stay(request, reply, sid)

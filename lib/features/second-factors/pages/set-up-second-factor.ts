@@ -41,7 +41,7 @@ export function setUpSecondFactorPage(child: FastifyInstance, deps: PageDeps, ac
   const owingOf = owingIn(deps, accounts)
   const { apps: newApps, passkeys } = newKindsOf(accounts)
 
-  /** The journey after the sign-in, by way of a page that has to come before its destination. */
+  /** Returns the journey after the sign-in. If a page has to come before the destination, that page is `next`. */
   function onward(userId: string, { request, journey }: Visit): Journey {
     const first = pageBefore(userId, { request, journey }, deps)
     return first === null ? journey : { ...journey, next: first, nativeRequest: null }
@@ -57,7 +57,7 @@ export function setUpSecondFactorPage(child: FastifyInstance, deps: PageDeps, ac
       cookies.step.clear(reply)
       return await toLogin(visit)(reply)
     }
-  // Leaves the cookie, because any other site can cause a visit, and the content may be good for another page.
+  // Keeps the cookie, because any site can cause a visit of this page, and the ticket may be valid for another page.
   const toLogin = ({ journey: { query } }: Visit): Leave => goOn(`${link('login')}${query}`)
 
   async function show(owing: Owing, form: Form | null): Promise<Shown> {
@@ -94,7 +94,7 @@ export function setUpSecondFactorPage(child: FastifyInstance, deps: PageDeps, ac
     return await apps.confirm({ ...given, enrolment, code })
   }
 
-  /** The browser's session afterwards; `begun` is `null` if the session could not begin. */
+  /** Stores the factor, and begins or renews the browser's session. `begun` is `null` if there is no session. */
   async function setUp(
     owing: Owing,
     form: Form,
@@ -102,7 +102,7 @@ export function setUpSecondFactorPage(child: FastifyInstance, deps: PageDeps, ac
   ): Promise<{ recoveryCodes: string[] | null; begun: SessionBegun | null }> {
     const done = await added(owing, form, visit)
     const { recoveryCodes, proof } = done
-    // Reads the browser after the factor was stored, because that may have given it a new secret.
+    // Reads the browser's cookie after the factor is stored, because storing it may give the session a new secret.
     const read = await browser.read(visit.request)
     if ('step' in owing)
       return { recoveryCodes, begun: await signInEnrolled(owing.step, done, read, { ...authorize, accounts }) }
@@ -191,7 +191,7 @@ export function setUpSecondFactorPage(child: FastifyInstance, deps: PageDeps, ac
                 browser.setCookie(reply, begun.cookie)
                 return await codes.show(made, visit, whose(begun, visit))(reply)
               }
-              // No other answer contains the codes, so the journey continues by a link of this one.
+              // Shows the codes here, because no other answer contains them. A link on the page continues the journey.
               return await pages.send(
                 request,
                 reply,
