@@ -63,6 +63,29 @@ t.test('signs nobody in to an account that was disabled before the button, or du
   }
 })
 
+t.test('says that the password is set where the store fails before the sign-in', async (t) => {
+  const users = memoryUserStore()
+  let isDown = false
+  const { findById, setPasswordHash } = users
+  users.findById = async (id) => {
+    if (isDown) throw new Error('the store is down')
+    return await findById.call(users, id)
+  }
+  users.setPasswordHash = async (...given) => {
+    const done = await setPasswordHash.apply(users, given)
+    isDown = true
+    return done
+  }
+  const subject = await appOf(t, users)
+  const { browser } = subject
+  await known(subject)
+  await send(t, browser, 'forgot', 'one')
+  const { url, reply } = await press(browser, await subject.link(), { password: NEXT })
+  t.match(url, /\/auth\/reset-password\?.*done=reset$/)
+  t.equal(reply.statusCode, 200)
+  t.notOk(hasSession(browser))
+})
+
 t.test('only confirms where a session of the typed password would be over', async (t) => {
   const subject = await appOf(t)
   const { browser, clock } = subject

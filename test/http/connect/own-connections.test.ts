@@ -250,6 +250,19 @@ t.test('lists links on the page, offers to connect another, and disconnects with
   t.equal((await stranger.get(PAGE)).headers.location, `/auth/login?return_to=${encodeURIComponent(PAGE)}`)
 })
 
+t.test('answers 503 where the provider of the account to connect is down', async (t) => {
+  const test = await scene(t, { subjects: [] })
+  const browser = await browserOf(test)
+  const [, action = ''] = /action="(\/auth\/connect\/acme\/link[^"]*)"/.exec((await browser.get(PAGE)).body) ?? []
+  test.fake.down = true
+  const reply = await browser.submit(action)
+  t.match(reply, { statusCode: 503, headers: { 'retry-after': '5' } })
+  t.match(test.payloads('connection_failed'), [{ connection: 'acme', reason: 'outage' }])
+  t.equal((await browser.get(PAGE)).statusCode, 200, 'still signed in')
+  test.fake.down = false
+  t.match((await browser.submit(action)).statusCode, 200)
+})
+
 t.test('ignores a form that was shown to another user', async (t) => {
   const test = await scene(t)
   const action = formAction((await (await browserOf(test)).get(PAGE)).body)
