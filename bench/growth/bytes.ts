@@ -108,6 +108,8 @@ export async function sizeOfKinds(engine: Engine, count: number): Promise<Kind[]
     }
   }
 
+  // A store makes its tables with the first call.
+  await browserSessions.findSession(sessionDigest(0))
   const found: Kind[] = []
   for (const [name, put] of Object.entries(kinds)) {
     await engine.clear?.()
