@@ -124,12 +124,14 @@ export function clientApi(files: Readonly<Record<string, string>>): {
   }
   return {
     exportsOf(file) {
-      const again = sourceOf(file).statements.flatMap((node) =>
-        ts.isExportDeclaration(node) && node.exportClause !== undefined && ts.isNamedExports(node.exportClause)
-          ? node.exportClause.elements.map(({ name }) => name.text)
-          : []
-      )
-      return [...new Set([...declarations(sourceOf(file)).map(({ name }) => name?.getText() ?? ''), ...again])]
+      const namesIn = (source: ts.SourceFile): string[] => declarations(source).map(({ name }) => name?.getText() ?? '')
+      const again = sourceOf(file).statements.flatMap((node) => {
+        if (!ts.isExportDeclaration(node)) return []
+        if (node.exportClause === undefined)
+          return namesIn(sourceOf(/^'\.\/(.*)\.ts'$/.exec(node.moduleSpecifier?.getText() ?? '')?.[1] ?? ''))
+        return ts.isNamedExports(node.exportClause) ? node.exportClause.elements.map(({ name }) => name.text) : []
+      })
+      return [...new Set([...namesIn(sourceOf(file)), ...again])]
     },
     find: (name, file) =>
       (file === undefined ? sources : [sourceOf(file)])
@@ -239,7 +241,8 @@ export function clientPage(files: Readonly<Record<string, string>>): string[] {
         callable.map((node) => ['```typescript', signature(node), '```'].join('\n')).join('\n\n')
       ]
     }
-    if (ts.isInterfaceDeclaration(first) || ts.isClassDeclaration(first)) {
+    const isCallable = ts.isInterfaceDeclaration(first) && first.members.every(ts.isCallSignatureDeclaration)
+    if ((ts.isInterfaceDeclaration(first) && !isCallable) || ts.isClassDeclaration(first)) {
       const documented = name !== 'UserProfile'
       const base = first.heritageClauses?.flatMap(({ types }) => types.map((type) => type.getText())).join(', ')
       return [
@@ -252,7 +255,7 @@ export function clientPage(files: Readonly<Record<string, string>>): string[] {
     return [
       `### \`${name}\``,
       ...what,
-      ...(ts.isTypeAliasDeclaration(first)
+      ...(ts.isTypeAliasDeclaration(first) || isCallable
         ? [['```typescript', first.getText().replace(/^export /, ''), '```'].join('\n')]
         : [])
     ]

@@ -25,3 +25,6 @@ export function asError(cause: unknown): AuthClientError {
   const error = cause as Error | undefined
   return new AuthClientError(error?.name === 'TimeoutError' ? 'timeout' : 'request_error', error?.message, true, cause)
 }
+
+export const loginRequired = (cause?: unknown): AuthClientError =>
+  new AuthClientError('login_required', undefined, false, cause)

@@ -39,6 +39,9 @@ export const sendBy = (other: typeof fetch): void => {
  */
 export const answered: Record<string, Promise<{ appState: unknown }>> = {}
 
+/** The parameters of a provider's answer, in the address to which it sends the person back. */
+export const ANSWER_PARAMS = 'code state iss session_state error error_description error_uri'.split(' ')
+
 /** Requests under way, of all clients of the page: equal requests share one answer. */
 const inFlight = new Map<string, Promise<unknown>>()
 
@@ -81,4 +84,17 @@ function query(params: Params): URLSearchParams {
 
 export function withParams(url: string, params: Params): string {
   return url + (url.includes('?') ? '&' : '?') + query(params)
+}
+
+/** The provider's metadata. @throws AuthClientError `issuer_mismatch` */
+export async function discover(issuer: string): Promise<Metadata> {
+  const metadata = await request<Metadata>(`${issuer}/.well-known/openid-configuration`)
+  // Accepts the issuer with or without a final slash, because the option `domain` does not tell which.
+  if (metadata.issuer.replace(/\/$/, '') !== issuer)
+    throw new AuthClientError('issuer_mismatch', `${metadata.issuer} ${issuer}`)
+  return metadata
+}
+
+export const assign = (url: string): void => {
+  location.assign(url)
 }

@@ -1,66 +1,29 @@
-import { asError, AuthClientError } from './errors.ts'
-import { challengeOf, lock, random, sleep, transactions } from './storage.ts'
+import { asError, AuthClientError, loginRequired } from './errors.ts'
+import { challengeOf, lock, random, sleep, type Transaction, transactions } from './storage.ts'
 import { type Claims, readIdToken } from './id-token.ts'
-import { answered, issuerOf, type Metadata, once, request, send, type TokenAnswer, withParams } from './http.ts'
-import { createKeeper, type Session } from './session.ts'
-import type { AnyAuthClient, AuthClient, AuthClientOptions, UserProfile } from './options.ts'
+import {
+  ANSWER_PARAMS,
+  answered,
+  assign,
+  discover,
+  issuerOf,
+  type Metadata,
+  once,
+  request,
+  send,
+  type TokenAnswer,
+  withParams
+} from './http.ts'
+import { createKeeper, isFresh, type Session, sessionOf } from './session.ts'
+import type { AnyAuthClient, AuthClient, AuthClientOptions, CreateAuthClient, UserProfile } from './options.ts'
 
 /** `fastify-authority/client`: the browser client. Touches nothing global until it is used. */
 
 export { AuthClientError } from './errors.ts'
-export type {
-  AnyAuthClient,
-  AuthClient,
-  AuthClientEvents,
-  AuthClientOptions,
-  AuthStorage,
-  LoginOptions,
-  LogoutOptions,
-  UserProfile
-} from './options.ts'
-
-/** A sign-in under way, stored for the page that receives its response. */
-type Transaction = [at: number, verifier: string, nonce: string, redirectUri: string, appState?: unknown]
-
-const ANSWER_PARAMS = 'code state iss session_state error error_description error_uri'.split(' ')
-
-const assign = (url: string): void => {
-  location.assign(url)
-}
-/** A negative age means that the clock was set back. The clocks of two tabs may differ a little. */
-const isFresh = ({ at, until }: Session): boolean => Date.now() > at - 1000 && Date.now() < until
-const loginRequired = (cause?: unknown): AuthClientError =>
-  new AuthClientError('login_required', undefined, false, cause)
-
-function sessionOf(tokens: TokenAnswer, user: Claims, former?: Session): Session {
-  const seconds = tokens.expires_in ?? 3600
-  const at = Date.now()
-  // Refreshes a token half a minute before it expires, or after nine tenths of a short life.
-  return { ...former, ...tokens, user, at, until: at + Math.max(seconds - 30, seconds * 0.9) * 1000 }
-}
-
-/** The provider's metadata. @throws AuthClientError `issuer_mismatch` */
-async function discover(issuer: string): Promise<Metadata> {
-  const metadata = await request<Metadata>(`${issuer}/.well-known/openid-configuration`)
-  // Accepts the issuer with or without a final slash, because the option `domain` does not tell which.
-  if (metadata.issuer.replace(/\/$/, '') !== issuer)
-    throw new AuthClientError('issuer_mismatch', `${metadata.issuer} ${issuer}`)
-  return metadata
-}
+export type * from './options.ts'
 
 /** Creates a client synchronously. It does nothing before the first call of a method. */
-export function createAuthClient<Profile extends { sub: string } = UserProfile, AppState = unknown>(
-  options: AuthClientOptions & { mode?: 'token' | undefined }
-): AuthClient<Profile, AppState>
-export function createAuthClient<Profile extends { sub: string } = UserProfile, AppState = unknown>(
-  options: AuthClientOptions & { mode: 'cookie' }
-): AuthClient<Profile, AppState, undefined>
-export function createAuthClient<Profile extends { sub: string } = UserProfile, AppState = unknown>(
-  options: AuthClientOptions
-): AnyAuthClient<Profile, AppState>
-export function createAuthClient<Profile extends { sub: string } = UserProfile, AppState = unknown>(
-  options: AuthClientOptions
-): AnyAuthClient<Profile, AppState> {
+export const createAuthClient: CreateAuthClient = (options: AuthClientOptions) => {
   const { clientId, domain } = options
   if (!clientId || !domain) throw new AuthClientError('invalid_options', 'clientId, domain')
   const inCookie = options.mode === 'cookie'
@@ -71,16 +34,12 @@ export function createAuthClient<Profile extends { sub: string } = UserProfile, 
 
   let told: unknown
 
-  /**
-   * Converts every rejection to an `AuthClientError` and emits `error`. `ends: false`: no time limit, because the
-   * caller passed a signal.
-   */
+  /** Converts every rejection to an `AuthClientError`, and emits `error`. Every operation has a time limit. */
   async function guarded<T>(run: () => Promise<T>, ms?: number | null): Promise<T> {
     try {
       if (globalThis.isSecureContext === false) throw new AuthClientError('insecure_context', 'https')
       return await Promise.race([
         run(),
-        // The time limit of every operation.
         sleep(ms ?? 15_000).then(() => {
           throw new AuthClientError('timeout', undefined, true)
         })
@@ -111,7 +70,7 @@ export function createAuthClient<Profile extends { sub: string } = UserProfile, 
       : tokens
   }
 
-  async function finish(url: string): Promise<{ appState: AppState | undefined }> {
+  async function finish(url: string): Promise<{ appState: unknown }> {
     const answer = new URL(url)
     const { code, state, iss, error, error_description: description } = Object.fromEntries(answer.searchParams)
     const store = transactions()
@@ -153,7 +112,7 @@ export function createAuthClient<Profile extends { sub: string } = UserProfile, 
       // A sign-out after the sign-in began ends it too.
       throw Object.assign(asError((keeper.left() as number) > began ? loginRequired(cause) : cause), { appState })
     }
-    return { appState: appState as AppState | undefined }
+    return { appState }
   }
 
   /** Runs under the lock, so what is stored is read again before a refresh token is spent. */
@@ -190,7 +149,7 @@ export function createAuthClient<Profile extends { sub: string } = UserProfile, 
     return next.access_token
   }
 
-  const client: AnyAuthClient<Profile, AppState> = {
+  const client: AnyAuthClient = {
     loginWithRedirect: ({ appState, loginHint, screen, redirectUri, authorizationParams, openUrl = assign } = {}) =>
       guarded(async () => {
         const state = random()
@@ -245,10 +204,10 @@ export function createAuthClient<Profile extends { sub: string } = UserProfile, 
         // The first call removed the response from the address. A call with a given URL, or with another response, is
         // handled separately.
         if (url || /[?&](state|error)=/.test(given)) answered[key] = once(key + given, () => finish(given), true)
-        return (answered[key] ?? finish(given)) as Promise<{ appState: AppState | undefined }>
+        return answered[key] ?? finish(given)
       }),
 
-    getUser: async () => ((await keeper.read())?.user ?? null) as Profile | null,
+    getUser: async () => ((await keeper.read())?.user ?? null) as UserProfile | null,
 
     async getAccessToken({ force } = {}) {
       const session = await keeper.read()
@@ -313,10 +272,12 @@ export function createAuthClient<Profile extends { sub: string } = UserProfile, 
         }
         const response = await attempt(false)
         return own && response.status === 401 ? attempt(true).catch(() => response) : response
+        // A caller with a signal sets the limit.
       }, init?.signal && 2e9),
 
-    on: keeper.on as AuthClient<Profile>['on'],
-    off: keeper.off as AuthClient<Profile>['off']
+    on: keeper.on as AuthClient['on'],
+    off: keeper.off as AuthClient['off']
   }
-  return client
+  // CreateAuthClient tells its type, by the mode.
+  return client as never
 }

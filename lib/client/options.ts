@@ -172,3 +172,16 @@ export type AnyAuthClient<Profile extends { sub: string } = UserProfile, AppStat
   AppState,
   string | undefined
 >
+
+/** By `mode` the type tells whether there is an access token. */
+export interface CreateAuthClient {
+  <Profile extends { sub: string } = UserProfile, AppState = unknown>(
+    options: AuthClientOptions & { mode?: 'token' | undefined }
+  ): AuthClient<Profile, AppState>
+  <Profile extends { sub: string } = UserProfile, AppState = unknown>(
+    options: AuthClientOptions & { mode: 'cookie' }
+  ): AuthClient<Profile, AppState, undefined>
+  <Profile extends { sub: string } = UserProfile, AppState = unknown>(
+    options: AuthClientOptions
+  ): AnyAuthClient<Profile, AppState>
+}

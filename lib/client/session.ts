@@ -11,6 +11,16 @@ export interface Session extends TokenAnswer {
   until: number
 }
 
+export function sessionOf(tokens: TokenAnswer, user: Claims, former?: Session): Session {
+  const seconds = tokens.expires_in ?? 3600
+  const at = Date.now()
+  // Refreshes a token half a minute before it expires, or after nine tenths of a short life.
+  return { ...former, ...tokens, user, at, until: at + Math.max(seconds - 30, seconds * 0.9) * 1000 }
+}
+
+/** A negative age means that the clock was set back. The clocks of two tabs may differ a little. */
+export const isFresh = ({ at, until }: Session): boolean => Date.now() > at - 1000 && Date.now() < until
+
 /**
  * A message between tabs. `ask`: the tab asks the others for their session. `session`: the answer, if the tabs share no
  * storage. `out`: the time at which the sign-out began that the message reports.

@@ -50,6 +50,9 @@ const cookieStorage = {
   }
 }
 
+/** A sign-in under way, stored for the page that receives its response. */
+export type Transaction = [at: number, verifier: string, nonce: string, redirectUri: string, appState?: unknown]
+
 /** Shared by all tabs, because the response may arrive in another tab. */
 export const transactions = (): TabStorage => webStorage('localStorage') ?? cookieStorage
 
