@@ -109,7 +109,7 @@ export async function sizeOfKinds(engine: Engine, count: number): Promise<Kind[]
   }
 
   // A store makes its tables with the first call.
-  await browserSessions.findSession(sessionDigest(0))
+  await browserSessions.findSession(sessionOf(0).sid, sessionDigest(0), NOW)
   const found: Kind[] = []
   for (const [name, put] of Object.entries(kinds)) {
     await engine.clear?.()
