@@ -1,7 +1,7 @@
 import { digest, partitionOf } from '../protocol/digest.ts'
 import { isStorable } from '../protocol/bounds.ts'
 import { isIdentityTaken, isUsernameTaken, OAuthError } from '../errors.ts'
-import type { NewUser, User, UserStore } from '../ports/user-store.ts'
+import { type NewUser, OWN_FIELDS, type User, type UserStore } from '../ports/user-store.ts'
 import type { Origin } from '../sessions/sessions.ts'
 import type { AccountsDeps } from './deps.ts'
 import { expectSignIn } from './begin-session.ts'
@@ -22,26 +22,6 @@ interface Registration {
   origin: Origin
   asker?: string | undefined
 }
-
-/**
- * Fields that identify a user or give rights: never taken from a request, even if the host's schema lets them through.
- */
-export const OWN_FIELDS = new Set([
-  'id',
-  'sub',
-  'username',
-  'password',
-  'passwordHash',
-  'disabled',
-  'email',
-  'emailVerified',
-  'email_verified',
-  'emailProvedAt',
-  'passwordChangedAt',
-  'createdAt',
-  'version',
-  '__proto__'
-])
 
 /**
  * Creates an account. If new users must verify their email (`verifyEmail`), takes the same steps for a free and for a

@@ -37,6 +37,26 @@ export interface User {
   [claim: string]: unknown
 }
 
+/**
+ * Fields that identify a user or give rights: never taken from a request, even if the host's schema lets them through.
+ */
+export const OWN_FIELDS = new Set([
+  'id',
+  'sub',
+  'username',
+  'password',
+  'passwordHash',
+  'disabled',
+  'email',
+  'emailVerified',
+  'email_verified',
+  'emailProvedAt',
+  'passwordChangedAt',
+  'createdAt',
+  'version',
+  '__proto__'
+])
+
 /** The fields of a new user. The store makes the `id`. */
 export interface NewUser {
   username: string

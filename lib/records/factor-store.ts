@@ -3,6 +3,7 @@ import type { FactorStore, PasskeyFactor, TotpFactor } from '../ports/factor-sto
 import { NEVER, type RecordStore } from '../ports/record-store.ts'
 import { noOthers } from '../protocol/bounds.ts'
 import { partitionOf } from '../protocol/digest.ts'
+import { isObject } from '../protocol/json.ts'
 import { machineNow } from './chance.ts'
 import { checkRecordStore, transactor } from './transact.ts'
 import * as rules from './factors.ts'
@@ -137,8 +138,6 @@ const PASSKEY: Types<PasskeyFactor> = {
   backupEligible: 'boolean',
   provisional: 'boolean'
 }
-
-const isObject = (value: unknown): value is Fields => typeof value === 'object' && value !== null
 
 const areAll = (values: unknown, types: Readonly<Record<string, string>>): boolean =>
   Array.isArray(values) &&

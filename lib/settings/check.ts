@@ -4,10 +4,12 @@ import { hasKeys } from '../clients/rights.ts'
 import { checkClients } from './check-clients.ts'
 import { checkIssuer, checkNames, checkPages, checkPaths } from './check-addresses.ts'
 import { resolveSettings, type Settings, withoutUndefined } from './settings.ts'
-import { badOption, invalid, makingOf, schemaError } from './option-error.ts'
+import { badOption, invalid, makingOf, requireAssertions, schemaError } from './option-error.ts'
+import { OWN_FIELDS } from '../ports/user-store.ts'
 import type { AuthorityOptions, FeatureSection, optionsSchema } from './options.ts'
 import { SECRET_TAKES } from './schema-words.ts'
 import { ARGON2_MAX_WORK } from '../protocol/bounds.ts'
+import { isObject } from '../protocol/json.ts'
 import type { FastifyInstance } from 'fastify'
 import type { RedisClient } from '../adapters/redis/connection.ts'
 
@@ -38,12 +40,8 @@ export function checkedSettings(
   checkCosts(settings)
   checkSecrets(shaped)
   checkClients(settings, grants)
-  if (state?.assertions === undefined && state !== undefined && Array.isArray(clients) && clients.some(hasKeys))
-    throw invalid(
-      'state.assertions',
-      undefined,
-      'an AssertionStore where a client has keys, as the states of this package have: a signature counts once'
-    )
+  if (Array.isArray(clients) && clients.some(hasKeys))
+    requireAssertions(state, 'a client has keys', 'a signature is accepted only once')
   checkPages(shaped)
   checkRegistration(shaped, settings)
   checkBypass(settings)
@@ -151,16 +149,7 @@ function checkRegistration({ registration, users, sendMessage }: AuthorityOption
   if (!hasMethod(users, 'create')) throw invalid('registration', registration, 'false, or a UserStore with create')
   const fields = settings.registration === false ? null : settings.registration.fields
   if (fields !== null) {
-    const reserved = [
-      'id',
-      'username',
-      'password',
-      'passwordHash',
-      'emailVerified',
-      'disabled',
-      'passwordChangedAt',
-      'version'
-    ].find((name) => name in fields.properties)
+    const reserved = Object.keys(fields.properties).find((name) => name !== 'email' && OWN_FIELDS.has(name))
     if (reserved !== undefined)
       throw invalid(`registration.fields.${reserved}`, 'a field', "another name: this one is not the caller's to set")
     if ('email' in fields.properties && registration.username !== 'any')
@@ -194,10 +183,6 @@ function checkBypass({ rateLimit }: Settings): void {
   }
 }
 
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
 function hasMethod(value: unknown, name: string): boolean {
   return (
     (typeof value === 'object' || typeof value === 'function') &&
@@ -228,11 +213,7 @@ export function redisClientOf(host: FastifyInstance, { redis }: Settings): Redis
 /** True if the value has the methods of an ioredis `Redis` or `Cluster` that the library uses. */
 function isRedisClient(value: unknown): value is RedisClient {
   return (
-    typeof value === 'object' &&
-    value !== null &&
-    ['evalsha', 'eval', 'pipeline', 'connect', 'on', 'off'].every(
-      (name) => typeof (value as Record<string, unknown>)[name] === 'function'
-    ) &&
+    ['evalsha', 'eval', 'pipeline', 'connect', 'on', 'off'].every((name) => hasMethod(value, name)) &&
     typeof (value as { status?: unknown }).status === 'string'
   )
 }

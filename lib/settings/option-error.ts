@@ -1,6 +1,7 @@
 import type { TSchema } from '@sinclair/typebox'
 import { Errors, type ValueError, ValueErrorType } from '@sinclair/typebox/errors'
 import { StartError } from '../errors.ts'
+import type { State } from '../ports/state.ts'
 
 /** The error of an invalid option: its path, the value (unless `confidential`) and the accepted values. */
 export function invalid(path: string, got: unknown, takes: string, confidential = false): StartError {
@@ -10,6 +11,16 @@ export function invalid(path: string, got: unknown, takes: string, confidential 
 
 export function badOption(path: string, problem: string): StartError {
   return new StartError('FST_AUTHORITY_INVALID_OPTIONS', `Invalid option "${path}": ${problem}.`)
+}
+
+/** Requires the part of a state that remembers used proofs. `where` and `because` complete the error. */
+export function requireAssertions(state: Partial<State> | undefined, where: string, because: string): void {
+  if (state !== undefined && state.assertions === undefined)
+    throw invalid(
+      'state.assertions',
+      undefined,
+      `an AssertionStore where ${where}, as the states of this package have: ${because}`
+    )
 }
 
 /** The first mistake against the schema, as the error of an invalid option. `null`: the options fit. */

@@ -6,6 +6,7 @@ import { holdsInTable } from '../support/table.ts'
 import authPlugin, { type AuthorityOptions, memoryState, memoryUserStore } from '../../lib/index.ts'
 import { fastHasher, steppedClock } from '../../lib/testing/index.ts'
 import { OPTIONS_SCHEMA, settingsOf } from '../../lib/composition/compose.ts'
+import { OWN_FIELDS } from '../../lib/ports/user-store.ts'
 
 const ISSUER = 'https://auth.example.com'
 const users = memoryUserStore()
@@ -566,12 +567,14 @@ t.test('rejects a bad value of every other option', async (t) => {
       /set registration.username to "any"/
     ],
     [{ registration: { username: 'name' } }, 'registration.username', '"name"', /^"email", "any"/],
-    ...['id', 'username', 'password', 'passwordHash', 'emailVerified', 'disabled'].map((name): Row => [
-      { registration: { fields: Type.Object({ [name]: Type.String() }) } },
-      `registration.fields.${name}`,
-      '"a field"',
-      /another name/
-    ]),
+    ...[...OWN_FIELDS]
+      .filter((name) => !['email', '__proto__'].includes(name))
+      .map((name): Row => [
+        { registration: { fields: Type.Object({ [name]: Type.String() }) } },
+        `registration.fields.${name}`,
+        '"a field"',
+        /another name/
+      ]),
     [{ sendMessage: 'smtp://me:hunter2@mail' }, 'sendMessage', '"smtp://…@mail"', /^a function/],
     [{ rateLimit: true }, 'rateLimit', 'true', /^false or/],
     [{ rateLimit: { login: true } }, 'rateLimit.login', 'true', /^false or/],

@@ -4,7 +4,7 @@ import type { Feature } from '../../feature.ts'
 import type { Provider } from '../../ports/provider.ts'
 import { CONNECTION_ACR } from '../../protocol/authentication.ts'
 import { checkWebUri } from '../../protocol/redirect-uri.ts'
-import { invalid } from '../../settings/option-error.ts'
+import { invalid, requireAssertions } from '../../settings/option-error.ts'
 import type { AuthorityOptions } from '../../settings/options.ts'
 import { SECRET_TAKES } from '../../settings/schema-words.ts'
 import { TOKEN_EXCHANGE } from './grants.ts'
@@ -117,13 +117,7 @@ function checkConnections(
       undefined,
       `${SECRET_TAKES}, where there are connections: it seals what a sign-in elsewhere begins with, in the browser`
     )
-  if (state !== undefined && state.assertions === undefined)
-    throw invalid(
-      'state.assertions',
-      undefined,
-      'an AssertionStore where there are connections, as the states of this package have: an answer of a provider ' +
-        'counts once'
-    )
+  requireAssertions(state, 'there are connections', 'an answer of a provider is accepted only once')
   for (const [index, connection] of connections.entries()) {
     const refuse: Refuse = (field, got, takes, confidential) =>
       invalid(`connections[${index}].${field}`, got, takes, confidential)

@@ -1,5 +1,5 @@
 import type { Feature } from '../../feature.ts'
-import { invalid } from '../../settings/option-error.ts'
+import { invalid, requireAssertions } from '../../settings/option-error.ts'
 import { SECRET_TAKES } from '../../settings/schema-words.ts'
 import { DPOP_OPTIONS, type DpopSettings, dpopSettings } from './options.ts'
 
@@ -12,12 +12,7 @@ export const dpop: Feature<DpopSettings> = {
     const settings = dpopSettings(given === true ? {} : given)
     if (settings.requireNonce && secret === undefined)
       throw invalid('secret', undefined, `${SECRET_TAKES}, where dpop.requireNonce is true: the nonces come from it`)
-    if (state !== undefined && state.assertions === undefined)
-      throw invalid(
-        'state.assertions',
-        undefined,
-        'an AssertionStore where dpop is on, as the states of this package have: a proof counts once'
-      )
+    requireAssertions(state, 'dpop is on', 'a proof is accepted only once')
     return settings
   },
   load: async () => await import('./create.ts')

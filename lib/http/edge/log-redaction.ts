@@ -104,12 +104,12 @@ function isLoggerMethod(key: string | symbol): boolean {
 
 /** One argument of a log call: bindings with `req` and `res`, a request itself, or anything. */
 function redactEntry(entry: unknown, secrets: ReadonlySet<string>): unknown {
-  if (!isObject(entry) || entry instanceof Error) return entry
+  if (!isObjectOrArray(entry) || entry instanceof Error) return entry
   if (isRequest(entry)) return requestView(entry, secrets)
   const { req, res } = entry
   const shown = {
     ...(isRequest(req) ? { req: requestView(req, secrets) } : {}),
-    ...(isObject(res) ? { res: replyView(res, secrets) } : {})
+    ...(isObjectOrArray(res) ? { res: replyView(res, secrets) } : {})
   }
   return Object.keys(shown).length === 0 ? entry : { ...entry, ...shown }
 }
@@ -125,14 +125,14 @@ function requestView(request: RequestLike, secrets: ReadonlySet<string>): object
     return {
       ...request,
       url: redactUrl(request.url),
-      ...(isObject(request['headers']) ? { headers: redactHeaders(request['headers'], secrets) } : {})
+      ...(isObjectOrArray(request['headers']) ? { headers: redactHeaders(request['headers'], secrets) } : {})
     }
   const { raw, originalUrl, query, headers } = request
   return Object.create(request, {
     url: { value: redactUrl(request.url), enumerable: true },
     originalUrl: { value: typeof originalUrl === 'string' ? redactUrl(originalUrl) : originalUrl },
-    query: { value: isObject(query) ? redactQuery(query) : query },
-    headers: { value: isObject(headers) ? redactHeaders(headers, secrets) : headers },
+    query: { value: isObjectOrArray(query) ? redactQuery(query) : query },
+    headers: { value: isObjectOrArray(headers) ? redactHeaders(headers, secrets) : headers },
     raw: { value: isRequest(raw) ? requestView(raw, secrets) : raw }
   }) as object
 }
@@ -170,10 +170,10 @@ function redactHeaders(headers: Record<string, unknown>, secrets: ReadonlySet<st
   )
 }
 
-function isObject(value: unknown): value is Record<string, unknown> {
+function isObjectOrArray(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null
 }
 
 function isRequest(value: unknown): value is RequestLike {
-  return isObject(value) && typeof value['url'] === 'string'
+  return isObjectOrArray(value) && typeof value['url'] === 'string'
 }

@@ -1,6 +1,7 @@
 import { Kind, type SchemaOptions, type TObject, type TSchema, Type } from '@sinclair/typebox'
 import { filled, flag, type Given, oneOf, option, orFalse, section } from '../schema-words.ts'
 import { badOption, invalid } from '../option-error.ts'
+import { isObject } from '../../protocol/json.ts'
 
 const REGISTRATION = {
   /**
@@ -185,6 +186,3 @@ function listOf(values: unknown, path: string): unknown[] {
   if (!Array.isArray(values) || values.length === 0) throw badOption(path, 'it takes a list')
   return values
 }
-
-const isObject = (value: unknown): value is JsonSchema =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
