@@ -7,6 +7,7 @@ import { settingsOf } from '../composition/compose.ts'
 import { SERVICES } from '../composition/services.ts'
 import authPlugin, { type AuthorityOptions, OAuthError } from '../index.ts'
 import { isOutage } from '../ports/outage.ts'
+import { UNSEEN } from '../protocol/bounds.ts'
 import { CHECKPOINT } from './audit.ts'
 import {
   CliError,
@@ -269,7 +270,7 @@ function plain(result: unknown): string {
  */
 function visible(text: string): string {
   return text.replaceAll(
-    /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu,
+    new RegExp(UNSEEN, 'gu'),
     (character) => `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`
   )
 }

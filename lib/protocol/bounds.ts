@@ -51,5 +51,11 @@ export const STORABLE = /^[^\0\p{Cs}]*$/u
 /** True if every database stores the text unchanged, so that two different names stay different. */
 export const isStorable = (text: string): boolean => STORABLE.test(text)
 
+/**
+ * A character that is not visible or turns the writing direction: controls, marks, fillers and line separators. Not the
+ * two that choose between the black and the colored form of a sign.
+ */
+export const UNSEEN = /(?![\ufe0e\ufe0f])[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]/u
+
 /** The longest life of a short code. @see NIST SP 800-63B-4 §3.1.3.2, OWASP ASVS 5.0 6.5.5 */
 export const MAX_CODE_SECONDS = 600

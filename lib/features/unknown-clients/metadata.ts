@@ -1,6 +1,7 @@
 /** The metadata that a client gives of itself, in a document or a registration. */
 import { OAuthError } from '../../errors.ts'
 import type { Client, UnknownClient } from '../../ports/client-store.ts'
+import { UNSEEN } from '../../protocol/bounds.ts'
 import { MAX_CLIENT_KEYS } from '../../protocol/client-authentication.ts'
 import { isObject } from '../../protocol/json.ts'
 import { PRIVATE_MEMBERS } from '../../protocol/jws.ts'
@@ -8,8 +9,6 @@ import { checkRegistrableRedirectUri, checkWebUri, placeOf } from '../../protoco
 
 const MAX_REDIRECT_URIS = 10
 const MAX_NAME = 100
-/** Control characters, line separators, and characters that change the direction of the text around them. */
-const UNSHOWABLE = /[\p{Cc}\p{Cs}\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/u
 /** Members with the address of a page or a service. Each is checked, although few are used. */
 const ADDRESSES = [
   'client_uri',
@@ -167,13 +166,19 @@ function nameOf(members: Metadata, { from, takenNames }: MetadataRules): string 
     if (from === 'document') throw refused('client_name is missing')
     return undefined
   }
-  if (typeof name !== 'string' || name.trim() === '' || [...name].length > MAX_NAME || UNSHOWABLE.test(name))
+  if (typeof name !== 'string' || name.trim() === '' || [...name].length > MAX_NAME || UNSEEN.test(name))
     throw refused(`client_name is no text of 1 to ${MAX_NAME} characters that can be shown`)
   if (takenNames.some((taken) => plain(taken) === plain(name))) throw refused('client_name is taken')
   return name
 }
 
-const plain = (name: string): string => name.normalize('NFKC').trim().replaceAll(/\s+/g, ' ').toLowerCase()
+const plain = (name: string): string =>
+  name
+    .normalize('NFKC')
+    .replaceAll(/\p{Default_Ignorable_Code_Point}/gu, '')
+    .trim()
+    .replaceAll(/\s+/g, ' ')
+    .toLowerCase()
 
 /**
  * Returns the authentication methods that both the client and the service support, the client's own choice first.

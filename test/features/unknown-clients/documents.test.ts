@@ -84,8 +84,14 @@ const DOCUMENTS: Array<[string, Record<string, unknown> | string, string]> = [
   ['another client_id', { client_id: 'https://other.example/client.json' }, 'client_id is not its URL'],
   ['no name', { client_name: undefined }, 'client_name is missing'],
   ['a name with a bidi override', { client_name: 'gro\u202eelpmaxe' }, 'client_name is no text'],
+  ...['\u00ad', '\u034f', '\u180e', '\u2800', '\u3164', '\u{e0041}'].map((unseen): (typeof DOCUMENTS)[number] => [
+    `a name with ${JSON.stringify(unseen)}`,
+    { client_name: `The${unseen}App` },
+    'client_name is no text'
+  ]),
   ['a name of 101 characters', { client_name: 'x'.repeat(101) }, 'client_name is no text'],
   ['the name of a registered client', { client_name: ' the  APP' }, 'client_name is taken'],
+  ['the name of a registered client in another form', { client_name: 'The\ufe0f App\ufe0e' }, 'client_name is taken'],
   ['the host of the issuer', { client_name: 'localhost:3000' }, 'client_name is taken'],
   ['no redirect_uris', { redirect_uris: undefined }, 'redirect_uris is missing'],
   ['redirect_uris that is a string', { redirect_uris: AGENT }, 'redirect_uris is no array'],

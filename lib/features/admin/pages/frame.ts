@@ -10,6 +10,7 @@ import type { CommonModel } from '../../../pages/common-model.ts'
 import { hidden } from '../../../pages/fields.ts'
 import { attributes, type Html, html, type HtmlValue, safeUrl } from '../../../pages/html.ts'
 import { layout, nameWithAvatar } from '../../../pages/layout.ts'
+import { UNSEEN } from '../../../protocol/bounds.ts'
 import type { AdminScope } from '../../../protocol/scope.ts'
 import { Reason, type Acting, type AdminDeps } from '../endpoints/acting.ts'
 import type { PersonVisit } from '../../../http/pages/account-page.ts'
@@ -18,8 +19,6 @@ import type { ActingParty } from '../allow.ts'
 
 /** Maximum number of characters of a user's text that a page shows. */
 const MOST_SHOWN = 200
-/** Matches control characters, direction marks and other invisible characters. */
-const UNSEEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u
 
 /**
  * Makes a user's text safe to show: cuts it after 200 characters, and replaces each character that is invisible or
