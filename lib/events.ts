@@ -212,6 +212,20 @@ export type AuthorityEventHandler<Name extends AuthorityEventName> = (
   payload: AuthorityEvents[Name]
 ) => void | Promise<void>
 
+/** The actions in the audit log that are no event. */
+export const AUDIT_ACTS = [
+  'audit_gap',
+  'audit_pruned',
+  'audit_read',
+  'keys_rotated',
+  'sessions_ended',
+  'started',
+  'user_exported',
+  'users_imported'
+] as const
+
+export type AuditAction = AuthorityEventName | (typeof AUDIT_ACTS)[number]
+
 export const EVENT_NAMES: readonly AuthorityEventName[] = [
   'authenticated',
   'login_failed',

@@ -1,5 +1,5 @@
 import { OAuthError } from '../errors.ts'
-import { type Actor, NO_REQUEST } from '../events.ts'
+import { type Actor, type AuditAction, NO_REQUEST } from '../events.ts'
 import type { AuditTarget } from '../ports/audit-log.ts'
 import type { User } from '../ports/user-store.ts'
 import { isStorable } from '../protocol/bounds.ts'
@@ -46,7 +46,7 @@ export async function actedOn(
  * Runs an administrator's action on a user between two entries of the audit log. A refusal gets the second entry too.
  */
 export async function auditedOn<Answer>(
-  { action, id }: { action: string; id: string },
+  { action, id }: { action: AuditAction; id: string },
   { by: actor, reason, origin = NO_REQUEST, check, version }: RequestedAct & { by: Actor },
   work: (user: User) => Promise<Answer>,
   deps: AccountsDeps

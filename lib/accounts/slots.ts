@@ -1,6 +1,6 @@
 import type { ImpersonationAnswer, ImpersonationAsk, ManagedUsers, RequestedAct } from './managed-users.ts'
 import type { Apps, Passkeys } from './factor-kinds.ts'
-import type { Actor, EventFacts, FirstFactorKind } from '../events.ts'
+import type { Actor, AuditAction, EventFacts, FirstFactorKind } from '../events.ts'
 import type { ApiKeyRecord, OwnedApiKey } from '../ports/api-key-store.ts'
 import type { AuditLog, AuditTarget } from '../ports/audit-log.ts'
 import type { UserFactors } from '../ports/factor-store.ts'
@@ -158,7 +158,7 @@ export interface Invitations {
 /** An administrator's action, for the audit log. */
 export interface AuditedAct<Answer> {
   /** The name of the action in the log. */
-  action: string
+  action: AuditAction
   actor: Actor
   /** `null`: the target is not known before the action, such as a new user. */
   target: AuditTarget | null

@@ -1,5 +1,5 @@
 import { audited } from '../accounts/acted-on.ts'
-import { NO_REQUEST } from '../events.ts'
+import { type AuditAction, NO_REQUEST } from '../events.ts'
 import type { KeyManagement, ManagedKey } from '../keys/manage-keys.ts'
 import { CliError, type Desk, type StoreCommand } from './command.ts'
 
@@ -16,7 +16,7 @@ async function managed({ services }: Desk): Promise<KeyManagement> {
 
 /** Runs an action on keys with audit entries before and after it. */
 const acting = async <Answer>(
-  action: string,
+  action: AuditAction,
   kid: string | null,
   { by, services }: Desk,
   work: () => Promise<Answer>

@@ -564,6 +564,12 @@ t.test('says the state of each row, and shows the row without it while its store
     sessions: '2',
     access: '0'
   })
+  // An empty address is none, and so is a name with an @ that is no address.
+  for (const none of [{ email: '' }, { email: undefined, username: '@ann' }]) {
+    tells = none
+    t.equal((await rows())['email'], '', JSON.stringify(none))
+  }
+  tells = { passwordChangedAt: 1, email: 'ann@mail.example', emailVerified: true }
   for (const method of ['findFactors', 'list', 'listIdentities']) failed.add(method)
   t.strictSame(await rows(), { ...all, security: '', connections: '', 'api-keys': '' })
 })

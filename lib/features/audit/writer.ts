@@ -1,6 +1,7 @@
 import type { AccountsDeps } from '../../accounts/deps.ts'
 import { within } from '../../boundary/answers.ts'
 import { OAuthError } from '../../errors.ts'
+import type { AuditAction } from '../../events.ts'
 import type { AuditCheckpoint, AuditHead, AuditLog } from '../../ports/audit-log.ts'
 import { addressMac, equal, macOf, NO_MAC, type Unchained } from './chain.ts'
 
@@ -190,7 +191,7 @@ export function auditWriter(log: AuditLog, key: Uint8Array, deps: Deps): AuditWr
 }
 
 /** Makes an entry whose actor is the service itself. */
-export const ofService = (action: string, details: Given['details'] = {}): Given => ({
+export const ofService = (action: AuditAction, details: Given['details'] = {}): Given => ({
   action,
   outcome: 'done',
   actor: { type: 'system', id: null },

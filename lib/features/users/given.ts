@@ -8,6 +8,7 @@ import { isUsernameTaken, OAuthError } from '../../errors.ts'
 import { type Actor, NO_REQUEST, type Origin } from '../../events.ts'
 import type { NewUser, User, UserPatch, UserListQuery } from '../../ports/user-store.ts'
 import { isStorable } from '../../protocol/bounds.ts'
+import { cursorOf } from '../../protocol/cursor.ts'
 
 const ACTOR_TYPES: readonly string[] = ['user', 'client', 'host', 'cli']
 
@@ -120,37 +121,13 @@ export function createdAtOf({ createdAt }: User): number | null {
   return typeof at === 'number' && Number.isSafeInteger(at) && at > 0 ? at : null
 }
 
-/**
- * Encodes the last user of a page as the cursor `next`. The cursor needs no signature, because stores bind its parts as
- * query parameters.
- */
-export function textOfPlace(user: User): string {
-  return written({ createdAt: createdAtOf(user) ?? 0, id: user.id })
-}
-
-const written = ({ createdAt, id }: Place): string => Buffer.from(JSON.stringify([createdAt, id])).toString('base64url')
-
-const MAX_LENGTH = 2000
-
-/**
- * Decodes a cursor. Accepts only a text that `textOfPlace` could have written.
- * @throws OAuthError `invalid_request`
- */
-export function placeOf(text: unknown): Place {
-  const place = typeof text === 'string' && text.length <= MAX_LENGTH ? read(text) : null
-  if (place === null || written(place) !== text)
-    throw new OAuthError('invalid_request', 'after: it is no next of an answer.', { field: 'after' })
-  return place
-}
-
-function read(text: string): Place | null {
-  let value: unknown
-  try {
-    value = JSON.parse(Buffer.from(text, 'base64url').toString())
-  } catch {
-    return null
+/** The end of a page of users. */
+export const USER_CURSOR = cursorOf<Place>(
+  ({ createdAt, id }) => [createdAt, id],
+  ([createdAt, id, ...others]) => {
+    const fits = Number.isSafeInteger(createdAt) && typeof id === 'string' && isStorable(id) && others.length === 0
+    return fits ? { createdAt: createdAt as number, id } : null
   }
-  const [createdAt, id, ...others] = Array.isArray(value) ? (value as unknown[]) : []
-  const fits = Number.isSafeInteger(createdAt) && typeof id === 'string' && isStorable(id) && others.length === 0
-  return fits ? { createdAt: createdAt as number, id } : null
-}
+)
+
+export const placeOfUser = (user: User): Place => ({ createdAt: createdAtOf(user) ?? 0, id: user.id })

@@ -15,7 +15,7 @@ import { OAuthError } from '../../errors.ts'
 import { NO_REQUEST, type Origin } from '../../events.ts'
 import { NotSupportedError, type User, type UserStore } from '../../ports/user-store.ts'
 import { isStorable } from '../../protocol/bounds.ts'
-import { actOf, named, newUserOf, patchOf, refusedField, createdAtOf, placeOf, textOfPlace } from './given.ts'
+import { actOf, named, newUserOf, patchOf, refusedField, createdAtOf, placeOfUser, USER_CURSOR } from './given.ts'
 
 const MAX_LIMIT = 200
 /** The number of tries of a write if another request changed the user in between. */
@@ -91,7 +91,7 @@ export function manageUsers(deps: AccountsDeps, fields: readonly string[]): Mana
       const found = await list({
         // Asks for one more user than the page shows, to find out whether another page follows.
         limit: limit + 1,
-        after: after === undefined ? undefined : placeOf(after),
+        after: after === undefined ? undefined : USER_CURSOR.read(after),
         prefix: prefix === undefined ? undefined : (normalizeUsername(prefix) ?? prefix),
         email,
         connection
@@ -100,7 +100,7 @@ export function manageUsers(deps: AccountsDeps, fields: readonly string[]): Mana
       const last = page.at(-1)
       return {
         users: page.map(shown),
-        next: found.length > limit && last !== undefined ? textOfPlace(last) : null
+        next: found.length > limit && last !== undefined ? USER_CURSOR.write(placeOfUser(last)) : null
       }
     },
     async get(id) {

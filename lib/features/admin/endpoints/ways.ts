@@ -3,7 +3,7 @@ import { auditedOn } from '../../../accounts/acted-on.ts'
 import { lastSignInMethod, linkIdOf, listLinks, unlinkIdentity } from '../../../accounts/identities.ts'
 import type { AccountSlots } from '../../../accounts/slots.ts'
 import { OAuthError } from '../../../errors.ts'
-import { NO_REQUEST, type Origin } from '../../../events.ts'
+import { type AuditAction, NO_REQUEST, type Origin } from '../../../events.ts'
 import { type Endpoint, endpoint } from '../../../http/edge/endpoint.ts'
 import type { User } from '../../../ports/user-store.ts'
 import { acting, type Acting, type AdminDeps, Id, userOf } from './acting.ts'
@@ -19,7 +19,7 @@ export interface WayKind {
   path: 'connections' | 'factors' | 'api-keys'
   title: string
   /** The name of the removal in the audit log. */
-  action: string
+  action: AuditAction
   list(user: User): Promise<unknown>
   /** Resolves to `false` if the user has no item with this id. */
   remove(user: User, id: string, cause: { admin: string; origin: Origin }): Promise<boolean>

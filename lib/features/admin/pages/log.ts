@@ -1,6 +1,6 @@
 import { normalizeUsername } from '../../../accounts/username.ts'
 import { OAuthError } from '../../../errors.ts'
-import { EVENT_NAMES } from '../../../events.ts'
+import { AUDIT_ACTS, EVENT_NAMES } from '../../../events.ts'
 import { withQuery } from '../../../http/pages/form-page.ts'
 import { queryParam } from '../../../http/pages/page-routes.ts'
 import { submit } from '../../../pages/fields.ts'
@@ -15,9 +15,7 @@ const DAY_MS = 86_400_000
 const CONDITIONS = ['person', 'actor', 'action', 'since', 'until'] as const
 type Conditions = Record<(typeof CONDITIONS)[number], string>
 
-/** Actions in the audit log that are no events. */
-const ACTS = ['audit_gap', 'audit_pruned', 'audit_read', 'sessions_ended', 'started', 'user_exported', 'users_imported']
-const ACTIONS = [...new Set([...EVENT_NAMES, ...ACTS])].toSorted()
+const ACTIONS = [...EVENT_NAMES, ...AUDIT_ACTS].toSorted()
 
 /** The page of the audit log. Each view of the page adds an entry `audit_read`. */
 export function logPage(deps: AdminPageDeps): AdminPage {

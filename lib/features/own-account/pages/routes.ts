@@ -5,6 +5,7 @@ import { accessPage, sessionsPage } from './sessions.ts'
 import { emailPage, profilePage, removePage } from './profile.ts'
 import { passwordPage } from './password.ts'
 import type { AccountsDeps } from '../../../accounts/deps.ts'
+import { addressOf } from '../../../accounts/outbox.ts'
 import { consentsOf } from '../../../authorize/consent.ts'
 import type { AccountStates } from '../../../pages/account-models.ts'
 import { passwordChangedAt } from '../../../sessions/active-user.ts'
@@ -109,10 +110,10 @@ export function accountOverview(child: FastifyInstance, deps: PageDeps): void {
         deps
       )(reply)
     const {
-      user: { username, email, emailVerified }
+      user: { username, emailVerified }
     } = person
     const { accountUrl, accountLinks, logoutUrl } = accountWays(journey, deps)
-    const address = email ?? (username.includes('@') ? username : null)
+    const address = addressOf(person.user) || null
     return await pages.send(
       request,
       reply,

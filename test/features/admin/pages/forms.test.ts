@@ -3,6 +3,7 @@ import t from '../../../support/tap.ts'
 import { memoryAudit, memoryUserStore } from '../../../../lib/index.ts'
 import { fastHasher } from '../../../../lib/testing/index.ts'
 import { Type } from '@sinclair/typebox'
+import { AUDIT_ACTS } from '../../../../lib/events.ts'
 import { ADMIN_SCOPES } from '../../../../lib/protocol/scope.ts'
 import { PASSWORD, signUp, testApp } from '../../../support/app.ts'
 import { CLIENTS } from '../../../support/openid.ts'
@@ -133,6 +134,8 @@ t.test('shows the audit log by its filters, with the names of now, and records i
   t.match(all, new RegExp(REASON))
   t.match(all, new RegExp(`removed account <code>${bob.sub}`))
   t.match(all, /<time datetime="[^"]*Z"/)
+  const { body: page } = await browser.get('/auth/admin/log')
+  for (const action of AUDIT_ACTS) t.match(page, `<option value="${action}"`)
   for (const query of [
     `person=${ann.sub}`,
     'person=ann',
