@@ -95,6 +95,6 @@ export async function discover(issuer: string): Promise<Metadata> {
   return metadata
 }
 
-export const assign = (url: string): void => {
+export const assign = (url: string): void | Promise<void> => {
   location.assign(url)
 }

@@ -15,7 +15,7 @@ import {
   withParams
 } from './http.ts'
 import { createKeeper, isFresh, type Session, sessionOf } from './session.ts'
-import type { AnyAuthClient, AuthClient, AuthClientOptions, CreateAuthClient, UserProfile } from './options.ts'
+import type { AnyAuthClient, AuthClient, AuthClientOptions, CreateAuthClient } from './options.ts'
 
 /** `fastify-authority/client`: the browser client. Touches nothing global until it is used. */
 
@@ -207,7 +207,7 @@ export const createAuthClient: CreateAuthClient = (options: AuthClientOptions) =
         return answered[key] ?? finish(given)
       }),
 
-    getUser: async () => ((await keeper.read())?.user ?? null) as UserProfile | null,
+    getUser: async () => (await keeper.read())?.user ?? null,
 
     async getAccessToken({ force } = {}) {
       const session = await keeper.read()

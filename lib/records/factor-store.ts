@@ -118,7 +118,6 @@ export function recordFactorStore(
   }
 }
 
-type Fields = Readonly<Record<string, unknown>>
 type Types<Factor> = Partial<Record<keyof Factor, 'string' | 'number' | 'boolean'>>
 
 /** The fields on which the rules decide, with their types. */
