@@ -5,7 +5,7 @@ import { hash } from 'node:crypto'
 import { OAuthError } from '../errors.ts'
 import { thumbprint } from './access-token.ts'
 import { invalidToken, type SentToken } from './bearer.ts'
-import { isJwsAlg, isSignedBy, JWS_ALGS, parseJws, type PublicKey, publicKeyOf } from './jws.ts'
+import { hasPrivateMembers, isJwsAlg, isSignedBy, JWS_ALGS, parseJws, type PublicKey, publicKeyOf } from './jws.ts'
 
 /** The algorithms of proofs, as metadata and challenges name them. */
 export const DPOP_ALGS: readonly string[] = JWS_ALGS
@@ -97,7 +97,7 @@ export function proofReader(
     // Refuses private members explicitly, because the thumbprint ignores them and may find a known key.
     const members = jwk as Record<string, unknown>
     const jkt = thumbprint(members)
-    const key = 'd' in members || 'k' in members ? null : keyOf(members, `${alg} ${jkt}`, alg)
+    const key = hasPrivateMembers(members) ? null : keyOf(members, `${alg} ${jkt}`, alg)
     if (key === null) throw refused('The key of the proof can not be used.', 'jwk')
     if (!isSignedBy(jws, key, alg)) throw refused('The signature of the proof is not valid.', 'signature')
     const jti = String(payload['jti'])

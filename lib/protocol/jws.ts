@@ -19,8 +19,22 @@ export interface UnverifiedJws {
 
 export const MIN_RSA_BITS = 2048
 const MAX_RSA_BITS = 4096
+const MIN_RSA_EXPONENT = 65_537n
 /** Members of a JWK that only a private or symmetric key has. @see RFC 7518 §6 */
-export const PRIVATE_MEMBERS = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k']
+const PRIVATE_MEMBERS = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k']
+/**
+ * The encodings of the points whose order divides 8, without the sign bit. With such a key, anybody can make a
+ * signature that fits any message. @see RFC 8032 §5.1.3, RFC 7748 §7
+ */
+const SMALL_ORDER: readonly string[] = [
+  `00${'00'.repeat(31)}`,
+  `01${'00'.repeat(31)}`,
+  '26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05',
+  'c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a',
+  `ec${'ff'.repeat(30)}7f`,
+  `ed${'ff'.repeat(30)}7f`,
+  `ee${'ff'.repeat(30)}7f`
+]
 /** The key that each algorithm needs. */
 export const KEY_TYPES: Readonly<Record<JwsAlg, { kty: string; crv?: string }>> = {
   ES256: { kty: 'EC', crv: 'P-256' },
@@ -60,21 +74,42 @@ export function algsOf(jwk: Readonly<Record<string, unknown>>): JwsAlg[] {
   })
 }
 
+export const hasPrivateMembers = (jwk: Readonly<Record<string, unknown>>): boolean =>
+  PRIVATE_MEMBERS.some((name) => name in jwk)
+
 /**
  * The public key of a JWK for one algorithm. `null` if the JWK is malformed, has private members, is of another type,
- * is for encryption, or is an RSA key under 2,048 or over 4,096 bits.
+ * is for encryption, or is too weak for `isStrong`.
  * @see RFC 7517 §4
  */
 export function publicKeyOf(jwk: unknown, alg: JwsAlg): PublicKey | null {
-  if (!isObject(jwk) || PRIVATE_MEMBERS.some((name) => name in jwk) || (jwk['use'] ?? 'sig') !== 'sig') return null
+  if (!isObject(jwk) || hasPrivateMembers(jwk) || (jwk['use'] ?? 'sig') !== 'sig') return null
   if (!algsOf(jwk).includes(alg)) return null
   try {
     const key = createPublicKey({ key: jwk as JsonWebKey, format: 'jwk' })
-    const bits = key.asymmetricKeyDetails?.modulusLength ?? MIN_RSA_BITS
-    return bits < MIN_RSA_BITS || bits > MAX_RSA_BITS ? null : key
+    return isStrong(key) ? key : null
   } catch {
     return null
   }
+}
+
+/**
+ * False for an RSA key under 2,048 or over 4,096 bits, and for a key for which anybody can sign: OpenSSL reads RSA keys
+ * with a small exponent and Ed25519 keys of small order without a complaint.
+ */
+export function isStrong(key: PublicKey): boolean {
+  const { modulusLength, publicExponent } = key.asymmetricKeyDetails ?? {}
+  const { n = '', x = '' } = key.export({ format: 'jwk' })
+  if (modulusLength === undefined || publicExponent === undefined)
+    return key.asymmetricKeyType !== 'ed25519' || !isOfSmallOrder(Buffer.from(x, 'base64url'))
+  const isOdd = ((Buffer.from(n, 'base64url').at(-1) ?? 0) & 1) === 1 && publicExponent % 2n === 1n
+  return isOdd && publicExponent >= MIN_RSA_EXPONENT && modulusLength >= MIN_RSA_BITS && modulusLength <= MAX_RSA_BITS
+}
+
+function isOfSmallOrder(point: Buffer): boolean {
+  const unsigned = Buffer.from(point)
+  unsigned[31] = (unsigned[31] ?? 0) & 0x7f
+  return SMALL_ORDER.includes(unsigned.toString('hex'))
 }
 
 type Verify = (data: Buffer, key: PublicKey, signature: Buffer) => boolean

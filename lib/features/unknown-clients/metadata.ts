@@ -4,7 +4,7 @@ import type { Client, UnknownClient } from '../../ports/client-store.ts'
 import { UNSEEN } from '../../protocol/bounds.ts'
 import { MAX_CLIENT_KEYS } from '../../protocol/client-authentication.ts'
 import { isObject } from '../../protocol/json.ts'
-import { PRIVATE_MEMBERS } from '../../protocol/jws.ts'
+import { hasPrivateMembers } from '../../protocol/jws.ts'
 import { checkRegistrableRedirectUri, checkWebUri, placeOf } from '../../protocol/redirect-uri.ts'
 
 const MAX_REDIRECT_URIS = 10
@@ -205,7 +205,6 @@ function keysOf(members: Metadata): Client['jwks'] {
   const keys = isObject(jwks) ? jwks['keys'] : undefined
   if (!Array.isArray(keys) || keys.length > MAX_CLIENT_KEYS || !keys.every((key) => isObject(key)))
     throw refused(`jwks has no array of at most ${MAX_CLIENT_KEYS} keys`)
-  if (keys.some((key) => PRIVATE_MEMBERS.some((name) => Object.hasOwn(key, name))))
-    throw refused('jwks has a private or symmetric key')
+  if (keys.some(hasPrivateMembers)) throw refused('jwks has a private or symmetric key')
   return { keys }
 }

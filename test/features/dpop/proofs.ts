@@ -1,4 +1,5 @@
 /** Good and bad proofs, for each guard and each endpoint. The rows follow the FAPI 2.0 suite. */
+import { forgeableKeys } from '../../support/forgeable-keys.ts'
 import { proofOf, type SigningKey, signingKey } from '../resource/world.ts'
 import type { SteppedClock } from '../../../lib/testing/index.ts'
 
@@ -50,6 +51,19 @@ export function badProofs(key: SigningKey, wanted: Wanted): Record<string, strin
     'another alg': header({ alg: 'RS256' }),
     'a private key': header({ jwk: key.privateKey.export({ format: 'jwk' }) }),
     'a symmetric key': header({ jwk: { kty: 'oct', k: 'c2VjcmV0' } }),
+    ...Object.fromEntries(
+      ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k'].map((name) => [
+        `a known key with the private member ${name}`,
+        header({ jwk: { ...key.jwk, [name]: 'AQAB' } })
+      ])
+    ),
+    ...Object.fromEntries(
+      forgeableKeys().map(({ name, alg, jwk, signature }) => {
+        const proof = proofOf(key, wanted, { header: { alg, jwk } })
+        const signed = proof.slice(0, proof.lastIndexOf('.'))
+        return [name, `${signed}.${signature(signed).toString('base64url')}`]
+      })
+    ),
     'a key that did not sign': header({ jwk: key.jwk }, other),
     'no key': header({ jwk: undefined }),
     'a critical header': header({ crit: ['b64'], b64: true }),

@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { type Client, memoryState } from '../../../lib/index.ts'
 import { testApp } from '../../support/app.ts'
 import { logLines } from '../../support/log-lines.ts'
+import { forgeableKeys } from '../../support/forgeable-keys.ts'
 import t, { type Test } from '../../support/tap.ts'
 import { type SigningKey, signingKey } from '../resource/world.ts'
 import { ask, assertionOf, type Changes, KEY, machine, publicJwk, refusal, SECRET, signed, started } from './world.ts'
@@ -84,6 +85,11 @@ t.test('a mistake in the keys of a client stops the start, and names the option'
   const rows: Array<[string, Partial<Client>, RegExp]> = [
     ['a private key', { jwks: { keys: [{ ...secret.privateKey.export({ format: 'jwk' }) }] } }, /jwks\.keys\[0\]/],
     ['a symmetric key', { jwks: { keys: [{ kty: 'oct', k: 'x' }] } }, /jwks\.keys\[0\]/],
+    ...forgeableKeys().map(({ name, jwk }): [string, Partial<Client>, RegExp] => [
+      name,
+      { jwks: { keys: [{ ...jwk }] } },
+      /jwks\.keys\[0\]/
+    ]),
     ['no keys', { jwks: { keys: [] } }, /jwks/],
     ['two sources', { jwksUri: 'https://app.example.com/jwks' }, /jwksUri/],
     ['an address without TLS', { jwks: undefined, jwksUri: 'http://app.example.com/jwks' }, /jwksUri/],
