@@ -225,7 +225,7 @@ const plugin: FastifyPluginAsync<AuthorityOptions> = async (host, given) => {
       ...(settings.rateLimit === false || settings.rateLimit.apiKey === null ? [] : [settings.rateLimit.apiKey.header]),
       'x-api-key'
     ],
-    senders: { issuer: settings.issuer, advise: grants.accounts.advise, ...registeredOrigins(listed, others) },
+    origins: { issuer: settings.issuer, ...registeredOrigins(listed, others) },
     acrValues: settings.acrValues,
     openid: places.redirectLogin
       ? {

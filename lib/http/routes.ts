@@ -11,7 +11,7 @@ import { createGuards, type GuardDeps } from './edge/caller-guards.ts'
 import { useCallers } from './edge/callers.ts'
 import { consentPage } from './pages/consent.ts'
 import type { Cors, CorsPolicy } from './edge/cors.ts'
-import { guardSenders, type SendersDeps } from './edge/senders.ts'
+import { guardOrigins, type OriginGuardDeps } from './edge/origin-guard.ts'
 import { namesOf, tellOfLateDocuments, useDocuments } from './edge/documents.ts'
 import { useErrorReply, usePlainJson } from './edge/error-reply.ts'
 import { routeChallenges } from './edge/possession.ts'
@@ -38,7 +38,7 @@ interface RouteDeps extends HttpDeps, GuardDeps {
   usualPaths: Readonly<Record<PathName, string>>
   /** Headers of requests that no log may show, besides the usual ones; in lower case. */
   secretHeaders: readonly string[]
-  senders: Omit<SendersDeps, 'hostAnswersPreflights'>
+  origins: Omit<OriginGuardDeps, 'hostAnswersPreflights'>
   /** `null`: no hosted pages. */
   pages: PageDeps | null
   /** The page additions of the features that are on. */
@@ -87,7 +87,7 @@ export async function registerRoutes(host: FastifyInstance, deps: RouteDeps): Pr
         useCallers(child, guardOf)
         useDocuments(child, { pages: pages !== undefined, schemes, names, usualPaths: deps.usualPaths })
         policy?.(child)
-        guardSenders(child, { ...deps.senders, hostAnswersPreflights: policy === undefined })
+        guardOrigins(child, { ...deps.origins, hostAnswersPreflights: policy === undefined })
         child.addHook('onSend', (_request, reply, payload, done) => {
           if (!isPageReply(reply)) {
             reply.header('x-content-type-options', 'nosniff')

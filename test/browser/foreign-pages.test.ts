@@ -115,7 +115,7 @@ const SCRIPT = `async (origin, posts, forms, gets) => {
   ])
 }`
 
-// `http/senders` covers other origins of the same site, so this journey runs at night.
+// `http/origin-guard` covers other origins of the same site, so this journey runs at night.
 for (const [what, host] of [
   ['another site', '127.0.0.1'],
   ...(AT_NIGHT ? ([['another origin of the same site', 'localhost']] as const) : [])

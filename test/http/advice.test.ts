@@ -112,30 +112,35 @@ t.test('names the parameter in the debug line of a refused request', async (t) =
   )
 })
 
-t.test('logs the origin of a refused form once a minute', async (t) => {
-  const { app, heard } = await listened(t)
-  const post = async (url: string, type: string, headers: Record<string, string>): Promise<number> =>
-    (await app.inject({ method: 'POST', url, headers: { 'content-type': type, ...headers }, payload: '' })).statusCode
-  const form = 'application/x-www-form-urlencoded'
-  for (let time = 0; time < 3; time++) {
-    t.equal(await post('/auth/login', form, { origin: OTHER }), 403)
-    t.equal(await post('/auth/login', form, { origin: 'http://box.test' }), 403)
-    t.equal(await post('/auth/token', form, { origin: OTHER }), 403)
-  }
-  const count = heard().length
-  // Any site can make its visitors' browsers send these requests.
-  t.equal(await post('/auth/login', form, { origin: 'https://evil.example', 'sec-fetch-site': 'cross-site' }), 403)
-  t.equal(await post('/auth/login', form, { origin: 'null' }), 403)
-  t.equal(heard().length, count)
-  t.match(heard(), [
-    [
-      'FST_AUTHORITY_ORIGIN_MISFIT',
-      /a form came from http:\/\/127\.0\.0\.1:3000, the issuer is http:\/\/localhost:3000: open the pages there, or set issuer/
-    ],
-    ['FST_AUTHORITY_ORIGIN_MISFIT', /a form came from http:\/\/box\.test,/]
-  ])
-  t.equal(count, 2, 'a request of no form is not told of')
-})
+for (const [kind, options] of [
+  ['listed clients', {}],
+  ['a client store', { clients: { findById: async () => null } }]
+] as const)
+  t.test(`logs the origin of a refused form once a minute, with ${kind}`, async (t) => {
+    const { app, heard } = await listened(t, options)
+    const post = async (url: string, type: string, headers: Record<string, string>): Promise<number> =>
+      (await app.inject({ method: 'POST', url, headers: { 'content-type': type, ...headers }, payload: '' })).statusCode
+    const form = 'application/x-www-form-urlencoded'
+    for (let time = 0; time < 3; time++) {
+      t.equal(await post('/auth/login', form, { origin: OTHER }), 403)
+      t.equal(await post('/auth/login', form, { origin: 'http://box.test' }), 403)
+      t.equal(await post('/auth/token', form, { origin: OTHER }), 403)
+    }
+    const count = heard().length
+    // Any site can make its visitors' browsers send these requests.
+    t.equal(await post('/auth/login', form, { origin: 'https://evil.example', 'sec-fetch-site': 'cross-site' }), 403)
+    t.equal(await post('/auth/login', form, { origin: 'null' }), 403)
+    await app.inject({ method: 'GET', url: '/auth/session', headers: { origin: OTHER } })
+    t.equal(heard().length, count)
+    t.match(heard(), [
+      [
+        'FST_AUTHORITY_ORIGIN_MISFIT',
+        /a form came from http:\/\/127\.0\.0\.1:3000, the issuer is http:\/\/localhost:3000: open the pages there, or set issuer/
+      ],
+      ['FST_AUTHORITY_ORIGIN_MISFIT', /a form came from http:\/\/box\.test,/]
+    ])
+    t.equal(count, 2, 'a request of no form is not told of')
+  })
 
 t.test('limits the log to twenty lines a minute when strangers invent origins', async (t) => {
   const { app, heard } = await listened(t)

@@ -1,7 +1,6 @@
 import { adminGuard } from './admin-guard.ts'
 import { isPublic, unknownOf, requireFirstParty } from '../../clients/rights.ts'
-import type { FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify'
-import { OAuthError } from '../../errors.ts'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import { authenticateClient } from '../../oauth/authenticate-client.ts'
 import type { GrantDeps } from '../../oauth/deps.ts'
 import type { Client } from '../../ports/client-store.ts'
@@ -17,6 +16,7 @@ import { liveSession } from '../../sessions/active-user.ts'
 import type { RequestBrowser } from './request-browser.ts'
 import type { Callers, Guard } from './callers.ts'
 import { type ClientsOf, rememberClient } from './cors.ts'
+import { crossSite, ownPageHook } from './origin-guard.ts'
 import { originOf } from './request-origin.ts'
 import { guarded } from './error-reply.ts'
 import { type Check, foundBy } from './hook.ts'
@@ -63,7 +63,7 @@ export const tokenOf = (request: FastifyRequest): AccessTokenClaims => found(tok
  * route has them already.
  */
 export function createGuards(deps: GuardDeps): (callers: Callers) => Guard {
-  const ownPage: Guard = { onRequest: ownPageHook(deps.grants.accounts.issuer) }
+  const ownPage: Guard = { onRequest: ownPageHook(deps.grants.accounts) }
   const account: Guard = {
     onRequest: async (request: FastifyRequest, reply: FastifyReply) => {
       accounts.set(request, await guarded(async () => await accountCaller(request, reply, deps)))
@@ -94,25 +94,6 @@ export function createGuards(deps: GuardDeps): (callers: Callers) => Guard {
       }
     }))
   }
-}
-
-/**
- * Lets in only requests from our own pages. A request of another site is not even parsed, and counts under no limit,
- * because otherwise any site could use up its visitor's attempts.
- */
-function ownPageHook(issuer: string): onRequestHookHandler {
-  return (request, _reply, done) => {
-    if (isFromOwnPage(request, issuer)) done()
-    else done(crossSite())
-  }
-}
-
-export function crossSite(): OAuthError {
-  return new OAuthError('access_denied', 'The request was not sent from a page of this site.', {
-    withoutStack: true,
-    reason: 'cross_site',
-    detail: 'Sec-Fetch-Site and Origin'
-  })
 }
 
 /** If a request has both a token and a session cookie, the token decides. */

@@ -1,7 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { logout, type LogoutOutcome } from '../../authorize/logout.ts'
-import { crossSite } from '../edge/caller-guards.ts'
-import { tellOfOrigin } from '../edge/senders.ts'
+import { crossSiteForm } from '../edge/origin-guard.ts'
 import { type LogoutParams, readLogoutParams, serializeParams } from '../../protocol/request-params.ts'
 import { formActionOf } from '../../protocol/redirect-uri.ts'
 import { isSameOrigin } from '../../protocol/same-origin.ts'
@@ -49,10 +48,7 @@ export function logoutRoutes(child: FastifyInstance, deps: PageDeps): void {
     async (request, reply) => {
       const form = sentForm(request)
       if (form.decision === undefined) return await answerClient(request, reply, readLogoutParams(form), deps)
-      if (!isSameOrigin(request.headers, deps.authorize.issuer)) {
-        tellOfOrigin(request, deps.authorize.issuer, deps.authorize.accounts.advise)
-        throw crossSite()
-      }
+      if (!isSameOrigin(request.headers, deps.authorize.issuer)) throw crossSiteForm(request, deps.authorize.accounts)
       return await answer(
         request,
         reply,

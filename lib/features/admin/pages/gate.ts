@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest, onSendHookHandler }
 import type { OAuthError } from '../../../errors.ts'
 import { freshnessIn, furtherProof } from '../../../accounts/fresh-sign-in.ts'
 import { MAX_AGE_SECONDS } from '../../../http/edge/admin-guard.ts'
-import { crossSite } from '../../../http/edge/caller-guards.ts'
+import { crossSite } from '../../../http/edge/origin-guard.ts'
 import type { Declaration } from '../../../http/edge/callers.ts'
 import { removeCorsHeaders } from '../../../http/edge/cors.ts'
 import { guarded, noStore } from '../../../http/edge/error-reply.ts'

@@ -1,14 +1,13 @@
 import type { FastifyInstance, FastifyRequest, onRequestHookHandler } from 'fastify'
 import { OAuthError } from '../../errors.ts'
 import type { Advise } from '../../ports/log.ts'
-import { isFromOtherOrigin } from '../../protocol/same-origin.ts'
+import { isFromOtherOrigin, isFromOwnPage } from '../../protocol/same-origin.ts'
 import type { CallersConfig } from './callers.ts'
 import { type IsRegistered, removeCorsHeaders } from './cors.ts'
 import { guarded } from './error-reply.ts'
 
-export interface SendersDeps {
+export interface OriginGuardDeps {
   issuer: string
-  advise: Advise
   isRegistered: IsRegistered
   /** True if `isRegistered` reads the body. */
   needsBody: boolean
@@ -19,20 +18,21 @@ export interface SendersDeps {
 const CHANGE_NOTHING: readonly string[] = ['GET', 'HEAD', 'OPTIONS']
 
 /**
- * Guards every route that is registered in `child` afterwards and takes a method other than GET, HEAD and OPTIONS,
- * unless it has `fromAnyPage`. Refuses a request before its handler runs if the browser says that a page of another
- * origin sent it, and no client has registered that origin. A website can make its visitors' browsers send requests,
- * and those must cost the visitors no attempt, no token and no session.
+ * Guards every route that is registered in `child` afterwards and takes a method other than GET, HEAD and OPTIONS.
+ * Skips routes with `fromAnyPage`, and those for our own pages, which `ownPageHook` guards. Refuses a request before
+ * its handler runs if the browser says that a page of another origin sent it, and no client has registered that origin.
+ * A website can make its visitors' browsers send requests, and those must cost the visitors no attempt, no token and no
+ * session.
  *
  * Programs other than browsers send neither `Sec-Fetch-Site` nor `Origin`, and pass.
  */
-export function guardSenders(
+export function guardOrigins(
   child: FastifyInstance,
-  { issuer, advise, isRegistered, needsBody, hostAnswersPreflights }: SendersDeps
+  { issuer, isRegistered, needsBody, hostAnswersPreflights }: OriginGuardDeps
 ): void {
   const { origin: ownOrigin } = new URL(issuer)
-  // Requests to routes whose preflights the host answers name no client for a lookup. A page can add an `Authorization`
-  // header only after a preflight. So a request with the header comes from an origin that the host allows.
+  // Routes without our CORS policy take access tokens and name no client to look up. A page can send `Authorization`
+  // only after a preflight, which the host answers. So a request with that header has the host's consent.
   const hostJudges = needsBody && hostAnswersPreflights
 
   function isAllowed(request: FastifyRequest): boolean | Promise<boolean> {
@@ -42,12 +42,11 @@ export function guardSenders(
     return origin !== undefined && isRegistered(request, origin)
   }
 
+  // Also used as `preValidation`, whose type is the same.
   const refuseOthers: onRequestHookHandler = (request, reply, done) => {
-    const { fastifyAuthority }: Partial<CallersConfig> = request.routeOptions.config
     const judged = (allowed: boolean): void => {
       if (allowed) return done()
       removeCorsHeaders(reply)
-      if (fastifyAuthority?.callers === 'own_page') tellOfOrigin(request, issuer, advise)
       done(
         new OAuthError('access_denied', 'A page of another site sent this, and no client has registered its origin.', {
           withoutStack: true,
@@ -66,7 +65,8 @@ export function guardSenders(
     const { fastifyAuthority }: Partial<CallersConfig> = route.config ?? {}
     if (
       [route.method].flat().every((method) => CHANGE_NOTHING.includes(method)) ||
-      fastifyAuthority?.fromAnyPage === true
+      fastifyAuthority?.fromAnyPage === true ||
+      fastifyAuthority?.callers === 'own_page'
     )
       return
     // Runs the check first. If the check needs the body, it comes before the `preValidation` hooks of the route,
@@ -76,22 +76,46 @@ export function guardSenders(
   })
 }
 
+interface FormDeps {
+  issuer: string
+  advise: Advise
+}
+
 /** Characters. A host name has at most 253. */
 const LONGEST_ORIGIN = 280
 
 /**
- * Advises the developer if one of our forms was refused because its page was opened at another origin than the
- * issuer's. Ignores a cross-site form, because any site can make its visitors send one.
+ * Returns the refusal of a form that no page of ours sent. Advises the developer if its page was opened at another
+ * origin than the issuer's. Ignores a cross-site form, because any site can make its visitors send one.
  */
-export function tellOfOrigin({ headers }: FastifyRequest, issuer: string, advise: Advise): void {
+export function crossSiteForm({ headers }: FastifyRequest, { issuer, advise }: FormDeps): OAuthError {
   const { 'sec-fetch-site': site, origin = '' } = headers
-  if (site === 'cross-site' || origin.length > LONGEST_ORIGIN || !URL.canParse(origin)) return
+  const came = origin.length <= LONGEST_ORIGIN && URL.canParse(origin) ? new URL(origin).origin : 'null'
   const own = new URL(issuer).origin
-  const came = new URL(origin).origin
-  if (came === own || came === 'null') return
-  advise({
-    code: 'FST_AUTHORITY_ORIGIN_MISFIT',
-    cause: came,
-    text: `a form came from ${came}, the issuer is ${own}: open the pages there, or set issuer.`
+  if (site !== 'cross-site' && came !== own && came !== 'null')
+    advise({
+      code: 'FST_AUTHORITY_ORIGIN_MISFIT',
+      cause: came,
+      text: `a form came from ${came}, the issuer is ${own}: open the pages there, or set issuer.`
+    })
+  return crossSite()
+}
+
+/**
+ * Lets in only requests from our own pages. A request of another site is not even parsed, and counts under no limit,
+ * because otherwise any site could use up its visitor's attempts.
+ */
+export function ownPageHook(deps: FormDeps): onRequestHookHandler {
+  return (request, _reply, done) => {
+    if (isFromOwnPage(request, deps.issuer)) done()
+    else done(CHANGE_NOTHING.includes(request.method) ? crossSite() : crossSiteForm(request, deps))
+  }
+}
+
+export function crossSite(): OAuthError {
+  return new OAuthError('access_denied', 'The request was not sent from a page of this site.', {
+    withoutStack: true,
+    reason: 'cross_site',
+    detail: 'Sec-Fetch-Site and Origin'
   })
 }
