@@ -48,7 +48,7 @@ const FORMATS: Readonly<Record<string, RegExp>> = {
  */
 export async function registrationWith(fields: TObject | null, own: OwnFields): Promise<Registration> {
   if (fields === null) return registration(Type.Object({}), own, TypeCompiler, Check)
-  const [{ FormatRegistry }, compiler, value] = await Promise.all([
+  const [{ FormatRegistry, TypeRegistry }, compiler, value] = await Promise.all([
     import('@sinclair/typebox'),
     import('@sinclair/typebox/compiler'),
     import('@sinclair/typebox/value')
@@ -56,8 +56,10 @@ export async function registrationWith(fields: TObject | null, own: OwnFields): 
   for (const [name, pattern] of Object.entries(FORMATS)) {
     if (!FormatRegistry.Has(name)) FormatRegistry.Set(name, (text) => text.length <= 2048 && pattern.test(text))
   }
+  const schemas = Object.entries(fields.properties).flatMap(([name, schema]) => schemasIn(schema, `.${name}`))
   // TypeBox refuses every value of a field with an unknown format, so nobody could register.
-  const unknown = formatsIn(fields).find((name) => !FormatRegistry.Has(name))
+  const formats = schemas.map(([, { format }]) => format as unknown).filter((format) => typeof format === 'string')
+  const unknown = formats.find((name) => !FormatRegistry.Has(name))
   if (unknown !== undefined)
     throw fieldMistake(
       '',
@@ -67,12 +69,13 @@ export async function registrationWith(fields: TObject | null, own: OwnFields): 
   const inherited = Object.keys(fields.properties).find((name) => name in Object.prototype)
   if (inherited !== undefined)
     throw fieldMistake(`.${inherited}`, 'every object of JavaScript has something of this name; take another name')
-  const unread = Object.entries(fields.properties).find(([, schema]) => schema[Kind] === 'String' && 'enum' in schema)
+  // A kind that the host has registered checks its values itself.
+  const [unread] = schemas.filter(([, schema]) => 'enum' in schema && !TypeRegistry.Has(schema[Kind]))
   if (unread !== undefined)
     throw fieldMistake(
-      `.${unread[0]}.enum`,
-      'Type.String of TypeBox does not check it. Write Type.Union([Type.Literal("a"), Type.Literal("b")]), or give ' +
-        'all fields as plain JSON Schema'
+      `${unread[0]}.enum`,
+      `Type.${unread[1][Kind]} of TypeBox does not check it. ` +
+        'Write Type.Union([Type.Literal("a"), Type.Literal("b")]), or give all fields as plain JSON Schema'
     )
   for (const [name, schema] of Object.entries(fields.properties)) {
     for (const key of ['title', 'description']) {
@@ -101,13 +104,11 @@ function inOneLanguage<Schema extends TSchema>(schema: Schema): Schema {
   }
 }
 
-function formatsIn(schema: TSchema): string[] {
-  const formats: string[] = []
-  JSON.stringify(schema, (name, value: unknown) => {
-    if (name === 'format' && typeof value === 'string') formats.push(value)
-    return value
-  })
-  return formats
+/** A schema and all schemas inside it, each with its path. */
+function schemasIn(schema: unknown, path: string): Array<[path: string, schema: TSchema]> {
+  if (typeof schema !== 'object' || schema === null) return []
+  const inside = Object.entries(schema).flatMap(([key, value]) => schemasIn(value, `${path}.${key}`))
+  return Kind in schema ? [[path, schema as TSchema], ...inside] : inside
 }
 
 function registration(

@@ -89,7 +89,10 @@ t.test('rejects at startup a required field without an input, and an invalid def
     [Type.Array(Type.String()), 'x', /it is required, and the sign-up page has no input for a field of its kind/],
     [Type.Object({}), 'x', /Make it optional, give it a default, or take a page of your own \(pages\.loginUrl/],
     [Type.Integer({ default: 'one' }), 'x', /its default does not fit its own schema/],
-    [Type.String({ enum: ['a', 'b'] }), 'x.enum', /Type\.String of TypeBox does not check it. Write Type\.Union/]
+    [Type.String({ enum: ['a', 'b'] }), 'x.enum', /Type\.String of TypeBox does not check it. Write Type\.Union/],
+    [Type.Integer({ enum: [1, 2] }), 'x.enum', /Type\.Integer of TypeBox does not check it/],
+    [Type.Array(Type.String({ enum: ['a'] }), { default: [] }), 'x.items.enum', /Type\.String of TypeBox/],
+    [Type.Union([Type.Null(), Type.Number({ enum: [1] })]), 'x.anyOf.1.enum', /Type\.Number of TypeBox/]
   ] as Array<[TSchema, string, RegExp]>)
     await t.rejects(formWith(Type.Object({ x: schema })), {
       code: 'FST_AUTHORITY_INVALID_OPTIONS',
