@@ -89,7 +89,7 @@ export const ROOMS: Readonly<Record<string, Room>> = {
   // The rules of each provider, without any I/O.
   connections: { rooms: BASE, modules: { 'node:crypto': PURE_HASHES } },
   metrics: {
-    rooms: ['events', 'limits', 'ports'],
+    rooms: ['protocol', 'events', 'limits', 'ports'],
     types: ['errors'],
     modules: { 'node:diagnostics_channel': ['tracingChannel'] }
   },

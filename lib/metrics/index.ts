@@ -8,9 +8,10 @@ import {
   prometheusGauge,
   prometheusSink
 } from './sinks.ts'
-import { type Labels, type Metric, type MetricName, METRICS } from './table.ts'
+import { type Labels, type Metric, type MetricName, METRICS, SECOND_FACTOR_KINDS } from './table.ts'
 import { tracingChannel } from 'node:diagnostics_channel'
 import { type TraceContext, type TraceName, TRACES } from '../ports/tracing.ts'
+import type { AuthenticationMethod } from '../protocol/authentication.ts'
 
 export type { OpenTelemetryMeter, PrometheusClient, PrometheusOptions } from './sinks.ts'
 
@@ -40,8 +41,8 @@ type Count = (name: MetricName, labels?: Labels, value?: number) => void
 const COUNTED: { [Name in AuthorityEventName]: (event: AuthorityEvents[Name], count: Count) => void } = {
   authenticated({ methods }, count) {
     count('authority.authentication', { outcome: 'success' })
-    for (const method of methods.slice(1))
-      count('authority.second_factor', { outcome: 'passed', kind: method === 'otp' ? 'totp' : method })
+    for (const method of methods.slice(1) as AuthenticationMethod[])
+      count('authority.second_factor', { outcome: 'passed', kind: SECOND_FACTOR_KINDS[method] })
   },
   login_failed: ({ reason }, count) => {
     count('authority.authentication', { outcome: 'failure', 'error.type': reason })

@@ -4,6 +4,8 @@ import type { RuleName } from '../limits/rules.ts'
 import { GRANT_TYPES } from '../ports/client-store.ts'
 import type { MessageKind } from '../ports/message.ts'
 import { STORE_OPERATIONS } from '../ports/tracing.ts'
+import type { AuthenticationMethod } from '../protocol/authentication.ts'
+import { JWS_ALGS } from '../protocol/jws.ts'
 
 export type Labels = Record<string, string>
 export interface Metric {
@@ -135,9 +137,23 @@ const UPSTREAM_FAILURES = words<UpstreamFailure>({
   other_way: 1,
   outage: 1
 })
-const SECOND_FACTORS = words<AuthorityEvents['second_factor_failed']['kind']>({ totp: 1, recovery_code: 1, passkey: 1 })
+/**
+ * The kind of second factor of each method, as `second_factor_failed` names it. A passkey counts as one kind with and
+ * without user verification.
+ */
+export const SECOND_FACTOR_KINDS: Readonly<
+  Record<AuthenticationMethod, AuthorityEvents['second_factor_failed']['kind'] | 'other'>
+> = {
+  otp: 'totp',
+  recovery_code: 'recovery_code',
+  passkey: 'passkey',
+  security_key: 'passkey',
+  password: 'other',
+  email: 'other',
+  connection: 'other',
+  host: 'other'
+}
 const OPERATIONS = [...new Set(Object.values(STORE_OPERATIONS).flat())]
-const ALGS = ['ES256', 'EdDSA', 'RS256', 'PS256'] as const
 
 /**
  * All metrics, by OpenTelemetry name. For Prometheus, dots become underscores, times get the suffix `_seconds`, and
@@ -150,7 +166,7 @@ export const METRICS = {
   },
   'authority.second_factor': {
     description: 'Second factors that were asked for, and given rightly or wrongly.',
-    labels: { outcome: ['required', 'passed', 'failed'], kind: ['none', ...SECOND_FACTORS] }
+    labels: { outcome: ['required', 'passed', 'failed'], kind: ['none', ...Object.values(SECOND_FACTOR_KINDS)] }
   },
   'authority.new_sign_in': { description: 'Sessions in browsers that were not known for their account.', labels: {} },
   'authority.connection.failed': {
@@ -202,8 +218,8 @@ export const METRICS = {
     labels: { kind: KINDS, outcome: ['sent', 'failed'] },
     buckets: [0, 1, 2, 3, 4]
   },
-  'authority.key.created': { description: 'Signing keys that this instance made.', labels: { alg: ALGS } },
-  'authority.key.retired': { description: 'Signing keys that were removed.', labels: { alg: ALGS } },
+  'authority.key.created': { description: 'Signing keys that this instance made.', labels: { alg: JWS_ALGS } },
+  'authority.key.retired': { description: 'Signing keys that were removed.', labels: { alg: JWS_ALGS } },
   'authority.rate_limit.refused': { description: 'Requests that a limit refused.', labels: { rule: RULES } },
   'authority.password_hash.overloaded': { description: 'Overloads of the hashing queue.', labels: {} },
   'authority.store.degraded': {
@@ -249,7 +265,7 @@ export const METRICS = {
   },
   'authority.key.age': {
     description: 'For how long the key that signs now has, where this service makes the keys.',
-    labels: { alg: ALGS },
+    labels: { alg: JWS_ALGS },
     unit: 's',
     gauge: true
   }

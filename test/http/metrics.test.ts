@@ -157,7 +157,7 @@ function double() {
       passwords: { running: 1, waiting: 2 }
     })
   } as unknown as MeasuredAuthority
-  const added: unknown[] = []
+  const added: unknown[][] = []
   const names: string[] = []
   const looks = new Map<string, Look>()
   const meter = {
@@ -218,6 +218,19 @@ t.test('counts an unknown label value as other, so that no input creates a time 
   ])
   end()
   t.equal(handlers.size, 0)
+})
+
+t.test('counts a security key as a passkey, like its failures', async (t) => {
+  const { authority, added, meter, tell } = double()
+  t.teardown(authorityMetrics(authority, { meter }))
+  for (const method of ['otp', 'recovery_code', 'passkey', 'security_key', 'host', 'toString'])
+    tell('authenticated', { methods: ['password', method] })
+  t.strictSame(
+    added
+      .filter(([name]) => name === 'authority.second_factor')
+      .map((call) => (call as [string, number, { kind: string }])[2].kind),
+    ['totp', 'recovery_code', 'passkey', 'passkey', 'other', 'other']
+  )
 })
 
 t.test('shows the health in gauges with fixed labels, and removes them at the end', async (t) => {
