@@ -43,16 +43,12 @@ export function placesOf(
     ? place(openidConfigurationPath(issuer, host.prefix), 'openid-configuration')
     : undefined
   const metadata = place(metadataPath(issuer), 'oauth-authorization-server')
-  const ownPath = `${host.prefix}${openidConfigurationPath(issuer, host.prefix)}` === openidConfigurationPath(issuer)
   return {
     prefix,
     redirectLogin,
     misplaced:
       openidConfiguration === undefined
-        ? // Without redirect sign-in, only APIs need the metadata. No warning if the plugin is at the issuer's path.
-          ownPath
-          ? null
-          : misplaced(`${host.prefix}${metadata.path}`, metadataPath(issuer))
+        ? misplaced(`${host.prefix}${metadata.path}`, metadataPath(issuer))
         : misplaced(`${host.prefix}${openidConfiguration.path}`, openidConfigurationPath(issuer)),
     wellKnown: {
       metadata,

@@ -1,5 +1,6 @@
 import { mayUse } from '../clients/rights.ts'
 import type { FastifyInstance, FastifyRequest, onRequestHookHandler } from 'fastify'
+import { openidConfigurationPath } from '../protocol/metadata.ts'
 import { isLoopbackHost } from '../protocol/redirect-uri.ts'
 import type { Places } from './places.ts'
 import type { Settings } from './settings.ts'
@@ -37,7 +38,7 @@ export function warnOfUnsafeSettings(
   if (facts.misplaced !== null)
     warn(
       `clients of the issuer ${issuer} look for its document at ${facts.misplaced.expected}, and ` +
-        `it is at ${facts.misplaced.at}. ${meansOfDiscovery(host.prefix, issuer)}`
+        `it is at ${facts.misplaced.at}. ${meansOfDiscovery(host.prefix, issuer, facts.misplaced.expected)}`
     )
   if (secrets.some((secret) => PLACEHOLDER.test(secret)))
     warn(
@@ -127,13 +128,15 @@ function tellOfOtherPort(host: FastifyInstance, issuer: string): void {
   })
 }
 
-/** How to serve the metadata where clients look for it. */
-function meansOfDiscovery(mountedAt: string, issuer: string): string {
+/** How to serve the metadata at the path `expected`, where clients look for it. */
+function meansOfDiscovery(mountedAt: string, issuer: string, expected: string): string {
   if (mountedAt === '') return 'Something else is there: give this plugin an issuer with a path or a host of its own.'
+  // Only the OpenID metadata are below the issuer's path. Those of OAuth are always at the root: RFC 8414 §3.1.
+  const otherIssuer =
+    expected === openidConfigurationPath(issuer) ? `set issuer to '${new URL(issuer).origin}${mountedAt}', or ` : ''
   return (
-    `The plugin is registered under the prefix ${mountedAt}: set issuer to ` +
-    `'${new URL(issuer).origin}${mountedAt}', or register the plugin outside of the prefix and ` +
-    `set its own option prefix to '${mountedAt}/auth'.`
+    `The plugin is registered under the prefix ${mountedAt}: ${otherIssuer}register the plugin outside of the prefix ` +
+    `and set its own option prefix to '${mountedAt}/auth'.`
   )
 }
 

@@ -309,6 +309,12 @@ t.test('warns of a metadata address that clients would not find, with a fix that
     [/look for its document at \/\.well-known\/oauth-authorization-server, and it is at \/api\/\.well-known\//],
     'without redirect sign-in an API looks for the keys'
   )
+  t.match(
+    (await found('/api', { issuer: `${ISSUER}/api`, clients: [] })).said,
+    [/and it is at \/api\/\.well-known\/.* under the prefix \/api: register the plugin outside of the prefix/],
+    'an API does not find the keys at the path of the issuer either'
+  )
+  t.strictSame((await found('', { issuer: `${ISSUER}/api`, prefix: '/api/auth', clients: [] })).said, [])
 })
 
 // covers H10
