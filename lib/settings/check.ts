@@ -5,6 +5,7 @@ import { checkClients } from './check-clients.ts'
 import { checkIssuer, checkNames, checkPages, checkPaths } from './check-addresses.ts'
 import { resolveSettings, type Settings, withoutUndefined } from './settings.ts'
 import { badOption, invalid, makingOf, requireAssertions, schemaError } from './option-error.ts'
+import { STORE_OPERATIONS } from '../ports/tracing.ts'
 import { OWN_FIELDS } from '../ports/user-store.ts'
 import type { AuthorityOptions, FeatureSection, optionsSchema } from './options.ts'
 import { SECRET_TAKES } from './schema-words.ts'
@@ -55,7 +56,7 @@ function checkStores({ users, state, redis }: AuthorityOptions): void {
     if (!hasMethod(users, method))
       throw invalid('users', users, `a UserStore: ${makingOf(users) ?? `it lacks ${method}`}`)
   }
-  for (const method of ['create', 'setPasswordHash', 'setEmailVerified', 'update', 'remove']) {
+  for (const method of STORE_OPERATIONS.users) {
     if ((users as unknown as Record<string, unknown>)[method] !== undefined && !hasMethod(users, method))
       throw invalid(`users.${method}`, (users as unknown as Record<string, unknown>)[method], 'a function')
   }
