@@ -1,4 +1,5 @@
 import type { LinkedIdentity, User } from '../ports/user-store.ts'
+import { passwordChangedAt } from '../sessions/active-user.ts'
 import type { AccountsDeps } from './deps.ts'
 import { addressOf } from './outbox.ts'
 
@@ -33,7 +34,7 @@ export const isProvisional = (
  */
 export function isPasswordOlder(user: User): boolean {
   const provedAt = provedAtOf(user)
-  return user.passwordHash !== null && provedAt !== null && Number(user.passwordChangedAt ?? 0) < provedAt
+  return user.passwordHash !== null && provedAt !== null && (passwordChangedAt(user) ?? 0) < provedAt
 }
 
 /**

@@ -42,11 +42,11 @@ const FIELDS: readonly Field[] = [
     fits: (value) => isVersion(value) || isNone(value),
     takes: 'a number, a string, null or left out: String(version) makes one of a bigint or a Date'
   },
-  {
-    name: 'emailProvedAt',
-    fits: (value) => isTime(value) || isNone(value),
+  ...(['passwordChangedAt', 'emailProvedAt'] as const).map((name) => ({
+    name,
+    fits: (value: unknown) => isTime(value) || isNone(value),
     takes: 'milliseconds since the epoch, a Date, null or left out: Number(time) makes them of a bigint or a string'
-  },
+  })),
   ...FLAGS.map((name) => ({
     name,
     fits: (value: unknown) => isFlag(value) || isNone(value),
@@ -74,7 +74,7 @@ export function userFrom(source: string, answer: unknown): User {
  * plain copy loses.
  */
 function ownFields(row: User): User {
-  const names = [...FIELDS.map(({ name }) => name), 'passwordChangedAt', 'createdAt']
+  const names = [...FIELDS.map(({ name }) => name), 'createdAt']
   return Object.fromEntries(
     names.filter((name) => row[name] !== undefined).map((name) => [name, row[name]])
   ) as unknown as User

@@ -120,6 +120,11 @@ const rows: Array<[string, (user: User) => unknown, RegExp]> = [
     (user) => ({ ...user, emailVerified: 'false' }),
     /emailVerified is a string; it takes true, false, 1, 0, a Date, null or left out/
   ],
+  [
+    'text for passwordChangedAt',
+    (user) => ({ ...user, passwordChangedAt: '2026-01-01' }),
+    /passwordChangedAt is a string; it takes milliseconds since the epoch, a Date, null or left out/
+  ],
   ['2 for disabled', (user) => ({ ...user, disabled: 2 }), /disabled is a number/],
   ['"false" for disabled', (user) => ({ ...user, disabled: 'false' }), /disabled is a string/]
 ]
