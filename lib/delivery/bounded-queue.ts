@@ -154,16 +154,16 @@ export function boundedQueue<Task>(options: BoundedQueueOptions<Task>): BoundedQ
 
   return {
     add(task) {
-      if (closing || count() >= capacity) {
+      if (closing) {
+        onGivenUp(task, new Error('The server stops.'), 0)
+        return false
+      }
+      if (count() >= capacity) {
         dropped++
         if (dropped === 1)
           onGivenUp(
             task,
-            new Error(
-              closing
-                ? 'The server stops.'
-                : `More than ${capacity} ${tasks} wait; new ones are dropped until some are done.`
-            ),
+            new Error(`More than ${capacity} ${tasks} wait; new ones are dropped until some are done.`),
             0
           )
         return false

@@ -181,7 +181,7 @@ t.test('close', async (t) => {
   })
 
   t.test('finishes queued tasks, runs waiting retries at once, and accepts no more', async (t) => {
-    const { queue, begun, givenUp, end } = setUp({ maxInFlight: 1, retryDelaysMs: [10, 10] })
+    const { queue, begun, givenUp, told, end } = setUp({ maxInFlight: 1, retryDelaysMs: [10, 10] })
     queue.add('a')
     await turns()
     await end(new Error('no'))
@@ -191,14 +191,15 @@ t.test('close', async (t) => {
     const closing = queue.close().then(() => {
       closed = true
     })
-    t.equal(queue.add('late'), false)
-    t.same(givenUp, ['late 0: The server stops.'])
+    t.same([queue.add('late'), queue.add('later')], [false, false])
+    t.same(givenUp.splice(0), ['late 0: The server stops.', 'later 0: The server stops.'])
     await end()
     t.same(begun, ['a', 'b', 'a'])
     t.equal(closed, false)
     await end(new Error('still not'))
     await closing
-    t.same(givenUp.slice(1), ['a 2: still not'], 'no third attempt')
+    t.same(givenUp, ['a 2: still not'], 'no third attempt')
+    t.same(told, [], 'a task that comes too late is no overload')
   })
 
   t.test('takes at most 5 seconds, and gives up tasks that have not started', async (t) => {
