@@ -16,7 +16,7 @@ const rowsOf = (sql: string): Array<Record<string, unknown>> => {
 }
 const audit = sqliteConfig('audit.mjs', 'audit: lib.sqliteAudit(db)')
 
-t.test('writes no entry for a command that only reads, and the reason of an act', async (t) => {
+t.test('writes no entry for a read-only command, and entries with the reason for other commands', async (t) => {
   const ann = ['ann@example.com', '--config', audit]
   t.equal((await cli(['user', 'create', ...ann, '--reason', 'Ticket 7'])).code, 0)
   // The first start makes a key.
@@ -64,7 +64,7 @@ t.test('writes no entry for a command that only reads, and the reason of an act'
   )
 })
 
-t.test('writes the checkpoint of an act to the error output, and none for a command that only reads', async (t) => {
+t.test('prints a checkpoint to stderr after a command that changes something, and none after others', async (t) => {
   const acted = await cli(['user', 'create', 'zoe@example.com', '--config', audit])
   t.match(acted, { code: 0, stderr: /^\{.*"code":"FST_AUTHORITY_AUDIT_CHECKPOINT".*\}\n$/ })
   const log = file('act.log', acted.stderr)
@@ -76,7 +76,7 @@ t.test('writes the checkpoint of an act to the error output, and none for a comm
   t.match(await cli(['user', 'list', '--config', audit]), { code: 0, stderr: '' })
 })
 
-t.test('finds a cut end by the checkpoints in a log of the service', async (t) => {
+t.test('detects a cut audit log by the checkpoints in a log file of the service, and rejects bad files', async (t) => {
   const verify = async (...words: string[]) => await cli(['audit', 'verify', ...words, '--config', audit])
   const [last] = rowsOf('SELECT chain, seq, mac, at FROM authority_audit ORDER BY at DESC, seq DESC LIMIT 1')
   const line = (checkpoint: unknown): string =>
@@ -100,7 +100,7 @@ t.test('finds a cut end by the checkpoints in a log of the service', async (t) =
   t.match(await verify('--checkpoints', 'none.log'), { code: 2, stderr: /no file none\.log/ })
 })
 
-t.test('verifies the audit log, and names the place of a change', async (t) => {
+t.test('verifies the audit log, and names the entry that was changed', async (t) => {
   t.equal((await cli(['user', 'create', 'eve@example.com', '--config', audit])).code, 0)
   t.match(await cli(['audit', 'verify', '--config', audit]), { code: 0, stdout: /^No fault in \d+ entries\.\n$/ })
   const db = new Database(database)
@@ -113,7 +113,7 @@ t.test('verifies the audit log, and names the place of a change', async (t) => {
   t.match(await cli(['audit', 'verify', '--config', config]), { code: 1, stderr: /without the option audit/ })
 })
 
-t.test('exports a log of several pages as one object a line, and shows its end', async (t) => {
+t.test('exports a long audit log as one object per line, and prints the newest entries with tail', async (t) => {
   const db = new Database(database)
   const log = sqliteAudit(db)
   for (let seq = 1; seq <= 1100; seq++) {

@@ -12,7 +12,7 @@ const config = (options = ''): string =>
       "export default { options, fastify: { trustProxy: '127.0.0.1' }, close: () => db.close() }"
   )
 
-t.test('notes choices that may be meant, and has no fault', async (t) => {
+t.test('notes choices that may be intended, without reporting a fault', async (t) => {
   t.equal((await run(['migrate', '--config', config()])).code, 0)
   const { code, text } = await run(['doctor', '--json', '--config', config('state: undefined, rateLimit: false')])
   const report = JSON.parse(text) as Record<'faults' | 'notes', unknown>
@@ -35,7 +35,7 @@ register('data:text/javascript,' + encodeURIComponent(\`export async function re
 }\`))`
 )
 
-t.test('finds hashes of bcrypt without the package that verifies them, and so does an import', async (t) => {
+t.test('reports bcrypt hashes whose package is missing, in doctor and in import', async (t) => {
   const env = { NODE_OPTIONS: `--import ${NO_BCRYPT}` }
   const row = { id: 'b', username: 'bcrypt@example.com', passwordHash: `$2b$10$${'a'.repeat(53)}` }
   const users = file('bcrypt.ndjson', JSON.stringify(row))

@@ -259,7 +259,7 @@ for (const { plants, options = '', parts, database, env = {}, code = 1, finds } 
     t.notMatch(found.text, /much-too-short|change-me|other-secret/)
   })
 
-t.test('finds a Redis that evicts and keeps nothing', async (t) => {
+t.test('reports a Redis with an eviction policy and without an append-only file', async (t) => {
   const server = await startRedis({ args: ['--maxmemory', '100mb', '--maxmemory-policy', 'allkeys-lru'] })
   t.teardown(async () => {
     await server.stop()
@@ -283,7 +283,7 @@ t.test('finds a Redis that evicts and keeps nothing', async (t) => {
   client.disconnect()
 })
 
-t.test('looks at a Redis with the rate limits, besides a state of its own', async (t) => {
+t.test('checks the eviction policy of a Redis that holds only the rate limits', async (t) => {
   const server = await startRedis({ args: ['--maxmemory', '100mb', '--maxmemory-policy', 'allkeys-lru'] })
   t.teardown(async () => {
     await server.stop()
@@ -294,7 +294,7 @@ t.test('looks at a Redis with the rate limits, besides a state of its own', asyn
   t.equal(report.faults.length, 1)
 })
 
-t.test('notes a Redis that only the app has, and finds no fault in it', async (t) => {
+t.test('notes redis: true, whose client only the app has, and reports no fault', async (t) => {
   for (const state of ['', ', state: undefined']) {
     const { code, report, text } = await doctor(configWith(`redis: true${state}`))
     t.strictSame([code, report.faults], [0, []], text)
@@ -311,7 +311,7 @@ t.test('finds nothing wrong with a store of API keys, alone or among options', a
   }
 })
 
-t.test('counts a hash of Firebase by the parameters of the option', async (t) => {
+t.test('counts Firebase hashes as usable only with the option password.firebase', async (t) => {
   const options = { password: { firebase: FIREBASE } }
   const source = readFileSync(new URL('exports/firebase.json', import.meta.url), 'utf8')
   const [user] = (JSON.parse(source) as { users: Array<{ salt: string; passwordHash: string }> }).users
@@ -324,7 +324,7 @@ t.test('counts a hash of Firebase by the parameters of the option', async (t) =>
   t.strictSame((await doctor(configWith(listed))).report.hashes, { unusable: 1 })
 })
 
-t.test('removes nothing by the sweep of a rehearsal that takes long', async (t) => {
+t.test('does not sweep the stores during a rehearsal', async (t) => {
   const calls: string[] = []
   const noting = (name: string) => async () => {
     calls.push(name)
@@ -365,7 +365,7 @@ t.test('changes nothing in the stores that it looks at', async (t) => {
   db.close()
 })
 
-t.test('lists migrations, makes them, and then has none, on SQLite and PostgreSQL', async (t) => {
+t.test('lists migrations, runs them, and then lists none, on SQLite and PostgreSQL', async (t) => {
   const { url } = await (await sharedPostgres(t)).database()
   const postgres = file(
     'postgres.mjs',

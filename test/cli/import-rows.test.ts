@@ -29,7 +29,7 @@ for (const [what, lockout, disabled] of [
   ['the last time of .NET', '9999-12-31T23:59:59.9999999+00:00', 1],
   ['a text that is no time', 'infinity', 1]
 ] as const)
-  t.test(`imports a user with a lockout until ${what} ${disabled === 0 ? 'enabled' : 'disabled'}`, async (t) => {
+  t.test(`imports a user as ${disabled === 0 ? 'enabled' : 'disabled'} for a lockout until ${what}`, async (t) => {
     const { path, config } = host()
     const table = file(`lockout-${++files}.csv`, `Id,UserName,LockoutEnd\n1,ann,${lockout}\n`)
     t.match(await importing(config, 'aspnet', table), { code: 0 })
@@ -43,7 +43,7 @@ for (const [what, answer, says] of [
   ['no number of links', "[{ outcome: 'imported' }]", /users\.importUsers.*links/],
   ['null for a user', '[null]', /users\.importUsers/]
 ] as const)
-  t.test(`names the store whose importUsers answers ${what}`, async (t) => {
+  t.test(`reports users.importUsers when it answers ${what}`, async (t) => {
     const { config } = host({ wrap: `users = { ...stored, importUsers: async () => (${answer}) }` })
     const { code, problem } = await run(['import', 'ndjson', given([row(1, 'ann')]), '--config', config])
     t.equal(code, 1)

@@ -80,7 +80,7 @@ for (const [format, source] of Object.entries(SOURCES)) {
 const row = (id: string | number, username: string, more: object = {}): string =>
   JSON.stringify({ id, username, passwordHash: null, ...more })
 
-t.test('names the id of a row, cut at 100 characters, and skips a time that is none', async (t) => {
+t.test('names the id of a skipped row, cut at 100 characters, and skips rows with an invalid time', async (t) => {
   const { config } = host()
   const long = 'x'.repeat(101)
   const rows = [

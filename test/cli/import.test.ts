@@ -116,7 +116,7 @@ for (const [name, text] of Object.entries({
     )
   })
 
-t.test('counts providers with names that every object has', async (t) => {
+t.test('counts skipped links by provider, also for names such as constructor and __proto__', async (t) => {
   const { config } = host()
   const names = ['constructor', '__proto__', 'toString', 'toString']
   const identities = names.map((provider, index) => ({ provider, provider_id: String(index) }))
@@ -213,7 +213,7 @@ for (const [title, words, code, says, config] of [
     t.match(problem, says)
   })
 
-t.test('makes no file and no table in a dry run', async (t) => {
+t.test('creates no table and writes nothing in a dry run', async (t) => {
   const { path, config } = host()
   const refused = await importing(config, 'ndjson', some, '--dry-run')
   t.match(refused, { code: 1, text: /run npx fastify-authority migrate first/ })
@@ -224,7 +224,7 @@ t.test('makes no file and no table in a dry run', async (t) => {
   t.ok(readFileSync(path).equals(before))
 })
 
-t.test('writes users between two entries of the audit log, and no user without the first', async (t) => {
+t.test('writes an audit entry before and after an import, and imports nothing without the first', async (t) => {
   const audit = 'options.audit = lib.sqliteAudit(db)'
   const { path, config } = host({ audit })
   t.equal((await importing(config, 'ndjson', some)).code, 0)
@@ -243,7 +243,7 @@ t.test('writes users between two entries of the audit log, and no user without t
   t.same(rowsIn(down.path), [])
 })
 
-t.test('prints the report for people, a problem a line', async (t) => {
+t.test('prints a readable report with one problem per line', async (t) => {
   const { config } = host()
   const { code, text, problem } = await run([
     'import',

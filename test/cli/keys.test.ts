@@ -141,7 +141,7 @@ t.test('next to two running instances', async (t) => {
   })
 })
 
-t.test('writes the key that takes the place of a retired one into the audit log', async (t) => {
+t.test('records the key that replaces a retired one in the audit log', async (t) => {
   const signing = (keys: Key[]): string | undefined => keys.find(({ state }) => state === 'signs')?.kid
   const former = signing(await listed('list')) ?? ''
   const next = signing(await listed('retire', former, '--yes'))
@@ -164,7 +164,7 @@ t.test('lists the first key of a service that never ran, although the store is s
   t.match(JSON.parse(stdout), [{ state: 'signs' }])
 })
 
-t.test('refuses where the service has no keys of its own', async (t) => {
+t.test('rejects the keys commands if the service signs with a shared secret', async (t) => {
   const symmetric = file(
     'symmetric.mjs',
     `${head} users: lib.sqliteUserStore(db), state: lib.sqliteState(db), pages: false, ` +

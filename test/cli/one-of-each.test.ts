@@ -28,7 +28,7 @@ async function done<Answer>(...words: string[]): Promise<Answer> {
 }
 const ANN = 'ann@example.com'
 
-t.test('does the acts of user, and shows them', async (t) => {
+t.test('runs each user command, and shows its effect', async (t) => {
   await done('migrate')
   const { id } = await done<{ id: string }>('user', 'create', ANN, '--invite')
   t.match(await done('user', 'show', ANN), { id, disabled: false })
@@ -41,7 +41,7 @@ t.test('does the acts of user, and shows them', async (t) => {
   t.match(await answerTo('user', 'show', 'nobody'), { code: 1, problem: /no user with the id or username nobody/ })
 })
 
-t.test('announces a key, and removes one', async (t) => {
+t.test('announces a new key, and retires the first one', async (t) => {
   const [first] = await done<Array<{ kid: string }>>('keys', 'list')
   const [next] = await done<Array<{ kid: string }>>('keys', 'rotate')
   t.strictSame(
@@ -53,7 +53,7 @@ t.test('announces a key, and removes one', async (t) => {
   t.match(await answerTo('keys', 'retire', 'none', '--yes'), { code: 1, problem: /There is no key none/ })
 })
 
-t.test('shows, checks and writes the audit log, in which a change is found', async (t) => {
+t.test('prints, verifies and exports the audit log, and detects a changed entry', async (t) => {
   t.match(await done('audit', 'tail', '--action', 'user_disabled'), [{ outcome: 'attempted' }, { outcome: 'done' }])
   const { entries } = await done<{ entries: number }>('audit', 'verify')
   await done('audit', 'export')

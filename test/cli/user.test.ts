@@ -24,7 +24,7 @@ const users = async (...words: string[]): Promise<unknown> => {
   return JSON.parse(stdout)
 }
 
-t.test('prints another secret of 32 bytes each time', async (t) => {
+t.test('prints a new secret of 32 bytes each time', async (t) => {
   const [first, second] = await Promise.all([cli(['secret']), cli(['secret'])])
   t.match(first, { code: 0, stdout: /^[\w-]{43}\n$/ })
   t.not(first.stdout, second.stdout)
@@ -89,7 +89,7 @@ t.test("writes no line of the host's logger to the output", async (t) => {
   t.equal(stderr, '')
 })
 
-t.test('ends with 0 where the reader of a list closes the pipe, and keeps the code of a failure', async (t) => {
+t.test('exits with 0 when the reader closes the pipe early, and keeps the exit code of a failure', async (t) => {
   const ended = async (words: string[]): Promise<unknown> =>
     await new Promise((done) => {
       const command = [process.execPath, program, ...words].map((word) => `'${word}'`).join(' ')
@@ -108,12 +108,12 @@ t.test('ends with 0 where the reader of a list closes the pipe, and keeps the co
   t.equal(await ended(['import', 'ndjson', broken, '--config', config]), 1)
 })
 
-t.test('asks for a client where redis is true', async (t) => {
+t.test('asks for a Redis client in the configuration if redis is true', async (t) => {
   const taken = sqliteConfig('redis-true.mjs', 'redis: true')
   t.match(await cli(['user', 'list', '--config', taken]), { code: 1, stderr: /^redis is true, and only the app has/ })
 })
 
-t.test('names the operator by number where the system does not know their name', async (t) => {
+t.test('names the operator by uid if the system does not know their name', async (t) => {
   const nameless = sqliteConfig('nameless.mjs', 'audit: lib.sqliteAudit(db)')
   const preload = file(
     'nameless-preload.cjs',
@@ -128,14 +128,14 @@ t.test('names the operator by number where the system does not know their name',
   t.match((JSON.parse(stdout) as unknown[]).at(-1), { actor: { type: 'cli', id: /^uid \d+@/ } })
 })
 
-t.test('writes characters that move the cursor or turn the text around by their numbers', async (t) => {
+t.test('escapes control and bidi characters in the output', async (t) => {
   const { code, stderr, stdout } = await cli(['user', 'show', '\u001b[2J\u202eevil', '--config', config])
   t.equal(code, 1)
   t.match(stderr, String.raw`\u{1b}[2J\u{202e}evil`)
   for (const character of ['\u001b', '\u202e']) t.notOk((stderr + stdout).includes(character))
 })
 
-t.test('escapes them in JSON too, where a parser reads the same text', async (t) => {
+t.test('escapes control and bidi characters in JSON so that a parser still reads the same text', async (t) => {
   const username = 'evil'
   const id = 'x\u009b31m\u007f\u202e\u2028\u{e0001}'
   const rows = file('evil.ndjson', JSON.stringify({ id, username }))
