@@ -8,7 +8,7 @@ import { proofOf, signingKey } from '../resource/world.ts'
 import { oauth } from '../users/support.ts'
 import { ALL, claimsIn, impersonation, REASON, SERVICE_SECRET } from './world.ts'
 
-t.test('ends with the sign-in of the administrator, with either account, and by itself', async (t) => {
+t.test("ends an impersonation token with the administrator's session, either account, or its lifetime", async (t) => {
   const ends: Record<string, (test: Awaited<ReturnType<typeof impersonation>>) => Promise<unknown>> = {
     'the administrator signs out': async ({ app, root, own }) =>
       await app.authority.revokeSession(root.sub, String(claimsIn((own.authorization ?? '').slice(7)).sid)),
@@ -31,7 +31,7 @@ t.test('ends with the sign-in of the administrator, with either account, and by 
   }
 })
 
-t.test('ends at another instance too', async (t) => {
+t.test("ends an impersonation token at other instances when the administrator's session ends", async (t) => {
   const db = new Database(':memory:')
   t.teardown(() => db.close())
   const stores = { users: sqliteUserStore(db), state: sqliteState(db) }
@@ -45,7 +45,7 @@ t.test('ends at another instance too', async (t) => {
   t.equal(await seen(), 401)
 })
 
-t.test('ends in this process at once if the sign-ins of the user end', async (t) => {
+t.test('rejects earlier impersonation tokens of a disabled or reset user at once, but not later ones', async (t) => {
   for (const act of ['disable', 'reset'] as const) {
     const { app, ask, bob, send, own, clock } = await impersonation(t)
     const { access_token: token } = (await ask()).json()
@@ -61,7 +61,7 @@ t.test('ends in this process at once if the sign-ins of the user end', async (t)
   }
 })
 
-t.test('keeps the sign-in of another administrator apart', async (t) => {
+t.test("keeps an impersonation token valid when another administrator's sessions end", async (t) => {
   const { app, ask, admins, tokenOf, root, introspected } = await impersonation(t)
   admins.set('ann', ADMIN_SCOPES)
   const { access_token: first } = (await ask()).json()
@@ -71,7 +71,7 @@ t.test('keeps the sign-in of another administrator apart', async (t) => {
   t.match(await introspected(second), { active: true })
 })
 
-t.test('acts by the client of the administrator', async (t) => {
+t.test("issues the impersonation token for the client of the administrator's token", async (t) => {
   const { app, browser, bob, send } = await impersonation(t)
   const { code = '' } = await authorizeAs(browser, authorizePath({ scope: `openid ${ALL}` }), { username: 'root' })
   const { access_token: own } = (await redeem(app, code)).json()
@@ -79,7 +79,7 @@ t.test('acts by the client of the administrator', async (t) => {
   t.equal(claimsIn(reply.json().access_token).client_id, claimsIn(own).client_id)
 })
 
-t.test('binds the token to the key that the administrator has proved', async (t) => {
+t.test('binds the impersonation token to the DPoP key of the administrator', async (t) => {
   const { app, clock, bob, root } = await impersonation(t, { dpop: true })
   const key = signingKey()
   const signedIn = await app.inject({
@@ -103,7 +103,7 @@ t.test('binds the token to the key that the administrator has proved', async (t)
   t.same(claimsIn(reply.json().access_token).cnf, claimsIn(own).cnf)
 })
 
-t.test('is a call of the host too, for a user who acts and for a name of its own', async (t) => {
+t.test('lets the host impersonate a user, as an administrator or as itself, and rejects other actors', async (t) => {
   const { app, bob, root, introspected, ann } = await impersonation(t)
   const { impersonate } = app.authority.users
   const { access_token: token, act } = await impersonate(bob.sub, {

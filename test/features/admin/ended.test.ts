@@ -122,7 +122,7 @@ const ACTS: Array<[name: string, method: 'POST' | 'DELETE', path: string, stays:
 
 // covers ADV-CVE-2025-14559, ADV-GHSA-2vg6
 for (const [act, method, path, stays] of ACTS)
-  t.test(`leaves no way in if an administrator ${act}`, async (t) => {
+  t.test(`closes all but the listed ways into an account if an administrator ${act}`, async (t) => {
     for (const [name, way] of Object.entries(WAYS)) {
       const world = await open(t)
       const enter = await way(world)
@@ -132,6 +132,6 @@ for (const [act, method, path, stays] of ACTS)
     }
   })
 
-t.test('opens each of these ways before that', async (t) => {
+t.test('lets the user in by each of these ways before an administrator acts', async (t) => {
   for (const [name, way] of Object.entries(WAYS)) t.equal(await (await way(await open(t)))(), true, name)
 })

@@ -8,7 +8,7 @@ import { ALL, routed } from './world.ts'
 
 const APP = 'JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP'
 
-t.test('gives a person all that is kept of them, and no secret', async (t) => {
+t.test('exports the stored data of a user without secrets, and only after a recent sign-in', async (t) => {
   const factors = memoryFactorStore()
   const test = await routed(t, {
     factors,
@@ -53,7 +53,7 @@ t.test('gives a person all that is kept of them, and no secret', async (t) => {
   t.match((await ask()).json(), { error: 'insufficient_user_authentication' })
 })
 
-t.test('keeps the address and the words of an administrator out of an export', async (t) => {
+t.test('keeps the IP address and the reason of an administrator out of an export', async (t) => {
   const { app, send, tokenOf, ann } = await routed(t)
   const all = bearer(await tokenOf('root', ALL))
   const token = await tokenOf('ann', 'openid')
@@ -72,7 +72,7 @@ t.test('keeps the address and the words of an administrator out of an export', a
   }
 })
 
-t.test('exports nobody who is not there', async (t) => {
+t.test('rejects the export of an unknown user with not_found', async (t) => {
   const { app } = await routed(t)
   await t.rejects(app.authority.users.export('nobody'), { name: 'OAuthError', error: 'not_found' })
 })

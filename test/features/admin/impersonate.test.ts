@@ -6,7 +6,7 @@ import { bearer, signUp } from '../../support/app.ts'
 import { oauth } from '../users/support.ts'
 import { ALL, claimsIn, impersonation, REASON, routed, ROUTES } from './world.ts'
 
-t.test('issues an access token that names both, and nothing else', async (t) => {
+t.test('issues only an access token that names user and administrator, and begins no session', async (t) => {
   const sent: Message[] = []
   const log = memoryAudit()
   const test = await impersonation(t, {
@@ -50,7 +50,7 @@ t.test('issues an access token that names both, and nothing else', async (t) => 
   t.same((await app.authority.sessions(bob.sub)).length, 0, 'no session')
 })
 
-t.test('grants the part of the scopes of the user that was asked for', async (t) => {
+t.test('grants only the requested scopes that an impersonation may have', async (t) => {
   const { ask, messages } = await impersonation(t)
   const scopeOf = async (scope?: string) => {
     const reply = await ask({ reason: REASON, ...(scope === undefined ? {} : { scope }) })
@@ -68,7 +68,7 @@ t.test('grants the part of the scopes of the user that was asked for', async (t)
 })
 
 // covers ADV-BA-6448
-t.test('refuses a bad request, and writes no entry that says otherwise', async (t) => {
+t.test('refuses to impersonate with an invalid body, for an invalid user, and by an unsuitable token', async (t) => {
   const { ask, root, bob, ann, app, own, tokenOf, send } = await impersonation(t)
   for (const payload of [
     {},
@@ -100,7 +100,7 @@ t.test('refuses a bad request, and writes no entry that says otherwise', async (
   t.equal((await ask(undefined, ann.sub, own)).statusCode, 200)
 })
 
-t.test('has no such route with impersonation: false', async (t) => {
+t.test('has no impersonation route with impersonation: false, and rejects invalid settings of it', async (t) => {
   const { ask, app, bob } = await impersonation(t, {
     admin: { allow: ({ scopes }) => scopes, impersonation: false }
   })
@@ -110,7 +110,7 @@ t.test('has no such route with impersonation: false', async (t) => {
     await t.rejects(routed(t, { admin: { allow: () => [], impersonation } }), { message: /admin\.impersonation/ })
 })
 
-t.test('refuses the token at each route of accounts and of administration, and elsewhere lets it in', async (t) => {
+t.test('refuses an impersonation token at account and admin routes, and accepts it at a host route', async (t) => {
   const { ask, app, bob, send } = await impersonation(t, {}, (app) => {
     void app.register(async (routes) => {
       routes.addHook('onRequest', async (request) => await app.authenticate(request))
@@ -143,7 +143,7 @@ t.test('refuses the token at each route of accounts and of administration, and e
   t.equal((await app.inject({ url: '/orders', headers: mine })).statusCode, 200)
 })
 
-t.test('issues no token where its entry can not be written', async (t) => {
+t.test('issues no impersonation token while the audit log cannot be written', async (t) => {
   const log = memoryAudit()
   let isDown = false
   const { ask, app, events } = await impersonation(t, {

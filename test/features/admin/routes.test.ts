@@ -6,7 +6,7 @@ import { bearer, ISSUER, signUp } from '../../support/app.ts'
 import { authorizeAs, authorizePath, basic, redeem, SECRET } from '../../support/openid.ts'
 import { ALL, ROBOT, routed, ROUTES, victim } from './world.ts'
 
-t.test('lets in an administrator with the scope of the route, and a machine client that has it', async (t) => {
+t.test('accepts users and machine clients with the scope of the route, but only users at impersonate', async (t) => {
   const test = await routed(t)
   const { send, tokenOf, admins, app } = test
   admins.set(ROBOT, ADMIN_SCOPES)
@@ -30,7 +30,7 @@ t.test('lets in an administrator with the scope of the route, and a machine clie
 })
 
 // covers ADV-CVE-2024-3656
-t.test('refuses everybody else, and changes nothing', async (t) => {
+t.test('refuses every other caller at each administration route, and changes nothing', async (t) => {
   const test = await routed(t)
   const { app, ann, send, tokenOf, admins, byPassword, browser, clock, root } = test
   const others = (scope: string): string => ADMIN_SCOPES.filter((one) => one !== scope).join(' ')
@@ -86,7 +86,7 @@ t.test('refuses everybody else, and changes nothing', async (t) => {
   t.equal((await app.authority.users.list({ prefix: 'new' })).users.length, 0)
 })
 
-t.test('protects an administrator who is a greater one only through the client of the other', async (t) => {
+t.test('compares the scopes of two administrators through one client to protect the greater one', async (t) => {
   const scopes: AuthorityOptions['scopes'] = ['authority:users:write', 'authority:users:delete']
   const isGreater = protectingGreater(({ user, client }) =>
     client?.clientId === 'console' ? scopes.slice(0, user?.id === 'root' ? 2 : 1) : []
@@ -99,7 +99,7 @@ t.test('protects an administrator who is a greater one only through the client o
   t.equal(await isGreater(root, { user: root, client }), false)
 })
 
-t.test('protects greater administrators from smaller ones, unless the host says who is protected', async (t) => {
+t.test('protects an administrator with more scopes from one with fewer if the host sets no isProtected', async (t) => {
   let isDown = false
   const given = new Map<string, readonly string[]>([
     ['root', ADMIN_SCOPES],
@@ -132,7 +132,7 @@ t.test('protects greater administrators from smaller ones, unless the host says 
 })
 
 // covers ADV-CVE-2026-3121
-t.test('acts neither on oneself nor on a protected user', async (t) => {
+t.test('refuses and records acts on the own account, and on protected users without the scope', async (t) => {
   const asked: string[] = []
   const log = memoryAudit()
   const test = await routed(t, {
@@ -177,7 +177,7 @@ t.test('acts neither on oneself nor on a protected user', async (t) => {
 })
 
 // covers ADV-CVE-2025-48370
-t.test('takes no strange id, field or condition', async (t) => {
+t.test('rejects malformed ids, fields that nobody may set, and invalid filters', async (t) => {
   const test = await routed(t)
   const { send, tokenOf, ann } = test
   const all = bearer(await tokenOf('root', ALL))

@@ -55,7 +55,7 @@ for (const [way, ask] of Object.entries(WAYS))
     t.notMatch((await ask(test, 'root', 'openid authority:made:up')).scope ?? '', 'authority:')
   })
 
-t.test('asks the host again at each refresh', async (t) => {
+t.test('asks admin.allow again at each refresh', async (t) => {
   const { byPassword, token, admins } = await world(t)
   const { refresh_token } = (await byPassword('root', MIXED)).json()
   const refresh = async (params: object = {}) =>
@@ -67,14 +67,14 @@ t.test('asks the host again at each refresh', async (t) => {
   t.match(await refresh({ scope: READ }), { error: 'invalid_scope' })
 })
 
-t.test('asks the host when a code is redeemed, though it gave the scope when the code was made', async (t) => {
+t.test('asks admin.allow again when a code is redeemed', async (t) => {
   const { app, browser, admins } = await world(t)
   const { code = '' } = await authorizeAs(browser, authorizePath({ scope: MIXED }), { username: 'root' })
   admins.delete('root')
   t.equal((await redeem(app, code)).json().scope, 'openid')
 })
 
-t.test('gives a machine client its own scopes of administration alone', async (t) => {
+t.test('grants a machine client only its configured administration scopes, and only while allowed', async (t) => {
   const { app, admins } = await world(t)
   const ask = async (scope?: string) =>
     (
@@ -93,7 +93,7 @@ t.test('gives a machine client its own scopes of administration alone', async (t
   t.match(await ask(READ), { error: 'invalid_scope' })
 })
 
-t.test('gives no scope of administration to a third party, beyond the list of a client, or for an API', async (t) => {
+t.test('grants no administration scope to third parties, for APIs, to API keys or outside client.scopes', async (t) => {
   const test = await world(t, {
     resources: [{ resource: '/orders', scopes: ['orders:read'] }],
     apiKeys: memoryApiKeyStore()
@@ -138,7 +138,7 @@ const FAILURES: Record<string, () => unknown> = {
   'answers a scope of another kind': () => [READ, 'openid']
 }
 for (const [name, allow] of Object.entries(FAILURES))
-  t.test(`gives none if admin.allow ${name}, and says so once a minute`, async (t) => {
+  t.test(`grants no administration scope if admin.allow ${name}, and logs that once a minute`, async (t) => {
     const { byPassword, lines } = await world(t, { admin: { allow: allow as () => string[] } })
     t.equal((await byPassword('root', MIXED)).json().scope, 'openid')
     t.match((await byPassword('root', READ)).json(), { error: 'invalid_scope' })
@@ -148,12 +148,12 @@ for (const [name, allow] of Object.entries(FAILURES))
     t.notMatch(JSON.stringify(told), 'root@example.com')
   })
 
-t.test('gives no more than was asked for, whatever admin.allow answers', async (t) => {
+t.test('grants only requested scopes, even if admin.allow returns more', async (t) => {
   const { byPassword } = await world(t, { admin: { allow: () => [...ADMIN_SCOPES] } })
   t.equal((await byPassword('ann', MIXED)).json().scope, MIXED)
 })
 
-t.test('gives none if admin.allow does not answer within a second', async (t) => {
+t.test('grants no administration scope if admin.allow does not answer within a second', async (t) => {
   const { byPassword, clock } = await world(t, { admin: { allow: async () => await new Promise<string[]>(() => {}) } })
   const pending = byPassword('root', MIXED)
   let reply: Awaited<typeof pending> | undefined
@@ -167,7 +167,7 @@ t.test('gives none if admin.allow does not answer within a second', async (t) =>
   t.equal(reply.json().scope, 'openid')
 })
 
-t.test('stops the start for a reserved scope of the host', async (t) => {
+t.test('stops the start for a reserved scope in the options, and for an invalid admin.allow', async (t) => {
   const rows: Array<[string, object]> = [
     ['scopes', { scopes: ['openid', READ] }],
     ['scopes', { scopes: { openid: {}, [READ]: { en: 'x' } } }],
@@ -180,7 +180,7 @@ t.test('stops the start for a reserved scope of the host', async (t) => {
   for (const [option, options] of rows) await t.rejects(world(t, options), { message: option }, option)
 })
 
-t.test('asks nobody about a scope of a third party, even if a grant let it pass', async (t) => {
+t.test('drops administration scopes of a third-party client, and of every client if admin is off', async (t) => {
   const administration = { allow: async () => [READ] }
   const asked = { user: null, client: { clientId: 'third', firstParty: false } }
   t.same(await admitted([READ, 'openid'], asked, { administration }), ['openid'])

@@ -73,7 +73,7 @@ t.test('lists users in pages, with the fields that the host names, and no secret
   t.equal((await send('GET', `/audit?user=${bob.sub}&action=user_disabled`, all)).json().entries.length, 2)
 })
 
-t.test('counts 120 requests a minute for each administrator', async (t) => {
+t.test('limits each administrator to 120 requests a minute', async (t) => {
   const test = await routed(t, { rateLimit: { login: false, account: false, register: false } })
   const { send, tokenOf, admins } = test
   admins.set('ann', ADMIN_SCOPES)
@@ -85,7 +85,7 @@ t.test('counts 120 requests a minute for each administrator', async (t) => {
   t.equal((await send('GET', '/users/none', bearer(await tokenOf('ann', ALL)))).statusCode, 404)
 })
 
-t.test('needs the audit log, and shows no secret of a row', async (t) => {
+t.test('stops the start without audit, with a secret in admin.fields, and with an invalid isProtected', async (t) => {
   const allow = () => []
   await t.rejects(world(t, { admin: { allow }, audit: undefined }), { message: 'audit' })
   await t.rejects(world(t, { admin: { allow, fields: ['passwordHash'] } }), { message: 'admin.fields' })
@@ -103,7 +103,7 @@ t.test('refuses a machine client that has lost its grant', async (t) => {
   t.equal((await send('GET', '/users', token)).statusCode, 401)
 })
 
-t.test('refuses a text that no store can hold, in a condition and in a path', async (t) => {
+t.test('refuses NUL, which no store can hold, in filters and paths', async (t) => {
   const db = new Database(':memory:')
   t.teardown(() => db.close())
   const { send, tokenOf } = await routed(t, {
@@ -136,7 +136,7 @@ t.test('says once at the start that Fastify limits the length of ids in a path',
   t.equal(lines.filter(({ msg }) => /maxParamLength/.test(String(msg))).length, 1)
 })
 
-t.test('takes the reason of an act, and no other field', async (t) => {
+t.test('accepts a reason for disabling or removing a user, and rejects any other field', async (t) => {
   const log = memoryAudit()
   const { app, bob, tokenOf } = await routed(t, { audit: log })
   const all = bearer(await tokenOf('root', ALL))
@@ -164,7 +164,7 @@ t.test('takes the reason of an act, and no other field', async (t) => {
   t.equal((await app.inject({ ...removal, payload: { reason: 'asked for it' } })).statusCode, 204)
 })
 
-t.test('records the names of the fields of a change, and who read the log', async (t) => {
+t.test('records which fields an administrator changed, without the values, and who read the audit log', async (t) => {
   const log = memoryAudit()
   const { send, bob, tokenOf, root } = await routed(t, { audit: log })
   const all = bearer(await tokenOf('root', ALL))
@@ -182,7 +182,7 @@ t.test('records the names of the fields of a change, and who read the log', asyn
   )
 })
 
-t.test('takes of a field what its own schema takes, at a change and for a new user', async (t) => {
+t.test('checks profile fields against their schema when a user is changed or created', async (t) => {
   const plan = Type.Union([Type.Literal('free'), Type.Literal('paid')], { default: 'free' })
   const fields = Type.Object({ city: Type.Optional(Type.String({ maxLength: 9 })), plan })
   const { send, tokenOf, bob, app } = await routed(t, { registration: { fields } })
@@ -205,7 +205,7 @@ t.test('takes of a field what its own schema takes, at a change and for a new us
   t.equal((await send('PATCH', `/users/${bob.sub}`, all, { fields: { city: null } })).statusCode, 200)
 })
 
-t.test('lists the other entries where an attacker broke one', async (t) => {
+t.test('lists the audit log even if one entry has values of wrong types', async (t) => {
   const log = memoryAudit()
   const broken = { actor: { type: 1, id: [] }, target: {}, sid: {}, clientId: { toString: 1 }, requestId: [], ip: 1 }
   const list: typeof log.list = async (query) => {
@@ -220,7 +220,7 @@ t.test('lists the other entries where an attacker broke one', async (t) => {
   t.match(second, { actor: { type: 'user', id: root.sub }, ip: '127.0.0.1' })
 })
 
-t.test('records a required reset as an act of the administrator alone', async (t) => {
+t.test('records the sign-outs of a required reset as caused by the host, not by the user', async (t) => {
   const log = memoryAudit()
   const { send, bob, tokenOf, byPassword } = await routed(t, { audit: log })
   const all = bearer(await tokenOf('root', ALL))

@@ -58,7 +58,7 @@ t.test('creates, lists and revokes keys of the signed-in user', async (t) => {
   ])
 })
 
-t.test('refuses bodies that do not fit, and scopes of endpoints of the service', async (t) => {
+t.test('refuses invalid bodies, unknown scopes, and scopes that no key can have', async (t) => {
   const { send } = await world(t, { apiKeys: { store: memoryApiKeyStore(), expiresIn: 3600 } })
   const refused: Array<[payload: object, error: string]> = [
     [{}, 'invalid_request'],
@@ -83,7 +83,7 @@ t.test('refuses bodies that do not fit, and scopes of endpoints of the service',
   t.type(made.json().expires_at, 'string')
 })
 
-t.test('makes no key by the token of a client with a scope or for an API that the client cannot have', async (t) => {
+t.test('creates no key with a scope or for an API that the client of the access token may not have', async (t) => {
   const client = {
     clientId: 'spa',
     grantTypes: ['password' as const],
@@ -120,7 +120,7 @@ t.test('requires a fresh sign-in to create a key', async (t) => {
   t.equal(stale.json().error, 'insufficient_user_authentication')
 })
 
-t.test('creates one of fifty parallel keys after nineteen', async (t) => {
+t.test('creates one of fifty parallel keys when the user has nineteen of twenty', async (t) => {
   const { app, send, sub } = await world(t)
   for (let at = 0; at < 19; at++) await app.authority.apiKeys.create({ userId: sub, name: `Key ${at}` })
   const replies = await Promise.all(
@@ -133,31 +133,28 @@ t.test('creates one of fifty parallel keys after nineteen', async (t) => {
   t.equal((await app.authority.apiKeys.list(sub)).length, 20)
 })
 
-t.test(
-  'counts requests by a good key where rateLimit.apiKey has no verify, and by the address otherwise',
-  async (t) => {
-    const { app, sub } = await world(t, {
-      rateLimit: { login: { max: 2, windowMs: 60_000 }, apiKey: {} }
-    })
-    const { key } = await app.authority.apiKeys.create({ userId: sub, name: 'x' })
-    const guess = async (headers: Record<string, string>): Promise<number> =>
-      (
-        await app.inject({
-          method: 'POST',
-          url: '/auth/token',
-          headers,
-          payload: { grant_type: 'password', username: 'ann', password: 'not this one' }
-        })
-      ).statusCode
-    t.same(
-      [await guess({ 'x-api-key': key }), await guess({ 'x-api-key': key }), await guess({ 'x-api-key': key })],
-      [400, 400, 429]
-    )
-    // The sign-in of the test counts under the address too.
-    t.equal(await guess({ 'x-api-key': `${key.slice(0, -1)}${key.endsWith('0') ? '1' : '0'}` }), 400)
-    t.equal(await guess({ 'x-api-key': 'another' }), 429)
-  }
-)
+t.test('with rateLimit.apiKey: {}, counts attempts under a valid key, and others under the address', async (t) => {
+  const { app, sub } = await world(t, {
+    rateLimit: { login: { max: 2, windowMs: 60_000 }, apiKey: {} }
+  })
+  const { key } = await app.authority.apiKeys.create({ userId: sub, name: 'x' })
+  const guess = async (headers: Record<string, string>): Promise<number> =>
+    (
+      await app.inject({
+        method: 'POST',
+        url: '/auth/token',
+        headers,
+        payload: { grant_type: 'password', username: 'ann', password: 'not this one' }
+      })
+    ).statusCode
+  t.same(
+    [await guess({ 'x-api-key': key }), await guess({ 'x-api-key': key }), await guess({ 'x-api-key': key })],
+    [400, 400, 429]
+  )
+  // The sign-in of the test counts under the address too.
+  t.equal(await guess({ 'x-api-key': `${key.slice(0, -1)}${key.endsWith('0') ? '1' : '0'}` }), 400)
+  t.equal(await guess({ 'x-api-key': 'another' }), 429)
+})
 
 t.test('keeps keys out of stores, logs, events and messages', async (t) => {
   const records: string[] = []
@@ -198,7 +195,7 @@ t.test('keeps keys out of stores, logs, events and messages', async (t) => {
     t.notOk(JSON.stringify(seen).includes(secret), what)
 })
 
-t.test('says in the message of a new password that the API keys stay, if the user has any', async (t) => {
+t.test('says in the message about a changed password that API keys stay valid, if the user has any', async (t) => {
   const inner = memoryApiKeyStore()
   let isDown = false
   let former: ApiKeyRecord[] = []

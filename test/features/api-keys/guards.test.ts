@@ -76,7 +76,7 @@ t.test('accepts a key as a Bearer token and in x-api-key', async (t) => {
   }
 })
 
-t.test('refuses a key next to another credential, and ignores a header with other text', async (t) => {
+t.test('refuses a key next to another credential, and ignores an x-api-key header that holds no key', async (t) => {
   const { app, create, get } = await world(t)
   const { key } = await create()
   const { access_token: token } = await signIn(app)
@@ -92,7 +92,7 @@ t.test('refuses a key next to another credential, and ignores a header with othe
   t.equal(alone.headers['www-authenticate'], 'Bearer')
 })
 
-t.test('refuses a key with one other character without a call of the store', async (t) => {
+t.test('refuses a key with one changed character without calling the store', async (t) => {
   const { create, get, calls } = await world(t)
   const { key } = await create()
   calls.length = 0
@@ -106,7 +106,7 @@ t.test('refuses a key with one other character without a call of the store', asy
 
 // covers ADV-CVE-2026-88770
 t.test(
-  'refuses unknown, revoked and expired keys and those of disabled and removed users in one sentence',
+  'refuses unknown, revoked and expired keys, and keys of disabled or removed users, with one error',
   async (t) => {
     const { app, clock, create, get, sub, users } = await world(t)
     const refused = async (key: string, what: string): Promise<void> => {
@@ -138,7 +138,7 @@ t.test(
   }
 )
 
-t.test('ends keys with the account and with revokeUser only where asked, and keeps them at a reset', async (t) => {
+t.test('keeps keys after revokeUser or a password change, and ends them on request and at deleteUser', async (t) => {
   const { app, create, events, get, sub } = await world(t)
   const { key } = await create()
   await app.authority.revokeUser(sub)
@@ -204,7 +204,7 @@ t.test('refuses a key at every endpoint of the account and of the issuer', async
   t.same(calls, [], 'no endpoint of ours asks the store for a key')
 })
 
-t.test('refuses a key at requireUser, requireAuth and requireSession', async (t) => {
+t.test('refuses a key at requireUser and requireAuth, and accepts it with its scopes at other guards', async (t) => {
   const { store } = watched()
   const app = Fastify()
   t.teardown(() => app.close())
@@ -237,7 +237,7 @@ t.test('refuses a key at requireUser, requireAuth and requireSession', async (t)
   await t.rejects(app.authority.verify(key), { message: 'The token is malformed.' })
 })
 
-t.test('writes the last use once a minute, behind the answer, and answers 503 while the store is down', async (t) => {
+t.test('records the last use once a minute, after the reply, and answers 503 while the store is down', async (t) => {
   const { app, calls, clock, create, get, state, sub } = await world(t)
   const { key } = await create()
   calls.length = 0
@@ -262,7 +262,7 @@ t.test('writes the last use once a minute, behind the answer, and answers 503 wh
   t.equal(down.json().error, 'temporarily_unavailable')
 })
 
-t.test('writes a waiting last use when the server closes', async (t) => {
+t.test('records a pending last use when the app closes', async (t) => {
   const { app, calls, create, get } = await world(t)
   const { key } = await create()
   calls.length = 0

@@ -109,7 +109,7 @@ t.test('removes no key of another user, and no key by the form of another sessio
   t.equal((await keys()).length, 1)
 })
 
-t.test('shows the refusals of the form in words', async (t) => {
+t.test('explains on the page why the form was refused', async (t) => {
   const { app, create, keys, sub } = await world(t, {
     apiKeys: { store: memoryApiKeyStore(), maxPerUser: 2, expiresIn: 5_184_000 }
   })
@@ -141,7 +141,7 @@ t.test('shows the refusals of the form in words', async (t) => {
   t.notMatch(reply.body, 'value="never"')
 })
 
-t.test('makes a key only after a fresh sign-in, and removes one after any', async (t) => {
+t.test('requires a fresh sign-in to create a key, but not to remove one', async (t) => {
   const { app, browser, clock, keys, sub } = await world(t)
   const { id } = await app.authority.apiKeys.create({ userId: sub, name: 'One' })
   const { body: fresh } = await browser.get(PAGE)

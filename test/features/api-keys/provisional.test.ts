@@ -66,7 +66,7 @@ const PROOFS: Record<string, (on: World) => Promise<void>> = {
 }
 
 for (const [name, prove] of Object.entries(PROOFS))
-  t.test(`ends keys that a stranger made with the address: ${name}`, async (t) => {
+  t.test(`ends keys from before the owner proved the address, after ${name}`, async (t) => {
     const on = await world(t)
     const key = await on.makeKey()
     t.equal(await on.statusOf(key), 200)
@@ -78,7 +78,7 @@ for (const [name, prove] of Object.entries(PROOFS))
     )
   })
 
-t.test('keeps keys of a proved address at a new password, and says so', async (t) => {
+t.test('keeps keys at a password reset if the address was confirmed before, and says so in the message', async (t) => {
   const on = await world(t)
   await reset(on)
   on.clock.step(1000)
@@ -91,7 +91,7 @@ t.test('keeps keys of a proved address at a new password, and says so', async (t
   )
 })
 
-t.test('ends keys from before a change of address at a new password by the new mailbox', async (t) => {
+t.test('ends keys older than a change of address when the new mailbox resets the password', async (t) => {
   const on = await world(t)
   await on.users.setEmailVerified((await on.user()).id, BOB, on.clock.now())
   on.clock.step(1000)

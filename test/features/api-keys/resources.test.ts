@@ -90,7 +90,7 @@ t.test('accepts a key of one API at that API alone', async (t) => {
     await t.rejects(apiKeys.create({ userId, name: 'x', ...asked }), { name: 'OAuthError', error })
 })
 
-t.test('makes no key for an API that allows only some clients, and ends those from before', async (t) => {
+t.test('creates no key for an API with allowedClients, and rejects keys that were created before', async (t) => {
   const users = memoryUserStore()
   const store = memoryApiKeyStore()
   const { id: userId } = await users.create({ username: 'ann', passwordHash: null })
@@ -112,7 +112,7 @@ t.test('makes no key for an API that allows only some clients, and ends those fr
   t.equal((await app.inject({ url: '/internal', headers: bearer(key) })).statusCode, 401)
 })
 
-t.test('takes scopes and resources from existing keys when the options no longer have them', async (t) => {
+t.test('removes scopes and resources from existing keys when the options no longer contain them', async (t) => {
   const users = memoryUserStore()
   const store = memoryApiKeyStore()
   const { id: userId } = await users.create({ username: 'ann', passwordHash: null })

@@ -81,7 +81,7 @@ for (const [name, make] of Object.entries(STORES)) {
     t.same(await store.list('u1'), [])
   })
 
-  test('adds one of fifty parallel keys to nineteen', async (t, store) => {
+  test('adds one of fifty parallel keys to nineteen when the limit is twenty', async (t, store) => {
     for (let at = 0; at < 19; at++) await store.create(key(at), 20, 0)
     const all = await Promise.all(Array.from({ length: 50 }, async (_, at) => await store.create(key(at + 19), 20, 0)))
     t.equal(all.filter((outcome) => outcome === 'created').length, 1)
@@ -93,7 +93,7 @@ for (const [name, make] of Object.entries(STORES)) {
     )
   })
 
-  test('does not count an expired key', async (t, store) => {
+  test('does not count an expired key toward the limit', async (t, store) => {
     t.equal(await store.create(key(1, { expiresAt: END }), 1, 0), 'created')
     t.equal(await store.create(key(2), 1, END - 1), 'full')
     t.equal(await store.create(key(2), 1, END), 'created')

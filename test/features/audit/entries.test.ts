@@ -61,7 +61,7 @@ t.test('records the life of an account by ids, without a name, an address of a m
     t.notOk(text.includes(secret), secret.slice(0, 12))
 })
 
-t.test('names nobody for what anybody can cause, and not the user for the end of a disabled account', async (t) => {
+t.test('names no user as the actor of a reset request, or of the sign-out of a disabled account', async (t) => {
   const log = memoryAudit()
   const { app, ann, users } = await audited(t, log)
   await app.inject({
@@ -84,7 +84,7 @@ t.test('names nobody for what anybody can cause, and not the user for the end of
   }
 })
 
-t.test('knows each event, and records more on demand', async (t) => {
+t.test('assigns every event to a level of audit.events, to the audited acts, or to none', async (t) => {
   const [admin, security, all] = (['admin', 'security', 'all'] as const).map(recordedEvents)
   t.same(admin, [])
   t.ok(security?.includes('authenticated') && !security.includes('token_refreshed'))
@@ -102,7 +102,7 @@ t.test('knows each event, and records more on demand', async (t) => {
   t.same([...(all ?? []), ...acts, ...never].toSorted(), [...EVENT_NAMES].toSorted())
 })
 
-t.test('stops the start for an option that does not fit, and takes a log alone', async (t) => {
+t.test('stops the start for an invalid audit option, and accepts a log without further options', async (t) => {
   const log = memoryAudit()
   for (const [option, audit] of [
     ['audit', true],
@@ -120,7 +120,7 @@ t.test('stops the start for an option that does not fit, and takes a log alone',
   await t.rejects(without.app.authority.verifyAudit(), TypeError)
 })
 
-t.test('says at the start that a log without a secret can not be verified later', async (t) => {
+t.test('logs at start that a durable audit log without the option secret cannot be verified later', async (t) => {
   const { lines, stream } = logLines()
   const log = { ...memoryAudit(), durable: true }
   const said = () => lines.filter(({ msg }) => /Set the option secret/.test(String(msg)) && /audit/.test(String(msg)))

@@ -2,7 +2,7 @@ import t from '../../support/tap.ts'
 import { type AuditEntry, memoryAudit } from '../../../lib/index.ts'
 import { allOf, audited } from './world.ts'
 
-t.test('goes on after an entry that was given up has been written late', async (t) => {
+t.test('continues the chain after the late write of an entry that had failed', async (t) => {
   const inner = memoryAudit()
   let held: AuditEntry | null = null
   let holds = false
@@ -30,7 +30,7 @@ t.test('goes on after an entry that was given up has been written late', async (
   t.same((await app.authority.verifyAudit()).faults, [])
 })
 
-t.test('refuses twenty acts at once within the time of one, if the log hangs', async (t) => {
+t.test('refuses twenty parallel user changes within the time limit of one if the log hangs', async (t) => {
   const inner = memoryAudit()
   let hangs = false
   const log = {

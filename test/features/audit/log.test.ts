@@ -49,7 +49,7 @@ for (const [kind, make] of Object.entries(SUBJECTS)) {
       )
   })
 
-  t.test(`${kind} refuses a second entry with a number, and leaves the first`, async (t) => {
+  t.test(`${kind} refuses a second entry with the same number, and keeps the first`, async (t) => {
     const { log } = await make(t)
     await log.append(entry())
     await t.rejects(log.append(entry({ mac: 'other' })))
@@ -66,7 +66,7 @@ for (const [kind, make] of Object.entries(SUBJECTS)) {
     t.equal((await allOf(log))[0]?.mac, 'm')
   })
 
-  t.test(`${kind} refuses a place that no answer gave`, async (t) => {
+  t.test(`${kind} rejects a malformed cursor`, async (t) => {
     const { log } = await make(t)
     const text = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url')
     for (const after of [
@@ -89,7 +89,7 @@ for (const [kind, make] of Object.entries(SUBJECTS)) {
       )
   })
 
-  t.test(`${kind} removes the first entries of chains and addresses, to the millisecond`, async (t) => {
+  t.test(`${kind} prunes entries and IP addresses by their age, to the millisecond`, async (t) => {
     const { log } = await make(t)
     for (const [chain, times] of Object.entries({ one: [10, 20, 30], two: [5, 20], three: [30] }))
       for (const [index, at] of times.entries())
@@ -113,7 +113,7 @@ for (const [kind, make] of Object.entries(SUBJECTS)) {
     t.same(await log.head('one'), { seq: 3, mac: 'one30' })
   })
 
-  t.test(`${kind} reads no more of a long log than a slice has`, async (t) => {
+  t.test(`${kind} prunes a long log in slices of bounded size`, async (t) => {
     const { log, steps } = await make(t)
     for (let seq = 1; seq <= 3000; seq++) await log.append(entry({ seq, at: seq, mac: `m${seq}` }))
     const plan = await steps?.('SELECT chain, seq FROM authority_audit WHERE ip IS NOT NULL AND at < 2000 LIMIT 1000')
@@ -125,7 +125,7 @@ for (const [kind, make] of Object.entries(SUBJECTS)) {
   })
 
   if (kind !== 'memory')
-    t.test(`${kind} lets the app itself change no entry but its address`, async (t) => {
+    t.test(`${kind} rejects every UPDATE of an entry except the removal of its IP address`, async (t) => {
       const { log, sql } = await make(t)
       await log.append(entry({ ip: '192.0.2.1' }))
       for (const change of [

@@ -104,7 +104,7 @@ const ATTACKS: Record<string, [(place: Place) => string[], Array<Omit<AuditFault
 
 for (const [kind, make] of Object.entries({ sqlite, postgres }))
   for (const [attack, [statements, faults]] of Object.entries(ATTACKS))
-    t.test(`${kind}: the verification names the place if an attacker ${attack}`, async (t) => {
+    t.test(`${kind}: verifyAudit reports exactly the broken entries if an attacker ${attack}`, async (t) => {
       const { log, tamper } = await make(t)
       const { app, users, ann } = await audited(t, log, { audit: { log, events: 'admin' } })
       for (const act of ['disable', 'enable', 'disable'] as const) await users[act](ann.sub)
@@ -119,7 +119,7 @@ for (const [kind, make] of Object.entries({ sqlite, postgres }))
       )
     })
 
-t.test('finds a beginning that went too soon by a checkpoint alone', async (t) => {
+t.test('detects entries that were removed before their time only with a checkpoint', async (t) => {
   const { log, tamper } = await sqlite(t)
   const { app, users, ann, clock } = await audited(t, log, { audit: { log, events: 'admin' } })
   await users.disable(ann.sub)
@@ -141,7 +141,7 @@ t.test('finds a beginning that went too soon by a checkpoint alone', async (t) =
   t.same((await app.authority.verifyAudit([checkpoint])).faults, [], 'it is old')
 })
 
-t.test('finds a cut end and a missing chain by a checkpoint alone', async (t) => {
+t.test('detects a cut end and a removed chain only with a checkpoint', async (t) => {
   const { log, tamper } = await sqlite(t)
   const { app, users, ann } = await audited(t, log, { audit: { log, events: 'admin' } })
   await users.disable(ann.sub)
@@ -154,7 +154,7 @@ t.test('finds a cut end and a missing chain by a checkpoint alone', async (t) =>
   t.equal((await app.authority.verifyAudit([checkpoint])).faults.length, 1, 'the whole chain')
 })
 
-t.test('verifies chains of former secrets, and takes no chain of a strange one', async (t) => {
+t.test('verifies chains of former secrets, and reports chains of an unknown secret', async (t) => {
   const { log } = await sqlite(t)
   const [first, second] = ['a first secret of more than 32 bytes', 'a second secret of more than 32 bytes']
   await audited(t, log, { secret: first })
@@ -166,7 +166,7 @@ t.test('verifies chains of former secrets, and takes no chain of a strange one',
   t.ok((await alone.app.authority.verifyAudit()).faults.length > 0)
 })
 
-t.test('verifies a log whose old entries have gone', async (t) => {
+t.test('verifies a log whose old entries were pruned', async (t) => {
   const { log } = await sqlite(t)
   const { app, users, ann, clock } = await audited(t, log, { audit: { log, events: 'admin', retainDays: 1 } })
   await users.disable(ann.sub)

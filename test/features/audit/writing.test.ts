@@ -41,7 +41,7 @@ async function entriesOf(log: AuditLog, count: number): Promise<AuditEntry[]> {
 
 const said = (entries: readonly AuditEntry[]) => entries.map(({ action, outcome }) => `${action} ${outcome}`)
 
-t.test('writes an entry before an act, and another after it', async (t) => {
+t.test('writes an entry before and another after each change by an administrator', async (t) => {
   const { log } = failing()
   const { app, users, ann } = await audited(t, log, { audit: { log, events: 'admin' } })
   const by = { type: 'user', id: 'admin-1' } as const
@@ -69,7 +69,7 @@ t.test('writes an entry before an act, and another after it', async (t) => {
   await t.rejects(users.disable(ann.sub, { by: { type: 'admin' as 'user', id: 'x' } }), TypeError)
 })
 
-t.test('does no act without an entry, while people still sign in', async (t) => {
+t.test('refuses changes of users while the audit log is down, but not sign-ins', async (t) => {
   const { log, state } = failing()
   const { app, users, ann, events, clock } = await audited(t, log)
   await turns()
@@ -103,7 +103,7 @@ t.test('does no act without an entry, while people still sign in', async (t) => 
   t.same((await app.authority.verifyAudit()).faults, [])
 })
 
-t.test('says how many entries were lost while ten thousand waited', async (t) => {
+t.test('records how many entries were lost when more than ten thousand waited for the log', async (t) => {
   const { log, state } = failing()
   const { app, clock } = await audited(t, log, { audit: { log, events: 'security' } })
   await turns()
@@ -143,7 +143,7 @@ t.test('writes each entry once if answers are lost', async (t) => {
   t.same((await app.authority.verifyAudit()).faults, [])
 })
 
-t.test('refuses an act if the log does not answer, and goes on in the chain later', async (t) => {
+t.test('refuses a user change while the log hangs, and continues the chain afterwards', async (t) => {
   const { log, state } = failing()
   const { app, users, ann, clock } = await audited(t, log, { audit: { log, events: 'admin' } })
   await entriesOf(log, 1)
@@ -164,7 +164,7 @@ t.test('refuses an act if the log does not answer, and goes on in the chain late
   t.same((await app.authority.verifyAudit()).faults, [])
 })
 
-t.test('refuses every act after another process has written to the chain', async (t) => {
+t.test('refuses every user change after another process wrote to the chain', async (t) => {
   const { log, inner } = failing()
   const { users, ann } = await audited(t, log, { audit: { log, events: 'admin' } })
   const [started] = await entriesOf(log, 1)
@@ -173,7 +173,7 @@ t.test('refuses every act after another process has written to the chain', async
     await t.rejects(users.disable(ann.sub), { name: 'OAuthError', error: 'temporarily_unavailable' })
 })
 
-t.test('keeps one chain whole under 200 acts at once', async (t) => {
+t.test('keeps the chain intact under 200 parallel user changes', async (t) => {
   const { log } = failing()
   const { app, users, ann } = await audited(t, log, { audit: { log, events: 'admin' } })
   await Promise.all(
@@ -185,7 +185,7 @@ t.test('keeps one chain whole under 200 acts at once', async (t) => {
   t.same(await app.authority.verifyAudit(), { entries: 401, faults: [] })
 })
 
-t.test('writes all that waits before the service closes', async (t) => {
+t.test('writes all waiting entries before the app closes', async (t) => {
   const { log } = failing()
   const { app, users, ann } = await audited(t, log, { audit: { log, events: 'admin' } })
   await users.disable(ann.sub)
@@ -193,7 +193,7 @@ t.test('writes all that waits before the service closes', async (t) => {
   t.equal(said(await allOf(log)).at(-1), 'user_disabled done')
 })
 
-t.test('says how many entries are lost if the log is down until the end', async (t) => {
+t.test('logs at close how many entries are lost if the audit log is still down', async (t) => {
   const { log, state } = failing()
   const { lines, stream } = logLines()
   const test = await audited(t, log, { audit: { log, events: 'security' } }, { logger: { level: 'error', stream } })
@@ -205,7 +205,7 @@ t.test('says how many entries are lost if the log is down until the end', async 
   t.equal(lines.filter(({ msg }) => String(msg).includes('3 audit entries are lost')).length, 1)
 })
 
-t.test('tells a checkpoint after a thousand entries, after ten minutes, and at the end', async (t) => {
+t.test('logs a checkpoint after a thousand entries and after ten minutes', async (t) => {
   const { log } = failing()
   const { lines, test } = await withLog(t, log)
   const checkpoints = () => lines.filter((line) => line['code'] === 'FST_AUTHORITY_AUDIT_CHECKPOINT')
@@ -228,7 +228,7 @@ async function withLog(t: Parameters<typeof audited>[0], log: AuditLog) {
   return { lines, test }
 }
 
-t.test('finds out later whether an entry was written, before it writes another', async (t) => {
+t.test('checks whether an unconfirmed entry was written before it writes the next', async (t) => {
   const { log, inner, state } = failing()
   const { app, users, ann } = await audited(t, log, { audit: { log, events: 'admin' } })
   await entriesOf(log, 1)
@@ -259,7 +259,7 @@ t.test('keeps the order of a chain if the clock goes back', async (t) => {
   t.same((await app.authority.verifyAudit()).faults, [])
 })
 
-t.test('records the removal by an administrator as an act alone', async (t) => {
+t.test('records a removal by an administrator once as attempted and once as done', async (t) => {
   const { log } = failing()
   const { users, ann } = await audited(t, log, { audit: { log, events: 'security' } })
   await users.remove(ann.sub)

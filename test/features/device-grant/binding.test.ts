@@ -4,7 +4,7 @@ import { ISSUER } from '../../support/app.ts'
 import { proofOf, type SigningKey, signingKey } from '../resource/world.ts'
 import { type Asked, DEVICE_GRANT, deviceWorld } from './world.ts'
 
-t.test('RFC9449-10 gives the tokens of a code that a key asked for to that key alone', async (t) => {
+t.test('RFC9449-10 gives tokens for a device code requested with a proof only to the key of that proof', async (t) => {
   const { ask, clock, decide, poll, post, signedIn } = await deviceWorld(t, { dpop: true })
   const [mine, other] = [signingKey('ES256', 'mine'), signingKey('ES256', 'other')]
   const proof = (key: SigningKey, path: string): Record<string, string> => ({

@@ -106,7 +106,7 @@ for (const [name, form, error] of [
     t.equal((await poll(device_code)).statusCode, 200)
   })
 
-t.test('takes the user code, and no other secret, for a device code', async (t) => {
+t.test('accepts neither a user code nor another token as a device code, nor a device code elsewhere', async (t) => {
   const { ask, decide, poll, post, signedIn } = await deviceWorld(t, {
     clients: [
       {
@@ -142,7 +142,7 @@ t.test('R8628-3.5 slows a device down that polls too early', async (t) => {
   t.equal(await at(12), 'authorization_pending')
 })
 
-t.test('tells a device of the refusal, and of the end', async (t) => {
+t.test('answers access_denied to a device after a refusal, and expired_token after its end', async (t) => {
   const { ask, clock, decide, poll, signedIn } = await deviceWorld(t, { deviceGrant: { expiresIn: 60 } })
   const refused = await ask()
   const browser = await signedIn()

@@ -16,7 +16,7 @@ t.test('lists the endpoint and the grant in the metadata', async (t) => {
   t.notOk(off.grant_types_supported.includes(DEVICE_GRANT))
 })
 
-t.test('does not exist without the option', async (t) => {
+t.test('has no endpoint, page or grant without deviceGrant', async (t) => {
   const { app, poll, post } = await deviceWorld(t, { deviceGrant: false })
   t.equal((await post('/auth/device', { client_id: 'tv' })).statusCode, 404)
   t.equal((await app.inject({ url: '/device' })).statusCode, 404)
@@ -43,7 +43,7 @@ for (const [name, options, path] of [
     })
   })
 
-t.test('puts the page where the option says, outside of the prefix', async (t) => {
+t.test('serves the page at deviceGrant.path, outside of the prefix', async (t) => {
   const { app, close } = await testApp({ prefix: '/id', clients: [TV], deviceGrant: { path: '/tv/code' } })
   t.teardown(close)
   t.equal((await app.inject({ url: '/tv/code' })).statusCode, 200)

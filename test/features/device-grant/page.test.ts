@@ -5,7 +5,7 @@ import { PASSWORD, signUp } from '../../support/app.ts'
 import { formAction, testBrowser } from '../../support/browser.ts'
 import { deviceWorld, SECRET, TV, DEVICE_GRANT } from './world.ts'
 
-t.test('ADV-BA-1.6.11 does not let another user decide', async (t) => {
+t.test('ADV-BA-1.6.11 lets only the user who entered the code first decide about the device', async (t) => {
   const { app, ask, decide, enter, poll, signedIn } = await deviceWorld(t)
   await signUp(app, 'eve')
   const { device_code, user_code } = await ask()
@@ -17,7 +17,7 @@ t.test('ADV-BA-1.6.11 does not let another user decide', async (t) => {
   t.equal((await decide(ann, user_code, 'allow')).statusCode, 303)
 })
 
-t.test('asks again where the session of the form is not that of the browser', async (t) => {
+t.test('asks again when a form names another session than that of the browser', async (t) => {
   const { ask, poll, signedIn } = await deviceWorld(t)
   const { device_code, user_code } = await ask()
   const browser = await signedIn()
@@ -26,7 +26,7 @@ t.test('asks again where the session of the form is not that of the browser', as
   t.match((await poll(device_code)).json(), { error: 'authorization_pending' })
 })
 
-t.test('takes the decision after a new proof, where the sign-in grew old on the page', async (t) => {
+t.test('asks for a new sign-in and the code again if the sign-in became stale on the page', async (t) => {
   const { ask, clock, enter, poll, signedIn } = await deviceWorld(t)
   const { device_code, user_code } = await ask()
   const browser = await signedIn()
@@ -47,7 +47,7 @@ t.test('takes the decision after a new proof, where the sign-in grew old on the 
   t.equal((await poll(device_code)).statusCode, 200)
 })
 
-t.test('R8628-5.1 counts wrong codes per user and per address, and no others', async (t) => {
+t.test('R8628-5.1 counts only well-formed wrong codes, per user and per address', async (t) => {
   const { app, ask, clock, enter, signedIn } = await deviceWorld(t, { rateLimit: { login: false, register: false } })
   await signUp(app, 'eve')
   const { user_code } = await ask()
@@ -66,14 +66,14 @@ t.test('R8628-5.1 counts wrong codes per user and per address, and no others', a
 const SAFE: Client = { clientId: 'safe', grantTypes: [DEVICE_GRANT], clientSecret: SECRET }
 const basic = `Basic ${Buffer.from(`safe:${SECRET}`).toString('base64')}`
 
-t.test('limits the requests of one address that prove no client', async (t) => {
+t.test('limits the device requests of an address by clients without a secret', async (t) => {
   const { ask, post } = await deviceWorld(t, { rateLimit: { device: { max: 1 } }, clients: [TV, SAFE] })
   for (let asked = 0; asked < 20; asked++) await ask()
   t.equal((await post('/auth/device', { client_id: 'tv' })).statusCode, 429)
   t.equal((await post('/auth/device', {}, { authorization: basic })).statusCode, 200)
 })
 
-t.test('looks up no code before the person has signed in', async (t) => {
+t.test('does not reveal whether a code exists before the user has signed in', async (t) => {
   const { app, ask } = await deviceWorld(t)
   const { user_code } = await ask()
   const stranger = testBrowser(app)

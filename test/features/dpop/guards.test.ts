@@ -17,7 +17,7 @@ const GUARDS: Record<string, { path: string; url: string; asked?: Record<string,
 
 for (const [name, { path, url, asked = {} }] of Object.entries(GUARDS)) {
   // covers R9449-4.3, R9449-7
-  t.test(`${name}: takes a bound token with a new proof of its key, and no other way`, async (t) => {
+  t.test(`${name}: accepts a bound token only with a fresh proof of its key`, async (t) => {
     const test = await dpopApp(t)
     const { clock } = test
     const key = signingKey()
@@ -54,7 +54,7 @@ for (const [name, { path, url, asked = {} }] of Object.entries(GUARDS)) {
   })
 
   // covers R9449-11.1
-  t.test(`${name}: counts a proof once, also if it comes fifty times at once`, async (t) => {
+  t.test(`${name}: accepts a proof once, also in fifty parallel requests`, async (t) => {
     const test = await dpopApp(t)
     const key = signingKey()
     const { access_token: token } = (await ask(test, password('app', asked), key)).body
@@ -75,7 +75,7 @@ for (const [name, { path, url, asked = {} }] of Object.entries(GUARDS)) {
   })
 }
 
-t.test('names both schemes to a request without a token', async (t) => {
+t.test('names both Bearer and DPoP in the challenge to a request without a token', async (t) => {
   const { app } = await dpopApp(t)
   for (const url of ['/me', '/user', '/auth/userinfo', '/auth/sessions']) {
     const { headers } = await app.inject({ url, headers: { 'sec-fetch-site': 'same-origin', host: 'localhost:3000' } })
@@ -93,7 +93,7 @@ t.test('names both schemes to a request without a token', async (t) => {
   ])
 })
 
-t.test('puts a refusal for too little scope under the scheme of the request', async (t) => {
+t.test('reports insufficient_scope in the challenge of the scheme that the request used', async (t) => {
   const test = await dpopApp(t)
   const key = signingKey()
   const admin = (await ask(test, password('app'), key)).body.access_token
@@ -109,7 +109,7 @@ t.test('puts a refusal for too little scope under the scheme of the request', as
   t.match(refused.headers['www-authenticate'], /^Bearer resource_metadata=.*, DPoP error="insufficient_scope"/)
 })
 
-t.test('refuses a bound token that comes without a request, or in a form', async (t) => {
+t.test('refuses a bound token in app.authority.verify and in a form', async (t) => {
   const test = await dpopApp(t)
   const key = signingKey()
   const { access_token: token } = (await ask(test, password('app'), key)).body
@@ -127,7 +127,7 @@ t.test('refuses a bound token that comes without a request, or in a form', async
   t.equal((await form({ dpop: proof, authorization: `DPoP ${token}` })).statusCode, 400, 'two ways at once')
 })
 
-t.test('refuses bound tokens after the option was turned off, and reads no proof', async (t) => {
+t.test('refuses bound tokens and ignores proofs after dpop was turned off', async (t) => {
   const test = await dpopApp(t)
   const key = signingKey()
   const { access_token: token } = (await ask(test, password('app'), key)).body

@@ -11,7 +11,7 @@ const secret = SECRETS
 const nonceOf = ({ headers }: { headers: Record<string, unknown> }): string => String(headers['dpop-nonce'])
 
 // covers R9449-8, R9449-9
-t.test('gives a nonce at the token endpoint and at each guard, and takes the next proof with it', async (t) => {
+t.test('demands a nonce at the token endpoint and each guard, and accepts a proof that contains it', async (t) => {
   const test = await dpopApp(t, { dpop, secret })
   const key = signingKey()
   const wanted = { clock: test.clock, url: TOKEN_URL, method: 'POST' }
@@ -34,7 +34,7 @@ t.test('gives a nonce at the token endpoint and at each guard, and takes the nex
   }
 })
 
-t.test('takes a nonce for some minutes, whatever the clock of the client says', async (t) => {
+t.test("accepts a nonce after three minutes but not after four, whatever the client's clock says", async (t) => {
   const test = await dpopApp(t, { dpop, secret })
   const key = signingKey()
   const send = async (nonce: unknown, payload: Record<string, unknown> = {}) =>
@@ -66,7 +66,7 @@ t.test('takes a nonce for some minutes, whatever the clock of the client says', 
     t.match(await send(bad), { status: 400, body: { error: 'use_dpop_nonce' } }, JSON.stringify(bad))
 })
 
-t.test('takes nonces of other processes, of former secrets and of the next minute, and of nobody else', async (t) => {
+t.test('accepts nonces of other processes, former secrets and a clock one minute ahead, and no others', async (t) => {
   const first = await dpopApp(t, { dpop, secret })
   const asked = async (test: typeof first) =>
     nonceOf(await ask(test, { grant_type: 'client_credentials' }, signingKey(), asMachine))
@@ -87,7 +87,7 @@ t.test('takes nonces of other processes, of former secrets and of the next minut
   t.equal(await takes(first, await asked(second)), 400, 'two minutes ahead')
 })
 
-t.test('does not count a request that only lacks its nonce as a failed attempt, and uses nothing up', async (t) => {
+t.test('does not count a request that only lacks its nonce as a failed attempt', async (t) => {
   const test = await dpopApp(t, { dpop, secret, rateLimit: { refresh: { max: 2, windowMs: 60_000 } } })
   const wrong = { ...password('app'), password: 'wrong' }
   for (let count = 0; count < 5; count++)

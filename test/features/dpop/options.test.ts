@@ -26,7 +26,7 @@ t.test('stops a start whose options can not work, and names the option', async (
     await t.rejects(start(options), { code: 'FST_AUTHORITY_INVALID_OPTIONS', message }, String(message))
 })
 
-t.test('names the algorithms in the metadata where the option is on', async (t) => {
+t.test('lists the DPoP algorithms in the metadata when dpop is on', async (t) => {
   const { app } = await dpopApp(t, { dpop: { maxAgeSeconds: 30 } })
   const { dpop_signing_alg_values_supported: algs } = (
     await app.inject('/.well-known/oauth-authorization-server')
@@ -34,7 +34,7 @@ t.test('names the algorithms in the metadata where the option is on', async (t) 
   t.same(algs, ['ES256', 'EdDSA', 'PS256', 'RS256'])
 })
 
-t.test('refuses a client of a store that takes only bound tokens where the option is off', async (t) => {
+t.test('refuses a stored client with dpopBoundAccessTokens when dpop is off', async (t) => {
   const clients = {
     findById: async (id: string) => DPOP_CLIENTS.find(({ clientId }) => clientId === id) ?? null
   }

@@ -53,7 +53,7 @@ t.test('binds the tokens of each grant to the key of the proof', async (t) => {
   t.notOk('cnf' in claimsOf(plain.body.access_token))
 })
 
-t.test('refuses every bad proof, and uses nothing up', async (t) => {
+t.test('refuses every bad proof, and keeps the code valid', async (t) => {
   const test = await dpopApp(t)
   const key = signingKey()
   const wanted = { clock: test.clock, url: TOKEN_URL, method: 'POST' }
@@ -68,7 +68,7 @@ t.test('refuses every bad proof, and uses nothing up', async (t) => {
   t.equal((await redeemed(test, code, key)).status, 200, 'the code is good still')
 })
 
-t.test('counts a proof once, also if it comes fifty times at once', async (t) => {
+t.test('accepts a proof once, also in fifty parallel requests', async (t) => {
   const test = await dpopApp(t)
   const proof = proofOf(signingKey(), { clock: test.clock, url: TOKEN_URL, method: 'POST' })
   const all = await Promise.all(Array.from({ length: 50 }, async () => await ask(test, password('app'), proof)))
@@ -76,7 +76,7 @@ t.test('counts a proof once, also if it comes fifty times at once', async (t) =>
   t.ok(all.every(({ status, body }) => status === 200 || body['error'] === 'invalid_dpop_proof'))
 })
 
-t.test('keeps the proof of a request whose client is refused', async (t) => {
+t.test('does not use up the proof of a request whose client authentication fails', async (t) => {
   const test = await dpopApp(t)
   const proof = proofOf(signingKey(), { clock: test.clock, url: TOKEN_URL, method: 'POST' })
   const grant = { grant_type: 'client_credentials' }
@@ -85,7 +85,7 @@ t.test('keeps the proof of a request whose client is refused', async (t) => {
 })
 
 // covers R9449-5.2
-t.test('gives a client that takes only bound tokens no other, in any grant', async (t) => {
+t.test('requires a proof in every grant from a client with dpopBoundAccessTokens', async (t) => {
   const test = await dpopApp(t)
   const key = signingKey()
   const bound = await ask(test, password('strict'), key)
@@ -109,7 +109,7 @@ t.test('gives a client that takes only bound tokens no other, in any grant', asy
 })
 
 // covers R9449-5
-t.test('takes the refresh token of a public client with a proof of its key alone', async (t) => {
+t.test('accepts a bound refresh token of a public client only with a proof of its key', async (t) => {
   for (const rotate of ['oauth', 'always', 'never'] as const) {
     const test = await dpopApp(t, { refreshToken: { rotate }, passwordGrant: 'first-party' })
     const key = signingKey()
@@ -140,31 +140,28 @@ t.test('takes the refresh token of a public client with a proof of its key alone
   }
 })
 
-t.test(
-  'gives a replaced refresh token its successor for the key alone, and no other key ends the session',
-  async (t) => {
-    const test = await dpopApp(t, { refreshToken: { rotate: 'always' } })
-    const key = signingKey()
-    const first = (await ask(test, password('app'), key)).body.refresh_token
-    const next = (await ask(test, refresh(first, 'app'), key)).body.refresh_token
-    const thief = async () => {
-      for (const other of [undefined, signingKey()])
-        t.match(await ask(test, refresh(first, 'app'), other), { status: 400, body: { error: 'invalid_grant' } })
-      const headers = { authorization: `Bearer ${first}` }
-      t.equal((await test.app.inject({ method: 'POST', url: '/auth/refresh', headers })).statusCode, 401)
-    }
-    await thief()
-    t.match(await ask(test, refresh(first, 'app'), key), { status: 200, body: { refresh_token: next } })
-    test.clock.step(600_000)
-    await thief()
-    const last = await ask(test, refresh(next, 'app'), key)
-    t.equal(last.status, 200, 'the session of the owner goes on')
-    t.equal((await ask(test, refresh(first, 'app'), key)).status, 400, 'a replay with the key ends it')
-    t.equal((await ask(test, refresh(last.body.refresh_token, 'app'), key)).status, 400)
+t.test('repeats a rotation only with the key of the token, and ignores replays without that key', async (t) => {
+  const test = await dpopApp(t, { refreshToken: { rotate: 'always' } })
+  const key = signingKey()
+  const first = (await ask(test, password('app'), key)).body.refresh_token
+  const next = (await ask(test, refresh(first, 'app'), key)).body.refresh_token
+  const thief = async () => {
+    for (const other of [undefined, signingKey()])
+      t.match(await ask(test, refresh(first, 'app'), other), { status: 400, body: { error: 'invalid_grant' } })
+    const headers = { authorization: `Bearer ${first}` }
+    t.equal((await test.app.inject({ method: 'POST', url: '/auth/refresh', headers })).statusCode, 401)
   }
-)
+  await thief()
+  t.match(await ask(test, refresh(first, 'app'), key), { status: 200, body: { refresh_token: next } })
+  test.clock.step(600_000)
+  await thief()
+  const last = await ask(test, refresh(next, 'app'), key)
+  t.equal(last.status, 200, 'the session of the owner goes on')
+  t.equal((await ask(test, refresh(first, 'app'), key)).status, 400, 'a replay with the key ends it')
+  t.equal((await ask(test, refresh(last.body.refresh_token, 'app'), key)).status, 400)
+})
 
-t.test('binds the refresh token of a code to the key that redeemed it', async (t) => {
+t.test('binds a refresh token to the key that redeemed the code', async (t) => {
   const test = await dpopApp(t)
   const key = signingKey()
   const { body } = await redeemed(test, await codeOf(test), key)
@@ -173,7 +170,7 @@ t.test('binds the refresh token of a code to the key that redeemed it', async (t
   t.match(await ask(test, refresh(token, 'app'), key), { status: 200, body: { token_type: 'DPoP', id_token: String } })
 })
 
-t.test('leaves the refresh tokens of a confidential client to its authentication', async (t) => {
+t.test('does not bind the refresh tokens of a confidential client to a key', async (t) => {
   const test = await dpopApp(t)
   const first = await ask(test, password(), signingKey(), asSite)
   const other = signingKey()
@@ -186,7 +183,7 @@ t.test('leaves the refresh tokens of a confidential client to its authentication
   })
 })
 
-t.test('lets a session that began without a key go on with and without one', async (t) => {
+t.test('refreshes a session that began without a key, with or without a proof', async (t) => {
   const test = await dpopApp(t)
   const first = await ask(test, password('app'))
   const bound = await ask(test, refresh(first.body.refresh_token, 'app'), signingKey())
@@ -195,7 +192,7 @@ t.test('lets a session that began without a key go on with and without one', asy
 })
 
 // covers R9449-10
-t.test('redeems a code that names a key with a proof of that key alone', async (t) => {
+t.test('redeems a code requested with dpop_jkt only with a proof of that key', async (t) => {
   const test = await dpopApp(t)
   const key = signingKey()
   const asked = { dpop_jkt: thumbprintOf(key) }
@@ -213,7 +210,7 @@ t.test('redeems a code that names a key with a proof of that key alone', async (
   t.equal((await redeemed(off, await codeOf(off, asked), null)).status, 200, 'without the option it means nothing')
 })
 
-t.test('tells introspection the key, and revokes a bound token', async (t) => {
+t.test('returns the key of a bound token at introspection, and revokes the token', async (t) => {
   const test = await dpopApp(t)
   const key = signingKey()
   const { body } = await ask(test, password(), key, asSite)

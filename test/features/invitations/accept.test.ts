@@ -42,7 +42,7 @@ t.test('sets a password, confirms the address and signs nobody in, also with reg
   t.notOk(kindsOf(test).includes('password_changed'), 'no mail warns of the first password')
 })
 
-t.test('one of 50 parallel accepts succeeds, and its password is the one that works', async (t) => {
+t.test('accepts one of 50 parallel forms, and stores the password of that form', async (t) => {
   const test = await withInvited(t)
   const replies = await Promise.all(
     Array.from({ length: 50 }, async (_none, index) => await test.visit().accept(test.token, `${PASSWORD} ${index}`))
@@ -71,7 +71,7 @@ t.test('says that an accepted invitation is done, and sets no other password', a
 })
 
 // covers ADV-CVE-2026-1529
-t.test('made-up, expired and replaced tokens look alike', async (t) => {
+t.test('rejects made-up, expired and replaced tokens, and does not tell expired from made-up ones', async (t) => {
   const test = await withInvited(t)
   const { app, clock, open, accept, users, id, token } = test
   const plain = ({ body }: { body: string }): string => body.replaceAll(/req-[\w-]+/g, 'id')
@@ -94,7 +94,7 @@ t.test('made-up, expired and replaced tokens look alike', async (t) => {
   t.equal((await app.inject({ method: 'POST', url: PAGE, payload: { token: next.token } })).statusCode, 415)
 })
 
-t.test('takes no token of another purpose, and no other route takes its token', async (t) => {
+t.test('rejects tokens of another purpose, and other routes reject the token of an invitation', async (t) => {
   const { app, open, accept, users, id, token, messages } = await withInvited(t)
   await app.authority.startPasswordReset(id)
   const reset = await messages.next('password_reset')
@@ -109,7 +109,7 @@ t.test('takes no token of another purpose, and no other route takes its token', 
   t.equal((await accept(token)).statusCode, 303)
 })
 
-t.test('a refused password leaves the invitation as it is', async (t) => {
+t.test('keeps the invitation valid when it rejects a password', async (t) => {
   const { accept, token, users, id } = await withInvited(t)
   for (const password of ['', 'short', BOB, 'x'.repeat(2000), 'password1']) {
     const reply = await accept(token, password)
@@ -120,7 +120,7 @@ t.test('a refused password leaves the invitation as it is', async (t) => {
   t.equal((await accept(token)).statusCode, 303)
 })
 
-t.test('ends with the user, their address, and a password that they set another way', async (t) => {
+t.test('voids the invitation when the user is disabled or removed, or the address or password changes', async (t) => {
   for (const [name, act, status] of [
     ['disabled', async ({ users, id }) => await users.disable(id), 400],
     ['disabled and enabled', async ({ users, id }) => [await users.disable(id), await users.enable(id)], 400],
@@ -148,7 +148,7 @@ t.test('ends with the user, their address, and a password that they set another 
 })
 
 // covers ADV-CVE-2026-53514
-t.test('an account with the invited address can not accept without the link', async (t) => {
+t.test('does not let another account with the invited address accept without the link', async (t) => {
   const { app, users, token, id, accept } = await withInvited(t)
   const { sub: eve } = await signUp(app, 'eve')
   await users.update(eve, { email: BOB })
@@ -160,7 +160,7 @@ t.test('an account with the invited address can not accept without the link', as
   t.match(await users.get(eve), { emailVerified: false })
 })
 
-t.test('only a form of the page itself accepts', async (t) => {
+t.test('rejects forms from other sites', async (t) => {
   const { browser, users, id, token } = await withInvited(t)
   for (const headers of [
     { 'sec-fetch-site': 'cross-site' },
@@ -172,7 +172,7 @@ t.test('only a form of the page itself accepts', async (t) => {
   t.match(await users.get(id), { hasPassword: false })
 })
 
-t.test('counts failures under the rule refresh', async (t) => {
+t.test('counts invalid tokens under the rate limit rule refresh', async (t) => {
   const { app, close } = await testApp({ rateLimit: { refresh: { max: 2, windowMs: 60_000 } } })
   t.teardown(close)
   const { accept } = visitor(app)

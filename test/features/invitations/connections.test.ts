@@ -65,7 +65,7 @@ t.test('links the identity, confirms the address and signs nobody in', async (t)
   t.equal(await test.who(signedIn), test.id, 'the identity now signs in')
 })
 
-t.test('refuses any address but the invited and verified one, and the link stays good', async (t) => {
+t.test('accepts only an identity with the invited, verified address, and keeps the link valid otherwise', async (t) => {
   for (const [name, person] of [
     ['another address', { subject: 'eve-1', email: 'eve@example.com' }],
     ['an address that is not verified', { subject: 'eve-1' }],
@@ -84,7 +84,7 @@ t.test('refuses any address but the invited and verified one, and the link stays
   }
 })
 
-t.test('one of 50 parallel accepts by password and by connection succeeds', async (t) => {
+t.test('accepts one of 50 parallel attempts by password and by connection', async (t) => {
   const test = await scene(t)
   const begun = await Promise.all(
     Array.from({ length: 25 }, async () => {
@@ -100,7 +100,7 @@ t.test('one of 50 parallel accepts by password and by connection succeeds', asyn
   t.equal(test.payloads('invitation_accepted').length, 1)
 })
 
-t.test('begins only from a page of this service, and takes a flow once', async (t) => {
+t.test('starts a sign-in at the provider only from its own pages, and accepts its callback once', async (t) => {
   const test = await scene(t)
   const browser = testBrowser(test.app)
   const foreign = await browser.get(`/auth/connect/acme?invitation=${test.token}`, { 'sec-fetch-site': 'cross-site' })
@@ -113,7 +113,7 @@ t.test('begins only from a page of this service, and takes a flow once', async (
   t.equal((await test.back(state, { code: 'good' }, copy)).statusCode, 400)
 })
 
-t.test('an identity of another user accepts nothing', async (t) => {
+t.test('rejects an identity that is linked to another user', async (t) => {
   const test = await scene(t)
   const eve = await test.users.create({ username: 'eve' })
   await test.store.linkIdentity?.(eve.id, {
@@ -127,7 +127,7 @@ t.test('an identity of another user accepts nothing', async (t) => {
   t.match(await test.users.get(test.id), { emailVerified: false })
 })
 
-t.test('leads from a bad or replaced token to the page that says so', async (t) => {
+t.test('shows an error page for an invalid or replaced token, and links nothing', async (t) => {
   const test = await scene(t)
   await test.users.invite(test.id)
   for (const bad of [test.token, 'x', 'x'.repeat(59)]) {
@@ -137,7 +137,7 @@ t.test('leads from a bad or replaced token to the page that says so', async (t) 
   t.strictSame(await test.store.listIdentities?.(test.id), [])
 })
 
-t.test('an address of an enforced connection is accepted by that connection alone', async (t) => {
+t.test('accepts an invitation to an address of an enforced connection only through that connection', async (t) => {
   const test = await scene(t, undefined, { domains: ['example.com'], enforce: true })
   const page = await test.open(test.token)
   t.match(page.body, /connect\/acme/)
@@ -149,7 +149,7 @@ t.test('an address of an enforced connection is accepted by that connection alon
   await t.rejects(signIn(test.app, BOB, PASSWORD))
 })
 
-t.test('offers no connection of other domains', async (t) => {
+t.test('offers no connection that is limited to other domains', async (t) => {
   const test = await scene(t, undefined, { domains: ['corp.example'] })
   const page = await test.open(test.token)
   t.match(page.body, /connect\/other[^]*type="password"|type="password"[^]*connect\/other/)
@@ -157,7 +157,7 @@ t.test('offers no connection of other domains', async (t) => {
   t.equal((await test.through()).reply.statusCode, 403)
 })
 
-t.test('ends what strangers opened with the address before', async (t) => {
+t.test('removes links that a stranger added to the invited account before', async (t) => {
   const test = await scene(t)
   await test.store.linkIdentity?.(test.id, {
     issuer: OTHER,

@@ -30,7 +30,7 @@ function stores(method: string) {
   return { faults, users: failing(memoryUserStore(), isDown), state }
 }
 
-t.test('a failure of any store leaves an invitation that the same form accepts', async (t) => {
+t.test('accepts the same form again after any store call failed', async (t) => {
   for (const method of ['findById', 'setPasswordHash', 'setEmailVerified', 'find', 'consume', 'put', 'listConsents']) {
     const { faults, ...parts } = stores(method)
     const test = await withInvited(t, parts)
@@ -44,7 +44,7 @@ t.test('a failure of any store leaves an invitation that the same form accepts',
   }
 })
 
-t.test('refuses a user who changes while the token is used up', async (t) => {
+t.test('rejects an invitation whose user changes while the token is consumed', async (t) => {
   for (const [name, change, status] of [
     ['disabled', async (store, id) => await store.setDisabled?.(id, true), 400],
     ['another address', async (store, id) => await store.update?.(id, { email: 'bob@new.example' }), 400],
@@ -69,7 +69,7 @@ t.test('refuses a user who changes while the token is used up', async (t) => {
   }
 })
 
-t.test('finishes a password whose last steps failed, and takes no other one then', async (t) => {
+t.test('completes an accept that failed after the password was stored, and rejects another password', async (t) => {
   let readsLeft = Infinity
   const inner = memoryState()
   const consents = failing(inner.consents, (name) => name === 'listConsents' && readsLeft-- <= 0)

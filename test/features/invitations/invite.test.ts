@@ -14,7 +14,7 @@ import { BOB, kindsOf, namesOf, withInvited } from './support.ts'
 const DAY_MS = 86_400_000
 const oauth = (error: string, statusCode: number) => ({ name: 'OAuthError', error, statusCode })
 
-t.test('creates and invites a user in one act, and tells who did it', async (t) => {
+t.test('creates and invites a user in one call, and names the actor in the event', async (t) => {
   const { app, clock, events, messages, id, token, url } = await withInvited(t, { registration: false })
   t.match(messages.messages, [
     { kind: 'invitation', user: { id, email: BOB }, token, expiresAt: new Date(clock.now() + 7 * DAY_MS), ip: null }
@@ -34,7 +34,7 @@ t.test('creates and invites a user in one act, and tells who did it', async (t) 
   })
 })
 
-t.test('refuses users who can not accept, and says why', async (t) => {
+t.test('rejects the invitation of a user who cannot accept it, with the reason', async (t) => {
   const test = await withInvited(t)
   const { app, users, store, messages, events } = test
   const ann = await signUp(app, 'ann@example.com')
@@ -68,7 +68,7 @@ t.test('refuses users who can not accept, and says why', async (t) => {
   t.strictSame(namesOf({ events }), [])
 })
 
-t.test('needs messages, pages and a store that can set a password', async (t) => {
+t.test('rejects invitations without sendMessage, pages or a store with setPasswordHash', async (t) => {
   for (const options of [{ sendMessage: undefined }, { pages: false as const }]) {
     const { app, close } = await testApp(options)
     t.teardown(close)
@@ -83,7 +83,7 @@ t.test('needs messages, pages and a store that can set a password', async (t) =>
   await t.rejects(app.authority.users.invite(id), { code: 'FST_AUTHORITY_NOT_SUPPORTED', message: /setPasswordHash/ })
 })
 
-t.test('sends nothing to a user who is disabled at the same moment, and leaves no token', async (t) => {
+t.test('sends no invitation to a user who is disabled meanwhile, and leaves no valid token', async (t) => {
   const inner = memoryUserStore()
   const store: UserStore = { ...inner }
   const test = await withInvited(t, { users: store })
@@ -135,7 +135,7 @@ t.test('renders the invitation in every part: subject, text and HTML with the li
   t.notMatch(text, /Time:|IP address/)
 })
 
-t.test('stands in the audit log with each act, and is not sent without its first entry', async (t) => {
+t.test('records each invitation in the audit log, and sends none that cannot be recorded', async (t) => {
   const inner = memoryAudit()
   let [down, isHalfDown] = [false, false]
   const log: AuditLog = {

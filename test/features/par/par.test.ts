@@ -31,7 +31,7 @@ t.test('leads a browser that brings the request_uri through the sign-in to a cod
   })
 })
 
-t.test('lets a request_uri begin often, and end with one code', async (t) => {
+t.test('allows a request_uri to be opened many times, but issues one code for it', async (t) => {
   const { addressOf, browser, other, push, redeem, signIn } = await world(t)
   const address = addressOf(await push())
   await browser.get(address)
@@ -53,7 +53,7 @@ t.test('lets a request_uri begin often, and end with one code', async (t) => {
   t.match(answerOf(elsewhere), { error: 'invalid_request_uri' }, 'in another browser')
 })
 
-t.test('gives one of 50 parallel requests a code', async (t) => {
+t.test('issues a code to one of 50 parallel requests with one request_uri', async (t) => {
   const { addressOf, browser, push, redeem, signIn } = await world(t)
   await signIn(await browser.get(addressOf(await push())))
   const address = addressOf(await push())
@@ -66,7 +66,7 @@ t.test('gives one of 50 parallel requests a code', async (t) => {
 })
 
 // covers ADV-CVE-2024-4540
-t.test('keeps every parameter, and none in a cookie or in the log', async (t) => {
+t.test('applies every pushed parameter, and puts none into a cookie or the log', async (t) => {
   const { addressOf, browser, logs, push, signIn } = await world(t, {
     resources: [
       { resource: 'https://one.example', scopes: { 'one:read': 'one' } },
@@ -92,7 +92,7 @@ t.test('keeps every parameter, and none in a cookie or in the log', async (t) =>
   t.notMatch(JSON.stringify(logs.lines), /hint@example|kinds=of|urn:ietf:params:oauth:request_uri/)
 })
 
-t.test('asks for a new sign-in once, whatever the browser adds to the address', async (t) => {
+t.test('asks for the pushed new sign-in once, whatever parameters the browser adds', async (t) => {
   for (const asks of [{ prompt: 'login' }, { max_age: '0' }, { prompt: 'select_account' }] as Sent[]) {
     const { addressOf, browser, clock, push, signIn } = await world(t)
     await signIn(await browser.get(addressOf(await push())))
@@ -105,7 +105,7 @@ t.test('asks for a new sign-in once, whatever the browser adds to the address', 
   }
 })
 
-t.test('shows the consent page for a pushed request, and takes its answer', async (t) => {
+t.test('shows the consent page for a pushed request, and issues a code after Allow', async (t) => {
   const { addressOf, browser, push, signIn } = await world(t)
   const pushed = await push({ ...THIRD, prompt: 'consent' })
   const { reply, url } = await signIn(await browser.get(addressOf(pushed, 'third')))

@@ -6,7 +6,7 @@ import { type LightMyRequestResponse, testApp } from '../../support/app.ts'
 import { CLIENTS, SECRET } from '../../support/openid.ts'
 import { answerOf, basic, PAR, REQUEST, type Sent, world } from './world.ts'
 
-t.test('refuses a request_uri after its time, of another client, of another issuer, and a made-up one', async (t) => {
+t.test('refuses a request_uri that is expired, of another client, without a client, or made up', async (t) => {
   const { addressOf, browser, clock, push, signIn } = await world(t)
   const late = addressOf(await push())
   const opened = String((await browser.get(addressOf(await push()))).headers.location)
@@ -38,7 +38,7 @@ t.test('refuses a request_uri after its time, of another client, of another issu
   await refuses('an hour after it began', opened)
 })
 
-t.test('refuses at once what the authorization endpoint would refuse', async (t) => {
+t.test('refuses a pushed request that the authorization endpoint would refuse', async (t) => {
   const { app, push } = await world(t, {
     resources: [{ resource: 'https://api.example', scopes: { 'a:b': 'all' }, allowedClients: ['web'] }]
   })
@@ -81,7 +81,7 @@ t.test('refuses at once what the authorization endpoint would refuse', async (t)
   t.match(get, { statusCode: 405, headers: { allow: 'POST' } })
 })
 
-t.test('refuses a request that was not pushed, if all or this client must', async (t) => {
+t.test('refuses a request that was not pushed, if the option or the client requires PAR', async (t) => {
   const clients = CLIENTS.map((client): Client => ({ ...client, requirePushedAuthorizationRequests: true }))
   for (const options of [{ par: 'required' }, { par: true, clients }] as Array<Partial<AuthorityOptions>>) {
     const { app, addressOf, browser, push, signIn } = await world(t, options)
@@ -97,7 +97,7 @@ t.test('refuses a request that was not pushed, if all or this client must', asyn
   }
 })
 
-t.test('has no endpoint, no metadata and no request_uri without the option', async (t) => {
+t.test('without the option par, has no endpoint and no metadata, and rejects request_uri', async (t) => {
   const { app, browser, push } = await world(t, { par: false })
   t.equal((await push()).statusCode, 404)
   t.notMatch((await app.inject('/.well-known/openid-configuration')).body, 'pushed_authorization')
@@ -107,7 +107,7 @@ t.test('has no endpoint, no metadata and no request_uri without the option', asy
   t.match(answerOf(String(headers.location)), { error: 'request_uri_not_supported' })
 })
 
-t.test('stops the start where the option could not work', async (t) => {
+t.test('stops the start if par is invalid, or no client or page can use it', async (t) => {
   const cases: Array<[options: Partial<AuthorityOptions>, option: RegExp]> = [
     [{ par: 'yes' as never }, /"par"/],
     [{ par: true }, /"par".*clients/],

@@ -26,7 +26,7 @@ async function keyHost(t: Test): Promise<{ url: string; calls: () => number; key
   return { url: `http://127.0.0.1:${port}/jwks`, calls: () => calls, keys, close }
 }
 
-t.test('keys at an address are cached, and a new one is looked up at most once a minute', async (t) => {
+t.test('caches the keys of jwksUri, and fetches them for an unknown key id at most once a minute', async (t) => {
   const host = await keyHost(t)
   const test = await started(t, { clients: [{ ...machine, jwks: undefined, jwksUri: host.url }] })
   const prove = async (changes?: Changes): Promise<number> =>
@@ -49,7 +49,7 @@ t.test('keys at an address are cached, and a new one is looked up at most once a
   t.equal(await prove(), 503)
 })
 
-t.test('a key that is gone from the address proves nothing after ten minutes, however long nobody asked', async (t) => {
+t.test('rejects a key that jwksUri no longer lists after ten minutes, also without requests meanwhile', async (t) => {
   const host = await keyHost(t)
   const test = await started(t, { clients: [{ ...machine, jwks: undefined, jwksUri: host.url }] })
   const next = signingKey('ES256', 'k2')
@@ -63,7 +63,7 @@ t.test('a key that is gone from the address proves nothing after ten minutes, ho
   t.equal(host.calls(), 3, 'the keys, and the unknown key once more')
 })
 
-t.test('an address that gives no keys is an outage, and the log says which client it is', async (t) => {
+t.test('answers 503 if jwksUri is unreachable, and logs the client once', async (t) => {
   const { lines, stream } = logLines()
   const host = await keyHost(t)
   host.close()
@@ -80,7 +80,7 @@ t.test('an address that gives no keys is an outage, and the log says which clien
   t.equal(told(), 1, 'one line, however many requests')
 })
 
-t.test('a mistake in the keys of a client stops the start, and names the option', async (t) => {
+t.test('stops the start for invalid keys or a contradictory method of a client, and names the option', async (t) => {
   const secret = signingKey('ES256')
   const rows: Array<[string, Partial<Client>, RegExp]> = [
     ['a private key', { jwks: { keys: [{ ...secret.privateKey.export({ format: 'jwk' }) }] } }, /jwks\.keys\[0\]/],
@@ -115,7 +115,7 @@ t.test('a mistake in the keys of a client stops the start, and names the option'
   )
 })
 
-t.test('a state without assertions stops the start where a client has keys', async (t) => {
+t.test('stops the start if a client has keys and the state has no assertions', async (t) => {
   const { assertions: _none, ...state } = memoryState()
   await t.rejects(testApp({ scopes: ['read'], clients: [machine], state }), {
     code: 'FST_AUTHORITY_INVALID_OPTIONS',
@@ -123,7 +123,7 @@ t.test('a state without assertions stops the start where a client has keys', asy
   })
 })
 
-t.test('a row of a client store with keys is checked like a listed client', async (t) => {
+t.test('checks the keys of a client from a client store, and rejects a symmetric one', async (t) => {
   const rows = new Map<string, Client>([['machine', machine]])
   const test = await started(t, { clients: { findById: async (id) => rows.get(id) ?? null } })
   t.equal((await ask(test, signed(assertionOf(test)))).status, 200)

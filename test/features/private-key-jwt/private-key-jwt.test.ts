@@ -20,7 +20,7 @@ import {
   TYPE
 } from './world.ts'
 
-t.test('a client proves itself by a signature, at each endpoint for clients', async (t) => {
+t.test('authenticates a client by a signed assertion at the token, introspection and revocation route', async (t) => {
   const test = await started(t)
   t.match(await ask(test, signed(assertionOf(test))), { status: 200, body: { scope: 'read', access_token: String } })
   t.match(
@@ -35,7 +35,7 @@ t.test('a client proves itself by a signature, at each endpoint for clients', as
   t.equal((await ask(test, signed(assertionOf(test)), { url: '/auth/revoke' })).status, 200)
 })
 
-t.test('each algorithm of the metadata proves a client', async (t) => {
+t.test('accepts assertions with each algorithm that the metadata lists', async (t) => {
   const keys = ['ES256', 'EdDSA', 'PS256', 'RS256'].map((alg) => signingKey(alg))
   const test = await started(t, { clients: [{ ...machine, jwks: { keys: keys.map(publicJwk) } }] })
   const metadata = (await test.app.inject('/.well-known/oauth-authorization-server')).json()
@@ -47,7 +47,7 @@ t.test('each algorithm of the metadata proves a client', async (t) => {
 })
 
 // covers R7523-3
-t.test('whatever is wrong with an assertion, the client is refused and the event says why', async (t) => {
+t.test('rejects every invalid assertion, and emits an event with the reason', async (t) => {
   const test = await started(t)
   const other = signingKey('ES256', 'k1')
   const now = test.clock.now() / 1000
@@ -129,7 +129,7 @@ t.test('logs at debug why no registered key fits an assertion', async (t) => {
   t.equal((await ask(test, signed(withoutKid))).status, 200, 'a header without kid tries every key')
 })
 
-t.test('an assertion counts once, also if it comes fifty times at once', async (t) => {
+t.test('accepts an assertion once, also in fifty parallel requests', async (t) => {
   const test = await started(t)
   const text = signed(assertionOf(test))
   const answers = await Promise.all(Array.from({ length: 50 }, async () => await ask(test, text)))
@@ -144,7 +144,7 @@ t.test('an assertion counts once, also if it comes fifty times at once', async (
   )
 })
 
-t.test('takes an end with a fraction of a second on a store of whole milliseconds', async (t) => {
+t.test('accepts an exp with fractions of a millisecond on a store of whole milliseconds', async (t) => {
   const db = new Database(':memory:')
   t.teardown(() => {
     db.close()
@@ -166,7 +166,7 @@ t.test('rejects a used assertion also after the clock was set back', async (t) =
   t.same(refusal(await ask(test, text)), [401, 'invalid_client'])
 })
 
-t.test('a client has one way to prove itself', async (t) => {
+t.test('accepts only the registered method of a client, and no two methods in one request', async (t) => {
   const test = await started(t, {
     clients: [machine, shop, { ...shop, clientId: 'post', tokenEndpointAuthMethod: 'client_secret_post' }]
   })
@@ -191,7 +191,7 @@ t.test('a client has one way to prove itself', async (t) => {
   t.equal((await ask(test, signed(text))).status, 200, 'none of these used it up')
 })
 
-t.test('its refresh token takes a signature too', async (t) => {
+t.test('accepts an assertion with the password grant, and rejects a refresh without one', async (t) => {
   const test = await started(t)
   const { body } = await ask(test, {
     grant_type: 'password',

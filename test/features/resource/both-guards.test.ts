@@ -73,7 +73,7 @@ async function otherProcess(t: Test): Promise<Guarded> {
 }
 
 for (const [name, guarded] of Object.entries({ inProcess, otherProcess })) {
-  t.test(`${name}: lets a token for the resource in, and hands its facts on`, async (t) => {
+  t.test(`${name}: accepts a token for the resource, and passes its claims to the handler`, async (t) => {
     const { app, token } = await guarded(t)
     const one = token()
     for (const authorization of [`Bearer ${one}`, `bearer  ${one}`, `Bearer ${one}`]) {
@@ -87,7 +87,7 @@ for (const [name, guarded] of Object.entries({ inProcess, otherProcess })) {
   })
 
   // covers R9728-5.1
-  t.test(`${name}: names the metadata and the usual scopes to a request without a token`, async (t) => {
+  t.test(`${name}: sends a challenge with metadata URL and scopes to a request without a token`, async (t) => {
     const { app, proofs } = await guarded(t)
     for (const headers of [{}, { authorization: 'Basic dTpw' }]) {
       const reply = await app.inject({ url: '/v1/orders', headers })
@@ -99,7 +99,7 @@ for (const [name, guarded] of Object.entries({ inProcess, otherProcess })) {
     }
   })
 
-  t.test(`${name}: refuses every other token`, async (t) => {
+  t.test(`${name}: refuses tokens of other issuers, resources, types and keys`, async (t) => {
     const { app, issuer, clock, token } = await guarded(t)
     const now = Math.floor(clock.now() / 1000)
     const cases: Record<string, string> = {

@@ -16,7 +16,7 @@ t.test('accepts a token of the issuer for this resource', async (t) => {
   t.type(json.mcp.expiresAt, 'number')
 })
 
-t.test('names the metadata and the usual scopes to a request without a token', async (t) => {
+t.test('sends a challenge with metadata URL and scopes to a request without a token', async (t) => {
   const { get } = await world(t)
   const { statusCode, headers } = await get()
   t.equal(statusCode, 401)
@@ -26,7 +26,7 @@ t.test('names the metadata and the usual scopes to a request without a token', a
   )
 })
 
-t.test('refuses what is no access token of this issuer for this resource', async (t) => {
+t.test('refuses every token other than an access token of this issuer for this resource', async (t) => {
   const { issuer, get } = await world(t)
   const now = Math.floor(issuer.clock.now() / 1000)
   const key = issuer.keys[0] as SigningKey
@@ -96,7 +96,7 @@ t.test('accepts every algorithm of the option algs, and no other', async (t) => 
   }
 })
 
-t.test('finds the key of a token without a key id, and gives the reason of that key', async (t) => {
+t.test('verifies a token without a key id with every key, and reports the reason of the matching key', async (t) => {
   const { issuer, get } = await world(t)
   issuer.keys.push(signingKey())
   const now = Math.floor(issuer.clock.now() / 1000)
@@ -107,7 +107,7 @@ t.test('finds the key of a token without a key id, and gives the reason of that 
   }
 })
 
-t.test('guards scopes and sign-ins with the challenge of the resource', async (t) => {
+t.test('requires scopes and a recent sign-in, with a challenge that names the resource metadata', async (t) => {
   const { issuer, app, get } = await world(t)
   const { statusCode, headers } = await app.inject({
     method: 'POST',
@@ -165,7 +165,7 @@ t.test('serves no metadata at the root of an app with two resources', async (t) 
   })
 })
 
-t.test('starts without its issuer and answers 503 until the first keys', async (t) => {
+t.test('starts while the issuer is down, and answers 503 until it has keys', async (t) => {
   const { issuer, get } = await world(t)
   issuer.down = true
   const token = `Bearer ${issuer.token()}`
@@ -181,7 +181,7 @@ t.test('starts without its issuer and answers 503 until the first keys', async (
   t.equal((await get(`Bearer ${issuer.token()}`)).statusCode, 200, 'the keys are kept')
 })
 
-t.test('asks for an unknown key once in thirty seconds', async (t) => {
+t.test('fetches the keys for an unknown key id once in thirty seconds', async (t) => {
   const { issuer, get } = await world(t)
   t.equal((await get(`Bearer ${issuer.token()}`)).statusCode, 200)
   const next = signingKey()
@@ -245,7 +245,7 @@ t.test('asks the issuer about each token, at most once in ten seconds', async (t
   t.equal((await get(`Bearer ${another}`)).statusCode, 200, 'a failure is not kept')
 })
 
-t.test('stops the start for options that it does not take', async (t) => {
+t.test('stops the start for invalid options', async (t) => {
   const issuer = 'https://i.example'
   const cases: Array<[string, Record<string, unknown>]> = [
     ['issuer', { resource: RESOURCE }],

@@ -5,7 +5,7 @@ import { AGENT, documentHost, open, press, register, requestOf, tokensFor, world
 
 const MCP = 'http://localhost:3000/mcp'
 
-t.test('asks once for each person, client, scopes and API, and again when one of them changes', async (t) => {
+t.test('asks for consent once for each client, scopes and API, and again when one of them changes', async (t) => {
   const host = await documentHost(t)
   const test = await world(t, {
     resources: [
@@ -48,7 +48,7 @@ t.test('asks once for each person, client, scopes and API, and again when one of
   t.equal(consent?.clientId, host.url)
 })
 
-t.test('does not ask a person for what another one allowed', async (t) => {
+t.test('asks a user for consent although another user has given it', async (t) => {
   const test = await world(t)
   const { client_id: id } = (await register(test, { client_name: 'Agent', redirect_uris: [AGENT] })).json()
   await tokensFor(test, id)
@@ -69,7 +69,7 @@ t.test('answers prompt=none before the consent with consent_required', async (t)
 })
 
 // covers ADV-GHSA-c2jp-c369-7pvx ADV-GHSA-rww4-4w9c-7733
-t.test('takes the decision of the browser, the session and the page that asked, and of no other', async (t) => {
+t.test('accepts a decision only from the browser, session and page that asked for it', async (t) => {
   const host = await documentHost(t)
   const test = await world(t)
   const { reply } = await open(test.browser, requestOf(host.url))
@@ -100,7 +100,7 @@ t.test('takes the decision of the browser, the session and the page that asked, 
   t.match((await press(test.browser, changed.reply.body)).url, 'code=')
 })
 
-t.test('shows a page each time before a code goes to a program on this computer', async (t) => {
+t.test('asks for consent each time before it sends a code to a loopback or app redirect URI', async (t) => {
   const test = await world(t, { clientRegistration: { redirectSchemes: ['cursor'] } })
   for (const redirectUri of [
     'http://localhost:4000/cb',
@@ -121,7 +121,7 @@ t.test('shows a page each time before a code goes to a program on this computer'
   }
 })
 
-t.test('names the host that vouches, the API and its scopes, and warns unless the host is trusted', async (t) => {
+t.test('names the host of the document, the API and its scopes, and warns unless the host is trusted', async (t) => {
   const host = await documentHost(t)
   const loopback = 'http://localhost:4000/cb'
   host.metadata = { ...host.metadata, redirect_uris: [AGENT, loopback], logo_uri: 'https://agent.example/logo.png' }

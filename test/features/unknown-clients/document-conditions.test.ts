@@ -6,7 +6,7 @@ for (const [header, value, condition] of [
   ['etag', '"one"', 'if-none-match'],
   ['last-modified', 'Thu, 26 Nov 2026 10:00:00 GMT', 'if-modified-since']
 ] as const)
-  t.test(`asks by ${condition} whether a kept document has changed`, async (t) => {
+  t.test(`revalidates a cached document by ${condition}`, async (t) => {
     const host = await documentHost(t)
     const test = await world(t)
     const conditions: Array<string | undefined> = []

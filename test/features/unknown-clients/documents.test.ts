@@ -1,7 +1,7 @@
 import t from '../../support/tap.ts'
 import { AGENT, documentHost, open, press, refresh, requestOf, tokensFor, world } from './world.ts'
 
-t.test('gives tokens to a client with a document after its user allowed it, and says so in the metadata', async (t) => {
+t.test('issues tokens to a client with a metadata document after consent, and lists support in metadata', async (t) => {
   const host = await documentHost(t)
   const test = await world(t)
   const metadata = (await test.app.inject('/.well-known/oauth-authorization-server')).json()
@@ -18,7 +18,7 @@ t.test('gives tokens to a client with a document after its user allowed it, and 
   t.equal(host.calls(), 1, 'the document is kept')
 })
 
-t.test('fetches a document once for parallel requests, and again when its headers say so', async (t) => {
+t.test('fetches a document once for parallel requests, and again when its cache lifetime ends', async (t) => {
   const rows: Array<[string, number, number]> = [
     ['', 300, 301],
     ['max-age=10', 299, 301],
@@ -42,7 +42,7 @@ t.test('fetches a document once for parallel requests, and again when its header
   }
 })
 
-t.test('keeps no error, and lets no document that is down end a refresh', async (t) => {
+t.test('does not cache an error, and refreshes tokens while the document is unavailable', async (t) => {
   const host = await documentHost(t)
   const test = await world(t)
   host.answer = (_request, reply) => reply.writeHead(500).end()
@@ -60,7 +60,7 @@ t.test('keeps no error, and lets no document that is down end a refresh', async 
   t.equal((await refresh(other, host.url, next.body.refresh_token)).status, 503, 'an instance that never saw it')
 })
 
-t.test('reads the document of a stranger under a limit, and that of a signed-in person without', async (t) => {
+t.test('limits fetches for strangers by address, and fetches for signed-in users only by origin', async (t) => {
   const host = await documentHost(t)
   const test = await world(t, { rateLimit: {} })
   host.answer = (_request, reply) => reply.writeHead(404, { 'content-type': 'application/json' }).end('{}')
@@ -134,7 +134,7 @@ t.test('refuses a malformed document with the reason in the log', async (t) => {
 })
 
 // covers ADV-CVE-2026-4366
-t.test('refuses an answer that is no document', async (t) => {
+t.test('refuses redirects, empty replies, wrong types, and documents over 5,120 bytes', async (t) => {
   const host = await documentHost(t)
   const test = await world(t)
   const json = { 'content-type': 'application/json' }
@@ -167,7 +167,7 @@ t.test('refuses an answer that is no document', async (t) => {
   t.equal((await test.browser.get(requestOf(host.url))).statusCode, 303, 'another JSON type, 5,120 bytes')
 })
 
-t.test('takes documents of allowed hosts alone', async (t) => {
+t.test('accepts documents only from allowed hosts', async (t) => {
   const host = await documentHost(t)
   const rows: Array<[NonNullable<Parameters<typeof world>[1]>['clientIdMetadata'], number]> = [
     [{ allow: ['127.0.0.1'] }, 303],

@@ -14,7 +14,7 @@ async function trap(t: Test): Promise<{ port: number; calls(): number }> {
   return { port: (server.address() as AddressInfo).port, calls: () => calls }
 }
 
-t.test('refuses a malformed id without a connection, and with the reason in the log', async (t) => {
+t.test('refuses a malformed client id without connecting, and logs the reason', async (t) => {
   const { port, calls } = await trap(t)
   const test = await world(t)
   const at = `127.0.0.1:${port}`
@@ -56,7 +56,7 @@ t.test('refuses a malformed id without a connection, and with the reason in the 
   t.equal(calls(), 0)
 })
 
-t.test('refuses an address that is not public without a connection', async (t) => {
+t.test('refuses a client id at a private address without connecting', async (t) => {
   const { port, calls } = await trap(t)
   const test = await world(t, { issuer: 'https://auth.example.com' })
   for (const host of [

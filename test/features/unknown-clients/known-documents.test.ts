@@ -48,7 +48,7 @@ const DOCUMENTS: Array<[string, Record<string, unknown>, string[]]> = [
 ]
 
 for (const [name, document, redirectUris] of DOCUMENTS)
-  t.test(`takes the document of ${name}, and refreshes its tokens`, async (t) => {
+  t.test(`accepts the document of ${name}, and refreshes its tokens`, async (t) => {
     const host = await documentHost(t)
     const test = await world(t)
     host.metadata = { ...document, grant_types: ['authorization_code', 'refresh_token'], response_types: ['code'] }

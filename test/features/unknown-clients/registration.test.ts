@@ -8,7 +8,7 @@ import { AGENT, APP_SECRET, open, press, refresh, register, requestOf, tokensFor
 const SCHEMES: AuthorityOptions['clientRegistration'] = { redirectSchemes: ['cursor'] }
 
 for (const [name, { body, redirectUri }] of Object.entries(BODIES))
-  t.test(`registers ${name} by its real body, and gives it tokens after a page`, async (t) => {
+  t.test(`registers ${name} with its real request, and issues tokens after consent`, async (t) => {
     const test = await world(t, { clientRegistration: SCHEMES })
     const { metadata } = { metadata: (await test.app.inject('/.well-known/openid-configuration')).json() }
     t.equal(metadata.registration_endpoint, 'http://localhost:3000/auth/clients')
@@ -54,7 +54,7 @@ const WRONG: Array<[string, Record<string, unknown>, string]> = [
   ['metadata of 2 kB', { redirect_uris: [`${AGENT}?${'x'.repeat(1800)}`] }, 'invalid_client_metadata']
 ]
 
-t.test('refuses a registration with a member that does not fit', async (t) => {
+t.test('refuses a registration with an invalid member', async (t) => {
   const test = await world(t, { clientRegistration: SCHEMES })
   for (const [name, change, error] of WRONG) {
     const reply = await register(test, { client_name: 'Agent', redirect_uris: [AGENT], ...change })
@@ -93,7 +93,7 @@ t.test('leaves the state as it was after 10,000 registrations', async (t) => {
   t.same(writes, [])
 })
 
-t.test('takes no id that it did not make, and none after its secret or its scheme is gone', async (t) => {
+t.test('rejects made-up client ids, and ids after their secret or redirect scheme was removed', async (t) => {
   const test = await world(t, { clientRegistration: SCHEMES })
   const { client_id: id } = (await register(test, BODIES['cursor']?.body ?? {})).json()
   const status = async (clientId: string, of = test): Promise<number> =>
@@ -124,7 +124,7 @@ t.test('takes no id that it did not make, and none after its secret or its schem
   t.equal(await status(id), 400)
 })
 
-t.test('needs the secret, and takes only schemes of apps', async (t) => {
+t.test('stops the start without secret, and for invalid redirectSchemes and allow entries', async (t) => {
   await t.rejects(world(t, { secret: undefined }), { message: /clientRegistration/ })
   for (const scheme of ['javascript', 'data', 'https', 'Cursor', 'a b', ''])
     await t.rejects(world(t, { clientRegistration: { redirectSchemes: [scheme] } }), { message: /redirectSchemes/ })
@@ -133,7 +133,7 @@ t.test('needs the secret, and takes only schemes of apps', async (t) => {
   })
 })
 
-t.test('denies to a client what its user denied', async (t) => {
+t.test('returns access_denied to the client after Deny', async (t) => {
   const test = await world(t)
   const { client_id: id } = (await register(test, { redirect_uris: [AGENT] })).json()
   const { reply } = await open(test.browser, requestOf(id))

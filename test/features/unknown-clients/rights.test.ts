@@ -4,7 +4,7 @@ import { BODIES } from './bodies.ts'
 import { assertionOf, KEY, publicJwk, signed } from '../private-key-jwt/world.ts'
 import { AGENT, documentHost, open, refresh, register, requestOf, tokensFor, world } from './world.ts'
 
-t.test('answers a browser of any origin at the endpoint, and its own origin at the token endpoint', async (t) => {
+t.test('allows any origin at the registration endpoint, and origins of the client at the token endpoint', async (t) => {
   const test = await world(t)
   const origin = 'http://localhost:6274'
   const { app } = test
@@ -35,7 +35,7 @@ t.test('answers a browser of any origin at the endpoint, and its own origin at t
   t.same([refused.statusCode, refused.headers['access-control-allow-origin']], [403, undefined])
 })
 
-t.test('has no right but codes and refresh tokens', async (t) => {
+t.test('allows an unknown client only codes with PKCE and refresh tokens', async (t) => {
   const test = await world(t)
   const { client_id: id } = (
     await register(test, {
@@ -63,7 +63,7 @@ t.test('has no right but codes and refresh tokens', async (t) => {
   t.match(url, 'error=invalid_request', 'PKCE')
 })
 
-t.test('counts a replayed refresh token for 120 seconds as a repetition, and as a replay after that', async (t) => {
+t.test('repeats the successor of a reused refresh token for 120 seconds, and ends the family after that', async (t) => {
   for (const [seconds, status] of [
     [1, 200],
     [30, 200],
@@ -83,7 +83,7 @@ t.test('counts a replayed refresh token for 120 seconds as a repetition, and as 
   }
 })
 
-t.test('the page of the account names the client, and takes its access back', async (t) => {
+t.test('lists the client on the account page, and revokes its access there', async (t) => {
   const test = await world(t)
   const { client_id: id } = (await register(test, BODIES['vscode']?.body ?? {})).json()
   t.ok(id.length > 255)
@@ -96,7 +96,7 @@ t.test('the page of the account names the client, and takes its access back', as
   t.equal((await refresh(test, id, tokens.refresh_token)).status, 400)
 })
 
-t.test("takes each way of ChatGPT's document, and lets no such client look at tokens", async (t) => {
+t.test('accepts each authentication method of a document, and rejects introspection by its client', async (t) => {
   const host = await documentHost(t)
   const test = await world(t)
   host.metadata = {

@@ -44,7 +44,7 @@ t.test('finds users by the beginning of the username, by the address and by the 
 })
 
 // covers CVE-2026-33503, ADV-CVE-2026-33503
-t.test('refuses conditions and cursors of another form', async (t) => {
+t.test('rejects invalid filters, limits and cursors', async (t) => {
   const { users } = await withAnn(t)
   const cursor = (value: unknown): string =>
     Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)).toString('base64url')

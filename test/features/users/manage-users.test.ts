@@ -71,7 +71,7 @@ t.test('changes an address to an unconfirmed one, ends open links and tells both
   t.notOk(namesOf({ events }).includes('user_updated'))
 })
 
-t.test('lets one of two updates with one version win, and refuses acts with a former version', async (t) => {
+t.test('accepts one of two updates with the same version, and refuses changes with an older version', async (t) => {
   const { users, id } = await withAnn(t, {
     registration: { fields: { type: 'object', properties: { name: { type: 'string' } } } }
   })
@@ -87,7 +87,7 @@ t.test('lets one of two updates with one version win, and refuses acts with a fo
   t.match(await users.get(id), { disabled: false, hasPassword: true })
 })
 
-t.test('disabling ends sign-ins, and 50 parallel ones leave none', async (t) => {
+t.test('ends all sessions of a disabled user, also of 50 parallel sign-ins', async (t) => {
   const { app, users, id, events } = await withAnn(t)
   const tokens = await signIn(app, ANN)
   const started = Array.from({ length: 50 }, async () => {
@@ -110,7 +110,7 @@ t.test('disabling ends sign-ins, and 50 parallel ones leave none', async (t) => 
   t.ok((await signIn(app, ANN)).access_token)
 })
 
-t.test('a required reset kills the password and the sign-ins, and sends one link', async (t) => {
+t.test('requireReset removes the password, ends all sessions, and sends a reset link', async (t) => {
   const { app, users, id, messages, events } = await withAnn(t)
   const tokens = await signIn(app, ANN)
   t.equal(await users.requireReset(id), undefined, 'the answer has no link')
@@ -125,7 +125,7 @@ t.test('a required reset kills the password and the sign-ins, and sends one link
   t.match(await users.get(id), { hasPassword: true })
 })
 
-t.test('requires no reset of a user who could not use the link', async (t) => {
+t.test('rejects requireReset for a user who could not use the link', async (t) => {
   const { users, id, store } = await withAnn(t, {
     registration: { username: 'any' }
   })
@@ -137,7 +137,7 @@ t.test('requires no reset of a user who could not use the link', async (t) => {
   t.equal((await store.findById(id))?.passwordHash, passwordHash)
 })
 
-t.test('every act on an unknown id rejects with not_found, and a bad circumstance with a TypeError', async (t) => {
+t.test('rejects an unknown id with not_found, and an invalid actor, reason or version with a TypeError', async (t) => {
   const { users, id, events } = await withAnn(t)
   const acts: Array<(id: string, act?: object) => Promise<unknown>> = [
     async (id, act) => await users.update(id, {}, act),
@@ -187,7 +187,7 @@ t.test('names the method that the user store lacks', async (t) => {
 })
 
 // covers GHSA-2vg6 ADM-7
-t.test('a removal that fails at any step ends the same after a repeat', async (t) => {
+t.test('completes a removal when it is repeated after a failure of any step', async (t) => {
   for (const broken of ['setDisabled', 'remove'] as const) {
     for (const isDone of [false, true]) {
       const store = memoryUserStore()
@@ -216,7 +216,7 @@ t.test('a removal that fails at any step ends the same after a repeat', async (t
 })
 
 // covers GHSA-2vg6 ADM-7
-t.test('a repeated removal ends what a crash after the removal of the user left', async (t) => {
+t.test('ends sessions left by a crash when the removal of the user is repeated', async (t) => {
   const { app, id, store, users } = await withAnn(t)
   await signIn(app, ANN)
   await store.remove(id)

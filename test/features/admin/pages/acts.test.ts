@@ -3,7 +3,7 @@ import t from '../../../support/tap.ts'
 import { ADMIN_SCOPES } from '../../../../lib/protocol/scope.ts'
 import { ACTS, paged, REASON, signedIn, victim } from './pages-world.ts'
 
-t.test('asks first, does the act with its reason, and says so on the page of the person', async (t) => {
+t.test("asks before each act, requires and records a reason, and reports the act on the user's page", async (t) => {
   const test = await paged(t)
   const { browser, post, actsOn, root } = test
   for (const [act, action, note] of ACTS) {
@@ -75,7 +75,7 @@ t.test('does an act once, however often its button is pressed', async (t) => {
   }
 })
 
-t.test('says that a repeat found it done, and finishes what may be missing', async (t) => {
+t.test('reports a repeated act as already done, and completes what is missing', async (t) => {
   const test = await paged(t)
   const { app, browser, fieldsOf, entries } = test
   for (const act of ['disable', 'enable', 'reset'] as const) {
@@ -92,7 +92,7 @@ t.test('says that a repeat found it done, and finishes what may be missing', asy
   }
 })
 
-t.test('refuses a form from before another change', async (t) => {
+t.test('refuses a form that was opened before the account changed', async (t) => {
   const test = await paged(t)
   const { app, browser, fieldsOf } = test
   for (const act of ['disable', 'reset', 'delete', 'sessions', 'api-keys/:one'] as const) {
@@ -107,7 +107,7 @@ t.test('refuses a form from before another change', async (t) => {
   }
 })
 
-t.test('says how many devices and API keys an act ends', async (t) => {
+t.test('says on the confirmation page how many devices and API keys stop working', async (t) => {
   const { app, browser, ann } = await paged(t)
   await signedIn(app, 'ann')
   await signedIn(app, 'ann')
@@ -125,7 +125,7 @@ t.test('says how many devices and API keys an act ends', async (t) => {
   }
 })
 
-t.test('says that an unconfirmed account has no password after a reset, and claims no invitation', async (t) => {
+t.test('shows "No password", not "Invited", for an unconfirmed account after a reset', async (t) => {
   const test = await paged(t)
   const { id, url } = await victim(test, 'reset')
   t.equal((await test.post(url, { reason: REASON })).statusCode, 303)

@@ -13,7 +13,7 @@ import { paged, REASON, signedIn } from './pages-world.ts'
 const registration = { fields: Type.Object({ city: Type.Optional(Type.String({ maxLength: 2000 })) }) }
 const HERE = { 'sec-fetch-site': 'same-origin' }
 
-t.test('changes a profile, keeps the reason, and says so', async (t) => {
+t.test('changes a profile, records the reason, and reports the change on the page', async (t) => {
   const { app, browser, post, bob, actsOn } = await paged(t, { registration })
   const url = `/auth/admin/people/${bob.sub}/edit`
   t.match((await browser.get(url)).body, /value="bob@example\.com"/)
@@ -37,7 +37,7 @@ t.test('changes a profile, keeps the reason, and says so', async (t) => {
   ])
 })
 
-t.test('shows both values if the person changed meanwhile, and loses neither', async (t) => {
+t.test('shows the stored and the typed value if the account changed while the form was open', async (t) => {
   const { app, browser, fieldsOf, bob } = await paged(t, { registration })
   const url = `/auth/admin/people/${bob.sub}/edit`
   const fields = { ...(await fieldsOf(url)), username: 'bob@example.com', email: 'bob@example.com', reason: REASON }
@@ -58,7 +58,7 @@ t.test('shows both values if the person changed meanwhile, and loses neither', a
   t.match(await app.authority.users.get(bob.sub), { city: 'Bern' })
 })
 
-t.test('takes no field that a person may not have changed', async (t) => {
+t.test('ignores fields that no administrator may edit', async (t) => {
   const { app, post, bob } = await paged(t, { registration })
   const before = await app.authority.users.get(bob.sub)
   const own = { username: 'bob@example.com', email: 'bob@example.com', reason: REASON }
@@ -74,7 +74,7 @@ t.test('takes no field that a person may not have changed', async (t) => {
   t.strictSame(await app.authority.users.get(bob.sub), before)
 })
 
-t.test('invites a person once, and shows no link', async (t) => {
+t.test('invites a user once when the form is sent twice, and does not show the link', async (t) => {
   const { app, browser, fieldsOf, messages, root, log } = await paged(t)
   const url = '/auth/admin/invite'
   const fields = { ...(await fieldsOf(url)), username: 'new@example.com' }
@@ -100,7 +100,7 @@ t.test('has no page for invitations without messages', async (t) => {
   t.notMatch((await browser.get('/auth/admin')).body, /\/auth\/admin\/invite/)
 })
 
-t.test('has no page for invitations where no user can be made', async (t) => {
+t.test('has no page for invitations if the user store has no create', async (t) => {
   const passwordHash = await fastHasher().hash(PASSWORD, { memoryCost: 19456, timeCost: 2, parallelism: 1 })
   const { create: _none, ...users } = memoryUserStore([{ id: 'root', username: 'root', passwordHash }])
   const { app, close } = await testApp({
@@ -119,7 +119,7 @@ t.test('has no page for invitations where no user can be made', async (t) => {
   t.equal((await browser.get('/auth/admin/invite')).statusCode, 404)
 })
 
-t.test('shows the audit log by its filters, with the names of now, and records its opening', async (t) => {
+t.test('filters the audit log, shows current usernames, and records each view', async (t) => {
   const { app, browser, post, ann, bob, root, log, clock, admins } = await paged(t)
   await post(`/auth/admin/people/${ann.sub}/disable`, { reason: REASON })
   await post(`/auth/admin/people/${bob.sub}/delete`, { reason: REASON, username: 'bob@example.com' })
@@ -201,7 +201,7 @@ t.test('finds people by the beginning of a name, an exact name, or an exact addr
     t.equal((await browser.get(`/auth/admin?${bad}`)).statusCode, 400, bad)
 })
 
-t.test('shows markup, marks of direction and long texts of people as text', async (t) => {
+t.test('shows markup, direction marks and long values of users as harmless text', async (t) => {
   const HOSTILE = [
     '<img src=x onerror=alert(1)>',
     '"><script>alert(1)</script>',
@@ -223,14 +223,14 @@ t.test('shows markup, marks of direction and long texts of people as text', asyn
     t.match((await browser.get(`/auth/admin${path}`)).body, /<bdi>שלום<\/bdi>/, path)
 })
 
-t.test('keeps the address of a person whose username is no address any more', async (t) => {
+t.test('keeps the email address when the username is changed to one that is no address', async (t) => {
   const { app, post, bob } = await paged(t)
   const fields = { username: 'bob', email: 'bob@example.com', reason: REASON }
   t.equal((await post(`/auth/admin/people/${bob.sub}/edit`, fields)).statusCode, 303)
   t.match(await app.authority.users.get(bob.sub), { username: 'bob', email: 'bob@example.com' })
 })
 
-t.test('records that the entries on the page of a person were read', async (t) => {
+t.test('records in the audit log that the page of a user was opened', async (t) => {
   const log = memoryAudit()
   const { browser, bob, root } = await paged(t, { audit: log })
   const read = async () => (await log.list({ limit: 10, actor: root.sub, action: 'audit_read' })).entries.length

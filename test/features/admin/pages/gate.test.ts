@@ -25,7 +25,7 @@ async function seen(
   return { status: reply.statusCode, body: reply.body.replaceAll(url, '<path>'), headers: rest }
 }
 
-t.test('answers a person who is no administrator as an unknown path, by each method and at each page', async (t) => {
+t.test('answers a user who is no administrator like an unknown path, at every page and by every method', async (t) => {
   const test = await paged(t)
   const { app, ann, bob, admins } = test
   admins.set('bob@example.com', ['authority:impersonate'])
@@ -86,7 +86,7 @@ t.test('leads a browser without a session to the sign-in page and back', async (
   }
 })
 
-t.test('asks for a fresh sign-in after an hour, and lets in again after it', async (t) => {
+t.test('asks for a fresh sign-in when the last one is more than an hour old', async (t) => {
   const { browser, clock } = await paged(t)
   clock.step(3_600_000)
   t.equal((await browser.get('/auth/admin')).statusCode, 200)
@@ -115,7 +115,7 @@ t.test('asks for the second factor that the account has, also in a remembered br
   t.match(led.headers.location, /^\/auth\/reauthenticate\?return_to=/)
 })
 
-t.test('asks the host at each request, and takes its word at once', async (t) => {
+t.test('asks admin.allow at each request, and applies its answer at once', async (t) => {
   const asked: object[] = []
   let given: readonly string[] = ADMIN_SCOPES
   const admin: AuthorityOptions['admin'] = {
@@ -134,7 +134,7 @@ t.test('asks the host at each request, and takes its word at once', async (t) =>
   t.equal((await browser.get('/auth/admin')).statusCode, 404)
 })
 
-t.test('has the headers of the hosted pages', async (t) => {
+t.test('sends the security headers of hosted pages', async (t) => {
   const { browser } = await paged(t)
   const { headers } = await browser.get('/auth/admin')
   t.match(headers, {
@@ -145,27 +145,27 @@ t.test('has the headers of the hosted pages', async (t) => {
   })
 })
 
-t.test('counts 120 requests a minute', async (t) => {
+t.test('limits the administration pages to 120 requests a minute', async (t) => {
   const { browser } = await paged(t, { rateLimit: { login: false, account: false, register: false } })
   for (let count = 0; count < 120; count++) t.equal((await browser.get('/auth/admin')).statusCode, 200)
   t.equal((await browser.get('/auth/admin')).statusCode, 429)
 })
 
-t.test('has no pages where they are off', async (t) => {
+t.test('has no administration pages with admin.pages: false', async (t) => {
   const allow = () => ADMIN_SCOPES
   const { browser } = await paged(t, { admin: { allow, pages: false } })
   t.equal((await browser.get('/auth/admin')).statusCode, 404)
   await t.rejects(paged(t, { admin: { allow, pages: true }, pages: false }), { message: 'admin.pages' })
 })
 
-t.test('posts its forms to its own address, however the request spells it', async (t) => {
+t.test('posts a form to the path of its page, however the request spells that path', async (t) => {
   const { browser, ann } = await paged(t)
   const url = `/auth/admin/people/${ann.sub}/disable`
   for (const spelt of [url, url.replace('admin', '%61dmin'), `${url}?a=//evil.example`])
     t.ok((await browser.get(spelt)).body.includes(`action="${url}"`), spelt)
 })
 
-t.test("lets no image of a sibling domain spend the administrator's requests", async (t) => {
+t.test('rejects image requests of a sibling domain without counting them toward the limit', async (t) => {
   const { browser, bob, entries, root } = await paged(t, {
     rateLimit: { login: false, account: false, register: false }
   })

@@ -20,7 +20,7 @@ t.test('asks for the username before a deletion', async (t) => {
   t.ok(await test.app.authority.users.get(id))
 })
 
-t.test('has no act on a protected person and on oneself, and refuses both', async (t) => {
+t.test('offers no acts on protected users or the own account, and refuses them', async (t) => {
   const test = await paged(t, {
     admin: {
       allow: ({ user, scopes }) =>
@@ -49,7 +49,7 @@ t.test('has no act on a protected person and on oneself, and refuses both', asyn
   }
 })
 
-t.test('shows and does what the scopes allow, and nothing else', async (t) => {
+t.test('shows and performs only the acts that the scopes of the administrator allow', async (t) => {
   const test = await paged(t)
   const { admins, browser, ann } = test
   const key = await thingOf(test.app, '/api-keys', ann.sub)
@@ -118,7 +118,7 @@ t.test('keeps the last way into an account', async (t) => {
   t.equal((await test.app.authority.identities(id)).length, 1)
 })
 
-t.test('has a page with the way back for a person who is not there', async (t) => {
+t.test('answers 404 with a link back for an unknown user', async (t) => {
   const { browser } = await paged(t)
   for (const id of ['nobody', '%00', '__proto__', 'x'.repeat(100)]) {
     const reply = await browser.get(`/auth/admin/people/${id}`)
