@@ -72,7 +72,7 @@ export interface Passkeys {
   alone(found: UserFactors): PasskeyFactor[]
   /** The Relying Party ID of the passkeys of this server. Pages also name it in the signals to the browser. */
   rpId: string
-  /** True if a page may propose to create a passkey after a sign-in by password. */
+  /** True if a page may propose to create a passkey after a sign-in by password: never if users can create none. */
   prompt: boolean
 
   /**

@@ -121,14 +121,14 @@ function verified(
 }
 
 export function createPasskeys(config: PasskeyConfig, deps: ProvingDeps): Passkeys {
-  const { rpId, prompt } = config
+  const { rpId } = config
+  const areNew = deps.factors.policy.methods.includes('passkey')
   return {
     rpId,
-    prompt,
+    prompt: config.prompt && areNew,
     alone: ({ passkeys }) => passkeys.filter((one) => one.uvInitialized && one.rpId === rpId),
     async creationOptions(of) {
-      if (!deps.factors.policy.methods.includes('passkey'))
-        throw new OAuthError('not_found', 'Passkeys are not set up here.')
+      if (!areNew) throw new OAuthError('not_found', 'Passkeys are not set up here.')
       if (of.isInvited !== true) refuseUnconfirmed(of.user, deps)
       return await optionsForCreation(of, config, deps)
     },

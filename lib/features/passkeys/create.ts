@@ -51,7 +51,7 @@ export function create(
       passkeys: true,
       renderers: RENDERERS,
       routes(child, deps) {
-        if (passkeys.prompt) passkeyPromptPage(child, deps, pages)
+        if (on.prompt) passkeyPromptPage(child, deps, pages)
         if (deps.offers.account) passkeyPage(child, deps, pages)
       },
       part: (deps) => passkeyPart(deps, pages)

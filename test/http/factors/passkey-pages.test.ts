@@ -359,6 +359,25 @@ t.test('shows no passkey form if passkeys are off, and no proposal if prompt is 
   }
 })
 
+t.test('offers only the kinds of factors in mfa.methods, after a sign-in and on the security page', async (t) => {
+  for (const methods of [[], ['totp'], ['passkey']] as Array<Array<'totp' | 'passkey'>>) {
+    const { app } = await factorApp(t, { mfa: { methods } }, { enrolled: false })
+    const browser = testBrowser(app)
+    const reply = await browser.submit('/auth/login', { username: 'ann', password: PASSWORD, passkeys: 'yes' })
+    const offersPasskeys = methods.includes('passkey')
+    const named = methods.join(' ')
+    t.equal(reply.headers.location, offersPasskeys ? '/auth/passkey-prompt' : '/', named)
+    t.equal(
+      (await browser.get('/auth/passkey-prompt?return_to=/there')).headers.location,
+      offersPasskeys ? undefined : '/there',
+      'a page of an instance with other options'
+    )
+    const { body } = await browser.get('/auth/security')
+    t.equal(body.includes('/auth/security/passkeys'), offersPasskeys, named)
+    t.equal(body.includes('/auth/security/totp'), methods.includes('totp'), named)
+  }
+})
+
 t.test('adds no passkey for an unconfirmed address on any route', async (t) => {
   const users = memoryUserStore()
   const subject = await factorApp(

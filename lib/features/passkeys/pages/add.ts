@@ -114,6 +114,7 @@ interface Proposal {
  */
 export function passkeyPromptPage(child: FastifyInstance, deps: PageDeps, { accounts, passkeys }: PasskeyPages): void {
   async function propose({ request, journey, origin }: Visit): Promise<Proposal | Leave> {
+    if (!passkeys.prompt) return goOn(journey.next)
     const person = await deps.browser.signedIn(request)
     if (person === null || !(await mayChange('passkeys', freshnessIn(person, origin), accounts)))
       return goOn(journey.next)

@@ -1,4 +1,4 @@
-import { appsOf, passkeysOf, type ProvingDeps } from '../deps.ts'
+import { newKindsOf, passkeysOf, type ProvingDeps } from '../deps.ts'
 import { hasFactor } from '../../../protocol/second-factors.ts'
 import type { FastifyInstance } from 'fastify'
 import { Type } from '@sinclair/typebox'
@@ -53,6 +53,7 @@ export async function signInAgainUrl(
 export function securityPage(child: FastifyInstance, deps: PageDeps, accounts: ProvingDeps): void {
   const codes = shownCodes(deps)
   const passkeys = passkeysOf(accounts)
+  const newKinds = newKindsOf(accounts)
   const { browser, link } = deps
   accountPage<'account_security', Overview>(
     child,
@@ -128,7 +129,7 @@ export function securityPage(child: FastifyInstance, deps: PageDeps, accounts: P
           twoStep: { on: isAsked, offers: because === 'chosen' ? 'off' : !on && hasFactor(found) ? 'on' : null },
           recoveryCodesLeft: isAsked ? found.recoveryCodesLeft : null,
           canForget: accounts.factors.remembered !== null && isAsked,
-          addPasskeyUrl: passkeys === null ? null : `${link('securityPasskeys')}${visit.journey.query}`,
+          addPasskeyUrl: newKinds.passkeys === null ? null : `${link('securityPasskeys')}${visit.journey.query}`,
           passkeySignals: acceptedPasskeys(
             found,
             user,
@@ -145,7 +146,7 @@ export function securityPage(child: FastifyInstance, deps: PageDeps, accounts: P
                   isPasskey: found.passkeys.some(({ id }) => id === removed.id),
                   backUrl
                 },
-          enrolUrl: appsOf(accounts) === null ? null : `${link('securityTotp')}${visit.journey.query}`,
+          enrolUrl: newKinds.apps === null ? null : `${link('securityTotp')}${visit.journey.query}`,
           signInUrl: await signInAgainUrl('security', visit, deps, accounts)
         }
       },
