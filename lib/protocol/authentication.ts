@@ -64,7 +64,6 @@ export const MFA_ACR = 'mfa'
  * Values 1.0 §2
  */
 export const PASSKEY_ACR = 'phr'
-const PASSWORD_AMR: readonly string[] = ['pwd']
 
 /**
  * The combinations of proofs and the level that each gives, strongest first. `mfa` in `amr`: two factors of different
@@ -81,7 +80,7 @@ const CONTEXTS: ReadonlyArray<{ acr: string | null; by: readonly AuthenticationM
   { acr: MFA_ACR, by: ['host', 'security_key'], amr: ['pop', 'user', 'mfa'] },
   { acr: MFA_ACR, by: ['host', 'otp'], amr: ['otp', 'mfa'] },
   { acr: MFA_ACR, by: ['host', 'recovery_code'], amr: ['recovery', 'mfa'] },
-  { acr: PASSWORD_ACR, by: ['password'], amr: PASSWORD_AMR },
+  { acr: PASSWORD_ACR, by: ['password'], amr: ['pwd'] },
   { acr: CONNECTION_ACR, by: ['connection'], amr: [] },
   { acr: EMAIL_ACR, by: ['email', 'otp'], amr: ['email', 'otp'] },
   { acr: EMAIL_ACR, by: ['email', 'recovery_code'], amr: ['email', 'recovery'] },
@@ -169,17 +168,16 @@ export function freshContextOf(signIn: Authenticated): AuthenticationContext {
   return { ...contextOf(signIn), authenticatedAt: since }
 }
 
+/** True for a proof that is only a first factor. A passkey is more. */
+export const isFirstFactor = ({ method }: AuthenticationProof): boolean =>
+  ['password', 'connection', 'email', 'host'].includes(method)
+
 /**
  * True if the sign-in meets a required second factor: a second factor was given, or the first proof reaches `mfa` by
  * itself.
  */
-export function hasProvedSecond(signIn: Authenticated): boolean {
-  return (
-    signIn.methods.some(
-      ({ method }) => method !== 'password' && method !== 'connection' && method !== 'email' && method !== 'host'
-    ) || contextOf(signIn, [MFA_ACR]) !== null
-  )
-}
+export const hasProvedSecond = (signIn: Authenticated): boolean =>
+  !signIn.methods.every(isFirstFactor) || contextOf(signIn, [MFA_ACR]) !== null
 
 /** True if the session is below `mfa`, and a second factor would raise it to `mfa`. */
 export const lacksSecondFactor = (session: Authenticated, now: number): boolean =>
@@ -191,9 +189,7 @@ export const withCode = (session: Authenticated, at: number): Authenticated => (
   methods: [...session.methods, { method: 'otp', at }]
 })
 
-/**
- * A proof younger than this comes from the sign-in page. That page would only send the user back with the same proof.
- */
+/** A younger proof comes from the sign-in page. That page would only send the user back with the same proof. */
 const JUST_NOW_MS = 60_000
 
 export const wasProvedJustNow = ({ methods }: Pick<Authenticated, 'methods'>, now: number): boolean =>

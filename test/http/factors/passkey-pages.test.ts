@@ -378,6 +378,17 @@ t.test('offers only the kinds of factors in mfa.methods, after a sign-in and on 
   }
 })
 
+t.test('ends a session that rests on a passkey alone with the removal of that passkey', async (t) => {
+  const { app, sub, passkey, token } = await passkeyApp(t, {}, {}, undefined, { twoStep: false })
+  const browser = testBrowser(app)
+  t.equal((await answerOn(browser, '/auth/login', passkey)).statusCode, 303)
+  const { action, fields } = formOf((await browser.get('/auth/security')).body)
+  t.equal((await browser.submit(action, { ...fields, decision: 'remove' })).statusCode, 303)
+  t.same((await app.authority.factors(sub)).factors, [])
+  t.same(await signedInAnywhere(browser), [])
+  t.equal((await app.inject({ url: '/me', headers: { authorization: `Bearer ${token}` } })).statusCode, 401)
+})
+
 t.test('adds no passkey for an unconfirmed address on any route', async (t) => {
   const users = memoryUserStore()
   const subject = await factorApp(

@@ -10,16 +10,13 @@ import { OAuthError } from '../../../errors.ts'
 import type { AccountModel } from '../../../pages/account-models.ts'
 import type { AccountFactor, AccountPasskey } from '../options.ts'
 import type { PageModels } from '../../../pages/model.ts'
-import type { AuthenticationMethod } from '../../../protocol/authentication.ts'
+import { isFirstFactor } from '../../../protocol/authentication.ts'
 import { FactorName } from '../../../http/edge/schemas.ts'
 import type { PageDeps } from '../../../http/pages/deps.ts'
 import { goOn, withQuery } from '../../../http/pages/form-page.ts'
 import { queryParam, required } from '../../../http/pages/page-routes.ts'
 import { acceptedPasskeys, shownCodes } from './parts.ts'
 import { accountPage, noteOf, type PersonVisit, signInUrl } from '../../../http/pages/account-page.ts'
-
-/** The methods that a session without a second factor can rest on. */
-const FIRST: readonly AuthenticationMethod[] = ['password', 'connection', 'email', 'host']
 
 type Overview = Omit<PageModels['account_security'], keyof AccountModel>
 
@@ -202,13 +199,17 @@ export function securityPage(child: FastifyInstance, deps: PageDeps, accounts: P
             if (form.decision !== 'remove') throw new OAuthError('invalid_request', 'decision: it does not fit.')
             const { factors: listed } = await listFactors(user.id, accounts)
             const stays = browser.stay(request, reply, sid)
+            // Keeps only the first factor, so that the session no longer has the level of the removed factor. Without a
+            // first factor nothing proves the user any more, so the session ends.
+            const first = visit.person.session.methods.filter(isFirstFactor)
             const lower = async () => {
-              // Keeps only the first factor, so that the session no longer has the level of the removed factor.
-              const first = visit.person.session.methods.filter(({ method }) => FIRST.includes(method))
               await browser.renew(request, reply, user.id, first)
               return browser.stay(request, reply, sid)
             }
-            const { left } = await removeFactor({ user, factorId, by: 'user', stays, lower, locale, origin }, accounts)
+            const { left } = await removeFactor(
+              { user, factorId, by: 'user', stays, ...(first.length === 0 ? {} : { lower }), locale, origin },
+              accounts
+            )
             const done = listed.some(({ id, kind }) => id === factorId && kind === 'passkey')
               ? 'passkey_removed'
               : 'factor_removed'
