@@ -177,7 +177,9 @@ export interface AccountSlots {
   /**
    * The step that a ticket of `afterFirstFactor` stands for, and the proofs before it. `null`: the ticket is not valid.
    */
-  stepOf?(ticket: string): Promise<(Pick<StepNeeded, 'needs'> & Pick<FirstFactor, 'methods'>) | null>
+  stepOf?(
+    ticket: string
+  ): Promise<(Pick<StepNeeded, 'needs'> & Pick<FirstFactor, 'methods'> & { begunAt: number }) | null>
   /** True if the host requires more of the user than these proofs of a session. */
   requiresMore?(user: User, methods: readonly AuthenticationProof[]): Promise<boolean>
   /**

@@ -37,6 +37,9 @@ export interface PendingStep extends FirstFactor {
   invitedAt?: number | undefined
 }
 
+/** `begunAt`: the time at which the ticket was made. */
+type OpenedStep = PendingStep & { begunAt: number }
+
 /** The place that accepts a ticket: the page for the missing step, or the token endpoint for one client. */
 type StepPlace = { page: true; needs: StepNeeds } | { page: false; clientId: string | null }
 
@@ -102,7 +105,7 @@ function short(writes: SignInWrites | undefined): SignInWrites | undefined {
  * ten minutes, its session would be over, or the account has changed (disabled, another password, another address after
  * a code to the former one).
  */
-export async function openStep(ticket: string, place: StepPlace, deps: StepDeps): Promise<PendingStep | null> {
+export async function openStep(ticket: string, place: StepPlace, deps: StepDeps): Promise<OpenedStep | null> {
   const {
     service,
     clock,
@@ -133,7 +136,20 @@ export async function openStep(ticket: string, place: StepPlace, deps: StepDeps)
   const user = await holderOf({ userId, by, connection, identity, writes, mark }, deps)
   return user === null
     ? null
-    : { user, by, connection, identity, writes, methods: proofs, clientId, scope, resources, nonce, invitedAt }
+    : {
+        user,
+        by,
+        connection,
+        identity,
+        writes,
+        methods: proofs,
+        clientId,
+        scope,
+        resources,
+        nonce,
+        invitedAt,
+        begunAt: at
+      }
 }
 
 /**
@@ -187,7 +203,7 @@ export async function beginWithFactors(
 export async function openPageStep(
   ticket: string,
   accounts: ProvingDeps
-): Promise<({ needs: StepNeeds } & PendingStep) | null> {
+): Promise<({ needs: StepNeeds } & OpenedStep) | null> {
   for (const needs of ['second_factor', 'enrolment'] as const) {
     const step = await openStep(ticket, { page: true, needs }, accounts)
     if (step !== null) return { ...step, needs }

@@ -17,7 +17,7 @@ export interface Waiting {
   reply: FastifyReply
 }
 
-/** Milliseconds after the return from the provider in which a late press of the button counts as a repeated one. */
+/** Milliseconds after the first press of the button in which a late press counts as a repeated one. */
 const PRESSED_AGAIN_MS = 10_000
 
 /** The outcome of the sign-up form. An `UpstreamError` is a failure that no other input in the form can correct. */
@@ -85,14 +85,20 @@ export function confirmPresses(deps: ConnectPageDeps): ConfirmPresses {
       const { next, query } = await journeys.read(request)
       const needs = await stepOwed(request, deps)
       if (needs !== null) return await goOn(`${link(pathOfStep(needs))}${query}`)(reply)
-      const methods = (await browser.signedIn(request))?.session.methods ?? []
-      return await goOn(isJustProved(methods, deps) ? next : `${link('login')}${query}`)(reply)
+      const session = (await browser.signedIn(request))?.session
+      const isAgain = session !== undefined && isByFirstPress(session.methods, session.authenticatedAt, deps)
+      return await goOn(isAgain ? next : `${link('login')}${query}`)(reply)
     }
   }
 }
 
-const isJustProved = (methods: readonly AuthenticationProof[], { authorize: { accounts } }: ConnectPageDeps): boolean =>
-  methods.some(({ method, here = 0 }) => method === 'connection' && here >= accounts.clock.now() - PRESSED_AGAIN_MS)
+/** True if a press of the button has just begun this session or step. */
+const isByFirstPress = (
+  methods: readonly AuthenticationProof[],
+  begunAt: number,
+  { authorize: { accounts } }: ConnectPageDeps
+): boolean =>
+  methods.some(({ method }) => method === 'connection') && begunAt >= accounts.clock.now() - PRESSED_AGAIN_MS
 
 /** Finds the step that a sign-in through a connection still owes, if it has just begun in this browser. */
 async function stepOwed(request: FastifyRequest, deps: ConnectPageDeps): Promise<StepNeeded['needs'] | null> {
@@ -100,7 +106,7 @@ async function stepOwed(request: FastifyRequest, deps: ConnectPageDeps): Promise
   if (ticket === undefined) return null
   for (const { stepOf } of deps.authorize.accounts.slots) {
     const owed = (await stepOf?.(ticket)) ?? null
-    if (owed !== null && isJustProved(owed.methods, deps)) return owed.needs
+    if (owed !== null && isByFirstPress(owed.methods, owed.begunAt, deps)) return owed.needs
   }
   return null
 }
