@@ -76,7 +76,7 @@ export async function sealStep(
       by,
       connection,
       identity,
-      writes: short(writes),
+      writes: withoutLongProfile(writes),
       methods: formatProofs({ methods, authenticatedAt: now }),
       at: now,
       clientId,
@@ -96,7 +96,7 @@ export async function sealStep(
  */
 const MAX_PROFILE = 600
 
-function short(writes: SignInWrites | undefined): SignInWrites | undefined {
+function withoutLongProfile(writes: SignInWrites | undefined): SignInWrites | undefined {
   return JSON.stringify(writes?.profile ?? {}).length > MAX_PROFILE ? { ...writes, profile: undefined } : writes
 }
 
