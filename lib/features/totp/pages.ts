@@ -95,14 +95,12 @@ export function totpPage(child: FastifyInstance, deps: PageDeps, accounts: Provi
               accounts
             )
             await knowBrowser(user, visit, deps, accounts.factors)
-            const shown = recoveryCodes === null ? 'factor_added' : codes.show(recoveryCodes, visit, whose(visit, deps))
-            if (typeof shown === 'string') return shown
             // A right code of the app is a proof for this session.
             await browser.renew(request, reply, user.id, [
               ...session.methods.filter(({ method }) => method !== 'otp'),
               proof
             ])
-            return shown
+            return recoveryCodes === null ? 'factor_added' : codes.show(recoveryCodes, visit, whose(visit, deps))
           }
         }
       },

@@ -58,6 +58,31 @@ t.test('ends all other sessions at the first second factor, and shows ten recove
   for (const never of [...codes, ...codes.map((code) => code.replaceAll('-', ''))]) t.notMatch(told, never)
 })
 
+t.test('raises the session to mfa with the first app if recovery codes are off', async (t) => {
+  const subject = await factorApp(
+    t,
+    { mfa: { methods: ['totp'] } },
+    {
+      enrolled: false,
+      before(host) {
+        host.get(
+          '/who',
+          {
+            onRequest: (...args) => {
+              host.authority.readSession(...args)
+            }
+          },
+          async (request) => ({ acr: request.authSession?.acr ?? null })
+        )
+      }
+    }
+  )
+  const { browser } = subject
+  await logIn(browser)
+  t.same((await enrol(subject, browser)).codes, [])
+  t.same((await browser.get('/who')).json(), { acr: 'mfa' })
+})
+
 // covers TOTP-09
 t.test('stores nothing before a right code, and keeps existing factors after an abandoned set-up', async (t) => {
   const subject = await factorApp(t)
