@@ -41,6 +41,9 @@ export function twoStepOf(
   return { on: because !== null, because }
 }
 
+/** True if adding an app turns two-step sign-in on, which ends the user's other sign-ins. */
+export const appEndsOthers = (found: TwoStepFactors): boolean => !twoStepOf(found, false).on
+
 /**
  * Recovery codes have 80 random bits each. The store keeps a MAC of each under a key of the user, so that a copy of the
  * store alone does not help to guess one. A code replaces the second factor, never the first.

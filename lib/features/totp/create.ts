@@ -12,7 +12,7 @@ import { OAuthError } from '../../errors.ts'
 import { NO_REQUEST } from '../../events.ts'
 import type { User } from '../../ports/user-store.ts'
 import { equalSecrets } from '../../protocol/digest.ts'
-import { twoStepOf } from '../../protocol/second-factors.ts'
+import { appEndsOthers } from '../../protocol/second-factors.ts'
 import { orInBackground } from '../second-factors/addition.ts'
 
 /**
@@ -59,7 +59,7 @@ export async function importTotp(user: User, app: ImportedTotp, deps: ProvingDep
     lastUsedAt: null,
     provisional: false
   }
-  const turnsOn = !twoStepOf(found, false).on
+  const turnsOn = appEndsOthers(found)
   const endAll = async (): Promise<void> => {
     await deps.sessions.revokeAll(user.id, 'factors_changed', { origin: NO_REQUEST })
   }

@@ -1,7 +1,7 @@
 import { type ProvingDeps } from '../second-factors/deps.ts'
 import { nameOf } from '../second-factors/manage-factors.ts'
 import type { Confirmation, Enroller, Enrolment, PasskeyAdded } from '../../accounts/factor-kinds.ts'
-import { twoStepOf, hasFactor } from '../../protocol/second-factors.ts'
+import { appEndsOthers, hasFactor } from '../../protocol/second-factors.ts'
 import { OAuthError } from '../../errors.ts'
 import type { UserFactors } from '../../ports/factor-store.ts'
 import { digest } from '../../protocol/digest.ts'
@@ -122,7 +122,7 @@ export async function confirmEnrolment(
     of,
     {
       factorId,
-      turnsOn: twoStepOf(found, false).on ? null : { stays },
+      turnsOn: appEndsOthers(found) ? { stays } : null,
       origin,
       // Compares the sealed text too: an earlier confirmation of the same enrolment has the same id, but another sealed
       // text.

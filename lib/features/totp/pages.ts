@@ -1,7 +1,6 @@
 import { type ProvingDeps } from '../second-factors/deps.ts'
 import type { FastifyInstance } from 'fastify'
 import { Type } from '@sinclair/typebox'
-import { listFactors } from '../second-factors/manage-factors.ts'
 import { awaitsConfirmation } from '../../accounts/verify-email.ts'
 import { FactorName, SecondFactorCode } from '../../http/edge/schemas.ts'
 import type { PageDeps } from '../../http/pages/deps.ts'
@@ -11,6 +10,7 @@ import { accountPage } from '../../http/pages/account-page.ts'
 import { signInAgainUrl, whose } from '../second-factors/pages/security.ts'
 import type { AccountModel } from '../../pages/account-models.ts'
 import type { PageModels } from '../../pages/model.ts'
+import { appEndsOthers } from '../../protocol/second-factors.ts'
 import { confirmEnrolment, reopenEnrolment, startEnrolment } from './enrol.ts'
 
 type Enrolling = Omit<PageModels['account_totp'], keyof AccountModel>
@@ -56,7 +56,6 @@ export function totpPage(child: FastifyInstance, deps: PageDeps, accounts: Provi
             confirmUrl: `${link('accountEmail')}${visit.journey.query}`,
             endsOthers: false
           }
-        const { factors: listed } = await listFactors(user.id, accounts)
         // After a wrong code, the page shows the same key again, because the app has it already.
         const begun = form === null ? null : await reopenEnrolment(form.enrolment ?? '', of, accounts)
         const signInUrl = begun === null ? await signInAgainUrl('securityTotp', visit, deps, accounts) : null
@@ -64,7 +63,7 @@ export function totpPage(child: FastifyInstance, deps: PageDeps, accounts: Provi
           enrolment: signInUrl === null ? await withQr(begun ?? (await startEnrolment(of, accounts))) : null,
           signInUrl,
           confirmUrl: null,
-          endsOthers: !listed.some(({ kind }) => kind === 'totp')
+          endsOthers: appEndsOthers(await accounts.factors.store.findFactors(user.id))
         }
       },
       submit(form, visit) {

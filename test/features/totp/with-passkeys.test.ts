@@ -6,6 +6,7 @@ import { ISSUER, PASSWORD, signIn } from '../../support/app.ts'
 import { type TestBrowser, testBrowser } from '../../support/browser.ts'
 import {
   codeFor,
+  enrol,
   factorApp,
   type FactorApp,
   formOf,
@@ -15,7 +16,7 @@ import {
   makesCodes
 } from '../../support/factors.ts'
 import { answerOf, authorizePath, CLIENTS, KEYS } from '../../support/openid.ts'
-import { answer, askingForm } from '../../support/passkey-pages.ts'
+import { answer, answerOn, askingForm } from '../../support/passkey-pages.ts'
 import { asked, finish, grant, passkeyApp, post, signInOptions } from '../../support/passkeys.ts'
 
 const SET_UP = '/auth/second-factor/set-up'
@@ -110,6 +111,18 @@ t.test('accepts either an app or a passkey after the password', async (t) => {
     (await post(subject, '/auth/token', { grant_type: 'password', username: 'ann', password: PASSWORD })).statusCode,
     400
   )
+})
+
+t.test('announces the end of other sessions only if the app turns two-step sign-in on', async (t) => {
+  for (const twoStep of [true, false]) {
+    const subject = await passkeyApp(t, {}, {}, undefined, { twoStep })
+    const [browser, there] = [testBrowser(subject.app), testBrowser(subject.app)]
+    for (const one of [browser, there]) await answerOn(one, '/auth/login', subject.passkey)
+    const { body } = await browser.get('/auth/security/totp')
+    t.equal(body.includes('You’ll be signed out on other devices.'), !twoStep, `two-step sign-in: ${twoStep}`)
+    await enrol(subject, browser)
+    t.equal((await signedInAnywhere(there)).length > 0, twoStep, `two-step sign-in: ${twoStep}`)
+  }
 })
 
 t.test('removes an app whose addition lost its answer, without a message', async (t) => {
