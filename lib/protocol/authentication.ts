@@ -168,7 +168,7 @@ export function freshContextOf(signIn: Authenticated): AuthenticationContext {
   return { ...contextOf(signIn), authenticatedAt: since }
 }
 
-/** True for a proof that is only a first factor. A passkey is more. */
+/** True for a proof that is only a first factor. */
 export const isFirstFactor = ({ method }: AuthenticationProof): boolean =>
   ['password', 'connection', 'email', 'host'].includes(method)
 
