@@ -36,6 +36,10 @@ export async function requestPasswordReset(
   })
 }
 
+/** True if users can set a new password by a link in a message. */
+export const canResetPasswords = ({ users, outbox }: Pick<AccountsDeps, 'users' | 'outbox'>): boolean =>
+  users.setPasswordHash !== undefined && outbox !== null
+
 /**
  * Sends the user a reset message on behalf of the host, however recent the last one is.
  *

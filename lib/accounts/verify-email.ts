@@ -26,6 +26,10 @@ import { isActive } from '../sessions/active-user.ts'
 
 const LIFETIME_MS = 24 * 60 * 60 * 1000
 
+/** True if users can confirm an address by a link in a message. */
+export const canVerifyEmails = ({ users, outbox }: Pick<AccountsDeps, 'users' | 'outbox'>): boolean =>
+  (users.setEmailVerified ?? users.update) !== undefined && outbox !== null
+
 /**
  * Sends a link that confirms the user's stored address for 24 hours. An earlier link stops working. Does nothing
  * without an address or an outbox.

@@ -1,5 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import type { AccountsDeps } from '../accounts/deps.ts'
+import { canResetPasswords } from '../accounts/reset-password.ts'
+import { canVerifyEmails } from '../accounts/verify-email.ts'
 import type { CookieOwner } from '../http/edge/cookie-jar.ts'
 import {
   type Cookies,
@@ -86,13 +88,13 @@ export function pageDeps(
     slots: readonly PageSlots[]
   }
 ): PageDeps {
-  const { users, outbox, usernames } = parts.authorize.accounts
+  const { accounts } = parts.authorize
   const { homeUrl, loginUrl } = pages
   refuse('pages.texts', ownTextMistake(pages.texts))
   refuse('scopes', scopeTextMistake(scopeTexts))
   refuse('resources', scopeTextMistake(apis.texts))
   const link = (name: PathName): string => `${host.prefix}${parts.path(name)}`
-  const sealed = sealedCookies(owner, cookieSealers({ secrets }, owner, parts.authorize.accounts.random))
+  const sealed = sealedCookies(owner, cookieSealers({ secrets }, owner, accounts.random))
   const journeys = createJourneys(parts.authorize, {
     authorizeUrl: link('authorize'),
     homeUrl,
@@ -105,13 +107,13 @@ export function pageDeps(
     pages: createPageReply({
       issuer,
       prefix: `${host.prefix}${prefix}`,
-      usernames,
+      usernames: accounts.usernames,
       pages,
       passkeys: slots.some(({ passkeys }) => passkeys === true),
       renderers: Object.fromEntries(slots.flatMap(({ renderers = {} }) => Object.entries(renderers)))
     }),
     journeys,
-    waiting: createWaiting(sealed, parts.authorize.accounts),
+    waiting: createWaiting(sealed, accounts),
     scopeTexts: apis.texts,
     prefix,
     link,
@@ -126,7 +128,8 @@ export function pageDeps(
     minLength,
     offers: {
       signup: loginUrl === null && parts.authorize.canSignUp,
-      reset: users.setPasswordHash !== undefined && outbox !== null,
+      reset: canResetPasswords(accounts),
+      emailVerification: canVerifyEmails(accounts),
       account: pages.account,
       consents: redirectLogin
     }

@@ -168,13 +168,12 @@ function pageGroups(
  * same task.
  */
 export function accountPages(child: FastifyInstance, deps: PageDeps): void {
-  const { users, outbox } = deps.authorize.accounts
   if (deps.offers.signup && deps.registration !== null) signupPage(child, deps, deps.registration)
   if (deps.offers.reset) {
     forgotPasswordPage(child, deps)
     resetPasswordPage(child, deps)
     undoPage(child, deps)
   }
-  if (outbox !== null) checkEmailPage(child, deps)
-  if ((users.setEmailVerified ?? users.update) !== undefined && outbox !== null) verifyEmailPage(child, deps)
+  if (deps.authorize.accounts.outbox !== null) checkEmailPage(child, deps)
+  if (deps.offers.emailVerification) verifyEmailPage(child, deps)
 }

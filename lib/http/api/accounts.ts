@@ -1,15 +1,15 @@
 import { Type } from '@sinclair/typebox'
 import { changePassword } from '../../accounts/change-password.ts'
 import { register as registerUser } from '../../accounts/register.ts'
-import { confirmPasswordReset, requestPasswordReset } from '../../accounts/reset-password.ts'
+import { canResetPasswords, confirmPasswordReset, requestPasswordReset } from '../../accounts/reset-password.ts'
 import { requireProof } from '../../accounts/fresh-sign-in.ts'
 import { normalizeUsername } from '../../accounts/username.ts'
-import { verifyEmail } from '../../accounts/verify-email.ts'
+import { canVerifyEmails, verifyEmail } from '../../accounts/verify-email.ts'
 import { OAuthError } from '../../errors.ts'
 import type { User } from '../../ports/user-store.ts'
 import { strictValidator } from '../edge/body.ts'
 import { accountOf } from '../edge/caller-guards.ts'
-import { endpoint, type HttpDeps } from '../edge/endpoint.ts'
+import { endpoint } from '../edge/endpoint.ts'
 import { localeOf, originOf } from '../edge/request-origin.ts'
 import { aboutUsername } from '../edge/registration.ts'
 import { Empty, Message, OneTimeTokenValue, Password, Username } from '../edge/schemas.ts'
@@ -84,7 +84,7 @@ const password = endpoint({
     400: { invalid_grant: 'the current password is wrong', invalid_password: '' },
     429: { too_many_requests: 'rules `login` and `account`' }
   },
-  isOn: setsPasswords,
+  isOn: ({ grants: { accounts } }) => accounts.users.setPasswordHash !== undefined,
   handle: async (request, reply, { grants, limiter }) => {
     const { user, sid, authentication, stay } = accountOf(request)
     await requireProof('password', { user, sid, authentication, origin: originOf(request) }, grants.accounts)
@@ -122,7 +122,7 @@ const passwordReset = endpoint({
   body: Type.Object({ username: Username }, { additionalProperties: false }),
   answers: { 202: Message },
   errors: { 429: { too_many_requests: 'rule `passwordReset`' } },
-  isOn: resetsPasswords,
+  isOn: ({ grants: { accounts } }) => canResetPasswords(accounts),
   handle: async (request, reply, { grants: { accounts }, limiter }) => {
     await limiter.reserve(request, reply, { rule: 'passwordReset' }, async () => {
       await requestPasswordReset({ ...request.body, locale: localeOf(request), origin: originOf(request) }, accounts)
@@ -142,7 +142,7 @@ const passwordResetConfirm = endpoint({
   body: Type.Object({ token: OneTimeTokenValue, password: Password }, { additionalProperties: false }),
   answers: { 204: Empty },
   errors: { 400: ['invalid_password', 'invalid_token'], 429: { too_many_requests: 'rule `refresh`' } },
-  isOn: resetsPasswords,
+  isOn: ({ grants: { accounts } }) => canResetPasswords(accounts),
   handle: async (request, reply, { grants: { accounts }, limiter }) => {
     await limiter.countFailure(request, reply, async () => {
       await confirmPasswordReset({ ...request.body, locale: localeOf(request), origin: originOf(request) }, accounts)
@@ -164,8 +164,7 @@ const emailVerify = endpoint({
   body: Type.Object({ token: OneTimeTokenValue }, { additionalProperties: false }),
   answers: { 204: Empty },
   errors: { 400: 'invalid_token', 429: { too_many_requests: 'rule `refresh`' } },
-  isOn: ({ grants: { accounts } }) =>
-    (accounts.users.setEmailVerified ?? accounts.users.update) !== undefined && accounts.outbox !== null,
+  isOn: ({ grants: { accounts } }) => canVerifyEmails(accounts),
   handle: async (request, reply, { grants: { accounts }, limiter }) => {
     await limiter.countFailure(request, reply, async () => {
       await verifyEmail({ ...request.body, locale: localeOf(request), origin: originOf(request) }, accounts)
@@ -177,14 +176,6 @@ const emailVerify = endpoint({
  * The endpoints of a user's own account. An endpoint does not exist if the user store lacks the method that it needs.
  */
 export const accounts = [register, password, passwordReset, passwordResetConfirm, emailVerify]
-
-function setsPasswords({ grants: { accounts } }: HttpDeps): boolean {
-  return accounts.users.setPasswordHash !== undefined
-}
-
-function resetsPasswords(deps: HttpDeps): boolean {
-  return setsPasswords(deps) && deps.grants.accounts.outbox !== null
-}
 
 /**
  * The public fields of a new user: the subject, the username and the fields that the host declared. Never the password

@@ -103,7 +103,8 @@ function allowedOrigins(allows: AllowsOrigin): CorsPolicy {
   return (child) => {
     onRoutes(child, (request, reply, methods) => {
       removeCorsHeaders(reply)
-      varyByOrigin(reply)
+      // Without `Origin` in the request too, because a cache could otherwise reuse that answer for one with `Origin`.
+      addVary(reply, ['Origin'])
       const { origin } = request.headers
       if (origin === undefined) return
       const answer = (isAllowed: boolean): void => {
@@ -184,22 +185,17 @@ export function removeCorsHeaders(reply: FastifyReply): void {
   for (const name of CORS_HEADERS) if (reply.hasHeader(name)) reply.removeHeader(name)
 }
 
-/**
- * Sets `Vary` without `Origin` in the request too, because a cache could otherwise reuse that answer for a request with
- * `Origin`.
- */
-function varyByOrigin(reply: FastifyReply): void {
-  if (!reply.hasHeader('vary')) {
-    reply.header('vary', 'Origin')
-    return
-  }
-  const names = [reply.getHeader('vary') ?? []]
+/** Adds names to the `Vary` header, and keeps those that the host's hooks have set. */
+export function addVary(reply: FastifyReply, names: readonly string[]): void {
+  const before = [reply.getHeader('vary') ?? []]
     .flat()
     .flatMap((value) => String(value).split(','))
     .map((name) => name.trim())
     .filter((name) => name !== '')
-  if (!names.some((name) => name === '*' || name.toLowerCase() === 'origin'))
-    reply.header('vary', [...names, 'Origin'].join(', '))
+  const known = before.map((name) => name.toLowerCase())
+  if (known.includes('*')) return
+  const missing = names.filter((name) => !known.includes(name.toLowerCase()))
+  if (missing.length > 0) reply.header('vary', [...before, ...missing].join(', '))
 }
 
 function byClient(clientsOf: ClientsOf, clientIdOf: (request: FastifyRequest) => string | undefined): AllowsOrigin {
@@ -254,37 +250,10 @@ function remembering(clients: Clients, asking: Asking): Clients {
 }
 
 /**
- * True if a registered client has this origin, so that its page may have sent the request. Rejects if a client store
- * rejects.
- */
-export type IsRegistered = (request: FastifyRequest, origin: string) => boolean | Promise<boolean>
-
-/**
- * Computes the origins of `listed` clients once. Other clients cannot be found by origin, so the origin must belong to
- * the client that the request names in its header or body.
- */
-export function registeredOrigins(
-  listed: readonly Client[],
-  others: ClientsOf | null = null
-): { isRegistered: IsRegistered; needsBody: boolean } {
-  const known = new Set(listed.flatMap(originsOf))
-  if (others === null) return { isRegistered: (_request, origin) => known.has(origin), needsBody: false }
-  return {
-    async isRegistered(request, origin) {
-      if (known.has(origin)) return true
-      const clientId = claimedClientId(request)
-      const client = clientId === undefined ? null : await others(request).findById(clientId)
-      return client !== null && originsOf(client).includes(origin)
-    },
-    needsBody: true
-  }
-}
-
-/**
  * The id of the client that the request names, without proof. Enough here, because the page must still have an origin
  * of that client.
  */
-function claimedClientId({ body, headers }: FastifyRequest): string | undefined {
+export function claimedClientId({ body, headers }: FastifyRequest): string | undefined {
   const { client_id: clientId } = typeof body === 'object' && body !== null ? (body as { client_id?: unknown }) : {}
   try {
     return clientCredentials(headers.authorization, typeof clientId === 'string' ? { client_id: clientId } : {})

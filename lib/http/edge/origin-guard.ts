@@ -1,10 +1,18 @@
 import type { FastifyInstance, FastifyRequest, onRequestHookHandler } from 'fastify'
+import { originsOf } from '../../clients/rights.ts'
 import { OAuthError } from '../../errors.ts'
+import type { Client } from '../../ports/client-store.ts'
 import type { Advise } from '../../ports/log.ts'
 import { isFromOtherOrigin, isFromOwnPage } from '../../protocol/same-origin.ts'
 import type { CallersConfig } from './callers.ts'
-import { type IsRegistered, removeCorsHeaders } from './cors.ts'
+import { claimedClientId, type ClientsOf, removeCorsHeaders } from './cors.ts'
 import { guarded } from './error-reply.ts'
+
+/**
+ * True if a registered client has this origin, so that its page may have sent the request. Rejects if a client store
+ * rejects.
+ */
+type IsRegistered = (request: FastifyRequest, origin: string) => boolean | Promise<boolean>
 
 export interface OriginGuardDeps {
   issuer: string
@@ -74,6 +82,27 @@ export function guardOrigins(
     if (needsBody && !hostJudges) route.preValidation = [refuseOthers, route.preValidation ?? []].flat()
     else route.onRequest = [refuseOthers, route.onRequest ?? []].flat()
   })
+}
+
+/**
+ * Computes the origins of `listed` clients once. Other clients cannot be found by origin, so the origin must belong to
+ * the client that the request names in its header or body.
+ */
+export function registeredOrigins(
+  listed: readonly Client[],
+  others: ClientsOf | null = null
+): { isRegistered: IsRegistered; needsBody: boolean } {
+  const known = new Set(listed.flatMap(originsOf))
+  if (others === null) return { isRegistered: (_request, origin) => known.has(origin), needsBody: false }
+  return {
+    async isRegistered(request, origin) {
+      if (known.has(origin)) return true
+      const clientId = claimedClientId(request)
+      const client = clientId === undefined ? null : await others(request).findById(clientId)
+      return client !== null && originsOf(client).includes(origin)
+    },
+    needsBody: true
+  }
 }
 
 interface FormDeps {

@@ -36,7 +36,7 @@ export interface PageDeps extends PageErrorDeps, Pick<HttpDeps, 'limiter' | 'reg
   /** The address of an endpoint as a page or a redirect has it: with the prefix of the host's instance. */
   link(name: PathName): string
   /** The pages that exist, so that other pages can link to them. `consents`: clients can ask people for consent. */
-  offers: { signup: boolean; reset: boolean; account: boolean; consents: boolean }
+  offers: { signup: boolean; reset: boolean; emailVerification: boolean; account: boolean; consents: boolean }
   /** The host's own texts of scopes. */
   scopeTexts: ScopeTexts
   /** The option `prefix`. */

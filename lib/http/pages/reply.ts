@@ -14,6 +14,7 @@ import type { CommonModel } from '../../pages/common-model.ts'
 import { type Logo, logoOf } from '../../pages/layout.ts'
 import type { PageModels, PageName, RenderPage } from '../../pages/model.ts'
 import type { Renderers } from '../../pages/render.ts'
+import { addVary } from '../edge/cors.ts'
 import { noStore } from '../edge/error-reply.ts'
 import { type PageAssets, pageAssets } from './assets.ts'
 import { type ContentSecurity, contentSecurityPolicy } from './security.ts'
@@ -200,7 +201,7 @@ export function createPageReply({
   ): Promise<FastifyReply> {
     pageReplies.add(reply)
     noStore(reply)
-    vary(reply, ['Cookie', 'Accept-Language'])
+    addVary(reply, ['Cookie', 'Accept-Language'])
     return await reply
       .code(settings.statusCode ?? 200)
       .type('text/html; charset=utf-8')
@@ -250,18 +251,6 @@ export function createPageReply({
       return await deliver(reply, render(common), settings, { own: false, logo: common.logo })
     }
   }
-}
-
-/** Adds names to the `Vary` header, and keeps those that the host's hooks have set. */
-function vary(reply: FastifyReply, names: readonly string[]): void {
-  const before = String(reply.getHeader('vary') ?? '')
-    .split(',')
-    .map((name) => name.trim())
-    .filter((name) => name !== '')
-  const missing = names.filter(
-    (name) => !before.some((known) => known === '*' || known.toLowerCase() === name.toLowerCase())
-  )
-  reply.header('vary', [...before, ...missing].join(', '))
 }
 
 /**

@@ -4,8 +4,8 @@ import type { TObject } from '@sinclair/typebox'
 import { memoryAttemptStore } from '../../../lib/adapters/memory/attempt-store.ts'
 import { systemRandom } from '../../../lib/adapters/node/system.ts'
 import { createAttemptLimiter } from '../../../lib/adapters/rate-limit/limiter.ts'
-import { requestPasswordReset } from '../../../lib/accounts/reset-password.ts'
-import { requestEmailVerification } from '../../../lib/accounts/verify-email.ts'
+import { canResetPasswords, requestPasswordReset } from '../../../lib/accounts/reset-password.ts'
+import { canVerifyEmails, requestEmailVerification } from '../../../lib/accounts/verify-email.ts'
 import { OAuthError } from '../../../lib/errors.ts'
 import type { AuthorizeDeps } from '../../../lib/authorize/deps.ts'
 import { accountPages } from '../../../lib/http/routes.ts'
@@ -240,7 +240,8 @@ export async function pagesApp(
     link: (name) => `${options.prefix ?? ''}/auth${PATHS[name]}`,
     offers: {
       signup: options.registration !== false && w.deps.users.create !== undefined,
-      reset: w.deps.users.setPasswordHash !== undefined && w.deps.outbox !== null,
+      reset: canResetPasswords(w.deps),
+      emailVerification: canVerifyEmails(w.deps),
       account: false,
       consents: false
     }

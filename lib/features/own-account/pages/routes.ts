@@ -21,7 +21,7 @@ import { ownAccount } from '../endpoints.ts'
 /** The parts of the account page that belong to no other feature. A part exists if the stores support it. */
 function ownParts(deps: PageDeps): NonNullable<PagePart['account']> {
   const { authorize, offers, registration } = deps
-  const { users, outbox } = authorize.accounts
+  const { users } = authorize.accounts
   const fields = registration?.profile ?? null
   const part = (
     path: PathName,
@@ -41,11 +41,7 @@ function ownParts(deps: PageDeps): NonNullable<PagePart['account']> {
     profile: part('accountProfile', users.update !== undefined && fields !== null, (child) => {
       if (registration !== null && fields !== null) profilePage(child, deps, registration, fields.changeable)
     }),
-    email: part(
-      'accountEmail',
-      outbox !== null && (users.update !== undefined || users.setEmailVerified !== undefined),
-      emailPage
-    ),
+    email: part('accountEmail', offers.emailVerification, emailPage),
     password: part('accountPassword', users.setPasswordHash !== undefined, passwordPage, async ({ user }) => ({
       passwordChangedAt: user.passwordHash === null ? null : passwordChangedAt(user)
     })),
