@@ -6,7 +6,8 @@ import { isActive } from '../sessions/active-user.ts'
 import { lookLater } from './background.ts'
 import type { AccountsDeps } from './deps.ts'
 import { endProvisional } from './identities.ts'
-import { byCode, type Confirming, tokenForCode, endOpenTokens, invalidLink } from './message-codes.ts'
+import { byCode, type Confirming, tokenForCode, invalidLink } from './message-codes.ts'
+import { endOpenTokens } from './open-tokens.ts'
 import { addressed, addressOf, type MessageCause } from './outbox.ts'
 import { sendAlreadyRegistered } from './reset-password.ts'
 import { isUndoOpen, newUndoLink } from './undo.ts'
@@ -130,7 +131,7 @@ export async function confirmEmailChange({ token, stay, ...cause }: Confirmation
     stays: stay?.(change.sid) ?? { sid: change.sid, browser: null },
     origin: cause.origin
   })
-  await endOpenTokens(change.user.id, deps, 'email_change')
+  await endOpenTokens(change.user.id, 'owner', deps, 'email_change')
   if ((await deps.oneTimeTokens.consume('email_change', digestOfOneTimeToken(token) ?? '', deps.clock.now())) === null)
     throw invalidLink()
 }

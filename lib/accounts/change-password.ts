@@ -8,6 +8,7 @@ import type { AccountsDeps } from './deps.ts'
 import { requireGoodPassword } from './password-policy.ts'
 import { digest, partitionOf } from '../protocol/digest.ts'
 import { endProvisional } from './identities.ts'
+import { endOpenTokens } from './open-tokens.ts'
 import { addressed } from './outbox.ts'
 import { slotOf } from './slots.ts'
 
@@ -70,22 +71,22 @@ export async function setNewPassword(
  * @throws OAuthError `temporarily_unavailable` if another request changes the account at the same moment
  */
 export async function endPassword(user: User, given: NewPassword, deps: AccountsDeps): Promise<void> {
-  if (user.passwordHash === null) await endAll(user, given, deps)
-  else if (!(await setNewPassword(user, await deps.hashing.hash(deps.random.secret()), given, deps)))
+  if (user.passwordHash === null) {
+    await endAll(user, given, deps)
+    await endOpenTokens(user.id, 'password', deps)
+  } else if (!(await setNewPassword(user, await deps.hashing.hash(deps.random.secret()), given, deps)))
     throw new OAuthError('temporarily_unavailable', 'The account was changed meanwhile. Try again.')
 }
 
 /** Does the work that follows the storing of a new hash: ends sign-ins, consents and open links. Can be repeated. */
 export async function finishNewPassword(user: User, given: NewPassword, deps: AccountsDeps): Promise<void> {
   await endAll(user, given, deps)
-  for (const purpose of ['password_reset', 'email_change', 'password_change'] as const) {
-    try {
-      await deps.oneTimeTokens.discard(purpose, user.id)
-    } catch (error) {
-      // Each link is bound to the password hash at its creation, so older links are refused already. A link that could
-      // not be removed only stays stored until it expires.
-      deps.onError(error, 'what a password change leaves behind could not be removed')
-    }
+  try {
+    await endOpenTokens(user.id, 'password', deps)
+  } catch (error) {
+    // Each link is bound to the password hash at its creation, so older links are refused already. A link that could
+    // not be removed only stays stored until it expires.
+    deps.onError(error, 'what a password change leaves behind could not be removed')
   }
 }
 

@@ -5,7 +5,7 @@ import { oneTimeToken, digestOfOneTimeToken, isBoundTo } from '../protocol/crede
 import { MAX_CODE_SECONDS } from '../protocol/bounds.ts'
 import { partitionOf } from '../protocol/digest.ts'
 import type { AccountsDeps } from './deps.ts'
-import type { OneTimeToken, OneTimeTokenPurpose } from '../ports/state.ts'
+import type { OneTimeToken } from '../ports/state.ts'
 import { isActive } from '../sessions/active-user.ts'
 import { addressOf } from './outbox.ts'
 
@@ -164,32 +164,6 @@ export function invalidLink(): OAuthError {
 }
 
 /**
- * The tokens that `endOpenTokens` ends: those of links that open or change an account, and the notes about such links.
- */
-const OPEN: readonly OneTimeTokenPurpose[] = [
-  'password_reset',
-  'verify_email',
-  'email_change',
-  'contested_sign_up',
-  'enrolment',
-  'invitation',
-  'invitation_done'
-]
-
-/** Ends all open links of the user, except those for the purpose `except`. Idempotent. */
-export async function endOpenTokens(
-  userId: string,
-  { oneTimeTokens }: Pick<AccountsDeps, 'oneTimeTokens'>,
-  except?: OneTimeTokenPurpose
-): Promise<void> {
-  await Promise.all(
-    OPEN.filter((purpose) => purpose !== except).map(async (purpose) => {
-      await oneTimeTokens.discard(purpose, userId)
-    })
-  )
-}
-
-/**
  * True if the browser with the secret `asker` asked for the message. The caller must have found the token in the store.
  */
 export const isAskedBy = (purpose: 'password_reset' | 'verify_email', token: string, asker: string): boolean =>
@@ -200,19 +174,7 @@ export const isAskedBy = (purpose: 'password_reset' | 'verify_email', token: str
  * token. A link proves the mailbox that it was sent to, so it works only while the account has that address.
  */
 export async function findMessageToken(
-  purpose: Exclude<
-    OneTimeTokenPurpose,
-    | 'password_change'
-    | 'kept_session'
-    | 'contested_sign_up'
-    | 'email_change'
-    | 'enrolment'
-    | 'factor_undo'
-    | 'email_undo'
-    | 'email_undo_open'
-    | 'undo_done'
-    | 'factor_reset'
-  >,
+  purpose: 'password_reset' | 'verify_email' | 'invitation' | 'invitation_done',
   token: string,
   { oneTimeTokens, users, clock }: AccountsDeps
 ): Promise<{ record: OneTimeToken; user: User } | null> {

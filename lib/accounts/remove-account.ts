@@ -3,7 +3,7 @@ import type { User } from '../ports/user-store.ts'
 import type { Origin, StayingSignIn } from '../sessions/sessions.ts'
 import type { AccountsDeps } from './deps.ts'
 import { listLinks, withdrawGrant } from './identities.ts'
-import { endOpenTokens } from './message-codes.ts'
+import { endOpenTokens } from './open-tokens.ts'
 import { endConsents } from './change-password.ts'
 import { addressed, type MessageCause } from './outbox.ts'
 
@@ -33,7 +33,7 @@ export async function removeAccount(
     throw new OAuthError('server_error', 'Accounts can not be removed here.', {
       detail: 'the user store has no remove'
     })
-  await endAll(user.id, { stays, origin }, deps)
+  await endAll(user.id, { tokens: 'owner', stays, origin }, deps)
   const links = await listLinks(user.id, deps)
   try {
     await deps.users.remove(user.id)
@@ -74,7 +74,8 @@ export async function removeAccount(
  * for them as long as the account exists.
  */
 export async function endRest(userId: string, origin: Origin, deps: AccountsDeps): Promise<void> {
-  await endAll(userId, { origin }, deps)
+  // Ends even the links that give an account back, because the host may give the id to another user.
+  await endAll(userId, { tokens: 'account', origin }, deps)
   for (const slot of deps.slots) await slot.endRest?.(userId, origin)
 }
 
@@ -84,7 +85,7 @@ export async function endRest(userId: string, origin: Origin, deps: AccountsDeps
  */
 async function endAll(
   userId: string,
-  { stays = null, origin }: { stays?: StayingSignIn | null; origin: Origin },
+  { tokens, stays = null, origin }: { tokens: 'owner' | 'account'; stays?: StayingSignIn | null; origin: Origin },
   deps: AccountsDeps
 ): Promise<void> {
   const steps = [
@@ -95,8 +96,7 @@ async function endAll(
       await endConsents(userId, { by: 'account_removed', origin }, deps)
     },
     async () => {
-      await endOpenTokens(userId, deps)
-      await deps.oneTimeTokens.discard('password_change', userId)
+      await endOpenTokens(userId, tokens, deps)
     }
   ]
   const outcomes: Array<PromiseSettledResult<void>> = []

@@ -10,7 +10,7 @@ import type { FirstFactor } from './slots.ts'
 import { identityLinked, identityUnlinked, linkIdOf, listLinks } from './identities.ts'
 import { addressOf, type MessageCause } from './outbox.ts'
 import { isActive } from '../sessions/active-user.ts'
-import { endOpenTokens } from './message-codes.ts'
+import { endOpenTokens } from './open-tokens.ts'
 
 type Outcome = Awaited<ReturnType<typeof storeLink>>
 
@@ -124,7 +124,7 @@ export async function storeLink(
   { user, link, contested, before, stays, locale, origin }: StoredLink,
   deps: AccountsDeps
 ): Promise<Awaited<ReturnType<NonNullable<UserStore['linkIdentity']>>>> {
-  const { users, oneTimeTokens } = deps
+  const { users } = deps
   if (users.linkIdentity === undefined) return 'unknown_user'
   // Runs before the link, so that after a failure nothing is linked and the person can try again.
   if (contested !== null) {
@@ -132,8 +132,7 @@ export async function storeLink(
     if (contested === 'by_address' && users.setPasswordHash !== undefined && isPasswordOlder(user))
       await endPassword(user, given, deps)
     else await endAll(user, given, deps)
-    for (const purpose of ['password_reset', 'email_change', 'verify_email'] as const)
-      await oneTimeTokens.discard(purpose, user.id)
+    await endOpenTokens(user.id, 'owner', deps)
   }
   await before?.()
   const tell = (): void => {
@@ -170,7 +169,7 @@ export async function storeLink(
 export async function takeMailbox(user: User, { locale, origin }: MessageCause, deps: AccountsDeps): Promise<User> {
   const since = deps.clock.now()
   await endPassword(user, { by: 'email_sign_in', locale, origin }, deps)
-  await endOpenTokens(user.id, deps)
+  await endOpenTokens(user.id, 'owner', deps)
   await markProved(user, since, deps)
   const now = await deps.users.findById(user.id)
   if (!isActive(now) || !isProved(now) || addressOf(now) !== addressOf(user))

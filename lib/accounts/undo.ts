@@ -5,7 +5,8 @@ import { carriedIn, digestOfOneTimeToken, isBoundTo, oneTimeToken } from '../pro
 import { isActive } from '../sessions/active-user.ts'
 import type { AccountsDeps } from './deps.ts'
 import { endProvisional } from './identities.ts'
-import { endOpenTokens, invalidLink } from './message-codes.ts'
+import { invalidLink } from './message-codes.ts'
+import { endOpenTokens } from './open-tokens.ts'
 import { addressOf, type MessageCause } from './outbox.ts'
 import { sendResetOnce } from './reset-password.ts'
 import { emailOf } from './username.ts'
@@ -145,6 +146,7 @@ export async function undoByLink(
 
 /**
  * Removes all factors. Later factors depend on the first one, and the person who added it may have removed it since.
+ * Ends open links, because the thief may have asked for a change of the address.
  */
 async function removeFactors(user: User, cause: MessageCause, deps: AccountsDeps): Promise<User> {
   const { sessions, slots } = deps
@@ -155,6 +157,8 @@ async function removeFactors(user: User, cause: MessageCause, deps: AccountsDeps
   await endAll()
   for (const { end } of slots) await end?.(user, { what: 'all' }, cause)
   await endAll()
+  // Keeps a reset link, because its mailbox is the one that got this link, and no second one is sent for five minutes.
+  await endOpenTokens(user.id, 'owner', deps, 'password_reset')
   return user
 }
 
@@ -184,6 +188,6 @@ async function putBack(
   await endProvisional(back, { by: 'email_changed', ...cause }, deps)
   for (const { end } of slots) await end?.(back, { what: 'since', since: changedAt }, cause)
   await sessions.revokeAll(user.id, 'email_changed', { origin: cause.origin })
-  await endOpenTokens(user.id, deps)
+  await endOpenTokens(user.id, 'owner', deps)
   return back
 }

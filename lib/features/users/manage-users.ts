@@ -2,8 +2,8 @@ import { actedOn, auditTarget, isReason, REASON, unchanged, audited } from '../.
 import type { AccountsDeps } from '../../accounts/deps.ts'
 import type { ManagedUser, ManagedUsers, RequestedAct } from '../../accounts/managed-users.ts'
 import { exportUser } from '../../accounts/export-user.ts'
-import { endOpenTokens } from '../../accounts/message-codes.ts'
 import { endAll } from '../../accounts/change-password.ts'
+import { endOpenTokens } from '../../accounts/open-tokens.ts'
 import { addressed, addressOf } from '../../accounts/outbox.ts'
 import { endRest, removeAccount } from '../../accounts/remove-account.ts'
 import { startPasswordReset } from '../../accounts/reset-password.ts'
@@ -148,7 +148,7 @@ export function manageUsers(deps: AccountsDeps, fields: readonly string[]): Mana
         if ('emailVerified' in patch) {
           // Notifies the former mailbox first, because a repeat of the call would find nothing to change.
           if (addressOf(user) !== '') deps.outbox?.post({ kind: 'email_changed', user: addressed(user), ...CAUSE })
-          await endOpenTokens(user.id, deps)
+          await endOpenTokens(user.id, 'owner', deps)
           await requestEmailVerification(changed, CAUSE, deps)
         }
         return shown(changed)
@@ -163,7 +163,7 @@ export function manageUsers(deps: AccountsDeps, fields: readonly string[]): Mana
       if (!(await setDisabled(user.id, true))) throw new OAuthError('not_found', 'There is no such user.')
       if (user.disabled !== true) events.emit('user_disabled', { userId: user.id, actor, ...reason }, asked(acting))
       await sessions.revokeAll(user.id, 'disabled', { origin: NO_REQUEST })
-      await endOpenTokens(user.id, deps)
+      await endOpenTokens(user.id, 'owner', deps)
     },
     async enable(id, act) {
       const acting = actOf(act)
@@ -190,7 +190,7 @@ export function manageUsers(deps: AccountsDeps, fields: readonly string[]): Mana
         events.emit('password_reset_required', { userId: user.id, actor, ...reason }, asked(acting))
         await sessions.revokeAll(user.id, 'admin', { origin: NO_REQUEST })
         await endAll(user, { by: 'change', origin: NO_REQUEST }, deps)
-        await endOpenTokens(user.id, deps)
+        await endOpenTokens(user.id, 'owner', deps)
         await startPasswordReset(user.id, deps)
         return
       }

@@ -1,0 +1,58 @@
+import type { OneTimeTokenPurpose } from '../ports/state.ts'
+import type { AccountsDeps } from './deps.ts'
+
+/**
+ * The event that ends a token. `password`: the account gets a new password. `owner`: the account changes hands, gets
+ * another address, or is disabled. `account`: the user is removed. Each event also ends the tokens of those before it.
+ */
+type TokenEnd = 'password' | 'owner' | 'account'
+const ORDER: readonly TokenEnd[] = ['password', 'owner', 'account']
+
+/** The event that ends the tokens of each purpose. `null`: the token belongs to no user. */
+const ENDED_BY: Readonly<Record<OneTimeTokenPurpose, TokenEnd | null>> = {
+  // Sets a password. Bound to the former hash, which is the same before and after if the user has no password.
+  password_reset: 'password',
+  // Gives the account to the reader of another mailbox. Bound to the former hash too.
+  email_change: 'password',
+  // Lets the next sign-in set up a second factor. Bound to the former hash too.
+  enrolment: 'password',
+  // Marks a hash whose change is unfinished.
+  password_change: 'password',
+  // Confirms the address of the user whose mailbox got it. A new user may change the password before.
+  verify_email: 'owner',
+  // Sets the first password or links an identity. A link of a user with a password only reports that.
+  invitation: 'owner',
+  // Does nothing but report that the invitation was accepted.
+  invitation_done: 'account',
+  // Protects the owner of the mailbox from an account of a stranger. The password that it names may stay.
+  contested_sign_up: 'account',
+  // Each new password replaces or ends it.
+  kept_session: 'account',
+  // Gives the account back to the reader of the former mailbox. A thief must not be able to end it.
+  factor_undo: 'account',
+  email_undo: 'account',
+  email_undo_open: 'account',
+  undo_done: 'account',
+  // Remembers a message that is still to be sent.
+  factor_reset: 'account',
+  // Belongs to a browser or an address, and confirms nothing after the token of its link has ended.
+  sign_in_code: null,
+  // Belongs to a client.
+  blocked_client: null
+}
+
+/** Ends the tokens of the user that end with this event, except those for the purpose `except`. Idempotent. */
+export async function endOpenTokens(
+  userId: string,
+  end: TokenEnd,
+  { oneTimeTokens }: Pick<AccountsDeps, 'oneTimeTokens'>,
+  except?: OneTimeTokenPurpose
+): Promise<void> {
+  const ended = ORDER.slice(0, ORDER.indexOf(end) + 1)
+  await Promise.all(
+    (Object.keys(ENDED_BY) as OneTimeTokenPurpose[]).map(async (purpose) => {
+      const by = ENDED_BY[purpose]
+      if (by !== null && ended.includes(by) && purpose !== except) await oneTimeTokens.discard(purpose, userId)
+    })
+  )
+}
