@@ -37,8 +37,7 @@ function managedAlgorithms(
   { clients, accessToken: { alg: first }, apis: { resources } }: Settings,
   redirectLogin: boolean
 ): [string, ...string[]] {
-  // An elliptic key costs nothing, so ES256 is always included. After a change of `accessToken.alg` to RS256, tokens
-  // that were signed with ES256 stay valid.
+  // An elliptic key costs nothing, so ES256 is always included.
   const ofApis = resources.flatMap(({ alg }) => alg ?? [])
   const always = first === 'RS256' ? ['RS256', 'ES256'] : [...new Set(['ES256', ...ofApis])]
   if (!redirectLogin) return always as [string, ...string[]]

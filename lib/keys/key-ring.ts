@@ -45,6 +45,24 @@ export interface KeyRing {
   close(): void
 }
 
+export interface ManagedKeyOptions {
+  /**
+   * Each algorithm has its own keys and rotation. The first signs access tokens. Stored keys of other algorithms stay
+   * published until their last token has expired, because the options of the service may have changed.
+   */
+  algs: readonly [string, ...string[]]
+  /** How long a key signs. */
+  rotateEveryMs: number
+  /** How long a key is published before it signs. Longer than any JWKS cache. */
+  announceMs: number
+  /** The longest life of a token of any kind. A key stays published for that long after its last token. */
+  tokenLifetimeMs: number
+  /** How long the public half of a key still verifies hints after its last token has expired. */
+  hintLifetimeMs: number
+  /** How often the ring reads the store. */
+  pollMs: number
+}
+
 /** Keys that the host gave. All verify and are published; the first of each algorithm signs. */
 export function fixedKeyRing(keys: readonly LoadedKey[]): KeyRing {
   const [first] = keys
@@ -86,7 +104,7 @@ export function noSuchAlgorithm(alg: string): OAuthError {
  * The largest expected clock difference of two instances. The instance with the slower clock signs with a key for that
  * much longer than the other one.
  */
-export const CLOCKS_APART_MS = 10 * 60_000
+const CLOCKS_APART_MS = 10 * 60_000
 
 /**
  * The key that signs now: the last one that has begun to sign, else the first. `entries`: the readable keys of one
@@ -95,9 +113,33 @@ export const CLOCKS_APART_MS = 10 * 60_000
 export const signingOf = <Entry extends { stored: StoredKey }>(entries: readonly Entry[], now: number) =>
   entries.findLast(({ stored }) => stored.signsFrom <= now) ?? entries[0]
 
-/** The time at which the last token of this key's predecessor has expired, in milliseconds since the epoch. */
-export const formerEndsAt = ({ signsFrom }: StoredKey, tokenLifetimeMs: number): number =>
-  signsFrom + tokenLifetimeMs + CLOCKS_APART_MS
+type Times = Pick<ManagedKeyOptions, 'algs' | 'rotateEveryMs' | 'announceMs' | 'tokenLifetimeMs'>
+
+/** The latest time at which a token of this key can expire, whichever instance signs with it. */
+export const lifeEndsAt = (
+  { signsFrom }: StoredKey,
+  { rotateEveryMs, announceMs, tokenLifetimeMs }: Omit<Times, 'algs'>
+): number => signsFrom + rotateEveryMs + announceMs + tokenLifetimeMs + CLOCKS_APART_MS
+
+/**
+ * The time at which the last token of a key has expired, in milliseconds since the epoch. `null`: the key has no
+ * successor yet. Instances with other options may still sign with an unreadable key, or with a key of an algorithm that
+ * left the options. They follow their own schedule, so such a key stays for its whole life.
+ * @param stored all stored keys, and the readable ones by sequence
+ */
+export function leavesAt(
+  key: StoredKey,
+  stored: { known: readonly StoredKey[]; readable: readonly StoredKey[] },
+  times: Times
+): number | null {
+  if (!times.algs.includes(key.alg)) return lifeEndsAt(key, times)
+  const successorIn = (keys: readonly StoredKey[]): StoredKey | undefined =>
+    keys.find(({ alg, sequence }) => alg === key.alg && sequence > key.sequence)
+  if (!stored.readable.some(({ kid }) => kid === key.kid))
+    return successorIn(stored.known) === undefined ? null : lifeEndsAt(key, times)
+  const successor = successorIn(stored.readable)
+  return successor === undefined ? null : successor.signsFrom + times.tokenLifetimeMs + CLOCKS_APART_MS
+}
 
 /** A new key, and its form for the store. */
 export async function newKey(

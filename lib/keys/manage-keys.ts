@@ -1,6 +1,6 @@
 import type { StoredKey } from '../ports/state.ts'
-import type { ManagedKeyDeps, ManagedKeyOptions } from './managed-key-ring.ts'
-import { formerEndsAt, newKey, signingOf } from './key-ring.ts'
+import { leavesAt, type ManagedKeyOptions, newKey, signingOf } from './key-ring.ts'
+import type { ManagedKeyDeps } from './managed-key-ring.ts'
 
 /** A managed key for an operator. Times are milliseconds since the epoch. */
 export interface ManagedKey {
@@ -46,9 +46,10 @@ interface Entry {
 }
 
 export function manageKeys(
-  { algs, announceMs, tokenLifetimeMs }: ManagedKeyOptions,
+  options: ManagedKeyOptions,
   deps: Pick<ManagedKeyDeps, 'clock' | 'engine' | 'store' | 'sealer' | 'onChange'>
 ): KeyManagement {
+  const { algs, announceMs } = options
   const { clock, store, sealer } = deps
 
   const isReadable = ({ sealed }: StoredKey): boolean => sealed !== null && sealer.open(sealed) !== null
@@ -64,13 +65,19 @@ export function manageKeys(
   function shown(key: StoredKey, all: readonly StoredKey[]): ManagedKey {
     const { kid, alg, createdAt, signsFrom } = key
     const readable = readableOf(all, alg)
-    const signing = signingOf(readable, clock.now())?.stored
-    const successor = readable.find((entry) => entry.stored.sequence > key.sequence)?.stored
+    const signing = algs.includes(alg) ? signingOf(readable, clock.now())?.stored : undefined
     const later = signing !== undefined && key.sequence > signing.sequence ? 'announced' : 'published'
-    const isFormer = key.sealed === null || !algs.includes(alg)
-    const state = isFormer ? 'former' : !isReadable(key) ? 'unreadable' : key === signing ? 'signs' : later
-    const leavesAt = state !== 'published' || successor === undefined ? null : formerEndsAt(successor, tokenLifetimeMs)
-    return { kid, alg, state, createdAt, signsFrom, leavesAt }
+    const inUse = !isReadable(key) ? 'unreadable' : key === signing ? 'signs' : later
+    const state = key.sealed === null ? 'former' : inUse
+    const view = { known: all, readable: readable.map((entry) => entry.stored) }
+    return {
+      kid,
+      alg,
+      state,
+      createdAt,
+      signsFrom,
+      leavesAt: state === 'published' ? leavesAt(key, view, options) : null
+    }
   }
 
   /**

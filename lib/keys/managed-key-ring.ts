@@ -4,28 +4,14 @@ import type { JsonWebKeyObject, JwtEngine, LoadedKey, Sealer, VerifyingKey } fro
 import type { KeyStore, StoredKey } from '../ports/state.ts'
 import {
   type KeyRing,
+  leavesAt,
+  lifeEndsAt,
+  type ManagedKeyOptions,
+  newKey,
   noSuchAlgorithm,
   publicHalves,
-  CLOCKS_APART_MS,
-  formerEndsAt,
-  newKey,
   signingOf
 } from './key-ring.ts'
-
-export interface ManagedKeyOptions {
-  /** Each algorithm has its own keys and rotation. The first signs access tokens. */
-  algs: readonly [string, ...string[]]
-  /** How long a key signs. */
-  rotateEveryMs: number
-  /** How long a key is published before it signs. Longer than any JWKS cache. */
-  announceMs: number
-  /** The longest life of a token of any kind. A key stays published for that long after its last token. */
-  tokenLifetimeMs: number
-  /** How long the public half of a key still verifies hints after its last token has expired. */
-  hintLifetimeMs: number
-  /** How often the ring reads the store. */
-  pollMs: number
-}
 
 export interface ManagedKeyDeps {
   clock: Clock
@@ -107,9 +93,7 @@ export function managedKeyRing(options: ManagedKeyOptions, deps: ManagedKeyDeps)
     return null
   }
 
-  /**
-   * Reads the store, and remembers a failure. Resolves to all stored keys of the ring's algorithms, readable or not.
-   */
+  /** Reads the store, and remembers a failure. Resolves to all stored keys, readable or not. */
   async function look(): Promise<StoredKey[]> {
     lastLook = clock.monotonic()
     try {
@@ -125,8 +109,7 @@ export function managedKeyRing(options: ManagedKeyOptions, deps: ManagedKeyDeps)
   }
 
   async function read(): Promise<StoredKey[]> {
-    known = await store.list()
-    const listed = known.filter(({ alg }) => algs.includes(alg))
+    const listed = await store.list()
     const next: RingEntry[] = []
     for (const stored of listed) {
       if (stored.sealed === null) continue
@@ -136,11 +119,13 @@ export function managedKeyRing(options: ManagedKeyOptions, deps: ManagedKeyDeps)
     }
     for (const kid of setAside) if (!listed.some((stored) => stored.kid === kid)) setAside.delete(kid)
     // A compromised key is removed from the store, and must not verify hints any more.
-    for (const kid of forHints.keys()) if (!known.some((stored) => stored.kid === kid)) forHints.delete(kid)
+    for (const kid of forHints.keys()) if (!listed.some((stored) => stored.kid === kid)) forHints.delete(kid)
+    // Keys of algorithms that left the options are the last in the JWKS.
+    const place = (alg: string): number => (algs.includes(alg) ? algs.indexOf(alg) : algs.length)
     ring = next.sort(
-      ({ stored: left }, { stored: right }) =>
-        algs.indexOf(left.alg) - algs.indexOf(right.alg) || left.sequence - right.sequence
+      ({ stored: left }, { stored: right }) => place(left.alg) - place(right.alg) || left.sequence - right.sequence
     )
+    known = listed
     return listed
   }
 
@@ -173,10 +158,8 @@ export function managedKeyRing(options: ManagedKeyOptions, deps: ManagedKeyDeps)
     }
   }
 
-  /** Makes the next key in time, and removes keys whose last token has expired. */
-  async function maintain(alg: string): Promise<void> {
-    // Decide on one read: instances with the same list try the same sequence, and only one of them gets it.
-    const listed = await reload()
+  /** Makes the next key in time. */
+  async function renew(alg: string, listed: readonly StoredKey[]): Promise<void> {
     const highest = listed.reduce((max, stored) => (stored.alg === alg ? Math.max(max, stored.sequence) : max), 0)
     const now = clock.now()
     const newest = entriesOf(alg).at(-1)
@@ -185,29 +168,24 @@ export function managedKeyRing(options: ManagedKeyOptions, deps: ManagedKeyDeps)
     } else if (now >= newest.stored.signsFrom + options.rotateEveryMs - options.announceMs) {
       await make(alg, highest + 1, Math.max(newest.stored.signsFrom + options.rotateEveryMs, now + options.announceMs))
     }
-    const entries = entriesOf(alg)
-    const dead = entries.filter((_entry, index) => {
-      const successor = entries[index + 1]
-      return successor !== undefined && now > formerEndsAt(successor.stored, options.tokenLifetimeMs)
-    })
-    // Keeps an unreadable key as long as any instance may use it. An instance with another secret may sign with it, and
-    // follows its own schedule.
-    const longestMs = options.rotateEveryMs + options.announceMs + options.tokenLifetimeMs + CLOCKS_APART_MS
-    const unreadable = listed.filter(
-      (stored) =>
-        stored.alg === alg &&
-        stored.sealed !== null &&
-        setAside.has(stored.kid) &&
-        stored.sequence < highest &&
-        now > stored.signsFrom + longestMs
+  }
+
+  /** Makes the next key in time, and removes keys whose last token has expired. */
+  async function maintain(alg: string): Promise<void> {
+    // Decide on one read: instances with the same list try the same sequence, and only one of them gets it.
+    const listed = await reload()
+    if (algs.includes(alg)) await renew(alg, listed)
+    const now = clock.now()
+    const view = { known, readable: ring.map(({ stored }) => stored) }
+    const ended = known.filter(
+      (stored) => stored.alg === alg && stored.sealed !== null && now > (leavesAt(stored, view, options) ?? Infinity)
     )
-    const ended = [...dead.map(({ stored }) => stored), ...unreadable]
     for (const stored of ended) {
       await store.retire(stored.kid)
       deps.onChange('retired', stored)
     }
     const forgotten = known.filter(
-      ({ sealed, signsFrom }) => sealed === null && now > signsFrom + longestMs + options.hintLifetimeMs
+      (stored) => stored.sealed === null && now > lifeEndsAt(stored, options) + options.hintLifetimeMs
     )
     for (const { kid } of forgotten) await store.remove(kid)
     if (ended.length + forgotten.length > 0) await reload()
@@ -225,7 +203,7 @@ export function managedKeyRing(options: ManagedKeyOptions, deps: ManagedKeyDeps)
   }
 
   async function maintainAll(): Promise<void> {
-    await Promise.all(algs.map(maintainOnce))
+    await Promise.all([...new Set([...algs, ...known.map(({ alg }) => alg)])].map(maintainOnce))
   }
 
   function scheduleAll(delayMs: number): void {

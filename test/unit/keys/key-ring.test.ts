@@ -464,6 +464,35 @@ t.test('rotates the keys of each algorithm in a separate sequence', async (t) =>
   t.equal(one.signingKey('EdDSA').kid, second)
 })
 
+t.test('publishes the keys of an algorithm that left the options until their last token has expired', async (t) => {
+  const clock = steppedClock()
+  const store = memoryState().keys
+  const before = ring(clock, store, undefined, [], { algs: ['EdDSA', 'ES256'] })
+  await before.ready()
+  const { kid, sign } = before.signingKey()
+  const token = sign({ sub: 'ann' })
+  before.close()
+  const after = ring(clock, store)
+  t.teardown(() => {
+    after.close()
+  })
+  await after.ready()
+  t.match(after.find(kid)?.verify(token), { sub: 'ann' })
+  t.same(
+    after.publicJwks().map(({ alg }) => alg),
+    ['ES256', 'EdDSA']
+  )
+  t.same(after.algs(), ['ES256'], 'no new token gets the former algorithm')
+  t.throws(() => after.signingKey('EdDSA'), { message: /no signing key/ })
+  for (let day = 0; day < 91; day++) await step(clock, DAY)
+  t.ok(after.find(kid), 'an instance with the former options may have signed until now')
+  await step(clock, 26 * MINUTE)
+  await until(() => after.find(kid) === undefined)
+  const stored = (await store.list()).filter(({ alg }) => alg === 'EdDSA')
+  t.match(stored, [{ kid, sealed: null }], 'its private half is gone, and no next key was made')
+  t.ok(await after.findForHint(kid), 'old ID tokens are good as hints')
+})
+
 t.test('shares the keys of both algorithms between ten instances', async (t) => {
   const clock = steppedClock()
   const store = delayed(memoryState().keys)

@@ -174,9 +174,12 @@ t.test('makes no key for an algorithm that is not used any more', async (t) => {
   const { keys, store } = await world(t)
   const [stored] = await store.list()
   await store.addIfAbsent({ ...(stored as StoredKey), kid: 'other', alg: 'ES384' })
-  t.strictSame(await states(keys), ['signs', 'former'])
+  t.strictSame(await states(keys), ['signs', 'published'])
+  t.strictSame(await keys.rotate(), [(await keys.list())[1]], 'ES256 alone has a next key')
+  const leavesAt = (stored as StoredKey).signsFrom + 91 * DAY + 25 * MINUTE
+  t.match((await keys.list())[2], { kid: 'other', leavesAt })
   t.equal(await keys.retire('other'), true)
-  t.strictSame(await states(keys), ['signs'])
+  t.strictSame(await states(keys), ['signs', 'announced'])
 })
 
 t.test('takes the key of another instance that was faster', async (t) => {
