@@ -2,7 +2,7 @@ import type { AuditedAct } from '../../accounts/slots.ts'
 import { OAuthError } from '../../errors.ts'
 import { NO_REQUEST, type Origin, type AuthorityEventName, type EventFacts } from '../../events.ts'
 import type { Kernel, Parts } from '../../feature.ts'
-import type { AuditLog, AuditTarget, AuditActor, AuditOutcome } from '../../ports/audit-log.ts'
+import type { AuditActor, AuditEntry, AuditLog, AuditOutcome, AuditPage, AuditTarget } from '../../ports/audit-log.ts'
 import { logLine } from '../../ports/log.ts'
 import { verifyAudit } from './chain.ts'
 import type { AuditSettings } from './options.ts'
@@ -169,7 +169,8 @@ function actorOf({
 
 const DAY_MS = 86_400_000
 const CHECKPOINT_MS = 600_000
-const MOST_EXPORTED = 1000
+/** The number of entries that an export reads at once. */
+const EXPORT_SLICE = 1000
 /** The number of entries that one `prune` call removes. */
 const SLICE = 1000
 
@@ -242,13 +243,17 @@ export async function create(
   }
 }
 
-/** Exports the newest entries that have the user as target or actor, without duplicates. */
+/** Exports the entries that have the user as target or actor, newest first and without duplicates. */
 async function entriesOf(userId: string, log: AuditLog): Promise<object[]> {
-  const pages = await Promise.all([
-    log.list({ limit: MOST_EXPORTED, user: userId }),
-    log.list({ limit: MOST_EXPORTED, actor: userId })
-  ])
-  const found = new Map(pages.flatMap(({ entries }) => entries).map((entry) => [`${entry.chain} ${entry.seq}`, entry]))
+  const found = new Map<string, AuditEntry>()
+  for (const condition of [{ user: userId }, { actor: userId }]) {
+    let after: string | null | undefined
+    while (after !== null) {
+      const page: AuditPage = await log.list({ limit: EXPORT_SLICE, ...condition, after })
+      for (const entry of page.entries) found.set(`${entry.chain} ${entry.seq}`, entry)
+      after = page.next
+    }
+  }
   return [...found.values()]
     .toSorted((one, other) => other.at - one.at)
     .map(({ at, action, outcome, actor, target, clientId, ip, details: { reason, ...details } }) => {

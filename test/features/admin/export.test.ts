@@ -4,6 +4,7 @@ import { memoryFactorStore } from '../../../lib/index.ts'
 import { authAs } from '../../../lib/testing/index.ts'
 import { bearer, PASSWORD } from '../../support/app.ts'
 import { giveSecondFactor } from '../../support/second-factor.ts'
+import { entry } from '../audit/world.ts'
 import { ALL, routed } from './world.ts'
 
 const APP = 'JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP'
@@ -75,4 +76,15 @@ t.test('keeps the IP address and the reason of an administrator out of an export
 t.test('rejects the export of an unknown user with not_found', async (t) => {
   const { app } = await routed(t)
   await t.rejects(app.authority.users.export('nobody'), { name: 'OAuthError', error: 'not_found' })
+})
+
+t.test('exports every audit entry of a user, however many there are', async (t) => {
+  const { app, log, ann, clock } = await routed(t)
+  const at = clock.now()
+  for (let seq = 1; seq <= 2100; seq++)
+    await log.append(
+      entry({ chain: 'busy', seq, at, action: 'token_refreshed', target: { type: 'user', id: ann.sub }, details: {} })
+    )
+  const { audit } = (await app.authority.users.export(ann.sub)) as { audit: Array<{ action: string }> }
+  t.equal(audit.filter(({ action }) => action === 'token_refreshed').length, 2100)
 })
