@@ -89,7 +89,9 @@ export interface Parts {
 
 /** Checks for arguments of `app.authority` methods. */
 export interface AuthorityCalls {
-  /** @throws OAuthError `invalid_grant` if there is no such user */
+  /** Returns the id of a user unchanged. @throws TypeError for any other value, such as the user */
+  idOf(userId: unknown): string
+  /** @throws TypeError for a value that is no id, OAuthError `invalid_grant` if there is no such user */
   existing(userId: string): Promise<User>
   /** Returns the name of the acting admin, if `by` gives one. @throws TypeError for invalid options */
   adminOf(options: { by?: string | undefined } | undefined): string | undefined

@@ -101,14 +101,13 @@ export function createAuthority({
     const now = accounts.clock.now()
     return acr === undefined ? [hostProof(amr, now)] : proofsFor(acr, now)
   }
-  async function existing(userId: unknown): Promise<User> {
-    // Stores need not handle values that are not ids.
-    const user = typeof userId === 'string' ? await accounts.users.findById(userId) : null
+  async function existing(userId: string): Promise<User> {
+    const user = await accounts.users.findById(idOf(userId))
     if (user === null) throw new OAuthError('invalid_grant', 'There is no such user.')
     return user
   }
   return {
-    ...(Object.assign({}, METHODS_OFF, ...methods.map((made) => made({ existing, adminOf, pageFor }))) as Pick<
+    ...(Object.assign({}, METHODS_OFF, ...methods.map((made) => made({ existing, idOf, adminOf, pageFor }))) as Pick<
       Authority,
       FeatureMethod
     >),
@@ -181,9 +180,12 @@ export function createAuthority({
       }))
     },
     revokeConsent: async (userId, clientId) =>
-      await takeBackConsent({ userId, clientId, by: 'host', origin: NO_REQUEST }, { consents, sessions, events }),
+      await takeBackConsent(
+        { userId: idOf(userId), clientId, by: 'host', origin: NO_REQUEST },
+        { consents, sessions, events }
+      ),
     identities: async (userId) =>
-      (await listLinks(userId, accounts)).map((link) => ({
+      (await listLinks(idOf(userId), accounts)).map((link) => ({
         id: linkIdOf(link),
         connection: link.connection,
         issuer: link.issuer,
@@ -192,9 +194,9 @@ export function createAuthority({
         linkedAt: new Date(link.linkedAt),
         lastUsedAt: new Date(link.lastUsedAt)
       })),
-    linkIdentity: async (userId, identity) => await linkByHost(userId, identity, accounts),
+    linkIdentity: async (userId, identity) => await linkByHost(idOf(userId), identity, accounts),
     async unlinkIdentity(userId, id) {
-      const user = await accounts.users.findById(userId)
+      const user = await accounts.users.findById(idOf(userId))
       return user === null
         ? 'unknown'
         : await unlinkIdentity(user, id, { by: 'host', locale: undefined, origin: NO_REQUEST }, accounts)
@@ -221,10 +223,10 @@ export function createAuthority({
       }
     },
     changePassword: async (userId, newPassword) => {
-      await replacePassword(userId, newPassword, accounts)
+      await replacePassword(idOf(userId), newPassword, accounts)
     },
     startPasswordReset: async (userId) => {
-      await startPasswordReset(userId, accounts)
+      await startPasswordReset(idOf(userId), accounts)
     },
     connections,
     health,

@@ -1,6 +1,6 @@
 /** Logs and answers name the cause, so that a developer need not guess. */
 import t from '../support/tap.ts'
-import { memoryUserStore } from '../../lib/index.ts'
+import { memoryFactorStore, memoryUserStore } from '../../lib/index.ts'
 import { PASSWORD, testApp } from '../support/app.ts'
 import { logLines } from '../support/log-lines.ts'
 import { openidApp } from '../support/openid.ts'
@@ -71,15 +71,34 @@ t.test('names missing and unknown fields of a body, and the accepted fields', as
 })
 
 t.test('app.authority names the value it got for an id, a token or an event', async (t) => {
-  const { app, close } = await testApp()
+  const { app, close } = await testApp({ factors: memoryFactorStore() })
   t.teardown(close)
   const { authority } = app
   const nothing = undefined as unknown as string
+  const user = { id: '1' } as unknown as string
   const calls: Array<() => Promise<unknown>> = [
-    async () => await authority.issueTokens({ id: '1' } as unknown as string),
-    async () => await authority.revokeUser({ id: '1' } as unknown as string),
-    async () => await authority.sessions({ id: '1' } as unknown as string),
-    async () => await authority.deleteUser({ id: '1' } as unknown as string)
+    async () => await authority.issueTokens(user),
+    async () => {
+      await authority.revokeUser(user)
+    },
+    async () => await authority.sessions(user),
+    async () => await authority.revokeSession(user, 's'),
+    async () => await authority.consents(user),
+    async () => await authority.revokeConsent(user, 'web'),
+    async () => await authority.identities(user),
+    async () => await authority.linkIdentity(user, { issuer: 'https://sso.example', subject: '1', connection: 'sso' }),
+    async () => await authority.unlinkIdentity(user, 'l'),
+    async () => {
+      await authority.changePassword(user, PASSWORD)
+    },
+    async () => {
+      await authority.startPasswordReset(user)
+    },
+    async () => await authority.factors(user),
+    async () => {
+      await authority.forgetDevices(user)
+    },
+    async () => await authority.deleteUser(user)
   ]
   for (const call of calls)
     await t.rejects(call() as Promise<void>, {

@@ -92,10 +92,13 @@ export function create(on: FactorSettings, kernel: Kernel): Parts {
 }
 
 /** The methods of `app.authority` for second factors. */
-export function factorAuthority(deps: ProvingDeps, { adminOf, existing, pageFor }: AuthorityCalls): Partial<Authority> {
+export function factorAuthority(
+  deps: ProvingDeps,
+  { adminOf, existing, idOf, pageFor }: AuthorityCalls
+): Partial<Authority> {
   return {
     async factors(userId) {
-      const listed = await listFactors(userId, deps)
+      const listed = await listFactors(idOf(userId), deps)
       return {
         ...listed,
         factors: listed.factors.map((factor) => ({

@@ -150,10 +150,10 @@ t.test('adds nothing for an invalid key, and keeps the key out of the error', as
     )
     t.match(error, { error: 'invalid_request', message: /^secret: it takes/ }, inspect(secret).slice(0, 40))
   }
-  for (const id of ['nobody', '', '\0', undefined, null])
-    await t.rejects(app.authority.importTotp(id as string, { secret: RFC_6238 }), {
-      error: 'invalid_grant'
-    } as unknown as Error)
+  for (const id of ['nobody', '', '\0'])
+    await t.rejects(app.authority.importTotp(id, { secret: RFC_6238 }), { error: 'invalid_grant' } as unknown as Error)
+  for (const id of [undefined, null])
+    await t.rejects(app.authority.importTotp(id as unknown as string, { secret: RFC_6238 }), { name: 'TypeError' })
   for (const wrong of [undefined, null, 7, 'JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP', [], () => {}])
     await t.rejects(
       app.authority.importTotp(sub, wrong as never),
