@@ -137,3 +137,15 @@ export interface ManagedUsers<Act extends UserAct = UserAct> {
   /** Removes the user like `deleteUser`, but rejects with `not_found` if there is none. */
   remove(id: string, act?: Act): Promise<void>
 }
+
+/** A user as support staff see them, with the row of the store. */
+export interface UserWithRow {
+  user: ManagedUser
+  row: User
+}
+
+/** The use cases for the routes and pages of administration, which also need the rows. */
+export interface RequestedUsers extends Omit<ManagedUsers<RequestedAct>, 'list' | 'get'> {
+  list(...query: Parameters<ManagedUsers['list']>): Promise<{ users: UserWithRow[]; next: string | null }>
+  get(id: string): Promise<UserWithRow | null>
+}

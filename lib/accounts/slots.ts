@@ -1,4 +1,4 @@
-import type { ImpersonationAnswer, ImpersonationAsk, ManagedUsers, RequestedAct } from './managed-users.ts'
+import type { ImpersonationAnswer, ImpersonationAsk, RequestedUsers } from './managed-users.ts'
 import type { Apps, Passkeys } from './factor-kinds.ts'
 import type { Actor, AuditAction, EventFacts, FirstFactorKind } from '../events.ts'
 import type { ApiKeyRecord, OwnedApiKey } from '../ports/api-key-store.ts'
@@ -221,7 +221,7 @@ export interface AccountSlots {
   /** Makes a token that acts in the name of a user. */
   impersonate?(asked: ImpersonationAsk): Promise<ImpersonationAnswer>
   /** The use cases of administration. */
-  users?: ManagedUsers<RequestedAct>
+  users?: RequestedUsers
   /** Connections by their ids. */
   connections?: ReadonlyMap<string, ConnectionWay & Pick<Connection, 'callbackUrl' | 'upstream'>>
 }

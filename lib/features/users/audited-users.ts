@@ -1,13 +1,13 @@
 import { auditTarget, audited } from '../../accounts/acted-on.ts'
 import type { AuditAction } from '../../events.ts'
 import type { AccountsDeps } from '../../accounts/deps.ts'
-import type { ManagedUsers, RequestedAct, UserChanges } from '../../accounts/managed-users.ts'
+import type { RequestedAct, RequestedUsers, UserChanges } from '../../accounts/managed-users.ts'
 import { actOf } from './given.ts'
 
 const LONGEST_NAMES = 500
 
 /** Wraps the use cases. Writes an audit entry before and after each action. `list` and `get` are not audited. */
-export function auditedUsers(users: ManagedUsers<RequestedAct>, deps: AccountsDeps): ManagedUsers<RequestedAct> {
+export function auditedUsers(users: RequestedUsers, deps: AccountsDeps): RequestedUsers {
   const acting =
     <Answer>(action: AuditAction, work: (id: string, act?: RequestedAct) => Promise<Answer>, fields?: string) =>
     async (id: string, act?: RequestedAct): Promise<Answer> => {

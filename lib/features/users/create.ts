@@ -1,9 +1,9 @@
 import type { AccountsDeps } from '../../accounts/deps.ts'
-import type { ManagedUsers, RequestedAct } from '../../accounts/managed-users.ts'
+import type { ManagedUsers, RequestedUsers } from '../../accounts/managed-users.ts'
 import { ownProfileFields } from '../../accounts/register.ts'
 import type { Kernel, Parts } from '../../feature.ts'
 
-async function loadUsers(accounts: AccountsDeps, fields: readonly string[]): Promise<ManagedUsers<RequestedAct>> {
+async function loadUsers(accounts: AccountsDeps, fields: readonly string[]): Promise<RequestedUsers> {
   const [{ manageUsers }, { auditedUsers }] = await Promise.all([
     import('./manage-users.ts'),
     import('./audited-users.ts')
@@ -14,12 +14,12 @@ async function loadUsers(accounts: AccountsDeps, fields: readonly string[]): Pro
 /** Loads the use cases at the first call, because most services never make one. */
 export function create(_on: true, { accounts, settings: { registration } }: Kernel): Parts {
   const fields = registration === false ? [] : ownProfileFields(Object.keys(registration.fields?.properties ?? {}))
-  let loading: Promise<ManagedUsers<RequestedAct>> | null = null
-  const loaded = async (): Promise<ManagedUsers<RequestedAct>> => {
+  let loading: Promise<RequestedUsers> | null = null
+  const loaded = async (): Promise<RequestedUsers> => {
     loading ??= loadUsers(accounts, fields)
     return await loading
   }
-  const users: ManagedUsers<RequestedAct> = {
+  const users: RequestedUsers = {
     list: async (...given) => await (await loaded()).list(...given),
     get: async (...given) => await (await loaded()).get(...given),
     create: async (...given) => await (await loaded()).create(...given),
@@ -42,5 +42,13 @@ export function create(_on: true, { accounts, settings: { registration } }: Kern
       await (await loaded()).remove(...given)
     }
   }
-  return { account: { users }, authority: () => ({ users }) }
+  const forHost: ManagedUsers = {
+    ...users,
+    async list(query) {
+      const page = await users.list(query)
+      return { ...page, users: page.users.map(({ user }) => user) }
+    },
+    get: async (id) => (await users.get(id))?.user ?? null
+  }
+  return { account: { users }, authority: () => ({ users: forHost }) }
 }

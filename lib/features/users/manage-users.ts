@@ -1,6 +1,6 @@
 import { actedOn, auditTarget, isReason, REASON, unchanged, audited } from '../../accounts/acted-on.ts'
 import type { AccountsDeps } from '../../accounts/deps.ts'
-import type { ManagedUser, ManagedUsers, RequestedAct } from '../../accounts/managed-users.ts'
+import type { ManagedUser, RequestedUsers, UserWithRow } from '../../accounts/managed-users.ts'
 import { exportUser } from '../../accounts/export-user.ts'
 import { endAll } from '../../accounts/change-password.ts'
 import { endOpenTokens } from '../../accounts/open-tokens.ts'
@@ -29,7 +29,7 @@ const CAUSE = { locale: undefined, origin: NO_REQUEST }
  * write the user first and end the sign-ins afterwards. A parallel sign-in reads the user again after its own write, so
  * either the action ends the sign-in, or the sign-in notices the change.
  */
-export function manageUsers(deps: AccountsDeps, fields: readonly string[]): ManagedUsers<RequestedAct> {
+export function manageUsers(deps: AccountsDeps, fields: readonly string[]): RequestedUsers {
   const { users, events, sessions } = deps
 
   function method<Name extends keyof UserStore>(name: Name): NonNullable<UserStore[Name]> {
@@ -78,6 +78,8 @@ export function manageUsers(deps: AccountsDeps, fields: readonly string[]): Mana
     }
   }
 
+  const withRow = (row: User): UserWithRow => ({ user: shown(row), row })
+
   return {
     async list({ limit = 50, after, prefix, email, connection, ...others } = {}) {
       const list = method('list')
@@ -99,13 +101,13 @@ export function manageUsers(deps: AccountsDeps, fields: readonly string[]): Mana
       const page = found.slice(0, limit)
       const last = page.at(-1)
       return {
-        users: page.map(shown),
+        users: page.map(withRow),
         next: found.length > limit && last !== undefined ? USER_CURSOR.write(placeOfUser(last)) : null
       }
     },
     async get(id) {
-      const user = await find(id)
-      return user === null ? null : shown(user)
+      const row = await find(id)
+      return row === null ? null : withRow(row)
     },
     async create({ invite = false, ...given }, act) {
       const { actor, reason, origin } = actOf(act)

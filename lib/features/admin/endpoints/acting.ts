@@ -2,7 +2,7 @@ import { type Static, type TObject, Type } from '@sinclair/typebox'
 import type { FastifyRequest, FastifyReply } from 'fastify'
 import { MAX_ID, REASON } from '../../../accounts/acted-on.ts'
 import type { AccountsDeps } from '../../../accounts/deps.ts'
-import type { ManagedUsers, RequestedAct, ManagedUser } from '../../../accounts/managed-users.ts'
+import type { ManagedUser, RequestedAct, RequestedUsers } from '../../../accounts/managed-users.ts'
 import { OAuthError } from '../../../errors.ts'
 import type { Origin } from '../../../events.ts'
 import { type AdminCaller, adminOf, requireAdminScope } from '../../../http/edge/admin-guard.ts'
@@ -24,7 +24,7 @@ export interface AdminDeps {
   /** False: impersonation is off. */
   impersonates: boolean
   isProtected(user: User, actor: ActingParty): Promise<boolean>
-  users(): ManagedUsers<RequestedAct>
+  users(): RequestedUsers
 }
 
 const Why = Type.Object(

@@ -1,17 +1,16 @@
 import { type Static, Type } from '@sinclair/typebox'
 import type { FastifyReply } from 'fastify'
-import type { ManagedUser, ManagedUsers, RequestedAct } from '../../../accounts/managed-users.ts'
+import type { RequestedUsers, UserWithRow } from '../../../accounts/managed-users.ts'
 import { OAuthError } from '../../../errors.ts'
 import { type Endpoint, endpoint } from '../../../http/edge/endpoint.ts'
 import type { Registration } from '../../../http/edge/registration.ts'
-import type { User } from '../../../ports/user-store.ts'
 import { acting, type AdminDeps, askedBy, Id, Reason, numberIn, queryOf, refused, ifMatch, tagOf } from './acting.ts'
 import { auditEndpoint } from './audit.ts'
 import { wayEndpoints, sessionEndpoints } from './ways.ts'
 import { adminOf } from '../../../http/edge/admin-guard.ts'
 
 /** `POST /auth/admin/users/:id/impersonate`. */
-const impersonateEndpoint = (users: () => ManagedUsers<RequestedAct>, deps: AdminDeps): Endpoint =>
+const impersonateEndpoint = (users: () => RequestedUsers, deps: AdminDeps): Endpoint =>
   endpoint({
     method: 'POST',
     path: '/admin/users/:id/impersonate',
@@ -83,12 +82,10 @@ function checkFields(given: Record<string, unknown> = {}, registration: Registra
 export function adminEndpoints(deps: AdminDeps): Endpoint[] {
   const { accounts, users } = deps
 
-  function shown(
-    { id, username, email, emailVerified, disabled, hasPassword, createdAt, version: _v, ...fields }: ManagedUser,
-    row?: User | null
-  ): Static<typeof Profile> {
+  function shown({ user, row }: UserWithRow): Static<typeof Profile> {
+    const { id, username, email, emailVerified, disabled, hasPassword, createdAt, version: _v, ...fields } = user
     const more = Object.fromEntries(
-      deps.fields.filter((name) => row?.[name] !== undefined).map((name) => [name, row?.[name]])
+      deps.fields.filter((name) => row[name] !== undefined).map((name) => [name, row[name]])
     )
     return {
       ...more,
@@ -106,8 +103,8 @@ export function adminEndpoints(deps: AdminDeps): Endpoint[] {
   async function profile(id: string, reply: FastifyReply): Promise<Static<typeof Profile>> {
     const found = await users().get(id)
     if (found === null) throw new OAuthError('not_found', 'There is no such user.')
-    tagOf(found, reply)
-    return shown(found, deps.fields.length === 0 ? null : await accounts.users.findById(id))
+    tagOf(found.user, reply)
+    return shown(found)
   }
 
   return [
@@ -124,12 +121,7 @@ export function adminEndpoints(deps: AdminDeps): Endpoint[] {
       handle: async (request) => {
         const query = queryOf(request, ['limit', 'after', 'prefix', 'email', 'connection'])
         const page = await users().list({ ...query, limit: numberIn(query.limit, 'limit') })
-        const rows = await Promise.all(
-          page.users.map(async (one) =>
-            shown(one, deps.fields.length === 0 ? null : await accounts.users.findById(one.id))
-          )
-        )
-        return { users: rows, next: page.next }
+        return { users: page.users.map(shown), next: page.next }
       }
     }),
     endpoint({

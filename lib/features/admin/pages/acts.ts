@@ -5,7 +5,7 @@ import type { AdminScope } from '../../../protocol/scope.ts'
 import type { Acting } from '../endpoints/acting.ts'
 import { removeWay, wayKinds, endSessions, type WayKind } from '../endpoints/ways.ts'
 import { counted, visible, type AdminPageDeps, type AdminVisit } from './frame.ts'
-import type { ManagedUser } from '../../../accounts/managed-users.ts'
+import type { UserWithRow } from '../../../accounts/managed-users.ts'
 import type { User } from '../../../ports/user-store.ts'
 import { listSessions, type Session } from '../../../sessions/browser-sessions.ts'
 
@@ -18,9 +18,7 @@ export interface Item {
 }
 
 /** The person whom a page shows. */
-export interface Person {
-  row: User
-  user: ManagedUser
+export interface Person extends UserWithRow {
   url: string
   isProtected: boolean
   /** The error if this administrator may not act on the person. `null`: no objection, apart from scopes. */
@@ -30,10 +28,9 @@ export interface Person {
 /** Finds the person whose id is in the URL. @throws OAuthError `not_found` */
 export async function personOf(visit: AdminVisit, deps: AdminPageDeps): Promise<Person> {
   const { id = '' } = visit.request.params as { id?: string }
-  const user = await deps.users().get(id)
-  const row = user === null ? null : await deps.accounts.users.findById(user.id)
-  if (user === null || row === null)
-    throw new OAuthError('not_found', 'There is no such person.', { withoutStack: true })
+  const found = await deps.users().get(id)
+  if (found === null) throw new OAuthError('not_found', 'There is no such person.', { withoutStack: true })
+  const { user, row } = found
   const isProtected = await deps.isProtected(row, visit)
   return {
     row,

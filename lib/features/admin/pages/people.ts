@@ -1,4 +1,4 @@
-import type { ManagedUser } from '../../../accounts/managed-users.ts'
+import type { ManagedUser, RequestedUsers } from '../../../accounts/managed-users.ts'
 import { normalizeUsername } from '../../../accounts/username.ts'
 import { withQuery, goOn } from '../../../http/pages/form-page.ts'
 import { isFromHere } from '../../../http/pages/account-page.ts'
@@ -38,18 +38,14 @@ const isBy = (text: string): text is By => BY.some(([by]) => by === text)
 export function peoplePage({ users, pages, accounts }: AdminPageDeps): AdminPage {
   const home = pages.link('admin')
 
-  async function found(
-    by: By,
-    text: string,
-    after: string | undefined
-  ): Promise<{ users: ManagedUser[]; next: string | null }> {
+  async function found(by: By, text: string, after: string | undefined): ReturnType<RequestedUsers['list']> {
     if (text === '') return await users().list({ limit: ROWS, after })
     if (by === 'email') return await users().list({ limit: ROWS, after, email: text })
     if (by === 'prefix') return await users().list({ limit: ROWS, after, prefix: text })
     const name = normalizeUsername(text)
     const row = name === null ? null : await accounts.users.findByUsername(name)
-    const user = row === null ? null : await users().get(row.id)
-    return { users: user === null ? [] : [user], next: null }
+    const person = row === null ? null : await users().get(row.id)
+    return { users: person === null ? [] : [person], next: null }
   }
 
   return {
@@ -66,7 +62,7 @@ export function peoplePage({ users, pages, accounts }: AdminPageDeps): AdminPage
       const given = queryParam(request, 'by')
       const by = isBy(given) ? given : 'prefix'
       const after = queryParam(request, 'after')
-      const { users: rows, next } = await found(by, text, after === '' ? undefined : after)
+      const { users: people, next } = await found(by, text, after === '' ? undefined : after)
       const search = text === '' ? {} : { q: text, by }
       const isRemoved = queryParam(request, 'done') === 'deleted' && isFromHere(request)
       return {
@@ -97,13 +93,13 @@ export function peoplePage({ users, pages, accounts }: AdminPageDeps): AdminPage
 ${submit('Search', { look: 'quiet' })}
 </form>
 ${
-  rows.length === 0
+  people.length === 0
     ? html`<p class="status">No one found. <a href="${home}">Show all people</a></p>
 `
     : table(
         'People, the newest first',
         ['Name', 'Email', 'Status', 'Created'],
-        rows.map((user) => [
+        people.map(({ user }) => [
           html`<a href="${home}/people/${encodeURIComponent(user.id)}">${shown(user.username)}</a>`,
           emailOf(user),
           statusOf(user),
