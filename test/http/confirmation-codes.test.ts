@@ -31,7 +31,7 @@ const SPELLINGS: ReadonlyArray<readonly [string, (code: string) => string]> = [
   ['in full-width digits', (code) => code.replaceAll(/\d/g, (digit) => String.fromCodePoint(0xff10 + Number(digit)))]
 ]
 for (const [name, spell] of SPELLINGS)
-  t.test(`signs in and leads to the app by the code of the sign-up, ${name}`, async (t) => {
+  t.test(`signs in and returns to the app by the code of the sign-up message, typed ${name}`, async (t) => {
     const subject = await signedUp(t)
     const { browser, events } = subject
     const { reply, url } = await browser.follow(await enter(browser, spell(await subject.code())))
@@ -92,7 +92,7 @@ for (const { name, before, typed = (code: string) => code, body = REFUSED } of R
     t.equal((await subject.user()).emailVerified, wasVerified)
   })
 
-t.test('rejects a code longer than a form takes', async (t) => {
+t.test('rejects a code of 65 characters', async (t) => {
   const { browser } = await signedUp(t)
   t.equal((await enter(browser, '1'.repeat(65))).statusCode, 400)
 })
@@ -126,7 +126,7 @@ t.test('answers a wrong code alike for free and for taken names, however often',
   t.strictSame(answers[0], answers[1])
 })
 
-t.test('signs in once by two presses at once, and both get that answer', async (t) => {
+t.test('confirms once when a code is sent twice in parallel, and redirects both requests', async (t) => {
   const subject = await appOf(t, undefined, { state: delayed(memoryState()) })
   await send(t, subject.browser, 'signUp', 'one')
   const code = await subject.code()
@@ -138,7 +138,7 @@ t.test('signs in once by two presses at once, and both get that answer', async (
   t.equal(subject.events.filter(({ name }) => name === 'email_verified').length, 1)
 })
 
-t.test('only confirms by the code if another password was set since the sign-up', async (t) => {
+t.test('confirms without a sign-in if another password was set since the sign-up', async (t) => {
   const subject = await signedUp(t)
   await subject.users.setPasswordHash((await subject.user()).id, 'another hash')
   const { url } = await subject.browser.follow(await enter(subject.browser, await subject.code()))
@@ -146,7 +146,7 @@ t.test('only confirms by the code if another password was set since the sign-up'
   t.notOk(hasSession(subject.browser))
 })
 
-t.test('keeps the link good if the store fails after the right code', async (t) => {
+t.test('keeps the link valid if the store fails after the right code', async (t) => {
   const users = memoryUserStore()
   const { setEmailVerified } = users
   let isDown = true
@@ -163,7 +163,7 @@ t.test('keeps the link good if the store fails after the right code', async (t) 
   t.ok(hasSession(browser))
 })
 
-t.test('sends another code with another message, after an unconfirmed sign-in too', async (t) => {
+t.test('sends a new code when asked again, rejects the old one, and accepts the new one after a sign-in', async (t) => {
   const subject = await signedUp(t)
   const { browser, clock } = subject
   const first = await subject.code()
@@ -178,7 +178,7 @@ t.test('sends another code with another message, after an unconfirmed sign-in to
   t.ok(hasSession(browser))
 })
 
-t.test('sends no code to a caller without a browser, nor for a forgotten password', async (t) => {
+t.test('sends no code for a registration by JSON, nor for a forgotten password', async (t) => {
   const subject = await appOf(t)
   await known(subject)
   t.match((await send(t, subject.browser, 'forgot', 'one')).body, /<form/)
@@ -187,7 +187,7 @@ t.test('sends no code to a caller without a browser, nor for a forgotten passwor
   t.equal(await subject.code(), '')
 })
 
-t.test('has no code if the state of the host can not count wrong ones', async (t) => {
+t.test('sends no code if the state has no redeemCode, and signs in by the link', async (t) => {
   const { oneTimeTokens, ...rest } = memoryState()
   const { redeemCode: _, ...tokens } = oneTimeTokens
   const subject = await appOf(t, memoryUserStore(), {
@@ -203,7 +203,7 @@ t.test('has no code if the state of the host can not count wrong ones', async (t
 })
 
 // covers RL-31
-t.test('limits guesses at codes as those at passwords', async (t) => {
+t.test('limits guesses at codes under the rate limit rule login', async (t) => {
   const subject = await appOf(t, memoryUserStore(), { rateLimit: { login: { max: 2 } } })
   await send(t, subject.browser, 'signUp', 'one')
   const codes = []
@@ -213,7 +213,7 @@ t.test('limits guesses at codes as those at passwords', async (t) => {
 })
 
 // covers RL-31
-t.test('counts the wrong codes of one browser apart from those of another one', async (t) => {
+t.test('counts wrong codes separately for each browser', async (t) => {
   const subject = await signedUp(t)
   const code = await subject.code()
   await send(t, subject.other, 'signIn', 'one')

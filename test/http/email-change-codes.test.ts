@@ -33,7 +33,7 @@ async function post(browser: TestBrowser, form: Record<string, string>): ReturnT
 }
 
 // covers POL-code-change
-t.test('changes the address by the code on the page that asked, and keeps this sign-in alone', async (t) => {
+t.test('changes the address by the code, keeps the current session, and ends all others', async (t) => {
   const { browser, other, typed: code, ...subject } = await asked(t)
   await signIn(other)
   t.match((await browser.get(EMAIL)).body, /new@example\.com[\s\S]*name="code"/)
@@ -48,7 +48,7 @@ t.test('changes the address by the code on the page that asked, and keeps this s
   t.ok(subject.messages.messages.some(({ kind }) => kind === 'email_changed'))
 })
 
-t.test('begins again with another address', async (t) => {
+t.test('shows the form again when the user wants another address', async (t) => {
   const { browser } = await asked(t)
   t.match(await post(browser, { decision: 'other' }), { statusCode: 303, headers: { location: EMAIL } })
   t.match((await browser.get(EMAIL)).body, /name="email"/)
@@ -87,7 +87,7 @@ const CHANGE_REFUSALS: ReadonlyArray<{
   }
 ]
 for (const { name, email = NEW, before, status = 400 } of CHANGE_REFUSALS)
-  t.test(`keeps the address after ${name}`, async (t) => {
+  t.test(`rejects the code and keeps the address: ${name}`, async (t) => {
     const subject = await asked(t, email)
     await before?.(subject)
     const { statusCode, body } = await post(subject.browser, { code: subject.typed || '12345678' })
@@ -110,7 +110,7 @@ t.test('rejects the code of one account in the session of another one', async (t
   t.equal((await subject.user(EVE)).email, EVE)
 })
 
-t.test('asks for no code once the account has the new address by the link', async (t) => {
+t.test('asks for no code after the link has changed the address', async (t) => {
   const subject = await asked(t)
   await press(subject.browser, await subject.link())
   const { body } = await subject.browser.get(EMAIL)

@@ -215,7 +215,7 @@ t.test('accepts a missing redirect_uri with a valid code verifier, and compares 
 })
 
 // covers C11
-t.test('undoes an incomplete sign-in without a sign-out event and without a disabled account', async (t) => {
+t.test('undoes a sign-in whose redemption fails, and emits logged_out by "undone" but no token_issued', async (t) => {
   const users = memoryUserStore()
   const state = memoryState()
   let seen: (user: User | null) => User | null = (user) => user

@@ -68,7 +68,7 @@ t.test('rejects a hook factory used as a hook, at the start or at the request', 
   }
 })
 
-t.test('requireScope checks its names when it is called, and warns once of an unknown scope', async (t) => {
+t.test('requireScope throws for invalid scope names when called, and warns once of an unknown scope', async (t) => {
   const lines: Array<Record<string, unknown>> = []
   const { app } = await appWith(t, () => {}, {
     logger: { level: 'warn', stream: { write: (line: string) => lines.push(JSON.parse(line)) } }

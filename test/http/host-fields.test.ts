@@ -79,7 +79,7 @@ t.test('lets phones show the right keyboard and browsers check limits', async (t
   t.notMatch(english, /given_name">First name <i>/)
 })
 
-t.test('says what a refused value should have been', async (t) => {
+t.test('tells the user which values a rejected field accepts', async (t) => {
   const { page } = await appOf(t)
   const right = {
     username: 'ann@example.com',
@@ -106,7 +106,7 @@ t.test('says what a refused value should have been', async (t) => {
   }
 })
 
-t.test('has a field for the sign-up alone on no other page, and texts of one language in the documents', async (t) => {
+t.test('rejects a change of an x-sign-up-only field, and keeps its value in the profile', async (t) => {
   const { app } = await appOf(t)
   const made = await app.inject({
     method: 'POST',

@@ -190,7 +190,7 @@ t.test('logs an overload of the hashing queue once', async (t) => {
   )
 })
 
-t.test('tells once, after the start, that the hasher does not work', async (t) => {
+t.test('logs once after the start that the hasher does not work', async (t) => {
   const lines: Line[] = []
   const hasher = { ...fastHasher(), hash: async () => await Promise.reject(new Error('no binary')) }
   const { app, close } = await testApp(

@@ -174,7 +174,7 @@ t.test('signs in without delay when the message hangs or fails', async (t) => {
   t.equal(message.kind === 'new_sign_in' && message.userAgent?.length, 256)
 })
 
-t.test('does the work behind the first sign-up while the server closes', async (t) => {
+t.test('finishes the background work of a sign-up when the server closes right after it', async (t) => {
   const lines: string[] = []
   const stream = { write: (line: string) => lines.push(line) }
   const { app, close, messages } = await testApp({}, { logger: { level: 'error', stream } })

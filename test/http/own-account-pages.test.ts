@@ -97,7 +97,7 @@ const isSignedIn = async (browser: TestBrowser): Promise<boolean> =>
   (await browser.get('/auth/account')).statusCode === 200
 const idsIn = (html: string): string[] => [...html.matchAll(/name="session" value="([^"]+)"/g)].map(([, id = '']) => id)
 
-t.test('leads password managers to the page of the password, where there is one', async (t) => {
+t.test('redirects /.well-known/change-password to the password page, or answers 404 without one', async (t) => {
   const asked = async (options: Partial<AuthorityOptions>): Promise<[number, unknown]> => {
     const { app } = await subjectOf(t, options)
     const { statusCode, headers } = await app.inject({ url: '/.well-known/change-password' })
@@ -111,7 +111,7 @@ t.test('leads password managers to the page of the password, where there is one'
   t.same(await asked({ users }), [404, undefined])
 })
 
-t.test("serves the host's own page for password managers, whenever it is registered", async (t) => {
+t.test('serves a host route at /.well-known/change-password, registered before or after the plugin', async (t) => {
   for (const order of ['before', 'after'] as const) {
     const app = Fastify() as unknown as FastifyInstance
     const own = (): void => {
@@ -496,7 +496,7 @@ t.test('shows an error page while the stores are down, and applies no partial ch
   t.ok(await isSignedIn(ann))
 })
 
-t.test('says the state of each row, and shows the row without it while its store is down', async (t) => {
+t.test('shows each row of the account page with its state, or without it while its store is down', async (t) => {
   const failed = new Set<string>()
   const failing = <Store extends object>(store: Store, method: keyof Store & string): Store => ({
     ...store,
@@ -791,7 +791,7 @@ t.test('asks a user without a password to sign in again for guarded actions', as
   t.ok(await users.findById(id))
 })
 
-t.test('shows fifty rows of a long list, this session first, and ends the others at once', async (t) => {
+t.test('lists at most fifty sessions, the current one first, and ends all others at once', async (t) => {
   const subject = await subjectOf(t)
   const here = await browserOf(subject)
   for (let i = 0; i < 60; i++) await subject.app.authority.issueTokens(subject.sub, { scope: 'openid' })

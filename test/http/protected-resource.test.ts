@@ -48,7 +48,7 @@ async function service(
 }
 
 // covers R9728-2
-t.test('adds an API at a path, whose tokens no other guard takes', async (t) => {
+t.test('adds an API at a path, and accepts its tokens only at its own guard', async (t) => {
   const { app, tokenFor } = await service(t, (app) => {
     const notes = app.protectedResource({
       resource: '/notes',
@@ -96,7 +96,7 @@ t.test('adds an API at a path, whose tokens no other guard takes', async (t) => 
   t.match(metadata.json().scopes_supported, ['openid', 'profile', 'email', 'offline_access', 'notes:read', 'mail:read'])
 })
 
-t.test('asks for a recent sign-in of a user', async (t) => {
+t.test('accepts a token with the required acr, and throws for an impossible acr or no scopes', async (t) => {
   const { app, tokenFor } = await service(t, (app) => {
     const api = app.protectedResource({ resource: '/api' })
     app.get(
@@ -112,7 +112,7 @@ t.test('asks for a recent sign-in of a user', async (t) => {
   t.equal((await app.inject({ url: '/api', headers })).statusCode, 200)
 })
 
-t.test('takes a listed resource, and a subset of its scopes for the challenge', async (t) => {
+t.test('guards a resource of the option resources, and names a subset of its scopes in the challenge', async (t) => {
   const { app, log } = await service(
     t,
     (app) => {
@@ -133,7 +133,7 @@ t.test('takes a listed resource, and a subset of its scopes for the challenge', 
   t.throws(() => app.protectedResource({ resource: '/late' }), { code: 'FST_AUTHORITY_INVALID_OPTIONS' })
 })
 
-t.test('stops the start at an API that contradicts another option', async (t) => {
+t.test('stops the start for an invalid API, and for one that contradicts another option', async (t) => {
   const api = { resource: 'https://api.example.com', scopes: ['read'] }
   const cases: Array<[string, Partial<AuthorityOptions>]> = [
     ['resources[1].resource', { resources: [api, { resource: 'https://API.example.com:443/' }] }],
@@ -202,7 +202,7 @@ t.test('warns once of a scope that no token for the API can have', async (t) => 
   t.equal(warnings.length, 2)
 })
 
-t.test('stops the start at a client with an API that does not exist, after the last API was added', async (t) => {
+t.test('stops the start if a client names an API that is neither listed nor added before ready', async (t) => {
   const added = (app: FastifyInstance): unknown => app.protectedResource({ resource: '/orders' })
   const ready = async (client: Partial<Client>, setUp: typeof added): Promise<void> => {
     const { app } = await service(t, setUp, {

@@ -89,7 +89,7 @@ t.test('gives no ID token at a refresh of a password grant that names a resource
 })
 
 // covers R8707-2.1
-t.test('names the APIs on the consent page, and asks again for another one', async (t) => {
+t.test('names the API on the consent page, and asks again for another API', async (t) => {
   const test = await started(t, {
     clients: [{ clientId: 'other', redirectUris: [CALLBACK], firstParty: false, name: 'Other' }]
   })
@@ -133,7 +133,7 @@ t.test('refuses a refresh while the client may not have tokens for the API, and 
   t.equal((await refresh()).claims.aud, ORDERS)
 })
 
-t.test('gives no scope by a code that the client may not have any more', async (t) => {
+t.test('drops scopes that the client lost between the code and its redemption', async (t) => {
   const client: Client = { clientId: 'spa', redirectUris: [CALLBACK] }
   let row = client
   const test = await started(t, { clients: { findById: async (id) => (id === 'spa' ? row : null) } })

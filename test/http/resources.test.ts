@@ -101,7 +101,7 @@ t.test('leaves out the scopes of an API that is not named', async (t) => {
   t.equal(answer.error, 'invalid_scope')
 })
 
-t.test('makes a machine client with several possible resources name one', async (t) => {
+t.test('requires a machine client with several possible resources to name one', async (t) => {
   const test = await started(t)
   t.equal((await token(test, machine, asMachine)).body.error, 'invalid_target')
   const named = await token(test, { ...machine, resource: 'https://internal.example.com/v1' }, asMachine)
@@ -110,7 +110,7 @@ t.test('makes a machine client with several possible resources name one', async 
   t.match(only.claims, { aud: ORDERS, scope: 'orders:read orders:write' }, 'the only one of its list')
 })
 
-t.test('gives a machine client the token that the guide for machine clients says', async (t) => {
+t.test('chooses the audience for a machine client as its guide says', async (t) => {
   const orders = { resource: ORDERS, scopes: { 'orders:read': 'see your orders' } }
   const mail = { resource: '/mail', scopes: { 'mail:read': 'read your mail' } }
   const rows: Array<
@@ -145,7 +145,7 @@ t.test('gives a machine client the token that the guide for machine clients says
 })
 
 // covers R7662-4
-t.test('tells an API about tokens for the API alone', async (t) => {
+t.test('introspects for an API only tokens that were issued for it', async (t) => {
   const test = await started(t)
   const introspect = async (about: string, headers: Record<string, string>): Promise<Record<string, unknown>> =>
     (await test.app.inject({ method: 'POST', url: '/auth/introspect', headers, payload: { token: about } })).json()

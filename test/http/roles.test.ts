@@ -79,7 +79,7 @@ t.test('requireNoActor refuses a token with act, whatever it contains', async (t
     t.strictSame(await (await statusOf(t, claims))('/actor'), Array(3).fill(passes ? 200 : 403), title)
 })
 
-t.test('requireRole checks its names when it is called', async (t) => {
+t.test('requireRole throws for invalid role names when it is called', async (t) => {
   const { app } = await appWith(t, () => {})
   for (const given of [[], [''], [['editor']], [undefined], [null], [1], ['editor', undefined]])
     t.throws(() => app.requireRole(...(given as string[])), {

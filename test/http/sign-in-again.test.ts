@@ -35,7 +35,7 @@ t.test('explains a required recent sign-in to a signed-in user only', async (t) 
   for (const url of ASKING) t.equal(await told(browser, url), false, `signed out elsewhere: ${url}`)
 })
 
-t.test('leads from a known name to the sign-in of another account, and signs nobody out', async (t) => {
+t.test('offers a sign-in with another account next to a known name, and signs nobody out', async (t) => {
   const { app, browser, close } = await openidApp()
   t.teardown(close)
   await app.inject({ method: 'POST', url: '/auth/register', payload: { username: 'bob', password: PASSWORD } })
@@ -66,7 +66,7 @@ t.test('leads from a known name to the sign-in of another account, and signs nob
   }
 })
 
-t.test('shows the error of a failed attempt instead of that explanation', async (t) => {
+t.test('shows the error of a failed sign-in instead of the explanation', async (t) => {
   const { browser, close } = await openidApp()
   t.teardown(close)
   await authorizeAs(browser, authorizePath())

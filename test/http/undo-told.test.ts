@@ -6,7 +6,7 @@ import { ANN, linkOf, scene, THIEF } from './support/undo.ts'
 
 for (const place of ['users.update', 'oneTimeTokens.put', 'oneTimeTokens.find'] as const)
   for (const isDone of [true, false])
-    t.test(`sends the undo link when ${place} fails and its work ${isDone ? 'was' : 'was not'} done`, async (t) => {
+    t.test(`sends the undo link when ${place} fails ${isDone ? 'after' : 'before'} its write`, async (t) => {
       let fails = false
       const failing = <Store extends object>(store: Store): Store => {
         const name = place.split('.')[1] as keyof Store

@@ -8,7 +8,7 @@ import { giveSecondFactor } from '../support/second-factor.ts'
 import { turns } from '../unit/accounts/world.ts'
 import { appOf, BOB, hasSession, known, NEXT, press, queryOf, send } from './support/journeys.ts'
 
-t.test("rejects the link of another person's request: nobody is signed in to a stranger's account", async (t) => {
+t.test('signs nobody in by a confirmation or reset link that another browser asked for', async (t) => {
   const subject = await appOf(t)
   const { browser, other } = subject
   await known(subject)
@@ -26,7 +26,7 @@ t.test("rejects the link of another person's request: nobody is signed in to a s
   t.notOk(hasSession(browser), 'a reset')
 })
 
-t.test('only confirms where another password was set since the sign-up, by whichever way', async (t) => {
+t.test('confirms without a sign-in if another password was set since the sign-up', async (t) => {
   const subject = await appOf(t)
   const { browser } = subject
   await send(t, browser, 'signUp', 'one')
@@ -37,7 +37,7 @@ t.test('only confirms where another password was set since the sign-up, by which
   t.notOk(hasSession(browser))
 })
 
-t.test('signs nobody in to an account that was disabled before the button, or during it', async (t) => {
+t.test('signs nobody in if the account is disabled before or during the reset', async (t) => {
   for (const at of ['before', 'during']) {
     const users = memoryUserStore()
     let isOn = true
@@ -63,7 +63,7 @@ t.test('signs nobody in to an account that was disabled before the button, or du
   }
 })
 
-t.test('says that the password is set where the store fails before the sign-in', async (t) => {
+t.test('reports that the password was set if the store fails before the sign-in', async (t) => {
   const users = memoryUserStore()
   let isDown = false
   const { findById, setPasswordHash } = users
@@ -86,7 +86,7 @@ t.test('says that the password is set where the store fails before the sign-in',
   t.notOk(hasSession(browser))
 })
 
-t.test('only confirms where a session of the typed password would be over', async (t) => {
+t.test('confirms without a sign-in if a session from the typed password would have ended', async (t) => {
   const subject = await appOf(t)
   const { browser, clock } = subject
   await send(t, browser, 'signUp', 'one')
@@ -96,7 +96,7 @@ t.test('only confirms where a session of the typed password would be over', asyn
   t.notOk(hasSession(browser))
 })
 
-t.test('only confirms where the client wants a more recent sign-in than the typed password', async (t) => {
+t.test('confirms without a sign-in if max_age of the client requires a more recent one', async (t) => {
   const subject = await appOf(t)
   const { browser, clock } = subject
   for (const [name, maxAge, next] of [
@@ -118,7 +118,7 @@ t.test('only confirms where the client wants a more recent sign-in than the type
   }
 })
 
-t.test('asks for the second step after a reset, also in a browser that is remembered', async (t) => {
+t.test('asks for the second step after a reset in the browser that asked for the link', async (t) => {
   const subject = await appOf(t)
   const { browser } = subject
   await known(subject)
@@ -130,7 +130,7 @@ t.test('asks for the second step after a reset, also in a browser that is rememb
   t.notOk(hasSession(browser))
 })
 
-t.test('sets the password by one of parallel presses of a link, and signs the browser in', async (t) => {
+t.test('sets the password once when the form is sent five times in parallel, and signs the browser in', async (t) => {
   const users = memoryUserStore()
   const { setPasswordHash } = users
   users.setPasswordHash = async (...given) => {
@@ -156,7 +156,7 @@ t.test('sets the password by one of parallel presses of a link, and signs the br
   t.ok(hasSession(browser))
 })
 
-t.test('keeps three journeys apart, and the oldest of four goes', async (t) => {
+t.test('keeps up to three pending sign-ups of a browser apart, and drops the oldest of four', async (t) => {
   const subject = await appOf(t)
   const { browser, clock } = subject
   const links: string[] = []
@@ -175,7 +175,7 @@ t.test('keeps three journeys apart, and the oldest of four goes', async (t) => {
   t.equal(new URL(url).searchParams.get('state'), 'three')
 })
 
-t.test('says the same of free and of taken names, in the reply and in the size of its cookies', async (t) => {
+t.test('sends the same reply and cookies of the same size for free and taken names', async (t) => {
   const subject = await appOf(t)
   await known(subject)
   const [taken, free] = await Promise.all(
@@ -194,7 +194,7 @@ t.test('says the same of free and of taken names, in the reply and in the size o
   t.ok(Math.abs((taken?.bytes ?? 0) - (free?.bytes ?? 0)) < 20)
 })
 
-t.test('carries a typed name without reading the password, and no name to another journey', async (t) => {
+t.test('carries a typed name to the other pages of the same authorization request only', async (t) => {
   const { browser, app, clock } = await appOf(t)
   for (const page of ['/auth/forgot-password', '/auth/email-code', '/auth/signup', '/auth/login']) {
     browser.cookies.clear()
@@ -217,7 +217,7 @@ t.test('carries a typed name without reading the password, and no name to anothe
   t.equal((await testBrowser(app).get('/auth/check-email')).headers.location, '/auth/login')
 })
 
-t.test('tells a browser without cookies the result of a link, but not at the link of another site', async (t) => {
+t.test('shows a browser without cookies the result of a link, but not on requests from other sites', async (t) => {
   const subject = await appOf(t)
   await known(subject)
   await subject.browser.submit('/auth/forgot-password', { username: BOB })

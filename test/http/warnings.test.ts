@@ -137,7 +137,7 @@ t.test('warns once at start of each unsafe setting, with the fix', async (t) => 
 })
 
 // covers RL-1 RL-2
-t.test('reads trustProxy also inside another plugin', async (t) => {
+t.test('reads trustProxy of the root app when it is registered inside another plugin', async (t) => {
   const rows: Array<[string, FastifyServerOptions, Record<string, number>]> = [
     ['trusted addresses', { trustProxy: '10.0.0.0/8' }, {}],
     ['trustProxy true', { trustProxy: true }, { TRUST_ALL: 1 }],
@@ -318,7 +318,7 @@ t.test('warns of a metadata address that clients would not find, with a fix that
 })
 
 // covers H10
-t.test('warns once of other applications before it replaces the first imported hash', async (t) => {
+t.test('warns once that other applications must know argon2id before it replaces an imported hash', async (t) => {
   const bcrypt = '$2b$05$CCCCCCCCCCCCCCCCCCCCC.E5YPO9kmyuRGyh0XouQYb4YMJKvyOeW'
   const people = ['ann', 'bob'].map((username) => ({ id: username, username, passwordHash: bcrypt }))
   const signIns = async (users: ReturnType<typeof memoryUserStore>): Promise<string[]> => {

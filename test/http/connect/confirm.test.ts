@@ -107,7 +107,7 @@ t.test('FED-15 links only from its own form, after a fresh sign-in', async (t) =
   t.strictSame(await test.users.listIdentities(test.sub), [])
 })
 
-t.test('leads to the confirm page unless `return_to` is another than that of the connection', async (t) => {
+t.test('leads to the confirm page unless the sign-in has another return_to than the connection', async (t) => {
   const test = await waiting(t)
   t.equal((await logIn(test, 'ann@example.com', '?return_to=/elsewhere')).headers.location, '/elsewhere')
   t.equal((await logIn(test, 'ann@example.com', '?return_to=%2Fcart')).headers.location, CONFIRM)
@@ -324,7 +324,7 @@ t.test('leaves claims that do not fit out of a long profile, the picture first',
   }
 })
 
-t.test('does not offer a confirmation that another site began after a later sign-in', async (t) => {
+t.test('does not lead a later sign-in to a confirmation that another site began', async (t) => {
   const users = memoryUserStore()
   const test = await connectApp(t, { users, clients: [SPA] })
   await signUp(test.app, 'ann@example.com')

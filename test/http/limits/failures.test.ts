@@ -341,7 +341,7 @@ async function worksAsEver(t: Test, redis: Redis, begun: () => Promise<unknown> 
   return subject
 }
 
-t.test('RL CS6 counts on a Redis cluster through a client that does not know it', async (t) => {
+t.test('RL CS6 counts on a node of a Redis cluster through a client without cluster support', async (t) => {
   const node = await startRedis({ args: ['--cluster-enabled', 'yes', '--cluster-config-file', 'nodes.conf'] })
   t.teardown(async () => {
     await node.stop()
