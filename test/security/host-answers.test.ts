@@ -68,7 +68,7 @@ async function appOver(
 }
 
 // covers A5
-t.test('takes undefined from findByUsername as no user, and keeps answers and limits the same', async (t) => {
+t.test('treats undefined from findByUsername as no user, with the same answers and limits', async (t) => {
   const { signIn, lines } = await appOver(
     t,
     (users) => ({
@@ -94,7 +94,7 @@ t.test('takes undefined from findByUsername as no user, and keeps answers and li
 })
 
 // covers A5
-t.test('takes undefined as no user from every user store method', async (t) => {
+t.test('treats undefined from findById as no user', async (t) => {
   const { app, signIn } = await appOver(t, (users) => ({
     findById: async (id: string) => (id === 'nobody' ? undefined : await users.findById(id))
   }))
@@ -358,7 +358,7 @@ for (const [what, answer] of Object.entries({ 'an array': [WEB], 'a string': 'we
 }
 
 // covers A4
-t.test('takes undefined for an unknown client, and checks a changed row again', async (t) => {
+t.test('treats undefined from the client store as an unknown client, and checks a changed row again', async (t) => {
   let row: unknown
   const { app, misfits } = await appOver(t, () => ({}), {
     scopes: ['api'],
