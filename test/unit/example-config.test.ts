@@ -10,7 +10,7 @@ t.test('reads LOG_LEVEL in the example server', async (t) => {
   t.throws(() => readConfig({ ...env, LOG_LEVEL: 'loud' }), /LOG_LEVEL is "loud"; it takes one of trace, /)
 })
 
-t.test("has an administrator in the example server on a developer's own machine, or by ADMIN", async (t) => {
+t.test('makes ann@example.com the example administrator on a developer machine, or the user in ADMIN', async (t) => {
   t.equal(readConfig(env).admin, 'ann@example.com')
   t.equal(readConfig({ ...env, ADMIN: 'zoe@example.com' }).admin, 'zoe@example.com')
   for (const [name, value] of [

@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import t from '../support/tap.ts'
 import { endOfTurn } from '../../lib/ports/turn.ts'
 
-t.test('goes on in order of arrival, at the end of the turn', async (t) => {
+t.test('endOfTurn resumes callers in order of arrival at the end of the turn', async (t) => {
   const steps: string[] = []
   const request = async (name: string): Promise<void> => {
     await endOfTurn()
@@ -19,7 +19,7 @@ t.test('goes on in order of arrival, at the end of the turn', async (t) => {
   t.strictSame(steps, ['a 1', 'b 1', 'a 2', 'b 2', 'a 3', 'b 3'])
 })
 
-t.test('keeps what belongs to each request apart', async (t) => {
+t.test('endOfTurn keeps the AsyncLocalStorage context of each caller', async (t) => {
   const current = new AsyncLocalStorage<string>()
   const after = async (): Promise<string | undefined> => {
     await endOfTurn()
@@ -28,7 +28,7 @@ t.test('keeps what belongs to each request apart', async (t) => {
   t.strictSame(await Promise.all(['a', 'b'].map(async (name) => await current.run(name, after))), ['a', 'b'])
 })
 
-t.test("needs no clock that a host's test may have stopped", async (t) => {
+t.test('endOfTurn resolves even if a test of the host has replaced setImmediate', async (t) => {
   const { setImmediate } = globalThis
   t.teardown(() => {
     globalThis.setImmediate = setImmediate

@@ -79,7 +79,7 @@ t.test('sends a message after the caller has continued, without the password has
   t.strictSame(errors, [])
 })
 
-t.test('tells where a message was caused, but not the address of the host or of another person', async (t) => {
+t.test('adds IP address and user agent to a message, unless the host or another person caused it', async (t) => {
   const sent: Message[] = []
   const { outbox } = outboxOf((given) => {
     sent.push(given)

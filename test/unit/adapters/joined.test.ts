@@ -31,7 +31,7 @@ t.test('runs the calls of a turn together, also those that come after an await',
   t.strictSame(runs.slice(1), [[4]])
 })
 
-t.test('runs at most 64 together', async (t) => {
+t.test('runs at most 64 calls together', async (t) => {
   const { runs, call } = store()
   t.strictSame(
     await Promise.all(upTo(130).map(call)),
@@ -43,14 +43,14 @@ t.test('runs at most 64 together', async (t) => {
   )
 })
 
-t.test('runs each alone after an error that may be of one of them', async (t) => {
+t.test('repeats each call alone after an error that one of them may have caused', async (t) => {
   const { runs, call } = store((numbers) => (numbers.includes(2) ? new TypeError('not 2') : null))
   const outcomes = await Promise.allSettled([1, 2, 3].map(call))
   t.match(outcomes, [{ value: 2 }, { reason: { message: 'not 2' } }, { value: 6 }])
   t.strictSame(runs, [[1, 2, 3], [1], [2], [3]])
 })
 
-t.test('rejects all after any other error, and runs none again', async (t) => {
+t.test('rejects all calls after any other error, without repeating them', async (t) => {
   const { runs, call } = store(() => new Error('the answer was lost'))
   const outcomes = await Promise.allSettled([1, 2].map(call))
   t.match(outcomes, [{ reason: { message: 'the answer was lost' } }, { reason: { message: 'the answer was lost' } }])

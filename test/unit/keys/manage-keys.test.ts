@@ -71,7 +71,7 @@ async function world(t: { teardown(work: () => void): void }): Promise<World> {
 
 const states = async (keys: KeyManagement): Promise<string[]> => (await keys.list()).map(({ state }) => state)
 
-t.test('names the state of each key through its life', async (t) => {
+t.test('reports the state of each key from its announcement to its end', async (t) => {
   const { keys, step, over } = await world(t)
   t.strictSame(await states(keys), ['signs'])
   t.strictSame(await states(over({}, 'x')), ['unreadable'])
@@ -86,7 +86,7 @@ t.test('names the state of each key through its life', async (t) => {
   t.strictSame(await states(keys), ['former', 'signs'])
 })
 
-t.test('announces one key for any number of calls at once', async (t) => {
+t.test('announces one key for parallel calls of rotate', async (t) => {
   const { keys } = await world(t)
   const rotated = await Promise.all([keys.rotate(), keys.rotate(), keys.rotate()])
   t.equal(new Set(rotated.flat().map(({ kid }) => kid)).size, 1)
@@ -94,7 +94,7 @@ t.test('announces one key for any number of calls at once', async (t) => {
   t.equal((await keys.list()).length, 2)
 })
 
-t.test('retires the signing key for the announced one, which signs at once', async (t) => {
+t.test('replaces a retired signing key by the announced one, which signs at once', async (t) => {
   const { keys, ring, step } = await world(t)
   const { kid } = ring.signingKey()
   const [next] = await keys.rotate()
@@ -109,7 +109,7 @@ t.test('retires the signing key for the announced one, which signs at once', asy
   t.notOk(ring.publicJwks().some((key) => key.kid === kid))
 })
 
-t.test('retires the signing key for a new one that signs at once, if none is announced', async (t) => {
+t.test('replaces a retired signing key by a new one if none is announced', async (t) => {
   const { keys, ring, step } = await world(t)
   const { kid } = ring.signingKey()
   await keys.rotate()
@@ -122,7 +122,7 @@ t.test('retires the signing key for a new one that signs at once, if none is ann
   t.notOk([kid, signing].includes(ring.signingKey().kid))
 })
 
-t.test('retires the signing key for a new one, if a former key is published besides the announced one', async (t) => {
+t.test('replaces a retired signing key by a new one if another former key is still published', async (t) => {
   const { keys, ring, step, changes } = await world(t)
   await keys.rotate()
   await step(DAY)
@@ -135,14 +135,14 @@ t.test('retires the signing key for a new one, if a former key is published besi
   t.not(ring.signingKey().kid, announced?.kid)
 })
 
-t.test('gives up on a store that refuses each new key', async (t) => {
+t.test('rejects rotate after the store has refused ten new keys', async (t) => {
   const { over, changes } = await world(t)
   const refusing = over({ addIfAbsent: async () => false })
   await t.rejects(refusing.rotate(), { message: /refused 10 new keys of ES256/ })
   t.strictSame(changes, [])
 })
 
-t.test('ends a retired key for hints that an instance has verified before', async (t) => {
+t.test('rejects ID token hints of a retired key, even if the instance accepted that key before', async (t) => {
   const { keys, ring, step } = await world(t)
   const { kid } = ring.signingKey()
   await keys.rotate()
@@ -155,7 +155,7 @@ t.test('ends a retired key for hints that an instance has verified before', asyn
   t.equal(await ring.findForHint(kid), undefined)
 })
 
-t.test('leaves a signing key after a crash at each step of a retirement', async (t) => {
+t.test('keeps a signing key when a retirement crashes at any step', async (t) => {
   const { keys, ring, store, over } = await world(t)
   const { kid } = ring.signingKey()
   const crash = async (): Promise<never> => {
@@ -170,7 +170,7 @@ t.test('leaves a signing key after a crash at each step of a retirement', async 
   t.equal((await store.list()).length, 1)
 })
 
-t.test('makes no key for an algorithm that is not used any more', async (t) => {
+t.test('creates no key when it retires one of an unused algorithm', async (t) => {
   const { keys, store } = await world(t)
   const [stored] = await store.list()
   await store.addIfAbsent({ ...(stored as StoredKey), kid: 'other', alg: 'ES384' })
@@ -182,7 +182,7 @@ t.test('makes no key for an algorithm that is not used any more', async (t) => {
   t.strictSame(await states(keys), ['signs', 'announced'])
 })
 
-t.test('takes the key of another instance that was faster', async (t) => {
+t.test('uses the new key of another instance that was faster', async (t) => {
   const { keys, store, over } = await world(t)
   const [signing] = await store.list()
   let isFirst = true

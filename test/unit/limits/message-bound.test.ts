@@ -59,7 +59,7 @@ t.test('does not count a message that could not be sent', async (t) => {
   ])
 })
 
-t.test('counts nothing without the rule', async (t) => {
+t.test('sends a message without counting if there is no rate limit rule', async (t) => {
   const { calls, send } = bound(false, false)
   t.equal(
     await send(async () => {

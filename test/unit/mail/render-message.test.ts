@@ -640,7 +640,7 @@ t.test('rejects a wrong option or message without quoting secret values', async 
   t.equal(plain.subject, 'Choose a new password')
 })
 
-t.test('shows the logo of the scheme, as high and with the words that the host gives', (t) => {
+t.test('shows the logo for the color scheme, with the given height and alt text', (t) => {
   const logo = { url: 'https://a.example/l.png', dark: 'https://a.example/d,1.png', height: 32, alt: 'Acme & Co' }
   const htmlWith = (colorScheme: 'light' | 'dark' | 'auto'): string =>
     renderMessage(linkMessage(), { title: 'Shop', logo, colorScheme }).html
@@ -727,7 +727,7 @@ t.test('renders HTML that mail programs support', async (t) => {
   t.ok(Buffer.byteLength(html) < 20_000, 'far below what Gmail cuts off')
 })
 
-t.test('takes an accent for each scheme', async (t) => {
+t.test('accepts an accent color for light and for dark mode, and rejects other values', async (t) => {
   const message = linkMessage()
   const { html } = renderMessage(message, { accentColor: { light: '#8a1f5b', dark: '#f4b6d6' } })
   t.match(html, 'bgcolor="#8a1f5b"')

@@ -187,7 +187,7 @@ t.test('submits the form_post answer once by script', async (t) => {
   t.equal(submit.disabled, true)
 })
 
-t.test('draws the card only in its layout, and nothing else differs', async (t) => {
+t.test('differs between the card and the plain layout only in the rules of the card', async (t) => {
   const card = stylesheet(PLAIN)
   const plain = stylesheet({ ...PLAIN, layout: 'plain' })
   t.match(card, 'body{background:var(--ground)}.card{padding:2rem')

@@ -252,7 +252,7 @@ t.test('verifies the decoy with the pepper of new hashes', async (t) => {
   t.match(calls, [{ engine: 'verify', encoded: DECOY, secret }])
 })
 
-t.test('DOS-argon2-memory leaves the first sign-in its place while the engine is checked', async (t) => {
+t.test('DOS-argon2-memory does not let the engine check occupy a hashing slot', async (t) => {
   const { hashing, calls, events } = spied({ concurrency: 1, maxQueue: 0 })
   const checked = hashing.check()
   const signIn = hashing.verify(STORED, 'right')

@@ -115,7 +115,7 @@ t.test('limits the names of new accounts', async (t) => {
     t.match(checkNewUsername(name), /^The [\x20\x21\x23-\x5b\x5d-\x7e]+\.$/, JSON.stringify(name))
 })
 
-t.test('derives the email address from a username that is one', async (t) => {
+t.test('uses a username as the email address only if it is a valid address', async (t) => {
   t.equal(emailOf('ada@example.com'), 'ada@example.com')
   t.equal(emailOf('ada'), null)
   t.equal(emailOf('ada@localhost'), null)

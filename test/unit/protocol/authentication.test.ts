@@ -123,7 +123,7 @@ t.test('accepts the amr values of a host as proof of a password and of two facto
     t.throws(() => hostProof(bad as never, NOW), TypeError, JSON.stringify(bad))
 })
 
-t.test('reads stored methods as they are or as weaker ones', async (t) => {
+t.test('reads back stored proofs, drops malformed ones, and reads old releases as a password sign-in', async (t) => {
   const methods: AuthenticationProof[] = [
     { method: 'password', at: NOW },
     { method: 'host', at: NOW - 5, amr: ['face'] },
@@ -167,7 +167,7 @@ t.test('reads stored methods as they are or as weaker ones', async (t) => {
   )
 })
 
-t.test('never lowers the assurance of a connection with a second factor here', async (t) => {
+t.test('reports at least mfa for a connection sign-in with a second factor here', async (t) => {
   const by = (acr: string): AuthenticationProof[] => [{ method: 'connection', at: NOW, acr }, ...proofs(['otp'])]
   for (const [acr, worth] of [
     ['password', 'mfa'],
@@ -208,7 +208,7 @@ t.test('counts a proof as recent for a minute', async (t) => {
     )
 })
 
-t.test('lists the proofs that each value requires', async (t) => {
+t.test('lists the proofs that each acr value requires', async (t) => {
   t.strictSame(proofsFor('mfa', NOW), proofs(['password', 'otp']))
   t.strictSame(proofsFor('phr', NOW), proofs(['passkey']))
   t.strictSame(proofsFor('email', NOW), proofs(['email', 'otp']))

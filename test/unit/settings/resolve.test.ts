@@ -551,7 +551,7 @@ t.test('keeps every given value', async (t) => {
   })
 })
 
-t.test('takes a store of a class, whose methods are not its own, as the same object', (t) => {
+t.test('accepts a store whose methods are inherited, and keeps the same object', (t) => {
   class Log implements AuditLog {
     readonly kind = 'own'
     readonly durable = true

@@ -79,7 +79,7 @@ t.test('clears both generations', async (t) => {
   for (let n = 0; n < 4; n++) t.equal(cache.get(token(n)), undefined)
 })
 
-t.test('DOS-token-cache tells the latest issued tokens of each key from all others', async (t) => {
+t.test('DOS-token-cache remembers the latest tokens issued under each key, and no others', async (t) => {
   const issued = issuedTokens()
   const other = { ...key }
   t.notOk(issued.has(key, token('none')))
