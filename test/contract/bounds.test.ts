@@ -151,7 +151,7 @@ for (const [name, stateOf] of engines) {
     t.same(await listed(state), ['code-49', 'code-47', 'family-3'], 'what comes of a code counts')
   })
 
-  t.test(`DOS ${name}: ends no refreshable family for families without offline access`, async (t) => {
+  t.test(`DOS ${name}: keeps a family with offline access when families without it exceed the bound`, async (t) => {
     const state = stateOf({ maxFamiliesPerUser: 2 })
     await state.tokens.createFamily(family('phone'))
     for (let index = 0; index < 5; index++) {

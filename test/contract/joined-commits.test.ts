@@ -63,7 +63,7 @@ for (const [name, make] of Object.entries({ postgres: onPostgres, sqlite: onSqli
     t.equal(statements().length, name === 'postgres' ? 1 : 0, 'reads of one turn are one')
   })
 
-  t.test(`${name}: shows the first of two commits of one turn on one record to the second`, async (t) => {
+  t.test(`${name}: lets the second of two commits of one turn on one record see the first`, async (t) => {
     const { store } = await make(t)
     const first = put('a', null, 1)
     await store.commit('p', [first], NOW)
@@ -102,7 +102,7 @@ t.test('sqlite: rejects only the commit for which the disk has no room', async (
   ])
 })
 
-t.test('postgres: gives up a replacement before PostgreSQL finds a circle of waits', async (t) => {
+t.test('postgres: gives up waiting for a lock before PostgreSQL detects a deadlock', async (t) => {
   const { at, blocker, database, rows } = await recordInstances(server, t)
   const codes: unknown[] = []
   const watched = Array.from({ length: 2 }, () => {

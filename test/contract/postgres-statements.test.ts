@@ -20,7 +20,7 @@ async function fresh(): Promise<{ database: PostgresDatabase; pool: Pool; state:
 }
 
 const consent = { userId: 'user-19367', clientId: 'client-1', scopes: ['openid'], grantedAt: T0, expiresAt: T0 + DAY }
-t.test('postgres: keeps a token that was rotated since when an undo comes late', async (t) => {
+t.test('postgres: keeps a token that was rotated meanwhile when an undo comes late', async (t) => {
   const {
     state: { tokens }
   } = await fresh()

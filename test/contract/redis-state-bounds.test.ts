@@ -107,7 +107,7 @@ t.test(
   }
 )
 
-t.test('DOS redisState: ends no refreshable family for families without offline access', async (t) => {
+t.test('DOS redisState: keeps a family with offline access when families without it exceed the bound', async (t) => {
   const state = await fresh({ maxFamiliesPerUser: 2 })
   const codes = numbered('code', 5)
   await state.tokens.createFamily(family(user, 'phone'))

@@ -136,7 +136,7 @@ const FAULTS: Fault[] = [
     }),
     found: [
       'consents: keeps the scopes of all of 50 parallel grants',
-      'consents: drops the scopes that were allowed to a client that looked different'
+      'consents: drops earlier scopes when the client looks different at the next grant'
     ],
     only: true
   },

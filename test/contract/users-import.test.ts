@@ -57,7 +57,7 @@ for (const [name, make] of Object.entries(STORES)) {
     t.strictSame([ben?.id, ben?.passwordHash, ben?.createdAt, ben?.email], ['2', null, undefined, undefined])
   })
 
-  t.test(`${name}: tells what stands against each user, and changes no user who is there`, async (t) => {
+  t.test(`${name}: returns the conflict of each user, and changes no existing user`, async (t) => {
     const store = make()
     const first = [given('1', 'ann', { name: 'Ann' }, [link('1')]), given('2', 'ben')]
     await store.importUsers(first)
@@ -82,7 +82,7 @@ for (const [name, make] of Object.entries(STORES)) {
     t.strictSame(await store.importUsers([]), [])
   })
 
-  t.test(`${name}: takes the first of two users with one id or one username`, async (t) => {
+  t.test(`${name}: imports only the first of two users with one id or one username`, async (t) => {
     const store = make()
     const names = ['1 ann', '1 ann', '1 ben', '2 ann', '3 cleo'].map((one) => one.split(' '))
     const twice = names.map(([id = '', username = '']) => given(id, username))

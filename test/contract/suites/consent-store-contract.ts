@@ -35,7 +35,7 @@ export function consentStoreCases(make: () => Promise<StateSubject>): ContractCa
     deepEqual(await consents.findConsent('user-19367', 'client-2', T0), consent({ clientId: 'client-2', scopes: [] }))
   })
 
-  define('adds the scopes of another grant, and takes its times', async (consents) => {
+  define('adds the scopes of a later grant, and uses its times', async (consents) => {
     await consents.grantConsent(consent())
     await consents.grantConsent(consent({ scopes: ['email', 'profile'], grantedAt: T0 + 1, expiresAt: T0 + 10 }))
     const found = await consents.findConsent('user-19367', 'client-1', T0 + 1)
@@ -47,7 +47,7 @@ export function consentStoreCases(make: () => Promise<StateSubject>): ContractCa
     equal((await consents.listConsents('user-19367', T0 + 1)).length, 1)
   })
 
-  define('drops the scopes that were allowed to a client that looked different', async (consents) => {
+  define('drops earlier scopes when the client looks different at the next grant', async (consents) => {
     await consents.grantConsent(consent({ client: 'looks-1' }))
     deepEqual(await consents.findConsent('user-19367', 'client-1', T0), consent({ client: 'looks-1' }))
     await consents.grantConsent(consent({ client: 'looks-1', scopes: ['profile'] }))

@@ -87,7 +87,7 @@ export function deviceCases(make: () => Promise<StateSubject>): ContractCase[] {
       deepEqual(await devices.poll({ ...poll, id: deviceIdOf('B') }), { outcome: 'unknown' })
       deepEqual(await devices.poll(poll), { outcome: 'granted', codeId })
     }),
-    define('slows early polls down for good', async (devices) => {
+    define('lengthens the interval at each early poll', async (devices) => {
       const at = async (seconds: number): Promise<string> =>
         (await devices.poll({ ...poll, now: T0 + seconds * SECOND })).outcome
       equal(await at(0), 'pending')
@@ -95,7 +95,7 @@ export function deviceCases(make: () => Promise<StateSubject>): ContractCase[] {
       equal(await at(14.998), 'slow_down', 'the interval is ten seconds, from the last poll')
       equal(await at(29.998), 'pending', 'and fifteen now')
     }),
-    define('tells of a refusal and of the end', async (devices) => {
+    define('answers denied to polls after a refusal, and expired after the end', async (devices) => {
       await devices.claim(id, 'session', T0)
       await devices.decide({ id, sid: 'session', now: T0, codeId: null })
       deepEqual(await devices.poll(poll), { outcome: 'denied' })

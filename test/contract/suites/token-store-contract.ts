@@ -56,7 +56,7 @@ export function tokenStoreCases(make: () => Promise<StateSubject>): ContractCase
     })
   }
 
-  define('finds a family that is bound to a key with that key alone, and keeps it for others', async (tokens) => {
+  define('finds a family that is bound to a key only with that key, and keeps it on other calls', async (tokens) => {
     await tokens.createFamily(family({ authorization: '{"jkt":"key-1","idToken":false}' }))
     for (const jkt of [null, 'key-2', '']) {
       deepEqual(await tokens.useToken(use({ jkt })), { outcome: 'unknown' })
