@@ -20,17 +20,17 @@ async function givesRole(t: Test, users: UserStore, run: () => Promise<unknown>)
   t.strictSame(await users.findById(ben?.id ?? ''), ben)
 }
 
-t.test('gives the role by the statement for SQLite', async (t) => {
+t.test('gives the administrator role by the documented SQL statement for SQLite', async (t) => {
   const db = new Database(':memory:')
   await givesRole(t, sqliteUserStore(db), async () => db.exec(statements[0] ?? ''))
 })
 
-t.test('gives the role by the statement for PostgreSQL', async (t) => {
+t.test('gives the administrator role by the documented SQL statement for PostgreSQL', async (t) => {
   const pool = (await (await sharedPostgres(t)).database()).pool()
   await givesRole(t, postgresUserStore(pool), async () => await pool.query(statements[1] ?? ''))
 })
 
-t.test('gives staff no scope for protected people in the example', async (t) => {
+t.test('gives support staff no scope for protected users in the example', async (t) => {
   const [, given = ''] = /const SUPPORT = \[([^\]]*)\]/.exec(guide) ?? []
   t.match(given, 'authority:users:read')
   t.notMatch(given, 'authority:protected')

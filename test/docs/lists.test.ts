@@ -60,7 +60,7 @@ const NUMBERS = 'zero one two three four five six seven eight nine ten eleven tw
 )
 NUMBERS.push('sixteen', 'seventeen', 'eighteen', 'nineteen', 'twenty')
 
-t.test('states the number of languages as it is', async (t) => {
+t.test('states the real number of languages on every page', async (t) => {
   const pages = ['README.md', 'CONTRIBUTING.md', ...known.filter((path) => /^docs\/.*\.(?:md|svg)$/.test(path))]
   const stated = pages.flatMap((path) =>
     [...read(path).matchAll(/\b(\w+)(?: other)? languages\b/g)]
