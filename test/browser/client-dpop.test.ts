@@ -72,7 +72,7 @@ t.test('binds its tokens to a key that no script can export', async (t) => {
   )
 })
 
-t.test('answers a demand for a nonce once, and uses the nonce from then', async (t) => {
+t.test('repeats a request once with the nonce that the provider demands, and reuses the nonce', async (t) => {
   const subject = await subjectWith(t, { dpop: { requireNonce: true } })
   const { page, tokens } = subject
   await signIn(page, subject)
@@ -84,7 +84,7 @@ t.test('answers a demand for a nonce once, and uses the nonce from then', async 
   t.equal(await subject.ask(), 200, 'a page without a nonce gets one')
 })
 
-t.test('refuses the tokens of a provider that binds none', async (t) => {
+t.test('rejects a sign-in at a provider that binds no tokens', async (t) => {
   const subject = await subjectWith(t, { dpop: false })
   await t.rejects(signIn(subject.page, subject), { message: /token_not_bound/ })
   t.equal(await subject.app.value(subject.page, 'auth.getUser()'), null)

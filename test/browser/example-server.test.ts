@@ -189,7 +189,7 @@ t.test('tells visitors without JavaScript that the demo app needs it', async (t)
   t.notOk(await page.getByRole('button', { name: 'Sign in' }).isVisible())
 })
 
-t.test('opens the pages of administration to the demo user, once the address is confirmed', async (t) => {
+t.test('shows the administration pages to the demo user after the address is confirmed', async (t) => {
   const page = await chromium.newPage(t, { locale: 'en', viewport: DESKTOP, allow: [/status of 404/] })
   await page.goto(`${origin}/auth/login?return_to=/`)
   for (const [name, value] of Object.entries(ANN)) await page.locator(`[name=${name}]`).fill(value)

@@ -237,7 +237,7 @@ async function notNow({ page, press }: Pick<Walk, 'page' | 'press'>): Promise<vo
 }
 
 for (const hand of HANDS)
-  t.test(`takes no more presses, fields and pages than planned, ${hand.name}`, async (t) => {
+  t.test(`needs no more presses, fields and pages than planned, ${hand.name}`, async (t) => {
     const scripts = hand.options.javaScriptEnabled === true
     const provider = await startProvider(t, {
       factors: memoryFactorStore(),

@@ -55,7 +55,7 @@ for (const { name, options } of WITH_AND_WITHOUT) {
   const phone = { ...options, viewport: { width: 360, height: 740 } }
   const tag = options.javaScriptEnabled === true ? 'js' : 'plain'
 
-  t.test(`chooses a password ${name}, signs in with it, and reads that the link is done`, async (t) => {
+  t.test(`accepts an invitation with a password ${name}, signs in, and sees that the link is used`, async (t) => {
     const username = `${tag}@example.com`
     const { id, url } = await invited(username)
     const page = await newPage(t, phone)
@@ -79,7 +79,7 @@ for (const { name, options } of WITH_AND_WITHOUT) {
     t.equal(await heading(page), 'Your account is ready')
   })
 
-  t.test(`goes on with the connection of the invited address ${name}`, async (t) => {
+  t.test(`accepts an invitation by a connection ${name}, after a sign-in with a wrong account`, async (t) => {
     const username = `eve-${tag}@example.com`
     const { id, url } = await invited(username)
     await upstream.addUser(username)
@@ -104,7 +104,7 @@ for (const { name, options } of WITH_AND_WITHOUT) {
     t.match(await provider.app.authority.users.get(id), { emailVerified: true, hasPassword: false })
   })
 
-  t.test(`offers a managed address its connection alone ${name}`, async (t) => {
+  t.test(`offers only the connection of a managed address ${name}`, async (t) => {
     const username = `zoe-${tag}@work.example`
     const { url } = await invited(username)
     await upstream.addUser(username)

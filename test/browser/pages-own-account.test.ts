@@ -90,40 +90,37 @@ for (const { name, options } of WITH_AND_AT_NIGHT_WITHOUT) {
   })
 }
 
-t.test(
-  'shows the ways of the account on a wide screen, and the way back on a phone, and signs out by the menu',
-  async (t) => {
-    const provider = await startProvider(t, ALL_PAGES)
-    for (const javaScriptEnabled of [true, false]) {
-      const page = await newPage(t, { javaScriptEnabled })
-      const column = page.locator('.column')
-      const back = page.locator('.back')
-      await page.goto(`${provider.origin}/auth/login?return_to=/auth/account/sessions`)
-      await page.locator('#username').fill('ann')
-      await page.locator('#password').fill(PASSWORD)
-      await Promise.all([page.waitForEvent('load'), page.locator('#password').press('Enter')])
-      for (const [width, isWide] of [
-        [360, false],
-        [767, false],
-        [768, true],
-        [1280, true]
-      ] as const) {
-        await page.setViewportSize({ width, height: 740 })
-        t.same([await column.isVisible(), await back.isVisible()], [isWide, !isWide], `${width} px`)
-        t.ok(await page.evaluate<boolean>('document.documentElement.scrollWidth <= innerWidth'), `${width} px`)
-      }
-      t.equal(await column.locator('[aria-current=page]').innerText(), 'Your devices')
-      await Promise.all([page.waitForEvent('load'), column.getByText('Profile').click()])
-      t.equal(await page.locator('h1').innerText(), 'Profile')
-      await page.setViewportSize({ width: 360, height: 740 })
-      await page.locator('.who summary').click()
-      await Promise.all([page.waitForEvent('load'), page.locator('.who button').click()])
-      t.equal(await page.locator('h1').innerText(), 'You are signed out')
+t.test('shows the account menu on a wide screen, a back link on a phone, and signs out by the menu', async (t) => {
+  const provider = await startProvider(t, ALL_PAGES)
+  for (const javaScriptEnabled of [true, false]) {
+    const page = await newPage(t, { javaScriptEnabled })
+    const column = page.locator('.column')
+    const back = page.locator('.back')
+    await page.goto(`${provider.origin}/auth/login?return_to=/auth/account/sessions`)
+    await page.locator('#username').fill('ann')
+    await page.locator('#password').fill(PASSWORD)
+    await Promise.all([page.waitForEvent('load'), page.locator('#password').press('Enter')])
+    for (const [width, isWide] of [
+      [360, false],
+      [767, false],
+      [768, true],
+      [1280, true]
+    ] as const) {
+      await page.setViewportSize({ width, height: 740 })
+      t.same([await column.isVisible(), await back.isVisible()], [isWide, !isWide], `${width} px`)
+      t.ok(await page.evaluate<boolean>('document.documentElement.scrollWidth <= innerWidth'), `${width} px`)
     }
+    t.equal(await column.locator('[aria-current=page]').innerText(), 'Your devices')
+    await Promise.all([page.waitForEvent('load'), column.getByText('Profile').click()])
+    t.equal(await page.locator('h1').innerText(), 'Profile')
+    await page.setViewportSize({ width: 360, height: 740 })
+    await page.locator('.who summary').click()
+    await Promise.all([page.waitForEvent('load'), page.locator('.who button').click()])
+    t.equal(await page.locator('h1').innerText(), 'You are signed out')
   }
-)
+})
 
-t.test('tells near times in words, except after "on" and "until"', async (t) => {
+t.test('shows recent times in words, except after "on" and "until"', async (t) => {
   const provider = await startProvider(t, { ...ALL_PAGES, clock: steppedClock(Date.now()) })
   const { origin, app, ann } = provider
   await app.authority.apiKeys.create({ userId: ann.id, name: 'Backup', scopes: ['orders:read'], expiresIn: 432_000 })

@@ -8,7 +8,7 @@ import { ALL_PAGES, PAGE_STATES } from './support/states.ts'
 const { newPage } = await withChromium(t)
 const provider = await startProvider(t, { ...ALL_PAGES, ...FACTOR_PAGES, pages: { title: 'Example Accounts' } })
 
-t.test('shows the QR code below the way on where the screen is touched, which may be that of the app', async (t) => {
+t.test('shows the QR code below the button on touch screens, where the app may be on the same device', async (t) => {
   const options = { locale: 'en', viewport: { width: 360, height: 2000 } }
   for (const name of ['set-up-app', 'security-totp']) {
     const state = PAGE_STATES.find((one) => one.name === name)
@@ -27,7 +27,7 @@ t.test('shows the QR code below the way on where the screen is touched, which ma
   }
 })
 
-t.test('shows the check mark of a scope without a description at its text', async (t) => {
+t.test('aligns the check mark of a scope without a description with its text', async (t) => {
   const page = await newPage(t, { viewport: { width: 360, height: 640 }, locale: 'en' })
   await PAGE_STATES.find(({ name }) => name === 'consent')?.open(page, provider)
   const apart = await page.evaluate(`(() => {

@@ -219,7 +219,7 @@ t.test('creates a passkey, signs in by field and by button, and shows errors', a
     t.equal(used.response.userHandle, HANDLE)
   })
 
-  await t.test('replaces the request of the field at each press, and shows one error text', async (t) => {
+  await t.test('replaces the pending passkey request at each press, and shows one error text', async (t) => {
     await authenticator.answers(false)
     asked.kinds.length = 0
     await page.goto(`${origin}/login`)

@@ -173,7 +173,7 @@ t.test('skips the proposal on request, and does not repeat it', async (t) => {
   t.equal(await userAt(page, provider), provider.ann.id)
 })
 
-t.test('makes a required passkey before the sign-in completes, also by an enrolment link', async (t) => {
+t.test('sets up a passkey by an enrolment link before the sign-in completes', async (t) => {
   const provider = await startProvider(t, { factors: memoryFactorStore() })
   const page = await newPage(t, { locale: 'en' })
   const { credentials } = page.context()
