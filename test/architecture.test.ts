@@ -19,7 +19,7 @@ function readLib(): Record<string, string> {
   )
 }
 
-t.test('lib keeps the house rules', async (t) => {
+t.test('lib breaks no architecture rule', async (t) => {
   const files = readLib()
   t.ok(Object.keys(files).length > 10, 'the files were found')
   t.same(violations(files), [])
@@ -58,7 +58,7 @@ const FIGURES: Readonly<Record<string, number>> = {
   'guides over 2,500 words': 0
 }
 
-t.test('keeps every measured figure of the house from getting worse', async (t) => {
+t.test('keeps each measured figure of the code at or below its limit', async (t) => {
   const below = (folder: string): string[] =>
     readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' }).map(
       (name) => `${folder}/${name.split(sep).join('/')}`
@@ -73,7 +73,7 @@ t.test('keeps every measured figure of the house from getting worse', async (t) 
     t.ok((found[name] ?? Infinity) <= most, `${name}: ${found[name]}, and ${most} at most`)
 })
 
-t.test('finds what fits into its one importer, and nothing else', async (t) => {
+t.test('reports a small file that only one file of its folder imports', async (t) => {
   const into = 'lib/oauth/a.ts'
   const user = "import { b } from './b.ts'"
   const found = (files: Record<string, string>): string[] => foldable(files).map(({ path }) => path)
@@ -84,7 +84,7 @@ t.test('finds what fits into its one importer, and nothing else', async (t) => {
   t.strictSame(found({ [into]: "const b = () => import('./b.ts')", 'lib/oauth/b.ts': '' }), [], 'loaded on first use')
 })
 
-t.test('the rooms allow no circle', async (t) => {
+t.test('the imports that the rooms of lib allow form no cycle', async (t) => {
   const arrows = new Map(
     Object.entries(ROOMS)
       .filter(([room]) => room !== 'composition')

@@ -40,7 +40,7 @@ t.test('no folder gets more patterns that make a sentence hard to read', async (
       }
 })
 
-t.test('counts each kind of pattern where it stands, and nothing else', async (t) => {
+t.test('reports each pattern with its folder, and accepts correct text', async (t) => {
   const texts = (path: string, text: string): string[] =>
     patternsIn({ [path]: text }).map(({ place, text }) => `${place}: ${text}`)
   for (const [path, text, expected] of [
@@ -67,7 +67,7 @@ t.test('counts each kind of pattern where it stands, and nothing else', async (t
     t.strictSame(texts(path, text), expected, text)
 })
 
-t.test('names the pattern that a sentence has', async (t) => {
+t.test('names the pattern that it found in a sentence', async (t) => {
   const names = patternsIn({ 'lib/keys/a.ts': '// What it gives, made anew.\n' }).map(({ pattern }) => pattern)
   t.strictSame(names, ['a sentence that begins with "What"', 'the word "anew"'])
 })

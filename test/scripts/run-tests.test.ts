@@ -34,7 +34,7 @@ async function run(...args: string[]): Promise<{ code: number; lines: string[]; 
   return { code: await exited, lines: output.trimEnd().split('\n'), errors }
 }
 
-t.test('a failure is told at the end: the way to it, its place, the difference, and the numbers', async (t) => {
+t.test('prints each failure at the end: its test path, its place, the difference, and the totals', async (t) => {
   const directory = t.testdir({ 'failing.test.ts': FAILING, 'fine.test.ts': `import t from '${T}'\nt.ok(true)\n` })
   const { code, lines } = await run(`${directory}/failing.test.ts`, `${directory}/fine.test.ts`)
   const told = lines.slice(lines.indexOf('what failed:')).join('\n')
@@ -47,7 +47,7 @@ t.test('a failure is told at the end: the way to it, its place, the difference, 
   t.notMatch(told, /outer\n|fine\.test/, 'and nothing that only failed for their sake')
 })
 
-t.test('prints a hundred lines of many failures, and the number of the others', async (t) => {
+t.test('prints about a hundred lines of many failures, and how many more there are', async (t) => {
   const directory = t.testdir({
     'failing.test.ts': `import t from '${T}'\nfor (let i = 0; i < 40; i++) t.equal(i, -1)\n`
   })
@@ -64,14 +64,11 @@ t.test('a file that ends before it has tested anything is a failure', async (t) 
   t.equal(lines.at(-1), '0 passed, 1 failed')
 })
 
-t.test(
-  'a word is a file of that name, or all that have it in their path; what no file is called is told',
-  async (t) => {
-    const { lines } = await run('protocol/bearer')
-    t.match(lines, [/^ok 1 - test\/unit\/protocol\/bearer\.test\.ts /, /^\d+ passed, 0 failed$/])
-    t.match(await run('no-file-is-called-so'), { code: 1, errors: 'no test file is called so' })
-  }
-)
+t.test('selects files by a word of their path, and reports a word that matches no file', async (t) => {
+  const { lines } = await run('protocol/bearer')
+  t.match(lines, [/^ok 1 - test\/unit\/protocol\/bearer\.test\.ts /, /^\d+ passed, 0 failed$/])
+  t.match(await run('no-file-is-called-so'), { code: 1, errors: 'no test file is called so' })
+})
 
 /** Files that share a process: what each does to it, and whether it is good. */
 const TOGETHER: Record<string, readonly [text: string, isGood: boolean]> = {
@@ -159,18 +156,15 @@ t.test('ends a file that keeps its process busy, and runs the files after it', a
   t.match(toldOf(results), [/busy\.test\.ts: the process ended with SIGKILL before the file did/, /^$/])
 })
 
-t.test(
-  'the same files share a process each time, none with those of another kind, and some have one of their own',
-  async (t) => {
-    const files = allTests(fileURLToPath(new URL('../../', import.meta.url)))
-    const processes = processesOf(files)
-    t.strictSame(processes, processesOf(files))
-    t.strictSame(processes.flat().toSorted(), files, 'each runs once')
-    for (const together of processes)
-      t.ok(
-        together.length <= 80 && new Set(together.map((file) => file.split('/')[1])).size === 1,
-        `${together.length} with ${together[0] ?? ''}`
-      )
-    t.ok(processes.some(([file, ...others]) => file === 'test/http/warnings.test.ts' && others.length === 0))
-  }
-)
+t.test('always groups the same files of one folder in a process, and runs some files alone', async (t) => {
+  const files = allTests(fileURLToPath(new URL('../../', import.meta.url)))
+  const processes = processesOf(files)
+  t.strictSame(processes, processesOf(files))
+  t.strictSame(processes.flat().toSorted(), files, 'each runs once')
+  for (const together of processes)
+    t.ok(
+      together.length <= 80 && new Set(together.map((file) => file.split('/')[1])).size === 1,
+      `${together.length} with ${together[0] ?? ''}`
+    )
+  t.ok(processes.some(([file, ...others]) => file === 'test/http/warnings.test.ts' && others.length === 0))
+})
