@@ -70,8 +70,8 @@ export const ROOMS: Readonly<Record<string, Room>> = {
   http: { rooms: ['http/edge', 'http/api', 'http/pages'], modules: { ...FASTIFY } },
   // The host's options and the resolved settings. They cover every room, so this room may import the types of all.
   settings: {
-    rooms: [...BASE, 'limits', 'clients'],
-    types: ['accounts', 'oauth', 'pages', 'adapters/redis'],
+    rooms: [...BASE, 'limits', 'clients', 'pages'],
+    types: ['accounts', 'oauth', 'adapters/redis'],
     modules: {
       ...FASTIFY,
       'node:os': ['availableParallelism'],

@@ -2,6 +2,7 @@ import {
   type AccentColor,
   accentPair,
   accentsOf,
+  CARD_RADIUS_FACTOR,
   type Color,
   DARK,
   fontsOf,
@@ -16,7 +17,7 @@ import { logoImage } from '../pages/layout.ts'
 import { withoutHyphens } from '../pages/texts.ts'
 import type { MailContent } from './content.ts'
 
-interface MailLook {
+interface MailDesign {
   /** `#rrggbb`, or one color for each scheme. */
   accentColor: AccentColor
   /** `url` and `dark` are absolute http: or https: URLs. `null`: shows the title as text. */
@@ -58,7 +59,7 @@ export function htmlMail(
     otherwise,
     links
   }: MailContent,
-  { accentColor, logo, colorScheme, background, radius, font }: MailLook
+  { accentColor, logo, colorScheme, background, radius, font }: MailDesign
 ): string {
   const theme = colorScheme === 'dark' ? DARK : LIGHT
   const accents = accentPair(accentColor)
@@ -149,7 +150,7 @@ ${
     `text-align:${start}`,
     `background-color:${theme.card}`,
     `border:1px solid ${theme.line}`,
-    `border-radius:${Math.round(corner * 1.5)}px`,
+    `border-radius:${Math.round(corner * CARD_RADIUS_FACTOR)}px`,
     'overflow-wrap:anywhere',
     `word-break:${breaks}`,
     family

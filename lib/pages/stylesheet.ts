@@ -1,4 +1,13 @@
-import { accentPair, type AccentColor, DARK, groundsOf, LIGHT, variables } from './themes.ts'
+import {
+  accentPair,
+  type AccentColor,
+  CARD_RADIUS_FACTOR,
+  DARK,
+  groundsOf,
+  LIGHT,
+  SYSTEM_FONTS,
+  variables
+} from './themes.ts'
 import { LANGUAGES } from '../texts/languages.ts'
 
 /** The CSS mask of an icon, which shows in the text color. It is a data: URL, so that nothing is loaded. */
@@ -46,7 +55,7 @@ const ICONS = {
 export type IconName = keyof typeof ICONS
 
 /** The host's part of the design. The options were checked, so that no value can end a declaration. */
-export interface Look {
+export interface Design {
   /** `#rrggbb`, or one color for each scheme. */
   accentColor: AccentColor
   colorScheme: 'light' | 'dark' | 'auto'
@@ -57,13 +66,13 @@ export interface Look {
   font: string | null
 }
 
-const FONTS = 'system-ui,-apple-system,"Segoe UI",Roboto,"Noto Sans",var(--script)'
+const FONTS = `${SYSTEM_FONTS},var(--script)`
 
 /**
  * The pages' one stylesheet, for phone and desktop, light and dark. Texts, links, edges and focus rings meet WCAG AA
  * with any accent and background.
  */
-export function stylesheet({ accentColor, colorScheme, background, radius, font, layout }: Look): string {
+export function stylesheet({ accentColor, colorScheme, background, radius, font, layout }: Design): string {
   const accents = accentPair(accentColor)
   const grounds = groundsOf(background, colorScheme)
   const light = variables(LIGHT, { accent: accents.light, background: grounds.light, end: '#000000' }) + PROVIDERS.light
@@ -110,7 +119,7 @@ const SPINNER =
   'content:"";flex:none;width:1em;height:1em;border:2px solid;border-inline-end-color:transparent;border-radius:50%'
 
 const CARD = `@media (min-width:32rem){body{background:var(--ground)}.card{padding:2rem;background:var(--card);
-  border:1px solid var(--line);border-radius:calc(var(--radius)*1.4);
+  border:1px solid var(--line);border-radius:calc(var(--radius)*${CARD_RADIUS_FACTOR});
   box-shadow:0 1px 2px rgb(0 0 0/.04),0 12px 32px rgb(0 0 0/.06)}.foot{color:var(--on-ground)}
   .top{color:var(--title)}.foot{margin-top:0}}`
 

@@ -234,9 +234,13 @@ export function readable(color: Color, { on, least, end }: { on: readonly Color[
   return end
 }
 
-const SANS = "system-ui,-apple-system,'Segoe UI',Roboto,'Noto Sans'"
+/** The corners of the card, as a multiple of the radius of fields and buttons. */
+export const CARD_RADIUS_FACTOR = 1.4
+
+/** The fonts of systems. Single quotes, so that the list fits into a `style` attribute. */
+export const SYSTEM_FONTS = "system-ui,-apple-system,'Segoe UI',Roboto,'Noto Sans'"
 
 /** The font list of a mail. Pages use CSS variables for it, which mails can't. */
 export function fontsOf(lang: Locale): string {
-  return [SANS, LANGUAGES[lang].fonts, 'Helvetica,Arial,sans-serif'].filter((fonts) => fonts !== '').join(',')
+  return [SYSTEM_FONTS, LANGUAGES[lang].fonts, 'Helvetica,Arial,sans-serif'].filter((fonts) => fonts !== '').join(',')
 }

@@ -11,7 +11,7 @@ export interface Option<Value, Absent = null> extends TSchema {
 
 export type Options = Readonly<Record<string, Option<unknown, unknown>>>
 
-interface Said<Value> extends SchemaOptions {
+export interface Said<Value> extends SchemaOptions {
   /** The accepted values, for the error and the reference. */
   takes?: string
   default?: Value
@@ -21,7 +21,7 @@ interface Said<Value> extends SchemaOptions {
   confidential?: boolean
 }
 
-type Absent<Value, Of> = Of extends { default: {} } ? Value : null
+export type Absent<Value, Of> = Of extends { default: {} } ? Value : null
 
 /** An option with a schema of its own, and a default if one is given. */
 export function option<Value>(schema: TSchema): Option<Value>

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { PAGE_SCRIPT, PASSKEY_SCRIPT } from '../../pages/script.ts'
-import { type Look, stylesheet } from '../../pages/stylesheet.ts'
+import { type Design, stylesheet } from '../../pages/stylesheet.ts'
 import { type AccentColor, accentPair } from '../../pages/themes.ts'
 import { digest } from '../../protocol/digest.ts'
 import { callableBy } from '../edge/callers.ts'
@@ -35,7 +35,15 @@ export interface PageAssets {
 }
 
 /** `prefix`: the mounted prefix, which begins with that of the host's instance. */
-export function pageAssets({ prefix, look, passkeys }: { prefix: string; look: Look; passkeys: boolean }): PageAssets {
+export function pageAssets({
+  prefix,
+  design,
+  passkeys
+}: {
+  prefix: string
+  design: Design
+  passkeys: boolean
+}): PageAssets {
   const asset = (name: string, type: string, body: string, more = ''): Asset => {
     const version = digest(body).slice(0, 12)
     const path = `${prefix}/${name}`
@@ -43,7 +51,7 @@ export function pageAssets({ prefix, look, passkeys }: { prefix: string; look: L
   }
   const branded = new Map<string, Asset>()
   return {
-    style: asset('pages.css', 'text/css', stylesheet(look)),
+    style: asset('pages.css', 'text/css', stylesheet(design)),
     styleWith(accentColor) {
       const { light, dark } = accentPair(accentColor)
       const name = `${light.slice(1)}-${dark.slice(1)}`
@@ -51,7 +59,7 @@ export function pageAssets({ prefix, look, passkeys }: { prefix: string; look: L
       if (style === undefined) {
         // Bounded, because a stranger may ask for any accent.
         if (branded.size >= MOST_BRANDED) branded.clear()
-        style = asset('pages.css', 'text/css', stylesheet({ ...look, accentColor }), `&accent=${name}`)
+        style = asset('pages.css', 'text/css', stylesheet({ ...design, accentColor }), `&accent=${name}`)
         branded.set(name, style)
       }
       return style

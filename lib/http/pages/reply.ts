@@ -9,7 +9,7 @@ import {
   type Usernames
 } from '../../pages/texts.ts'
 import { type OwnTexts, withOwnTexts } from '../../pages/own-texts.ts'
-import type { Look } from '../../pages/stylesheet.ts'
+import type { Design } from '../../pages/stylesheet.ts'
 import type { CommonModel } from '../../pages/common-model.ts'
 import { type Logo, logoOf } from '../../pages/layout.ts'
 import type { PageModels, PageName, RenderPage } from '../../pages/model.ts'
@@ -78,7 +78,7 @@ export interface PageReplyOptions {
   passkeys: boolean
   /** The renderers of the features that are on. */
   renderers: Partial<Renderers>
-  pages: Look &
+  pages: Design &
     Pick<CommonModel, 'title' | 'faviconUrl' | 'order' | 'stylesheetUrl'> & {
       logo: Logo | null
       links: CommonModel['footer']
@@ -117,7 +117,7 @@ export function createPageReply({
   const originAlone = protocol === 'https:' ? 'strict-origin' : 'origin'
   const { faviconUrl, order, colorScheme, stylesheetUrl, links: footer, texts, render } = pages
   let builtIn: Partial<Renderers> | undefined
-  const assets = pageAssets({ prefix, look: pages, passkeys })
+  const assets = pageAssets({ prefix, design: pages, passkeys })
   const sources: ContentSecurity = {
     style: `${origin}${assets.style.path}`,
     script: `${origin}${assets.script.path}`,

@@ -1,7 +1,9 @@
 import { Type } from '@sinclair/typebox'
 import type { RenderPage } from '../../pages/model.ts'
 import type { OwnTexts } from '../../pages/own-texts.ts'
+import { LIGHT } from '../../pages/themes.ts'
 import {
+  type Absent,
   filled,
   flag,
   fn,
@@ -13,6 +15,7 @@ import {
   orFalse,
   type Option,
   required,
+  type Said,
   section,
   shortText,
   text
@@ -64,8 +67,10 @@ const LINKS = {
   support: url({ takes: 'an https: or mailto: URL, or a path' })
 }
 
-const accentOption = (said: { otherwise?: string } = {}): Option<string | Given<typeof ACCENT>> =>
-  option(Type.Union([color({}), section(ACCENT)], { takes: 'a colour such as "#1f5fbf", or { light, dark }', ...said }))
+const accentOption = <const Of extends Said<string>>(said: Of) =>
+  option(
+    Type.Union([color({}), section(ACCENT)], { takes: 'a colour such as "#1f5fbf", or { light, dark }', ...said })
+  ) as Option<string | Given<typeof ACCENT>, Absent<string, Of>>
 const logoOption = () => section<GivenWith<typeof LOGO, 'url'>>(LOGO, { takes: '{ url, dark, height, alt }' })
 
 /** The brand of a client, on the pages of its sign-ins. */
@@ -86,10 +91,7 @@ const PAGES = {
   /** The icon of the browser's tab. Without it browsers look for `/favicon.ico`. */
   faviconUrl: url(),
   /** Color of buttons and links. Text on it is black or white, depending on which reads better. */
-  accentColor: option<string | Given<typeof ACCENT>>(
-    Type.Union([color({}), section(ACCENT)], { takes: 'a colour such as "#1f5fbf", or { light, dark }' }),
-    '#1f5fbf'
-  ),
+  accentColor: accentOption({ default: LIGHT.accent }),
   /** `"auto"`: light or dark, as the browser wants it. */
   colorScheme: oneOf(['light', 'dark', 'auto'], { default: 'auto' }),
   /** `"card"`: a card on a background, on screens wider than a phone's. `"plain"`: no card, on any screen. */

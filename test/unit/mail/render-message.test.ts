@@ -742,15 +742,15 @@ t.test('applies the validated look of the host to the HTML, and its links to bot
   const look = {
     title: 'Example',
     background: '#102030',
-    radius: '4px',
+    radius: '5px',
     font: '"Brand Sans", serif',
     links: { terms: 'https://a.example/t?b&c', support: 'mailto:help@a.example' }
   } as const
   const { html, text } = renderMessage(message, look)
   for (const part of [
     'bgcolor="#102030"',
-    'border-radius:4px',
-    'border-radius:6px',
+    'border-radius:5px',
+    'border-radius:7px',
     'font-family:&#39;Brand Sans&#39;, serif,system-ui',
     'href="https://a.example/t?b&amp;c"',
     'href="mailto:help@a.example"'

@@ -3,7 +3,7 @@ import { runInNewContext } from 'node:vm'
 import t from '../../support/tap.ts'
 import { accentsOf, type Color, contrast, DARK, LIGHT, mix, readable, textOn } from '../../../lib/pages/themes.ts'
 import { PAGE_SCRIPT } from '../../../lib/pages/script.ts'
-import { type Look, stylesheet } from '../../../lib/pages/stylesheet.ts'
+import { type Design, stylesheet } from '../../../lib/pages/stylesheet.ts'
 
 const ACCENTS: Color[] = [
   '#1f5fbf',
@@ -25,7 +25,7 @@ const ACCENTS: Color[] = [
   '#16a34a',
   '#0ea5e9'
 ]
-const PLAIN: Look = {
+const PLAIN: Design = {
   accentColor: '#1f5fbf',
   colorScheme: 'auto',
   background: { light: null, dark: null },
