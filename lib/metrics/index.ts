@@ -1,12 +1,12 @@
 import type { AuthorityEventName, AuthorityEvents, Events } from '../events.ts'
 import {
-  type Look,
   meterGauge,
   meterSink,
   type OpenTelemetryMeter,
   type PrometheusClient,
   prometheusGauge,
-  prometheusSink
+  prometheusSink,
+  type ReadGauge
 } from './sinks.ts'
 import { type Labels, type Metric, type MetricName, METRICS, SECOND_FACTOR_KINDS } from './table.ts'
 import { tracingChannel } from 'node:diagnostics_channel'
@@ -212,13 +212,13 @@ export function authorityMetrics(
     for (const add of byName.get(name) ?? []) add(labels, value)
   }
   const gauges = metrics.flatMap(([name, metric]) => {
-    const read = GAUGES[name]
-    if (read === undefined) return []
-    const look: Look = async () =>
-      read(await authority.health()).map(([labels, value]) => [closed(name, labels), value])
+    const valuesOf = GAUGES[name]
+    if (valuesOf === undefined) return []
+    const read: ReadGauge = async () =>
+      valuesOf(await authority.health()).map(([labels, value]) => [closed(name, labels), value])
     return [
-      ...(prometheus === undefined ? [] : [prometheusGauge(name, metric, prometheus, registry, look)]),
-      ...(meter === undefined ? [] : [meterGauge(name, metric, meter, look)])
+      ...(prometheus === undefined ? [] : [prometheusGauge(name, metric, prometheus, registry, read)]),
+      ...(meter === undefined ? [] : [meterGauge(name, metric, meter, read)])
     ]
   })
   const undo = (Object.keys(COUNTED) as AuthorityEventName[]).map((name) => {

@@ -43,7 +43,7 @@ export interface OpenTelemetryMeter {
 
 type Add = (labels: Labels, value: number) => void
 /** Reads a gauge: every value with its labels. */
-export type Look = () => Promise<ReadonlyArray<readonly [Labels, number]>>
+export type ReadGauge = () => Promise<ReadonlyArray<readonly [Labels, number]>>
 
 export function prometheusSink(
   name: MetricName,
@@ -83,20 +83,20 @@ export function meterSink(name: MetricName, { description, buckets, unit }: Metr
   }
 }
 
-/** Registers a gauge that calls `look` at each collection. Returns a function that stops it. */
+/** Registers a gauge that calls `read` at each collection. Returns a function that stops it. */
 export function prometheusGauge(
   name: MetricName,
   metric: Metric,
   { Gauge }: PrometheusClient,
   registry: object | undefined,
-  look: Look
+  read: ReadGauge
 ): () => void {
   let ended = false
   const gauge = new Gauge({
     ...prometheusOptions(name, metric, registry),
     async collect() {
       if (ended) return
-      for (const [labels, value] of await look()) gauge.set(named(labels), value)
+      for (const [labels, value] of await read()) gauge.set(named(labels), value)
     }
   })
   return () => {
@@ -108,11 +108,11 @@ export function meterGauge(
   name: MetricName,
   { description, unit }: Metric,
   meter: OpenTelemetryMeter,
-  look: Look
+  read: ReadGauge
 ): () => void {
   const gauge = meter.createObservableGauge(name, { description, ...(unit === undefined ? {} : { unit }) })
   const callback = async (observer: Observer): Promise<void> => {
-    for (const [labels, value] of await look()) observer.observe(value, labels)
+    for (const [labels, value] of await read()) observer.observe(value, labels)
   }
   gauge.addCallback(callback)
   return () => {

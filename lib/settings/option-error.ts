@@ -145,8 +145,8 @@ function showAll(values: unknown[]): string {
 
 /** The largest distance of a name from the suggested one. */
 const MOST_SLIPS = 2
-/** Names of at least this length are also similar if one contains the other or the first four letters are equal. */
-const LEAST_SHARED = 4
+/** Names of at least this length are also similar if one contains the other, or if they begin with the same letters. */
+const SHARED_START = 4
 
 /** The most similar name, or `null`. Ignores case, hyphens and underscores. */
 function likeliest(name: string, among: readonly string[]): string | null {
@@ -162,7 +162,10 @@ const plain = (name: string): string => name.toLowerCase().replaceAll(/[_-]/g, '
 
 function share(one: string, other: string): boolean {
   const least = Math.min(one.length, other.length)
-  return least >= LEAST_SHARED && (one.includes(other) || other.includes(one) || one.slice(0, 4) === other.slice(0, 4))
+  return (
+    least >= SHARED_START &&
+    (one.includes(other) || other.includes(one) || one.slice(0, SHARED_START) === other.slice(0, SHARED_START))
+  )
 }
 
 /** The Levenshtein distance, row by row. */

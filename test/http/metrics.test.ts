@@ -138,7 +138,7 @@ t.test('OpenTelemetry: counts the same events under names with dots', async (t) 
   t.notMatch(JSON.stringify(found), CANARY)
 })
 
-type Look = (observer: { observe(value: number, labels: object): void }) => Promise<void>
+type Collect = (observer: { observe(value: number, labels: object): void }) => Promise<void>
 
 /** A counter for host functions. */
 function double() {
@@ -159,7 +159,7 @@ function double() {
   } as unknown as MeasuredAuthority
   const added: unknown[][] = []
   const names: string[] = []
-  const looks = new Map<string, Look>()
+  const collectors = new Map<string, Collect>()
   const meter = {
     createCounter(name: string) {
       names.push(name)
@@ -180,11 +180,11 @@ function double() {
     createObservableGauge(name: string) {
       names.push(name)
       return {
-        addCallback: (look: Look) => {
-          looks.set(name, look)
+        addCallback: (collect: Collect) => {
+          collectors.set(name, collect)
         },
         removeCallback: () => {
-          looks.delete(name)
+          collectors.delete(name)
         }
       }
     }
@@ -194,7 +194,7 @@ function double() {
     authority,
     added,
     names,
-    looks,
+    collectors,
     meter,
     tell: (name: string, payload: object) => {
       handlers.get(name)?.(payload as never)
@@ -234,11 +234,11 @@ t.test('counts a security key as a passkey, like its failures', async (t) => {
 })
 
 t.test('shows the health in gauges with fixed labels, and removes them at the end', async (t) => {
-  const { authority, meter, looks } = double()
+  const { authority, meter, collectors } = double()
   const end = authorityMetrics(authority, { meter })
   const seen: unknown[] = []
-  for (const [name, look] of looks)
-    await look({
+  for (const [name, collect] of collectors)
+    await collect({
       observe: (value, labels) => {
         seen.push([name, value, labels])
       }
@@ -251,7 +251,7 @@ t.test('shows the health in gauges with fixed labels, and removes them at the en
     ['authority.key.age', 1, { alg: 'other' }]
   ])
   end()
-  t.equal(looks.size, 0)
+  t.equal(collectors.size, 0)
 })
 
 t.test('measures each grant under its own name, and counts its tokens', async (t) => {
