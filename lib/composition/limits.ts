@@ -53,7 +53,7 @@ export function createLimits(
     random
   })
   const deviceKey = cookieKey(deviceSecret, 'device', owner)
-  const cookie = sessionCookie({ ...owner, of: 'device' })
+  const deviceCookie = sessionCookie({ ...owner, of: 'device' })
   const requests = createRequestLimiter(limits, {
     attempts: { ...limiter, refund: store.refund },
     random,
@@ -63,7 +63,7 @@ export function createLimits(
     deviceKey,
     userOf: (account) => users.findByUsername(account),
     onceRehashed,
-    deviceCookie: cookie
+    deviceCookie
   })
-  return { limiter: requests, messages, known: knownBrowsers({ deviceKey, onceRehashed, cookie, random, log }) }
+  return { limiter: requests, messages, known: knownBrowsers({ deviceKey, onceRehashed, deviceCookie, random, log }) }
 }

@@ -123,6 +123,19 @@ t.test('recognizes a browser for one account, with the current password, and onl
   t.equal(await count(async () => await enter(browser)), 0, 'the browser in which the password was changed')
 })
 
+t.test('recognizes the browser in which the password was changed, with limits', async (t) => {
+  const subject = await subjectOf(t, { rateLimit: { login: { max: 100 } } })
+  const browser = testBrowser(subject.app)
+  await enter(browser)
+  const { body } = await browser.get('/auth/account/password')
+  const form = { current_password: PASSWORD, password: 'a better horse battery' }
+  t.equal((await browser.submit(formOf(body).action, form)).statusCode, 303)
+  signOut(browser)
+  subject.events.length = 0
+  t.equal((await enter(browser, {}, 'a better horse battery')).statusCode, 303)
+  t.same(news(subject), [])
+})
+
 // covers ASVS-6.3.5
 t.test('does not recognize a browser after the password alone when the user has a second factor', async (t) => {
   const users = memoryUserStore()

@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { extendDevice, verifyDevice } from '../../limits/known-devices.ts'
+import { type DeviceAccount, extendDevice, verifyDevice } from '../../limits/known-devices.ts'
 import { logLine } from '../../ports/log.ts'
 import type { Random } from '../../ports/cryptography.ts'
 import type { User } from '../../ports/user-store.ts'
@@ -21,12 +21,15 @@ export interface KnownBrowsers {
   add(request: FastifyRequest, reply: FastifyReply, user: User): Promise<void>
 }
 
-interface KnownBrowsersDeps {
+interface DeviceDeps {
   deviceKey: Uint8Array
+  deviceCookie: SessionCookie
+  random: Random
+}
+
+interface KnownBrowsersDeps extends DeviceDeps {
   /** Waits if a sign-in is replacing an old password hash. Returns the user with the final hash. */
   onceRehashed(user: User | null): Promise<User | null>
-  cookie: SessionCookie
-  random: Random
   log: Log
 }
 
@@ -38,43 +41,48 @@ const sessionAccountOf = ({ id }: User): string => `\0session ${id}`
 /** A value that changes with the password, and is the same for all users without one. */
 const passwordOf = (user: User | null): string => user?.passwordHash ?? ''
 
-export function knownBrowsers({ deviceKey, onceRehashed, cookie, random, log }: KnownBrowsersDeps): KnownBrowsers {
+/**
+ * Adds an account to the token of the browser. Several marks of one reply extend the same token, because the browser
+ * keeps only the last cookie.
+ */
+function mark(reply: FastifyReply, account: DeviceAccount, { deviceKey, deviceCookie, random }: DeviceDeps): void {
+  const token = deviceCookie.pending(reply) ?? deviceCookie.read(reply.request)
+  deviceCookie.set(reply, extendDevice(deviceKey, token, account, random.id()))
+}
+
+/** Marks the browser as one in which the user gave their password. Never rejects, so that no sign-in fails by it. */
+async function markWithPassword(
+  reply: FastifyReply,
+  account: string,
+  userOf: () => User | Promise<User | null>,
+  { onceRehashed, log, ...deps }: KnownBrowsersDeps
+): Promise<void> {
+  try {
+    mark(reply, { account, password: passwordOf(await onceRehashed(await userOf())) }, deps)
+  } catch (error) {
+    log.warn(
+      ...logLine('FST_AUTHORITY_WORK_FAILED', 'a browser could not be made known for its account', { err: error })
+    )
+  }
+}
+
+export function knownBrowsers(deps: KnownBrowsersDeps): KnownBrowsers {
+  const { deviceKey, deviceCookie } = deps
   return {
     idOf(request, user) {
-      const device = verifyDevice(deviceKey, cookie.read(request), sessionAccountOf(user))
+      const device = verifyDevice(deviceKey, deviceCookie.read(request), sessionAccountOf(user))
       return device?.isCurrent(passwordOf(user)) === true ? device.deviceId : null
     },
-    mayKnow: (request) => cookie.read(request) !== undefined,
-    async add(request, reply, user) {
-      try {
-        const token = cookie.pending(reply) ?? cookie.read(request)
-        cookie.set(
-          reply,
-          extendDevice(
-            deviceKey,
-            token,
-            { account: sessionAccountOf(user), password: passwordOf(await onceRehashed(user)) },
-            random.id()
-          )
-        )
-      } catch (error) {
-        log.warn(
-          ...logLine('FST_AUTHORITY_WORK_FAILED', 'a browser could not be made known for its account', { err: error })
-        )
-      }
+    mayKnow: (request) => deviceCookie.read(request) !== undefined,
+    async add(_request, reply, user) {
+      await markWithPassword(reply, sessionAccountOf(user), () => user, deps)
     }
   }
 }
 
-export interface AttemptDeviceDeps {
-  random: Random
-  log: Log
-  deviceKey: Uint8Array
+export interface AttemptDeviceDeps extends KnownBrowsersDeps {
   /** Finds a user by the normalized username. */
   userOf(account: string): Promise<User | null>
-  /** Waits if a sign-in is replacing an old password hash. Returns the user with the final hash. */
-  onceRehashed(user: User | null): Promise<User | null>
-  deviceCookie: SessionCookie
 }
 
 /**
@@ -85,15 +93,14 @@ export interface AttemptDeviceDeps {
 export async function attemptDevice(
   request: FastifyRequest,
   account: string | undefined,
-  { deviceKey, userOf, onceRehashed, random, deviceCookie, log }: AttemptDeviceDeps
+  { userOf, ...deps }: AttemptDeviceDeps
 ): Promise<{
   known: string | null
   user: User | null
   remember(reply: FastifyReply, left: User | undefined): Promise<void>
 } | null> {
   if (account === undefined) return null
-  const token = deviceCookie.read(request)
-  const device = verifyDevice(deviceKey, token, account)
+  const device = verifyDevice(deps.deviceKey, deps.deviceCookie.read(request), account)
   // If the user store fails, the attempt counts as a stranger's. The sign-in will fail by the same outage.
   const user = device === null ? null : await userOf(account).catch(() => null)
   const isKnown = device?.isCurrent(passwordOf(user)) === true
@@ -102,15 +109,8 @@ export async function attemptDevice(
     user: isKnown ? user : null,
     async remember(reply, left) {
       if (reply.sent || !isFromBrowser(request)) return
-      try {
-        // Reads the user after the work, because a sign-in may replace the password hash.
-        const password = passwordOf(await onceRehashed(left ?? (await userOf(account))))
-        deviceCookie.set(reply, extendDevice(deviceKey, token, { account, password }, random.id()))
-      } catch (error) {
-        log.warn(
-          ...logLine('FST_AUTHORITY_WORK_FAILED', 'a browser could not be made known for its account', { err: error })
-        )
-      }
+      // Reads the user after the work, because a sign-in may replace the password hash.
+      await markWithPassword(reply, account, () => left ?? userOf(account), deps)
     }
   }
 }
@@ -136,14 +136,10 @@ interface FactorBrowsers {
 // because anyone who knows the password could otherwise get any number of limits.
 const factorAccountOf = ({ userId }: SecondFactorCheck): string => `\0second-factor ${userId}`
 
-export function factorBrowsers({
-  deviceKey,
-  random,
-  deviceCookie
-}: Pick<AttemptDeviceDeps, 'deviceKey' | 'random' | 'deviceCookie'>): FactorBrowsers {
+export function factorBrowsers(deps: DeviceDeps): FactorBrowsers {
   const keyOf: FactorBrowsers['keyOf'] = (request, check) => {
     const account = factorAccountOf(check)
-    const device = verifyDevice(deviceKey, deviceCookie.read(request), account)
+    const device = verifyDevice(deps.deviceKey, deps.deviceCookie.read(request), account)
     return device?.isCurrent(check.proof) === true ? knownDeviceKey(account, device.deviceId) : null
   }
   return {
@@ -151,8 +147,7 @@ export function factorBrowsers({
     knows: (request, check) => keyOf(request, check) !== null,
     add(request, reply, check) {
       if (reply.sent || !isFromBrowser(request)) return
-      const account = { account: factorAccountOf(check), password: check.proof }
-      deviceCookie.set(reply, extendDevice(deviceKey, deviceCookie.read(request), account, random.id()))
+      mark(reply, { account: factorAccountOf(check), password: check.proof }, deps)
     }
   }
 }
