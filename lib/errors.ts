@@ -77,6 +77,7 @@ export type OAuthErrorReason =
   | 'username_form'
   | 'email_form'
   | 'email_differs'
+  | 'email_same'
   | 'required'
   /** About a rule of the host's schema: `limit` is its number, or an example. */
   | `value_${'short' | 'long' | 'min' | 'max' | 'above' | 'below' | 'multiple'}`

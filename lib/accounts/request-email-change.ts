@@ -30,7 +30,7 @@ export async function requestEmailChange(
   if (address === addressOf(user))
     throw new OAuthError('invalid_request', 'email: it is the address of the account already.', {
       field: 'email',
-      reason: 'email_form'
+      reason: 'email_same'
     })
   if (isManaged(user, address, deps))
     throw new OAuthError('invalid_request', 'email: People of this domain sign in through a connection.', {

@@ -62,6 +62,7 @@ const BY_REASON: Readonly<Record<OAuthErrorReason, MessageKey>> = {
   username_form: 'errorUsernameForm',
   email_form: 'errorEmailForm',
   email_differs: 'errorEmailDiffers',
+  email_same: 'errorEmailSame',
   required: 'errorRequired',
   value_short: 'errorTooShort',
   value_long: 'errorTooLong',

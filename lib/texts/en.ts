@@ -361,6 +361,7 @@ const PAGES = {
   errorEmailForm: 'This is not a valid email.',
   errorEmailNotVerified: 'Your email isn’t confirmed yet. Open the link in the email that we sent you.',
   errorEmailDiffers: 'If your username is an email address, this must be the same one.',
+  errorEmailSame: 'This is your email already.',
   errorCodeForm: 'The code has 6 digits.',
   errorWrongCode: 'This code is wrong. Enter the one that the app shows now.',
   errorUsedCode: 'This code was used already. Wait until the app shows the next one.',

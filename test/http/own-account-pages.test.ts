@@ -697,7 +697,8 @@ t.test('email address: sends a link to the new address, and requires the passwor
       /id="current_password-error">The current password is wrong/
     ],
     [{ email: '', current_password: PASSWORD }, /id="email-error">Please fill in/],
-    [{ email: 'none', current_password: PASSWORD }, /id="email-error">This is not a valid/]
+    [{ email: 'none', current_password: PASSWORD }, /id="email-error">This is not a valid/],
+    [{ email: 'eve@mail.example', current_password: PASSWORD }, /id="email-error">This is your email already/]
   ] as const) {
     const reply = await eve.submit(formAction(open.body), form)
     t.equal(reply.statusCode, 400)

@@ -392,6 +392,7 @@ t.test('writes an error in the language of the page', async (t) => {
     'username_form',
     'email_form',
     'email_differs',
+    'email_same',
     'required',
     'unknown_client',
     'redirect_uri_mismatch',
